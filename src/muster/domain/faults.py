@@ -1,0 +1,31 @@
+"""Why something failed, in five kinds, and what follows from each: may trying again help, and on whose account."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class FaultKind(StrEnum):
+    USER = "user"
+    PLATFORM = "platform"
+    CAPACITY = "capacity"
+    CONFIGURATION = "configuration"
+    LIMIT = "limit"
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """A classified cause. `code` is stable; `cause` and `advice` are one sentence each, for people."""
+
+    kind: FaultKind
+    code: str
+    cause: str
+    advice: str = ""
+    retryable: bool = False
+    task: str | None = None
+    exit_code: int | None = None
+    signal: int | None = None
+
+    @property
+    def counts_against_retries(self) -> bool:
+        """Platform and capacity faults are not the user's: retrying them does not use up the user's retries."""
+        return self.kind not in (FaultKind.PLATFORM, FaultKind.CAPACITY)

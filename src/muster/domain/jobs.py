@@ -1,0 +1,152 @@
+"""A job: an accepted spec with owner, cluster and state. Its states, and the table of legal moves."""
+
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import assert_never
+
+from muster.domain.errors import Conflict
+from muster.domain.faults import Fault
+from muster.domain.specs import JobSpec, Mode
+
+
+class Outcome(StrEnum):
+    """What Stopping leads to."""
+
+    SUCCEED = "succeed"
+    FAIL = "fail"
+    CANCEL = "cancel"
+    RETRY = "retry"
+    HOLD = "hold"
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    outcome: Outcome
+    reason: str = ""
+    fault: Fault | None = None
+    by: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Queued:
+    since: float
+    not_before: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    since: float
+    by: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Starting:
+    since: float
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    since: float
+
+
+@dataclass(frozen=True, slots=True)
+class Stopping:
+    since: float
+    verdict: Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class Succeeded:
+    at: float
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    at: float
+    fault: Fault
+
+
+@dataclass(frozen=True, slots=True)
+class Cancelled:
+    at: float
+    by: str | None = None
+
+
+JobState = Queued | Held | Starting | Running | Stopping | Succeeded | Failed | Cancelled
+JOB_STATES: dict[str, type[JobState]] = {
+    cls.__name__: cls for cls in (Queued, Held, Starting, Running, Stopping, Succeeded, Failed, Cancelled)
+}
+FINAL: tuple[type[JobState], ...] = (Succeeded, Failed, Cancelled)
+HOLDING: tuple[type[JobState], ...] = (Starting, Running, Stopping)
+
+LEGAL: dict[type[JobState], tuple[type[JobState], ...]] = {
+    Queued: (Starting, Held, Failed, Cancelled),
+    Held: (Queued, Cancelled),
+    Starting: (Running, Stopping),
+    Running: (Stopping,),
+    Stopping: (Stopping, Queued, Held, Succeeded, Failed, Cancelled),
+    Succeeded: (),
+    Failed: (),
+    Cancelled: (),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """How many tasks of the current attempt are where."""
+
+    succeeded: int = 0
+    failed: int = 0
+    active: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    id: str
+    owner: str
+    cluster: str
+    spec: JobSpec
+    state: JobState
+    created_at: float
+    version: int = 1
+    attempt: int = 0
+    retries: int = 0
+    platform_retries: int = 0
+    started_at: float | None = None
+    ended_at: float | None = None
+    reason: str = ""
+    tally: Tally = Tally()
+
+    @property
+    def name(self) -> str:
+        return self.spec.name
+
+    @property
+    def mode(self) -> Mode:
+        return self.spec.mode
+
+    @property
+    def state_name(self) -> str:
+        return type(self.state).__name__
+
+    @property
+    def is_final(self) -> bool:
+        return isinstance(self.state, FINAL)
+
+
+def move(job: Job, state: JobState, *, reason: str | None = None) -> Job:
+    """The job in its new state, with the times that follow from the move. An illegal move is a Conflict."""
+    if type(state) not in LEGAL[type(job.state)]:
+        raise Conflict(f"job {job.name} is {job.state_name} and cannot become {type(state).__name__}")
+    moved = replace(job, state=state, version=job.version + 1, reason=job.reason if reason is None else reason)
+    match state:
+        case Starting():
+            return replace(moved, attempt=job.attempt + 1)
+        case Running(since=since):
+            return replace(moved, started_at=job.started_at if job.started_at is not None else since)
+        case Succeeded(at=at) | Failed(at=at) | Cancelled(at=at):
+            return replace(moved, ended_at=at)
+        case Queued() | Held() | Stopping():
+            return moved
+        case _:
+            assert_never(state)

@@ -1,0 +1,30 @@
+"""A node: a machine that runs tasks, and what may be done with it."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from muster.domain.resources import Capacity
+
+
+class NodeState(StrEnum):
+    JOINING = "Joining"
+    READY = "Ready"
+    CORDONED = "Cordoned"
+    DRAINING = "Draining"
+    UNREACHABLE = "Unreachable"
+    RETIRED = "Retired"
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    name: str
+    cluster: str
+    address: str
+    capacity: Capacity
+    state: NodeState = NodeState.JOINING
+    note: str = ""
+    """What a person should know, such as why memory limits are not enforced here."""
+
+    @property
+    def is_usable(self) -> bool:
+        return self.state is NodeState.READY

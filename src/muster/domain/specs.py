@@ -1,0 +1,107 @@
+"""What was asked: the job spec and its roles. Immutable, already validated, free of file formats."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from muster.domain.resources import Resources
+
+PS_ROLE = "ps"
+WORKER_ROLE = "worker"
+
+
+class Mode(StrEnum):
+    SINGLE = "Single"
+    PS = "PS"
+    COLLECTIVE = "Collective"
+
+
+class Framework(StrEnum):
+    PADDLE = "paddle"
+    TORCH = "torch"
+    TENSORFLOW = "tensorflow"
+    MPI = "mpi"
+    JAX = "jax"
+    PLAIN = "plain"
+
+
+class Priority(StrEnum):
+    LOW = "low"
+    NORMAL = "normal"
+    HIGH = "high"
+    URGENT = "urgent"
+
+    @property
+    def rank(self) -> int:
+        return list(Priority).index(self)
+
+
+@dataclass(frozen=True, slots=True)
+class Completion:
+    """When a role decides the job. `None` for `min_failed`: failures of this role never end the job. `None` for
+    `min_succeeded`: this role's successes never end the job by themselves."""
+
+    min_failed: int | None = 1
+    min_succeeded: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Role:
+    name: str
+    replicas: int
+    command: tuple[str, ...]
+    resources: Resources = field(default_factory=Resources)
+    env: Mapping[str, str] = field(default_factory=dict)
+    ports: int = 0
+    completion: Completion = field(default_factory=Completion)
+
+
+@dataclass(frozen=True, slots=True)
+class Runtime:
+    """Where the interpreter comes from; at most one is set."""
+
+    conda: str | None = None
+    venv: str | None = None
+    image: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Mount:
+    source: str
+    target: str
+    read_only: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class JobSpec:
+    name: str
+    roles: tuple[Role, ...]
+    cluster: str | None = None
+    framework: Framework = Framework.PLAIN
+    priority: Priority = Priority.NORMAL
+    time_limit_s: float | None = None
+    grace_s: float = 10.0
+    retry_max: int = 0
+    env: Mapping[str, str] = field(default_factory=dict)
+    params: Mapping[str, str | int | float | bool] = field(default_factory=dict)
+    labels: Mapping[str, str] = field(default_factory=dict)
+    description: str = ""
+    package: str | None = None
+    runtime: Runtime = field(default_factory=Runtime)
+    mounts: tuple[Mount, ...] = ()
+    gloo: int = 0
+    held: bool = False
+
+    @property
+    def mode(self) -> Mode:
+        replicas = {role.name: role.replicas for role in self.roles}
+        if replicas.get(PS_ROLE):
+            return Mode.PS
+        return Mode.COLLECTIVE if sum(replicas.values()) > 1 else Mode.SINGLE
+
+    @property
+    def task_count(self) -> int:
+        return sum(role.replicas for role in self.roles)
+
+    def role(self, name: str) -> Role:
+        return next(role for role in self.roles if role.name == name)

@@ -1,0 +1,139 @@
+"""A task: one replica of a role in one attempt. Its states, and the table of legal moves."""
+
+from dataclasses import dataclass, replace
+
+from muster.domain.errors import Conflict
+from muster.domain.faults import Fault
+from muster.domain.resources import Placement
+
+
+@dataclass(frozen=True, slots=True)
+class TaskAssigned:
+    since: float
+
+
+@dataclass(frozen=True, slots=True)
+class TaskLaunching:
+    since: float
+
+
+@dataclass(frozen=True, slots=True)
+class TaskPreparing:
+    since: float
+
+
+@dataclass(frozen=True, slots=True)
+class TaskRunning:
+    since: float
+
+
+@dataclass(frozen=True, slots=True)
+class TaskStopping:
+    since: float
+
+
+@dataclass(frozen=True, slots=True)
+class TaskSucceeded:
+    at: float
+
+
+@dataclass(frozen=True, slots=True)
+class TaskFailed:
+    at: float
+    fault: Fault
+
+
+@dataclass(frozen=True, slots=True)
+class TaskStopped:
+    """Ended because we stopped it, whatever code it left with."""
+
+    at: float
+
+
+@dataclass(frozen=True, slots=True)
+class TaskLost:
+    at: float
+    fault: Fault
+
+
+TaskState = (
+    TaskAssigned
+    | TaskLaunching
+    | TaskPreparing
+    | TaskRunning
+    | TaskStopping
+    | TaskSucceeded
+    | TaskFailed
+    | TaskStopped
+    | TaskLost
+)
+_CLASSES: tuple[type[TaskState], ...] = (
+    TaskAssigned,
+    TaskLaunching,
+    TaskPreparing,
+    TaskRunning,
+    TaskStopping,
+    TaskSucceeded,
+    TaskFailed,
+    TaskStopped,
+    TaskLost,
+)
+TASK_STATES: dict[str, type[TaskState]] = {cls.__name__.removeprefix("Task"): cls for cls in _CLASSES}
+ENDED: tuple[type[TaskState], ...] = (TaskSucceeded, TaskFailed, TaskStopped, TaskLost)
+
+LEGAL: dict[type[TaskState], tuple[type[TaskState], ...]] = {
+    TaskAssigned: (TaskLaunching, TaskStopped),
+    TaskLaunching: (TaskPreparing, TaskRunning, TaskStopping, *ENDED),
+    TaskPreparing: (TaskRunning, TaskStopping, *ENDED),
+    TaskRunning: (TaskStopping, *ENDED),
+    TaskStopping: ENDED,
+    TaskSucceeded: (),
+    TaskFailed: (),
+    TaskStopped: (),
+    TaskLost: (),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    id: str
+    job_id: str
+    attempt: int
+    name: str
+    role: str
+    index: int
+    rank: int
+    placement: Placement
+    state: TaskState
+    handle: str | None = None
+    started_at: float | None = None
+    ended_at: float | None = None
+    exit_code: int | None = None
+    signal: int | None = None
+    log: str | None = None
+    """Where the collected log is, relative to the server's log folder; None while it is still on the node."""
+
+    @property
+    def state_name(self) -> str:
+        return type(self.state).__name__.removeprefix("Task")
+
+    @property
+    def has_ended(self) -> bool:
+        return isinstance(self.state, ENDED)
+
+
+def task_id(job_id: str, attempt: int, role: str, index: int) -> str:
+    """The request key of a launch: the same task of the same attempt always has the same id."""
+    return f"{job_id}.{attempt}.{role}.{index}"
+
+
+def move_task(task: Task, state: TaskState) -> Task:
+    if type(state) not in LEGAL[type(task.state)]:
+        target = type(state).__name__.removeprefix("Task")
+        raise Conflict(f"task {task.name} is {task.state_name} and cannot become {target}")
+    moved = replace(task, state=state)
+    if isinstance(state, TaskRunning):
+        return replace(moved, started_at=state.since)
+    if isinstance(state, TaskSucceeded | TaskFailed | TaskStopped | TaskLost):
+        return replace(moved, ended_at=state.at)
+    return moved

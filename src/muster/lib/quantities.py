@@ -1,0 +1,93 @@
+"""Reading and writing quantities: CPU (`500m`), bytes (`2Gi`), durations (`2h30m`). Bad text raises ValueError
+whose message says what would be accepted.
+"""
+
+import re
+
+_BYTES_UNITS = {
+    "": 1,
+    "k": 10**3, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12, "P": 10**15,
+    "Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40, "Pi": 2**50,
+    "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12,
+}  # fmt: skip
+_DURATION_UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0, "w": 604800.0}
+_NUMBER_UNIT = re.compile(r"(\d+(?:\.\d+)?)\s*([A-Za-z]*)")
+_DURATION_PART = re.compile(r"(\d+(?:\.\d+)?)(ms|[smhdw])")
+_CLOCK = re.compile(r"(\d+):([0-5]\d):([0-5]\d)")
+
+CPU_ACCEPTED = "a number of cores such as 2, 0.5 or 500m"
+BYTES_ACCEPTED = "a size such as 512Mi, 2Gi or 8GB"
+DURATION_ACCEPTED = "a duration such as 90s, 90m, 2h, 1h30m, 02:30:00 or a number of seconds"
+
+
+def parse_cpu(value: str | int | float) -> int:
+    """Thousandths of a core."""
+    text = str(value).strip()
+    match = _NUMBER_UNIT.fullmatch(text)
+    if isinstance(value, bool) or match is None or match[2] not in ("", "m"):
+        raise ValueError(f"expected {CPU_ACCEPTED}")
+    return round(float(match[1]) * (1 if match[2] == "m" else 1000))
+
+
+def parse_bytes(value: str | int | float) -> int:
+    match = _NUMBER_UNIT.fullmatch(str(value).strip())
+    if isinstance(value, bool) or match is None or match[2] not in _BYTES_UNITS:
+        raise ValueError(f"expected {BYTES_ACCEPTED}")
+    return round(float(match[1]) * _BYTES_UNITS[match[2]])
+
+
+def parse_duration(value: str | int | float) -> float:
+    """Seconds. A bare number is seconds; `hh:mm:ss` is what batch systems write."""
+    if isinstance(value, bool):
+        raise ValueError(f"expected {DURATION_ACCEPTED}")
+    if isinstance(value, int | float):
+        return _not_negative(float(value))
+    text = value.strip()
+    if clock := _CLOCK.fullmatch(text):
+        return int(clock[1]) * 3600.0 + int(clock[2]) * 60.0 + int(clock[3])
+    if re.fullmatch(r"\d+(\.\d+)?", text):
+        return float(text)
+    parts = _DURATION_PART.findall(text)
+    if not parts or "".join(number + unit for number, unit in parts) != text:
+        raise ValueError(f"expected {DURATION_ACCEPTED}")
+    return sum(float(number) * _DURATION_UNITS[unit] for number, unit in parts)
+
+
+def format_cpu(millis: int) -> str:
+    return str(millis // 1000) if millis % 1000 == 0 else f"{millis}m"
+
+
+def format_bytes(count: int) -> str:
+    """The shortest exact binary form: 2Gi rather than 2048Mi, and plain bytes when nothing divides."""
+    for unit in ("Ti", "Gi", "Mi", "Ki"):
+        if count and count % _BYTES_UNITS[unit] == 0:
+            return f"{count // _BYTES_UNITS[unit]}{unit}"
+    return str(count)
+
+
+def about_bytes(count: float) -> str:
+    """For people: one decimal, binary units."""
+    for unit in ("B", "KiB", "MiB", "GiB"):
+        if count < 1024:
+            return f"{count:.0f} {unit}" if unit == "B" else f"{count:.1f} {unit}"
+        count /= 1024
+    return f"{count:.1f} TiB"
+
+
+def format_duration(seconds: float) -> str:
+    """`2h30m`, `45s`, `1.5s`: what parse_duration reads back."""
+    if seconds < 60:
+        return f"{seconds:.10g}s"
+    whole = round(seconds)
+    parts = []
+    for unit, size in (("d", 86400), ("h", 3600), ("m", 60), ("s", 1)):
+        count, whole = divmod(whole, size)
+        if count:
+            parts.append(f"{count}{unit}")
+    return "".join(parts)
+
+
+def _not_negative(value: float) -> float:
+    if value < 0:
+        raise ValueError(f"expected {DURATION_ACCEPTED}")
+    return value

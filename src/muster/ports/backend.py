@@ -1,0 +1,156 @@
+"""Where tasks run.
+
+A backend starts, stops and observes tasks on the nodes of one cluster. It remembers nothing that matters: whatever is
+asked twice (same task id) happens once, and after a crash `observe_all` tells what really is there.
+"""
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from typing import Protocol
+
+from muster.domain.errors import Problem
+from muster.domain.nodes import Node
+from muster.domain.specs import JobSpec
+
+
+@dataclass(frozen=True, slots=True)
+class PackageSource:
+    digest: str
+    path: Path
+
+
+@dataclass(frozen=True, slots=True)
+class LaunchRequest:
+    """Exactly what is started: composed purely by `launch`, shown by `--dry-run`, sent unchanged."""
+
+    task_id: str
+    node: str
+    argv: tuple[str, ...]
+    env: Mapping[str, str]
+    files: Mapping[str, str] = field(default_factory=dict)
+    ports: tuple[int, ...] = ()
+    port_owner: str = ""
+    devices: tuple[int, ...] = ()
+    memory_bytes: int | None = None
+    cpu_m: int | None = None
+    package: PackageSource | None = None
+
+
+class Phase(StrEnum):
+    PREPARING = "preparing"
+    RUNNING = "running"
+    ENDED = "ended"
+    LOST = "lost"
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """What the backend says of one task. ENDED with `error` set means that it never ran (package, port, disk …)."""
+
+    task_id: str
+    phase: Phase
+    handle: str | None = None
+    node: str | None = None
+    started_at: float | None = None
+    ended_at: float | None = None
+    exit_code: int | None = None
+    signal: int | None = None
+    oom: bool = False
+    stopped: bool = False
+    error_code: str = ""
+    error_message: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class LogChunk:
+    data: bytes
+    offset: int
+    size: int
+    ended: bool
+    """The task has ended and this chunk reaches the end of its log."""
+
+
+@dataclass(frozen=True, slots=True)
+class TaskUsage:
+    cpu_s: float
+    rss_bytes: int
+    processes: int
+
+
+@dataclass(frozen=True, slots=True)
+class NodeUsage:
+    at: float
+    figures: Mapping[str, object]
+    tasks: Mapping[str, TaskUsage]
+
+
+class BackendListener(Protocol):
+    """What a backend calls, on the event loop, when something happened. Calls return at once."""
+
+    def task_observed(self, observation: Observation) -> None: ...
+
+    def nodes_changed(self, cluster: str) -> None: ...
+
+
+class Backend(Protocol):
+    """Errors: BackendError, with `retryable` False when the same request can never work."""
+
+    @property
+    def cluster(self) -> str: ...
+
+    async def start(self, listener: BackendListener) -> None:
+        """Connect to the nodes; returns when at least one was tried."""
+        ...
+
+    async def close(self) -> None:
+        """Let go without touching running tasks."""
+        ...
+
+    def cannot_honour(self, spec: JobSpec) -> list[Problem]:
+        """What this backend cannot do of the spec; empty when all is well."""
+        ...
+
+    def nodes(self) -> list[Node]: ...
+
+    def usage(self) -> Mapping[str, NodeUsage]: ...
+
+    async def reserve_ports(self, node: str, owner: str, count: int) -> tuple[int, ...]:
+        """Free ports on the node, held for `owner` until its launch, never given twice."""
+        ...
+
+    async def release_ports(self, node: str, owner: str) -> None: ...
+
+    async def launch(self, request: LaunchRequest) -> str:
+        """Start the task once, however often this is called; answers its handle. What follows is observed."""
+        ...
+
+    async def stop(self, task_id: str, node: str, grace_s: float) -> None:
+        """SIGTERM, grace, SIGKILL; returns at once, the end is observed. Unknown tasks are no error: it reports them
+        ENDED and stopped."""
+        ...
+
+    async def observe_all(self) -> list[Observation]:
+        """Every task that the reachable nodes know."""
+        ...
+
+    async def forget(self, task_id: str, node: str) -> None:
+        """Remove the task's folder; no error when there is none."""
+        ...
+
+    async def read_log(self, task_id: str, node: str, offset: int, limit: int) -> LogChunk: ...
+
+    async def tail_offset(self, task_id: str, node: str, lines: int) -> int: ...
+
+    def watch_log(self, task_id: str, node: str) -> AsyncIterator[int]:
+        """Yields the log's size now and whenever it has grown, and ends after the task's end."""
+        ...
+
+    async def collect_log(self, task_id: str, node: str, target: Path) -> None:
+        """Bring the whole log to `target`; doing it twice gives the same file."""
+        ...
+
+
+Backends = Mapping[str, Backend]
+Requests = Sequence[LaunchRequest]

@@ -1,0 +1,135 @@
+"""What must be durable.
+
+Every write is one `Change`, committed whole or not at all: state and event together. Writes are group-committed: one
+fsync may serve many changes, and `apply` returns only after it. Reads see what is committed.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Generic, Protocol, TypeVar
+
+from muster.domain.accounts import Package, Token, User
+from muster.domain.events import Event
+from muster.domain.jobs import Job
+from muster.domain.tasks import Task
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class RequestKey:
+    """Makes a repeated POST harmless: the second one with the same user and key finds the first one's job."""
+
+    user: str
+    key: str
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What one step writes.
+
+    `new_job` is inserted; its name must not belong to another job of the same owner that has not ended, else Conflict.
+    `job` is updated where the stored version is `job.version - steps`, else StaleWrite (`steps` is the number of
+    moves since it was loaded). `tasks` are inserted or replaced whole by id. `removed_job` deletes a finished job with
+    its tasks, keys and job and task events (audit events stay).
+    """
+
+    new_job: Job | None = None
+    request_key: RequestKey | None = None
+    job: Job | None = None
+    steps: int = 1
+    tasks: Sequence[Task] = ()
+    events: Sequence[Event] = ()
+    removed_job: str | None = None
+    new_user: User | None = None
+    user: User | None = None
+    removed_user: str | None = None
+    new_token: Token | None = None
+    removed_token: str | None = None
+    new_package: Package | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class JobFilter:
+    states: tuple[str, ...] = ()
+    owner: str | None = None
+    cluster: str | None = None
+    name: str | None = None
+    labels: tuple[tuple[str, str], ...] = ()
+    text: str | None = None
+    """A part of the name, the owner or the id; case does not matter."""
+    created_after: float | None = None
+    created_before: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Page(Generic[T]):
+    items: list[T] = field(default_factory=list)
+    next_cursor: str | None = None
+
+
+class Store(Protocol):
+    """Safe to call from many asyncio tasks of one loop. Errors: Conflict and StaleWrite as said at Change, NotFound
+    where a single thing is asked for by id, Unavailable when the database does not answer."""
+
+    async def apply(self, change: Change) -> list[Event]:
+        """Commit; answers the change's events with their sequence numbers."""
+        ...
+
+    async def apply_all(self, changes: Sequence[Change]) -> list[list[Event]]:
+        """Commit all in one transaction, or none."""
+        ...
+
+    async def job(self, job_id: str) -> Job: ...
+
+    async def find_job(self, owner: str | None, name: str) -> Job | None:
+        """The newest job of that name, of that owner or of anybody."""
+        ...
+
+    async def job_by_request(self, key: RequestKey) -> Job | None: ...
+
+    async def jobs(self, where: JobFilter, *, limit: int, cursor: str | None = None) -> Page[Job]:
+        """Newest first. The cost of a page does not grow with the number of jobs stored. A bad cursor is Invalid."""
+        ...
+
+    async def open_jobs(self) -> list[Job]:
+        """All that have not ended, oldest first: what the engine needs after a start."""
+        ...
+
+    async def counts(self) -> dict[str, int]:
+        """Jobs by state."""
+        ...
+
+    async def tasks(self, job_id: str, attempt: int | None = None) -> list[Task]:
+        """In order of attempt and rank."""
+        ...
+
+    async def open_tasks(self) -> list[Task]:
+        """Tasks of the current attempt of all open jobs."""
+        ...
+
+    async def events(
+        self, *, after: int = 0, job_id: str | None = None, prefix: str | None = None, limit: int = 500
+    ) -> list[Event]:
+        """By sequence number, ascending; only those greater than `after`."""
+        ...
+
+    async def last_event(self) -> int: ...
+
+    async def ended_before(self, instant: float, *, limit: int) -> list[Job]: ...
+
+    async def user(self, name: str) -> User | None: ...
+
+    async def users(self) -> list[User]: ...
+
+    async def token_by_hash(self, secret_hash: str) -> Token | None: ...
+
+    async def tokens(self, user: str | None) -> list[Token]: ...
+
+    async def package(self, digest: str, owner: str | None) -> Package | None: ...
+
+    async def packages_in_use(self) -> set[str]: ...
+
+    async def ping(self) -> None: ...
+
+    async def close(self) -> None: ...
