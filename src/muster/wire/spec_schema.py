@@ -1,0 +1,131 @@
+"""The job spec as people write it. The JSON Schema that editors use is made from these models."""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
+from pydantic.alias_generators import to_camel
+
+from muster.domain.specs import Framework, Priority
+from muster.lib import quantities
+
+NAME_PATTERN = r"^[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?$"
+ROLE_PATTERN = r"^[A-Za-z]([A-Za-z0-9_-]{0,30}[A-Za-z0-9])?$"
+VARIABLE_PATTERN = r"^[A-Za-z_][A-Za-z0-9_]*$"
+MAX_REPLICAS = 4096
+
+_QUANTITY_SCHEMA = {"anyOf": [{"type": "string"}, {"type": "number", "minimum": 0}]}
+
+
+def _shown(accepted: str) -> WithJsonSchema:
+    return WithJsonSchema({**_QUANTITY_SCHEMA, "description": accepted[0].upper() + accepted[1:] + "."})
+
+
+def _text(value: Any) -> Any:
+    """Environment values may be written as numbers or booleans; what a process sees is text."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    return str(value) if isinstance(value, int | float) else value
+
+
+Cpu = Annotated[int, BeforeValidator(quantities.parse_cpu), _shown(quantities.CPU_ACCEPTED)]
+Bytes = Annotated[int, BeforeValidator(quantities.parse_bytes), _shown(quantities.BYTES_ACCEPTED)]
+Seconds = Annotated[float, BeforeValidator(quantities.parse_duration), _shown(quantities.DURATION_ACCEPTED)]
+Text = Annotated[
+    str, BeforeValidator(_text), Field(max_length=65536), WithJsonSchema({"type": ["string", "number", "boolean"]})
+]
+Variable = Annotated[str, Field(pattern=VARIABLE_PATTERN)]
+Env = dict[Variable, Text]
+Command = (
+    Annotated[str, Field(min_length=1, max_length=65536)] | Annotated[list[Text], Field(min_length=1, max_length=1024)]
+)
+
+
+class Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", alias_generator=to_camel, populate_by_name=False, frozen=True)
+
+
+class ResourcesIn(Strict):
+    """What each task of a role asks for."""
+
+    cpu: Cpu | None = Field(None, description="Cores, as 2, 0.5 or 500m. 250m if absent.")
+    memory: Bytes | None = Field(None, description="As 2Gi. Reserved and enforced; nothing is reserved if absent.")
+    gpu: int = Field(0, ge=0, le=1024, description="Whole GPUs.")
+    gpu_type: str | list[str] | None = Field(None, description="A GPU model, or several in order of preference.")
+
+
+class CompletionIn(Strict):
+    """When a role decides the job."""
+
+    min_failed: int | None = Field(None, ge=-1, description="As many failed tasks fail the job: 1 if absent, -1 never.")
+    min_succeeded: int | None = Field(
+        None,
+        ge=-1,
+        description="As many succeeded tasks end the job well: -1 never. If absent: all workers of a job with a ps"
+        " role; in other jobs all tasks must have ended.",
+    )
+
+
+class RoleIn(CompletionIn):
+    """One kind of task."""
+
+    replicas: int = Field(1, ge=0, le=MAX_REPLICAS, description="How many tasks.")
+    command: Command = Field(description="A shell line, or a list of words that is run as it is.")
+    resources: ResourcesIn = Field(default_factory=ResourcesIn)
+    env: Env = Field(default_factory=dict, description="Added to the job's env for this role.")
+    ports: int = Field(0, ge=0, le=64, description="Free ports wanted by each task, told in MUSTER_PORTS.")
+    completion: CompletionIn | None = Field(None, description="minFailed and minSucceeded, as OpenPAI groups them.")
+
+
+class RetryIn(Strict):
+    max: int = Field(0, ge=0, le=100, description="Tries after the first, for failures that trying again can mend.")
+
+
+class RuntimeIn(Strict):
+    """Where the interpreter comes from: one of the three."""
+
+    conda: str | None = Field(None, description="A conda environment by name or folder.")
+    venv: str | None = Field(None, description="The folder of a virtual environment.")
+    image: str | None = Field(None, description="A container image.")
+
+
+class MountIn(Strict):
+    source: str
+    target: str
+    read_only: bool = False
+
+
+class JobSpecIn(CompletionIn):
+    """A distributed training job."""
+
+    name: str = Field(pattern=NAME_PATTERN, description="Letters, digits, '.', '_' and '-', at most 63.")
+    description: str = Field("", max_length=4096)
+    cluster: str | None = Field(None, description="Physical or virtual; the server's default if absent.")
+    framework: Framework = Field(Framework.PLAIN, description="Decides which variables a task gets.")
+    priority: Priority = Priority.NORMAL
+    time_limit: Seconds | None = Field(None, description="An attempt is stopped after this time.")
+    grace: Seconds = Field(10.0, description="Between SIGTERM and SIGKILL. 10s if absent.")
+    retry: RetryIn = Field(default_factory=RetryIn)
+    env: Env = Field(default_factory=dict)
+    params: dict[Variable, str | bool | int | float] = Field(
+        default_factory=dict, description="Kept in history; ${params.NAME} in commands and env is replaced."
+    )
+    labels: dict[str, Text] = Field(default_factory=dict, description="For filters: muster get jobs --label k=v.")
+    package: str | None = Field(None, description="A folder, uploaded once; it becomes the working directory.")
+    runtime: RuntimeIn = Field(default_factory=RuntimeIn)
+    mounts: list[MountIn] = Field(default_factory=list)
+    gloo: Literal[0, 1, 2] = Field(0, description="Gloo rings in a ps job: 1 workers, 2 workers and servers.")
+    hold: bool = Field(False, description="Queue the job as Held, to be resumed by hand.")
+    roles: dict[Annotated[str, Field(pattern=ROLE_PATTERN)], RoleIn] | None = Field(
+        None, min_length=1, max_length=32, description="Tasks by kind; `ps` and `worker` have a meaning of their own."
+    )
+    command: Command | None = Field(None, description="Flat form: the only role's command.")
+    replicas: int | None = Field(None, ge=0, le=MAX_REPLICAS, description="Flat form: how many tasks.")
+    resources: ResourcesIn | None = Field(None, description="Flat form: what each task asks for.")
+    ports: int | None = Field(None, ge=0, le=64, description="Flat form: free ports wanted by each task.")
+
+
+def spec_json_schema() -> dict[str, Any]:
+    schema = JobSpecIn.model_json_schema(by_alias=True)
+    schema["$schema"] = "https://json-schema.org/draft/2020-12/schema"
+    schema["title"] = "Muster job"
+    return schema
