@@ -1,0 +1,29 @@
+"""One module per framework, each with the same two functions, and the table that finds them.
+
+`ports(spec, role, index)` says how many ports the framework itself needs on a task; `environment(gang, task)` gives the
+variables that the framework's own launcher would have set. A new framework is a new module and one line here.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from muster.domain.specs import Framework, JobSpec, Role
+from muster.domain.tasks import Task
+from muster.launch.frameworks import jax, mpi, paddle, plain, tensorflow, torch
+from muster.launch.gang import Gang
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    ports: Callable[[JobSpec, Role, int], int]
+    environment: Callable[[Gang, Task], dict[str, str]]
+
+
+RECIPES: Mapping[Framework, Recipe] = {
+    Framework.PADDLE: Recipe(paddle.ports, paddle.environment),
+    Framework.TORCH: Recipe(torch.ports, torch.environment),
+    Framework.TENSORFLOW: Recipe(tensorflow.ports, tensorflow.environment),
+    Framework.MPI: Recipe(mpi.ports, mpi.environment),
+    Framework.JAX: Recipe(jax.ports, jax.environment),
+    Framework.PLAIN: Recipe(plain.ports, plain.environment),
+}

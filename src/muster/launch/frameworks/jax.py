@@ -1,0 +1,24 @@
+"""JAX: where the coordinator is, how many processes there are, which one this is.
+
+`jax.distributed.initialize()` itself reads JAX_COORDINATOR_ADDRESS and JAX_LOCAL_DEVICE_IDS; the number and id of the
+process are read from JAX_NUM_PROCESSES and JAX_PROCESS_ID by convention, for releases that want them as arguments.
+"""
+
+from muster.domain.specs import JobSpec, Role
+from muster.domain.tasks import Task
+from muster.launch.gang import Gang, endpoint, gpu_count, is_lead, worker_rank
+
+
+def ports(spec: JobSpec, role: Role, index: int) -> int:
+    return 1 if is_lead(spec, role, index) else 0
+
+
+def environment(gang: Gang, task: Task) -> dict[str, str]:
+    rank = worker_rank(gang, task)
+    env = {"JAX_COORDINATOR_ADDRESS": endpoint(gang.lead), "JAX_NUM_PROCESSES": str(len(gang.workers))}
+    if rank is not None:
+        env["JAX_PROCESS_ID"] = str(rank)
+    if gpus := gpu_count(gang, task):
+        # Counted among the visible cards, which are only this task's own.
+        env["JAX_LOCAL_DEVICE_IDS"] = ",".join(str(place) for place in range(gpus))
+    return env

@@ -1,0 +1,94 @@
+"""A gang as the frameworks see it: who serves, who trains, in which order, and where each one listens.
+
+Ports of a task come in one order, here and in `ports_needed`: first what the framework needs, then what the user asked
+for with `role.ports`.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from muster.domain.specs import PS_ROLE, JobSpec, Role
+from muster.domain.tasks import Task
+
+
+@dataclass(frozen=True, slots=True)
+class Gang:
+    """All tasks of one attempt, in the order of roles in the spec and of indices inside a role."""
+
+    job_id: str
+    owner: str
+    cluster: str
+    attempt: int
+    spec: JobSpec
+    tasks: tuple[Task, ...]
+
+    @property
+    def servers(self) -> tuple[Task, ...]:
+        return self.of_role(PS_ROLE)
+
+    @property
+    def workers(self) -> tuple[Task, ...]:
+        """Every task that trains: all but the parameter servers, or all when there is nothing else."""
+        names = training_roles(self.spec)
+        return tuple(task for task in self.tasks if task.role in names)
+
+    @property
+    def lead(self) -> Task:
+        """Rank 0 of a collective: where masters and coordinators listen."""
+        return self.workers[0]
+
+    def of_role(self, name: str) -> tuple[Task, ...]:
+        return tuple(task for task in self.tasks if task.role == name)
+
+    def hosts(self) -> tuple[str, ...]:
+        """Addresses of the nodes, each once, in the order of tasks."""
+        return tuple(dict.fromkeys(host(task) for task in self.tasks))
+
+
+def muster_gang(job_id: str, owner: str, cluster: str, attempt: int, spec: JobSpec, tasks: Sequence[Task]) -> Gang:
+    order = {role.name: place for place, role in enumerate(spec.roles)}
+    ordered = tuple(sorted(tasks, key=lambda task: (order[task.role], task.index)))
+    return Gang(job_id, owner, cluster, attempt, spec, ordered)
+
+
+def training_roles(spec: JobSpec) -> tuple[str, ...]:
+    names = tuple(role.name for role in spec.roles if role.replicas and role.name != PS_ROLE)
+    return names or tuple(role.name for role in spec.roles)
+
+
+def is_lead(spec: JobSpec, role: Role, index: int) -> bool:
+    """Whether this will be the first worker; known before anything is placed."""
+    return index == 0 and role.name == training_roles(spec)[0]
+
+
+def worker_rank(gang: Gang, task: Task) -> int | None:
+    """The place among the workers; None for a parameter server, which is no member of the collective."""
+    return next((rank for rank, worker in enumerate(gang.workers) if worker.id == task.id), None)
+
+
+def host(task: Task) -> str:
+    return task.placement.address or task.placement.node
+
+
+def endpoint(task: Task, port: int = 0) -> str:
+    """`host:port`, by the place of the port among the task's ports."""
+    address = host(task)
+    bracketed = f"[{address}]" if ":" in address else address
+    return f"{bracketed}:{port_of(task, port)}"
+
+
+def port_of(task: Task, place: int) -> int:
+    ports = task.placement.ports
+    if place >= len(ports):
+        raise ValueError(f"task {task.name} was placed with {len(ports)} ports and needs at least {place + 1}")
+    return ports[place]
+
+
+def joined(tasks: Sequence[Task]) -> str:
+    """The comma list of endpoints that most frameworks read."""
+    return ",".join(endpoint(task) for task in tasks)
+
+
+def gpu_count(gang: Gang, task: Task) -> int:
+    """Cards of the task. Where an engine places tasks, device indices are its affair and only the count is known."""
+    return len(task.placement.devices) or gang.spec.role(task.role).resources.gpus

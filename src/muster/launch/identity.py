@@ -1,0 +1,66 @@
+"""MUSTER_*: who a task is, with whom it runs, what it was given. The same for every framework."""
+
+import json
+import re
+
+from muster.domain.specs import JobSpec, Role
+from muster.domain.tasks import Task
+from muster.launch.gang import Gang, endpoint, host
+
+
+def identity(gang: Gang, task: Task) -> dict[str, str]:
+    spec = gang.spec
+    return {
+        "MUSTER_JOB_ID": gang.job_id,
+        "MUSTER_JOB_NAME": spec.name,
+        "MUSTER_ATTEMPT": str(gang.attempt),
+        "MUSTER_OWNER": gang.owner,
+        "MUSTER_CLUSTER": gang.cluster,
+        "MUSTER_FRAMEWORK": spec.framework.value,
+        "MUSTER_MODE": spec.mode.value,
+        "MUSTER_TASK_NAME": task.name,
+        "MUSTER_ROLE": task.role,
+        "MUSTER_ROLE_INDEX": str(task.index),
+        "MUSTER_ROLE_COUNT": str(len(gang.of_role(task.role))),
+        "MUSTER_RANK": str(task.rank),
+        "MUSTER_WORLD_SIZE": str(len(gang.tasks)),
+        "MUSTER_NODE": task.placement.node,
+        "MUSTER_NODES": ",".join(gang.hosts()),
+        **_own_ports(spec.role(task.role), task),
+        **_peers(gang),
+        **_params(spec),
+    }
+
+
+def _own_ports(role: Role, task: Task) -> dict[str, str]:
+    """Only what the user asked for: the framework's ports come first and are spoken for."""
+    asked = task.placement.ports[len(task.placement.ports) - role.ports :] if role.ports else ()
+    listed = ",".join(str(port) for port in asked)
+    return {"MUSTER_PORTS": listed, **{f"MUSTER_PORT_{place}": str(port) for place, port in enumerate(asked)}}
+
+
+def _peers(gang: Gang) -> dict[str, str]:
+    env = {}
+    for role in gang.spec.roles:
+        members = gang.of_role(role.name)
+        env[f"MUSTER_HOSTS_{variable_name(role.name)}"] = ",".join(host(task) for task in members)
+        if role.ports:
+            first = [endpoint(task, len(task.placement.ports) - role.ports) for task in members]
+            env[f"MUSTER_ENDPOINTS_{variable_name(role.name)}"] = ",".join(first)
+    return env
+
+
+def _params(spec: JobSpec) -> dict[str, str]:
+    if not spec.params:
+        return {}
+    each = {f"MUSTER_PARAM_{variable_name(name)}": _written(value) for name, value in spec.params.items()}
+    return {**each, "MUSTER_PARAMS": json.dumps(dict(spec.params), sort_keys=True)}
+
+
+def variable_name(name: str) -> str:
+    """`learning-rate` → `LEARNING_RATE`: what a shell accepts as a name."""
+    return re.sub(r"[^A-Z0-9_]", "_", name.upper())
+
+
+def _written(value: str | int | float | bool) -> str:
+    return value if isinstance(value, str) else json.dumps(value)

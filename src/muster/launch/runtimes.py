@@ -1,0 +1,37 @@
+"""Where the interpreter comes from: the PATH of a virtual or conda environment on the node.
+
+Images are no affair of this module: a backend that runs containers takes them from the spec.
+"""
+
+from pathlib import PurePosixPath
+
+from muster.domain.errors import Invalid
+from muster.domain.specs import Runtime
+
+# The node's own PATH is not known here, and a task must not depend on who started the server.
+BASE_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
+
+def runtime_environment(runtime: Runtime, conda_root: str | None) -> dict[str, str]:
+    if runtime.venv:
+        return {"PATH": _path(runtime.venv), "VIRTUAL_ENV": runtime.venv}
+    if runtime.conda:
+        prefix = conda_prefix(runtime.conda, conda_root)
+        return {"PATH": _path(prefix), "CONDA_PREFIX": prefix, "CONDA_DEFAULT_ENV": runtime.conda}
+    return {}
+
+
+def conda_prefix(conda: str, conda_root: str | None) -> str:
+    """An absolute prefix is itself; a name is looked up as conda does, `base` being the root."""
+    if PurePosixPath(conda).is_absolute():
+        return conda
+    if conda_root is None:
+        raise Invalid(
+            f"runtime.conda: nobody told where environments such as {conda!r} are",
+            hint="write the environment's absolute path, or have the cluster's conda root configured",
+        )
+    return conda_root if conda == "base" else str(PurePosixPath(conda_root) / "envs" / conda)
+
+
+def _path(prefix: str) -> str:
+    return f"{prefix}/bin:{BASE_PATH}"
