@@ -1,0 +1,12 @@
+"""Why a job waits: a code that is stable, a sentence for people, its numbers, and what would change it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    code: str
+    message: str
+    change: str = ""
+    numbers: Mapping[str, int | float | str] = field(default_factory=dict)
