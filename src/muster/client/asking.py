@@ -1,0 +1,111 @@
+"""What is asked: `Job` and `Role`, and the spec they stand for. Checked by the server, which knows all the rules;
+nothing is validated twice here.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+Command = str | Sequence[str]
+Scalar = str | int | float | bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Role:
+    """One kind of task in a job.
+
+        Role(command=["python", "train.py"], replicas=4, gpu=1, memory="8Gi")
+
+    `cpu`, `memory` and `gpu` are for each replica. `extra` takes any other key of the spec as it is.
+    """
+
+    command: Command
+    replicas: int = 1
+    cpu: str | float | None = None
+    memory: str | int | None = None
+    gpu: int | None = None
+    gpu_type: str | None = None
+    env: Mapping[str, str] = field(default_factory=dict)
+    extra: Mapping[str, Any] = field(default_factory=dict)
+
+    def to_spec(self) -> dict[str, Any]:
+        resources = {"cpu": self.cpu, "memory": self.memory, "gpu": self.gpu, "gpuType": self.gpu_type}
+        return _without_empty(
+            replicas=self.replicas,
+            command=_command(self.command),
+            resources=_without_empty(**resources),
+            env=dict(self.env),
+            **self.extra,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job:
+    """A job to submit: either one command, or roles by name.
+
+        Job(name="mnist", command=["python", "train.py"], replicas=2, gpu=1)
+
+        Job(
+            name="wide-and-deep",
+            framework="paddle",
+            package="./src",
+            roles={
+                "ps": Role(command="python train.py", replicas=2),
+                "worker": Role(command="python train.py", replicas=2, gpu=1),
+            },
+        )
+
+    `package` is a folder (packed and uploaded on submit) or the digest of one that the server already has.
+    `extra` takes any other key of the spec as it is.
+    """
+
+    name: str
+    command: Command | None = None
+    replicas: int | None = None
+    cpu: str | float | None = None
+    memory: str | int | None = None
+    gpu: int | None = None
+    gpu_type: str | None = None
+    roles: Mapping[str, Role] = field(default_factory=dict)
+    framework: str | None = None
+    cluster: str | None = None
+    priority: str | None = None
+    time_limit: str | float | None = None
+    retries: int | None = None
+    env: Mapping[str, str] = field(default_factory=dict)
+    params: Mapping[str, Scalar] = field(default_factory=dict)
+    labels: Mapping[str, str] = field(default_factory=dict)
+    description: str | None = None
+    package: str | None = None
+    hold: bool = False
+    extra: Mapping[str, Any] = field(default_factory=dict)
+
+    def to_spec(self) -> dict[str, Any]:
+        resources = {"cpu": self.cpu, "memory": self.memory, "gpu": self.gpu, "gpuType": self.gpu_type}
+        return _without_empty(
+            name=self.name,
+            cluster=self.cluster,
+            framework=self.framework,
+            priority=self.priority,
+            timeLimit=self.time_limit,
+            retry=None if self.retries is None else {"max": self.retries},
+            description=self.description,
+            labels=dict(self.labels),
+            env=dict(self.env),
+            params=dict(self.params),
+            package=self.package,
+            hold=self.hold or None,
+            command=None if self.command is None else _command(self.command),
+            replicas=self.replicas,
+            resources=_without_empty(**resources),
+            roles={name: role.to_spec() for name, role in self.roles.items()},
+            **self.extra,
+        )
+
+
+def _command(command: Command) -> str | list[str]:
+    return command if isinstance(command, str) else [str(word) for word in command]
+
+
+def _without_empty(**items: Any) -> dict[str, Any]:
+    return {name: value for name, value in items.items() if value is not None and value != {}}

@@ -1,0 +1,251 @@
+"""`Client`: every call of the REST API as a method."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from muster.client import contexts
+from muster.client.errors import BAD_INPUT, NOT_FOUND, MusterError
+from muster.client.handles import JobHandle, job_events
+from muster.client.submitting import Changes, Submission, Submittable, packed, prepare
+from muster.client.transport import API, Query, Request, Timeouts, Transport, as_json, new_request_key, segment
+from muster.client.uploading import Progress, upload
+from muster.client.views import (
+    ClusterView,
+    EventView,
+    JobView,
+    NodeView,
+    TokenView,
+    UserView,
+)
+
+_PAGE = 1000
+_PREFIX_CHARACTERS = 4  # shorter ones are more likely a mistyped name
+
+
+class Client:
+    """The platform, from Python. Safe to share between threads: each has its own connection.
+
+        from muster import Client, Job
+
+        client = Client()                                    # as `muster` on this machine would
+        job = client.submit(Job(name="mnist", command=["python", "train.py"], replicas=2))
+        print(job.wait().state)
+
+    Arguments come first, then MUSTER_SERVER and MUSTER_TOKEN, then the context file that `muster login` writes.
+    """
+
+    def __init__(
+        self,
+        server: str | None = None,
+        token: str | None = None,
+        context: str | None = None,
+        *,
+        timeouts: Timeouts | None = None,
+    ) -> None:
+        chosen = contexts.resolve(server, token, context)
+        self.transport = Transport(chosen.server, chosen.token, timeouts)
+
+    @property
+    def server(self) -> str:
+        return self.transport.server
+
+    # -- jobs ---------------------------------------------------------------------------------------------------
+
+    def submit(
+        self,
+        job: Submittable,
+        *,
+        overrides: Mapping[str, Any] | None = None,
+        params: Mapping[str, Any] | None = None,
+        progress: Progress | None = None,
+    ) -> JobHandle:
+        """Submits a `Job`, a spec as a dict, or the path of a YAML or JSON file; its package folder is sent first.
+
+            client.submit("job.yaml", overrides={"roles.worker.replicas": 4}, params={"lr": 0.01})
+
+        A lost answer is asked for again under the same key, so one call makes one job. Raises MusterError; its
+        `problems` name everything wrong with the spec.
+        """
+        submission = prepare(job, Changes(overrides or {}, params or {}))
+        return self.send(submission, progress=progress)
+
+    def send(
+        self,
+        submission: Submission,
+        *,
+        progress: Progress | None = None,
+        announce: Callable[[Path], None] | None = None,
+    ) -> JobHandle:
+        """Submits what `prepare` made; `announce` hears of a folder before it is packed."""
+        with packed(submission, announce) as package:
+            if package is not None:
+                upload(self.transport, package, progress)
+            digest = package.digest if package else submission.digest
+            answer = self._post("/jobs", submission.with_package(digest), repeatable=True)
+        return self._handle(answer)
+
+    def dry_run(self, submission: Submission) -> dict[str, Any]:
+        """What would be made, and the exact requests that would start it. Nothing is packed, stored or started."""
+        query = {"dryRun": True}
+        answer = self._post("/jobs", submission.with_package(submission.digest), repeatable=True, query=query)
+        return dict(answer)
+
+    def submit_many(self, jobs: Sequence[Any]) -> list[JobHandle]:
+        """Many jobs in one call, all or none. They may name packages by digest only."""
+        specs = [_bulk_spec(prepare(job, Changes())) for job in jobs]
+        return [self._handle(item) for item in self._post("/jobs:bulk", {"specs": specs}, repeatable=True)["items"]]
+
+    def job(self, ref: str) -> JobHandle:
+        """By id, by a unique beginning of an id, by name (your newest first), or `@last`, your newest."""
+        if ref == "@last":
+            return self._last()
+        if not ref:
+            raise MusterError("the job's name is empty", code=BAD_INPUT, hint="`muster get jobs` lists names and ids")
+        try:
+            return self._handle(self._get(f"/jobs/{segment(ref)}"))
+        except MusterError as error:
+            if error.code != NOT_FOUND:
+                raise
+            return self._by_prefix(ref, error)
+
+    def jobs(self, *, limit: int | None = None, **filters: Any) -> Iterator[JobView]:
+        """Newest first. Filters: state, owner (`me`), cluster, label, text, name, since, until.
+
+        for job in client.jobs(state=["Running", "Queued"], owner="me", since="7d"):
+            print(job.name, job.state)
+        """
+        left = limit
+        cursor: str | None = None
+        while left is None or left > 0:
+            page, cursor = self.jobs_page(limit=min(left or _PAGE, _PAGE), cursor=cursor, **filters)
+            yield from page
+            left = None if left is None else left - len(page)
+            if not cursor:
+                return
+
+    def jobs_page(
+        self, *, limit: int = 50, cursor: str | None = None, **filters: Any
+    ) -> tuple[list[JobView], str | None]:
+        """One page, and the cursor of the next one if there is one."""
+        answer = self._get("/jobs", {**filters, "limit": limit, "cursor": cursor})
+        return [JobView.of(item) for item in answer["items"]], answer.get("nextCursor")
+
+    def events(self, *, follow: bool = False, after: int | None = None, kind: str | None = None) -> Iterator[EventView]:
+        """What happened on the platform, oldest first; with `follow` it never ends."""
+        return job_events(self.transport, f"{API}/events", follow=follow, after=after, kind=kind)
+
+    # -- machines -----------------------------------------------------------------------------------------------
+
+    def nodes(self) -> list[NodeView]:
+        return [NodeView.of(item) for item in self._items("/nodes")]
+
+    def node(self, name: str) -> NodeView:
+        return NodeView.of(self._get(f"/nodes/{segment(name)}"))
+
+    def clusters(self) -> list[ClusterView]:
+        return [ClusterView.of(item) for item in self._items("/clusters")]
+
+    def usage(self) -> dict[str, Any]:
+        """What nodes and tasks burn at this moment."""
+        return dict(self._get("/usage"))
+
+    def schema(self) -> dict[str, Any]:
+        """The JSON Schema of the job spec."""
+        return dict(self._get("/schema"))
+
+    # -- people -------------------------------------------------------------------------------------------------
+
+    def whoami(self) -> dict[str, Any]:
+        return dict(self._get("/whoami"))
+
+    def login(self, user: str, password: str, *, name: str | None = None) -> dict[str, Any]:
+        """Trades a password for a token: {token, user, role, expiresAt}. Later calls of this client use it."""
+        body = {"user": user, "password": password, **({"name": name} if name else {})}
+        answer = dict(self._post("/login", body))
+        self.transport.token = answer["token"]
+        return answer
+
+    def logout(self) -> None:
+        """Revokes the token that this client uses."""
+        self._post("/logout", {})
+
+    def users(self) -> list[UserView]:
+        return [UserView.of(item) for item in self._items("/users")]
+
+    def add_user(self, name: str, role: str = "user", password: str | None = None) -> UserView:
+        body = {"name": name, "role": role, **({"password": password} if password else {})}
+        return UserView.of(self._post("/users", body))
+
+    def change_user(self, name: str, **changes: Any) -> UserView:
+        """`role`, `password` (with `oldPassword` for one's own) or `disabled`."""
+        data, headers = as_json(changes)
+        request = Request("PATCH", f"{API}/users/{segment(name)}", body=data, headers=headers)
+        return UserView.of(self.transport.json(request))
+
+    def remove_user(self, name: str) -> None:
+        self.transport.json(Request("DELETE", f"{API}/users/{segment(name)}"))
+
+    def tokens(self) -> list[TokenView]:
+        return [TokenView.of(item) for item in self._items("/tokens")]
+
+    def create_token(self, name: str, *, expires: str | None = None, user: str | None = None) -> TokenView:
+        body = {"name": name, "expires": expires, **({"user": user} if user else {})}
+        return TokenView.of(self._post("/tokens", body))
+
+    def revoke_token(self, token_id: str) -> None:
+        self.transport.json(Request("DELETE", f"{API}/tokens/{segment(token_id)}"))
+
+    # -- plumbing -----------------------------------------------------------------------------------------------
+
+    def _get(self, path: str, query: Query | None = None) -> Any:
+        return self.transport.json(Request("GET", API + path, query or {}))
+
+    def _post(self, path: str, body: Any, *, repeatable: bool = False, query: Query | None = None) -> Any:
+        data, headers = as_json(body)
+        headers["Idempotency-Key"] = new_request_key()
+        return self.transport.json(Request("POST", API + path, query or {}, data, headers, repeatable))
+
+    def _items(self, path: str) -> list[Any]:
+        """All pages of a short list."""
+        items: list[Any] = []
+        cursor = None
+        while True:
+            answer = self._get(path, {"cursor": cursor})
+            items += answer["items"]
+            cursor = answer.get("nextCursor")
+            if not cursor:
+                return items
+
+    def _handle(self, raw: dict[str, Any]) -> JobHandle:
+        return JobHandle(self.transport, JobView.of(raw))
+
+    def _last(self) -> JobHandle:
+        page, _ = self.jobs_page(limit=1, owner="me")
+        if not page:
+            raise MusterError("you have no job yet", code=NOT_FOUND, hint="`muster run -- COMMAND` makes one")
+        return JobHandle(self.transport, page[0])
+
+    def _by_prefix(self, ref: str, not_found: MusterError) -> JobHandle:
+        """Among the newest thousand; older ones need their whole id."""
+        if len(ref) < _PREFIX_CHARACTERS:
+            raise not_found
+        page, _ = self.jobs_page(limit=_PAGE)
+        found = [job for job in page if job.id.startswith(ref)]
+        if not found:
+            raise not_found
+        if len(found) > 1:
+            names = ", ".join(f"{job.id} ({job.name})" for job in found[:5])
+            raise MusterError(f"{ref!r} begins {len(found)} ids", code=BAD_INPUT, hint=f"they are {names}")
+        return JobHandle(self.transport, found[0])
+
+
+def _bulk_spec(submission: Submission) -> dict[str, Any]:
+    if submission.folder is not None or "spec" not in submission.body:
+        raise MusterError(
+            "many jobs at once are Job objects or dicts whose package, if any, is a digest",
+            code=BAD_INPUT,
+            hint="submit them one by one, or upload the folder first",
+        )
+    spec = dict(submission.body["spec"])
+    return {**spec, "package": submission.digest} if submission.digest else spec

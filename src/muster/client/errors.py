@@ -1,0 +1,107 @@
+"""The one error of the client. A caller reacts to its `code`, a person reads `message` and `hint`."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+UNREACHABLE = "unreachable"
+TIMED_OUT = "timed-out"
+NOT_FOUND = "not-found"
+BAD_ANSWER = "bad-answer"
+BAD_INPUT = "bad-input"
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One thing wrong with what was sent, and where."""
+
+    path: str
+    message: str
+    hint: str = ""
+    line: int | None = None
+
+    def __str__(self) -> str:
+        where = f"line {self.line}: " if self.line else ""
+        what = f"{self.path}: {self.message}" if self.path else self.message
+        return f"{where}{what} ({self.hint})" if self.hint else f"{where}{what}"
+
+
+class MusterError(Exception):
+    """A request that did not do what was asked.
+
+    `status` is the HTTP status, or 0 when no answer came at all (`code` is then `unreachable` or `timed-out`).
+
+        try:
+            Client().submit("job.yaml")
+        except MusterError as error:
+            for problem in error.problems:
+                print(problem)
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        code: str,
+        status: int = 0,
+        hint: str = "",
+        problems: Sequence[Problem] = (),
+        raw: Mapping[str, Any] | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.message = message
+        self.code = code
+        self.status = status
+        self.hint = hint
+        self.problems = tuple(problems)
+        self.raw = raw or {}
+
+
+def unreachable(server: str, why: str) -> MusterError:
+    return MusterError(
+        f"no Muster server at {server}; start one with `muster up` ({why})",
+        code=UNREACHABLE,
+        hint="is the address right? `muster context list` shows the known ones, MUSTER_SERVER overrides them",
+    )
+
+
+def timed_out(server: str, seconds: float) -> MusterError:
+    return MusterError(
+        f"the Muster server at {server} did not answer within {seconds:.0f} s",
+        code=TIMED_OUT,
+        hint="it may be overloaded; `muster doctor` says more",
+    )
+
+
+def from_answer(status: int, body: bytes) -> MusterError:
+    """The error that a problem+json answer describes; an answer that is none becomes `bad-answer`."""
+    try:
+        raw = json.loads(body)
+    except ValueError:
+        raw = None
+    if not isinstance(raw, dict) or "code" not in raw:
+        text = body[:200].decode("utf-8", "replace").strip()
+        return MusterError(
+            f"the server answered with HTTP {status}: {text or 'nothing'}",
+            code=BAD_ANSWER,
+            status=status,
+            hint="is this really a Muster server, or a proxy before it?",
+        )
+    return MusterError(
+        raw.get("detail") or raw.get("title") or f"HTTP {status}",
+        code=str(raw["code"]),
+        status=status,
+        hint=raw.get("hint") or "",
+        problems=[_problem(item) for item in raw.get("problems") or ()],
+        raw=raw,
+    )
+
+
+def _problem(raw: Mapping[str, Any]) -> Problem:
+    return Problem(
+        path=str(raw.get("path") or ""),
+        message=str(raw.get("message") or ""),
+        hint=str(raw.get("hint") or ""),
+        line=raw.get("line"),
+    )

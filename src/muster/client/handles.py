@@ -1,0 +1,188 @@
+"""A submitted job in the hand: look at it, wait for it, read its logs, stop it."""
+
+import json
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+from muster.client.errors import TIMED_OUT, UNREACHABLE, MusterError
+from muster.client.sse import read_events
+from muster.client.transport import API, Request, Transport, as_json, new_request_key, segment
+from muster.client.views import EventView, ExplanationView, JobView, TaskView
+from muster.lib.backoff import exponential
+
+_WAIT_STEP_S = 30.0
+_PATIENCE_S = 120.0  # a server being restarted does not end a wait
+_RAW_BYTES = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class LogChunk:
+    """A piece of one task's log: whole lines where possible."""
+
+    task: str
+    offset: int
+    text: str
+
+
+class JobHandle:
+    """What `Client.submit` and `Client.job` return.
+
+        job = Client().job("mnist")
+        print(job.state, job.explain().summary)
+        for chunk in job.logs(follow=True):
+            print(chunk.text, end="")
+
+    `view` is what was last heard of it; `refresh()` asks again.
+    """
+
+    def __init__(self, transport: Transport, view: JobView) -> None:
+        self._transport = transport
+        self._path = f"{API}/jobs/{segment(view.id)}"
+        self.view = view
+
+    @property
+    def id(self) -> str:
+        return self.view.id
+
+    @property
+    def name(self) -> str:
+        return self.view.name
+
+    @property
+    def state(self) -> str:
+        return self.view.state
+
+    def __repr__(self) -> str:
+        return f"JobHandle({self.name!r}, id={self.id!r}, state={self.state!r})"
+
+    def refresh(self) -> Self:
+        return self._seen(self._transport.json(Request("GET", self._path)))
+
+    def wait(self, timeout: float | None = None) -> JobView:
+        """Returns the job once it has ended, well or not. Raises TimeoutError after `timeout` seconds.
+
+        A server that is restarted meanwhile is waited for.
+
+            if not Client().job("mnist").wait(timeout=3600).ok:
+                ...
+        """
+        deadline = None if timeout is None else time.monotonic() + timeout
+        asked, failures, lost_at = False, 0, 0.0
+        while True:
+            left = _WAIT_STEP_S if deadline is None else min(_WAIT_STEP_S, deadline - time.monotonic())
+            if left <= 0 and asked:
+                raise TimeoutError(f"job {self.name} is still {self.state} after {timeout:g} s")
+            try:
+                query = {"timeout": f"{max(left, 0):.3f}"}
+                self._seen(self._transport.json(Request("GET", f"{self._path}/wait", query, answer_s=left + 15)))
+            except MusterError as error:
+                now = time.monotonic()
+                lost_at = now if failures == 0 else lost_at
+                if error.code not in (UNREACHABLE, TIMED_OUT) or now - lost_at > _PATIENCE_S:
+                    raise
+                asked, failures = True, failures + 1
+                time.sleep(exponential(failures, first_s=0.1, limit_s=2.0))
+                continue
+            asked, failures = True, 0
+            if self.view.ended:
+                return self.view
+
+    def tasks(self, attempt: int | str | None = None) -> list[TaskView]:
+        """The tasks of the present attempt, of another one, or of all (`attempt="all"`)."""
+        answer = self._transport.json(Request("GET", f"{self._path}/tasks", {"attempt": attempt}))
+        return [TaskView.of(item) for item in answer["items"]]
+
+    def logs(
+        self,
+        follow: bool = False,
+        *,
+        tasks: Sequence[str] = (),
+        tail: int | None = None,
+        attempt: int | None = None,
+    ) -> Iterator[LogChunk]:
+        """The logs of all tasks, or of those named (`worker-0`), as they come; never more than a piece in memory.
+
+        With `follow` it goes on until all tasks have ended. A dropped connection is resumed without a gap.
+        """
+        query = {"task": tasks, "tail": tail, "attempt": attempt, "follow": True if follow else None}
+        for event in read_events(self._transport, Request("GET", f"{self._path}/logs", query), follow=follow):
+            if event.kind == "end":
+                return
+            if event.kind == "log":
+                raw = json.loads(event.data)
+                yield LogChunk(raw["task"], raw.get("offset") or 0, raw["text"])
+
+    def raw_log(self, task: str, *, start: int = 0) -> Iterator[bytes]:
+        """One task's log, byte for byte, from `start` on."""
+        headers = {"Accept": "application/octet-stream"}
+        if start:
+            headers["Range"] = f"bytes={start}-"
+        request = Request("GET", f"{self._path}/logs/raw", {"task": task}, headers=headers)
+        connection, response = self._transport.open(request)
+        try:
+            while chunk := response.read1(_RAW_BYTES):
+                yield chunk
+        finally:
+            connection.close()
+
+    def events(self, *, follow: bool = False, after: int | None = None) -> Iterator[EventView]:
+        return job_events(self._transport, f"{self._path}/events", follow=follow, after=after)
+
+    def explain(self) -> ExplanationView:
+        """Why it waits, runs or failed, in words."""
+        return ExplanationView.of(self._transport.json(Request("GET", f"{self._path}/explain")))
+
+    def spec(self) -> dict[str, Any]:
+        """What was asked, in canonical form."""
+        answer = self._transport.json(Request("GET", f"{self._path}/spec"))
+        return dict(answer["spec"])
+
+    def kill(self, grace: str | None = None) -> Self:
+        """Asks all tasks to stop, then makes them. `grace` is a duration such as `5s`. Harmless on an ended job."""
+        return self._act("kill", {"grace": grace} if grace else {})
+
+    def hold(self) -> Self:
+        """Keeps a queued job from starting until `resume`."""
+        return self._act("hold", {})
+
+    def resume(self) -> Self:
+        return self._act("resume", {})
+
+    def retry(self) -> "JobHandle":
+        """A new job with the same spec."""
+        request = _post(f"{self._path}/retry", {})
+        return JobHandle(self._transport, JobView.of(self._transport.json(replace(request, repeatable=False))))
+
+    def delete(self) -> None:
+        """Forgets an ended job, its logs and its history."""
+        self._transport.json(Request("DELETE", self._path))
+
+    def _act(self, verb: str, body: dict[str, Any]) -> Self:
+        return self._seen(self._transport.json(_post(f"{self._path}/{verb}", body)))
+
+    def _seen(self, raw: dict[str, Any]) -> Self:
+        self.view = JobView.of(raw)
+        return self
+
+
+def job_events(transport: Transport, path: str, *, follow: bool, **query: Any) -> Iterator[EventView]:
+    """Events of one job or of all, page by page, then, with `follow`, as they happen."""
+    if follow:
+        request = Request("GET", path, {**query, "follow": True})
+        for event in read_events(transport, request, follow=True):
+            yield EventView.of(json.loads(event.data))
+        return
+    cursor = None
+    while True:
+        answer = transport.json(Request("GET", path, {**query, "cursor": cursor}))
+        yield from (EventView.of(item) for item in answer["items"])
+        cursor = answer.get("nextCursor")
+        if not cursor:
+            return
+
+
+def _post(path: str, body: dict[str, Any]) -> Request:
+    data, headers = as_json(body)
+    return Request("POST", path, body=data, headers={**headers, "Idempotency-Key": new_request_key()})

@@ -1,0 +1,166 @@
+"""Packs a folder into one archive whose digest depends on nothing but its contents, so that it is uploaded once.
+
+Names are sorted, owners and times zeroed, modes reduced to "executable or not". Links are kept when they stay inside
+the folder and refused when they lead out of it.
+"""
+
+import gzip
+import hashlib
+import os
+import re
+import stat
+import tarfile
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Self
+
+from muster.client.errors import BAD_INPUT, MusterError
+from muster.client.ignoring import Rules
+from muster.lib.quantities import about_bytes
+
+SIZE_LIMIT_BYTES = 1 << 30
+_BIGGEST_SHOWN = 5
+_DIGEST = re.compile(r"[0-9a-f]{64}")
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """`relative` uses forward slashes; `link` is set for a link and is where it leads, relative to its own folder."""
+
+    relative: str
+    path: Path
+    size: int
+    mode: int
+    link: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Package:
+    """A packed folder in a temporary file; use it as a context, so that the file goes away."""
+
+    file: IO[bytes]
+    digest: str
+    size: int
+    entries: int
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.file.close()
+
+
+def is_digest(text: str) -> bool:
+    return _DIGEST.fullmatch(text) is not None
+
+
+def pack(folder: str | Path, *, limit_bytes: int = SIZE_LIMIT_BYTES) -> Package:
+    """Raises MusterError for a folder that is missing, too large or has links leading out of it."""
+    root = Path(folder).expanduser()
+    if not root.is_dir():
+        raise MusterError(f"{folder} is not a folder", code=BAD_INPUT, hint="`package` names the folder to send")
+    entries = list(list_entries(root))
+    _check_size(root, entries, limit_bytes)
+    archive = tempfile.TemporaryFile(prefix="muster-package-")  # noqa: SIM115 - the Package closes it
+    try:
+        _write(entries, archive)
+        size = archive.tell()
+        archive.seek(0)
+        digest = hashlib.file_digest(archive, "sha256").hexdigest()
+    except BaseException:
+        archive.close()
+        raise
+    return Package(archive, digest, size, len(entries))
+
+
+def list_entries(folder: Path) -> Iterator[Entry]:
+    """Everything that will be packed, in the order in which it will be."""
+    root = folder.resolve()
+    yield from _walk(root, root, "", Rules())
+
+
+def _walk(root: Path, folder: Path, relative: str, above: Rules) -> Iterator[Entry]:
+    rules = above.inside(folder, relative)
+    try:
+        names = sorted(path.name for path in folder.iterdir())
+    except OSError as error:
+        raise _unreadable(folder, error) from error
+    for name in names:
+        path = folder / name
+        below = f"{relative}/{name}" if relative else name
+        try:
+            status = path.lstat()
+        except FileNotFoundError:
+            continue  # gone since it was listed
+        is_folder = stat.S_ISDIR(status.st_mode)
+        if rules.leave_out(below, is_folder=is_folder):
+            continue
+        if is_folder:
+            yield Entry(below, path, 0, status.st_mode)
+            yield from _walk(root, path, below, rules)
+        elif stat.S_ISLNK(status.st_mode):
+            yield Entry(below, path, 0, status.st_mode, _target_inside(root, path, below))
+        elif stat.S_ISREG(status.st_mode):
+            yield Entry(below, path, status.st_size, status.st_mode)
+        # sockets, pipes and devices mean nothing on another machine
+
+
+def _target_inside(root: Path, link: Path, relative: str) -> str:
+    target = Path(os.path.realpath(link))
+    if target != root and root not in target.parents:
+        raise MusterError(
+            f"{relative} is a link that leads out of the folder, to {target}",
+            code=BAD_INPUT,
+            hint="copy what it points to, or name the link in .musterignore",
+        )
+    return os.path.relpath(target, link.parent)
+
+
+def _check_size(root: Path, entries: list[Entry], limit_bytes: int) -> None:
+    total = sum(entry.size for entry in entries)
+    if total <= limit_bytes:
+        return
+    biggest = sorted(entries, key=lambda entry: entry.size, reverse=True)[:_BIGGEST_SHOWN]
+    named = ", ".join(f"{entry.relative} ({about_bytes(entry.size)})" for entry in biggest)
+    raise MusterError(
+        f"{root} is too large to send: {about_bytes(total)}, the limit is {about_bytes(limit_bytes)}",
+        code="too-large",
+        hint=f"the biggest are {named}; name what the job does not need in .musterignore",
+    )
+
+
+def _write(entries: list[Entry], archive: IO[bytes]) -> None:
+    with (
+        gzip.GzipFile(filename="", mode="wb", compresslevel=6, fileobj=archive, mtime=0) as packed,
+        tarfile.open(fileobj=packed, mode="w", format=tarfile.PAX_FORMAT) as tar,
+    ):
+        for entry in entries:
+            try:
+                _add(tar, entry)
+            except OSError as error:
+                raise _unreadable(entry.path, error) from error
+
+
+def _add(tar: tarfile.TarFile, entry: Entry) -> None:
+    head = tarfile.TarInfo(entry.relative)  # owner, group and time are zero from the start
+    if entry.link is not None:
+        head.type, head.linkname, head.mode = tarfile.SYMTYPE, entry.link, 0o777
+        tar.addfile(head)
+    elif stat.S_ISDIR(entry.mode):
+        head.type, head.mode = tarfile.DIRTYPE, 0o755
+        tar.addfile(head)
+    else:
+        head.mode = 0o755 if entry.mode & 0o111 else 0o644
+        with entry.path.open("rb", buffering=1 << 20) as content:
+            head.size = os.fstat(content.fileno()).st_size
+            tar.addfile(head, content)
+
+
+def _unreadable(path: Path, error: OSError) -> MusterError:
+    return MusterError(
+        f"cannot pack {path}: {error.strerror or error}",
+        code=BAD_INPUT,
+        hint="name it in .musterignore if the job does not need it",
+    )

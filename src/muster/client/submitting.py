@@ -1,0 +1,101 @@
+"""From a Job, a spec or a file to the body of one POST, with its folder packed and sent before.
+
+A YAML text goes to the server as it was written, because only then can the server name the lines that are wrong.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from muster.client.asking import Job
+from muster.client.errors import BAD_INPUT, MusterError
+from muster.client.packing import Package, is_digest, pack
+
+Submittable = Job | Mapping[str, Any] | str | Path
+
+
+@dataclass(frozen=True, slots=True)
+class Submission:
+    """What to send. `folder` is what is still to be packed; `digest` names what the server may have already."""
+
+    body: Mapping[str, Any]
+    folder: Path | None = None
+    digest: str | None = None
+
+    def with_package(self, digest: str | None) -> dict[str, Any]:
+        return {**self.body, "package": digest} if digest else dict(self.body)
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """What is changed on the way: `overrides` by path (`roles.worker.replicas`), `params` by name."""
+
+    overrides: Mapping[str, Any] = field(default_factory=dict)
+    params: Mapping[str, Any] = field(default_factory=dict)
+
+
+def prepare(job: Submittable, changes: Changes) -> Submission:
+    if isinstance(job, Job):
+        return from_spec(job.to_spec(), changes)
+    if isinstance(job, Mapping):
+        return from_spec(job, changes)
+    path = Path(job).expanduser()
+    try:
+        text = path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise MusterError(f"cannot read {path}: {error.strerror}", code=BAD_INPUT) from error
+    except UnicodeDecodeError as error:
+        raise MusterError(f"{path} is not a text file", code=BAD_INPUT, hint="a job spec is YAML or JSON") from error
+    return from_text(text, path.parent, changes)
+
+
+def from_spec(spec: Mapping[str, Any], changes: Changes, folder: Path | None = None) -> Submission:
+    named = spec.get("package")
+    kept = {key: value for key, value in spec.items() if key != "package"}
+    return _submission({"spec": kept}, named, folder or Path.cwd(), changes)
+
+
+def from_text(text: str, folder: Path, changes: Changes) -> Submission:
+    """`folder` is what a relative `package` in the text is relative to."""
+    return _submission({"source": text}, _package_in(text), folder, changes)
+
+
+@contextmanager
+def packed(submission: Submission, announce: Callable[[Path], None] | None = None) -> Iterator[Package | None]:
+    if submission.folder is None:
+        yield None
+        return
+    if announce is not None:
+        announce(submission.folder)
+    with pack(submission.folder) as package:
+        yield package
+
+
+def _submission(body: Mapping[str, Any], named: Any, folder: Path, changes: Changes) -> Submission:
+    overrides = dict(changes.overrides)
+    if "package" in overrides:
+        named, folder = overrides.pop("package"), Path.cwd()
+    if overrides:
+        body = {**body, "set": overrides}
+    if changes.params:
+        body = {**body, "params": dict(changes.params)}
+    if not isinstance(named, str) or not named:
+        return Submission(body)  # absent, or something that the server will complain about
+    if is_digest(named):
+        return Submission(body, digest=named)
+    return Submission(body, folder=(folder / Path(named).expanduser()).resolve())
+
+
+def _package_in(text: str) -> Any:
+    if "package" not in text:
+        return None  # the usual case, without the cost of a YAML library
+    import yaml
+
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    try:
+        document = yaml.load(text, Loader=loader)  # noqa: S506 - a safe loader, in C where there is one
+    except yaml.YAMLError:
+        return None  # the server says what is wrong, with the line
+    return document.get("package") if isinstance(document, dict) else None

@@ -1,0 +1,203 @@
+"""HTTP to one server: a kept connection per thread, a time-out on everything, repeats where a repeat is harmless.
+
+Knows requests and answers, not jobs. A request that may not be repeated gets a fresh connection, so that it never
+dies on one the server has silently closed.
+"""
+
+import http.client
+import json
+import os
+import threading
+import time
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import quote, urlencode, urlsplit
+
+from muster.client.errors import BAD_ANSWER, BAD_INPUT, MusterError, from_answer, timed_out, unreachable
+from muster.lib.backoff import exponential
+from muster.version import __version__
+
+API = "/api/v1"
+QueryValue = str | int | float | bool | None | Iterable[str]
+Query = Mapping[str, QueryValue]
+
+_DROPPED = (ConnectionError, http.client.BadStatusLine, http.client.IncompleteRead, http.client.CannotSendRequest)
+_TRIES = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Timeouts:
+    """Seconds. `connect_s` is short: a server that is there accepts at once."""
+
+    connect_s: float = 5.0
+    answer_s: float = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """`repeatable`: sending it twice does what sending it once does (by its method, its key or its nature)."""
+
+    method: str
+    path: str
+    query: Query = field(default_factory=dict)
+    body: bytes | None = None
+    headers: Mapping[str, str] = field(default_factory=dict)
+    repeatable: bool = True
+    answer_s: float | None = None
+
+    @property
+    def target(self) -> str:
+        pairs = list(_pairs(self.query))
+        return f"{self.path}?{urlencode(pairs)}" if pairs else self.path
+
+
+def as_json(body: Any) -> tuple[bytes, dict[str, str]]:
+    return json.dumps(body, ensure_ascii=False).encode(), {"Content-Type": "application/json"}
+
+
+def segment(text: str) -> str:
+    """One path segment, whatever characters are in it."""
+    return quote(text, safe="@")
+
+
+def new_request_key() -> str:
+    return os.urandom(16).hex()
+
+
+class Transport:
+    def __init__(self, server: str, token: str | None, timeouts: Timeouts | None = None) -> None:
+        address = urlsplit(server if "://" in server else f"http://{server}")
+        if address.scheme not in ("http", "https") or not address.hostname:
+            raise MusterError(
+                f"{server!r} is no server address", code=BAD_INPUT, hint="it looks like http://127.0.0.1:7070"
+            )
+        self.server = f"{address.scheme}://{address.netloc}{address.path}".rstrip("/")
+        self.token = token
+        self.timeouts = timeouts or Timeouts()
+        self._address = address
+        self._kept = threading.local()
+
+    def json(self, request: Request) -> Any:
+        """The answer's JSON, or None for an empty answer. Raises MusterError for anything but success."""
+        status, body = self.send(request)
+        if status >= 400:
+            raise from_answer(status, body)
+        if not body:
+            return None
+        try:
+            return json.loads(body)
+        except ValueError as error:
+            raise MusterError(
+                f"{self.server} answered with something that is no JSON",
+                code=BAD_ANSWER,
+                status=status,
+                hint="is this really a Muster server, or a proxy before it?",
+            ) from error
+
+    def send(self, request: Request) -> tuple[int, bytes]:
+        """One answer. A dropped connection and a 503 `unavailable` are tried again where that is harmless."""
+        for tries in range(1, _TRIES + 1):
+            last = tries == _TRIES or not request.repeatable
+            try:
+                status, body = self._once(request)
+            except _DROPPED as error:
+                self.close()
+                if last or isinstance(error, ConnectionRefusedError):
+                    raise unreachable(self.server, _words(error)) from error
+            else:
+                if last or status != 503 or from_answer(status, body).code != "unavailable":
+                    return status, body
+            time.sleep(exponential(tries, first_s=0.1, limit_s=2.0))
+        raise AssertionError("the last try returns or raises")
+
+    def open(self, request: Request) -> tuple[http.client.HTTPConnection, http.client.HTTPResponse]:
+        """A connection of its own with the answer's body still to be read; the caller closes it.
+
+        Connection errors come as they are (OSError, HTTPException): who reads a stream knows how to resume it.
+        """
+        connection = self._connect()
+        try:
+            self._put(connection, request)
+            response = connection.getresponse()
+            if response.status >= 400:
+                raise from_answer(response.status, response.read())
+        except BaseException:
+            connection.close()
+            raise
+        return connection, response
+
+    def close(self) -> None:
+        """Closes this thread's connection; the next request opens a new one."""
+        kept: http.client.HTTPConnection | None = getattr(self._kept, "connection", None)
+        if kept is not None:
+            kept.close()
+            self._kept.connection = None
+
+    def _once(self, request: Request) -> tuple[int, bytes]:
+        if not request.repeatable:
+            self.close()
+        answer_s = request.answer_s or self.timeouts.answer_s
+        try:
+            connection = self._connection()
+            self._put(connection, request)
+            response = connection.getresponse()
+            body = response.read()
+        except TimeoutError as error:
+            self.close()
+            raise timed_out(self.server, answer_s) from error
+        except _DROPPED:
+            raise
+        except (OSError, http.client.HTTPException) as error:
+            self.close()
+            raise unreachable(self.server, _words(error)) from error
+        if response.will_close:
+            self.close()
+        return response.status, body
+
+    def _connection(self) -> http.client.HTTPConnection:
+        kept: http.client.HTTPConnection | None = getattr(self._kept, "connection", None)
+        if kept is None:
+            kept = self._kept.connection = self._connect()
+        return kept
+
+    def _connect(self) -> http.client.HTTPConnection:
+        secure = self._address.scheme == "https"
+        kind = http.client.HTTPSConnection if secure else http.client.HTTPConnection
+        assert self._address.hostname is not None
+        connection = kind(self._address.hostname, self._address.port, timeout=self.timeouts.connect_s)
+        try:
+            connection.connect()
+        except TimeoutError as error:
+            raise unreachable(self.server, "connecting timed out") from error
+        return connection
+
+    def _put(self, connection: http.client.HTTPConnection, request: Request) -> None:
+        if connection.sock is None:  # closed by an earlier `Connection: close`
+            connection.connect()
+        connection.sock.settimeout(request.answer_s or self.timeouts.answer_s)
+        headers = {"Accept": "application/json", "User-Agent": f"muster/{__version__}", **request.headers}
+        if self.token:
+            headers["Authorization"] = f"Bearer {self.token}"
+        connection.request(request.method, self._address.path.rstrip("/") + request.target, request.body, headers)
+
+
+def _pairs(query: Query) -> Iterable[tuple[str, str]]:
+    for name, value in query.items():
+        if value is None:
+            continue
+        if isinstance(value, bool):
+            yield name, "true" if value else "false"
+        elif isinstance(value, str | int | float):
+            yield name, str(value)
+        else:
+            for item in value:
+                yield name, item
+
+
+def _words(error: Exception) -> str:
+    if isinstance(error, ConnectionRefusedError):
+        return "connection refused"
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror.lower()
+    return str(error) or type(error).__name__

@@ -1,0 +1,269 @@
+"""What comes back, typed and frozen. Each view keeps the server's own object in `raw`, so a newer server's fields
+are never lost. Only reading here; acting is `JobHandle` and `Client`.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Self
+
+FINAL_STATES = frozenset({"Succeeded", "Failed", "Cancelled"})
+FINAL_TASK_STATES = frozenset({"Succeeded", "Failed", "Stopped", "Lost"})
+
+Raw = Mapping[str, Any]
+
+
+def instant(text: str | None) -> datetime | None:
+    """An ISO-8601 time of the API, or None."""
+    return datetime.fromisoformat(text) if text else None
+
+
+@dataclass(frozen=True, slots=True)
+class JobView:
+    id: str
+    name: str
+    owner: str
+    state: str
+    mode: str
+    cluster: str
+    attempt: int
+    succeeded: int
+    failed: int
+    active: int
+    tasks: int
+    created_at: datetime | None
+    started_at: datetime | None
+    ended_at: datetime | None
+    reason: str
+    raw: Raw = field(repr=False)
+
+    @property
+    def ended(self) -> bool:
+        return self.state in FINAL_STATES
+
+    @property
+    def ok(self) -> bool:
+        """It ended, and well."""
+        return self.state == "Succeeded"
+
+    @classmethod
+    def of(cls, raw: Raw) -> Self:
+        return cls(
+            id=raw["id"],
+            name=raw["name"],
+            owner=raw.get("owner") or "",
+            state=raw["state"],
+            mode=raw.get("mode") or "",
+            cluster=raw.get("cluster") or "",
+            attempt=raw.get("attempt") or 0,
+            succeeded=raw.get("succeeded") or 0,
+            failed=raw.get("failed") or 0,
+            active=raw.get("active") or 0,
+            tasks=raw.get("tasks") or 0,
+            created_at=instant(raw.get("createdAt")),
+            started_at=instant(raw.get("startedAt")),
+            ended_at=instant(raw.get("endedAt")),
+            reason=raw.get("reason") or "",
+            raw=raw,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class TaskView:
+    id: str
+    name: str
+    role: str
+    index: int
+    state: str
+    node: str
+    attempt: int
+    started_at: datetime | None
+    ended_at: datetime | None
+    exit_code: int | None
+    signal: int | str | None
+    reason: str
+    raw: Raw = field(repr=False)
+
+    @property
+    def ended(self) -> bool:
+        return self.state in FINAL_TASK_STATES
+
+    @property
+    def short_name(self) -> str:
+        """`worker-0`: unique inside its job."""
+        return f"{self.role}-{self.index}"
+
+    @classmethod
+    def of(cls, raw: Raw) -> Self:
+        return cls(
+            id=raw.get("id") or "",
+            name=raw["name"],
+            role=raw.get("role") or "",
+            index=raw.get("index") or 0,
+            state=raw["state"],
+            node=raw.get("node") or "",
+            attempt=raw.get("attempt") or 0,
+            started_at=instant(raw.get("startedAt")),
+            ended_at=instant(raw.get("endedAt")),
+            exit_code=raw.get("exitCode"),
+            signal=raw.get("signal"),
+            reason=raw.get("reason") or "",
+            raw=raw,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class NodeView:
+    """CPU in cores, memory in bytes; `used` is what tasks were promised, not what they burn."""
+
+    name: str
+    cluster: str
+    state: str
+    cpu_total: float
+    cpu_used: float
+    memory_total: int
+    memory_used: int
+    gpus: Sequence[Raw]
+    tasks: int
+    note: str
+    raw: Raw = field(repr=False)
+
+    @property
+    def gpus_used(self) -> int:
+        return sum(1 for gpu in self.gpus if gpu.get("job"))
+
+    @classmethod
+    def of(cls, raw: Raw) -> Self:
+        cpu, memory = raw.get("cpu") or {}, raw.get("memory") or {}
+        return cls(
+            name=raw["name"],
+            cluster=raw.get("cluster") or "",
+            state=raw["state"],
+            cpu_total=float(cpu.get("total") or 0),
+            cpu_used=float(cpu.get("used") or 0),
+            memory_total=memory.get("total") or 0,
+            memory_used=memory.get("used") or 0,
+            gpus=tuple(raw.get("gpus") or ()),
+            tasks=raw.get("tasks") or 0,
+            note=raw.get("note") or "",
+            raw=raw,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterView:
+    name: str
+    backend: str
+    default: bool
+    nodes: int
+    state: str
+    raw: Raw = field(repr=False)
+
+    @classmethod
+    def of(cls, raw: Raw) -> Self:
+        return cls(
+            name=raw["name"],
+            backend=raw.get("backend") or "",
+            default=bool(raw.get("default")),
+            nodes=raw.get("nodes") or 0,
+            state=raw.get("state") or "",
+            raw=raw,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class EventView:
+    seq: int
+    at: datetime | None
+    kind: str
+    job_id: str | None
+    actor: str
+    data: Raw
+    raw: Raw = field(repr=False)
+
+    @classmethod
+    def of(cls, raw: Raw) -> Self:
+        return cls(
+            seq=raw["seq"],
+            at=instant(raw.get("at")),
+            kind=raw["kind"],
+            job_id=raw.get("jobId"),
+            actor=raw.get("actor") or "",
+            data=raw.get("data") or {},
+            raw=raw,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class ExplanationView:
+    """Why a job is where it is: `summary` is one sentence, `fault` the classified cause of a failure, if any."""
+
+    job: str
+    state: str
+    summary: str
+    reasons: Sequence[Raw]
+    fault: Raw | None
+    evidence: Sequence[str]
+    attempts: Sequence[Raw]
+    next: str
+    raw: Raw = field(repr=False)
+
+    @classmethod
+    def of(cls, raw: Raw) -> Self:
+        return cls(
+            job=raw.get("job") or "",
+            state=raw.get("state") or "",
+            summary=raw.get("summary") or "",
+            reasons=tuple(raw.get("reasons") or ()),
+            fault=raw.get("fault"),
+            evidence=tuple(raw.get("evidence") or ()),
+            attempts=tuple(raw.get("attempts") or ()),
+            next=raw.get("next") or "",
+            raw=raw,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class UserView:
+    name: str
+    role: str
+    disabled: bool
+    created_at: datetime | None
+    raw: Raw = field(repr=False)
+
+    @classmethod
+    def of(cls, raw: Raw) -> Self:
+        return cls(
+            name=raw["name"],
+            role=raw.get("role") or "",
+            disabled=bool(raw.get("disabled")),
+            created_at=instant(raw.get("createdAt")),
+            raw=raw,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class TokenView:
+    """`secret` is there once, in the answer to its making."""
+
+    id: str
+    name: str
+    user: str
+    created_at: datetime | None
+    expires_at: datetime | None
+    last_used_at: datetime | None
+    secret: str | None = field(repr=False)
+    raw: Raw = field(repr=False)
+
+    @classmethod
+    def of(cls, raw: Raw) -> Self:
+        return cls(
+            id=raw["id"],
+            name=raw.get("name") or "",
+            user=raw.get("user") or "",
+            created_at=instant(raw.get("createdAt")),
+            expires_at=instant(raw.get("expiresAt")),
+            last_used_at=instant(raw.get("lastUsedAt")),
+            secret=raw.get("secret"),
+            raw=raw,
+        )
