@@ -1,0 +1,121 @@
+"""Users and their tokens."""
+
+from typing import Any
+
+from sqlalchemy import Connection, Row, bindparam, delete, insert, select, update
+
+from muster.domain.accounts import Token, User, UserRole
+from muster.domain.errors import Conflict, MusterError, NotFound
+from muster.stores.tables import tokens, users
+
+_INSERT_USER = insert(users)
+_UPDATE_USER = (
+    update(users)
+    .where(users.c.name == bindparam("the_name"))
+    .values({name: bindparam(name) for name in ("role", "created_at", "password_hash", "disabled")})
+)
+_DELETE_USER = delete(users).where(users.c.name == bindparam("gone"))
+_USER = select(users).where(users.c.name == bindparam("the_name"))
+_USERS = select(users).order_by(users.c.name)
+
+_INSERT_TOKEN = insert(tokens)
+_DELETE_TOKEN = delete(tokens).where(tokens.c.id == bindparam("gone"))
+_BY_HASH = select(tokens).where(tokens.c.secret_hash == bindparam("hash"))
+_TOKENS = select(tokens).order_by(tokens.c.created_at, tokens.c.id)
+_TOKENS_OF_USER = _TOKENS.where(tokens.c.user == bindparam("the_user"))
+
+
+def insert_user(connection: Connection, user: User) -> None:
+    connection.execute(_INSERT_USER, {"name": user.name, **_user_values(user)})
+
+
+def why_user_not_inserted(user: User) -> Conflict:
+    return Conflict(f"there is a user {user.name} already; choose another name or change that one")
+
+
+def update_user(connection: Connection, user: User) -> None:
+    if connection.execute(_UPDATE_USER, {"the_name": user.name, **_user_values(user)}).rowcount == 0:
+        raise NotFound(f"there is no user {user.name}")
+
+
+def remove_user(connection: Connection, name: str) -> None:
+    """The user's tokens go too, by their foreign key; jobs and packages stay as history."""
+    if connection.execute(_DELETE_USER, {"gone": name}).rowcount == 0:
+        raise NotFound(f"there is no user {name}")
+
+
+def user_by_name(connection: Connection, name: str) -> User | None:
+    row = connection.execute(_USER, {"the_name": name}).first()
+    return None if row is None else _user(row)
+
+
+def all_users(connection: Connection) -> list[User]:
+    return [_user(row) for row in connection.execute(_USERS)]
+
+
+def insert_token(connection: Connection, token: Token) -> None:
+    connection.execute(
+        _INSERT_TOKEN,
+        {
+            "id": token.id,
+            "user": token.user,
+            "name": token.name,
+            "secret_hash": token.secret_hash,
+            "created_at": token.created_at,
+            "expires_at": token.expires_at,
+            "last_used_at": token.last_used_at,
+        },
+    )
+
+
+def why_token_not_inserted(connection: Connection, token: Token) -> MusterError:
+    if user_by_name(connection, token.user) is None:
+        return NotFound(f"there is no user {token.user} to give a token to")
+    return Conflict(f"there is a token {token.id} or one with its secret already; make a fresh one")
+
+
+def remove_token(connection: Connection, token_id: str) -> None:
+    if connection.execute(_DELETE_TOKEN, {"gone": token_id}).rowcount == 0:
+        raise NotFound(f"there is no token {token_id}")
+
+
+def token_by_hash(connection: Connection, secret_hash: str) -> Token | None:
+    row = connection.execute(_BY_HASH, {"hash": secret_hash}).first()
+    return None if row is None else _token(row)
+
+
+def tokens_of(connection: Connection, user: str | None) -> list[Token]:
+    if user is None:
+        return [_token(row) for row in connection.execute(_TOKENS)]
+    return [_token(row) for row in connection.execute(_TOKENS_OF_USER, {"the_user": user})]
+
+
+def _user_values(user: User) -> dict[str, Any]:
+    return {
+        "role": user.role.value,
+        "created_at": user.created_at,
+        "password_hash": user.password_hash,
+        "disabled": user.disabled,
+    }
+
+
+def _user(row: Row[Any]) -> User:
+    return User(
+        name=row.name,
+        role=UserRole(row.role),
+        created_at=row.created_at,
+        password_hash=row.password_hash,
+        disabled=row.disabled,
+    )
+
+
+def _token(row: Row[Any]) -> Token:
+    return Token(
+        id=row.id,
+        user=row.user,
+        name=row.name,
+        secret_hash=row.secret_hash,
+        created_at=row.created_at,
+        expires_at=row.expires_at,
+        last_used_at=row.last_used_at,
+    )

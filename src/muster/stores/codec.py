@@ -1,0 +1,149 @@
+"""Domain values as column values and back. The only place that knows how a job or a task lies in its row.
+
+A state is its word and its own fields as JSON, so a word can be asked for and the fields stay exact. Written with
+pydantic's fast JSON and read back through the domain dataclasses' own types.
+"""
+
+from collections.abc import Mapping
+from typing import Any, cast
+
+from pydantic import TypeAdapter
+from pydantic_core import from_json, to_json
+from sqlalchemy import Row
+
+from muster.domain.events import Event
+from muster.domain.jobs import JOB_STATES, Job, Tally
+from muster.domain.resources import Placement
+from muster.domain.specs import JobSpec
+from muster.domain.tasks import TASK_STATES, Task
+
+_SPEC = TypeAdapter(JobSpec)
+_PLACEMENT = TypeAdapter(Placement)
+_JOB_STATES = {word: TypeAdapter(cls) for word, cls in JOB_STATES.items()}
+_TASK_STATES = {word: TypeAdapter(cls) for word, cls in TASK_STATES.items()}
+
+
+def job_row(job: Job) -> dict[str, Any]:
+    spec = job.spec
+    return {
+        "id": job.id,
+        "owner": job.owner,
+        "name": spec.name,
+        "cluster": job.cluster,
+        "mode": spec.mode.value,
+        "framework": spec.framework.value,
+        "priority": spec.priority.value,
+        "package": spec.package,
+        "created_at": job.created_at,
+        "spec": _dump(spec),
+        **job_progress(job),
+    }
+
+
+def job_progress(job: Job) -> dict[str, Any]:
+    """The columns that change in a job's life."""
+    tally = job.tally
+    return {
+        "state": job.state_name,
+        "state_data": _dump(job.state),
+        "is_open": not job.is_final,
+        "version": job.version,
+        "attempt": job.attempt,
+        "retries": job.retries,
+        "platform_retries": job.platform_retries,
+        "started_at": job.started_at,
+        "ended_at": job.ended_at,
+        "reason": job.reason,
+        "succeeded": tally.succeeded,
+        "failed": tally.failed,
+        "active": tally.active,
+    }
+
+
+def job_of(row: Row[Any]) -> Job:
+    return Job(
+        id=row.id,
+        owner=row.owner,
+        cluster=row.cluster,
+        spec=_SPEC.validate_json(row.spec),
+        state=cast("JobState", _JOB_STATES[row.state].validate_json(row.state_data)),
+        created_at=row.created_at,
+        version=row.version,
+        attempt=row.attempt,
+        retries=row.retries,
+        platform_retries=row.platform_retries,
+        started_at=row.started_at,
+        ended_at=row.ended_at,
+        reason=row.reason,
+        tally=Tally(succeeded=row.succeeded, failed=row.failed, active=row.active),
+    )
+
+
+def task_row(task: Task) -> dict[str, Any]:
+    return {
+        "id": task.id,
+        "job_id": task.job_id,
+        "attempt": task.attempt,
+        "name": task.name,
+        "role": task.role,
+        "idx": task.index,
+        "rank": task.rank,
+        "state": task.state_name,
+        "state_data": _dump(task.state),
+        "placement": _dump(task.placement),
+        "handle": task.handle,
+        "started_at": task.started_at,
+        "ended_at": task.ended_at,
+        "exit_code": task.exit_code,
+        "signal": task.signal,
+        "log": task.log,
+    }
+
+
+def task_of(row: Row[Any]) -> Task:
+    return Task(
+        id=row.id,
+        job_id=row.job_id,
+        attempt=row.attempt,
+        name=row.name,
+        role=row.role,
+        index=row.idx,
+        rank=row.rank,
+        placement=_PLACEMENT.validate_json(row.placement),
+        state=cast("TaskState", _TASK_STATES[row.state].validate_json(row.state_data)),
+        handle=row.handle,
+        started_at=row.started_at,
+        ended_at=row.ended_at,
+        exit_code=row.exit_code,
+        signal=row.signal,
+        log=row.log,
+    )
+
+
+def event_row(event: Event) -> dict[str, Any]:
+    """All but the sequence number, which is given at commit."""
+    return {
+        "at": event.at,
+        "kind": event.kind,
+        "job_id": event.job_id,
+        "actor": event.actor,
+        "owner": event.owner,
+        "data": _dump(event.data),
+    }
+
+
+def event_of(row: Row[Any]) -> Event:
+    return Event(
+        kind=row.kind,
+        at=row.at,
+        job_id=row.job_id,
+        actor=row.actor,
+        owner=row.owner,
+        data=cast("Mapping[str, Any]", from_json(row.data)),
+        seq=row.seq,
+    )
+
+
+def _dump(value: object) -> str:
+    # "constants": a parameter may be inf or nan and must come back as such, not as null.
+    return to_json(value, inf_nan_mode="constants").decode()

@@ -1,0 +1,174 @@
+"""The group committer: one writer thread, one transaction for everything that waits, one fsync for all of it.
+
+While a batch is being committed the next one gathers, so throughput rises with load and a lone change waits for
+nobody. A batch first runs straight through. If a change in it is refused, the batch is rolled back and run again with
+a savepoint around each piece of work, so the refused one fails alone and the good case pays for no savepoints.
+"""
+
+import asyncio
+import itertools
+import queue
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from sqlalchemy import Connection, Engine
+from sqlalchemy.exc import DataError, IntegrityError, SQLAlchemyError
+
+from muster.domain.errors import Invalid, MusterError, Unavailable
+from muster.domain.events import Event
+from muster.ports.store import Change
+from muster.stores.engines import unavailable
+from muster.stores.events import insert_events, reserve_numbers
+from muster.stores.writing import explain, perform
+
+MOST_AT_ONCE = 500
+"""Pieces of work in one transaction: bounds how long the first of them waits for the last."""
+
+Answer = list[list[Event]]
+Outcome = Answer | Exception
+Rows = list[list[dict[str, Any]]]
+"""The rows of the events of each change."""
+
+_Attempt = Callable[[Connection, Sequence[Change]], Rows | Exception]
+
+# What is the change's own fault. Everything else that SQLAlchemy raises is the database's and fails the whole batch.
+# ValueError: text that is not text (a lone surrogate) or data that is not JSON.
+_REFUSED = (MusterError, IntegrityError, DataError, ValueError, TypeError)
+
+
+@dataclass(frozen=True, slots=True)
+class _Work:
+    changes: Sequence[Change]
+    done: asyncio.Future[Answer]
+
+
+class Committer:
+    """Belongs to the event loop that made it. `close` finishes what was handed in before."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._loop = asyncio.get_running_loop()
+        self._waiting: queue.SimpleQueue[_Work | None] = queue.SimpleQueue()
+        self._closed = False
+        self._thread = threading.Thread(target=self._run, name="muster-store-writer", daemon=True)
+        self._thread.start()
+
+    async def commit(self, changes: Sequence[Change]) -> Answer:
+        """All of them in one transaction, or none. A caller that is cancelled leaves the work to be done."""
+        if self._closed:
+            raise Unavailable("the store is closed")
+        done: asyncio.Future[Answer] = self._loop.create_future()
+        self._waiting.put(_Work(changes, done))
+        return await done
+
+    async def close(self) -> None:
+        if not self._closed:
+            self._closed = True
+            self._waiting.put(None)
+        await asyncio.to_thread(self._thread.join)
+
+    def _run(self) -> None:
+        goes_on = True
+        while goes_on:
+            batch, goes_on = self._take()
+            if batch:
+                outcomes = commit_batch(self._engine, [work.changes for work in batch])
+                self._deliver(batch, outcomes)
+
+    def _take(self) -> tuple[list[_Work], bool]:
+        """Wait for the first, then take all that is there. False when there is nothing more to come."""
+        batch: list[_Work] = []
+        work = self._waiting.get()
+        while work is not None:
+            batch.append(work)
+            if len(batch) == MOST_AT_ONCE:
+                return batch, True
+            try:
+                work = self._waiting.get_nowait()
+            except queue.Empty:
+                return batch, True
+        return batch, False
+
+    def _deliver(self, batch: list[_Work], outcomes: list[Outcome]) -> None:
+        try:
+            self._loop.call_soon_threadsafe(_resolve, batch, outcomes)
+        except RuntimeError:
+            # The loop is gone and with it everybody who waited; what was committed stays committed.
+            self._closed = True
+
+
+def commit_batch(engine: Engine, batch: Sequence[Sequence[Change]]) -> list[Outcome]:
+    try:
+        try:
+            return _transaction(engine, batch, _straight)
+        except _REFUSED:
+            return _transaction(engine, batch, _guarded)
+    except SQLAlchemyError as error:
+        return [unavailable(error) for _ in batch]
+    except Exception as error:
+        # The writer thread must outlive any surprise, and its callers must hear of it.
+        return [error for _ in batch]
+
+
+def _transaction(engine: Engine, batch: Sequence[Sequence[Change]], attempt: _Attempt) -> list[Outcome]:
+    amount = sum(len(change.events) for changes in batch for change in changes)
+    with engine.begin() as connection:
+        numbers = itertools.count(reserve_numbers(connection, amount))
+        written = [attempt(connection, changes) for changes in batch]
+        outcomes: list[Outcome] = []
+        rows: list[dict[str, Any]] = []
+        for changes, result in zip(batch, written, strict=True):
+            if isinstance(result, Exception):
+                outcomes.append(result)
+                continue
+            answer: Answer = []
+            for change, event_rows in zip(changes, result, strict=True):
+                for row in event_rows:
+                    row["seq"] = next(numbers)
+                rows += event_rows
+                answer.append(_numbered(change.events, event_rows))
+            outcomes.append(answer)
+        insert_events(connection, rows)
+    return outcomes
+
+
+def _numbered(events: Sequence[Event], rows: list[dict[str, Any]]) -> list[Event]:
+    return [replace(event, seq=row["seq"]) for event, row in zip(events, rows, strict=True)]
+
+
+def _straight(connection: Connection, changes: Sequence[Change]) -> Rows | Exception:
+    return [perform(connection, change) for change in changes]
+
+
+def _guarded(connection: Connection, changes: Sequence[Change]) -> Rows | Exception:
+    connection.exec_driver_sql("SAVEPOINT work")
+    written: Rows = []
+    for change in changes:
+        try:
+            written.append(perform(connection, change))
+        except _REFUSED as error:
+            connection.exec_driver_sql("ROLLBACK TO SAVEPOINT work")
+            return _reason(connection, change, error)
+    connection.exec_driver_sql("RELEASE SAVEPOINT work")
+    return written
+
+
+def _reason(connection: Connection, change: Change, error: Exception) -> Exception:
+    if isinstance(error, IntegrityError):
+        return explain(connection, change, error)
+    if isinstance(error, DataError | ValueError | TypeError):
+        detail = error.orig if isinstance(error, DataError) else error
+        return Invalid(f"the change holds a value that cannot be stored: {detail}")
+    return error
+
+
+def _resolve(batch: list[_Work], outcomes: list[Outcome]) -> None:
+    for work, outcome in zip(batch, outcomes, strict=True):
+        if work.done.done():
+            continue
+        if isinstance(outcome, Exception):
+            work.done.set_exception(outcome)
+        else:
+            work.done.set_result(outcome)

@@ -1,0 +1,58 @@
+"""Events and their numbers.
+
+Numbers come from one counter row, taken at the start of every write transaction. On PostgreSQL that row's lock makes
+writers of several servers follow each other, so the order of numbers is the order of commits and a stream that
+resumes after a number can never miss a smaller one that was committed later. A number may be skipped, never reused.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from sqlalchemy import Connection, bindparam, delete, insert, or_, select, update
+
+from muster.domain.events import Event
+from muster.stores.codec import event_of
+from muster.stores.tables import EVENT_COUNTER, counters, events
+
+_RESERVE = (
+    update(counters)
+    .where(counters.c.name == EVENT_COUNTER)
+    .values(value=counters.c.value + bindparam("amount"))
+    .returning(counters.c.value)
+)
+_INSERT = insert(events)
+_LAST = select(counters.c.value).where(counters.c.name == EVENT_COUNTER)
+_FORGET = delete(events).where(
+    events.c.job_id == bindparam("gone"), or_(events.c.kind.like("job.%"), events.c.kind.like("task.%"))
+)
+
+
+def reserve_numbers(connection: Connection, amount: int) -> int:
+    """The first of `amount` fresh numbers. Also the lock that lets one writer in at a time."""
+    last: int = connection.execute(_RESERVE, {"amount": amount}).scalar_one()
+    return last - amount + 1
+
+
+def insert_events(connection: Connection, rows: Sequence[dict[str, Any]]) -> None:
+    if rows:
+        connection.execute(_INSERT, rows)
+
+
+def forget_job_events(connection: Connection, job_id: str) -> None:
+    connection.execute(_FORGET, {"gone": job_id})
+
+
+def select_events(
+    connection: Connection, *, after: int, job_id: str | None, prefix: str | None, limit: int
+) -> list[Event]:
+    query = select(events).where(events.c.seq > after).order_by(events.c.seq).limit(limit)
+    if job_id is not None:
+        query = query.where(events.c.job_id == job_id)
+    if prefix:
+        query = query.where(events.c.kind.startswith(prefix, autoescape=True))
+    return [event_of(row) for row in connection.execute(query)]
+
+
+def last_event(connection: Connection) -> int:
+    last: int = connection.execute(_LAST).scalar_one()
+    return last

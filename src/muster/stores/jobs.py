@@ -1,0 +1,136 @@
+"""Jobs, one at a time or by a fixed question. Pages by filter are in `listing`.
+
+A job's spec, owner and time of creation never change, so an update writes the other columns only.
+"""
+
+from typing import Any
+
+from sqlalchemy import Connection, Select, bindparam, delete, func, insert, select, update
+
+from muster.domain.errors import Conflict, NotFound, StaleWrite
+from muster.domain.jobs import Job
+from muster.ports.store import RequestKey
+from muster.stores.codec import job_of, job_progress, job_row
+from muster.stores.events import forget_job_events
+from muster.stores.tables import job_labels, jobs, request_keys
+
+_PROGRESS = (
+    *("cluster", "state", "state_data", "is_open", "version", "attempt", "retries", "platform_retries"),
+    *("started_at", "ended_at", "reason", "succeeded", "failed", "active"),
+)
+
+_INSERT = insert(jobs)
+_INSERT_LABEL = insert(job_labels)
+_INSERT_KEY = insert(request_keys)
+_UPDATE = (
+    update(jobs)
+    .where(jobs.c.id == bindparam("the_id"), jobs.c.version == bindparam("loaded_version"))
+    .values({name: bindparam(name) for name in _PROGRESS})
+)
+_DELETE_ENDED = delete(jobs).where(jobs.c.id == bindparam("gone"), ~jobs.c.is_open)
+_BY_ID = select(jobs).where(jobs.c.id == bindparam("the_id"))
+_BY_NAME = (
+    select(jobs)
+    .where(jobs.c.name == bindparam("the_name"))
+    .order_by(jobs.c.created_at.desc(), jobs.c.id.desc())
+    .limit(1)
+)
+_BY_OWNER_AND_NAME = _BY_NAME.where(jobs.c.owner == bindparam("the_owner"))
+_BY_REQUEST: Select[Any] = (
+    select(jobs)
+    .join(request_keys, request_keys.c.job_id == jobs.c.id)
+    .where(request_keys.c.user == bindparam("user"), request_keys.c.key == bindparam("key"))
+)
+_OPEN = select(jobs).where(jobs.c.is_open).order_by(jobs.c.created_at, jobs.c.id)
+_OPEN_NAME = select(jobs.c.state).where(
+    jobs.c.is_open, jobs.c.owner == bindparam("the_owner"), jobs.c.name == bindparam("the_name")
+)
+_COUNTS = select(jobs.c.state, func.count().label("amount")).group_by(jobs.c.state)
+_ENDED = (
+    select(jobs)
+    .where(~jobs.c.is_open, jobs.c.ended_at < bindparam("instant"))
+    .order_by(jobs.c.ended_at, jobs.c.id)
+    .limit(bindparam("most"))
+)
+
+
+def insert_job(connection: Connection, job: Job, key: RequestKey | None) -> None:
+    connection.execute(_INSERT, job_row(job))
+    if job.spec.labels:
+        connection.execute(
+            _INSERT_LABEL,
+            [
+                {"job_id": job.id, "key": label, "value": value, "created_at": job.created_at}
+                for label, value in job.spec.labels.items()
+            ],
+        )
+    if key is not None:
+        connection.execute(_INSERT_KEY, {"user": key.user, "key": key.key, "job_id": job.id})
+
+
+def why_not_inserted(connection: Connection, job: Job, key: RequestKey | None) -> Conflict:
+    """Asked after an insertion was refused. The key comes first: a repeated request also finds its name taken."""
+    if key is not None and job_by_request(connection, key) is not None:
+        return Conflict(
+            f"request key {key.key} of {key.user} was used before", hint="this request has its job already: read it"
+        )
+    state = connection.execute(_OPEN_NAME, {"the_owner": job.owner, "the_name": job.name}).scalar()
+    if state is not None:
+        return Conflict(f"job {job.name} of {job.owner} is still {state}; kill it or choose another name")
+    return Conflict(f"there is a job with id {job.id} already; submit again with a fresh id")
+
+
+def update_job(connection: Connection, job: Job, steps: int) -> None:
+    loaded_version = job.version - steps
+    values = {**job_progress(job), "cluster": job.cluster, "the_id": job.id, "loaded_version": loaded_version}
+    if connection.execute(_UPDATE, values).rowcount == 1:
+        return
+    stored = connection.execute(select(jobs.c.version).where(jobs.c.id == job.id)).scalar()
+    if stored is None:
+        raise NotFound(f"there is no job {job.id}")
+    raise StaleWrite(
+        f"job {job.name} was changed meanwhile: loaded at version {loaded_version}, now at {stored}; "
+        "load it again and retry"
+    )
+
+
+def remove_job(connection: Connection, job_id: str) -> None:
+    """Labels, keys and tasks go with the row, by their foreign keys."""
+    if connection.execute(_DELETE_ENDED, {"gone": job_id}).rowcount == 0:
+        job = job_by_id(connection, job_id)
+        raise Conflict(f"job {job.name} is {job.state_name}; only a job that has ended can be removed: kill it first")
+    forget_job_events(connection, job_id)
+
+
+def job_by_id(connection: Connection, job_id: str) -> Job:
+    row = connection.execute(_BY_ID, {"the_id": job_id}).first()
+    if row is None:
+        raise NotFound(f"there is no job {job_id}")
+    return job_of(row)
+
+
+def find_job(connection: Connection, owner: str | None, name: str) -> Job | None:
+    query = _BY_NAME if owner is None else _BY_OWNER_AND_NAME
+    return _job_or_none(connection, query, {"the_name": name, "the_owner": owner})
+
+
+def job_by_request(connection: Connection, key: RequestKey) -> Job | None:
+    return _job_or_none(connection, _BY_REQUEST, {"user": key.user, "key": key.key})
+
+
+def open_jobs(connection: Connection) -> list[Job]:
+    return [job_of(row) for row in connection.execute(_OPEN)]
+
+
+def count_by_state(connection: Connection) -> dict[str, int]:
+    return {row.state: row.amount for row in connection.execute(_COUNTS)}
+
+
+def ended_before(connection: Connection, instant: float, limit: int) -> list[Job]:
+    return [job_of(row) for row in connection.execute(_ENDED, {"instant": instant, "most": limit})]
+
+
+def _job_or_none(connection: Connection, query: Select[Any], values: dict[str, Any]) -> Job | None:
+    wanted = {name: value for name, value in values.items() if value is not None}
+    row = connection.execute(query, wanted).first()
+    return None if row is None else job_of(row)

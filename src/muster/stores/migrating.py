@@ -1,0 +1,57 @@
+"""Brings a database's schema to head. Run as a program: `python -m muster.stores.migrating`, URL in the environment.
+
+Never imported by the server: Alembic is heavy and needed once in the life of a schema. Several servers may start
+together, so the work is done in one transaction under a lock; whoever comes second finds nothing left to do.
+"""
+
+import os
+import sys
+from pathlib import Path
+
+from alembic import command
+from alembic.config import Config
+from sqlalchemy import Connection, create_engine, event
+
+from muster.stores.engines import parse_url
+from muster.stores.schema import URL_VARIABLE
+
+_LOCK = 0x6D75737465720001
+"""Of nobody else's use in the database, we trust: the word `muster` and a number."""
+
+
+def migrate(url: str) -> None:
+    engine = create_engine(parse_url(url), connect_args={})
+    if engine.dialect.name == "sqlite":
+        event.listen(engine, "connect", _prepare_sqlite)
+        event.listen(engine, "begin", _begin_exclusive)
+    try:
+        with engine.begin() as connection:
+            if connection.dialect.name == "postgresql":
+                connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_LOCK})")
+            upgrade(connection)
+    finally:
+        engine.dispose()
+
+
+def upgrade(connection: Connection) -> None:
+    config = Config()
+    config.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
+    config.attributes["connection"] = connection
+    command.upgrade(config, "head")
+
+
+def _prepare_sqlite(connection: object, _record: object) -> None:
+    # Foreign keys stay off here: batch migrations rebuild tables, which must not cascade.
+    connection.isolation_level = None  # type: ignore[attr-defined]
+    connection.execute("PRAGMA busy_timeout = 60000")  # type: ignore[attr-defined]
+
+
+def _begin_exclusive(connection: Connection) -> None:
+    connection.exec_driver_sql("BEGIN EXCLUSIVE")
+
+
+if __name__ == "__main__":
+    try:
+        migrate(os.environ[URL_VARIABLE])
+    except Exception as error:
+        sys.exit(f"{type(error).__name__}: {error}")

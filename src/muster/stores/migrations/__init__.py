@@ -1,0 +1,1 @@
+"""The schema through time, as Alembic scripts. A script never imports `tables`: it says what was true when written."""

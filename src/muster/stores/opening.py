@@ -1,0 +1,50 @@
+"""Makes a store from a URL."""
+
+import asyncio
+
+from sqlalchemy import URL, Engine
+from sqlalchemy.exc import SQLAlchemyError
+
+from muster.domain.errors import Unavailable
+from muster.stores.engines import parse_url, reading_engine, sqlite_file, unavailable, writing_engine
+from muster.stores.schema import bring_to_head
+from muster.stores.sql_store import SqlStore
+
+
+async def open_store(url: str) -> SqlStore:
+    """A store whose schema is at head. Invalid for a URL we cannot use, Unavailable for a database that does not
+    answer or is newer than this code."""
+    parsed = parse_url(url)
+    writing, reading = await asyncio.to_thread(_prepare, parsed)
+    return SqlStore(writing, reading)
+
+
+def _prepare(url: URL) -> tuple[Engine, Engine]:
+    _make_private_file(url)
+    writing, reading = writing_engine(url), reading_engine(url)
+    try:
+        bring_to_head(reading, url)
+    except SQLAlchemyError as error:
+        _dispose(writing, reading)
+        raise unavailable(error) from error
+    except BaseException:
+        _dispose(writing, reading)
+        raise
+    return writing, reading
+
+
+def _make_private_file(url: URL) -> None:
+    """The file holds password and token hashes: only its owner may read it. SQLite gives its log the same mode."""
+    file = sqlite_file(url)
+    if file is None:
+        return
+    try:
+        file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        file.touch(mode=0o600, exist_ok=True)
+    except OSError as error:
+        raise Unavailable(f"the database file {file} cannot be made: {error.strerror}") from error
+
+
+def _dispose(*engines: Engine) -> None:
+    for engine in engines:
+        engine.dispose()

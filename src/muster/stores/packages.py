@@ -1,0 +1,42 @@
+"""Code packages by digest, once for every owner."""
+
+from sqlalchemy import Connection, bindparam, select
+from sqlalchemy.dialects import postgresql, sqlite
+
+from muster.domain.accounts import Package
+from muster.stores.tables import jobs, packages
+
+# The same digest is the same archive: a second upload is no news, and the first one's time stays.
+_INSERT = {
+    "sqlite": sqlite.insert(packages).on_conflict_do_nothing(),
+    "postgresql": postgresql.insert(packages).on_conflict_do_nothing(),
+}
+_ANY = select(packages).where(packages.c.digest == bindparam("the_digest")).order_by(packages.c.created_at).limit(1)
+_OF_OWNER = _ANY.where(packages.c.owner == bindparam("the_owner"))
+_IN_USE = select(jobs.c.package).where(jobs.c.package.is_not(None)).distinct()
+
+
+def insert_package(connection: Connection, package: Package) -> None:
+    connection.execute(
+        _INSERT[connection.dialect.name],
+        {
+            "digest": package.digest,
+            "owner": package.owner,
+            "size_bytes": package.size_bytes,
+            "created_at": package.created_at,
+        },
+    )
+
+
+def package_by_digest(connection: Connection, digest: str, owner: str | None) -> Package | None:
+    if owner is None:
+        row = connection.execute(_ANY, {"the_digest": digest}).first()
+    else:
+        row = connection.execute(_OF_OWNER, {"the_digest": digest, "the_owner": owner}).first()
+    if row is None:
+        return None
+    return Package(digest=row.digest, owner=row.owner, size_bytes=row.size_bytes, created_at=row.created_at)
+
+
+def packages_in_use(connection: Connection) -> set[str]:
+    return set(connection.execute(_IN_USE).scalars())

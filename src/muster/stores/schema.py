@@ -1,0 +1,51 @@
+"""Is the schema the one this code needs? Asked at every start by plain SQL, without Alembic."""
+
+import os
+import subprocess
+import sys
+
+from sqlalchemy import URL, Engine, inspect, text
+
+from muster.domain.errors import Unavailable
+from muster.stores.tables import HEAD
+
+URL_VARIABLE = "MUSTER_MIGRATE_URL"
+"""The URL travels by environment, never by argument: it may hold a password, and arguments are public."""
+
+_DEADLINE_S = 600.0
+
+
+def bring_to_head(engine: Engine, url: URL) -> None:
+    found = _revision(engine)
+    if found is None or found < HEAD:
+        _migrate_in_subprocess(url)
+        found = _revision(engine)
+    if found != HEAD:
+        raise Unavailable(
+            f"the database is at schema {found}, and this version of Muster knows only up to {HEAD}",
+            hint="upgrade this server, or restore the database from a backup made by this version",
+        )
+
+
+def _revision(engine: Engine) -> str | None:
+    with engine.connect() as connection:
+        if not inspect(connection).has_table("alembic_version"):
+            return None
+        revision: str | None = connection.execute(text("SELECT version_num FROM alembic_version")).scalar()
+        return revision
+
+
+def _migrate_in_subprocess(url: URL) -> None:
+    environment = {**os.environ, URL_VARIABLE: url.render_as_string(hide_password=False)}
+    done = subprocess.run(
+        [sys.executable, "-m", "muster.stores.migrating"],
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=_DEADLINE_S,
+        check=False,
+    )
+    if done.returncode != 0:
+        lines = done.stderr.strip().splitlines() or [f"exit code {done.returncode}"]
+        raise Unavailable(f"the database could not be brought to schema {HEAD}: {lines[-1]}")

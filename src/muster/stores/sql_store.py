@@ -1,0 +1,118 @@
+"""The Store over SQL: reads run in a few threads of their own, writes go through the committer."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
+
+from sqlalchemy import Connection, Engine
+from sqlalchemy.exc import DataError, SQLAlchemyError
+
+from muster.domain.accounts import Package, Token, User
+from muster.domain.errors import Invalid, Unavailable
+from muster.domain.events import Event
+from muster.domain.jobs import Job
+from muster.domain.tasks import Task
+from muster.ports.store import Change, JobFilter, Page, RequestKey
+from muster.stores import accounts, events, jobs, listing, packages, tasks
+from muster.stores.committing import Committer
+from muster.stores.engines import READERS, unavailable
+
+T = TypeVar("T")
+
+
+class SqlStore:
+    """Implements `ports.store.Store`. Made by `opening.open_store`, inside a running loop."""
+
+    def __init__(self, writing: Engine, reading: Engine) -> None:
+        self._writing = writing
+        self._reading = reading
+        self._committer = Committer(writing)
+        self._readers = ThreadPoolExecutor(READERS, thread_name_prefix="muster-store-reader")
+        self._closed = False
+
+    async def apply(self, change: Change) -> list[Event]:
+        return (await self._committer.commit((change,)))[0]
+
+    async def apply_all(self, changes: Sequence[Change]) -> list[list[Event]]:
+        return await self._committer.commit(tuple(changes))
+
+    async def job(self, job_id: str) -> Job:
+        return await self._read(lambda connection: jobs.job_by_id(connection, job_id))
+
+    async def find_job(self, owner: str | None, name: str) -> Job | None:
+        return await self._read(lambda connection: jobs.find_job(connection, owner, name))
+
+    async def job_by_request(self, key: RequestKey) -> Job | None:
+        return await self._read(lambda connection: jobs.job_by_request(connection, key))
+
+    async def jobs(self, where: JobFilter, *, limit: int, cursor: str | None = None) -> Page[Job]:
+        return await self._read(lambda connection: listing.page_of_jobs(connection, where, limit=limit, cursor=cursor))
+
+    async def open_jobs(self) -> list[Job]:
+        return await self._read(jobs.open_jobs)
+
+    async def counts(self) -> dict[str, int]:
+        return await self._read(jobs.count_by_state)
+
+    async def ended_before(self, instant: float, *, limit: int) -> list[Job]:
+        return await self._read(lambda connection: jobs.ended_before(connection, instant, limit))
+
+    async def tasks(self, job_id: str, attempt: int | None = None) -> list[Task]:
+        return await self._read(lambda connection: tasks.tasks_of_job(connection, job_id, attempt))
+
+    async def open_tasks(self) -> list[Task]:
+        return await self._read(tasks.open_tasks)
+
+    async def events(
+        self, *, after: int = 0, job_id: str | None = None, prefix: str | None = None, limit: int = 500
+    ) -> list[Event]:
+        return await self._read(
+            lambda connection: events.select_events(connection, after=after, job_id=job_id, prefix=prefix, limit=limit)
+        )
+
+    async def last_event(self) -> int:
+        return await self._read(events.last_event)
+
+    async def user(self, name: str) -> User | None:
+        return await self._read(lambda connection: accounts.user_by_name(connection, name))
+
+    async def users(self) -> list[User]:
+        return await self._read(accounts.all_users)
+
+    async def token_by_hash(self, secret_hash: str) -> Token | None:
+        return await self._read(lambda connection: accounts.token_by_hash(connection, secret_hash))
+
+    async def tokens(self, user: str | None) -> list[Token]:
+        return await self._read(lambda connection: accounts.tokens_of(connection, user))
+
+    async def package(self, digest: str, owner: str | None) -> Package | None:
+        return await self._read(lambda connection: packages.package_by_digest(connection, digest, owner))
+
+    async def packages_in_use(self) -> set[str]:
+        return await self._read(packages.packages_in_use)
+
+    async def ping(self) -> None:
+        await self._read(events.last_event)
+
+    async def close(self) -> None:
+        """Finish the writes that were handed in, then let go of every connection. Harmless when repeated."""
+        self._closed = True
+        await self._committer.close()
+        await asyncio.to_thread(self._readers.shutdown)
+        self._reading.dispose()
+        self._writing.dispose()
+
+    async def _read(self, question: Callable[[Connection], T]) -> T:
+        if self._closed:
+            raise Unavailable("the store is closed")
+        return await asyncio.get_running_loop().run_in_executor(self._readers, self._ask, question)
+
+    def _ask(self, question: Callable[[Connection], T]) -> T:
+        try:
+            with self._reading.connect() as connection:
+                return question(connection)
+        except DataError as error:
+            raise Invalid(f"the question holds a value that cannot be stored: {error.orig}") from error
+        except SQLAlchemyError as error:
+            raise unavailable(error) from error

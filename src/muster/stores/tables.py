@@ -1,0 +1,171 @@
+"""The schema as the code knows it. What a database really has is made by `migrations`; a test holds the two equal.
+
+Values that are asked for by condition are columns; the rest of a domain value is JSON text. Long columns come last in
+a row: SQLite then reads the short ones without following overflow pages.
+"""
+
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    Column,
+    Double,
+    ForeignKey,
+    Index,
+    Integer,
+    MetaData,
+    PrimaryKeyConstraint,
+    Table,
+    Text,
+    text,
+)
+
+HEAD = "0001"
+"""The newest migration: what the code needs."""
+
+EVENT_COUNTER = "events"
+
+metadata = MetaData()
+
+_NUMBER = BigInteger().with_variant(Integer, "sqlite")
+
+jobs = Table(
+    "jobs",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("owner", Text, nullable=False),
+    Column("name", Text, nullable=False),
+    Column("cluster", Text, nullable=False),
+    Column("mode", Text, nullable=False),
+    Column("framework", Text, nullable=False),
+    Column("priority", Text, nullable=False),
+    Column("package", Text),
+    Column("state", Text, nullable=False),
+    Column("is_open", Boolean, nullable=False),
+    Column("version", Integer, nullable=False),
+    Column("attempt", Integer, nullable=False),
+    Column("retries", Integer, nullable=False),
+    Column("platform_retries", Integer, nullable=False),
+    Column("created_at", Double, nullable=False),
+    Column("started_at", Double),
+    Column("ended_at", Double),
+    Column("succeeded", Integer, nullable=False),
+    Column("failed", Integer, nullable=False),
+    Column("active", Integer, nullable=False),
+    Column("reason", Text, nullable=False),
+    Column("state_data", Text, nullable=False),
+    Column("spec", Text, nullable=False),
+)
+_OPEN = text("is_open")
+_HAS_PACKAGE = text("package IS NOT NULL")
+_HAS_ENDED = text("NOT is_open")
+# A name is free again once its job has ended.
+Index("uq_jobs_open_name", jobs.c.owner, jobs.c.name, unique=True, sqlite_where=_OPEN, postgresql_where=_OPEN)
+# Pages are newest first by (created_at, id); each common filter has that order behind its own column.
+Index("ix_jobs_newest", jobs.c.created_at, jobs.c.id)
+Index("ix_jobs_state", jobs.c.state, jobs.c.created_at, jobs.c.id)
+Index("ix_jobs_owner", jobs.c.owner, jobs.c.created_at, jobs.c.id)
+Index("ix_jobs_owner_state", jobs.c.owner, jobs.c.state, jobs.c.created_at, jobs.c.id)
+Index("ix_jobs_cluster", jobs.c.cluster, jobs.c.created_at, jobs.c.id)
+Index("ix_jobs_name", jobs.c.name, jobs.c.created_at, jobs.c.id)
+Index("ix_jobs_open", jobs.c.created_at, jobs.c.id, sqlite_where=_OPEN, postgresql_where=_OPEN)
+Index("ix_jobs_ended", jobs.c.ended_at, jobs.c.id, sqlite_where=_HAS_ENDED, postgresql_where=_HAS_ENDED)
+Index("ix_jobs_package", jobs.c.package, sqlite_where=_HAS_PACKAGE, postgresql_where=_HAS_PACKAGE)
+
+job_labels = Table(
+    "job_labels",
+    metadata,
+    Column("job_id", Text, ForeignKey("jobs.id", ondelete="CASCADE"), nullable=False),
+    Column("key", Text, nullable=False),
+    Column("value", Text, nullable=False),
+    Column("created_at", Double, nullable=False),
+    PrimaryKeyConstraint("job_id", "key"),
+)
+# The job's time is repeated here so that a label's page comes in order from this index alone.
+Index("ix_job_labels_newest", job_labels.c.key, job_labels.c.value, job_labels.c.created_at, job_labels.c.job_id)
+
+request_keys = Table(
+    "request_keys",
+    metadata,
+    Column("user", Text, nullable=False),
+    Column("key", Text, nullable=False),
+    Column("job_id", Text, ForeignKey("jobs.id", ondelete="CASCADE"), nullable=False),
+    PrimaryKeyConstraint("user", "key"),
+)
+Index("ix_request_keys_job", request_keys.c.job_id)
+
+tasks = Table(
+    "tasks",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("job_id", Text, ForeignKey("jobs.id", ondelete="CASCADE"), nullable=False),
+    Column("attempt", Integer, nullable=False),
+    Column("name", Text, nullable=False),
+    Column("role", Text, nullable=False),
+    Column("idx", Integer, nullable=False),
+    Column("rank", Integer, nullable=False),
+    Column("state", Text, nullable=False),
+    Column("state_data", Text, nullable=False),
+    Column("placement", Text, nullable=False),
+    Column("handle", Text),
+    Column("started_at", Double),
+    Column("ended_at", Double),
+    Column("exit_code", Integer),
+    Column("signal", Integer),
+    Column("log", Text),
+)
+Index("ix_tasks_job", tasks.c.job_id, tasks.c.attempt, tasks.c.rank)
+
+events = Table(
+    "events",
+    metadata,
+    Column("seq", _NUMBER, primary_key=True, autoincrement=False),
+    Column("at", Double, nullable=False),
+    Column("kind", Text, nullable=False),
+    # Not a foreign key: audit events outlive their job.
+    Column("job_id", Text),
+    Column("actor", Text),
+    Column("owner", Text),
+    Column("data", Text, nullable=False),
+)
+Index("ix_events_job", events.c.job_id, events.c.seq)
+
+counters = Table(
+    "counters",
+    metadata,
+    Column("name", Text, primary_key=True),
+    Column("value", _NUMBER, nullable=False),
+)
+
+users = Table(
+    "users",
+    metadata,
+    Column("name", Text, primary_key=True),
+    Column("role", Text, nullable=False),
+    Column("created_at", Double, nullable=False),
+    Column("password_hash", Text),
+    Column("disabled", Boolean, nullable=False),
+)
+
+tokens = Table(
+    "tokens",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("user", Text, ForeignKey("users.name", ondelete="CASCADE"), nullable=False),
+    Column("name", Text, nullable=False),
+    Column("secret_hash", Text, nullable=False),
+    Column("created_at", Double, nullable=False),
+    Column("expires_at", Double),
+    Column("last_used_at", Double),
+)
+Index("uq_tokens_secret_hash", tokens.c.secret_hash, unique=True)
+Index("ix_tokens_user", tokens.c.user, tokens.c.created_at)
+
+packages = Table(
+    "packages",
+    metadata,
+    Column("digest", Text, nullable=False),
+    Column("owner", Text, nullable=False),
+    Column("size_bytes", _NUMBER, nullable=False),
+    Column("created_at", Double, nullable=False),
+    PrimaryKeyConstraint("digest", "owner"),
+)
