@@ -4,6 +4,8 @@ Values that are asked for by condition are columns; the rest of a domain value i
 a row: SQLite then reads the short ones without following overflow pages.
 """
 
+from typing import Any
+
 from sqlalchemy import (
     BigInteger,
     Boolean,
@@ -55,11 +57,18 @@ jobs = Table(
     Column("state_data", Text, nullable=False),
     Column("spec", Text, nullable=False),
 )
-_OPEN = text("is_open")
-_HAS_PACKAGE = text("package IS NOT NULL")
-_HAS_ENDED = text("NOT is_open")
+
+
+def _partial(name: str, *columns: Column[Any], sqlite: str, postgresql: str, unique: bool = False) -> Index:
+    """Each database uses a partial index only for a query that says the condition in the words it itself writes."""
+    return Index(name, *columns, unique=unique, sqlite_where=text(sqlite), postgresql_where=text(postgresql))
+
+
 # A name is free again once its job has ended.
-Index("uq_jobs_open_name", jobs.c.owner, jobs.c.name, unique=True, sqlite_where=_OPEN, postgresql_where=_OPEN)
+_partial("uq_jobs_open_name", jobs.c.owner, jobs.c.name, sqlite="is_open = 1", postgresql="is_open", unique=True)
+_partial("ix_jobs_open", jobs.c.created_at, jobs.c.id, sqlite="is_open = 1", postgresql="is_open")
+_partial("ix_jobs_ended", jobs.c.ended_at, jobs.c.id, sqlite="is_open = 0", postgresql="NOT is_open")
+_partial("ix_jobs_package", jobs.c.package, sqlite="package IS NOT NULL", postgresql="package IS NOT NULL")
 # Pages are newest first by (created_at, id); each common filter has that order behind its own column.
 Index("ix_jobs_newest", jobs.c.created_at, jobs.c.id)
 Index("ix_jobs_state", jobs.c.state, jobs.c.created_at, jobs.c.id)
@@ -67,9 +76,6 @@ Index("ix_jobs_owner", jobs.c.owner, jobs.c.created_at, jobs.c.id)
 Index("ix_jobs_owner_state", jobs.c.owner, jobs.c.state, jobs.c.created_at, jobs.c.id)
 Index("ix_jobs_cluster", jobs.c.cluster, jobs.c.created_at, jobs.c.id)
 Index("ix_jobs_name", jobs.c.name, jobs.c.created_at, jobs.c.id)
-Index("ix_jobs_open", jobs.c.created_at, jobs.c.id, sqlite_where=_OPEN, postgresql_where=_OPEN)
-Index("ix_jobs_ended", jobs.c.ended_at, jobs.c.id, sqlite_where=_HAS_ENDED, postgresql_where=_HAS_ENDED)
-Index("ix_jobs_package", jobs.c.package, sqlite_where=_HAS_PACKAGE, postgresql_where=_HAS_PACKAGE)
 
 job_labels = Table(
     "job_labels",

@@ -50,10 +50,10 @@ def _jobs() -> None:
         sa.Column("state_data", sa.Text(), nullable=False),
         sa.Column("spec", sa.Text(), nullable=False),
     )
-    _partial("uq_jobs_open_name", ["owner", "name"], "is_open", unique=True)
-    _partial("ix_jobs_open", ["created_at", "id"], "is_open")
-    _partial("ix_jobs_ended", ["ended_at", "id"], "NOT is_open")
-    _partial("ix_jobs_package", ["package"], "package IS NOT NULL")
+    _partial("uq_jobs_open_name", ["owner", "name"], sqlite="is_open = 1", postgresql="is_open", unique=True)
+    _partial("ix_jobs_open", ["created_at", "id"], sqlite="is_open = 1", postgresql="is_open")
+    _partial("ix_jobs_ended", ["ended_at", "id"], sqlite="is_open = 0", postgresql="NOT is_open")
+    _partial("ix_jobs_package", ["package"], sqlite="package IS NOT NULL", postgresql="package IS NOT NULL")
     op.create_index("ix_jobs_newest", "jobs", ["created_at", "id"])
     op.create_index("ix_jobs_state", "jobs", ["state", "created_at", "id"])
     op.create_index("ix_jobs_owner", "jobs", ["owner", "created_at", "id"])
@@ -62,9 +62,10 @@ def _jobs() -> None:
     op.create_index("ix_jobs_name", "jobs", ["name", "created_at", "id"])
 
 
-def _partial(name: str, columns: list[str], where: str, *, unique: bool = False) -> None:
-    condition = sa.text(where)
-    op.create_index(name, "jobs", columns, unique=unique, sqlite_where=condition, postgresql_where=condition)
+def _partial(name: str, columns: list[str], *, sqlite: str, postgresql: str, unique: bool = False) -> None:
+    op.create_index(
+        name, "jobs", columns, unique=unique, sqlite_where=sa.text(sqlite), postgresql_where=sa.text(postgresql)
+    )
 
 
 def _job_parts() -> None:
