@@ -1,0 +1,167 @@
+"""Why a task ended badly: from exit code, signal, limits and the end of its log to one Fault.
+
+Hard facts (lost node, launch error, limits) come before the log, the log before exit code and signal: a program that
+printed "CUDA out of memory" and then exited with 1 has told its cause. Nothing here decides whether to retry; a Fault
+only says whether that can help. An unknown cause may be passing, so it can.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+
+from muster.domain.endings import (
+    EXIT_CODES,
+    EXITED,
+    LAUNCH_ERRORS,
+    LAUNCH_FAILED,
+    LOST,
+    MEMORY,
+    NO_TRACE,
+    SIGNALLED,
+    SIGNALS,
+    STOPPED,
+    TIME_LIMIT,
+    Ending,
+)
+from muster.domain.faults import Fault, FaultKind
+from muster.domain.symptoms import SYMPTOMS, Symptom
+from muster.lib.quantities import format_bytes, format_duration
+
+MAX_LINES = 200
+MAX_LINE = 2000
+RECENT_LINES = 60
+EVIDENCE_LINES = 5
+EVIDENCE_WIDTH = 300
+
+PYTHON_EXCEPTION = Ending(
+    "python-exception", FaultKind.USER, "The program ended with {exception}.",
+    "Its traceback says where; with retry.max it is tried again.", retryable=True,
+)  # fmt: skip
+
+_COLOUR = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
+_RANK_PREFIX = re.compile(r"^\[rank\d+\]: ?")
+_TRACEBACK = "Traceback (most recent call last)"
+_EXCEPTION = re.compile(r"[A-Za-z_][\w.]*(?::|$)")
+# Launchers raise these when a child failed: the child's own exception, further up, is the cause.
+_WRAPPERS = ("torch.distributed.elastic", "subprocess.CalledProcessError", "SystemExit")
+# Raised by native code that logged the particulars before.
+_VAGUE = ("RuntimeError", "OSError", "SystemError", "Exception")
+_FROM_OUTSIDE = (1, 2, 9, 15)
+_KERNEL_SYMPTOMS = tuple(symptom for symptom in SYMPTOMS if symptom.ending.code == "host-memory")
+
+
+def classify(
+    *,
+    exit_code: int | None = None,
+    signal: int | None = None,
+    oom: bool = False,
+    stopped: bool = False,
+    lost: bool = False,
+    error_code: str = "",
+    error_message: str = "",
+    time_limit_hit: bool = False,
+    log_tail: str = "",
+    memory_bytes: int | None = None,
+    time_limit_s: float | None = None,
+    task: str | None = None,
+) -> Fault:
+    """The cause of an end that was no success. `memory_bytes` and `time_limit_s` are what the task had asked for, to
+    be named in the sentence."""
+    if lost:
+        fault = LOST.fault()
+    elif error_code:
+        fault = LAUNCH_ERRORS.get(error_code, LAUNCH_FAILED).fault(message=_clause(error_message or error_code))
+    elif time_limit_hit:
+        fault = TIME_LIMIT.fault(limit=f" of {format_duration(time_limit_s)}" if time_limit_s else "")
+    elif oom:
+        fault = MEMORY.fault(limit=f" ({format_bytes(memory_bytes)})" if memory_bytes else "")
+    elif stopped:
+        fault = STOPPED.fault()
+    else:
+        number = _signal(exit_code, signal)
+        fault = _from_log(log_tail, number) or _from_end(exit_code, number)
+    return replace(fault, task=task, exit_code=exit_code, signal=signal)
+
+
+def evidence(log_tail: str) -> list[str]:
+    """The few lines that show the cause: those that lead to the telling one, or the last ones when none tells."""
+    lines = _lines(log_tail)
+    found = _find_symptom(lines) or _find_exception(lines)
+    last = found[0] if found else len(lines) - 1
+    shown = [line.rstrip() for line in lines[: last + 1] if line.strip()][-EVIDENCE_LINES:]
+    return [line if len(line) <= EVIDENCE_WIDTH else line[: EVIDENCE_WIDTH - 1] + "…" for line in shown]
+
+
+def _signal(exit_code: int | None, signal: int | None) -> int | None:
+    if signal is None and exit_code is not None and 128 < exit_code <= 192:
+        # A shell in between reports the signal of its child this way.
+        return exit_code - 128
+    return signal
+
+
+def _from_log(log_tail: str, signal: int | None) -> Fault | None:
+    lines = _lines(log_tail)
+    if signal in _FROM_OUTSIDE:
+        # What the program wrote before somebody ended it is not why it ended, unless the kernel wrote it.
+        found = _search(lines, range(len(lines)), _KERNEL_SYMPTOMS)
+    else:
+        found = _find_symptom(lines) or _find_exception(lines)
+    return found[1] if found else None
+
+
+def _from_end(exit_code: int | None, signal: int | None) -> Fault:
+    if signal is not None:
+        return SIGNALS.get(signal, SIGNALLED).fault(signal=signal)
+    if exit_code is None:
+        return NO_TRACE.fault()
+    return EXIT_CODES.get(exit_code, EXITED).fault(exit_code=exit_code)
+
+
+def _find_symptom(lines: list[str]) -> tuple[int, Fault] | None:
+    """The final exception and what follows it speak first: an earlier line may tell of trouble that was overcome."""
+    final = _find_exception(lines)
+    if final is None:
+        return _search(lines, range(len(lines)), SYMPTOMS)
+    place = final[0]
+    found = _search(lines, range(place, len(lines)), SYMPTOMS)
+    if found is None and lines[place].startswith(_VAGUE):
+        return _search(lines, range(place), SYMPTOMS)
+    return found
+
+
+def _search(lines: list[str], places: range, symptoms: Sequence[Symptom]) -> tuple[int, Fault] | None:
+    for symptom in symptoms:
+        for place in reversed(places):
+            if match := symptom.pattern.search(lines[place]):
+                words = {name: _clause(text or "") for name, text in match.groupdict().items()}
+                return place, symptom.ending.fault(**words)
+    return None
+
+
+def _find_exception(lines: list[str]) -> tuple[int, Fault] | None:
+    """The last line of the last traceback, unless that only passes on another's failure, or stands so far up that the
+    program plainly went on after it."""
+    starts = [place for place, line in enumerate(lines) if _TRACEBACK in line]
+    for start in reversed(starts):
+        place = _after_frames(lines, start + 1)
+        if place is None or place < len(lines) - RECENT_LINES:
+            continue
+        if _EXCEPTION.match(lines[place]) and not lines[place].startswith(_WRAPPERS):
+            return place, PYTHON_EXCEPTION.fault(exception=_clause(lines[place]))
+    return None
+
+
+def _after_frames(lines: list[str], start: int) -> int | None:
+    """The first line that is not indented: after the frames of a traceback, its exception."""
+    return next((place for place in range(start, len(lines)) if lines[place] and not lines[place][0].isspace()), None)
+
+
+def _lines(log_tail: str) -> list[str]:
+    plain = _COLOUR.sub("", log_tail)
+    return [_RANK_PREFIX.sub("", line[:MAX_LINE]) for line in plain.splitlines()[-MAX_LINES:]]
+
+
+def _clause(text: str) -> str:
+    """Fit to stand inside a sentence: one line, no full stop of its own, not endless."""
+    shown = " ".join(text.split()).rstrip(".: ")
+    return shown if len(shown) <= EVIDENCE_WIDTH else shown[: EVIDENCE_WIDTH - 1] + "…"
