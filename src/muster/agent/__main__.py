@@ -1,0 +1,98 @@
+"""`python -m muster.agent --root DIR`: the agent as a process, speaking frames on stdin and stdout."""
+
+from __future__ import annotations
+
+import argparse
+import fcntl
+import os
+import signal
+import sys
+import time
+from typing import List, Optional
+
+from muster.agent import ports
+from muster.agent.channel import Channel
+from muster.agent.diagnostics import Diagnostics
+from muster.agent.loop import Loop
+from muster.agent.service import Service
+from muster.version import __version__
+
+_LOCK_WAIT_S = 10.0
+_LOCK_RETRY_S = 0.02
+
+
+def main(argv: Optional[List[str]] = None) -> None:
+    options = _parser().parse_args(argv)
+    root = os.path.abspath(options.root)
+    os.makedirs(root, 0o700, exist_ok=True)
+    os.chmod(root, 0o700)
+    out_fd = _take_stdout()
+    _lock(root)
+    os.chdir("/")  # hold no file system that somebody may want to unmount
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a Ctrl-C in the server's terminal is meant for the server
+    diagnostics = Diagnostics(os.path.join(root, "agent.log"))
+    diagnostics.note("agent {} on Python {} started".format(__version__, sys.version.split()[0]))
+    try:
+        _serve(root, ports.candidates(options.ports, ports.ephemeral_range()), out_fd, diagnostics)
+    except Exception as error:
+        diagnostics.crash("the agent failed", error)
+        _leave(1)
+
+
+def _serve(root: str, candidates: List[int], out_fd: int, diagnostics: Diagnostics) -> None:
+    loop = Loop()
+    service = Service(loop, root, candidates, diagnostics)
+
+    def close(problem: str) -> None:
+        if problem:
+            diagnostics.warn(problem)
+        diagnostics.note("the server is gone; tasks go on")
+        _leave(1 if problem else 0)
+
+    service.begin(Channel(loop, sys.stdin.fileno(), out_fd, service.handle, close))
+    loop.run()
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="muster agent", description="The node side of Muster.")
+    parser.add_argument("--root", required=True, help="the folder that holds everything of this agent")
+    parser.add_argument(
+        "--ports",
+        type=ports.parse_range,
+        default=ports.DEFAULT_RANGE,
+        metavar="A-B",
+        help="where ports for tasks come from (default %(default)s)",
+    )
+    parser.add_argument("--version", action="version", version=__version__)
+    return parser
+
+
+def _take_stdout() -> int:
+    """A stray print anywhere must not end up between two frames, so descriptor 1 becomes stderr."""
+    out_fd = os.dup(1)
+    os.dup2(2, 1)
+    return out_fd
+
+
+def _lock(root: str) -> None:
+    """One agent per root. Kept open, and so locked, for the life of the process."""
+    fd = os.open(os.path.join(root, "lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    deadline = time.monotonic() + _LOCK_WAIT_S
+    while True:
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return
+        except BlockingIOError:
+            if time.monotonic() > deadline:
+                sys.exit("muster agent: another agent has been using {} for {:g} s".format(root, _LOCK_WAIT_S))
+            time.sleep(_LOCK_RETRY_S)
+
+
+def _leave(code: int) -> None:
+    """At once: threads may be in the middle of unpacking, and whatever they leave is redone."""
+    sys.stderr.flush()
+    os._exit(code)
+
+
+if __name__ == "__main__":
+    main()

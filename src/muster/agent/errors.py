@@ -1,0 +1,29 @@
+"""The errors the agent answers with. One class: the caller reacts to the code, a person reads the message."""
+
+from __future__ import annotations
+
+import errno
+
+BAD_REQUEST = "bad-request"
+DISK_FULL = "disk-full"
+NO_PORTS = "no-ports"
+PACKAGE = "package"
+PORT_IN_USE = "port-in-use"
+START_FAILED = "start-failed"
+STILL_RUNNING = "still-running"
+SYSTEM = "system"
+TOO_LARGE = "too-large"
+UNKNOWN_TASK = "unknown-task"
+
+
+class AgentError(Exception):
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+
+
+def from_os_error(error: OSError) -> AgentError:
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return AgentError(DISK_FULL, "no space is left on the node's disk: {}".format(error))
+    return AgentError(SYSTEM, str(error))

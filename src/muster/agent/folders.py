@@ -1,0 +1,84 @@
+"""A task's folder on disk: what lies in it under which name, how it is made and how it is taken away.
+
+Everything in it belongs to the agent's user alone (0700, 0600). The environment of a task, which may hold secrets,
+is never written here.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from typing import Any, Dict, Mapping, Optional
+
+LOG = "log"
+STARTED = "started"
+EXIT = "exit"
+WORK = "work"
+FACTS = "task.json"
+STOP = "stop"
+ERROR = "error"
+OOM = "oom"
+
+RESERVED_NAMES = frozenset((LOG, STARTED, EXIT, WORK, FACTS, STOP, ERROR, OOM))
+
+_WRITE_NEW = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+def prepare(folder: str, facts: Mapping[str, Any], files: Mapping[str, str]) -> None:
+    """Make the folder, or complete one that an earlier try left half made."""
+    try:
+        os.mkdir(folder, 0o700)
+    except FileExistsError:
+        pass
+    for name, content in files.items():
+        _write(os.path.join(folder, name), content.encode("utf-8"))
+    os.close(os.open(os.path.join(folder, LOG), os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600))
+    write_json(os.path.join(folder, FACTS), facts)
+
+
+def make_work(folder: str) -> None:
+    try:
+        os.mkdir(os.path.join(folder, WORK), 0o700)
+    except FileExistsError:
+        pass
+
+
+def write_json(path: str, value: Mapping[str, Any]) -> None:
+    """By rename, so that a reader finds the whole of it or nothing."""
+    partial = path + ".partial"
+    _write(partial, json.dumps(value).encode("utf-8"))
+    os.rename(partial, path)
+
+
+def read_json(path: str) -> Optional[Dict[str, Any]]:
+    """None when it is missing or cannot be what we wrote."""
+    try:
+        with open(path, "rb") as file:
+            value = json.loads(file.read().decode("utf-8"))
+    except (OSError, ValueError):
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def remove_tree(path: str) -> None:
+    """Remove a folder without following links, also where its owner took away their own permissions."""
+    shutil.rmtree(path, ignore_errors=True)
+    if not os.path.lexists(path):
+        return
+    for parent, names, _ in os.walk(path):
+        for name in names:
+            child = os.path.join(parent, name)
+            if not os.path.islink(child):
+                os.chmod(child, 0o700)
+    shutil.rmtree(path, ignore_errors=True)
+
+
+def _write(path: str, content: bytes) -> None:
+    fd = os.open(path, _WRITE_NEW, 0o600)
+    try:
+        view = memoryview(content)
+        while view:
+            view = view[os.write(fd, view) :]
+    finally:
+        os.close(fd)

@@ -1,0 +1,137 @@
+"""GPUs through the command-line tools of their makers, for machines where the library cannot be used.
+
+For each tool a pair: the arguments, and the parser of what comes out. Running is a third, separate thing.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+from typing import Any, Dict, List, Mapping, Optional, Sequence
+
+from muster.agent.gpu_models import model_name
+from muster.agent.gpu_values import Gpu, GpuLoad
+
+_TIMEOUT_S = 8.0
+_MIB = 1024 * 1024
+
+NVIDIA_FACTS = ("nvidia-smi", "--query-gpu=index,uuid,name,memory.total", "--format=csv,noheader,nounits")
+NVIDIA_LOADS = (
+    "nvidia-smi",
+    "--query-gpu=index,utilization.gpu,memory.used,memory.total,temperature.gpu,power.draw",
+    "--format=csv,noheader,nounits",
+)
+ROCM_FACTS = ("rocm-smi", "--showproductname", "--showuniqueid", "--showmeminfo", "vram", "--json")
+ROCM_LOADS = ("rocm-smi", "--showuse", "--showmeminfo", "vram", "--showtemp", "--showpower", "--json")
+
+
+class NvidiaSmi:
+    source = "nvidia-smi"
+
+    def gpus(self) -> List[Gpu]:
+        return parse_nvidia_facts(_run(NVIDIA_FACTS))
+
+    def loads(self) -> List[GpuLoad]:
+        return parse_nvidia_loads(_run(NVIDIA_LOADS))
+
+
+class RocmSmi:
+    source = "rocm-smi"
+
+    def gpus(self) -> List[Gpu]:
+        return parse_rocm_facts(_run(ROCM_FACTS))
+
+    def loads(self) -> List[GpuLoad]:
+        return parse_rocm_loads(_run(ROCM_LOADS))
+
+
+def parse_nvidia_facts(text: str) -> List[Gpu]:
+    found = []
+    for fields in _rows(text, 4):
+        memory = _number(fields[3])
+        found.append(Gpu(int(fields[0]), fields[1], model_name(fields[2]), int((memory or 0) * _MIB)))
+    return found
+
+
+def parse_nvidia_loads(text: str) -> List[GpuLoad]:
+    found = []
+    for fields in _rows(text, 6):
+        load, used, total, temperature, power = (_number(field) for field in fields[1:])
+        found.append(GpuLoad(int(fields[0]), load, _bytes(used), _bytes(total), temperature, power))
+    return found
+
+
+def parse_rocm_facts(text: str) -> List[Gpu]:
+    return [
+        Gpu(
+            index,
+            str(card.get("Unique ID", "rocm-{}".format(index))),
+            model_name(str(card.get("Card Series") or card.get("Card series") or "AMD GPU")),
+            int(_number(card.get("VRAM Total Memory (B)")) or 0),
+        )
+        for index, card in _cards(text).items()
+    ]
+
+
+def parse_rocm_loads(text: str) -> List[GpuLoad]:
+    found = []
+    for index, card in _cards(text).items():
+        used = _number(card.get("VRAM Total Used Memory (B)"))
+        total = _number(card.get("VRAM Total Memory (B)"))
+        found.append(
+            GpuLoad(
+                index,
+                _number(card.get("GPU use (%)")),
+                None if used is None else int(used),
+                None if total is None else int(total),
+                _first(card, "Temperature"),
+                _first(card, "Power (W)"),
+            )
+        )
+    return found
+
+
+def _run(arguments: Sequence[str]) -> str:
+    done = subprocess.run(
+        arguments,
+        check=False,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        timeout=_TIMEOUT_S,
+    )
+    return done.stdout.decode("utf-8", "replace") if done.returncode == 0 else ""
+
+
+def _rows(text: str, width: int) -> List[List[str]]:
+    rows = ([field.strip() for field in line.split(",")] for line in text.splitlines())
+    return [row for row in rows if len(row) == width and row[0].isdigit()]
+
+
+def _cards(text: str) -> Dict[int, Mapping[str, Any]]:
+    try:
+        value = json.loads(text)
+    except ValueError:
+        return {}
+    cards = {}
+    for name, card in value.items() if isinstance(value, dict) else ():
+        number = re.match(r"card(\d+)\Z", name)
+        if number is not None and isinstance(card, dict):
+            cards[int(number.group(1))] = card
+    return dict(sorted(cards.items()))
+
+
+def _first(card: Mapping[str, Any], words: str) -> Optional[float]:
+    return next((_number(value) for name, value in card.items() if words in name), None)
+
+
+def _number(value: Any) -> Optional[float]:
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        return None  # "[N/A]", "[Not Supported]"
+
+
+def _bytes(mib: Optional[float]) -> Optional[int]:
+    return None if mib is None else int(mib * _MIB)

@@ -1,0 +1,146 @@
+"""Launches tasks: check, write the folder, unpack the package, give up the ports, start the supervisor.
+
+A launch is idempotent by task. What makes a double run impossible is not this code but the supervisor's claim; here
+it is only made unlikely.
+"""
+
+from __future__ import annotations
+
+import os
+from concurrent.futures import Future
+from typing import Dict, Mapping, Optional
+
+from muster.agent import cgroups, folders, records, supervisor
+from muster.agent.errors import DISK_FULL, PACKAGE, AgentError, from_os_error
+from muster.agent.loop import Loop
+from muster.agent.notices import Notices
+from muster.agent.orders import LaunchOrder
+from muster.agent.packages import unpack
+from muster.agent.ports import PortLedger
+from muster.agent.processes import MARK
+from muster.agent.settling import Settling
+from muster.agent.tasks import PREPARING, Task, TaskBook
+
+_INHERITED = ("PATH", "HOME", "LANG", "USER", "TMPDIR")
+
+
+class Launching:
+    def __init__(
+        self,
+        loop: Loop,
+        book: TaskBook,
+        ports: PortLedger,
+        groups: cgroups.Groups,
+        settling: Settling,
+        notices: Notices,
+        current_boot: str,
+    ) -> None:
+        self._loop = loop
+        self._book = book
+        self._ports = ports
+        self._groups = groups
+        self._settling = settling
+        self._notices = notices
+        self._boot = current_boot
+
+    def launch(self, order: LaunchOrder) -> Task:
+        known = self._book.get(order.task)
+        if known is not None and (known.under_way or known.phase != PREPARING):
+            return known
+        if known is not None and records.is_claimed(known.folder):
+            self._settling.resume(known)
+            return known
+        if known is not None:
+            known.under_way = True  # whoever still looks after the old view may stop
+            self._book.remove(known)  # its own ports must not stand in its way
+        self._ports.check(order.ports, order.port_owner)
+        task = self._prepare(order)
+        self._book.add(task)
+        if order.package is None:
+            self._spawn_or_undo(task, order)
+        else:
+            self._unpack_then_spawn(task, order)
+        return task
+
+    def _prepare(self, order: LaunchOrder) -> Task:
+        folder = self._book.folder_of(order.task)
+        try:
+            groups = self._groups.create(order.task, order.limits) if order.limits.any else ()
+            facts = {
+                "task": order.task,
+                "argv": order.argv,
+                "cwd": order.cwd,
+                "ports": order.ports,
+                "devices": order.devices,
+                "groups": groups,
+            }
+            folders.prepare(folder, facts, order.files)
+            if order.package is None:
+                folders.make_work(folder)
+        except OSError as error:
+            folders.remove_tree(folder)
+            raise from_os_error(error) from error
+        task = Task(order.task, folder, order.ports, groups)
+        task.under_way = True
+        return task
+
+    def _spawn_or_undo(self, task: Task, order: LaunchOrder) -> None:
+        try:
+            self._spawn(task, order)
+        except OSError as error:
+            self._book.remove(task)
+            cgroups.remove(task.groups)
+            folders.remove_tree(task.folder)
+            raise from_os_error(error) from error
+
+    def _unpack_then_spawn(self, task: Task, order: LaunchOrder) -> None:
+        package = order.package
+        assert package is not None
+        work = os.path.join(task.folder, folders.WORK)
+
+        def unpacked(future: Future[None]) -> None:
+            if not task.over:  # it may have been stopped meanwhile
+                self._after_unpacking(task, order, future.exception())
+
+        self._loop.run_blocking(lambda: unpack(package.path, package.digest, work), unpacked)
+
+    def _after_unpacking(self, task: Task, order: LaunchOrder, error: Optional[BaseException]) -> None:
+        if error is not None:
+            self._settling.fail(task, _unpacking_failure(error))
+            return
+        try:
+            self._book.remove(task)
+            self._ports.check(order.ports, order.port_owner)
+            self._book.add(task)
+            self._spawn(task, order)
+        except AgentError as failure:
+            self._book.add(task)
+            self._settling.fail(task, failure)
+        except OSError as failure:
+            self._settling.fail(task, from_os_error(failure))
+
+    def _spawn(self, task: Task, order: LaunchOrder) -> None:
+        cwd = order.cwd or os.path.join(task.folder, folders.WORK)
+        self._ports.let_go(order.ports)
+        pid = supervisor.spawn(
+            task.folder,
+            task.uid,
+            self._boot,
+            cwd,
+            cgroups.join_files(task.groups),
+            order.argv,
+            environment(order.env, os.environ, task),
+            self._notices.write_fd,
+        )
+        self._settling.watch_child(task, pid)
+
+
+def _unpacking_failure(error: BaseException) -> AgentError:
+    failure = from_os_error(error) if isinstance(error, OSError) else AgentError(PACKAGE, str(error))
+    return failure if failure.code == DISK_FULL else AgentError(PACKAGE, failure.message)
+
+
+def environment(wished: Mapping[str, str], own: Mapping[str, str], task: Task) -> Dict[str, str]:
+    """Exactly what was asked, the few variables every program expects, and what marks the task's processes."""
+    inherited = {name: own[name] for name in _INHERITED if name in own}
+    return {**inherited, **wished, "MUSTER_TASK_DIR": task.folder, MARK: task.uid}

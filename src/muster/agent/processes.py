@@ -1,0 +1,151 @@
+"""What /proc knows: who a process is, and which processes belong to a task.
+
+A process is its pid, its start time and the boot it lived in; the pid alone may long belong to somebody else.
+A task's processes are those of its session and those that carry its mark in their environment, so that one which
+forked away and started a session of its own is found too.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+from typing import Dict, Iterable, Iterator, List, NamedTuple, Optional, Set, Tuple
+
+MARK = "MUSTER_TASK_UID"
+
+_MARK_BYTES = MARK.encode("ascii") + b"="
+TICKS_PER_S = os.sysconf("SC_CLK_TCK")
+PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
+
+
+class Identity(NamedTuple):
+    pid: int
+    start_ticks: int
+    boot_id: str
+
+
+class ProcessStat(NamedTuple):
+    pid: int
+    state: str
+    parent: int
+    session: int
+    cpu_ticks: int  # its own and of the children it has waited for
+    start_ticks: int
+    rss_pages: int
+
+    @property
+    def dead(self) -> bool:
+        return self.state in "ZX"
+
+
+class Target(NamedTuple):
+    """A task whose processes are sought; without an identity only the mark tells them."""
+
+    task: str
+    supervisor: Optional[Identity]
+
+
+def boot_id() -> str:
+    with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as file:
+        return file.read().strip()
+
+
+def read_stat(pid: int) -> Optional[ProcessStat]:
+    try:
+        with open("/proc/{}/stat".format(pid), "rb") as file:
+            return parse_stat(file.read())
+    except (OSError, ValueError, IndexError):
+        return None
+
+
+def parse_stat(data: bytes) -> ProcessStat:
+    # The command name stands in parentheses and may itself hold spaces and parentheses.
+    head, _, tail = data.rpartition(b")")
+    fields = tail.split()
+    return ProcessStat(
+        pid=int(head.split(b" ", 1)[0]),
+        state=fields[0].decode("ascii"),
+        parent=int(fields[1]),
+        session=int(fields[3]),
+        cpu_ticks=sum(int(field) for field in fields[11:15]),
+        start_ticks=int(fields[19]),
+        rss_pages=int(fields[21]),
+    )
+
+
+def is_alive(identity: Identity, current_boot: str) -> bool:
+    if identity.boot_id != current_boot:
+        return False
+    stat = read_stat(identity.pid)
+    return stat is not None and not stat.dead and stat.start_ticks == identity.start_ticks
+
+
+def scan() -> Iterator[ProcessStat]:
+    for name in os.listdir("/proc"):
+        if name.isdigit():
+            stat = read_stat(int(name))
+            if stat is not None and not stat.dead:
+                yield stat
+
+
+def find_members(targets: Iterable[Target], current_boot: str) -> Dict[str, List[int]]:
+    """The living processes of all these tasks, supervisors left out, from one pass over /proc."""
+    wanted = {target.task.encode("ascii"): target.task for target in targets}
+    sessions = _sessions(targets, current_boot)
+    supervisors = {(identity.pid, identity.start_ticks) for _, identity in sessions.values()}
+    members: Dict[str, Set[int]] = {task: set() for task in wanted.values()}
+    by_session: List[Tuple[int, int]] = []
+    foreign: Set[int] = set()
+    for stat in scan():
+        if (stat.pid, stat.start_ticks) in supervisors or stat.pid == os.getpid():
+            continue
+        if stat.pid in sessions:
+            foreign.add(stat.pid)  # the number has gone to a new leader, and so has its session
+        if stat.session in sessions:
+            by_session.append((stat.session, stat.pid))
+        mark = _mark_of(stat.pid)
+        if mark in wanted:
+            members[wanted[mark]].add(stat.pid)
+    for session, pid in by_session:
+        if session not in foreign:
+            members[sessions[session][0]].add(pid)
+    return {task: sorted(pids) for task, pids in members.items() if pids}
+
+
+def kill_all(pids: Iterable[int]) -> None:
+    for pid in pids:
+        send(pid, signal.SIGKILL)
+
+
+def send(pid: int, number: int) -> None:
+    try:
+        os.kill(pid, number)
+    except (ProcessLookupError, PermissionError):
+        pass
+
+
+def send_group(group: int, number: int) -> None:
+    try:
+        os.killpg(group, number)
+    except (ProcessLookupError, PermissionError):
+        pass
+
+
+def _sessions(targets: Iterable[Target], current_boot: str) -> Dict[int, Tuple[str, Identity]]:
+    return {
+        target.supervisor.pid: (target.task, target.supervisor)
+        for target in targets
+        if target.supervisor is not None and target.supervisor.boot_id == current_boot
+    }
+
+
+def _mark_of(pid: int) -> bytes:
+    try:
+        with open("/proc/{}/environ".format(pid), "rb") as file:
+            environ = file.read()
+    except OSError:
+        return b""
+    if not environ.startswith(_MARK_BYTES):
+        _, found, environ = environ.partition(b"\0" + _MARK_BYTES)
+        return environ.partition(b"\0")[0] if found else b""
+    return environ[len(_MARK_BYTES) :].partition(b"\0")[0]

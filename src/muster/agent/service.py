@@ -1,0 +1,231 @@
+"""The operations: for each request its checked arguments, the part that does it, and the answer.
+
+Wires the parts of one agent together. It decides nothing itself.
+"""
+
+from __future__ import annotations
+
+import os
+from concurrent.futures import Future
+from typing import Any, Callable, Dict, List, Mapping, Optional
+
+from muster.agent import folders, logs, node, orders
+from muster.agent.adopting import Adopting
+from muster.agent.cgroups import find_groups
+from muster.agent.channel import Channel
+from muster.agent.diagnostics import Diagnostics
+from muster.agent.errors import BAD_REQUEST, STILL_RUNNING, SYSTEM, TOO_LARGE, AgentError, from_os_error
+from muster.agent.exits import ExitWatch
+from muster.agent.frames import FrameTooLarge, Message
+from muster.agent.gpus import NOTHING_FOUND, FoundGpus, find_gpus
+from muster.agent.launching import Launching
+from muster.agent.loop import Loop
+from muster.agent.metering import Metering
+from muster.agent.notices import Notices
+from muster.agent.ports import PortLedger
+from muster.agent.processes import Identity, boot_id
+from muster.agent.settling import Settling
+from muster.agent.stopping import Stopping
+from muster.agent.stragglers import Stragglers
+from muster.agent.tasks import Task, TaskBook
+from muster.agent.usage import Sampler
+from muster.agent.watching import LogWatching
+
+_DISCOVERY_S = 9.0
+
+Answer = Dict[str, Any]
+Operation = Callable[[Mapping[str, Any]], Optional[Answer]]
+
+
+class Service:
+    def __init__(self, loop: Loop, root: str, port_candidates: List[int], diagnostics: Diagnostics) -> None:
+        self._loop = loop
+        self._root = root
+        self._diagnostics = diagnostics
+        self._channel: Optional[Channel] = None
+        self._boot = boot_id()
+        self._groups = find_groups()
+        self._gpus: Optional[FoundGpus] = None
+        self._waiting_hellos: List[int] = []
+
+        self._tasks_folder = os.path.join(root, "tasks")
+        self._trash_folder = os.path.join(root, "trash")
+        for folder in (self._tasks_folder, self._trash_folder):
+            os.makedirs(folder, 0o700, exist_ok=True)
+        self._book = TaskBook(self._tasks_folder, self._task_changed)
+        exits = ExitWatch(loop, self._boot)
+        self._settling = Settling(self._book, exits, Stragglers(loop, self._boot), self._boot)
+        self._stopping = Stopping(loop, self._settling, self._boot)
+        self._ports = PortLedger(port_candidates, self._ports_of_live_tasks)
+        self._notices = Notices(loop, self._boot, self._supervisor_started)
+        self._launching = Launching(
+            loop, self._book, self._ports, self._groups, self._settling, self._notices, self._boot
+        )
+        self._watching = LogWatching(loop, self._log_grown)
+        self._metering = Metering(loop, self._book, self._usage_sampled, diagnostics)
+        self._operations: Dict[str, Operation] = {
+            "ping": self._ping,
+            "hello": self._hello,
+            "reserve_ports": self._reserve_ports,
+            "release_ports": self._release_ports,
+            "launch": self._launch,
+            "stop": self._stop,
+            "list": self._list,
+            "forget": self._forget,
+            "read_log": self._read_log,
+            "tail_offset": self._tail_offset,
+            "watch_log": self._watch_log,
+            "unwatch_log": self._unwatch_log,
+            "usage": self._usage,
+        }
+
+    def begin(self, channel: Channel) -> None:
+        Adopting(self._loop, self._book, self._settling, self._stopping).adopt_all(self._tasks_folder)
+        for name in os.listdir(self._trash_folder):
+            self._empty(os.path.join(self._trash_folder, name))
+        self._loop.run_blocking(lambda: find_gpus(os.environ), self._gpus_found)
+        self._loop.call_later(_DISCOVERY_S, self._stop_waiting_for_gpus)
+        self._channel = channel
+
+    def handle(self, request: Message) -> None:
+        number = request.get("id")
+        if not isinstance(number, int):
+            self._diagnostics.warn("a request without an id was dropped")
+            return
+        try:
+            operation = self._operations.get(str(request.get("op")))
+            if operation is None:
+                raise AgentError(BAD_REQUEST, "there is no operation {!r}".format(request.get("op")))
+            answer = operation(request)
+        except AgentError as error:
+            self._refuse(number, error)
+        except OSError as error:
+            self._refuse(number, from_os_error(error))
+        except Exception as error:
+            self._diagnostics.crash("{} failed".format(request.get("op")), error)
+            self._refuse(number, AgentError(SYSTEM, "the agent failed: {!r}".format(error)))
+        else:
+            if answer is not None:
+                self._answer(number, answer)
+
+    def _ping(self, request: Mapping[str, Any]) -> Answer:
+        return {}
+
+    def _hello(self, request: Mapping[str, Any]) -> Optional[Answer]:
+        self._waiting_hellos.append(request["id"])
+        self._answer_hellos()
+        return None
+
+    def _reserve_ports(self, request: Mapping[str, Any]) -> Answer:
+        count = orders.whole_number(request, "count", 0, 1000)
+        return {"ports": self._ports.reserve(orders.text(request, "owner"), count)}
+
+    def _release_ports(self, request: Mapping[str, Any]) -> Answer:
+        self._ports.release(orders.text(request, "owner"))
+        return {}
+
+    def _launch(self, request: Mapping[str, Any]) -> Answer:
+        return {"status": self._launching.launch(orders.launch_order(request)).status()}
+
+    def _stop(self, request: Mapping[str, Any]) -> Answer:
+        grace_s = orders.seconds(request, "grace_s")
+        task = self._book.get(orders.task_id(request))
+        if task is None:
+            return {"phase": "unknown", "status": None}
+        self._stopping.stop(task, grace_s)
+        return {"phase": task.phase, "status": task.status()}
+
+    def _list(self, request: Mapping[str, Any]) -> Answer:
+        return {"tasks": [task.status() for task in self._book]}
+
+    def _forget(self, request: Mapping[str, Any]) -> Answer:
+        task = self._book.get(orders.task_id(request))
+        if task is None:
+            return {}
+        if not task.over:
+            raise AgentError(STILL_RUNNING, "task {} is {}; stop it first".format(task.uid, task.phase))
+        aside = os.path.join(self._trash_folder, "{}.{}".format(task.uid, os.urandom(6).hex()))
+        os.rename(task.folder, aside)
+        self._book.remove(task)
+        self._watching.unwatch(task.uid)
+        self._empty(aside)
+        return {}
+
+    def _read_log(self, request: Mapping[str, Any]) -> Answer:
+        task = self._book.require(orders.task_id(request))
+        offset = orders.whole_number(request, "offset", 0, 1 << 62)
+        limit = orders.whole_number(request, "limit", 0, logs.MAX_READ_BYTES)
+        return logs.read_log(task, offset, limit)
+
+    def _tail_offset(self, request: Mapping[str, Any]) -> Answer:
+        task = self._book.require(orders.task_id(request))
+        return {"offset": logs.tail_offset(task, orders.whole_number(request, "lines", 0, 1 << 62))}
+
+    def _watch_log(self, request: Mapping[str, Any]) -> Answer:
+        self._watching.watch(self._book.require(orders.task_id(request)))
+        return {}
+
+    def _unwatch_log(self, request: Mapping[str, Any]) -> Answer:
+        self._watching.unwatch(orders.task_id(request))
+        return {}
+
+    def _usage(self, request: Mapping[str, Any]) -> Answer:
+        every_s = orders.seconds(request, "every_s")
+        self._metering.set_pace(Sampler(self._root, (self._gpus or NOTHING_FOUND).source), every_s)
+        return {}
+
+    def _task_changed(self, task: Task) -> None:
+        self._push({"event": "task", "status": task.status()})
+        if task.over:
+            self._watching.ended(task)
+
+    def _log_grown(self, task: str, size: int) -> None:
+        self._push({"event": "log", "task": task, "size": size})
+
+    def _usage_sampled(self, sample: Dict[str, Any]) -> None:
+        if self._channel is not None and not self._channel.congested:
+            self._push({"event": "usage", **sample})
+
+    def _supervisor_started(self, uid: str, identity: Identity) -> None:
+        task = self._book.get(uid)
+        if task is not None:
+            self._settling.supervisor_started(task, identity)
+
+    def _ports_of_live_tasks(self) -> Dict[int, str]:
+        return {port: task.uid for task in self._book if not task.over for port in task.ports}
+
+    def _gpus_found(self, future: Future[FoundGpus]) -> None:
+        error = future.exception()
+        if error is not None:
+            self._diagnostics.crash("cannot look for GPUs", error)
+        self._gpus = NOTHING_FOUND if error is not None else future.result()
+        self._answer_hellos()
+
+    def _stop_waiting_for_gpus(self) -> None:
+        if self._gpus is None:
+            self._diagnostics.warn("looking for GPUs takes too long; going on without")
+            self._gpus = NOTHING_FOUND
+            self._answer_hellos()
+
+    def _answer_hellos(self) -> None:
+        if self._gpus is None:
+            return
+        gpus, numbers, self._waiting_hellos = self._gpus, self._waiting_hellos, []
+        for number in numbers:
+            self._answer(number, node.describe(self._root, self._boot, self._groups, gpus))
+
+    def _empty(self, folder: str) -> None:
+        self._loop.run_blocking(lambda: folders.remove_tree(folder), lambda future: None)
+
+    def _answer(self, number: int, answer: Answer) -> None:
+        try:
+            self._push({"id": number, "ok": True, **answer})
+        except FrameTooLarge as error:
+            self._refuse(number, AgentError(TOO_LARGE, str(error)))
+
+    def _refuse(self, number: int, error: AgentError) -> None:
+        self._push({"id": number, "ok": False, "error": error.code, "message": error.message})
+
+    def _push(self, message: Mapping[str, Any]) -> None:
+        if self._channel is not None:
+            self._channel.send(message)

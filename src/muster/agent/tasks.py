@@ -1,0 +1,102 @@
+"""A task as the agent sees it now, and the book of all of them.
+
+A Task is a view of its folder. Only `settling` moves it to its end; nobody else assigns a final phase.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any, Callable, Dict, Iterator, Optional, Tuple
+
+from muster.agent.errors import UNKNOWN_TASK, AgentError
+from muster.agent.folders import LOG
+from muster.agent.loop import Timer
+from muster.agent.processes import Identity, Target
+from muster.agent.records import signal_of
+
+PREPARING = "preparing"
+RUNNING = "running"
+ENDED = "ended"
+LOST = "lost"
+
+
+class Task:
+    def __init__(self, uid: str, folder: str, ports: Tuple[int, ...] = (), groups: Tuple[str, ...] = ()) -> None:
+        self.uid = uid
+        self.folder = folder
+        self.ports = ports
+        self.groups = groups  # folders of the control groups made for it
+        self.phase = PREPARING
+        self.pid: Optional[int] = None
+        self.identity: Optional[Identity] = None
+        self.started_at: Optional[float] = None
+        self.ended_at: Optional[float] = None
+        self.exit_code: Optional[int] = None
+        self.oom = False
+        self.stopped = False
+        self.error: Optional[AgentError] = None
+        self.under_way = False  # this very agent is unpacking for it or has spawned its supervisor
+        self.stop_deadline: Optional[float] = None
+        self.stop_timer: Optional[Timer] = None
+
+    @property
+    def over(self) -> bool:
+        return self.phase in (ENDED, LOST)
+
+    @property
+    def target(self) -> Target:
+        return Target(self.uid, self.identity)
+
+    def log_bytes(self) -> int:
+        try:
+            return os.stat(os.path.join(self.folder, LOG), follow_symlinks=False).st_size
+        except OSError:
+            return 0
+
+    def status(self) -> Dict[str, Any]:
+        return {
+            "task": self.uid,
+            "phase": self.phase,
+            "pid": self.pid,
+            "started_at": self.started_at,
+            "ended_at": self.ended_at,
+            "exit_code": self.exit_code,
+            "signal": None if self.exit_code is None else signal_of(self.exit_code),
+            "oom": self.oom,
+            "stopped": self.stopped,
+            "error": None if self.error is None else {"code": self.error.code, "message": self.error.message},
+            "log_bytes": self.log_bytes(),
+        }
+
+
+class TaskBook:
+    """All tasks whose folders exist. Whoever changes a phase says so with `changed`."""
+
+    def __init__(self, tasks_folder: str, on_change: Callable[[Task], None]) -> None:
+        self._folder = tasks_folder
+        self._tasks: Dict[str, Task] = {}
+        self._on_change = on_change
+
+    def __iter__(self) -> Iterator[Task]:
+        return iter(list(self._tasks.values()))
+
+    def folder_of(self, uid: str) -> str:
+        return os.path.join(self._folder, uid)
+
+    def get(self, uid: str) -> Optional[Task]:
+        return self._tasks.get(uid)
+
+    def require(self, uid: str) -> Task:
+        task = self._tasks.get(uid)
+        if task is None:
+            raise AgentError(UNKNOWN_TASK, "this node has no task {}".format(uid))
+        return task
+
+    def add(self, task: Task) -> None:
+        self._tasks[task.uid] = task
+
+    def remove(self, task: Task) -> None:
+        self._tasks.pop(task.uid, None)
+
+    def changed(self, task: Task) -> None:
+        self._on_change(task)
