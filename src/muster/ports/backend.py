@@ -14,6 +14,9 @@ from muster.domain.errors import Problem
 from muster.domain.nodes import Node
 from muster.domain.specs import JobSpec
 
+CONNECTION_LOST = "connection-lost"
+"""A BackendError's reason when the answer never came: the act may have happened."""
+
 
 @dataclass(frozen=True, slots=True)
 class PackageSource:
@@ -91,7 +94,13 @@ class BackendListener(Protocol):
 
     def task_observed(self, observation: Observation) -> None: ...
 
-    def nodes_changed(self, cluster: str) -> None: ...
+    def nodes_changed(self, cluster: str) -> None:
+        """A node joined, left, or has another state or capacity."""
+        ...
+
+    def reconnected(self, cluster: str) -> None:
+        """A node answers again after silence: what it has may differ from what was last heard."""
+        ...
 
 
 class Backend(Protocol):

@@ -4,7 +4,7 @@ Every write is one `Change`, committed whole or not at all: state and event toge
 fsync may serve many changes, and `apply` returns only after it. Reads see what is committed.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Generic, Protocol, TypeVar
 
@@ -78,6 +78,11 @@ class Store(Protocol):
 
     async def apply_all(self, changes: Sequence[Change]) -> list[list[Event]]:
         """Commit all in one transaction, or none."""
+        ...
+
+    def listen(self, listener: Callable[[Sequence[Event]], None]) -> None:
+        """Call `listener` on the loop with the events of every commit, in the order of their numbers, before the
+        `apply` that wrote them returns."""
         ...
 
     async def job(self, job_id: str) -> Job: ...

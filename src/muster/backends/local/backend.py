@@ -1,0 +1,74 @@
+"""The local backend: one agent, started here, restarted when it dies. Tasks outlive both it and the server."""
+
+import asyncio
+import os
+import shutil
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+
+from muster.backends.agents import AgentNode
+from muster.backends.links import ByteReader, ByteWriter
+from muster.backends.pool import AgentPool
+from muster.domain.errors import BackendError
+
+_PASSED_ON = ("MUSTER_FAKE_GPUS",)
+_LEAVE_WITHIN_S = 5.0
+
+
+class LocalBackend(AgentPool):
+    def __init__(self, cluster: str, node: str, root: Path) -> None:
+        super().__init__(cluster)
+        self._root = root
+        self.add(AgentNode(node, cluster, self._agent_process, on_push=self.pushed, on_change=self.changed))
+
+    async def collect_log(self, task_id: str, node: str, target: Path) -> None:
+        """Same disk: a link is enough, and a log of many gigabytes costs nothing."""
+        source = self._root / "tasks" / task_id / "log"
+        target.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            target.hardlink_to(source)
+        except FileExistsError:
+            return
+        except FileNotFoundError:
+            target.touch()
+        except OSError:
+            try:
+                await asyncio.to_thread(shutil.copyfile, source, target)
+            except OSError as error:
+                raise BackendError(f"cannot keep the log of {task_id}: {error}") from None
+
+    @asynccontextmanager
+    async def _agent_process(self) -> AsyncIterator[tuple[ByteReader, ByteWriter]]:
+        self._root.mkdir(parents=True, exist_ok=True)
+        process = await asyncio.create_subprocess_exec(
+            sys.executable,
+            "-m",
+            "muster.agent",
+            "--root",
+            str(self._root),
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.DEVNULL,
+            env=_environment(),
+            limit=1 << 20,
+            start_new_session=True,
+        )
+        assert process.stdin is not None
+        assert process.stdout is not None
+        try:
+            yield process.stdout, process.stdin
+        finally:
+            process.stdin.close()
+            try:
+                async with asyncio.timeout(_LEAVE_WITHIN_S):
+                    await process.wait()
+            except TimeoutError:
+                with suppress(ProcessLookupError):
+                    process.kill()
+
+
+def _environment() -> dict[str, str]:
+    """What tasks may inherit through the agent: nothing of Muster's own settings, which may hold secrets."""
+    return {k: v for k, v in os.environ.items() if not k.startswith("MUSTER_") or k in _PASSED_ON}

@@ -1,0 +1,218 @@
+"""A Backend over nodes with agents: Muster places every task itself, the agents run them."""
+
+import asyncio
+import base64
+from collections.abc import AsyncIterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import structlog
+
+from muster.backends.agents import AgentNode
+from muster.backends.links import Message
+from muster.backends.watching import LogWatch
+from muster.domain.errors import BackendError, NotFound, Problem
+from muster.domain.nodes import Node
+from muster.domain.specs import JobSpec
+from muster.ports.backend import BackendListener, LaunchRequest, LogChunk, NodeUsage, Observation, Phase, TaskUsage
+
+_log = structlog.get_logger("backends.pool")
+_CHUNK = 1 << 20
+
+
+class AgentPool:
+    """Implements `ports.backend.Backend`. Subclasses make the nodes and may know shortcuts."""
+
+    def __init__(self, cluster: str) -> None:
+        self.cluster = cluster
+        self._nodes: dict[str, AgentNode] = {}
+        self._usage: dict[str, NodeUsage] = {}
+        self._watches: dict[str, LogWatch] = {}
+        self._listener: BackendListener | None = None
+        self._is_started = False
+
+    def add(self, node: AgentNode) -> None:
+        self._nodes[node.node.name] = node
+
+    async def start(self, listener: BackendListener) -> None:
+        self._listener = listener
+        await asyncio.gather(*(node.start() for node in self._nodes.values()))
+        self._is_started = True
+
+    async def close(self) -> None:
+        await asyncio.gather(*(node.close() for node in self._nodes.values()))
+
+    def cannot_honour(self, spec: JobSpec) -> list[Problem]:
+        problems = []
+        if spec.runtime.image:
+            problems.append(
+                Problem("runtime.image", "this cluster runs no containers", "use runtime.venv or runtime.conda")
+            )
+        if spec.mounts:
+            problems.append(
+                Problem(
+                    "mounts", "this cluster mounts nothing: tasks see the node's own files", "use paths of the node"
+                )
+            )
+        return problems
+
+    def nodes(self) -> list[Node]:
+        return [agent.node for agent in self._nodes.values()]
+
+    def usage(self) -> Mapping[str, NodeUsage]:
+        return self._usage
+
+    async def reserve_ports(self, node: str, owner: str, count: int) -> tuple[int, ...]:
+        answer = await self._agent(node).ask("reserve_ports", owner=owner, count=count)
+        return tuple(answer["ports"])
+
+    async def release_ports(self, node: str, owner: str) -> None:
+        await self._agent(node).ask("release_ports", owner=owner)
+
+    async def launch(self, request: LaunchRequest) -> str:
+        package = request.package
+        await self._agent(request.node).ask(
+            "launch",
+            task=request.task_id,
+            argv=list(request.argv),
+            env=dict(request.env),
+            files=dict(request.files),
+            ports=list(request.ports),
+            port_owner=request.port_owner if request.ports else None,
+            devices=list(request.devices),
+            limits=_limits(request),
+            package={"digest": package.digest, "path": str(package.path)} if package else None,
+            cwd=None,
+        )
+        return request.task_id
+
+    async def stop(self, task_id: str, node: str, grace_s: float) -> None:
+        answer = await self._agent(node).ask("stop", task=task_id, grace_s=grace_s)
+        if answer.get("phase") == "unknown" and self._listener is not None:
+            self._listener.task_observed(Observation(task_id, Phase.ENDED, stopped=True))
+
+    async def observe_all(self) -> list[Observation]:
+        answers = await asyncio.gather(*(self._listed(agent) for agent in self._nodes.values()))
+        return [observation for answer in answers for observation in answer]
+
+    async def forget(self, task_id: str, node: str) -> None:
+        await self._agent(node).ask("forget", task=task_id)
+
+    async def read_log(self, task_id: str, node: str, offset: int, limit: int) -> LogChunk:
+        answer = await self._agent(node).ask("read_log", task=task_id, offset=offset, limit=min(limit, _CHUNK))
+        data = base64.b64decode(answer["data"])
+        size = int(answer["size"])
+        return LogChunk(data, offset, size, bool(answer["ended"]) and offset + len(data) >= size)
+
+    async def tail_offset(self, task_id: str, node: str, lines: int) -> int:
+        return int((await self._agent(node).ask("tail_offset", task=task_id, lines=lines))["offset"])
+
+    async def watch_log(self, task_id: str, node: str) -> AsyncIterator[int]:
+        agent = self._agent(node)
+        watch = self._watches.setdefault(task_id, LogWatch())
+        watch.followers += 1
+        try:
+            if watch.followers == 1:
+                await agent.ask("watch_log", task=task_id)
+            chunk = await self.read_log(task_id, node, 0, 0)
+            watch.grown(chunk.size)
+            if chunk.ended or (await agent.ask("read_log", task=task_id, offset=0, limit=0))["ended"]:
+                watch.end()
+            async for size in watch.sizes():
+                yield size
+        finally:
+            watch.followers -= 1
+            if not watch.followers:
+                self._watches.pop(task_id, None)
+                await _quietly(agent.ask("unwatch_log", task=task_id))
+
+    async def collect_log(self, task_id: str, node: str, target: Path) -> None:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        partial = target.with_suffix(".partial")
+        offset = 0
+        with partial.open("wb") as file:
+            while True:
+                chunk = await self.read_log(task_id, node, offset, _CHUNK)
+                file.write(chunk.data)
+                offset += len(chunk.data)
+                if not chunk.data:
+                    break
+        partial.replace(target)
+
+    # What the agents say
+
+    def pushed(self, agent: AgentNode, message: Message) -> None:
+        event = message.get("event")
+        if event == "task":
+            self._task_pushed(agent, message["status"])
+        elif event == "log" and (watch := self._watches.get(message["task"])):
+            watch.grown(int(message["size"]))
+        elif event == "usage":
+            self._usage[agent.node.name] = _usage(message)
+
+    def changed(self, agent: AgentNode) -> None:
+        if self._listener is None:
+            return
+        self._listener.nodes_changed(self.cluster)
+        if agent.node.is_usable and self._is_started:
+            self._listener.reconnected(self.cluster)
+
+    def _task_pushed(self, agent: AgentNode, status: Mapping[str, Any]) -> None:
+        observation = _observation(agent.node.name, status)
+        if observation.phase in (Phase.ENDED, Phase.LOST) and (watch := self._watches.get(observation.task_id)):
+            watch.grown(int(status.get("log_bytes") or 0))
+            watch.end()
+        if self._listener is not None:
+            self._listener.task_observed(observation)
+
+    async def _listed(self, agent: AgentNode) -> Sequence[Observation]:
+        if not agent.node.is_usable:
+            return ()
+        answer = await agent.ask("list")
+        return [_observation(agent.node.name, status) for status in answer["tasks"]]
+
+    def _agent(self, node: str) -> AgentNode:
+        if node not in self._nodes:
+            raise NotFound(f"cluster {self.cluster} has no node {node!r}")
+        return self._nodes[node]
+
+
+def _limits(request: LaunchRequest) -> dict[str, int | None]:
+    """Memory is a wall; CPU is a weight, so that idle cores may be used. A weight alone is not worth a cgroup."""
+    if request.memory_bytes is None:
+        return {}
+    shares = None if request.cpu_m is None else max(2, request.cpu_m * 1024 // 1000)
+    return {"memory_bytes": request.memory_bytes, "cpu_shares": shares}
+
+
+def _observation(node: str, status: Mapping[str, Any]) -> Observation:
+    error = status.get("error") or {}
+    return Observation(
+        task_id=status["task"],
+        phase=Phase(status["phase"]),
+        handle=status["task"],
+        node=node,
+        started_at=status.get("started_at"),
+        ended_at=status.get("ended_at"),
+        exit_code=status.get("exit_code"),
+        signal=status.get("signal"),
+        oom=bool(status.get("oom")),
+        stopped=bool(status.get("stopped")),
+        error_code=error.get("code", ""),
+        error_message=error.get("message", ""),
+    )
+
+
+def _usage(message: Message) -> NodeUsage:
+    tasks = {
+        task: TaskUsage(float(use["cpu_s"]), int(use["rss_bytes"]), int(use["processes"]))
+        for task, use in message["tasks"].items()
+    }
+    return NodeUsage(float(message["at"]), message["node"], tasks)
+
+
+async def _quietly(asking: Any) -> None:
+    try:
+        await asking
+    except BackendError as error:
+        _log.debug("not told", error=str(error))

@@ -1,0 +1,37 @@
+"""Following a log's size: one watch on the node serves any number of followers here."""
+
+import asyncio
+from collections.abc import AsyncIterator
+
+
+class LogWatch:
+    def __init__(self) -> None:
+        self.followers = 0
+        self._size = -1
+        self._ended = False
+        self._changed = asyncio.Event()
+
+    def grown(self, size: int) -> None:
+        self._size = max(self._size, size)
+        self._wake()
+
+    def end(self) -> None:
+        self._ended = True
+        self._wake()
+
+    async def sizes(self) -> AsyncIterator[int]:
+        """The size now, then whenever it has grown, until the end."""
+        told = -1
+        while True:
+            changed = self._changed
+            if self._size > told:
+                told = self._size
+                yield told
+            elif self._ended:
+                return
+            else:
+                await changed.wait()
+
+    def _wake(self) -> None:
+        self._changed.set()
+        self._changed = asyncio.Event()

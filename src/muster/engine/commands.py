@@ -1,0 +1,170 @@
+"""What people ask for: submit, kill, hold, resume, retry, delete. Rights are checked before, at the server's edge."""
+
+import shutil
+from collections.abc import Sequence
+from dataclasses import replace
+
+from muster.domain.errors import Conflict, MusterError
+from muster.domain.jobs import HOLDING, Cancelled, Held, Job, JobState, Outcome, Queued, Stopping, Verdict, move
+from muster.domain.resources import Placement
+from muster.domain.specs import JobSpec
+from muster.engine.admission import admit
+from muster.engine.context import Context
+from muster.engine.launching import planned_tasks, requests_for
+from muster.engine.roster import Entry
+from muster.engine.settling import stop, stop_tasks
+from muster.engine.telling import audit_event, job_event
+from muster.launch.composing import ports_needed
+from muster.ports.backend import LaunchRequest
+from muster.ports.store import Change, RequestKey
+from muster.scheduling.demand import demand_of
+
+
+async def submit(context: Context, spec: JobSpec, owner: str, key: RequestKey | None = None) -> tuple[Job, bool]:
+    """The stored job, and whether it is new: a repeated request key answers the first one's job."""
+    job = await admit(context, spec, owner)
+    try:
+        await context.store.apply(_submission(job, owner, key))
+    except Conflict:
+        earlier = await context.store.job_by_request(key) if key else None
+        if earlier is None:
+            raise
+        return earlier, False
+    _enter(context, job)
+    return job, True
+
+
+async def submit_all(context: Context, specs: Sequence[JobSpec], owner: str) -> list[Job]:
+    """All or none, in one transaction."""
+    jobs = [await admit(context, spec, owner) for spec in specs]
+    await context.store.apply_all([_submission(job, owner, None) for job in jobs])
+    for job in jobs:
+        _enter(context, job)
+    return jobs
+
+
+async def dry_run(context: Context, spec: JobSpec, owner: str) -> tuple[Job, list[LaunchRequest]]:
+    """What would be started. Ports are shown from 20000 up: real ones are reserved when the job starts."""
+    job = replace(await admit(context, spec, owner), attempt=1)
+    nodes = context.backends[job.cluster].nodes()
+    first = nodes[0] if nodes else None
+    placements: dict[tuple[str, int], Placement] = {}
+    port = 20000
+    for role in spec.roles:
+        for index in range(role.replicas):
+            count = ports_needed(spec, role, index)
+            devices = tuple(range(role.resources.gpus))
+            place = (first.name, first.address) if first else ("", "")
+            placements[role.name, index] = Placement(*place, devices, tuple(range(port, port + count)))
+            port += count
+    tasks = planned_tasks(job, 1, placements, context.clock())
+    return job, requests_for(context, job, tasks)
+
+
+async def kill(context: Context, job_id: str, actor: str, grace_s: float | None = None) -> Job:
+    entry = await _open_entry(context, job_id, "kill")
+    async with entry.turn:
+        job = entry.job
+        if isinstance(job.state, Queued | Held):
+            return await _leave_queue(context, entry, Cancelled(context.clock(), actor), "killed", actor, "kill")
+        if job.is_final:
+            raise Conflict(f"job {job.name} has already ended ({job.state_name})")
+        verdict = Verdict(Outcome.CANCEL, f"killed by {actor}", by=actor)
+        if isinstance(job.state, Stopping) and job.state.verdict.outcome not in (Outcome.RETRY, Outcome.HOLD):
+            left = [task.id for task in entry.current_tasks() if not task.has_ended]
+            context.spawn(stop_tasks(context, entry, left, grace_s), f"stop {job.id}")
+        else:
+            await stop(context, entry, verdict, actor=actor, grace_s=grace_s)
+        return entry.job
+
+
+async def hold(context: Context, job_id: str, actor: str) -> Job:
+    """A queued job waits until it is resumed; a running one is stopped first and loses what it has not saved."""
+    entry = await _open_entry(context, job_id, "hold")
+    async with entry.turn:
+        job = entry.job
+        if isinstance(job.state, Held):
+            return job
+        if isinstance(job.state, Queued):
+            return await _leave_queue(context, entry, Held(context.clock(), actor), f"held by {actor}", actor, "hold")
+        if not isinstance(job.state, HOLDING) or isinstance(job.state, Stopping):
+            raise Conflict(f"job {job.name} is {job.state_name} and cannot be held")
+        await stop(context, entry, Verdict(Outcome.HOLD, f"held by {actor}", by=actor), actor=actor)
+        return entry.job
+
+
+async def resume(context: Context, job_id: str, actor: str) -> Job:
+    entry = await _open_entry(context, job_id, "resume")
+    async with entry.turn:
+        if not isinstance(entry.job.state, Held):
+            raise Conflict(f"job {entry.job.name} is {entry.job.state_name}, not Held")
+        now = context.clock()
+        job = move(entry.job, Queued(now), reason="")
+        await context.store.apply(
+            Change(job=job, events=[audit_event("job.resume", actor, now, job=job), job_event(job, now, actor=actor)])
+        )
+        entry.job = job
+        context.clusters[job.cluster].queued(demand_of(job))
+        context.wake.set()
+        return job
+
+
+async def retry(context: Context, job: Job, actor: str) -> Job:
+    """A new job with the same spec, of the same owner."""
+    if not job.is_final:
+        raise Conflict(f"job {job.name} is still {job.state_name}", hint="kill it first, or wait for its end")
+    again, _ = await submit(context, job.spec, job.owner)
+    return again
+
+
+async def delete(context: Context, job: Job, actor: str) -> None:
+    """History, logs and task folders of an ended job; the audit trail stays."""
+    if not job.is_final:
+        raise Conflict(f"job {job.name} is still {job.state_name}", hint=f"`muster kill {job.name}` first")
+    tasks = await context.store.tasks(job.id)
+    now = context.clock()
+    await context.store.apply(Change(removed_job=job.id, events=[audit_event("job.delete", actor, now, job=job)]))
+    shutil.rmtree(context.logs / job.id, ignore_errors=True)
+    backend = context.backends.get(job.cluster)
+    for task in tasks if backend else ():
+        try:
+            await context.backends[job.cluster].forget(task.id, task.placement.node)
+        except MusterError:
+            continue  # the node is away; its folder goes when the node is cleaned
+
+
+def _submission(job: Job, owner: str, key: RequestKey | None) -> Change:
+    now = job.created_at
+    return Change(
+        new_job=job,
+        request_key=key,
+        events=[audit_event("job.submit", owner, now, job=job), job_event(job, now, actor=owner)],
+    )
+
+
+def _enter(context: Context, job: Job) -> None:
+    context.roster.add(job)
+    if isinstance(job.state, Queued):
+        context.clusters[job.cluster].queued(demand_of(job))
+        context.wake.set()
+
+
+async def _open_entry(context: Context, job_id: str, what: str) -> Entry:
+    entry = context.roster.get(job_id)
+    if entry is None:
+        job = await context.store.job(job_id)
+        raise Conflict(f"job {job.name} has already ended ({job.state_name}): there is nothing to {what}")
+    return entry
+
+
+async def _leave_queue(context: Context, entry: Entry, state: JobState, reason: str, actor: str, what: str) -> Job:
+    now = context.clock()
+    job = move(entry.job, state, reason=reason)
+    events = [audit_event(f"job.{what}", actor, now, job=job), job_event(job, now, actor=actor)]
+    await context.store.apply(Change(job=job, events=events))
+    entry.job = job
+    context.clusters[job.cluster].unqueued(job.id)
+    if job.is_final:
+        context.roster.remove(job.id)
+    context.wake.set()
+    return job

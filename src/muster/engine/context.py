@@ -1,0 +1,63 @@
+"""What every part of the engine shares, handed in by `bootstrap`."""
+
+import asyncio
+from collections.abc import Coroutine, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import structlog
+
+from muster.domain.errors import NotFound
+from muster.engine.hub import Hub
+from muster.engine.roster import Roster
+from muster.lib.clock import Clock, wall_clock
+from muster.ports.backend import Backend
+from muster.ports.store import Store
+from muster.scheduling.state import ClusterState
+
+_log = structlog.get_logger("engine")
+
+
+@dataclass(slots=True)
+class Context:
+    store: Store
+    backends: Mapping[str, Backend]
+    default_cluster: str
+    logs: Path
+    """Where collected logs are kept, one folder a job."""
+    packages: Path
+    clock: Clock = wall_clock
+    keep_finished_s: float | None = None
+    hub: Hub = field(default_factory=Hub)
+    roster: Roster = field(default_factory=Roster)
+    clusters: dict[str, ClusterState] = field(default_factory=dict)
+    wake: asyncio.Event = field(default_factory=asyncio.Event)
+    """Something changed that may let a waiting job start."""
+    _tasks: set[asyncio.Task[None]] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        self.clusters = {name: ClusterState(name) for name in self.backends}
+
+    def backend(self, cluster: str) -> Backend:
+        if cluster not in self.backends:
+            known = ", ".join(sorted(self.backends))
+            raise NotFound(f"there is no cluster {cluster!r}", hint=f"known clusters: {known}")
+        return self.backends[cluster]
+
+    def spawn(self, work: Coroutine[Any, Any, None], what: str) -> None:
+        """Run a step beside the others. It belongs to the engine: `close` waits for it or cancels it."""
+        task = asyncio.create_task(self._guarded(work, what), name=what)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def drain(self) -> None:
+        for task in list(self._tasks):
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    async def _guarded(self, work: Coroutine[Any, Any, None], what: str) -> None:
+        try:
+            await work
+        except Exception:
+            _log.exception("step failed", step=what)

@@ -1,0 +1,36 @@
+"""The scheduling loop: wakes when something changed, plans, and hands each start to launching."""
+
+import asyncio
+
+import structlog
+
+from muster.engine.context import Context
+from muster.engine.launching import launch
+
+_log = structlog.get_logger("engine.cycling")
+
+
+async def run_cycles(context: Context) -> None:
+    timer: asyncio.TimerHandle | None = None
+    while True:
+        await context.wake.wait()
+        context.wake.clear()
+        if timer is not None:
+            timer.cancel()
+        wake_at = cycle_once(context)
+        if wake_at is not None:
+            delay_s = max(0.0, wake_at - context.clock())
+            timer = asyncio.get_running_loop().call_later(delay_s, context.wake.set)
+
+
+def cycle_once(context: Context) -> float | None:
+    """Plan every cluster once. Answers when a job that backs off wants to be looked at again."""
+    now = context.clock()
+    wake_at: float | None = None
+    for cluster in context.clusters.values():
+        plan = cluster.cycle(now)
+        for start in plan.starts:
+            context.spawn(launch(context, cluster, start), f"launch {start.job_id}")
+        if plan.wake_at is not None:
+            wake_at = plan.wake_at if wake_at is None else min(wake_at, plan.wake_at)
+    return wake_at

@@ -1,0 +1,66 @@
+"""Committed events to whoever listens, in the order of their numbers.
+
+A listener that does not keep up is cut off, not waited for: it comes back with the last number it saw and reads the
+rest from the store.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import contextmanager
+
+from muster.domain.events import Event
+
+_QUEUE_LIMIT = 10_000
+
+
+class Subscription:
+    def __init__(self) -> None:
+        self._queue: asyncio.Queue[Event | None] = asyncio.Queue(_QUEUE_LIMIT)
+
+    def offer(self, event: Event) -> bool:
+        try:
+            self._queue.put_nowait(event)
+        except asyncio.QueueFull:
+            return False
+        return True
+
+    async def next(self, timeout_s: float) -> Event | None:
+        """The next event, or None when none came in time."""
+        try:
+            async with asyncio.timeout(timeout_s):
+                return await self._queue.get()
+        except TimeoutError:
+            return None
+
+    async def __aiter__(self) -> AsyncIterator[Event]:
+        while (event := await self._queue.get()) is not None:
+            yield event
+
+
+class Hub:
+    def __init__(self) -> None:
+        self._all: set[Subscription] = set()
+        self._by_job: dict[str, set[Subscription]] = {}
+        self.last_seq = 0
+
+    def publish(self, events: Sequence[Event]) -> None:
+        for event in events:
+            self.last_seq = max(self.last_seq, event.seq)
+            for subscription in [*self._all, *self._by_job.get(event.job_id or "", ())]:
+                if not subscription.offer(event):
+                    self._all.discard(subscription)
+
+    @contextmanager
+    def subscribe(self, job_id: str | None = None) -> Iterator[Subscription]:
+        subscription = Subscription()
+        group = self._all if job_id is None else self._by_job.setdefault(job_id, set())
+        group.add(subscription)
+        try:
+            yield subscription
+        finally:
+            group.discard(subscription)
+            if job_id is not None and not group:
+                self._by_job.pop(job_id, None)
+
+
+Publish = Callable[[Sequence[Event]], None]

@@ -1,0 +1,164 @@
+"""From a planned start to running tasks: reserve ports, commit the intent, then act."""
+
+import asyncio
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import replace
+
+import structlog
+
+from muster.domain.errors import BackendError, MusterError
+from muster.domain.jobs import Job, Queued, Starting, move
+from muster.domain.resources import Placement
+from muster.domain.tasks import Task, TaskLaunching, task_id
+from muster.engine.context import Context
+from muster.engine.observing import receive
+from muster.engine.roster import Entry
+from muster.engine.telling import job_event
+from muster.launch.composing import Composed, compose, ports_needed
+from muster.lib.backoff import exponential
+from muster.ports.backend import CONNECTION_LOST, Backend, LaunchRequest, Observation, PackageSource, Phase
+from muster.ports.store import Change
+from muster.scheduling.demand import Start, demand_of
+from muster.scheduling.state import ClusterState
+
+_log = structlog.get_logger("engine.launching")
+
+
+async def launch(context: Context, cluster: ClusterState, start: Start) -> None:
+    entry = context.roster.get(start.job_id)
+    if entry is None:
+        cluster.released(start.job_id)
+        return
+    async with entry.turn:
+        if not isinstance(entry.job.state, Queued):
+            cluster.released(start.job_id)
+            return
+        backend = context.backends[entry.job.cluster]
+        attempt = entry.job.attempt + 1
+        try:
+            tasks = await _reserved(backend, _planned(context, entry.job, attempt, start), entry.job)
+            await _commit_intent(context, entry, tasks)
+        except MusterError as error:
+            _log.warning("start put off", job=entry.job.id, error=str(error))
+            await _put_off(context, cluster, entry, {slot.node for slot in start.slots})
+            return
+    await act(context, entry)
+
+
+async def act(context: Context, entry: Entry) -> None:
+    """Launch whatever of the current attempt is not known to have started. Safe to repeat."""
+    backend = context.backends[entry.job.cluster]
+    requests = [
+        request
+        for request in requests_for(context, entry.job, entry.current_tasks())
+        if isinstance(entry.tasks[request.task_id].state, TaskLaunching)
+    ]
+    try:
+        await asyncio.gather(*(_launch_one(context, backend, request) for request in requests))
+    finally:
+        entry.launched.set()
+
+
+def requests_for(context: Context, job: Job, tasks: Sequence[Task]) -> list[LaunchRequest]:
+    """The exact requests; what `--dry-run` shows is what would be sent."""
+    composed = compose(job.id, job.owner, job.cluster, job.attempt, job.spec, tasks)
+    return [_request(context, one) for one in composed]
+
+
+def planned_tasks(job: Job, attempt: int, placements: dict[tuple[str, int], Placement], now: float) -> list[Task]:
+    """The gang's tasks in order of rank: roles in the spec's order, then index."""
+    tasks: list[Task] = []
+    for role in job.spec.roles:
+        for index in range(role.replicas):
+            tasks.append(
+                Task(
+                    id=task_id(job.id, attempt, role.name, index),
+                    job_id=job.id,
+                    attempt=attempt,
+                    name=f"{job.name}-{role.name}-{index}",
+                    role=role.name,
+                    index=index,
+                    rank=len(tasks),
+                    placement=placements[role.name, index],
+                    state=TaskLaunching(now),
+                )
+            )
+    return tasks
+
+
+def _planned(context: Context, job: Job, attempt: int, start: Start) -> list[Task]:
+    addresses = {node.name: node.address for node in context.backends[job.cluster].nodes()}
+    placements = {
+        (slot.role, slot.index): Placement(slot.node, addresses.get(slot.node, ""), slot.devices)
+        for slot in start.slots
+    }
+    return planned_tasks(job, attempt, placements, context.clock())
+
+
+async def _reserved(backend: Backend, tasks: list[Task], job: Job) -> list[Task]:
+    """The tasks with the ports they need, reserved node by node in one go each."""
+    needs = {task.id: ports_needed(job.spec, job.spec.role(task.role), task.index) for task in tasks}
+    by_node: dict[str, list[Task]] = defaultdict(list)
+    for task in tasks:
+        if needs[task.id]:
+            by_node[task.placement.node].append(task)
+    ports: dict[str, tuple[int, ...]] = {}
+    for node, group in by_node.items():
+        found = await backend.reserve_ports(node, port_owner(tasks[0]), sum(needs[task.id] for task in group))
+        for task in group:
+            ports[task.id], found = found[: needs[task.id]], found[needs[task.id] :]
+    return [replace(task, placement=replace(task.placement, ports=ports.get(task.id, ()))) for task in tasks]
+
+
+def port_owner(task: Task) -> str:
+    return f"{task.job_id}.{task.attempt}"
+
+
+async def _commit_intent(context: Context, entry: Entry, tasks: list[Task]) -> None:
+    now = context.clock()
+    job = move(entry.job, Starting(now), reason="")
+    job = replace(job, tally=replace(job.tally, succeeded=0, failed=0, active=len(tasks)))
+    await context.store.apply(Change(job=job, tasks=tasks, events=[job_event(job, now)]))
+    entry.job, entry.tasks = job, {task.id: task for task in tasks}
+    entry.launched.clear()
+
+
+async def _put_off(context: Context, cluster: ClusterState, entry: Entry, nodes: set[str]) -> None:
+    """Nothing was started: give places and ports back and try again a little later, on nobody's account."""
+    cluster.released(entry.job.id)
+    backend, owner = context.backends[entry.job.cluster], f"{entry.job.id}.{entry.job.attempt + 1}"
+    await asyncio.gather(*(backend.release_ports(node, owner) for node in nodes), return_exceptions=True)
+    delay_s = exponential(1)
+    demand = replace(demand_of(entry.job), not_before=context.clock() + delay_s)
+    cluster.queued(demand)
+    context.wake.set()
+
+
+async def _launch_one(context: Context, backend: Backend, request: LaunchRequest) -> None:
+    try:
+        await backend.launch(request)
+    except BackendError as error:
+        if error.reason == CONNECTION_LOST:
+            return  # it may have started: reconciling asks the node when it answers again
+        ended = Observation(
+            request.task_id, Phase.ENDED, error_code=error.reason or error.code, error_message=error.message
+        )
+        receive(context, ended)
+
+
+def _request(context: Context, one: Composed) -> LaunchRequest:
+    digest = one.package_digest
+    return LaunchRequest(
+        task_id=one.task_id,
+        node=one.node,
+        argv=one.argv,
+        env=one.env,
+        files=one.files,
+        ports=one.ports,
+        port_owner=one.task_id.rsplit(".", 2)[0],
+        devices=one.devices,
+        memory_bytes=one.memory_bytes,
+        cpu_m=one.cpu_m,
+        package=PackageSource(digest, context.packages / f"{digest}.tar.gz") if digest else None,
+    )

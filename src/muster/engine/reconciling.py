@@ -1,0 +1,97 @@
+"""After a start, and after a node was silent: compare what the backend has with what the store says, and go on.
+
+Nothing is lost, because intent was written before the act; nothing runs twice, because every act is known by its
+task id.
+"""
+
+from collections import defaultdict
+
+import structlog
+
+from muster.domain.errors import MusterError
+from muster.domain.jobs import HOLDING, Held, Queued, Starting, Stopping
+from muster.domain.tasks import Task, TaskLaunching
+from muster.engine.context import Context
+from muster.engine.launching import act
+from muster.engine.observing import receive
+from muster.engine.roster import Entry
+from muster.engine.settling import expire, settle, stop_tasks
+from muster.engine.timing import watch_time_limit
+from muster.ports.backend import Observation, Phase
+from muster.scheduling.demand import Slot, demand_of
+
+_log = structlog.get_logger("engine.reconciling")
+
+
+async def load(context: Context) -> None:
+    """Fill memory from the store. Nothing acts yet."""
+    tasks: dict[str, list[Task]] = defaultdict(list)
+    for task in await context.store.open_tasks():
+        tasks[task.job_id].append(task)
+    for job in await context.store.open_jobs():
+        entry = context.roster.add(job, tasks[job.id])
+        cluster = context.clusters.get(job.cluster)
+        if cluster is None:
+            _log.error("job on a cluster that is not configured", job=job.id, cluster=job.cluster)
+        elif isinstance(job.state, Queued):
+            cluster.queued(demand_of(job))
+        elif not isinstance(job.state, Held):
+            cluster.holds(job.id, [_slot(entry, task) for task in entry.current_tasks()])
+
+
+async def reconcile(context: Context, cluster: str) -> None:
+    """Bring the open attempts of one cluster and its backend together."""
+    expected = {
+        entry.job.id: [task for task in entry.current_tasks() if not task.has_ended]
+        for entry in context.roster.entries()
+        if entry.job.cluster == cluster and isinstance(entry.job.state, HOLDING)
+    }
+    known = {seen.task_id: seen for seen in await context.backends[cluster].observe_all()}
+    for job_id, tasks in expected.items():
+        entry = context.roster.get(job_id)
+        if entry is not None:
+            context.spawn(_resume(context, entry, tasks, known), f"resume {job_id}")
+    await _stop_orphans(context, cluster, known)
+
+
+async def _resume(context: Context, entry: Entry, expected: list[Task], known: dict[str, Observation]) -> None:
+    """`expected` is what we thought before asking: a task that has moved since is not judged by the older answer."""
+    for task in expected:
+        if task.id in known:
+            receive(context, known[task.id])
+    missing = [task for task in expected if task.id not in known and entry.tasks.get(task.id) == task]
+    if isinstance(entry.job.state, Stopping):
+        for task in missing:
+            receive(context, Observation(task.id, Phase.ENDED, stopped=True))
+        await stop_tasks(context, entry, [task.id for task in expected if task.id in known])
+        async with entry.turn:
+            if isinstance(entry.job.state, Stopping):
+                await settle(context, entry, {})
+        return
+    for task in missing:
+        if not isinstance(task.state, TaskLaunching):
+            receive(context, Observation(task.id, Phase.LOST))
+    if isinstance(entry.job.state, Starting) and entry.launched.is_set():
+        entry.launched.clear()
+        await act(context, entry)
+    if entry.deadline is None:
+        watch_time_limit(context, entry, expire)
+
+
+async def _stop_orphans(context: Context, cluster: str, known: dict[str, Observation]) -> None:
+    """Tasks that run but belong to no open attempt: their job ended or went on without them."""
+    for observation in known.values():
+        entry = context.roster.get(observation.task_id.split(".", 1)[0])
+        is_ours = entry is not None and observation.task_id in entry.tasks
+        if is_ours or observation.phase not in (Phase.PREPARING, Phase.RUNNING):
+            continue
+        _log.warning("stopping a task that belongs to no open attempt", task=observation.task_id)
+        try:
+            await context.backends[cluster].stop(observation.task_id, observation.node or "", 0.0)
+        except MusterError as error:
+            _log.warning("orphan not stopped", task=observation.task_id, error=str(error))
+
+
+def _slot(entry: Entry, task: Task) -> Slot:
+    resources = entry.job.spec.role(task.role).resources
+    return Slot(task.role, task.index, task.placement.node, resources, task.placement.devices)

@@ -1,0 +1,65 @@
+"""The engine as a whole: starts in the right order, runs its loops, stops without touching a task."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import structlog
+
+from muster.domain.errors import MusterError
+from muster.engine.context import Context
+from muster.engine.cycling import run_cycles
+from muster.engine.observing import receive
+from muster.engine.reconciling import load, reconcile
+from muster.engine.retaining import run_retention
+from muster.ports.backend import Observation
+
+_log = structlog.get_logger("engine")
+
+
+class _Listener:
+    """What the backends call."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+
+    def task_observed(self, observation: Observation) -> None:
+        receive(self._context, observation)
+
+    def nodes_changed(self, cluster: str) -> None:
+        state = self._context.clusters[cluster]
+        for node in self._context.backends[cluster].nodes():
+            state.node_changed(node)
+        self._context.wake.set()
+
+    def reconnected(self, cluster: str) -> None:
+        self._context.spawn(reconcile(self._context, cluster), f"reconcile {cluster}")
+
+
+@asynccontextmanager
+async def running_engine(context: Context) -> AsyncIterator[None]:
+    context.store.listen(context.hub.publish)
+    context.hub.last_seq = await context.store.last_event()
+    await load(context)
+    listener = _Listener(context)
+    for name, backend in context.backends.items():
+        try:
+            await backend.start(listener)
+            listener.nodes_changed(name)
+            await reconcile(context, name)
+        except MusterError as error:
+            _log.error("backend did not start", cluster=name, error=str(error))
+    loops = [
+        asyncio.create_task(run_cycles(context), name="cycles"),
+        asyncio.create_task(run_retention(context), name="retention"),
+    ]
+    context.wake.set()
+    try:
+        yield
+    finally:
+        for loop in loops:
+            loop.cancel()
+        await asyncio.gather(*loops, return_exceptions=True)
+        await context.drain()
+        for backend in context.backends.values():
+            await backend.close()

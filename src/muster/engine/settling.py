@@ -1,0 +1,199 @@
+"""What task moves mean for the job: running, decided, stopping the rest, the final state.
+
+Everything that held resources leaves through here, so log collection and release are written once.
+"""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import assert_never
+
+import structlog
+
+from muster.domain.completion import decide, tally
+from muster.domain.errors import MusterError
+from muster.domain.events import Event
+from muster.domain.faults import Fault, FaultKind
+from muster.domain.jobs import (
+    Cancelled,
+    Failed,
+    Held,
+    Job,
+    JobState,
+    Outcome,
+    Queued,
+    Running,
+    Starting,
+    Stopping,
+    Succeeded,
+    Verdict,
+    move,
+)
+from muster.domain.tasks import Task, TaskStopped, TaskStopping, move_task
+from muster.engine.context import Context
+from muster.engine.roster import Entry
+from muster.engine.telling import audit_event, job_event, task_event
+from muster.engine.timing import watch_time_limit
+from muster.lib.backoff import exponential
+from muster.ports.store import Change
+from muster.scheduling.demand import demand_of
+
+_log = structlog.get_logger("engine.settling")
+
+
+async def settle(context: Context, entry: Entry, moved: dict[str, list[Task]]) -> None:
+    """Commit the task moves and whatever follows from them. The caller has the job's turn."""
+    now = context.clock()
+    tasks = entry.tasks | {task_id: steps[-1] for task_id, steps in moved.items()}
+    events = [task_event(step, entry.job.owner, now) for steps in moved.values() for step in steps]
+    job = replace(entry.job, tally=tally(list(tasks.values())), version=entry.job.version + 1)
+    everything = list(tasks.values())
+    if isinstance(job.state, Starting) and all(task.started_at is not None for task in everything):
+        job = move(job, Running(max(task.started_at or now for task in everything)))
+        events.append(job_event(job, now))
+    if isinstance(job.state, Starting | Running) and (verdict := decide(job, everything)):
+        await stop(context, entry, verdict, job=job, tasks=tasks, events=events)
+        return
+    if isinstance(job.state, Stopping) and all(task.has_ended for task in everything):
+        await _finish(context, entry, job, tasks, events)
+        return
+    await _commit(context, entry, job, tasks, events, changed=list(moved))
+    if isinstance(job.state, Running) and entry.deadline is None:
+        watch_time_limit(context, entry, expire)
+
+
+async def stop(
+    context: Context,
+    entry: Entry,
+    verdict: Verdict,
+    *,
+    job: Job | None = None,
+    tasks: dict[str, Task] | None = None,
+    events: Sequence[Event] = (),
+    actor: str | None = None,
+    grace_s: float | None = None,
+) -> None:
+    """Decide the attempt: tell what still runs to end, or finish at once. The caller has the job's turn."""
+    now = context.clock()
+    job = move(job or entry.job, Stopping(now, verdict), reason=verdict.reason)
+    tasks = tasks if tasks is not None else dict(entry.tasks)
+    left = [task for task in tasks.values() if not task.has_ended]
+    told = list(events)
+    if actor is not None:
+        told.append(audit_event(f"job.{verdict.outcome}", actor, now, job=job))
+    if not left:
+        await _finish(context, entry, job, tasks, told)
+        return
+    stopping = {task.id: move_task(task, TaskStopping(now)) for task in left if not _is_stopping(task)}
+    told += [job_event(job, now, actor=actor)]
+    told += [task_event(task, job.owner, now) for task in stopping.values()]
+    await _commit(context, entry, job, tasks | stopping, told)
+    context.spawn(stop_tasks(context, entry, [task.id for task in left], grace_s), f"stop {job.id}")
+
+
+async def stop_tasks(context: Context, entry: Entry, task_ids: Sequence[str], grace_s: float | None = None) -> None:
+    """Ask the backend to end them; their ends are observed. A stop never overtakes the launch."""
+    await entry.launched.wait()
+    backend = context.backends[entry.job.cluster]
+    grace = entry.job.spec.grace_s if grace_s is None else grace_s
+    results = await asyncio.gather(
+        *(backend.stop(task_id, entry.tasks[task_id].placement.node, grace) for task_id in task_ids),
+        return_exceptions=True,
+    )
+    for task_id, result in zip(task_ids, results, strict=True):
+        if isinstance(result, BaseException):
+            _log.warning("stop not delivered", task=task_id, error=str(result))
+
+
+async def expire(context: Context, entry: Entry, attempt: int, fault: Fault) -> None:
+    async with entry.turn:
+        if entry.job.attempt == attempt and isinstance(entry.job.state, Running):
+            await stop(context, entry, Verdict(Outcome.FAIL, fault.cause, fault))
+
+
+async def _finish(context: Context, entry: Entry, job: Job, tasks: dict[str, Task], events: Sequence[Event]) -> None:
+    """All tasks have ended: keep their logs, give back what they held, write the end."""
+    assert isinstance(job.state, Stopping)
+    now = context.clock()
+    kept = await _with_logs(context, job, list(tasks.values()))
+    verdict = job.state.verdict
+    final = move(_counted(job, verdict), _after(job, verdict, now), reason=verdict.reason)
+    told = [*events, job_event(final, now)]
+    await _commit(context, entry, final, {task.id: task for task in kept}, told)
+    _release(context, entry)
+
+
+def _after(job: Job, verdict: Verdict, now: float) -> JobState:
+    match verdict.outcome:
+        case Outcome.SUCCEED:
+            return Succeeded(now)
+        case Outcome.FAIL:
+            return Failed(now, verdict.fault or Fault(FaultKind.PLATFORM, "unknown", verdict.reason))
+        case Outcome.CANCEL:
+            return Cancelled(now, verdict.by)
+        case Outcome.HOLD:
+            return Held(now, verdict.by)
+        case Outcome.RETRY:
+            return Queued(now, now + exponential(job.retries + job.platform_retries + 1))
+        case _:
+            assert_never(verdict.outcome)
+
+
+def _counted(job: Job, verdict: Verdict) -> Job:
+    if verdict.outcome is not Outcome.RETRY or verdict.fault is None:
+        return job
+    if verdict.fault.counts_against_retries:
+        return replace(job, retries=job.retries + 1)
+    return replace(job, platform_retries=job.platform_retries + 1)
+
+
+async def _with_logs(context: Context, job: Job, tasks: Sequence[Task]) -> list[Task]:
+    backend = context.backends[job.cluster]
+
+    async def kept(task: Task) -> Task:
+        name = f"{job.id}/{task.attempt}/{task.role}-{task.index}.log"
+        try:
+            await backend.collect_log(task.id, task.placement.node, context.logs / name)
+        except MusterError as error:
+            _log.warning("log not collected", task=task.id, error=str(error))
+            return task
+        return replace(task, log=name)
+
+    return list(await asyncio.gather(*(kept(task) for task in tasks if task.log is None))) + [
+        task for task in tasks if task.log is not None
+    ]
+
+
+def _release(context: Context, entry: Entry) -> None:
+    """Committed: now the places are free and the job is out, or waits again."""
+    job = entry.job
+    cluster = context.clusters[job.cluster]
+    cluster.released(job.id)
+    if entry.deadline is not None:
+        entry.deadline.cancel()
+        entry.deadline = None
+    if job.is_final:
+        context.roster.remove(job.id)
+    elif isinstance(job.state, Queued):
+        cluster.queued(demand_of(job))
+    context.wake.set()
+
+
+async def _commit(
+    context: Context,
+    entry: Entry,
+    job: Job,
+    tasks: dict[str, Task],
+    events: Sequence[Event],
+    *,
+    changed: Sequence[str] | None = None,
+) -> None:
+    """Write, then show. `steps` is how far the version moved since what is stored."""
+    written = [task for task in tasks.values() if changed is None or task.id in changed]
+    change = Change(job=job, steps=job.version - entry.job.version, tasks=written, events=events)
+    await context.store.apply(change)
+    entry.job, entry.tasks = job, dict(tasks)
+
+
+def _is_stopping(task: Task) -> bool:
+    return isinstance(task.state, TaskStopping | TaskStopped)

@@ -1,0 +1,37 @@
+"""Events in the words of the log: one for every move, so that history and live pages say the same."""
+
+from muster.domain.events import Event
+from muster.domain.jobs import Job
+from muster.domain.tasks import Task
+
+
+def job_event(job: Job, now: float, *, actor: str | None = None) -> Event:
+    data = {
+        "name": job.name,
+        "state": job.state_name,
+        "reason": job.reason,
+        "attempt": job.attempt,
+        "succeeded": job.tally.succeeded,
+        "failed": job.tally.failed,
+        "active": job.tally.active,
+    }
+    return Event(f"job.{job.state_name.lower()}", now, job.id, actor, job.owner, data)
+
+
+def task_event(task: Task, owner: str, now: float) -> Event:
+    data = {
+        "name": task.name,
+        "state": task.state_name,
+        "attempt": task.attempt,
+        "node": task.placement.node,
+        "exitCode": task.exit_code,
+        "signal": task.signal,
+    }
+    return Event(f"task.{task.state_name.lower()}", now, task.job_id, None, owner, data)
+
+
+def audit_event(what: str, actor: str, now: float, *, job: Job | None = None, **data: object) -> Event:
+    """`what` names the call, such as `job.kill`; never a secret in `data`."""
+    if job is None:
+        return Event(f"audit.{what}", now, None, actor, actor, data)
+    return Event(f"audit.{what}", now, job.id, actor, job.owner, {"name": job.name, **data})
