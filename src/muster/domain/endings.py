@@ -51,6 +51,10 @@ LAUNCH_ERRORS: Mapping[str, Ending] = {
         "disk-full", CAPACITY, "The node's disk was full, so the task could not be started.",
         "It is tried again; ask an administrator to free space on the node if that goes on.", retryable=True,
     ),
+    "no-ports": Ending(
+        "no-ports", CAPACITY, "The node had too few free ports for the task.",
+        "It is tried again; ask for fewer ports if that goes on.", retryable=True,
+    ),
     "package": Ending(
         "package", CONFIGURATION, "The code package could not be unpacked: {message}.",
         "Pack and submit the code again; links that lead out of the folder are refused.",
@@ -58,6 +62,10 @@ LAUNCH_ERRORS: Mapping[str, Ending] = {
     "bad-request": Ending(
         "bad-request", CONFIGURATION, "The node refused the task: {message}.",
         "Mend the command, environment or files of the job and submit it again.",
+    ),
+    "too-large": Ending(
+        "too-large", CONFIGURATION, "The task's environment or files are larger than a node accepts: {message}.",
+        "Move large values out of env and params into the code package.",
     ),
 }  # fmt: skip
 LAUNCH_FAILED = Ending(

@@ -1,0 +1,71 @@
+"""The table of faults as a page for people, written from the very rows that classify."""
+
+from collections.abc import Iterable
+
+from muster.domain.diagnosis import PYTHON_EXCEPTION
+from muster.domain.endings import (
+    EXIT_CODES,
+    EXITED,
+    LAUNCH_ERRORS,
+    LAUNCH_FAILED,
+    LOST,
+    MEMORY,
+    NO_TRACE,
+    SIGNALLED,
+    SIGNALS,
+    STOPPED,
+    TIME_LIMIT,
+    Ending,
+)
+from muster.domain.faults import FaultKind
+from muster.domain.symptoms import SYMPTOMS
+
+_KINDS = {
+    FaultKind.USER: "the program or how it was called; counts against `retry.max`",
+    FaultKind.PLATFORM: "Muster, a node or the network; does not count against `retry.max`",
+    FaultKind.CAPACITY: "something is used up for now; does not count against `retry.max`",
+    FaultKind.CONFIGURATION: "job and node do not fit together; counts against `retry.max`",
+    FaultKind.LIMIT: "a limit of the job or the node was reached; counts against `retry.max`",
+}
+_INTRODUCTION = """\
+# Faults
+
+Why a task failed, as `muster explain` tells it. This page is written from the table that classifies; the first row that
+fits decides, from top to bottom: what Muster knows for certain, then the end of the log, then signal and exit code.
+
+"Tried again" says whether another attempt can help. Whether there is one depends on `retry.max` for faults that count
+against it.
+"""
+_HEADINGS = "| code | kind | tried again | cause | what to do |\n|---|---|---|---|---|\n"
+
+
+def fault_table_markdown() -> str:
+    kinds = "".join(f"| {kind.value} | {meaning} |\n" for kind, meaning in _KINDS.items())
+    certain = (LOST, *LAUNCH_ERRORS.values(), LAUNCH_FAILED, TIME_LIMIT, MEMORY, STOPPED)
+    log = (*(symptom.ending for symptom in SYMPTOMS), PYTHON_EXCEPTION)
+    ends = (*SIGNALS.values(), SIGNALLED, *EXIT_CODES.values(), EXITED, NO_TRACE)
+    return "\n".join(
+        (
+            _INTRODUCTION,
+            f"## Kinds\n\n| kind | meaning |\n|---|---|\n{kinds}",
+            _section("Known for certain", certain),
+            _section("From the end of the log", log),
+            _section("From signal and exit code", ends),
+        )
+    )
+
+
+def _section(title: str, endings: Iterable[Ending]) -> str:
+    return f"## {title}\n\n{_HEADINGS}" + "".join(_line(ending) for ending in endings)
+
+
+def _line(ending: Ending) -> str:
+    again = "yes" if ending.retryable else "no"
+    cells = (f"`{ending.code}`", ending.kind.value, again, _plain(ending.cause), _plain(ending.advice))
+    return "| " + " | ".join(cells) + " |\n"
+
+
+def _plain(template: str) -> str:
+    """Placeholders as words: `{module}` → *module*; alternatives such as `{peer}{other}` show once."""
+    text = template.replace("{other}", "").replace("{limit}", "").replace("|", "\\|")
+    return text.replace("{", "*").replace("}", "*")
