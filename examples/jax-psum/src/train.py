@@ -1,0 +1,28 @@
+"""A sum over the processes of a JAX job, on CPUs, told who is who by the JAX_* variables alone."""
+
+import os
+import sys
+
+import jax
+import jax.numpy as jnp
+from jax.experimental.multihost_utils import process_allgather
+
+
+def main() -> int:
+    jax.config.update("jax_cpu_collectives_implementation", "gloo")
+    # The address is read by JAX itself; the other two it would ask a known cluster for.
+    jax.distributed.initialize(
+        num_processes=int(os.environ["JAX_NUM_PROCESSES"]), process_id=int(os.environ["JAX_PROCESS_ID"])
+    )
+    rank, size = jax.process_index(), jax.process_count()
+    add = jax.pmap(lambda x: jax.lax.psum(x, "devices"), axis_name="devices")
+    total = float(add(jnp.full((jax.local_device_count(),), rank + 1.0))[0])
+    wanted = size * (size + 1) / 2
+    seen = [int(other) for other in process_allgather(jnp.array(rank)).tolist()]
+    print(f"jax {jax.__version__} rank {rank} of {size} sum {total} (wanted: {wanted}), ranks seen: {seen}")
+    jax.distributed.shutdown()
+    return 0 if total == wanted and seen == list(range(size)) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
