@@ -1,0 +1,191 @@
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from muster.domain.diagnosis import EVIDENCE_LINES, EVIDENCE_WIDTH, classify, evidence
+from muster.domain.endings import EXIT_CODES, LAUNCH_ERRORS, SIGNALS
+from muster.domain.fault_table import fault_table_markdown
+from muster.domain.faults import FaultKind
+from muster.domain.symptoms import SYMPTOMS, Symptom
+
+from .samples import INNOCENT, SAMPLES, Sample
+
+pytestmark = pytest.mark.fast
+PAGE = Path(__file__).parents[3] / "docs" / "reference" / "faults.md"
+
+
+@pytest.mark.parametrize("sample", SAMPLES, ids=lambda sample: sample.code)
+def test_the_log_tells_the_cause(sample: Sample) -> None:
+    fault = classify(exit_code=1, log_tail=sample.log)
+    assert fault.code == sample.code
+    assert sample.says in fault.cause
+
+
+@pytest.mark.parametrize("symptom", SYMPTOMS, ids=lambda symptom: symptom.ending.code)
+def test_every_row_has_a_sample(symptom: Symptom) -> None:
+    logs = [sample.log for sample in SAMPLES if sample.code == symptom.ending.code]
+    assert any(symptom.pattern.search(line) for log in logs for line in log.splitlines())
+
+
+@pytest.mark.parametrize("log", INNOCENT)
+def test_ordinary_lines_tell_nothing(log: str) -> None:
+    assert classify(exit_code=1, log_tail=log).code == "exit"
+
+
+@pytest.mark.parametrize("sample", SAMPLES, ids=lambda sample: sample.code)
+def test_cause_and_advice_are_one_full_sentence_each(sample: Sample) -> None:
+    fault = classify(exit_code=1, log_tail=sample.log)
+    assert "{" not in fault.cause + fault.advice
+    assert "\n" not in fault.cause + fault.advice
+    assert fault.advice.endswith(".")
+
+
+@pytest.mark.parametrize(
+    ("exit_code", "code", "kind", "retryable"),
+    [
+        (1, "exit", FaultKind.USER, True),
+        (2, "exit", FaultKind.USER, True),
+        (255, "exit", FaultKind.USER, True),
+        (124, "command-timeout", FaultKind.USER, False),
+        (126, "not-executable", FaultKind.CONFIGURATION, False),
+        (127, "command-not-found", FaultKind.CONFIGURATION, False),
+        (130, "interrupted", FaultKind.USER, False),
+        (132, "illegal-instruction", FaultKind.CONFIGURATION, False),
+        (134, "aborted", FaultKind.USER, True),
+        (135, "bus-error", FaultKind.LIMIT, False),
+        (136, "arithmetic", FaultKind.USER, False),
+        (137, "killed", FaultKind.LIMIT, True),
+        (139, "segfault", FaultKind.USER, True),
+        (143, "terminated", FaultKind.USER, True),
+        (150, "signal", FaultKind.USER, True),
+    ],
+)
+def test_exit_codes_are_classified(exit_code: int, code: str, kind: FaultKind, retryable: bool) -> None:
+    fault = classify(exit_code=exit_code)
+    assert (fault.code, fault.kind, fault.retryable, fault.exit_code) == (code, kind, retryable, exit_code)
+
+
+@pytest.mark.parametrize("number", SIGNALS)
+def test_a_signal_and_its_shell_exit_code_mean_the_same(number: int) -> None:
+    assert classify(signal=number).code == classify(exit_code=128 + number).code == SIGNALS[number].code
+
+
+@pytest.mark.parametrize("exit_code", EXIT_CODES)
+def test_the_exit_code_is_quoted(exit_code: int) -> None:
+    assert str(exit_code) in classify(exit_code=exit_code).cause
+
+
+@pytest.mark.parametrize(
+    ("error_code", "kind", "retryable"),
+    [
+        ("port-in-use", FaultKind.PLATFORM, True),
+        ("disk-full", FaultKind.CAPACITY, True),
+        ("no-ports", FaultKind.CAPACITY, True),
+        ("package", FaultKind.CONFIGURATION, False),
+        ("bad-request", FaultKind.CONFIGURATION, False),
+        ("too-large", FaultKind.CONFIGURATION, False),
+    ],
+)
+def test_launch_errors_are_classified(error_code: str, kind: FaultKind, retryable: bool) -> None:
+    fault = classify(error_code=error_code, error_message="it is so.")
+    assert (fault.code, fault.kind, fault.retryable) == (error_code, kind, retryable)
+    assert ".." not in fault.cause
+
+
+def test_the_matrix_of_launch_errors_is_complete() -> None:
+    assert set(LAUNCH_ERRORS) == {"port-in-use", "disk-full", "no-ports", "package", "bad-request", "too-large"}
+
+
+def test_an_unknown_launch_error_is_the_platforms_and_quoted() -> None:
+    fault = classify(error_code="system", error_message="fork failed")
+    assert (fault.code, fault.kind, fault.retryable) == ("launch-failed", FaultKind.PLATFORM, True)
+    assert "fork failed" in fault.cause
+
+
+def test_a_lost_node_is_retried_without_counting() -> None:
+    fault = classify(lost=True, task="demo-worker-0")
+    assert (fault.code, fault.retryable, fault.counts_against_retries) == ("node-lost", True, False)
+    assert fault.task == "demo-worker-0"
+
+
+def test_memory_limit_names_what_was_asked_and_what_to_raise() -> None:
+    fault = classify(exit_code=137, oom=True, memory_bytes=2 * 2**30, log_tail="ConnectionResetError: x\n")
+    assert (fault.code, fault.kind, fault.retryable) == ("memory", FaultKind.LIMIT, False)
+    assert "2Gi" in fault.cause
+    assert "resources.memory" in fault.advice
+
+
+def test_time_limit_is_named_and_not_retried() -> None:
+    fault = classify(signal=15, stopped=True, time_limit_hit=True, time_limit_s=7200)
+    assert (fault.code, fault.kind, fault.retryable) == ("time-limit", FaultKind.LIMIT, False)
+    assert "2h" in fault.cause
+
+
+def test_a_task_we_stopped_is_no_crash() -> None:
+    assert classify(signal=9, stopped=True).code == "stopped"
+
+
+def test_an_end_without_a_trace_is_the_platforms() -> None:
+    fault = classify()
+    assert (fault.code, fault.kind, fault.retryable) == ("no-exit-code", FaultKind.PLATFORM, True)
+
+
+@pytest.mark.parametrize(
+    "code", ["missing-module", "missing-file", "syntax", "python-bug", "gpu-memory", "memory", "bad-arguments"]
+)
+def test_what_would_end_the_same_way_is_never_retried(code: str) -> None:
+    assert not any(row.ending.retryable for row in SYMPTOMS if row.ending.code == code)
+
+
+def test_overcome_trouble_does_not_hide_the_final_exception() -> None:
+    log = "Connection refused, trying again\nTraceback (most recent call last):\n  File 'a'\nKeyError: 'label'\n"
+    assert classify(exit_code=1, log_tail=log).code == "python-exception"
+
+
+def test_particulars_before_a_vague_exception_are_found() -> None:
+    log = "NCCL WARN ncclSystemError: shm_open\nTraceback (most recent call last):\n  File 'a'\nRuntimeError: failed\n"
+    assert classify(exit_code=1, log_tail=log).code == "nccl"
+
+
+def test_a_launchers_own_exception_does_not_hide_its_childs() -> None:
+    child = "Traceback (most recent call last):\n  File 'a'\nValueError: bad label\n"
+    parent = "Traceback (most recent call last):\n  File 'b'\ntorch.distributed.elastic.errors.ChildFailedError: x\n"
+    assert "bad label" in classify(exit_code=1, log_tail=child + parent).cause
+
+
+def test_an_exception_the_program_survived_is_not_its_end() -> None:
+    log = "Traceback (most recent call last):\n  File 'a'\nValueError: bad line\n" + "epoch done\n" * 100
+    assert classify(exit_code=1, log_tail=log).code == "exit"
+
+
+def test_what_was_logged_before_a_kill_from_outside_is_not_its_cause() -> None:
+    assert classify(signal=9, log_tail="Connection refused, trying again\n").code == "killed"
+    assert classify(signal=9, log_tail="Out of memory: Killed process 7 (python)\n").code == "host-memory"
+
+
+def test_colours_and_rank_prefixes_are_seen_through() -> None:
+    log = "[rank1]: Traceback (most recent call last):\n[rank1]:   File 'a'\n[rank1]: \x1b[31mNameError: x\x1b[0m\n"
+    assert classify(exit_code=1, log_tail=log).code == "python-bug"
+
+
+def test_evidence_ends_with_the_telling_line() -> None:
+    sample = next(sample for sample in SAMPLES if sample.code == "missing-module")
+    lines = evidence(sample.log + "atexit: bye\n")
+    assert lines[-1] == "ModuleNotFoundError: No module named 'paddlenlp.ops'"
+    assert len(lines) <= EVIDENCE_LINES
+
+
+def test_evidence_without_a_known_cause_is_the_end_of_the_log() -> None:
+    assert evidence("\n".join(f"line {number}" for number in range(50)) + "\n\n") == [
+        "line 45", "line 46", "line 47", "line 48", "line 49",
+    ]  # fmt: skip
+
+
+def test_evidence_of_nothing_is_nothing_and_of_long_lines_short() -> None:
+    assert evidence("") == []
+    assert [len(line) for line in evidence("x" * 100_000)] == [EVIDENCE_WIDTH]
+
+
+def test_the_page_of_faults_is_written_from_the_table(golden: Callable[[Path, str], None]) -> None:
+    golden(PAGE, fault_table_markdown())
