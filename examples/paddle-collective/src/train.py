@@ -35,7 +35,7 @@ def sum_is_right() -> bool:
     dist.all_reduce(tensor)
     total, wanted = tensor.item(), size * (size + 1) / 2
     print(f"paddle {paddle.__version__} rank {rank} of {size} sum {total} (wanted: {wanted})")
-    return total == wanted
+    return bool(total == wanted)
 
 
 def fit() -> paddle.Tensor:

@@ -40,7 +40,7 @@ def sum_is_right() -> bool:
     dist.all_reduce(tensor)
     wanted = size * (size + 1) / 2
     print(f"torch {torch.__version__} rank {dist.get_rank()} of {size} sum {tensor.item()} (wanted: {wanted})")
-    return tensor.item() == wanted
+    return bool(tensor.item() == wanted)
 
 
 def fit(steps: int, rate: float) -> torch.Tensor:
