@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from sqlalchemy import Connection, Row, bindparam, delete, insert, select, update
+from sqlalchemy import Connection, Row, bindparam, delete, insert, or_, select, update
 
 from muster.domain.accounts import Token, User, UserRole
 from muster.domain.errors import Conflict, MusterError, NotFound
@@ -29,7 +29,9 @@ def insert_user(connection: Connection, user: User) -> None:
     connection.execute(_INSERT_USER, {"name": user.name, **_user_values(user)})
 
 
-def why_user_not_inserted(user: User) -> Conflict:
+def why_user_not_inserted(connection: Connection, user: User) -> Conflict | None:
+    if user_by_name(connection, user.name) is None:
+        return None
     return Conflict(f"there is a user {user.name} already; choose another name or change that one")
 
 
@@ -68,10 +70,13 @@ def insert_token(connection: Connection, token: Token) -> None:
     )
 
 
-def why_token_not_inserted(connection: Connection, token: Token) -> MusterError:
+def why_token_not_inserted(connection: Connection, token: Token) -> MusterError | None:
     if user_by_name(connection, token.user) is None:
         return NotFound(f"there is no user {token.user} to give a token to")
-    return Conflict(f"there is a token {token.id} or one with its secret already; make a fresh one")
+    same = select(tokens.c.id).where(or_(tokens.c.id == token.id, tokens.c.secret_hash == token.secret_hash))
+    if connection.execute(same).first() is not None:
+        return Conflict(f"there is a token {token.id} or one with its secret already; make a fresh one")
+    return None
 
 
 def remove_token(connection: Connection, token_id: str) -> None:

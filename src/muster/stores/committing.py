@@ -28,6 +28,7 @@ MOST_AT_ONCE = 500
 
 Answer = list[list[Event]]
 Outcome = Answer | Exception
+Listener = Callable[[Sequence[Event]], None]
 Rows = list[list[dict[str, Any]]]
 """The rows of the events of each change."""
 
@@ -52,6 +53,7 @@ class Committer:
         self._loop = asyncio.get_running_loop()
         self._waiting: queue.SimpleQueue[_Work | None] = queue.SimpleQueue()
         self._closed = False
+        self._listeners: list[Listener] = []
         self._thread = threading.Thread(target=self._run, name="muster-store-writer", daemon=True)
         self._thread.start()
 
@@ -62,6 +64,9 @@ class Committer:
         done: asyncio.Future[Answer] = self._loop.create_future()
         self._waiting.put(_Work(changes, done))
         return await done
+
+    def listen(self, listener: Listener) -> None:
+        self._listeners.append(listener)
 
     async def close(self) -> None:
         if not self._closed:
@@ -93,10 +98,33 @@ class Committer:
 
     def _deliver(self, batch: list[_Work], outcomes: list[Outcome]) -> None:
         try:
-            self._loop.call_soon_threadsafe(_resolve, batch, outcomes)
+            self._loop.call_soon_threadsafe(self._resolve, batch, outcomes)
         except RuntimeError:
             # The loop is gone and with it everybody who waited; what was committed stays committed.
             self._closed = True
+
+    def _resolve(self, batch: list[_Work], outcomes: list[Outcome]) -> None:
+        self._tell(outcomes)
+        for work, outcome in zip(batch, outcomes, strict=True):
+            if work.done.done():
+                continue
+            if isinstance(outcome, Exception):
+                work.done.set_exception(outcome)
+            else:
+                work.done.set_result(outcome)
+
+    def _tell(self, outcomes: list[Outcome]) -> None:
+        """Before the futures: whoever awaits an `apply` finds that its listeners know."""
+        answers = [outcome for outcome in outcomes if not isinstance(outcome, Exception)]
+        events = [event for answer in answers for numbered in answer for event in numbered]
+        if not events:
+            return
+        for listener in self._listeners:
+            try:
+                listener(events)
+            except Exception as error:
+                # A listener's mistake must not leave the callers of a committed batch waiting.
+                self._loop.call_exception_handler({"message": "a store listener failed", "exception": error})
 
 
 def commit_batch(engine: Engine, batch: Sequence[Sequence[Change]]) -> list[Outcome]:
@@ -162,13 +190,3 @@ def _reason(connection: Connection, change: Change, error: Exception) -> Excepti
         detail = error.orig if isinstance(error, DataError) else error
         return Invalid(f"the change holds a value that cannot be stored: {detail}")
     return error
-
-
-def _resolve(batch: list[_Work], outcomes: list[Outcome]) -> None:
-    for work, outcome in zip(batch, outcomes, strict=True):
-        if work.done.done():
-            continue
-        if isinstance(outcome, Exception):
-            work.done.set_exception(outcome)
-        else:
-            work.done.set_result(outcome)

@@ -68,8 +68,9 @@ def insert_job(connection: Connection, job: Job, key: RequestKey | None) -> None
         connection.execute(_INSERT_KEY, {"user": key.user, "key": key.key, "job_id": job.id})
 
 
-def why_not_inserted(connection: Connection, job: Job, key: RequestKey | None) -> Conflict:
-    """Asked after an insertion was refused. The key comes first: a repeated request also finds its name taken."""
+def why_not_inserted(connection: Connection, job: Job, key: RequestKey | None) -> Conflict | None:
+    """Asked after a change was refused; None when the job was not the reason. The key comes first: a repeated request
+    also finds its name taken."""
     if key is not None and job_by_request(connection, key) is not None:
         return Conflict(
             f"request key {key.key} of {key.user} was used before", hint="this request has its job already: read it"
@@ -77,7 +78,9 @@ def why_not_inserted(connection: Connection, job: Job, key: RequestKey | None) -
     state = connection.execute(_OPEN_NAME, {"the_owner": job.owner, "the_name": job.name}).scalar()
     if state is not None:
         return Conflict(f"job {job.name} of {job.owner} is still {state}; kill it or choose another name")
-    return Conflict(f"there is a job with id {job.id} already; submit again with a fresh id")
+    if connection.execute(_BY_ID, {"the_id": job.id}).first() is not None:
+        return Conflict(f"there is a job with id {job.id} already; submit again with a fresh id")
+    return None
 
 
 def update_job(connection: Connection, job: Job, steps: int) -> None:

@@ -37,6 +37,10 @@ class SqlStore:
     async def apply_all(self, changes: Sequence[Change]) -> list[list[Event]]:
         return await self._committer.commit(tuple(changes))
 
+    def listen(self, listener: Callable[[Sequence[Event]], None]) -> None:
+        """Hears this store's own commits; those of other servers on the same database are read by number."""
+        self._committer.listen(listener)
+
     async def job(self, job_id: str) -> Job:
         return await self._read(lambda connection: jobs.job_by_id(connection, job_id))
 

@@ -13,7 +13,6 @@ from muster.stores.accounts import (
     remove_token,
     remove_user,
     update_user,
-    user_by_name,
     why_token_not_inserted,
     why_user_not_inserted,
 )
@@ -44,15 +43,17 @@ def perform(connection: Connection, change: Change) -> list[dict[str, Any]]:
 
 def explain(connection: Connection, change: Change, refused: IntegrityError) -> MusterError:
     """Which part the database refused, in words. Asked after the change has been rolled back."""
-    if change.new_user is not None and user_by_name(connection, change.new_user.name) is not None:
-        return why_user_not_inserted(change.new_user)
-    if change.new_token is not None:
-        return why_token_not_inserted(connection, change.new_token)
-    if change.new_job is not None:
-        return why_not_inserted(connection, change.new_job, change.request_key)
-    if change.tasks:
-        return NotFound(f"there is no job {change.tasks[0].job_id} for its tasks")
-    return Conflict(f"the database refused the change: {refused.orig}")
+    found: MusterError | None = None
+    if change.new_user is not None:
+        found = why_user_not_inserted(connection, change.new_user)
+    if found is None and change.new_token is not None:
+        found = why_token_not_inserted(connection, change.new_token)
+    if found is None and change.new_job is not None:
+        found = why_not_inserted(connection, change.new_job, change.request_key)
+    if found is None and change.tasks:
+        owners = ", ".join(sorted({task.job_id for task in change.tasks}))
+        found = NotFound(f"a task belongs to a job that is not there: one of {owners}")
+    return found or Conflict(f"the database refused the change: {refused.orig}")
 
 
 def _perform_accounts(connection: Connection, change: Change) -> None:

@@ -1,0 +1,156 @@
+"""The schema: migrations make what the code knows, starts do not disturb each other, pages come from an index."""
+
+import asyncio
+import re
+import stat
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from alembic.autogenerate import compare_metadata
+from alembic.migration import MigrationContext
+from sqlalchemy import Engine, create_engine, inspect, text
+from sqlalchemy.engine.interfaces import ReflectedColumn
+from tests.contract.building import migrated
+from tests.parts.postgres import NewDatabase
+
+from muster.domain.errors import Invalid, Unavailable
+from muster.ports.store import JobFilter
+from muster.stores.engines import parse_url
+from muster.stores.listing import page_query
+from muster.stores.opening import open_store
+from muster.stores.tables import metadata
+
+
+@pytest.fixture
+def engine(store_url: str) -> Iterator[Engine]:
+    made = create_engine(parse_url(store_url))
+    yield made
+    made.dispose()
+
+
+def test_migrations_make_the_tables_that_the_code_knows(engine: Engine) -> None:
+    with engine.connect() as connection:
+        context = MigrationContext.configure(connection, opts={"compare_type": True})
+        assert compare_metadata(context, metadata) == []
+
+
+def test_migrations_make_the_very_columns_and_indexes_that_the_code_knows(
+    engine: Engine, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
+    # Alembic does not compare the conditions of partial indexes; the database's own words for them do.
+    if engine.dialect.name == "sqlite":
+        url = f"sqlite:///{tmp_path / 'metadata.db'}"
+    else:
+        new_database: NewDatabase = request.getfixturevalue("postgres")
+        url = new_database(None)
+    plain = create_engine(parse_url(url))
+    try:
+        metadata.create_all(plain)
+        assert _definitions(engine) == _definitions(plain)
+    finally:
+        plain.dispose()
+
+
+def _definitions(engine: Engine) -> dict[str, object]:
+    query = "SELECT indexname, indexdef FROM pg_indexes WHERE schemaname = 'public'"
+    if engine.dialect.name == "sqlite":
+        query = "SELECT name, sql FROM sqlite_master WHERE type = 'index' AND sql IS NOT NULL"
+    with engine.connect() as connection:
+        found: dict[str, object] = {row[0]: row[1] for row in connection.execute(text(query))}
+        inspector = inspect(connection)
+        for table in metadata.tables:
+            found[table] = [_column(column) for column in inspector.get_columns(table)]
+            found[f"{table} foreign keys"] = inspector.get_foreign_keys(table)
+    found.pop("alembic_version_pkc", None)
+    return found
+
+
+def _column(column: ReflectedColumn) -> tuple[str, str, bool]:
+    return column["name"], str(column["type"]), column["nullable"]
+
+
+@pytest.mark.anyio
+async def test_several_servers_may_open_a_new_database_together(empty_url: str) -> None:
+    stores = await asyncio.gather(*(open_store(empty_url) for _ in range(3)))
+    for store in stores:
+        await store.ping()
+        await store.close()
+
+
+@pytest.mark.anyio
+async def test_a_database_newer_than_the_code_is_refused(store_url: str, engine: Engine) -> None:
+    with engine.begin() as connection:
+        connection.execute(text("UPDATE alembic_version SET version_num = '9999'"))
+    with pytest.raises(Unavailable, match="at schema 9999, and this version of Muster knows only up to"):
+        await open_store(store_url)
+
+
+@pytest.mark.fast
+def test_a_start_on_a_current_schema_does_not_load_alembic(sqlite_url: str) -> None:
+    code = (
+        "import asyncio, sys\n"
+        "from muster.stores.opening import open_store\n"
+        "asyncio.run(open_store(sys.argv[1]))\n"
+        "sys.exit('alembic' in sys.modules)\n"
+    )
+    subprocess.run([sys.executable, "-c", code, sqlite_url], check=True)
+
+
+@pytest.mark.fast
+def test_the_database_file_is_for_its_owner_only(tmp_path: Path) -> None:
+    file = tmp_path / "deep" / "muster.db"
+    migrated(f"sqlite:///{file}")
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    assert stat.S_IMODE(file.parent.stat().st_mode) == 0o700
+
+
+@pytest.mark.fast
+@pytest.mark.parametrize(
+    "url", ["sqlite://", "sqlite:///:memory:", "mysql://a:secret@b/c", "postgresql://a:secret@b:x/c", "?"]
+)
+def test_a_url_that_cannot_be_used_is_invalid_and_its_password_is_not_shown(url: str) -> None:
+    with pytest.raises(Invalid) as caught:
+        parse_url(url)
+    assert "secret" not in f"{caught.value}{caught.value.hint}"
+
+
+PAGES = {
+    "ix_jobs_newest": JobFilter(),
+    "ix_jobs_state": JobFilter(states=("Running",)),
+    "ix_jobs_owner": JobFilter(owner="amy"),
+    "ix_jobs_owner_state": JobFilter(owner="amy", states=("Running",)),
+    "ix_jobs_cluster": JobFilter(cluster="lab"),
+    "ix_jobs_name": JobFilter(name="train"),
+    "ix_job_labels_newest": JobFilter(labels=(("team", "ads"),)),
+}
+
+
+@pytest.mark.fast
+@pytest.mark.parametrize("index", PAGES)
+@pytest.mark.parametrize("below", [None, (5.0, "id")])
+def test_a_page_is_read_from_an_index_in_page_order(
+    sqlite_url: str, index: str, below: tuple[float, str] | None
+) -> None:
+    plan = _plan(sqlite_url, page_query(PAGES[index], below, 50))
+    assert re.search(rf"\b{index}\b", plan)
+    assert "B-TREE" not in plan, "rows are sorted instead of read in order"
+
+
+@pytest.mark.fast
+def test_a_page_of_several_states_reads_no_more_than_a_page_of_each(sqlite_url: str) -> None:
+    plan = _plan(sqlite_url, page_query(JobFilter(states=("Running", "Queued")), None, 50))
+    assert re.findall(r"\w+ jobs USING INDEX \w+", plan) == ["SEARCH jobs USING INDEX ix_jobs_state"] * 2
+    # What is sorted is what each state's own limit let through.
+    assert re.findall(r"(\w+ \w+)\nUSE TEMP B-TREE", plan) == ["SCAN anon_2", "SCAN anon_3"]
+
+
+def _plan(url: str, query: object) -> str:
+    engine = create_engine(url)
+    sql = query.compile(engine, compile_kwargs={"literal_binds": True})  # type: ignore[attr-defined]
+    with engine.connect() as connection:
+        rows = connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {sql}").all()
+    engine.dispose()
+    return "\n".join(row.detail for row in rows)
