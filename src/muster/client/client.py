@@ -162,6 +162,7 @@ class Client:
     def login(self, user: str, password: str, *, name: str | None = None) -> dict[str, Any]:
         """Trades a password for a token: {token, user, role, expiresAt}. Later calls of this client use it."""
         body = {"user": user, "password": password, **({"name": name} if name else {})}
+        self.transport.token = None
         answer = dict(self._post("/login", body))
         self.transport.token = answer["token"]
         return answer

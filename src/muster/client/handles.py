@@ -76,7 +76,9 @@ class JobHandle:
                 raise TimeoutError(f"job {self.name} is still {self.state} after {timeout:g} s")
             try:
                 query = {"timeout": f"{max(left, 0):.3f}"}
-                self._seen(self._transport.json(Request("GET", f"{self._path}/wait", query, answer_s=left + 15)))
+                self._seen(
+                    self._transport.json(Request("GET", f"{self._path}/wait", query, answer_s=max(left, 0) + 15))
+                )
             except MusterError as error:
                 now = time.monotonic()
                 lost_at = now if failures == 0 else lost_at

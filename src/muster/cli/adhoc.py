@@ -1,0 +1,99 @@
+"""From the options of `muster run` to a Job: names made from commands, roles from counts, the folder to send."""
+
+import os
+import re
+import shlex
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path, PurePath
+from typing import Any
+
+from muster.client.asking import Command, Job, Role
+
+_INTERPRETERS = frozenset({"python", "python3", "sh", "bash", "env", "torchrun", "mpirun", "paddle", "node"})
+_NAME_LETTERS = 40
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    words: tuple[str, ...]
+    name: str | None = None
+    workers: int = 1
+    ps: int = 0
+    cpu: str | None = None
+    memory: str | None = None
+    gpu: int | None = None
+    gpu_type: str | None = None
+    framework: str | None = None
+    cluster: str | None = None
+    priority: str | None = None
+    env: Mapping[str, str] = field(default_factory=dict)
+    params: Mapping[str, Any] = field(default_factory=dict)
+    labels: Mapping[str, str] = field(default_factory=dict)
+    package: str | None = None
+    time_limit: str | None = None
+    retries: int | None = None
+
+
+def as_job(asked: Asked) -> Job:
+    command = command_of(asked.words)
+    worker = Role(
+        command=command,
+        replicas=asked.workers,
+        cpu=asked.cpu,
+        memory=asked.memory,
+        gpu=asked.gpu,
+        gpu_type=asked.gpu_type,
+    )
+    roles = {"worker": worker}
+    if asked.ps:
+        roles["ps"] = Role(command=command, replicas=asked.ps, cpu=asked.cpu, memory=asked.memory)
+    return Job(
+        name=asked.name or f"{name_from(asked.words)}-{os.urandom(2).hex()}",
+        roles=roles,
+        framework=asked.framework,
+        cluster=asked.cluster,
+        priority=asked.priority,
+        env=asked.env,
+        params=asked.params,
+        labels=asked.labels,
+        package=asked.package,
+        time_limit=asked.time_limit,
+        retries=asked.retries,
+    )
+
+
+def command_of(words: tuple[str, ...]) -> Command:
+    """One word with spaces in it was quoted to be a shell line; several words are an argument list."""
+    if len(words) == 1 and re.search(r"\s", words[0]):
+        return words[0]
+    return list(words)
+
+
+def name_from(words: tuple[str, ...]) -> str:
+    """`python -u src/Train_v2.py --lr 1` → `train-v2`: what a person would call it."""
+    if len(words) == 1:
+        try:
+            words = tuple(shlex.split(words[0])) or words
+        except ValueError:
+            pass  # an unbalanced quote is the shell's business
+    for word in words:
+        if word.startswith("-") or "=" in word:
+            continue
+        stem = PurePath(word).name
+        if re.fullmatch(r"(python|pypy)[\d.]*", stem) or stem in _INTERPRETERS:
+            continue
+        name = re.sub(r"[^a-z0-9]+", "-", PurePath(stem).stem.lower()).strip("-")[:_NAME_LETTERS].strip("-")
+        if name:
+            return name
+    return "run"
+
+
+def folder_to_send(named: str | None, here: Path, home: Path, say: Callable[[str], None]) -> str | None:
+    """The named folder, else the current one, unless that is a whole home or a whole machine."""
+    if named is not None:
+        return str(Path(named).absolute())
+    if here in (Path("/"), home):
+        say(f"not sending {here}: too much; --package DIR names the folder to send")
+        return None
+    return str(here)

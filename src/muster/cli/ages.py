@@ -1,0 +1,36 @@
+"""Times as people say them: `5m ago`, `in 3d`, `1h12m`. Pure; `now` is an argument."""
+
+from datetime import datetime
+
+_UNITS = (("d", 86400), ("h", 3600), ("m", 60), ("s", 1))
+
+
+def ago(instant: datetime | None, now: datetime) -> str | None:
+    if instant is None:
+        return None
+    seconds = (now - instant).total_seconds()
+    if seconds < -1:
+        return f"in {_largest(-seconds)}"
+    return f"{_largest(max(seconds, 0))} ago"
+
+
+def lasting(seconds: float) -> str:
+    """The two largest units: `2h3m`, `45s`."""
+    if seconds < 10:
+        return f"{seconds:.1f}s"
+    left = round(seconds)
+    parts = []
+    for name, size in _UNITS:
+        count, left = divmod(left, size)
+        if count:
+            parts.append(f"{count}{name}")
+        if len(parts) == 2 or (parts and not count):
+            break
+    return "".join(parts)
+
+
+def _largest(seconds: float) -> str:
+    for name, size in _UNITS:
+        if seconds >= size * 2 or (size == 1):
+            return f"{int(seconds // size)}{name}"
+    return "0s"

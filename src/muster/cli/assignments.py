@@ -1,0 +1,71 @@
+"""Reading `key=value` arguments. Values look like YAML ones: numbers, true, null, [lists], {maps}; all else is text."""
+
+import json
+import math
+from collections.abc import Iterable
+from typing import Any
+
+import click
+
+_WORDS: dict[str, Any] = {"true": True, "false": False, "null": None, "~": None, "": ""}
+
+
+def parse_assignments(items: Iterable[str], option: str) -> dict[str, Any]:
+    """`roles.worker.replicas=4` → {"roles.worker.replicas": 4}. Raises click.BadParameter."""
+    return {key: parse_value(text) for key, text in _split(items, option)}
+
+
+def parse_texts(items: Iterable[str], option: str) -> dict[str, str]:
+    """`EPOCHS=3` → {"EPOCHS": "3"}: values stay text, as environment variables are."""
+    return dict(_split(items, option))
+
+
+def parse_value(text: str) -> Any:
+    stripped = text.strip()
+    if stripped.lower() in _WORDS:
+        return _WORDS[stripped.lower()]
+    try:
+        value = json.loads(stripped)
+    except ValueError:
+        return _flow(stripped) if stripped[0] in "[{" else text
+    if isinstance(value, float) and not math.isfinite(value):
+        return text
+    return value
+
+
+def read_env_file(text: str, name: str) -> dict[str, str]:
+    """`K=V` lines; blank lines, `#` lines and a leading `export` are allowed, and quotes around a value."""
+    found: dict[str, str] = {}
+    for number, line in enumerate(text.splitlines(), 1):
+        stripped = line.strip().removeprefix("export ")
+        if not stripped or stripped.startswith("#"):
+            continue
+        key, equals, value = stripped.partition("=")
+        if not equals or not key.strip():
+            raise click.BadParameter(f"{name} line {number}: expected NAME=VALUE", param_hint="--env-file")
+        found[key.strip()] = _unquoted(value.strip())
+    return found
+
+
+def _split(items: Iterable[str], option: str) -> Iterable[tuple[str, str]]:
+    for item in items:
+        key, equals, value = item.partition("=")
+        if not equals or not key.strip():
+            raise click.BadParameter(f"{item!r} is not KEY=VALUE", param_hint=option)
+        yield key.strip(), value
+
+
+def _flow(text: str) -> Any:
+    """`{max: 3}` and `[a, b]`: not JSON, but YAML; rare, so its library is imported only here."""
+    import yaml
+
+    try:
+        return yaml.safe_load(text)
+    except yaml.YAMLError:
+        return text
+
+
+def _unquoted(value: str) -> str:
+    if len(value) >= 2 and value[0] == value[-1] and value[0] in "'\"":
+        return value[1:-1]
+    return value

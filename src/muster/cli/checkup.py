@@ -1,0 +1,166 @@
+"""What `muster doctor` looks at: this machine, the way to the server, the nodes behind it.
+
+Every check answers with findings and never raises: a broken thing is what the doctor is for.
+"""
+
+import os
+import shutil
+import stat
+import sys
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from email.utils import parsedate_to_datetime
+from pathlib import Path
+from time import time
+from typing import Any
+
+from muster.client import contexts
+from muster.client.client import Client
+from muster.client.errors import MusterError
+from muster.client.transport import Request, Timeouts
+from muster.client.views import NodeView
+from muster.lib.quantities import about_bytes
+from muster.version import __version__
+
+_LITTLE_DISK_BYTES = 1 << 30
+_VERY_LITTLE_DISK_BYTES = 100 << 20
+_SKEW_S = 5.0
+_PROGRAMS = {
+    "sh": ("fail", "tasks are started through it; install a POSIX shell"),
+    "ps": ("warn", "install procps to look at tasks by hand"),
+    "git": ("warn", "install git to record what a job's code was"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """`status` is ok, warn or fail; `mend` says what to do about the latter two."""
+
+    name: str
+    status: str
+    message: str
+    mend: str = ""
+
+    def as_dict(self) -> dict[str, str]:
+        return asdict(self)
+
+
+def examine(server: str | None, context: str | None) -> list[Finding]:
+    findings = [_python(), *_home(contexts.home()), *_programs()]
+    try:
+        chosen = contexts.resolve(server, None, context)
+    except MusterError as error:
+        return [*findings, Finding("context", "fail", error.message, error.hint)]
+    findings.append(_context(chosen))
+    client = Client(chosen.server, chosen.token or "", timeouts=Timeouts(3.0, 5.0))
+    return [*findings, *_server(client)]
+
+
+def _python() -> Finding:
+    version = ".".join(str(part) for part in sys.version_info[:3])
+    if sys.version_info < (3, 11):
+        return Finding("python", "fail", f"{version} is too old", "install Python 3.11 or newer")
+    return Finding("python", "ok", f"{version} at {sys.executable}")
+
+
+def _home(home: Path) -> Iterator[Finding]:
+    if not home.exists():
+        yield Finding("home", "warn", f"{home} is not there yet", "`muster up` or `muster login` makes it")
+        return
+    if not os.access(home, os.W_OK | os.X_OK):
+        yield Finding("home", "fail", f"{home} cannot be written", f"make it yours: chown -R $USER {home}")
+        return
+    file = contexts.context_file()
+    if file.exists() and stat.S_IMODE(file.stat().st_mode) & 0o077:
+        yield Finding("home", "fail", f"others can read the token in {file}", f"chmod 600 {file}")
+    else:
+        yield Finding("home", "ok", str(home))
+    free = shutil.disk_usage(home).free
+    if free < _VERY_LITTLE_DISK_BYTES:
+        yield Finding("disk", "fail", f"only {about_bytes(free)} free under {home}", "make room or move MUSTER_HOME")
+    elif free < _LITTLE_DISK_BYTES:
+        yield Finding("disk", "warn", f"only {about_bytes(free)} free under {home}", "logs and packages need room")
+    else:
+        yield Finding("disk", "ok", f"{about_bytes(free)} free under {home}")
+
+
+def _programs() -> Iterator[Finding]:
+    for name, (status, mend) in _PROGRAMS.items():
+        path = shutil.which(name)
+        yield Finding(name, "ok", path) if path else Finding(name, status, "not found on the PATH", mend)
+
+
+def _context(chosen: contexts.Context) -> Finding:
+    if chosen.token:
+        user = f" as {chosen.user}" if chosen.user else ""
+        return Finding("context", "ok", f"{chosen.server}{user}")
+    return Finding("context", "warn", f"no token for {chosen.server}", "log in with `muster login`")
+
+
+def _server(client: Client) -> Iterator[Finding]:
+    try:
+        connection, response = client.transport.open(Request("GET", "/healthz"))
+        server_time = response.headers.get("Date")
+        connection.close()
+    except MusterError as error:
+        yield Finding("server", "fail", error.message, error.hint)
+        return
+    except Exception as error:  # whatever a broken network or a foreign server answers
+        why = f"no Muster server at {client.server} ({error})"
+        yield Finding("server", "fail", why, "start one with `muster up`, or name it with MUSTER_SERVER")
+        return
+    yield Finding("server", "ok", f"{client.server} answers")
+    yield from _clock(server_time)
+    try:
+        who = client.whoami()
+    except MusterError as error:
+        yield Finding("token", "fail", error.message, error.hint or "log in with `muster login`")
+        return
+    yield Finding("token", "ok", f"valid: {who['user']} ({who['role']})")
+    yield _version((who.get("server") or {}).get("version"))
+    try:
+        nodes = client.nodes()
+    except MusterError as error:
+        yield Finding("nodes", "fail", error.message, error.hint)
+        return
+    yield from _nodes(nodes)
+
+
+def _clock(server_time: str | None) -> Iterator[Finding]:
+    try:
+        skew = time() - parsedate_to_datetime(server_time or "").timestamp()
+    except ValueError:
+        return
+    if abs(skew) > _SKEW_S:
+        late = "ahead of" if skew > 0 else "behind"
+        yield Finding("clock", "warn", f"{abs(skew):.0f} s {late} the server's", "run an NTP client on both")
+    else:
+        yield Finding("clock", "ok", "agrees with the server's")
+
+
+def _version(server: Any) -> Finding:
+    if server == __version__:
+        return Finding("version", "ok", f"{__version__} on both sides")
+    mend = "install the same version on both, `pip install muster-ml==VERSION`"
+    return Finding("version", "warn", f"this command is {__version__}, the server {server or 'older'}", mend)
+
+
+def _nodes(nodes: list[NodeView]) -> Iterator[Finding]:
+    if not nodes:
+        yield Finding("nodes", "fail", "the server has no node to run on", "look at its output for the reason")
+    for node in nodes:
+        figures = f"{node.cpu_total:g} cores, {about_bytes(node.memory_total)}, {_gpus(node)}"
+        if node.state != "Ready":
+            why = node.note or "look at the server's output for the reason"
+            yield Finding(f"node {node.name}", "fail", f"{node.state}; {figures}", why)
+        elif node.note:
+            yield Finding(f"node {node.name}", "warn", f"Ready; {figures}", node.note)
+        else:
+            yield Finding(f"node {node.name}", "ok", f"Ready; {figures}")
+
+
+def _gpus(node: NodeView) -> str:
+    if not node.gpus:
+        return "no GPU seen"
+    models = sorted({str(gpu.get("model")) for gpu in node.gpus})
+    return f"{len(node.gpus)} GPU ({', '.join(models)})"

@@ -1,0 +1,28 @@
+"""One table: the colour of every state. Text always says the same, so nothing is lost without colours."""
+
+STATE_COLOURS = {
+    "Queued": "yellow",
+    "Held": "magenta",
+    "Assigned": "cyan",
+    "Launching": "cyan",
+    "Preparing": "cyan",
+    "Starting": "cyan",
+    "Running": "blue",
+    "Stopping": "yellow",
+    "Succeeded": "green",
+    "Failed": "red",
+    "Cancelled": "bright_black",
+    "Stopped": "bright_black",
+    "Lost": "red",
+    "Joining": "cyan",
+    "Ready": "green",
+    "Cordoned": "yellow",
+    "Draining": "yellow",
+    "Unreachable": "red",
+    "Retired": "bright_black",
+}
+LABEL_COLOURS = ("cyan", "green", "yellow", "magenta", "blue", "bright_cyan", "bright_green", "bright_magenta")
+
+
+def of_state(state: str) -> str | None:
+    return STATE_COLOURS.get(state)

@@ -1,0 +1,130 @@
+"""The columns of every table, so that `get`, `describe` and `top` show the same thing the same way."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from muster.cli.ages import ago
+from muster.cli.colours import of_state
+from muster.cli.tables import Column
+from muster.client.views import ClusterView, EventView, JobView, NodeView, TaskView, TokenView, UserView
+from muster.lib.quantities import about_bytes
+
+
+def job_columns() -> list[Column[JobView]]:
+    now = datetime.now(UTC)
+    return [
+        Column("NAME", lambda job: job.name),
+        Column("ID", lambda job: job.id, wide=True),
+        Column("OWNER", lambda job: job.owner, wide=True),
+        Column("CLUSTER", lambda job: job.cluster, wide=True),
+        Column("STATE", lambda job: job.state, colour=of_state),
+        Column("MODE", lambda job: job.mode),
+        Column("PRIORITY", lambda job: job.raw.get("priority"), wide=True),
+        Column("ATTEMPT", lambda job: job.attempt, wide=True, right=True),
+        Column("SUCC", lambda job: job.succeeded, right=True),
+        Column("FAIL", lambda job: job.failed, right=True),
+        Column("ACTIVE", lambda job: job.active, right=True),
+        Column("RESOURCES", lambda job: resources_text(job.raw.get("resources")), wide=True),
+        Column("CREATED", lambda job: ago(job.created_at, now), wide=True),
+        Column("START", lambda job: ago(job.started_at, now)),
+        Column("END", lambda job: ago(job.ended_at, now)),
+        Column("REASON", lambda job: job.reason),
+    ]
+
+
+def task_columns() -> list[Column[TaskView]]:
+    now = datetime.now(UTC)
+    return [
+        Column("NAME", lambda task: task.name),
+        Column("ATTEMPT", lambda task: task.attempt, wide=True, right=True),
+        Column("STATE", lambda task: task.state, colour=of_state),
+        Column("NODE", lambda task: task.node),
+        Column("DEVICES", lambda task: _joined(task.raw.get("devices")), wide=True),
+        Column("PORTS", lambda task: _joined(task.raw.get("ports")), wide=True),
+        Column("START", lambda task: ago(task.started_at, now)),
+        Column("END", lambda task: ago(task.ended_at, now)),
+        Column("SIGNAL", lambda task: task.signal, wide=True),
+        Column("EXIT", lambda task: task.exit_code, right=True),
+    ]
+
+
+def node_columns() -> list[Column[NodeView]]:
+    return [
+        Column("NAME", lambda node: node.name),
+        Column("CLUSTER", lambda node: node.cluster),
+        Column("STATE", lambda node: node.state, colour=of_state),
+        Column("ADDRESS", lambda node: node.raw.get("address"), wide=True),
+        Column("CPU", lambda node: f"{node.cpu_used:g}/{node.cpu_total:g}", right=True),
+        Column("MEMORY", lambda node: f"{about_bytes(node.memory_used)}/{about_bytes(node.memory_total)}", right=True),
+        Column("GPU", lambda node: f"{node.gpus_used}/{len(node.gpus)}" if node.gpus else None, right=True),
+        Column("MODEL", lambda node: _joined(sorted({str(gpu.get("model")) for gpu in node.gpus})), wide=True),
+        Column("TASKS", lambda node: node.tasks, right=True),
+        Column("NOTE", lambda node: node.note),
+    ]
+
+
+def cluster_columns() -> list[Column[ClusterView]]:
+    return [
+        Column("NAME", lambda cluster: cluster.name),
+        Column("BACKEND", lambda cluster: cluster.backend),
+        Column("STATE", lambda cluster: cluster.state, colour=of_state),
+        Column("NODES", lambda cluster: cluster.nodes, right=True),
+        Column("DEFAULT", lambda cluster: "yes" if cluster.default else None),
+    ]
+
+
+def user_columns() -> list[Column[UserView]]:
+    now = datetime.now(UTC)
+    return [
+        Column("NAME", lambda user: user.name),
+        Column("ROLE", lambda user: user.role),
+        Column("STATE", lambda user: "disabled" if user.disabled else "enabled"),
+        Column("CREATED", lambda user: ago(user.created_at, now)),
+    ]
+
+
+def token_columns() -> list[Column[TokenView]]:
+    now = datetime.now(UTC)
+    return [
+        Column("ID", lambda token: token.id),
+        Column("NAME", lambda token: token.name),
+        Column("USER", lambda token: token.user),
+        Column("CREATED", lambda token: ago(token.created_at, now)),
+        Column("EXPIRES", lambda token: ago(token.expires_at, now) or "never"),
+        Column("USED", lambda token: ago(token.last_used_at, now)),
+    ]
+
+
+def event_columns() -> list[Column[EventView]]:
+    now = datetime.now(UTC)
+    return [
+        Column("SEQ", lambda event: event.seq, wide=True, right=True),
+        Column("AGE", lambda event: ago(event.at, now)),
+        Column("KIND", lambda event: event.kind),
+        Column("SUBJECT", lambda event: event.data.get("name") or event.job_id),
+        Column("ACTOR", lambda event: event.actor, wide=True),
+        Column("WHAT", event_text),
+    ]
+
+
+def event_text(event: EventView) -> str:
+    """The parts of an event that say more than its kind."""
+    data = event.data
+    parts = [str(data[key]) for key in ("state", "reason", "message") if data.get(key)]
+    if data.get("node"):
+        parts.append(f"on {data['node']}")
+    if data.get("exitCode") is not None:
+        parts.append(f"exit code {data['exitCode']}")
+    return ", ".join(parts)
+
+
+def resources_text(resources: Any) -> str | None:
+    """`cpu=1 memory=2Gi gpu=2`."""
+    if not resources:
+        return None
+    return " ".join(f"{name}={value}" for name, value in resources.items() if value) or None
+
+
+def _joined(values: Sequence[Any] | None) -> str | None:
+    return ",".join(str(value) for value in values) if values else None

@@ -1,0 +1,1 @@
+"""One module for each command or small group of commands, imported only when it is called."""

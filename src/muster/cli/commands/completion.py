@@ -1,0 +1,23 @@
+"""`muster completion`."""
+
+import click
+from click.shell_completion import get_completion_class
+
+
+@click.command()
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+@click.pass_context
+def command(ctx: click.Context, shell: str) -> None:
+    """Print the completion script of a shell. Job names are completed from the server.
+
+    \b
+    Examples:
+      eval "$(muster completion bash)"                             # now
+      echo 'eval "$(muster completion bash)"' >> ~/.bashrc         # always
+      eval "$(muster completion zsh)"
+      muster completion fish > ~/.config/fish/completions/muster.fish
+    """
+    kind = get_completion_class(shell)
+    assert kind is not None
+    script = kind(ctx.find_root().command, {}, "muster", "_MUSTER_COMPLETE")
+    click.echo(script.source_template % script.source_vars())

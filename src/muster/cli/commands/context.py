@@ -1,0 +1,66 @@
+"""`muster context`: the servers this user knows."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import click
+
+from muster.cli.options import output_option
+from muster.cli.output import print_list
+from muster.cli.session import say
+from muster.cli.tables import Column
+from muster.client import contexts
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """Without the token: it is nobody's business in a listing."""
+
+    raw: dict[str, Any]
+
+
+@click.group()
+def command() -> None:
+    """List, choose and remove known servers. `muster login` adds one.
+
+    \b
+    Examples:
+      muster context list
+      muster context use lab
+      muster --context lab get jobs
+    """
+
+
+@command.command("list")
+@output_option()
+def list_(output: str) -> None:
+    """List the known servers; the current one is marked."""
+    known = contexts.load()
+    items = [
+        _Known({"name": name, "server": item.server, "user": item.user, "current": name == known.current})
+        for name, item in known.known.items()
+    ]
+    columns: list[Column[_Known]] = [
+        Column("CURRENT", lambda item: "*" if item.raw["current"] else " "),
+        Column("NAME", lambda item: item.raw["name"]),
+        Column("SERVER", lambda item: item.raw["server"]),
+        Column("USER", lambda item: item.raw["user"]),
+    ]
+    print_list(items, columns, output)
+
+
+@command.command()
+@click.argument("name")
+def use(name: str) -> None:
+    """Make NAME the current server."""
+    contexts.save(contexts.load().using(name))
+    say(f"context {name} is now the current one")
+
+
+@command.command()
+@click.argument("name")
+def remove(name: str) -> None:
+    """Forget NAME and its token. The token stays valid; `muster logout` revokes it."""
+    known = contexts.load().using(name)
+    contexts.save(contexts.Contexts(contexts.load().current, known.known).without(name))
+    say(f"context {name} is forgotten")

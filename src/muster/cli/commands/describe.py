@@ -1,0 +1,114 @@
+"""`muster describe`."""
+
+from typing import Any
+
+import click
+
+from muster.cli.colours import of_state
+from muster.cli.columns import event_columns, node_columns, resources_text, task_columns
+from muster.cli.options import complete_jobs, output_option
+from muster.cli.output import print_document, print_list, print_pairs
+from muster.cli.session import connect
+from muster.client.client import Client
+from muster.client.errors import MusterError
+from muster.client.handles import JobHandle
+from muster.client.views import NodeView
+from muster.lib.quantities import about_bytes
+
+_EVENTS_SHOWN = 15
+
+
+@click.command()
+@click.argument("ref", metavar="JOB|node/NAME", shell_complete=complete_jobs)
+@output_option("table", "json", "yaml")
+def command(ref: str, output: str) -> None:
+    """Show everything about a job or a node.
+
+    \b
+    Examples:
+      muster describe mnist
+      muster describe node/gpu-07
+      muster describe @last -o yaml
+    """
+    client = connect()
+    if ref.startswith(("node/", "nodes/")):
+        _describe_node(client.node(ref.partition("/")[2]), output)
+    else:
+        _describe_job(client, ref.removeprefix("job/").removeprefix("jobs/"), output)
+
+
+def _describe_job(client: Client, ref: str, output: str) -> None:
+    handle = client.job(ref)
+    tasks = handle.tasks()
+    events = list(handle.events())
+    spec = _spec(handle)
+    if output != "table":
+        raws = {"tasks": [task.raw for task in tasks], "events": [event.raw for event in events]}
+        print_document({**handle.view.raw, "spec": spec, **{k: {"items": v} for k, v in raws.items()}}, output)
+        return
+    job, raw = handle.view, handle.view.raw
+    print_pairs(
+        [
+            ("Name", job.name),
+            ("Id", job.id),
+            ("State", click.style(job.state, fg=of_state(job.state))),
+            ("Reason", job.reason),
+            ("Owner", job.owner),
+            ("Cluster", job.cluster),
+            ("Mode", job.mode),
+            ("Framework", raw.get("framework")),
+            ("Priority", raw.get("priority")),
+            ("Attempt", f"{job.attempt} (retries: {raw.get('retries') or 0})"),
+            ("Workers", f"{job.tasks}: {job.active} active, {job.succeeded} succeeded, {job.failed} failed"),
+            ("Resources", resources_text(raw.get("resources"))),
+            ("Labels", " ".join(f"{key}={value}" for key, value in (raw.get("labels") or {}).items())),
+            ("Created", raw.get("createdAt")),
+            ("Started", raw.get("startedAt")),
+            ("Ended", raw.get("endedAt")),
+        ]
+    )
+    if spec:
+        _print_roles(spec)
+    if tasks:
+        click.echo("\nWorkers:")
+        print_list(tasks, task_columns(), "wide")
+    if events:
+        click.echo("\nEvents:")
+        print_list(events[-_EVENTS_SHOWN:], event_columns(), "table")
+
+
+def _spec(handle: JobHandle) -> dict[str, Any] | None:
+    """Others' specs are not ours to read; the rest is still worth showing."""
+    try:
+        return handle.spec()
+    except MusterError as error:
+        if error.status == 403:
+            return None
+        raise
+
+
+def _print_roles(spec: dict[str, Any]) -> None:
+    click.echo("\nRoles:")
+    for name, role in (spec.get("roles") or {}).items():
+        command_text = role.get("command")
+        words = command_text if isinstance(command_text, str) else " ".join(str(word) for word in command_text or ())
+        click.echo(f"  {name} x{role.get('replicas', 1)}: {words}")
+
+
+def _describe_node(node: NodeView, output: str) -> None:
+    if output != "table":
+        print_document(node.raw, output)
+        return
+    usage = node.raw.get("usage") or {}
+    print_list([node], node_columns(), "wide")
+    if usage:
+        click.echo("")
+        print_pairs(
+            [
+                ("CPU used", f"{usage.get('cpuPercent') or 0:.0f} %"),
+                ("Memory used", about_bytes(usage.get("memoryUsedBytes") or 0)),
+                ("Load", usage.get("load1")),
+            ]
+        )
+    for gpu in node.gpus:
+        click.echo(f"GPU {gpu.get('index')}: {gpu.get('model')}, {gpu.get('job') or 'free'}")

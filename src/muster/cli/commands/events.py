@@ -1,0 +1,58 @@
+"""`muster events`."""
+
+import click
+
+from muster.cli.columns import event_columns, event_text
+from muster.cli.options import complete_jobs, output_option
+from muster.cli.output import print_document, print_list
+from muster.cli.session import connect
+from muster.client.views import EventView
+
+_NEWEST = 50
+
+
+@click.command()
+@click.argument("job", required=False, shell_complete=complete_jobs)
+@click.option("-f", "--follow", "followed", is_flag=True, help="Go on as more happens.")
+@click.option("--kind", metavar="PREFIX", help="Only this kind: job, task.failed, audit.")
+@click.option("--after", type=int, metavar="SEQ", help="Only after this number.")
+@click.option("-n", "--tail", type=click.IntRange(min=1), help=f"Only the last N [default: {_NEWEST} of all jobs].")
+@output_option()
+def command(
+    job: str | None, followed: bool, kind: str | None, after: int | None, tail: int | None, output: str
+) -> None:
+    """Show what happened, oldest first: states of jobs and workers, and who did what.
+
+    \b
+    Examples:
+      muster events mnist
+      muster events -f
+      muster events --kind audit -o json
+    """
+    client = connect()
+    handle = client.job(job) if job else None
+    if followed:
+        stream = handle.events(follow=True, after=after) if handle else None
+        for event in stream or client.events(follow=True, after=after, kind=kind):
+            if _wanted(event, kind):
+                _print_one(event, output)
+        return
+    found = handle.events(after=after) if handle else client.events(after=after, kind=kind)
+    events = [event for event in found if _wanted(event, kind)]
+    shown = tail if tail is not None else None if handle or output in ("json", "yaml") else _NEWEST
+    print_list(events[-shown:] if shown else events, event_columns(), output, name="kind")
+
+
+def _wanted(event: EventView, kind: str | None) -> bool:
+    return kind is None or event.kind == kind or event.kind.startswith(kind)
+
+
+def _print_one(event: EventView, output: str) -> None:
+    if output in ("json", "yaml"):
+        print_document(event.raw, output)
+    elif output == "name":
+        click.echo(event.kind)
+    else:
+        at = event.at.astimezone().strftime("%H:%M:%S") if event.at else "-"
+        subject = event.data.get("name") or event.job_id or event.actor or "-"
+        click.echo(f"{at}  {event.kind:<16}  {subject}  {event_text(event)}".rstrip())

@@ -1,0 +1,42 @@
+"""`muster get`: the group of lists."""
+
+import click
+
+from muster.cli.lazy import Entry, LazyGroup
+
+
+def _entry(module: str, help_text: str) -> Entry:
+    return Entry(f"muster.cli.commands.listing.{module}", help_text)
+
+
+ENTRIES = {
+    "jobs": _entry("jobs", "Jobs, newest first."),
+    "workers": _entry("workers", "The workers (tasks) of a job."),
+    "nodes": _entry("nodes", "Machines, with what is taken of them."),
+    "clusters": _entry("clusters", "Clusters and their backends."),
+    "users": _entry("users", "Users (admins only)."),
+    "tokens": _entry("tokens", "Your tokens; for admins, everybody's."),
+}
+ALIASES = {
+    "job": "jobs",
+    "worker": "workers",
+    "tasks": "workers",
+    "task": "workers",
+    "node": "nodes",
+    "cluster": "clusters",
+    "user": "users",
+    "token": "tokens",
+}
+
+
+@click.command(cls=LazyGroup, entries=ENTRIES, aliases=ALIASES)
+def command() -> None:
+    """List things.
+
+    \b
+    Examples:
+      muster get jobs --mine --state Running,Queued
+      muster get workers mnist -o wide
+      muster get nodes --watch
+      muster get jobs --all -o json | jq -r '.items[].name'
+    """

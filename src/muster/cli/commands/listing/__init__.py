@@ -1,0 +1,1 @@
+"""What `muster get` lists: one module for each kind of thing."""

@@ -1,0 +1,76 @@
+"""`muster get jobs`."""
+
+from typing import Any
+
+import click
+
+from muster.cli.columns import job_columns
+from muster.cli.options import output_option
+from muster.cli.output import print_list
+from muster.cli.session import connect, say
+from muster.cli.watching import watch
+from muster.client.views import JobView
+
+_PAGE = 50
+
+
+@click.command()
+@click.option("--state", multiple=True, metavar="STATE", help="Only these states; repeat or separate by commas.")
+@click.option("--owner", metavar="USER", help="Only this user's.")
+@click.option("--mine", is_flag=True, help="Only yours.")
+@click.option("--cluster", metavar="NAME", help="Only on this cluster.")
+@click.option("-l", "--label", multiple=True, metavar="K=V", help="Only with this label; repeatable.")
+@click.option("--text", metavar="TEXT", help="Only those that mention the text.")
+@click.option("--since", metavar="TIME", help="Only since a time, or for a while: 2026-01-31, 7d, 2h.")
+@click.option("--limit", type=click.IntRange(min=1), default=_PAGE, show_default=True, help="At most so many.")
+@click.option("--all", "all_", is_flag=True, help="All of them, however many.")
+@click.option("-w", "--watch", "watched", is_flag=True, help="Keep it on the screen, up to date.")
+@output_option()
+def command(
+    state: tuple[str, ...],
+    owner: str | None,
+    mine: bool,
+    cluster: str | None,
+    label: tuple[str, ...],
+    text: str | None,
+    since: str | None,
+    limit: int,
+    all_: bool,
+    watched: bool,
+    output: str,
+) -> None:
+    """List jobs, newest first.
+
+    SUCC, FAIL and ACTIVE count the workers that succeeded, failed or still run.
+
+    \b
+    Examples:
+      muster get jobs
+      muster get jobs --mine --state Running --watch
+      muster get jobs --since 7d --label team=ads -o wide
+      muster get jobs --all -o json
+    """
+    if mine and owner:
+        raise click.UsageError("--mine and --owner exclude each other")
+    client = connect()
+    filters: dict[str, Any] = {
+        "state": [word for item in state for word in item.split(",") if word],
+        "owner": "me" if mine else owner,
+        "cluster": cluster,
+        "label": label,
+        "text": text,
+        "since": since,
+    }
+
+    def fetch() -> list[JobView]:
+        return list(client.jobs(limit=None if all_ else limit, **filters))
+
+    if watched:
+        watch(client, fetch, job_columns, output)
+        return
+    jobs = fetch()
+    print_list(jobs, job_columns(), output)
+    if not jobs:
+        say("no jobs")
+    elif not all_ and len(jobs) == limit and output not in ("json", "yaml"):
+        say(f"the newest {limit} are shown; --limit N or --all shows more")

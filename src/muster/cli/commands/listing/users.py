@@ -1,0 +1,20 @@
+"""`muster get users`."""
+
+import click
+
+from muster.cli.columns import user_columns
+from muster.cli.options import output_option
+from muster.cli.output import print_list
+from muster.cli.session import connect
+
+
+@click.command()
+@output_option()
+def command(output: str) -> None:
+    """List users. Admins only.
+
+    \b
+    Example:
+      muster get users -o name
+    """
+    print_list(connect().users(), user_columns(), output)

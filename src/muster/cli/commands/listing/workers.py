@@ -1,0 +1,36 @@
+"""`muster get workers JOB`."""
+
+import click
+
+from muster.cli.columns import task_columns
+from muster.cli.options import job_argument, output_option
+from muster.cli.output import print_list
+from muster.cli.session import connect, say
+from muster.cli.watching import watch
+
+
+@click.command()
+@job_argument
+@click.option("--attempt", metavar="N|all", help="Of an earlier attempt, or of all.")
+@click.option("-w", "--watch", "watched", is_flag=True, help="Keep it on the screen, up to date.")
+@output_option()
+def command(job: str, attempt: str | None, watched: bool, output: str) -> None:
+    """List the workers of a job: state, node, start, end and exit code of each.
+
+    A killed job's workers are shown while they stop.
+
+    \b
+    Examples:
+      muster get workers mnist
+      muster get workers @last -o wide
+      muster get workers mnist --attempt all
+    """
+    client = connect()
+    handle = client.job(job)
+    if watched:
+        watch(client, lambda: handle.tasks(attempt), task_columns, output)
+        return
+    tasks = handle.tasks(attempt)
+    print_list(tasks, task_columns(), output)
+    if not tasks:
+        say(f"job {handle.name} is {handle.state} and has no workers; `muster explain {handle.name}` says why")

@@ -1,0 +1,65 @@
+"""`muster up` and `muster server`: become the server process. No server code is imported here."""
+
+import os
+import sys
+from typing import NoReturn
+
+import click
+
+
+@click.command()
+@click.option("--port", type=click.IntRange(0, 65535), help="Where to listen [7070]; 0 takes a free port.")
+@click.option("--host", help="On which address [127.0.0.1].")
+@click.option("--home", type=click.Path(file_okay=False), help="Where everything is kept [MUSTER_HOME, ~/.muster].")
+def up(port: int | None, host: str | None, home: str | None) -> None:
+    """Start Muster on this machine: server, scheduler and node in one, nothing else needed.
+
+    The first start makes an admin and leaves a context for you, so that `muster` works at once. Ctrl-C stops it;
+    running jobs go on, and are found again at the next start.
+
+    \b
+    Examples:
+      muster up
+      muster up --port 0        # its first line says where it is
+      MUSTER_HOME=/data/muster muster up &
+    """
+    _become_server(home, [("--port", port), ("--host", host)])
+
+
+@click.command()
+@click.option("--port", type=click.IntRange(0, 65535), help="Where to listen [7070]; 0 takes a free port.")
+@click.option("--host", help="On which address [127.0.0.1]; 0.0.0.0 lets others in.")
+@click.option("--home", type=click.Path(file_okay=False), help="Where everything is kept [MUSTER_HOME, ~/.muster].")
+@click.option("--database", metavar="URL", help="postgresql://… instead of SQLite in the home folder.")
+@click.option("--config", type=click.Path(dir_okay=False, exists=True), help="The settings file.")
+@click.option("--access-log", is_flag=True, help="Log every request.")
+@click.option("--log-level", type=click.Choice(["debug", "info", "warning", "error"]), help="How much to log [info].")
+def server(
+    port: int | None,
+    host: str | None,
+    home: str | None,
+    database: str | None,
+    config: str | None,
+    access_log: bool,
+    log_level: str | None,
+) -> None:
+    """Start a server with all its settings; for units and containers. `muster up` is the short form.
+
+    \b
+    Examples:
+      muster server --host 0.0.0.0 --database postgresql://muster@db/muster
+      muster server --config /etc/muster.yaml --log-level warning
+    """
+    given = [("--port", port), ("--host", host), ("--database", database), ("--config", config)]
+    _become_server(home, [*given, ("--log-level", log_level)], ["--access-log"] if access_log else [])
+
+
+def _become_server(
+    home: str | None, given: list[tuple[str, str | int | None]], flags: list[str] | None = None
+) -> NoReturn:
+    words = [sys.executable, "-m", "muster.bootstrap", *(flags or [])]
+    for option, value in [("--home", home), *given]:
+        if value is not None:
+            words += [option, str(value)]
+    sys.stdout.flush()
+    os.execv(sys.executable, words)  # noqa: S606 - an argument list, no shell

@@ -1,0 +1,86 @@
+"""`muster users`: accounts."""
+
+import sys
+
+import click
+
+from muster.cli.session import connect, say
+
+
+@click.group()
+def command() -> None:
+    """Add, change and remove users. Admins only, except for one's own password.
+
+    \b
+    Examples:
+      muster users add li --role user
+      muster users passwd              # your own
+      muster users disable li
+      muster get users
+    """
+
+
+@command.command()
+@click.argument("name")
+@click.option("--role", type=click.Choice(["user", "admin"]), default="user", show_default=True)
+@click.option("--password-stdin", is_flag=True, help="Read the password from standard input.")
+@click.option("--no-password", is_flag=True, help="No password: only tokens get this user in.")
+def add(name: str, role: str, password_stdin: bool, no_password: bool) -> None:
+    """Add a user; the password is asked for."""
+    password = None if no_password else _new_password(password_stdin)
+    user = connect().add_user(name, role, password)
+    say(f"added {user.name} ({user.role})")
+
+
+@command.command()
+@click.argument("name")
+@click.option("-y", "--yes", is_flag=True, help="Do not ask.")
+def remove(name: str, yes: bool) -> None:
+    """Remove a user. Their jobs stay in the history."""
+    if not yes:
+        if not sys.stdin.isatty():
+            raise click.UsageError("nobody can be asked here; add -y")
+        click.confirm(f"Remove user {name}?", abort=True, err=True)
+    connect().remove_user(name)
+    say(f"removed {name}")
+
+
+@command.command()
+@click.argument("name", required=False)
+@click.option("--password-stdin", is_flag=True, help="Read it from standard input; your own: old, then new line.")
+def passwd(name: str | None, password_stdin: bool) -> None:
+    """Change your own password, or as an admin somebody's."""
+    client = connect()
+    me = client.whoami()["user"]
+    changes: dict[str, str] = {}
+    if name is None or name == me:
+        changes["oldPassword"] = sys.stdin.readline().rstrip("\n") if password_stdin else _ask("Old password")
+    changes["password"] = _new_password(password_stdin)
+    client.change_user(name or me, **changes)
+    say(f"changed the password of {name or me}")
+
+
+@command.command()
+@click.argument("name")
+def enable(name: str) -> None:
+    """Let a disabled user in again."""
+    connect().change_user(name, disabled=False)
+    say(f"enabled {name}")
+
+
+@command.command()
+@click.argument("name")
+def disable(name: str) -> None:
+    """Keep a user out, tokens included. Their jobs go on."""
+    connect().change_user(name, disabled=True)
+    say(f"disabled {name}")
+
+
+def _new_password(from_stdin: bool) -> str:
+    if from_stdin:
+        return sys.stdin.readline().rstrip("\n")
+    return str(click.prompt("New password", hide_input=True, confirmation_prompt=True, err=True))
+
+
+def _ask(text: str) -> str:
+    return str(click.prompt(text, hide_input=True, err=True))

@@ -1,0 +1,35 @@
+"""`muster version`."""
+
+import click
+
+from muster.cli.options import output_option
+from muster.cli.output import print_document
+from muster.cli.session import connect, say
+from muster.client.errors import MusterError
+from muster.version import __version__
+
+
+@click.command()
+@click.option("--client", "alone", is_flag=True, help="Only of this command; asks no server.")
+@output_option("table", "json", "yaml")
+def command(alone: bool, output: str) -> None:
+    """Print the versions of this command and of the server.
+
+    \b
+    Examples:
+      muster version
+      muster version --client -o json
+    """
+    versions: dict[str, str | None] = {"client": __version__}
+    why = ""
+    if not alone:
+        try:
+            versions["server"] = connect().whoami()["server"]["version"]
+        except MusterError as error:
+            versions["server"], why = None, error.message
+    if output != "table":
+        print_document(versions, output)
+    else:
+        click.echo("\n".join(f"{name}  {value or '-'}" for name, value in versions.items()))
+    if why:
+        say(f"server: {why}")

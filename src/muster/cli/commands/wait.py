@@ -1,0 +1,53 @@
+"""`muster wait`."""
+
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import click
+
+from muster.cli.following import exit_by, tell_outcome
+from muster.cli.options import jobs_argument, output_option
+from muster.cli.output import print_document
+from muster.cli.session import connect, say
+from muster.lib.quantities import parse_duration
+
+
+@click.command()
+@jobs_argument
+@click.option("--timeout", metavar="DURATION", help="Give up after so long (30s, 2h) with exit code 124.")
+@output_option("table", "json", "yaml", "name")
+def command(jobs: tuple[str, ...], timeout: str | None, output: str) -> None:
+    """Wait until jobs have ended. Exit 0 if all succeeded, 1 if not, 124 on time-out.
+
+    A server that is restarted meanwhile is waited for.
+
+    \b
+    Examples:
+      muster wait mnist && echo trained
+      muster wait @last --timeout 2h
+      muster wait train-a train-b train-c
+    """
+    try:
+        allowed = None if timeout is None else parse_duration(timeout)
+    except ValueError as error:
+        raise click.BadParameter(str(error), param_hint="--timeout") from error
+    deadline = None if allowed is None else time.monotonic() + allowed
+    client = connect()
+    handles = [client.job(ref) for ref in jobs]
+    for handle in handles:
+        try:
+            handle.wait(None if deadline is None else max(deadline - time.monotonic(), 0))
+        except TimeoutError as error:
+            say(f"timed out: job {handle.name} is still {handle.state}")
+            raise click.exceptions.Exit(124) from error
+        tell_outcome(handle.view)
+    _print([handle.view.raw for handle in handles], output)
+    exit_by(*(handle.view for handle in handles))
+
+
+def _print(jobs: Sequence[Mapping[str, Any]], output: str) -> None:
+    if output == "name":
+        click.echo("\n".join(str(job["name"]) for job in jobs))
+    elif output in ("json", "yaml"):
+        print_document(jobs[0] if len(jobs) == 1 else {"items": jobs}, output)

@@ -1,0 +1,27 @@
+"""`muster whoami`."""
+
+import click
+
+from muster.cli.options import output_option
+from muster.cli.output import print_document, print_pairs
+from muster.cli.session import connect
+
+
+@click.command()
+@output_option("table", "json", "yaml", "name")
+def command(output: str) -> None:
+    """Show who you are, and on which server.
+
+    \b
+    Example:
+      muster whoami -o name
+    """
+    client = connect()
+    who = client.whoami()
+    if output == "name":
+        click.echo(who["user"])
+    elif output != "table":
+        print_document(who, output)
+    else:
+        version = (who.get("server") or {}).get("version")
+        print_pairs([("User", who["user"]), ("Role", who["role"]), ("Server", client.server), ("Version", version)])

@@ -1,0 +1,50 @@
+"""An explanation as text for people."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import click
+
+from muster.cli.colours import of_state
+from muster.client.views import ExplanationView
+
+
+def explanation_lines(explanation: ExplanationView) -> Iterator[str]:
+    state = click.style(explanation.state, fg=of_state(explanation.state), bold=True)
+    yield f"{explanation.job} is {state}"
+    if explanation.summary:
+        yield f"  {explanation.summary}"
+    for reason in explanation.reasons:
+        if reason.get("message") != explanation.summary:
+            yield f"  - {reason.get('message') or reason.get('code')}"
+        if reason.get("change"):
+            yield f"    would change if: {reason['change']}"
+    if explanation.fault is not None:
+        yield from _fault_lines(explanation.fault)
+    if explanation.evidence:
+        yield "\nEvidence:"
+        yield from (f"  | {line}" for line in explanation.evidence)
+    if len(explanation.attempts) > 1:
+        yield "\nAttempts:"
+        for attempt in explanation.attempts:
+            verdict = attempt.get("verdict") or attempt.get("state") or ""
+            why = f": {attempt['reason']}" if attempt.get("reason") else ""
+            yield f"  {attempt.get('attempt')}. {verdict}{why}"
+    if explanation.next:
+        yield f"\nNext: {explanation.next}"
+
+
+def _fault_lines(fault: Any) -> Iterator[str]:
+    where = f" in {fault['task']}" if fault.get("task") else ""
+    how = ""
+    if fault.get("signal"):
+        how = f", signal {fault['signal']}"
+    elif fault.get("exitCode") is not None:
+        how = f", exit code {fault['exitCode']}"
+    yield f"\nFault: {fault.get('kind')}{where}{how}"
+    if fault.get("cause"):
+        yield f"  Cause:  {fault['cause']}"
+    if fault.get("advice"):
+        yield f"  Advice: {fault['advice']}"
+    if fault.get("retryable") is not None:
+        yield f"  {'Trying again may help.' if fault['retryable'] else 'Trying again alone will not help.'}"

@@ -1,0 +1,73 @@
+"""Prints logs as they stream in: several tasks interleaved line by line under a prefix, or one alone as it is.
+
+Holds at most one unfinished line for each task, and of that not more than a few KiB.
+"""
+
+import sys
+from collections.abc import Iterable
+from typing import TextIO
+
+import click
+
+from muster.cli.colours import LABEL_COLOURS
+from muster.client.handles import LogChunk
+
+_LONGEST_LINE = 64 * 1024
+
+
+class LogPrinter:
+    def __init__(self, out: TextIO, labels: dict[str, str], *, prefixed: bool, coloured: bool) -> None:
+        """`labels` gives what is shown for each task's full name."""
+        self._out = out
+        self._prefixed = prefixed
+        self._coloured = coloured
+        self._labels = labels
+        self._prefixes: dict[str, str] = {}
+        self._unfinished: dict[str, str] = {}
+
+    def print(self, chunks: Iterable[LogChunk]) -> None:
+        """Until the stream ends; whatever ends it, no held text is lost."""
+        try:
+            for chunk in chunks:
+                self._add(chunk)
+        finally:
+            self._finish()
+
+    def _add(self, chunk: LogChunk) -> None:
+        if not self._prefixed:
+            self._out.write(chunk.text)
+            self._out.flush()
+            return
+        text = self._unfinished.pop(chunk.task, "") + chunk.text
+        *lines, rest = text.split("\n")
+        if len(rest) > _LONGEST_LINE:
+            lines.append(rest)
+        elif rest:
+            self._unfinished[chunk.task] = rest
+        if lines:
+            prefix = self._prefix(chunk.task)
+            self._out.write("".join(f"{prefix}{line}\n" for line in lines))
+            self._out.flush()
+
+    def _finish(self) -> None:
+        for task, rest in self._unfinished.items():
+            self._out.write(f"{self._prefix(task)}{rest}\n")
+        self._unfinished.clear()
+        self._out.flush()
+
+    def _prefix(self, task: str) -> str:
+        if task not in self._prefixes:
+            width = max((len(label) for label in self._labels.values()), default=0)
+            text = f"{self._labels.get(task, task):<{width}} | "
+            colour = LABEL_COLOURS[len(self._prefixes) % len(LABEL_COLOURS)]
+            self._prefixes[task] = click.style(text, fg=colour) if self._coloured else text
+        return self._prefixes[task]
+
+
+def printer(labels: dict[str, str], *, prefixed: bool) -> LogPrinter:
+    """To stdout, with colours if it is a terminal; characters that it cannot show are replaced, not fatal."""
+    out = sys.stdout
+    if hasattr(out, "reconfigure"):
+        out.reconfigure(errors="replace")
+    coloured = out.isatty() and click.get_current_context().find_root().color is not False
+    return LogPrinter(out, labels, prefixed=prefixed, coloured=coloured)

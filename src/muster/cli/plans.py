@@ -1,0 +1,41 @@
+"""How a dry run is shown: each task with its node and command, and the variables it would get."""
+
+import shlex
+from typing import Any
+
+import click
+
+from muster.cli.columns import resources_text
+from muster.cli.output import print_document, print_pairs
+from muster.cli.session import say
+
+
+def print_plan(plan: dict[str, Any], output: str) -> None:
+    if output in ("json", "yaml"):
+        print_document(plan, output)
+        return
+    job = plan["job"]
+    print_pairs(
+        [
+            ("Job", job.get("name")),
+            ("Mode", job.get("mode")),
+            ("Cluster", job.get("cluster")),
+            ("Tasks", job.get("tasks")),
+            ("Resources", resources_text(job.get("resources"))),
+        ]
+    )
+    for request in plan.get("requests") or ():
+        _print_request(request)
+    for warning in plan.get("warnings") or ():
+        say(f"{click.style('warning:', fg='yellow')} {warning}")
+    say("nothing was started; without --dry-run it would be")
+
+
+def _print_request(request: dict[str, Any]) -> None:
+    click.echo(f"\n{click.style(str(request.get('task')), bold=True)} on {request.get('node') or '-'}")
+    click.echo(f"  $ {shlex.join(str(word) for word in request.get('argv') or ())}")
+    for name, values in (("devices", request.get("devices")), ("ports", request.get("ports"))):
+        if values:
+            click.echo(f"  {name}: {', '.join(str(value) for value in values)}")
+    for name, value in sorted((request.get("env") or {}).items()):
+        click.echo(f"  {name}={value}")

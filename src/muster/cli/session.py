@@ -1,0 +1,21 @@
+"""The client that a command talks through, made from the root command's options."""
+
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from muster.client.client import Client
+    from muster.client.transport import Timeouts
+
+
+def connect(timeouts: "Timeouts | None" = None) -> "Client":
+    from muster.client.client import Client
+
+    chosen = click.get_current_context().find_root().obj or {}
+    return Client(chosen.get("server"), context=chosen.get("context"), timeouts=timeouts)
+
+
+def say(message: str) -> None:
+    """Talk goes to stderr; stdout is for what was asked."""
+    click.echo(message, err=True)

@@ -1,0 +1,86 @@
+"""Plain aligned tables. Knows widths (a Chinese character takes two columns), not what the rows mean."""
+
+import unicodedata
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+import click
+
+Row = TypeVar("Row")
+EMPTY = "-"
+_GAP = "  "
+
+
+@dataclass(frozen=True, slots=True)
+class Column(Generic[Row]):
+    """`wide` columns appear with `-o wide` only; `colour` names a click colour for a shown text."""
+
+    title: str
+    value: Callable[[Row], Any]
+    wide: bool = False
+    right: bool = False
+    colour: Callable[[str], str | None] | None = None
+
+
+def render(columns: Sequence[Column[Row]], rows: Sequence[Row], *, width: int | None = None) -> list[str]:
+    """Lines with their colours in them. With `width`, the last column is cut so that no line is longer."""
+    cells = [[shown(column.value(row)) for column in columns] for row in rows]
+    widths = [
+        max([display_width(column.title), *(display_width(line[place]) for line in cells)])
+        for place, column in enumerate(columns)
+    ]
+    if width is not None and columns:
+        room = width - sum(widths[:-1]) - len(_GAP) * (len(columns) - 1)
+        widths[-1] = max(min(widths[-1], room), display_width(columns[-1].title))
+    titles = _GAP.join(_fit(column.title, widths[place], column.right) for place, column in enumerate(columns))
+    return [titles.rstrip(), *(_line(columns, line, widths) for line in cells)]
+
+
+def shown(value: Any) -> str:
+    """What stands in a cell: nothing is `-`, and control characters cannot reach the terminal."""
+    if value is None or value == "":
+        return EMPTY
+    text = str(value)
+    return text if text.isprintable() else "".join(letter if letter.isprintable() else " " for letter in text)
+
+
+def display_width(text: str) -> int:
+    if text.isascii():
+        return len(text)
+    return sum(_letter_width(letter) for letter in text)
+
+
+def cut(text: str, width: int) -> str:
+    """At most `width` columns, with an ellipsis where something was left out."""
+    if display_width(text) <= width:
+        return text
+    taken = ""
+    used = 0
+    for letter in text:
+        used += _letter_width(letter)
+        if used > width - 1:
+            break
+        taken += letter
+    return f"{taken}…"
+
+
+def _line(columns: Sequence[Column[Row]], cells: Sequence[str], widths: Sequence[int]) -> str:
+    parts = []
+    for column, text, width in zip(columns, cells, widths, strict=True):
+        fitted = _fit(text, width, column.right)
+        colour = column.colour(text) if column.colour else None
+        parts.append(click.style(fitted, fg=colour) if colour else fitted)
+    return _GAP.join(parts).rstrip()
+
+
+def _fit(text: str, width: int, right: bool) -> str:
+    text = cut(text, width)
+    padding = " " * (width - display_width(text))
+    return padding + text if right else text + padding
+
+
+def _letter_width(letter: str) -> int:
+    if unicodedata.combining(letter):
+        return 0
+    return 2 if unicodedata.east_asian_width(letter) in "WF" else 1

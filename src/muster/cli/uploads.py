@@ -1,0 +1,63 @@
+"""The progress of an upload, on stderr, on a terminal only, and only when it takes long enough to wonder."""
+
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from muster.cli.session import say
+from muster.client.uploading import Progress
+
+if TYPE_CHECKING:
+    from rich.progress import Progress as Bar
+    from rich.progress import TaskID
+
+_WONDER_S = 2.0
+
+
+@contextmanager
+def shown_upload() -> Iterator[Progress | None]:
+    """Gives the callback for `Client.send`; takes the bar away at the end."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    upload = _Upload()
+    try:
+        yield upload.heard
+    finally:
+        upload.stop()
+
+
+def announce_packing(folder: Path) -> None:
+    say(f"packing {folder}")
+
+
+class _Upload:
+    def __init__(self) -> None:
+        self._started = time.monotonic()
+        self._bar: Bar | None = None
+        self._line: TaskID | None = None
+
+    def heard(self, received: int, total: int) -> None:
+        if self._bar is None and time.monotonic() - self._started < _WONDER_S:
+            return
+        if self._bar is None or self._line is None:
+            self._bar, self._line = _started_bar(total)
+        self._bar.update(self._line, completed=received)
+
+    def stop(self) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+
+
+def _started_bar(total: int) -> "tuple[Bar, TaskID]":
+    from rich.console import Console
+    from rich.progress import BarColumn, DownloadColumn, Progress, TimeRemainingColumn
+
+    bar = Progress(
+        "uploading", BarColumn(), DownloadColumn(), TimeRemainingColumn(), console=Console(stderr=True), transient=True
+    )
+    bar.start()
+    return bar, bar.add_task("uploading", total=total)

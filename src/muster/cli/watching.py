@@ -1,0 +1,85 @@
+"""`--watch`: draws again when something happened. The server's events wake it; nothing is polled fast."""
+
+import sys
+import threading
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+import click
+
+from muster.cli.output import Item, print_document, table_lines
+from muster.cli.tables import Column
+from muster.client.errors import MusterError
+
+if TYPE_CHECKING:
+    from muster.client.client import Client
+
+_QUIET_S = 0.3  # a burst of events is one redraw
+_AT_LEAST_S = 5.0  # ages and usage change without events
+
+
+def watch(
+    client: "Client", fetch: Callable[[], Sequence[Item]], columns: Callable[[], list[Column[Item]]], output: str
+) -> None:
+    """Runs until interrupted. On a terminal the table stays in place; in a pipe each change is printed."""
+    woken = threading.Event()
+    threading.Thread(target=_wake_on_events, args=(client, woken), daemon=True).start()
+    if sys.stdout.isatty() and output in ("table", "wide"):
+        _draw_in_place(lambda: "\n".join(table_lines(fetch(), columns(), output)), woken)
+    else:
+        _print_changes(fetch, columns, output, woken)
+
+
+def _draw_in_place(draw: Callable[[], str], woken: threading.Event) -> None:
+    from rich.console import Console
+    from rich.live import Live
+    from rich.text import Text
+
+    console = Console(no_color=click.get_current_context().find_root().color is False)
+    with Live(Text(), console=console, auto_refresh=False, screen=True) as live:
+        while True:
+            live.update(Text.from_ansi(draw()), refresh=True)
+            _pause(woken)
+
+
+def _print_changes(
+    fetch: Callable[[], Sequence[Item]],
+    columns: Callable[[], list[Column[Item]]],
+    output: str,
+    woken: threading.Event,
+) -> None:
+    known: dict[str, object] = {}
+    titled = False
+    while True:
+        items = fetch()
+        changed = [item for item in items if known.get(_key(item)) != item.raw]
+        known = {_key(item): item.raw for item in items}
+        if output in ("json", "yaml"):
+            for item in changed:
+                print_document(item.raw, output)
+        elif output == "name":
+            for item in changed:
+                click.echo(item.raw.get("name"))
+        elif changed:
+            lines = table_lines(changed, columns(), output)
+            click.echo("\n".join(lines[1:] if titled else lines))
+            titled = True
+        _pause(woken)
+
+
+def _pause(woken: threading.Event) -> None:
+    if woken.wait(_AT_LEAST_S):
+        threading.Event().wait(_QUIET_S)
+        woken.clear()
+
+
+def _wake_on_events(client: "Client", woken: threading.Event) -> None:
+    try:
+        for _ in client.events(follow=True):
+            woken.set()
+    except MusterError:
+        return  # the loop goes on by itself, slower, and its own requests tell what is wrong
+
+
+def _key(item: Item) -> str:
+    return str(item.raw.get("id") or item.raw.get("name"))
