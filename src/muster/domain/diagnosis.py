@@ -28,7 +28,7 @@ from muster.domain.symptoms import SYMPTOMS, Symptom
 from muster.lib.quantities import format_bytes, format_duration
 
 MAX_LINES = 200
-MAX_LINE = 2000
+MAX_LINE = 1000
 RECENT_LINES = 60
 EVIDENCE_LINES = 5
 EVIDENCE_WIDTH = 300

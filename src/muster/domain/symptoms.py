@@ -24,7 +24,10 @@ def _row(code: str, kind: FaultKind, pattern: str, cause: str, advice: str, *, r
     return Symptom(re.compile(pattern), Ending(code, kind, cause, advice, retryable))
 
 
-_SIZE = r"[\d.]+ ?[KMGT]?i?B"
+_SIZE = r"[\d.]{1,20} ?[KMGT]?i?B"
+# Anchored where a word begins and bounded, or a line of garbage would cost the square of its length.
+_PATH = r"(?<![^\s:'\"])(?P<path>[^\s:'\"]{1,255})"
+_HOST_PORT = r"\d{1,3}\.\d{1,3}\.\d{1,3}\.\d{1,3}:\d{1,5}"
 _GPU_MEMORY_ADVICE = "Use a smaller batch or model, or ask for cards with more memory (resources.gpuType)."
 _PEER_ADVICE = "Look at the logs of the other workers first: one of them probably failed or hung before."
 _MODULE_ADVICE = "Install it in the environment that `runtime` names, or put it into the code package."
@@ -108,8 +111,8 @@ SYMPTOMS: tuple[Symptom, ...] = (
          "It is tried again with other ports; let the program use the ports of its environment and no fixed one.",
          retryable=True),
     _row("peer-refused", USER,
-         r"(?i:connect).*?(?P<peer>\d+\.\d+\.\d+\.\d+:\d+).*[Cc]onnection refused"
-         r"|[Cc]onnection refused.*?(?P<other>\d+\.\d+\.\d+\.\d+:\d+)",
+         rf"(?P<peer>{_HOST_PORT})\S{{0,9}} .{{0,80}}[Cc]onnection refused"
+         rf"|[Cc]onnection refused.{{0,80}}?(?P<other>{_HOST_PORT})",
          "Nothing answered at {peer}{other}.",
          "See whether the task that should listen there (a ps, say) failed first.", retryable=True),
     _row("peer-refused", USER, r"ConnectionRefusedError|[Cc]onnection refused",
@@ -171,12 +174,12 @@ SYMPTOMS: tuple[Symptom, ...] = (
          r"(?:: |exec: |^)(?P<command>[\w./+-]+): (?:command )?not found|env: .(?P<other>[\w./+-]+).: No such file",
          "The command {command}{other} was not found on the node.",
          "Check the spelling, and that `runtime` names an environment that has the program."),
-    _row("missing-file", USER, r"(?P<path>[^\s:'\"]+)'?: No such file or directory",
+    _row("missing-file", USER, rf"{_PATH}'?: No such file or directory",
          "The file {path} does not exist.", _PATH_ADVICE),
     _row("permission", CONFIGURATION, r"PermissionError: .*?'(?P<path>[^']+)'",
          "The program may not use {path}.",
          "Write to the task's own folder or a mount that is not read-only, or have the rights changed."),
-    _row("permission", CONFIGURATION, r"(?P<path>[^\s:'\"]+)'?: Permission denied",
+    _row("permission", CONFIGURATION, rf"{_PATH}'?: Permission denied",
          "The program may not use {path}.",
          "Make it executable or readable, or write to the task's own folder instead."),
     _row("read-only", CONFIGURATION, r"Read-only file system",

@@ -1,7 +1,10 @@
+import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from muster.domain.diagnosis import EVIDENCE_LINES, EVIDENCE_WIDTH, classify, evidence
 from muster.domain.endings import EXIT_CODES, LAUNCH_ERRORS, SIGNALS
@@ -185,6 +188,21 @@ def test_evidence_without_a_known_cause_is_the_end_of_the_log() -> None:
 def test_evidence_of_nothing_is_nothing_and_of_long_lines_short() -> None:
     assert evidence("") == []
     assert [len(line) for line in evidence("x" * 100_000)] == [EVIDENCE_WIDTH]
+
+
+@given(st.text(), st.none() | st.integers(0, 255))
+def test_any_log_is_classified(log: str, exit_code: int | None) -> None:
+    assert classify(exit_code=exit_code, log_tail=log).cause
+    assert len(evidence(log)) <= EVIDENCE_LINES
+
+
+@pytest.mark.parametrize(
+    "garbage", ["x", "connect 1.1.1.1:1 ", "gloo ", "lib", "out of memory. Tried to allocate 1 GB "]
+)
+def test_garbage_costs_no_more_than_its_length(garbage: str) -> None:
+    began = time.perf_counter()
+    classify(exit_code=1, log_tail=(garbage * 2000 + "\n") * 300)
+    assert time.perf_counter() - began < 10  # under 1 s here; minutes when a pattern backtracks without bound
 
 
 def test_the_page_of_faults_is_written_from_the_table(golden: Callable[[Path, str], None]) -> None:
