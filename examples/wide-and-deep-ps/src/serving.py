@@ -63,6 +63,7 @@ def serve(host: str, port: int, workers: int) -> None:
         signal.signal(signal.SIGTERM, lambda *_: threading.Thread(target=server.shutdown).start())
         print(f"serving on {host}:{port}")
         server.serve_forever(poll_interval=0.05)
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)  # a second one must not disturb a clean end
     print(f"stopped, holding {shard.describe()}")
 
 
