@@ -23,7 +23,7 @@ _LOCK_RETRY_S = 0.02
 
 def main(argv: Optional[List[str]] = None) -> None:
     options = _parser().parse_args(argv)
-    root = os.path.abspath(options.root)
+    root = os.path.realpath(options.root)  # one spelling, whoever starts us: it marks our processes
     os.makedirs(root, 0o700, exist_ok=True)
     os.chmod(root, 0o700)
     out_fd = _take_stdout()

@@ -143,4 +143,4 @@ def _unpacking_failure(error: BaseException) -> AgentError:
 def environment(wished: Mapping[str, str], own: Mapping[str, str], task: Task) -> Dict[str, str]:
     """Exactly what was asked, the few variables every program expects, and what marks the task's processes."""
     inherited = {name: own[name] for name in _INHERITED if name in own}
-    return {**inherited, **wished, "MUSTER_TASK_DIR": task.folder, MARK: task.uid}
+    return {**inherited, **wished, "MUSTER_TASK_UID": task.uid, MARK: task.folder}

@@ -31,12 +31,12 @@ def tail_offset(task: Task, lines: int) -> int:
     """Where the last `lines` lines begin, found from the end backwards."""
     fd = _open(task)
     try:
-        return _line_start(fd, os.fstat(fd).st_size, lines)
+        return line_start(fd, os.fstat(fd).st_size, lines)
     finally:
         os.close(fd)
 
 
-def _line_start(fd: int, size: int, lines: int) -> int:
+def line_start(fd: int, size: int, lines: int) -> int:
     if lines <= 0:
         return size
     # A newline at the very end closes the last line and begins none.

@@ -11,7 +11,8 @@ import os
 import signal
 from typing import Dict, Iterable, Iterator, List, NamedTuple, Optional, Set, Tuple
 
-MARK = "MUSTER_TASK_UID"
+# The folder and not the task's name: two agents on one machine may know tasks of the same name.
+MARK = "MUSTER_TASK_DIR"
 
 _MARK_BYTES = MARK.encode("ascii") + b"="
 TICKS_PER_S = os.sysconf("SC_CLK_TCK")
@@ -42,6 +43,7 @@ class Target(NamedTuple):
     """A task whose processes are sought; without an identity only the mark tells them."""
 
     task: str
+    folder: str
     supervisor: Optional[Identity]
 
 
@@ -90,7 +92,7 @@ def scan() -> Iterator[ProcessStat]:
 
 def find_members(targets: Iterable[Target], current_boot: str) -> Dict[str, List[int]]:
     """The living processes of all these tasks, supervisors left out, from one pass over /proc."""
-    wanted = {target.task.encode("ascii"): target.task for target in targets}
+    wanted = {os.fsencode(target.folder): target.task for target in targets}
     sessions = _sessions(targets, current_boot)
     supervisors = {(identity.pid, identity.start_ticks) for _, identity in sessions.values()}
     members: Dict[str, Set[int]] = {task: set() for task in wanted.values()}

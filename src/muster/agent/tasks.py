@@ -45,7 +45,7 @@ class Task:
 
     @property
     def target(self) -> Target:
-        return Target(self.uid, self.identity)
+        return Target(self.uid, self.folder, self.identity)
 
     def log_bytes(self) -> int:
         try:

@@ -1,0 +1,1 @@
+"""The agent as a real process, run by each Python that nodes may have."""

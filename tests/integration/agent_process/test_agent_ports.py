@@ -1,0 +1,85 @@
+"""Ports: given once, held until the launch, free again afterwards."""
+
+import os
+import socket
+import sys
+from pathlib import Path
+
+import pytest
+
+from .conftest import StartAgent
+from .driver import Agent, Refused
+
+LISTEN = (
+    "import os, socket; s = socket.socket(); s.bind(('', int(os.environ['PORT']))); s.listen(); "
+    "print('listening', flush=True); open('ready', 'w').close(); import time; time.sleep(300)"
+)
+
+
+def bindable(port: int) -> bool:
+    with socket.socket() as probe:
+        try:
+            probe.bind(("0.0.0.0", port))
+        except OSError:
+            return False
+    return True
+
+
+def test_ports_lie_outside_the_ephemeral_range_and_are_never_given_twice(agent: Agent) -> None:
+    given = [port for owner in "abcdef" for port in agent.ask("reserve_ports", owner=owner, count=20)["ports"]]
+    assert len(set(given)) == 120
+    low, high = map(int, Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split())
+    assert not [port for port in given if low <= port <= high]
+
+
+def test_reserving_again_gives_the_same_ports(agent: Agent) -> None:
+    first = agent.ask("reserve_ports", owner="a", count=3)["ports"]
+    assert agent.ask("reserve_ports", owner="a", count=3)["ports"] == first
+
+
+def test_reserved_port_is_held_until_the_launch_that_binds_it(agent: Agent) -> None:
+    (port,) = agent.ask("reserve_ports", owner="a", count=1)["ports"]
+    assert not bindable(port)
+    agent.launch("t", sys.executable, "-c", LISTEN, env={"PORT": str(port)}, ports=[port], port_owner="a")
+    agent.ask("watch_log", task="t")
+    agent.read_until(lambda: any(event.get("size") for event in agent.events), "the task to listen")
+    assert agent.log("t") == b"listening\n"
+    assert agent.ask("stop", task="t", grace_s=0)["phase"] == "running"
+    agent.wait_phase("t", "ended")
+    assert bindable(port)
+
+
+def test_released_ports_are_free_but_not_given_again_at_once(agent: Agent) -> None:
+    first = agent.ask("reserve_ports", owner="a", count=5)["ports"]
+    agent.ask("release_ports", owner="a")
+    assert all(bindable(port) for port in first)
+    assert not set(agent.ask("reserve_ports", owner="b", count=5)["ports"]) & set(first)
+
+
+def test_port_of_another_owner_of_a_live_task_or_of_a_stranger_is_refused(agent: Agent) -> None:
+    held, mine, stray = agent.ask("reserve_ports", owner="a", count=3)["ports"]
+    agent.shell("live", "sleep 300", ports=[mine], port_owner="a")
+    agent.ask("release_ports", owner="b")
+    with pytest.raises(Refused) as refused:
+        agent.launch("t", "/bin/true", ports=[held], port_owner="b")
+    assert refused.value.code == "port-in-use"
+    with pytest.raises(Refused) as refused:
+        agent.launch("t", "/bin/true", ports=[mine], port_owner="a")
+    assert refused.value.code == "port-in-use"
+    agent.ask("release_ports", owner="a")
+    with socket.socket() as stranger:
+        stranger.bind(("0.0.0.0", stray))
+        with pytest.raises(Refused) as refused:
+            agent.launch("t", "/bin/true", ports=[stray], port_owner="a")
+        assert refused.value.code == "port-in-use"
+    assert agent.run("t", "/bin/true", ports=[stray], port_owner="a")["exit_code"] == 0
+    agent.ask("stop", task="live", grace_s=0)
+
+
+def test_running_out_of_ports_is_said_and_takes_none(start_agent: StartAgent) -> None:
+    first = 15000 + os.getpid() % 500 * 10  # tests run side by side
+    agent = start_agent(None, "--ports", f"{first}-{first + 3}")
+    with pytest.raises(Refused) as refused:
+        agent.ask("reserve_ports", owner="a", count=5)
+    assert refused.value.code == "no-ports"
+    assert len(agent.ask("reserve_ports", owner="b", count=2)["ports"]) == 2

@@ -1,0 +1,177 @@
+"""A task from launch to its end, and what its process finds around it."""
+
+import os
+import signal
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from muster.agent.processes import boot_id
+from muster.agent.supervisor import SCRIPT
+
+from .driver import Agent, Refused
+
+
+def test_command_that_succeeds_goes_through_running_to_ended(agent: Agent) -> None:
+    assert agent.shell("t", "echo hello; read line < gate; exit 0")["phase"] in ("preparing", "running")
+    agent.wait_phase("t", "ended")  # there is no gate, so it goes on at once
+    agent.shell("u", "sleep 0.3")
+    running = agent.wait_phase("u", "running")
+    ended = agent.wait_phase("u", "ended")
+    assert (ended["exit_code"], ended["signal"], ended["stopped"], ended["error"]) == (0, None, False, None)
+    assert running["pid"] == ended["pid"]
+    assert running["started_at"] == ended["started_at"] < ended["ended_at"]
+
+
+@pytest.mark.parametrize(
+    ("script", "code", "number"),
+    [("exit 7", 7, None), ("kill -KILL $$", 137, 9), ("kill -SEGV $$", 139, 11), ("exit 200", 200, None)],
+)
+def test_exit_code_and_signal_are_reported(agent: Agent, script: str, code: int, number: int | None) -> None:
+    agent.shell("t", script)
+    ended = agent.wait_phase("t", "ended")
+    assert (ended["exit_code"], ended["signal"]) == (code, number)
+
+
+def test_missing_program_ends_with_127_and_the_log_says_so(agent: Agent) -> None:
+    assert agent.run("t", "no-such-program")["exit_code"] == 127
+    assert b"no-such-program: not found" in agent.log("t")
+
+
+def test_program_named_like_a_shell_builtin_is_not_run_by_the_supervisor(agent: Agent) -> None:
+    assert agent.run("t", "exit", "3")["exit_code"] == 127
+
+
+def test_missing_working_folder_ends_with_126(agent: Agent) -> None:
+    assert agent.run("t", "/bin/true", cwd="/no/such/folder")["exit_code"] == 126
+    assert b"/no/such/folder" in agent.log("t")
+
+
+def test_environment_is_what_was_asked_and_little_more(agent: Agent) -> None:
+    agent.run("t", "env", env={"SECRET": "s3", "HOME": "/elsewhere", "line": "kept"})
+    found = dict(line.split("=", 1) for line in agent.log("t").decode().splitlines())
+    folder = str(agent.root / "tasks" / "t")
+    assert found == {
+        "SECRET": "s3",
+        "HOME": "/elsewhere",
+        "line": "kept",
+        "PATH": os.environ["PATH"],
+        "PWD": folder + "/work",
+        "MUSTER_TASK_DIR": folder,
+        "MUSTER_TASK_UID": "t",
+    }
+
+
+def test_secrets_are_neither_in_arguments_nor_on_disk(agent: Agent) -> None:
+    agent.shell("t", "sleep 60", env={"TOKEN": "very-secret"})
+    pid = agent.wait_phase("t", "running")["pid"]
+    assert b"very-secret" not in Path(f"/proc/{pid}/cmdline").read_bytes()
+    files = [path for path in agent.root.rglob("*") if path.is_file()]
+    assert not [path for path in files if b"very-secret" in path.read_bytes()]
+    assert (agent.root / "tasks/t/task.json").stat().st_mode & 0o777 == 0o600
+    assert agent.root.stat().st_mode & 0o777 == 0o700
+    agent.ask("stop", task="t", grace_s=0)
+
+
+def test_command_has_default_signals_no_terminal_and_only_standard_descriptors(agent: Agent) -> None:
+    agent.shell("t", "grep -E '^Sig(Ign|Blk)' /proc/self/status; ls /proc/self/fd; readlink /proc/self/fd/0")
+    agent.wait_phase("t", "ended")
+    lines = agent.log("t").decode().split()
+    assert lines[:2] == ["SigBlk:", "0" * 16]
+    assert lines[2] == "SigIgn:"
+    assert int(lines[3], 16) & 0x7FFFFFFF == 0  # the C library ignores two internal ones above
+    assert lines[4:] == ["0", "1", "2", "3", "/dev/null"]  # 3 is the folder that ls itself reads
+
+
+def test_files_are_written_beside_the_log_before_the_start(agent: Agent) -> None:
+    agent.shell("t", "cat $MUSTER_TASK_DIR/trainer_id", files={"trainer_id": "4\n"})
+    agent.wait_phase("t", "ended")
+    assert agent.log("t") == b"4\n"
+
+
+def test_launching_again_answers_with_the_status_and_runs_nothing(agent: Agent) -> None:
+    agent.shell("t", "echo once")
+    first = agent.wait_phase("t", "ended")
+    assert agent.shell("t", "echo twice") == first
+    assert agent.log("t") == b"once\n"
+
+
+@pytest.mark.parametrize("shell", ["/bin/sh", "/bin/dash", "/bin/bash", "/bin/busybox"])
+def test_claim_lets_only_one_of_several_supervisors_run(tmp_path: Path, shell: str) -> None:
+    if not Path(shell).exists():
+        pytest.skip(f"no {shell} here")
+    interpreter = [shell, "sh"] if shell.endswith("busybox") else [shell]
+    places = [str(tmp_path), "t", boot_id(), str(tmp_path), "", ""]
+    command = [*interpreter, "-c", SCRIPT, "muster-task", *places, "/bin/sh", "-c", "echo ran; exit 5"]
+    with (tmp_path / "log").open("ab") as log, (tmp_path / "notices").open("ab") as notices:
+
+        def spawn() -> "subprocess.Popen[bytes]":
+            place_notices = ["/bin/sh", "-c", f'exec 3>&{notices.fileno()}; exec "$@"', "sh"]
+            return subprocess.Popen(
+                [*place_notices, *command], stdout=log, stderr=subprocess.DEVNULL, pass_fds=[notices.fileno()]
+            )
+
+        codes = sorted(process.wait(20) for process in [spawn() for _ in range(5)])
+    assert codes == [0, 0, 0, 0, 5]
+    assert (tmp_path / "log").read_text() == "ran\n"
+    assert (tmp_path / "exit").read_text() == "5\n"
+    pid, start_ticks, boot = (tmp_path / "started").read_text().split()
+    assert boot == boot_id()
+    assert (tmp_path / "notices").read_text() == f"t {pid} {start_ticks}\n"
+
+
+def test_supervisor_outlives_signals_meant_for_the_command(agent: Agent) -> None:
+    agent.shell("t", "trap 'echo got it; exit 9' TERM; echo ready; while :; do sleep 0.05; done")
+    pid = agent.wait_phase("t", "running")["pid"]
+    agent.ask("watch_log", task="t")
+    agent.read_until(lambda: any(event.get("size") for event in agent.events), "the command to be ready")
+    os.killpg(pid, signal.SIGTERM)
+    assert agent.wait_phase("t", "ended")["exit_code"] == 9
+    assert b"got it" in agent.log("t")
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"task": "../up"},
+        {"task": ".."},
+        {"task": ""},
+        {"task": "t" * 129},
+        {"argv": []},
+        {"argv": ["-x"]},
+        {"env": {"A.B": "c"}},
+        {"files": {"a/b": ""}},
+        {"files": {"started": ""}},
+        {"cwd": "relative"},
+        {"ports": [0]},
+        {"package": {"digest": "abc", "path": "/p"}},
+    ],
+)
+def test_bad_launch_is_refused_and_leaves_nothing(agent: Agent, fields: dict[str, object]) -> None:
+    with pytest.raises(Refused) as refused:
+        agent.ask("launch", **{"task": "t", "argv": ["/bin/true"], "env": {}, **fields})
+    assert refused.value.code == "bad-request"
+    assert agent.ask("list")["tasks"] == []
+    assert list((agent.root / "tasks").iterdir()) == []
+
+
+def test_unknown_operation_is_refused(agent: Agent) -> None:
+    with pytest.raises(Refused, match="no operation 'dance'"):
+        agent.ask("dance")
+
+
+def test_forget_removes_ended_tasks_only_and_follows_no_link(agent: Agent, tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "precious").write_text("keep")
+    agent.shell("t", f"ln -s {outside} link; mkdir locked; touch locked/x; chmod 0 locked; sleep 0.3")
+    with pytest.raises(Refused) as refused:
+        agent.ask("forget", task="t")
+    assert refused.value.code == "still-running"
+    agent.wait_phase("t", "ended")
+    agent.ask("forget", task="t")
+    assert agent.ask("list")["tasks"] == []
+    assert not (agent.root / "tasks" / "t").exists()
+    assert (outside / "precious").read_text() == "keep"
+    agent.ask("forget", task="t")
