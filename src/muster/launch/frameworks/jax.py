@@ -1,7 +1,7 @@
 """JAX: where the coordinator is, how many processes there are, which one this is.
 
-`jax.distributed.initialize()` reads JAX_COORDINATOR_ADDRESS and JAX_LOCAL_DEVICE_IDS by itself. It takes number and id of
-the process as arguments, for which JAX_NUM_PROCESSES and JAX_PROCESS_ID are the customary names; the one way to have
+`jax.distributed.initialize()` reads JAX_COORDINATOR_ADDRESS and JAX_LOCAL_DEVICE_IDS by itself. It takes number and id
+of the process as arguments, for which JAX_NUM_PROCESSES and JAX_PROCESS_ID are the customary names; the one way to have
 them found too is to pose as Open MPI's launcher, which would mislead programs that do use MPI.
 """
 
