@@ -3,7 +3,8 @@
 Ports of a task: its endpoint, then on the first ps the gloo HTTP server, on the first trainer of a collective the
 master. Names and values follow paddle-operator; what only Paddle's launcher sets is added where the framework needs it
 (PADDLE_MASTER, PADDLE_DISTRI_BACKEND, FLAGS_selected_gpus), so that `init_parallel_env()` and `fleet.init()` work in
-the task itself and `python -m paddle.distributed.launch` works as well.
+the task itself. `python -m paddle.distributed.launch` inside a task works where every task has an address of its own,
+as pods have; it counts the hosts in PADDLE_TRAINER_ENDPOINTS, so tasks that share a node call Python directly.
 """
 
 from muster.domain.specs import PS_ROLE, JobSpec, Mode, Role
