@@ -212,6 +212,14 @@ async def test_all_changes_of_one_call_are_written_or_none(store: Store) -> None
     assert await store.apply_all([]) == []
 
 
+async def test_changes_of_one_call_build_on_each_other_in_order(store: Store) -> None:
+    old, new = a_job(1, name="same"), a_job(2, name="same")
+    ended = Change(job=next_version(old, Cancelled(9.0)))
+    await store.apply_all([submission(old), ended, submission(new), Change(removed_job=old.id)])
+    assert await store.open_jobs() == [new]
+    assert await store.counts() == {"Queued": 1}
+
+
 async def test_concurrent_changes_are_all_committed_with_increasing_numbers(store: Store) -> None:
     jobs = [a_job(number) for number in range(1, 201)]
     changes = [

@@ -21,7 +21,7 @@ from muster.domain.events import Event
 from muster.ports.store import Change
 from muster.stores.engines import unavailable
 from muster.stores.events import insert_events, reserve_numbers
-from muster.stores.writing import explain, perform
+from muster.stores.writing import Rows, event_rows, explain, perform
 
 MOST_AT_ONCE = 500
 """Pieces of work in one transaction: bounds how long the first of them waits for the last."""
@@ -29,10 +29,9 @@ MOST_AT_ONCE = 500
 Answer = list[list[Event]]
 Outcome = Answer | Exception
 Listener = Callable[[Sequence[Event]], None]
-Rows = list[list[dict[str, Any]]]
-"""The rows of the events of each change."""
 
-_Attempt = Callable[[Connection, Sequence[Change]], Rows | Exception]
+_Batch = Sequence[Sequence[Change]]
+_Attempt = Callable[[Connection, _Batch], list[Rows | Exception]]
 
 # What is the change's own fault. Everything else that SQLAlchemy raises is the database's and fails the whole batch.
 # ValueError: text that is not text (a lone surrogate) or data that is not JSON.
@@ -127,7 +126,7 @@ class Committer:
                 self._loop.call_exception_handler({"message": "a store listener failed", "exception": error})
 
 
-def commit_batch(engine: Engine, batch: Sequence[Sequence[Change]]) -> list[Outcome]:
+def commit_batch(engine: Engine, batch: _Batch) -> list[Outcome]:
     try:
         try:
             return _transaction(engine, batch, _straight)
@@ -140,23 +139,22 @@ def commit_batch(engine: Engine, batch: Sequence[Sequence[Change]]) -> list[Outc
         return [error for _ in batch]
 
 
-def _transaction(engine: Engine, batch: Sequence[Sequence[Change]], attempt: _Attempt) -> list[Outcome]:
+def _transaction(engine: Engine, batch: _Batch, attempt: _Attempt) -> list[Outcome]:
     amount = sum(len(change.events) for changes in batch for change in changes)
     with engine.begin() as connection:
         numbers = itertools.count(reserve_numbers(connection, amount))
-        written = [attempt(connection, changes) for changes in batch]
         outcomes: list[Outcome] = []
         rows: list[dict[str, Any]] = []
-        for changes, result in zip(batch, written, strict=True):
+        for changes, result in zip(batch, attempt(connection, batch), strict=True):
             if isinstance(result, Exception):
                 outcomes.append(result)
                 continue
             answer: Answer = []
-            for change, event_rows in zip(changes, result, strict=True):
-                for row in event_rows:
+            for change, fresh in zip(changes, result, strict=True):
+                for row in fresh:
                     row["seq"] = next(numbers)
-                rows += event_rows
-                answer.append(_numbered(change.events, event_rows))
+                rows += fresh
+                answer.append(_numbered(change.events, fresh))
             outcomes.append(answer)
         insert_events(connection, rows)
     return outcomes
@@ -166,16 +164,22 @@ def _numbered(events: Sequence[Event], rows: list[dict[str, Any]]) -> list[Event
     return [replace(event, seq=row["seq"]) for event, row in zip(events, rows, strict=True)]
 
 
-def _straight(connection: Connection, changes: Sequence[Change]) -> Rows | Exception:
-    return [perform(connection, change) for change in changes]
+def _straight(connection: Connection, batch: _Batch) -> list[Rows | Exception]:
+    perform(connection, [change for changes in batch for change in changes])
+    return [event_rows(changes) for changes in batch]
 
 
-def _guarded(connection: Connection, changes: Sequence[Change]) -> Rows | Exception:
+def _guarded(connection: Connection, batch: _Batch) -> list[Rows | Exception]:
+    return [_guard(connection, changes) for changes in batch]
+
+
+def _guard(connection: Connection, changes: Sequence[Change]) -> Rows | Exception:
     connection.exec_driver_sql("SAVEPOINT work")
     written: Rows = []
     for change in changes:
         try:
-            written.append(perform(connection, change))
+            perform(connection, [change])
+            written += event_rows([change])
         except _REFUSED as error:
             connection.exec_driver_sql("ROLLBACK TO SAVEPOINT work")
             return _reason(connection, change, error)

@@ -61,7 +61,8 @@ def sqlite_file(url: URL) -> Path | None:
 
 def writing_engine(url: URL) -> Engine:
     """One connection, used by one thread."""
-    engine = create_engine(url, pool_size=1, max_overflow=0, **_options(url))
+    # A connection is tried before each transaction: a write that fails halfway cannot simply be done again.
+    engine = create_engine(url, pool_size=1, max_overflow=0, pool_pre_ping=True, **_options(url))
     if engine.dialect.name == "sqlite":
         event.listen(engine, "connect", _prepare_sqlite)
         event.listen(engine, "begin", _begin_immediate)
@@ -70,7 +71,7 @@ def writing_engine(url: URL) -> Engine:
 
 def reading_engine(url: URL) -> Engine:
     """Every statement sees what is committed at its moment; none holds a transaction open."""
-    options = _options(url)
+    options = {**_options(url), "pool_reset_on_return": None}
     if url.get_backend_name() == "postgresql":
         options["isolation_level"] = "AUTOCOMMIT"
     engine = create_engine(url, pool_size=READERS, max_overflow=0, **options)
@@ -88,7 +89,7 @@ def unavailable(error: SQLAlchemyError) -> Unavailable:
 def _options(url: URL) -> dict[str, Any]:
     if url.get_backend_name() == "sqlite":
         return {"connect_args": {"check_same_thread": False}}
-    return {"connect_args": _POSTGRESQL_ARGUMENTS, "pool_pre_ping": True}
+    return {"connect_args": _POSTGRESQL_ARGUMENTS}
 
 
 def _prepare_sqlite(connection: Any, _record: object) -> None:

@@ -3,11 +3,12 @@
 A job's spec, owner and time of creation never change, so an update writes the other columns only.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 from sqlalchemy import Connection, Select, bindparam, delete, func, insert, select, update
 
-from muster.domain.errors import Conflict, NotFound, StaleWrite
+from muster.domain.errors import Conflict, MusterError, NotFound, StaleWrite
 from muster.domain.jobs import Job
 from muster.ports.store import RequestKey
 from muster.stores.codec import job_of, job_progress, job_row
@@ -54,18 +55,18 @@ _ENDED = (
 )
 
 
-def insert_job(connection: Connection, job: Job, key: RequestKey | None) -> None:
-    connection.execute(_INSERT, job_row(job))
-    if job.spec.labels:
-        connection.execute(
-            _INSERT_LABEL,
-            [
-                {"job_id": job.id, "key": label, "value": value, "created_at": job.created_at}
-                for label, value in job.spec.labels.items()
-            ],
-        )
-    if key is not None:
-        connection.execute(_INSERT_KEY, {"user": key.user, "key": key.key, "job_id": job.id})
+def insert_jobs(connection: Connection, new: Sequence[tuple[Job, RequestKey | None]]) -> None:
+    connection.execute(_INSERT, [job_row(job) for job, _ in new])
+    labels = [
+        {"job_id": job.id, "key": label, "value": value, "created_at": job.created_at}
+        for job, _ in new
+        for label, value in job.spec.labels.items()
+    ]
+    if labels:
+        connection.execute(_INSERT_LABEL, labels)
+    keys = [{"user": key.user, "key": key.key, "job_id": job.id} for job, key in new if key is not None]
+    if keys:
+        connection.execute(_INSERT_KEY, keys)
 
 
 def why_not_inserted(connection: Connection, job: Job, key: RequestKey | None) -> Conflict | None:
@@ -83,15 +84,23 @@ def why_not_inserted(connection: Connection, job: Job, key: RequestKey | None) -
     return None
 
 
-def update_job(connection: Connection, job: Job, steps: int) -> None:
-    loaded_version = job.version - steps
-    values = {**job_progress(job), "cluster": job.cluster, "the_id": job.id, "loaded_version": loaded_version}
-    if connection.execute(_UPDATE, values).rowcount == 1:
-        return
+def update_jobs(connection: Connection, moved: Sequence[tuple[Job, int]]) -> None:
+    """Each job with the number of its steps since it was loaded."""
+    rows = [
+        {**job_progress(job), "cluster": job.cluster, "the_id": job.id, "loaded_version": job.version - steps}
+        for job, steps in moved
+    ]
+    if connection.execute(_UPDATE, rows).rowcount != len(rows):
+        job, steps = moved[-1]
+        raise _why_not_updated(connection, job, job.version - steps)
+
+
+def _why_not_updated(connection: Connection, job: Job, loaded_version: int) -> MusterError:
+    """Exact when one job was written. Of several it only says that they must be written one by one."""
     stored = connection.execute(select(jobs.c.version).where(jobs.c.id == job.id)).scalar()
     if stored is None:
-        raise NotFound(f"there is no job {job.id}")
-    raise StaleWrite(
+        return NotFound(f"there is no job {job.id}")
+    return StaleWrite(
         f"job {job.name} was changed meanwhile: loaded at version {loaded_version}, now at {stored}; "
         "load it again and retry"
     )

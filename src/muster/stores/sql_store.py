@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
 from sqlalchemy import Connection, Engine
-from sqlalchemy.exc import DataError, SQLAlchemyError
+from sqlalchemy.exc import DataError, DBAPIError, SQLAlchemyError
 
 from muster.domain.accounts import Package, Token, User
 from muster.domain.errors import Invalid, Unavailable
@@ -114,9 +114,18 @@ class SqlStore:
 
     def _ask(self, question: Callable[[Connection], T]) -> T:
         try:
-            with self._reading.connect() as connection:
-                return question(connection)
+            try:
+                return self._ask_once(question)
+            except DBAPIError as error:
+                # A connection that died while it lay idle takes the whole pool with it: once more, on a fresh one.
+                if not error.connection_invalidated:
+                    raise
+                return self._ask_once(question)
         except DataError as error:
             raise Invalid(f"the question holds a value that cannot be stored: {error.orig}") from error
         except SQLAlchemyError as error:
             raise unavailable(error) from error
+
+    def _ask_once(self, question: Callable[[Connection], T]) -> T:
+        with self._reading.connect() as connection:
+            return question(connection)

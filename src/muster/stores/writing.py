@@ -1,5 +1,6 @@
-"""What one Change does to the tables, part by part, inside a transaction that somebody else opened."""
+"""What Changes do to the tables, part by part, inside a transaction that somebody else opened."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from sqlalchemy import Connection
@@ -17,28 +18,33 @@ from muster.stores.accounts import (
     why_user_not_inserted,
 )
 from muster.stores.codec import event_row
-from muster.stores.jobs import insert_job, remove_job, update_job, why_not_inserted
+from muster.stores.jobs import insert_jobs, remove_job, update_jobs, why_not_inserted
 from muster.stores.packages import insert_package
 from muster.stores.tasks import put_tasks
 
+Rows = list[list[dict[str, Any]]]
+"""The rows of the events of each change."""
 
-def perform(connection: Connection, change: Change) -> list[dict[str, Any]]:
-    """Write everything but the events; answers their rows, which the committer numbers and writes for a whole batch.
 
-    Removals come first, so that one change can replace a thing.
+def perform(connection: Connection, changes: Sequence[Change]) -> None:
+    """Write everything but the events, which the committer numbers and writes for a whole batch.
+
+    Neighbours that only submit jobs or move them are written table by table, a statement each for all of them. That
+    can refuse what would pass one by one (a name freed by one neighbour and taken by the next), never the reverse;
+    so whoever gives several changes and is refused gives them again one by one.
     """
-    _perform_accounts(connection, change)
-    if change.removed_job is not None:
-        remove_job(connection, change.removed_job)
-    if change.new_package is not None:
-        insert_package(connection, change.new_package)
-    if change.new_job is not None:
-        insert_job(connection, change.new_job, change.request_key)
-    if change.job is not None:
-        update_job(connection, change.job, change.steps)
-    if change.tasks:
-        put_tasks(connection, change.tasks)
-    return [event_row(event) for event in change.events]
+    gathered: list[Change] = []
+    for change in changes:
+        if not _is_of_jobs_only(change):
+            _write_together(connection, gathered)
+            gathered = []
+            _write_others(connection, change)
+        gathered.append(change)
+    _write_together(connection, gathered)
+
+
+def event_rows(changes: Sequence[Change]) -> Rows:
+    return [[event_row(event) for event in change.events] for change in changes]
 
 
 def explain(connection: Connection, change: Change, refused: IntegrityError) -> MusterError:
@@ -56,14 +62,36 @@ def explain(connection: Connection, change: Change, refused: IntegrityError) -> 
     return found or Conflict(f"the database refused the change: {refused.orig}")
 
 
-def _perform_accounts(connection: Connection, change: Change) -> None:
+def _is_of_jobs_only(change: Change) -> bool:
+    others = (
+        *(change.removed_job, change.new_user, change.user, change.removed_user),
+        *(change.new_token, change.removed_token, change.new_package),
+    )
+    return all(part is None for part in others)
+
+
+def _write_together(connection: Connection, changes: Sequence[Change]) -> None:
+    if new := [(change.new_job, change.request_key) for change in changes if change.new_job is not None]:
+        insert_jobs(connection, new)
+    if moved := [(change.job, change.steps) for change in changes if change.job is not None]:
+        update_jobs(connection, moved)
+    if tasks := [task for change in changes for task in change.tasks]:
+        put_tasks(connection, tasks)
+
+
+def _write_others(connection: Connection, change: Change) -> None:
+    """Removals come first, so that one change can replace a thing."""
     if change.removed_token is not None:
         remove_token(connection, change.removed_token)
     if change.removed_user is not None:
         remove_user(connection, change.removed_user)
+    if change.removed_job is not None:
+        remove_job(connection, change.removed_job)
     if change.new_user is not None:
         insert_user(connection, change.new_user)
     if change.user is not None:
         update_user(connection, change.user)
     if change.new_token is not None:
         insert_token(connection, change.new_token)
+    if change.new_package is not None:
+        insert_package(connection, change.new_package)
