@@ -2,7 +2,8 @@
 
 import asyncio
 import base64
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,11 +11,12 @@ import structlog
 
 from muster.backends.agents import AgentNode
 from muster.backends.links import Message
+from muster.backends.metering import UsageMeter
 from muster.backends.watching import LogWatch
 from muster.domain.errors import BackendError, NotFound, Problem
 from muster.domain.nodes import Node
 from muster.domain.specs import JobSpec
-from muster.ports.backend import BackendListener, LaunchRequest, LogChunk, NodeUsage, Observation, Phase, TaskUsage
+from muster.ports.backend import BackendListener, LaunchRequest, LogChunk, NodeUsage, Observation, Phase
 
 _log = structlog.get_logger("backends.pool")
 _CHUNK = 1 << 20
@@ -27,6 +29,7 @@ class AgentPool:
         self.cluster = cluster
         self._nodes: dict[str, AgentNode] = {}
         self._usage: dict[str, NodeUsage] = {}
+        self._meters: dict[str, UsageMeter] = defaultdict(UsageMeter)
         self._watches: dict[str, LogWatch] = {}
         self._listener: BackendListener | None = None
         self._is_started = False
@@ -47,6 +50,10 @@ class AgentPool:
         if spec.runtime.image:
             problems.append(
                 Problem("runtime.image", "this cluster runs no containers", "use runtime.venv or runtime.conda")
+            )
+        if spec.runtime.conda and not spec.runtime.conda.startswith("/"):
+            problems.append(
+                Problem("runtime.conda", "this cluster names no conda installation", "give the environment's folder")
             )
         if spec.mounts:
             problems.append(
@@ -107,7 +114,7 @@ class AgentPool:
     async def tail_offset(self, task_id: str, node: str, lines: int) -> int:
         return int((await self._agent(node).ask("tail_offset", task=task_id, lines=lines))["offset"])
 
-    async def watch_log(self, task_id: str, node: str) -> AsyncIterator[int]:
+    async def watch_log(self, task_id: str, node: str) -> AsyncGenerator[int]:
         agent = self._agent(node)
         watch = self._watches.setdefault(task_id, LogWatch())
         watch.followers += 1
@@ -148,7 +155,7 @@ class AgentPool:
         elif event == "log" and (watch := self._watches.get(message["task"])):
             watch.grown(int(message["size"]))
         elif event == "usage":
-            self._usage[agent.node.name] = _usage(message)
+            self._usage[agent.node.name] = self._meters[agent.node.name].read(message)
 
     def changed(self, agent: AgentNode) -> None:
         if self._listener is None:
@@ -201,14 +208,6 @@ def _observation(node: str, status: Mapping[str, Any]) -> Observation:
         error_code=error.get("code", ""),
         error_message=error.get("message", ""),
     )
-
-
-def _usage(message: Message) -> NodeUsage:
-    tasks = {
-        task: TaskUsage(float(use["cpu_s"]), int(use["rss_bytes"]), int(use["processes"]))
-        for task, use in message["tasks"].items()
-    }
-    return NodeUsage(float(message["at"]), message["node"], tasks)
 
 
 async def _quietly(asking: Any) -> None:

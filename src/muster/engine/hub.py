@@ -5,7 +5,7 @@ rest from the store.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from muster.domain.events import Event
@@ -15,14 +15,14 @@ _QUEUE_LIMIT = 10_000
 
 class Subscription:
     def __init__(self) -> None:
-        self._queue: asyncio.Queue[Event | None] = asyncio.Queue(_QUEUE_LIMIT)
+        self._queue: asyncio.Queue[Event] = asyncio.Queue(_QUEUE_LIMIT)
+        self.is_cut_off = False
 
-    def offer(self, event: Event) -> bool:
+    def offer(self, event: Event) -> None:
         try:
             self._queue.put_nowait(event)
         except asyncio.QueueFull:
-            return False
-        return True
+            self.is_cut_off = True
 
     async def next(self, timeout_s: float) -> Event | None:
         """The next event, or None when none came in time."""
@@ -31,10 +31,6 @@ class Subscription:
                 return await self._queue.get()
         except TimeoutError:
             return None
-
-    async def __aiter__(self) -> AsyncIterator[Event]:
-        while (event := await self._queue.get()) is not None:
-            yield event
 
 
 class Hub:
@@ -47,8 +43,8 @@ class Hub:
         for event in events:
             self.last_seq = max(self.last_seq, event.seq)
             for subscription in [*self._all, *self._by_job.get(event.job_id or "", ())]:
-                if not subscription.offer(event):
-                    self._all.discard(subscription)
+                if not subscription.is_cut_off:
+                    subscription.offer(event)
 
     @contextmanager
     def subscribe(self, job_id: str | None = None) -> Iterator[Subscription]:
@@ -61,6 +57,3 @@ class Hub:
             group.discard(subscription)
             if job_id is not None and not group:
                 self._by_job.pop(job_id, None)
-
-
-Publish = Callable[[Sequence[Event]], None]

@@ -14,6 +14,10 @@ def iso(instant: float) -> str:
     return datetime.fromtimestamp(instant, UTC).strftime("%Y-%m-%dT%H:%M:%S.") + f"{int(instant * 1000) % 1000:03d}Z"
 
 
+def optional_iso(instant: float | None) -> str | None:
+    return None if instant is None else iso(instant)
+
+
 def from_iso(text: str) -> float:
     """Raises ValueError for text that is no ISO-8601 time; a time without zone is UTC."""
     parsed = datetime.fromisoformat(text)

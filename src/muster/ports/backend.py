@@ -4,7 +4,7 @@ A backend starts, stops and observes tasks on the nodes of one cluster. It remem
 asked twice (same task id) happens once, and after a crash `observe_all` tells what really is there.
 """
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
@@ -77,7 +77,8 @@ class LogChunk:
 
 @dataclass(frozen=True, slots=True)
 class TaskUsage:
-    cpu_s: float
+    cpu_percent: float | None
+    """Since the sample before; 100 is one core. None on a task's first sample."""
     rss_bytes: int
     processes: int
 
@@ -152,7 +153,7 @@ class Backend(Protocol):
 
     async def tail_offset(self, task_id: str, node: str, lines: int) -> int: ...
 
-    def watch_log(self, task_id: str, node: str) -> AsyncIterator[int]:
+    def watch_log(self, task_id: str, node: str) -> AsyncGenerator[int]:
         """Yields the log's size now and whenever it has grown, and ends after the task's end."""
         ...
 

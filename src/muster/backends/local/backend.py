@@ -3,6 +3,7 @@
 import asyncio
 import os
 import shutil
+import stat
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
@@ -28,7 +29,7 @@ class LocalBackend(AgentPool):
         source = self._root / "tasks" / task_id / "log"
         target.parent.mkdir(parents=True, exist_ok=True)
         try:
-            target.hardlink_to(source)
+            os.link(source, target, follow_symlinks=False)
         except FileExistsError:
             return
         except FileNotFoundError:
@@ -38,6 +39,9 @@ class LocalBackend(AgentPool):
                 await asyncio.to_thread(shutil.copyfile, source, target)
             except OSError as error:
                 raise BackendError(f"cannot keep the log of {task_id}: {error}") from None
+        if not stat.S_ISREG(target.lstat().st_mode):
+            target.unlink()  # the task put something else in its log's place
+            target.touch()
 
     @asynccontextmanager
     async def _agent_process(self) -> AsyncIterator[tuple[ByteReader, ByteWriter]]:

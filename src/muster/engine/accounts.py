@@ -1,0 +1,174 @@
+"""People and tokens: making, checking, revoking. Passwords by argon2, tokens by the hash of a 256-bit secret."""
+
+import asyncio
+import hashlib
+from dataclasses import dataclass, replace
+
+from argon2 import PasswordHasher
+from argon2.exceptions import InvalidHashError, VerificationError
+
+from muster.domain.accounts import Token, User, UserRole
+from muster.domain.errors import Conflict, Forbidden, NotAuthenticated, NotFound
+from muster.engine.context import Context
+from muster.engine.telling import audit_event
+from muster.lib.ids import new_id, new_secret
+from muster.ports.store import Change
+
+_TOKEN_PREFIX = "mst_"  # noqa: S105 - lets secret scanners find leaked tokens
+_FAILURES_ALLOWED = 5
+_FAILURE_WINDOW_S = 60.0
+_WRONG = "wrong user or password"
+
+
+@dataclass(frozen=True, slots=True)
+class Principal:
+    """Who is asking, and by which token."""
+
+    user: User
+    token: Token
+
+    @property
+    def name(self) -> str:
+        return self.user.name
+
+    @property
+    def is_admin(self) -> bool:
+        return self.user.is_admin
+
+
+class Accounts:
+    """Remembers who belongs to a token, because every request asks; forgets on any change."""
+
+    def __init__(self, context: Context, session_lifetime_s: float) -> None:
+        self._context = context
+        self._session_lifetime_s = session_lifetime_s
+        self._hasher = PasswordHasher()
+        self._known: dict[str, Principal] = {}
+        self._failures: dict[str, list[float]] = {}
+
+    async def authenticate(self, secret: str) -> Principal:
+        secret_hash = hash_secret(secret)
+        principal = self._known.get(secret_hash) or await self._look_up(secret_hash)
+        expires_at = principal.token.expires_at
+        if expires_at is not None and expires_at <= self._context.clock():
+            raise NotAuthenticated("this token has expired", hint="log in again: muster login")
+        return principal
+
+    async def log_in(self, name: str, password: str, label: str) -> tuple[Token, str, User]:
+        self._refuse_when_hammered(name)
+        user = await self._context.store.user(name)
+        usable = user is not None and not user.disabled and user.password_hash
+        is_right = await self._verify(user.password_hash if user and usable else None, password)
+        if user is None or not usable or not is_right:
+            self._failures.setdefault(name, []).append(self._context.clock())
+            raise NotAuthenticated(_WRONG, hint="an admin can set a password: muster users passwd NAME")
+        self._failures.pop(name, None)
+        token, secret = await self.create_token(user, label, self._session_lifetime_s, actor=name, what="login")
+        return token, secret, user
+
+    async def create_token(
+        self, user: User, name: str, lifetime_s: float | None, *, actor: str, what: str = "token.create"
+    ) -> tuple[Token, str]:
+        now = self._context.clock()
+        secret = _TOKEN_PREFIX + new_secret()
+        expires_at = None if lifetime_s is None else now + lifetime_s
+        token = Token(new_id(), user.name, name, hash_secret(secret), now, expires_at)
+        event = audit_event(what, actor, now, token=token.id, user=user.name, label=name)
+        await self._context.store.apply(Change(new_token=token, events=[event]))
+        return token, secret
+
+    async def revoke(self, token: Token, *, actor: str) -> None:
+        now = self._context.clock()
+        event = audit_event("token.revoke", actor, now, token=token.id, user=token.user)
+        await self._context.store.apply(Change(removed_token=token.id, events=[event]))
+        self._known.clear()
+
+    async def create_user(self, name: str, role: UserRole, password: str | None, *, actor: str) -> User:
+        if await self._context.store.user(name) is not None:
+            raise Conflict(f"there is already a user {name}")
+        now = self._context.clock()
+        user = User(name, role, now, await self._hash(password))
+        event = audit_event("user.create", actor, now, user=name, role=str(role))
+        await self._context.store.apply(Change(new_user=user, events=[event]))
+        return user
+
+    async def change_user(
+        self,
+        name: str,
+        *,
+        actor: str,
+        role: UserRole | None = None,
+        password: str | None = None,
+        disabled: bool | None = None,
+    ) -> User:
+        user = await self.user(name)
+        changed = replace(
+            user,
+            role=user.role if role is None else role,
+            disabled=user.disabled if disabled is None else disabled,
+            password_hash=user.password_hash if password is None else await self._hash(password),
+        )
+        await self._keep_one_admin(user, changed)
+        now = self._context.clock()
+        event = audit_event("user.change", actor, now, user=name, role=str(changed.role), disabled=changed.disabled)
+        await self._context.store.apply(Change(user=changed, events=[event]))
+        self._known.clear()
+        return changed
+
+    async def remove_user(self, name: str, *, actor: str) -> None:
+        user = await self.user(name)
+        await self._keep_one_admin(user, replace(user, disabled=True))
+        now = self._context.clock()
+        event = audit_event("user.remove", actor, now, user=name)
+        await self._context.store.apply(Change(removed_user=name, events=[event]))
+        self._known.clear()
+
+    async def check_password(self, user: User, password: str | None) -> None:
+        if not await self._verify(user.password_hash, password or ""):
+            raise Forbidden("the old password is wrong")
+
+    async def user(self, name: str) -> User:
+        user = await self._context.store.user(name)
+        if user is None:
+            raise NotFound(f"there is no user {name}")
+        return user
+
+    async def _look_up(self, secret_hash: str) -> Principal:
+        token = await self._context.store.token_by_hash(secret_hash)
+        user = await self._context.store.user(token.user) if token else None
+        if token is None or user is None or user.disabled:
+            raise NotAuthenticated("this token is not valid", hint="log in again: muster login")
+        principal = Principal(user, token)
+        self._known[secret_hash] = principal
+        return principal
+
+    async def _keep_one_admin(self, before: User, after: User) -> None:
+        if not before.is_admin or (after.is_admin and not after.disabled):
+            return
+        others = [u for u in await self._context.store.users() if u.is_admin and not u.disabled]
+        if [u.name for u in others] == [before.name]:
+            raise Conflict(f"{before.name} is the last admin", hint="make somebody else admin first")
+
+    def _refuse_when_hammered(self, name: str) -> None:
+        since = self._context.clock() - _FAILURE_WINDOW_S
+        recent = [at for at in self._failures.get(name, ()) if at > since]
+        self._failures[name] = recent
+        if len(recent) >= _FAILURES_ALLOWED:
+            raise NotAuthenticated("too many failed logins", hint="wait a minute and try again")
+
+    async def _hash(self, password: str | None) -> str | None:
+        return None if password is None else await asyncio.to_thread(self._hasher.hash, password)
+
+    async def _verify(self, password_hash: str | None, password: str) -> bool:
+        """Takes as long for a user that does not exist, so that names cannot be guessed by the clock."""
+        if password_hash is None:
+            await asyncio.to_thread(self._hasher.hash, password)
+            return False
+        try:
+            return await asyncio.to_thread(self._hasher.verify, password_hash, password)
+        except (VerificationError, InvalidHashError):
+            return False
+
+
+def hash_secret(secret: str) -> str:
+    return hashlib.sha256(secret.encode()).hexdigest()

@@ -1,0 +1,132 @@
+"""Why a job is where it is, and what to do about it: the same words for command line, API and page."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import assert_never
+
+from muster.domain.diagnosis import evidence
+from muster.domain.faults import Fault
+from muster.domain.jobs import (
+    Cancelled,
+    Failed,
+    Held,
+    Job,
+    Queued,
+    Running,
+    Starting,
+    Stopping,
+    Succeeded,
+)
+from muster.domain.reasons import Reason
+from muster.domain.tasks import Task, TaskFailed, TaskLost
+from muster.engine.context import Context
+from muster.engine.logs import LogReader
+from muster.engine.observing import TAIL_BYTES
+from muster.lib.quantities import format_duration
+
+
+@dataclass(frozen=True, slots=True)
+class AttemptStory:
+    attempt: int
+    started_at: float | None
+    ended_at: float | None
+    outcome: str
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    job: Job
+    summary: str
+    reasons: tuple[Reason, ...]
+    fault: Fault | None
+    evidence: tuple[str, ...]
+    attempts: tuple[AttemptStory, ...]
+    next: str
+
+
+async def explain(context: Context, reader: LogReader, job: Job) -> Explanation:
+    tasks = await context.store.tasks(job.id)
+    current = [task for task in tasks if task.attempt == job.attempt]
+    fault = _fault(job, current)
+    reason = live_reason(context, job)
+    summary, next_step = _story(job, current, fault, reason, context.clock())
+    return Explanation(
+        job=job,
+        summary=summary,
+        reasons=(reason,) if reason else (),
+        fault=fault,
+        evidence=tuple(await _evidence(context, reader, job, tasks, fault)),
+        attempts=tuple(_attempts(tasks)),
+        next=next_step,
+    )
+
+
+def live_reason(context: Context, job: Job) -> Reason | None:
+    """What the last scheduling cycle said of a waiting job."""
+    cluster = context.clusters.get(job.cluster)
+    return cluster.reason(job.id) if cluster is not None and isinstance(job.state, Queued) else None
+
+
+def _fault(job: Job, tasks: Sequence[Task]) -> Fault | None:
+    if isinstance(job.state, Failed):
+        return job.state.fault
+    if isinstance(job.state, Stopping):
+        return job.state.verdict.fault
+    faults = [task.state.fault for task in tasks if isinstance(task.state, TaskFailed | TaskLost)]
+    return faults[0] if faults and isinstance(job.state, Queued | Running | Starting) else None
+
+
+def _story(job: Job, tasks: Sequence[Task], fault: Fault | None, reason: Reason | None, now: float) -> tuple[str, str]:
+    name = job.name
+    match job.state:
+        case Queued():
+            again = f" It failed before: {fault.cause}" if fault else ""
+            waits = reason.message if reason else "about to start"
+            return f"{name} waits: {waits}.{again}", reason.change if reason else "nothing, it starts by itself"
+        case Held(by=by):
+            return f"{name} is held{f' by {by}' if by else ''}.", f"muster resume {name}"
+        case Starting():
+            late = [task.name for task in tasks if task.started_at is None]
+            return f"{name} is starting; not running yet: {', '.join(late) or 'none'}.", f"muster logs -f {name}"
+        case Running(since=since):
+            return f"{name} has been running for {format_duration(round(now - since))}.", f"muster logs -f {name}"
+        case Stopping(verdict=verdict):
+            left = [task.name for task in tasks if not task.has_ended]
+            why = f" ({verdict.reason})" if verdict.reason else ""
+            return f"{name} is stopping{why}; still there: {', '.join(left) or 'none'}.", "wait for its end"
+        case Succeeded():
+            return f"{name} succeeded.", f"muster logs {name}"
+        case Failed(fault=failure):
+            where = f" in {failure.task}" if failure.task else ""
+            return f"{name} failed{where}: {failure.cause}", failure.advice or f"muster logs {name}"
+        case Cancelled(by=by):
+            return f"{name} was killed{f' by {by}' if by else ''}.", f"muster retry {name}"
+        case _:
+            assert_never(job.state)
+
+
+def _attempts(tasks: Sequence[Task]) -> list[AttemptStory]:
+    stories = []
+    for attempt in sorted({task.attempt for task in tasks}):
+        members = [task for task in tasks if task.attempt == attempt]
+        starts = [task.started_at for task in members if task.started_at is not None]
+        ends = [task.ended_at for task in members if task.ended_at is not None]
+        broken = [task for task in members if isinstance(task.state, TaskFailed | TaskLost)]
+        states = ", ".join(f"{task.name} {task.state_name}" for task in broken) or ", ".join(
+            sorted({task.state_name for task in members})
+        )
+        stories.append(AttemptStory(attempt, min(starts, default=None), max(ends, default=None), states))
+    return stories
+
+
+async def _evidence(
+    context: Context, reader: LogReader, job: Job, tasks: Sequence[Task], fault: Fault | None
+) -> list[str]:
+    culprit = next((task for task in reversed(tasks) if fault is not None and task.name == fault.task), None)
+    if culprit is None:
+        return []
+    text = ""
+    offset = await reader.start_of_tail(culprit, job.cluster, 200)
+    async for piece in reader.pieces(culprit, job.cluster, offset, follow=False):
+        text = (text + piece.payload_text())[-TAIL_BYTES:]
+    return evidence(text)

@@ -1,0 +1,119 @@
+"""The logs of a whole job as one stream, through attempts, resumable at every piece."""
+
+import asyncio
+import re
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass, field, replace
+
+from muster.domain.errors import Invalid, NotFound
+from muster.domain.jobs import Job
+from muster.domain.tasks import Task
+from muster.engine.context import Context
+from muster.engine.logs import LogReader, Piece
+
+_QUEUED_PIECES = 16
+_LOOK_AGAIN_S = 15.0
+
+
+@dataclass(frozen=True, slots=True)
+class LogCursor:
+    """How far a reader has come: the attempt, and the next byte of each task."""
+
+    attempt: int = 0
+    offsets: dict[str, int] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        return ";".join([str(self.attempt), *(f"{task}={offset}" for task, offset in self.offsets.items())])
+
+    @classmethod
+    def parse(cls, text: str) -> "LogCursor":
+        attempt, *parts = text.split(";")
+        if not attempt.isdigit() or not all(re.fullmatch(r"[^=;]+=\d+", part) for part in parts):
+            raise Invalid("this is not a log cursor", hint="take the id of the last event as it is")
+        return cls(int(attempt), {name: int(offset) for name, offset in (part.split("=") for part in parts)})
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    tasks: tuple[str, ...] = ()
+    tail: int | None = None
+    follow: bool = False
+    attempt: int | None = None
+
+
+async def follow_job(
+    context: Context, reader: LogReader, job: Job, wanted: Wanted, cursor: LogCursor
+) -> AsyncIterator[tuple[LogCursor, Piece]]:
+    """Pieces with the cursor after them. Ends when there is no more, with `follow` when the job has ended."""
+    with context.hub.subscribe(job.id) as changes:
+        while True:
+            job = await context.store.job(job.id)
+            attempt = wanted.attempt or max(job.attempt, 1)
+            if cursor.attempt and cursor.attempt != attempt and wanted.attempt is None:
+                attempt = cursor.attempt + 1 if cursor.attempt < attempt else cursor.attempt
+            tasks = _chosen(await context.store.tasks(job.id, attempt), wanted.tasks, job)
+            if tasks:
+                start = await _start(reader, job, tasks, wanted, cursor if cursor.attempt == attempt else LogCursor())
+                async for cursor, piece in _merge(reader, job, tasks, replace(start, attempt=attempt), wanted.follow):
+                    yield cursor, piece
+                job = await context.store.job(job.id)
+            is_last = wanted.attempt is not None or attempt >= job.attempt
+            if not wanted.follow or (job.is_final and is_last):
+                return
+            if is_last:
+                await changes.next(_LOOK_AGAIN_S)
+            cursor = cursor if cursor.attempt == attempt else LogCursor(attempt)
+            wanted = replace(wanted, tail=None)
+
+
+def _chosen(tasks: Sequence[Task], names: Sequence[str], job: Job) -> list[Task]:
+    if not names:
+        return list(tasks)
+    chosen = [task for task in tasks if task.name in names or f"{task.role}-{task.index}" in names]
+    if tasks and not chosen:
+        known = ", ".join(f"{task.role}-{task.index}" for task in tasks[:20])
+        raise NotFound(f"job {job.name} has no worker {', '.join(names)}", hint=f"it has {known}")
+    return chosen
+
+
+async def _start(reader: LogReader, job: Job, tasks: list[Task], wanted: Wanted, cursor: LogCursor) -> LogCursor:
+    offsets = {}
+    for task in tasks:
+        if task.name in cursor.offsets:
+            offsets[task.name] = cursor.offsets[task.name]
+        elif wanted.tail is not None:
+            offsets[task.name] = await reader.start_of_tail(task, job.cluster, wanted.tail)
+        else:
+            offsets[task.name] = 0
+    return LogCursor(cursor.attempt, offsets)
+
+
+async def _merge(
+    reader: LogReader, job: Job, tasks: list[Task], cursor: LogCursor, follow: bool
+) -> AsyncIterator[tuple[LogCursor, Piece]]:
+    """All tasks at once, each piece as it comes; a reader that is slow slows the reading, not the tasks."""
+    queue: asyncio.Queue[Piece | None] = asyncio.Queue(_QUEUED_PIECES)
+
+    async def pump(task: Task) -> None:
+        try:
+            async for piece in reader.pieces(task, job.cluster, cursor.offsets[task.name], follow=follow):
+                await queue.put(piece)
+        except NotFound:
+            pass  # never started, or removed meanwhile: no lines
+        await queue.put(None)
+
+    offsets = dict(cursor.offsets)
+    async with asyncio.TaskGroup() as group:
+        pumps = [group.create_task(pump(task)) for task in tasks]
+        open_pumps = len(pumps)
+        try:
+            while open_pumps:
+                piece = await queue.get()
+                if piece is None:
+                    open_pumps -= 1
+                    continue
+                offsets[piece.task] = piece.end
+                yield LogCursor(cursor.attempt, dict(offsets)), piece
+        finally:
+            for task in pumps:
+                task.cancel()

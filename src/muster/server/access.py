@@ -1,0 +1,68 @@
+"""Who may do what to whose object: one table. Everything else asks `may`."""
+
+from enum import StrEnum
+
+from muster.domain.errors import Forbidden, NotFound
+from muster.domain.jobs import Job
+from muster.engine.accounts import Principal
+
+
+class Who(StrEnum):
+    ANYBODY = "anybody who is logged in"
+    OWNER = "the owner or an admin"
+    ADMIN = "an admin"
+
+
+class Action(StrEnum):
+    JOB_SUBMIT = "submit a job"
+    JOB_SEE = "see a job's name, state and resources"
+    JOB_READ = "read a job's spec, logs and explanation"
+    JOB_CHANGE = "stop or change a job"
+    PACKAGE_READ = "read a package"
+    PACKAGE_UPLOAD = "upload a package"
+    CLUSTER_SEE = "see clusters and nodes"
+    TOKEN_MANAGE = "see and revoke a token"  # noqa: S105
+    PASSWORD_CHANGE = "change a password"  # noqa: S105
+    USER_SEE = "see a user"
+    USER_MANAGE = "manage users"
+    AUDIT_SEE = "see an audit event"
+
+
+RIGHTS: dict[Action, Who] = {
+    Action.JOB_SUBMIT: Who.ANYBODY,
+    Action.JOB_SEE: Who.ANYBODY,
+    Action.JOB_READ: Who.OWNER,
+    Action.JOB_CHANGE: Who.OWNER,
+    Action.PACKAGE_READ: Who.OWNER,
+    Action.PACKAGE_UPLOAD: Who.ANYBODY,
+    Action.CLUSTER_SEE: Who.ANYBODY,
+    Action.TOKEN_MANAGE: Who.OWNER,
+    Action.PASSWORD_CHANGE: Who.OWNER,
+    Action.USER_SEE: Who.OWNER,
+    Action.USER_MANAGE: Who.ADMIN,
+    Action.AUDIT_SEE: Who.OWNER,
+}
+WHEN_PRIVATE: dict[Action, Who] = {**RIGHTS, Action.JOB_SEE: Who.OWNER}
+
+
+def may(principal: Principal, action: Action, owner: str | None, *, private: bool) -> bool:
+    match (WHEN_PRIVATE if private else RIGHTS)[action]:
+        case Who.ANYBODY:
+            return True
+        case Who.OWNER:
+            return principal.is_admin or principal.name == owner
+        case Who.ADMIN:
+            return principal.is_admin
+
+
+def require(principal: Principal, action: Action, owner: str | None = None, *, private: bool = False) -> None:
+    if not may(principal, action, owner, private=private):
+        who = (WHEN_PRIVATE if private else RIGHTS)[action]
+        raise Forbidden(f"{principal.name} may not {action}", hint=f"only {who} may")
+
+
+def require_job(principal: Principal, action: Action, job: Job, *, private: bool) -> None:
+    """A job that one may not even see does not exist for one."""
+    if not may(principal, Action.JOB_SEE, job.owner, private=private):
+        raise NotFound(f"there is no job {job.name!r}")
+    require(principal, action, job.owner, private=private)

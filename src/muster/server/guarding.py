@@ -1,0 +1,48 @@
+"""Around every request: its size is bounded before it is read, and it is counted."""
+
+import time
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from muster.server.metrics import Metrics
+from muster.server.problems import problem
+
+MAX_BODY_BYTES = 8 << 20
+
+
+class Guard:
+    """Pure ASGI, because the wrappers of the framework cost more than all of this."""
+
+    def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
+        self._app = app
+        self._metrics = metrics
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        started = time.perf_counter()
+        read = 0
+
+        async def bounded() -> Message:
+            nonlocal read
+            message = await receive()
+            read += len(message.get("body", b""))
+            if read > MAX_BODY_BYTES:
+                raise _TooLarge
+            return message
+
+        async def counted(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                self._metrics.answered(scope["method"], message["status"], time.perf_counter() - started)
+            await send(message)
+
+        try:
+            await self._app(scope, bounded, counted)
+        except _TooLarge:
+            response = problem(413, "too-large", f"a request may have at most {MAX_BODY_BYTES} bytes")
+            await response(scope, receive, counted)
+
+
+class _TooLarge(Exception):
+    pass

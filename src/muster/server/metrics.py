@@ -1,0 +1,52 @@
+"""Prometheus metrics: requests, jobs by state, nodes. No names of people or jobs."""
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+
+from muster.domain.jobs import JOB_STATES
+from muster.engine.context import Context
+from muster.version import __version__
+
+_LATENCY_BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 5.0, 30.0)
+
+
+class Metrics:
+    def __init__(self) -> None:
+        self._registry = CollectorRegistry()
+        self._requests = Counter(
+            "muster_http_requests_total", "Requests answered.", ("method", "status"), registry=self._registry
+        )
+        self._latency = Histogram(
+            "muster_http_request_seconds",
+            "Time to the first byte of the answer.",
+            buckets=_LATENCY_BUCKETS,
+            registry=self._registry,
+        )
+        self._jobs = Gauge("muster_jobs", "Jobs by state.", ("state",), registry=self._registry)
+        self._nodes = Gauge("muster_nodes", "Nodes by state.", ("cluster", "state"), registry=self._registry)
+        self._cpu = Gauge("muster_node_cpu_percent", "CPU in use.", ("cluster", "node"), registry=self._registry)
+        self._memory = Gauge(
+            "muster_node_memory_used_bytes", "Memory in use.", ("cluster", "node"), registry=self._registry
+        )
+        info = Gauge("muster_info", "The server's version.", ("version",), registry=self._registry)
+        info.labels(__version__).set(1)
+
+    def answered(self, method: str, status: int, seconds: float) -> None:
+        self._requests.labels(method, str(status)).inc()
+        self._latency.observe(seconds)
+
+    async def render(self, context: Context) -> bytes:
+        counts = await context.store.counts()
+        for state in JOB_STATES:
+            self._jobs.labels(state).set(counts.get(state, 0))
+        self._nodes.clear()
+        for cluster, backend in context.backends.items():
+            for node in backend.nodes():
+                self._nodes.labels(cluster, str(node.state)).inc()
+            for name, usage in backend.usage().items():
+                self._cpu.labels(cluster, name).set(_number(usage.figures.get("cpu_percent")))
+                self._memory.labels(cluster, name).set(_number(usage.figures.get("memory_used_bytes")))
+        return generate_latest(self._registry)
+
+
+def _number(value: object) -> float:
+    return float(value) if isinstance(value, int | float) else 0.0

@@ -1,0 +1,87 @@
+"""Errors as application/problem+json: a stable code, what happened, what to do next."""
+
+from http import HTTPStatus
+from typing import Any
+
+import structlog
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from starlette.exceptions import HTTPException
+
+from muster.domain.errors import (
+    Conflict,
+    Forbidden,
+    Invalid,
+    MusterError,
+    NotAuthenticated,
+    NotFound,
+    TooLarge,
+    Unavailable,
+)
+
+_log = structlog.get_logger("server")
+MEDIA_TYPE = "application/problem+json"
+_STATUS: tuple[tuple[type[MusterError], int], ...] = (
+    (Invalid, 422),
+    (NotAuthenticated, 401),
+    (Forbidden, 403),
+    (NotFound, 404),
+    (Conflict, 409),
+    (TooLarge, 413),
+    (Unavailable, 503),
+    (MusterError, 500),
+)
+
+
+def install(app: FastAPI) -> None:
+    app.add_exception_handler(MusterError, _muster_error)
+    app.add_exception_handler(RequestValidationError, _bad_request)
+    app.add_exception_handler(HTTPException, _http_error)
+    app.add_exception_handler(Exception, _surprise)
+
+
+def problem(status: int, code: str, detail: str, **more: Any) -> JSONResponse:
+    body = {
+        "type": f"urn:muster:problem:{code}",
+        "title": HTTPStatus(status).phrase,
+        "status": status,
+        "code": code,
+        "detail": detail,
+        **{key: value for key, value in more.items() if value},
+    }
+    headers = {"WWW-Authenticate": "Bearer"} if status == 401 else None
+    return JSONResponse(body, status, headers, MEDIA_TYPE)
+
+
+async def _muster_error(_: Request, error: Exception) -> JSONResponse:
+    assert isinstance(error, MusterError)
+    status = next(code for cls, code in _STATUS if isinstance(error, cls))
+    problems = [
+        {"path": p.path, "message": p.message, "hint": p.hint, "line": p.line} for p in getattr(error, "problems", ())
+    ]
+    received = getattr(error, "received", None)
+    more = {} if received is None else {"received": str(received)}
+    return problem(status, error.code, error.message, hint=error.hint, problems=problems, **more)
+
+
+async def _bad_request(_: Request, error: Exception) -> JSONResponse:
+    assert isinstance(error, RequestValidationError)
+    problems = [
+        {"path": ".".join(str(part) for part in item["loc"]), "message": item["msg"], "hint": "", "line": None}
+        for item in error.errors()
+    ]
+    return problem(400, "bad-request", "the request is not well formed", problems=problems)
+
+
+async def _http_error(_: Request, error: Exception) -> JSONResponse:
+    assert isinstance(error, HTTPException)
+    code = {404: "not-found", 405: "method-not-allowed"}.get(error.status_code, "bad-request")
+    response = problem(error.status_code, code, str(error.detail))
+    response.headers.update(error.headers or {})
+    return response
+
+
+async def _surprise(request: Request, error: Exception) -> JSONResponse:
+    _log.error("unexpected error", method=request.method, path=request.url.path, exc_info=error)
+    return problem(500, "internal", "an unexpected error; the server's log has the details")

@@ -1,0 +1,113 @@
+"""People and tokens: log in and out, users, personal tokens."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Request, Response
+from fastapi.responses import JSONResponse
+
+from muster.domain.errors import Invalid, NotFound
+from muster.engine.accounts import Principal
+from muster.lib.clock import optional_iso
+from muster.server.access import Action, may, require
+from muster.server.services import COOKIE, OWN_HEADER, Services, authenticated, services
+from muster.version import __version__
+from muster.wire import schemas
+from muster.wire.views import token_view, user_view
+
+router = APIRouter(tags=["accounts"])
+Me = Annotated[Principal, Depends(authenticated)]
+Parts = Annotated[Services, Depends(services)]
+
+
+@router.post("/login", response_model=schemas.LoginOut, summary="Log in by password, or turn a token into a session")
+async def log_in(request: Request, body: schemas.LoginIn, parts: Parts) -> Response:
+    """Answers a token. A browser (it sends X-Muster-Request) also gets it as a cookie."""
+    if body.token is not None:
+        principal = await parts.accounts.authenticate(body.token)
+        secret, token, user = body.token, principal.token, principal.user
+    elif body.user is not None and body.password is not None:
+        token, secret, user = await parts.accounts.log_in(body.user, body.password, body.name)
+    else:
+        raise Invalid("give `user` and `password`, or `token`")
+    response = JSONResponse(
+        {"token": secret, "user": user.name, "role": str(user.role), "expiresAt": optional_iso(token.expires_at)}
+    )
+    if OWN_HEADER in request.headers:
+        secure = request.url.scheme == "https"
+        response.set_cookie(COOKIE, secret, max_age=14 * 86400, httponly=True, samesite="strict", secure=secure)
+    return response
+
+
+@router.post("/logout", status_code=204, summary="Revoke the token of this call")
+async def log_out(me: Me, parts: Parts) -> Response:
+    await parts.accounts.revoke(me.token, actor=me.name)
+    response = Response(status_code=204)
+    response.delete_cookie(COOKIE)
+    return response
+
+
+@router.get("/whoami", response_model=schemas.WhoAmIOut, summary="Who am I")
+async def who_am_i(me: Me) -> Response:
+    return JSONResponse({"user": me.name, "role": str(me.user.role), "server": {"version": __version__}})
+
+
+@router.get("/users", response_model=schemas.UserList, summary="List users")
+async def list_users(me: Me, parts: Parts) -> Response:
+    """Admins see all, others themselves."""
+    users = [user for user in await parts.context.store.users() if may(me, Action.USER_SEE, user.name, private=False)]
+    return JSONResponse({"items": [user_view(user) for user in users]})
+
+
+@router.post("/users", status_code=201, response_model=schemas.UserOut, summary="Add a user")
+async def add_user(body: schemas.UserIn, me: Me, parts: Parts) -> Response:
+    require(me, Action.USER_MANAGE)
+    user = await parts.accounts.create_user(body.name, body.role, body.password, actor=me.name)
+    return JSONResponse(user_view(user), 201)
+
+
+@router.patch("/users/{name}", response_model=schemas.UserOut, summary="Change a user")
+async def change_user(name: str, body: schemas.UserPatch, me: Me, parts: Parts) -> Response:
+    """A user may change the own password, with the old one; all else is for admins."""
+    if body.role is not None or body.disabled is not None or name != me.name:
+        require(me, Action.USER_MANAGE)
+    elif not me.is_admin:
+        require(me, Action.PASSWORD_CHANGE, name)
+        await parts.accounts.check_password(me.user, body.old_password)
+    user = await parts.accounts.change_user(
+        name, actor=me.name, role=body.role, password=body.password, disabled=body.disabled
+    )
+    return JSONResponse(user_view(user))
+
+
+@router.delete("/users/{name}", status_code=204, summary="Remove a user")
+async def remove_user(name: str, me: Me, parts: Parts) -> None:
+    """Their tokens end at once; their jobs stay in history."""
+    require(me, Action.USER_MANAGE)
+    await parts.accounts.remove_user(name, actor=me.name)
+
+
+@router.get("/tokens", response_model=schemas.TokenList, summary="List tokens")
+async def list_tokens(me: Me, parts: Parts) -> Response:
+    """One's own; admins see everybody's."""
+    tokens = await parts.context.store.tokens(None if me.is_admin else me.name)
+    return JSONResponse({"items": [token_view(token) for token in tokens]})
+
+
+@router.post("/tokens", status_code=201, response_model=schemas.NewTokenOut, summary="Make a personal token")
+async def create_token(body: schemas.TokenIn, me: Me, parts: Parts) -> Response:
+    """Its secret is shown this once."""
+    owner = body.user or me.name
+    require(me, Action.TOKEN_MANAGE, owner)
+    user = await parts.accounts.user(owner)
+    token, secret = await parts.accounts.create_token(user, body.name, body.expires, actor=me.name)
+    return JSONResponse({**token_view(token), "secret": secret}, 201)
+
+
+@router.delete("/tokens/{token_id}", status_code=204, summary="Revoke a token")
+async def revoke_token(token_id: str, me: Me, parts: Parts) -> None:
+    tokens = await parts.context.store.tokens(None if me.is_admin else me.name)
+    token = next((token for token in tokens if token.id == token_id), None)
+    if token is None:
+        raise NotFound(f"there is no token {token_id!r}", hint="see `muster get tokens`")
+    require(me, Action.TOKEN_MANAGE, token.user)
+    await parts.accounts.revoke(token, actor=me.name)

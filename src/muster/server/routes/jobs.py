@@ -1,0 +1,242 @@
+"""Jobs: submit, list, look, change."""
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Header, Query, Response
+from fastapi.responses import JSONResponse
+
+from muster.domain.errors import Invalid
+from muster.domain.jobs import JOB_STATES
+from muster.domain.specs import JobSpec
+from muster.engine import commands
+from muster.engine.accounts import Principal
+from muster.engine.explaining import explain
+from muster.lib.clock import from_iso, optional_iso
+from muster.lib.quantities import parse_duration
+from muster.ports.store import JobFilter, RequestKey
+from muster.server.access import Action, require
+from muster.server.services import Services, authenticated, services
+from muster.wire import schemas
+from muster.wire.documents import Document
+from muster.wire.specs import read_spec, spec_from_document, spec_to_wire
+from muster.wire.views import fault_view, reason_view, task_view
+from muster.wire.views import job_view as plain_job_view
+
+router = APIRouter(tags=["jobs"])
+Me = Annotated[Principal, Depends(authenticated)]
+Parts = Annotated[Services, Depends(services)]
+_MAX_WAIT_S = 60.0
+
+
+@router.post("/jobs", status_code=201, response_model=schemas.JobOut, summary="Submit a job")
+async def submit(
+    body: schemas.SubmitIn,
+    me: Me,
+    parts: Parts,
+    dry_run: Annotated[bool, Query(alias="dryRun")] = False,
+    idempotency_key: Annotated[str | None, Header(max_length=200)] = None,
+) -> Response:
+    """A repeated call with the same Idempotency-Key answers the job of the first one. `dryRun=true` answers what would
+    be started, and starts nothing."""
+    require(me, Action.JOB_SUBMIT)
+    spec = _spec(body)
+    if dry_run:
+        job, requests = await commands.dry_run(parts.context, spec, me.name)
+        shown = [
+            {
+                "task": request.task_id,
+                "node": request.node,
+                "argv": list(request.argv),
+                "env": dict(request.env),
+                "ports": list(request.ports),
+                "devices": list(request.devices),
+            }
+            for request in requests
+        ]
+        return JSONResponse({"job": plain_job_view(job), "requests": shown, "warnings": []})
+    key = RequestKey(me.name, idempotency_key) if idempotency_key else None
+    job, is_new = await commands.submit(parts.context, spec, me.name, key)
+    return JSONResponse(parts.job_view(me, job), 201 if is_new else 200)
+
+
+@router.post("/jobs:bulk", status_code=201, response_model=schemas.JobPage, summary="Submit many jobs, all or none")
+async def submit_bulk(body: schemas.BulkIn, me: Me, parts: Parts) -> Response:
+    require(me, Action.JOB_SUBMIT)
+    specs = [spec_from_document(Document(spec)) for spec in body.specs]
+    jobs = await commands.submit_all(parts.context, specs, me.name)
+    return JSONResponse({"items": [parts.job_view(me, job) for job in jobs], "nextCursor": None}, 201)
+
+
+@router.get("/jobs", response_model=schemas.JobPage, summary="List jobs, newest first")
+async def list_jobs(
+    me: Me,
+    parts: Parts,
+    state: Annotated[list[str] | None, Query(description="Repeat, or separate by commas.")] = None,
+    owner: Annotated[str | None, Query(description="`me` is you.")] = None,
+    cluster: str | None = None,
+    label: Annotated[list[str] | None, Query(description="key=value; repeat for several.")] = None,
+    text: Annotated[str | None, Query(max_length=200, description="Part of name, owner or id.")] = None,
+    name: str | None = None,
+    since: Annotated[str | None, Query(description="ISO time, or an age such as 7d.")] = None,
+    until: str | None = None,
+    limit: Annotated[int, Query(ge=1, le=1000)] = 50,
+    cursor: Annotated[str | None, Query(max_length=200)] = None,
+) -> Response:
+    owner = me.name if owner == "me" else owner
+    if parts.private_jobs and not me.is_admin:
+        owner = me.name
+    now = parts.context.clock()
+    where = JobFilter(
+        states=_states(state),
+        owner=owner,
+        cluster=cluster,
+        name=name,
+        labels=tuple(_label(item) for item in label or ()),
+        text=text,
+        created_after=_instant("since", since, now),
+        created_before=_instant("until", until, now),
+    )
+    page = await parts.context.store.jobs(where, limit=limit, cursor=cursor)
+    return JSONResponse({"items": [parts.job_view(me, job) for job in page.items], "nextCursor": page.next_cursor})
+
+
+@router.get("/jobs/{ref}", response_model=schemas.JobOut, summary="One job, by id or name")
+async def get_job(ref: str, me: Me, parts: Parts) -> Response:
+    job = await parts.find_job(me, ref, Action.JOB_SEE)
+    return JSONResponse(parts.job_view(me, job))
+
+
+@router.get("/jobs/{ref}/spec", response_model=schemas.SpecOut, summary="What was asked")
+async def get_spec(ref: str, me: Me, parts: Parts) -> Response:
+    job = await parts.find_job(me, ref, Action.JOB_READ)
+    return JSONResponse({"spec": spec_to_wire(job.spec)})
+
+
+@router.get("/jobs/{ref}/tasks", response_model=schemas.TaskList, summary="Its tasks")
+async def get_tasks(
+    ref: str,
+    me: Me,
+    parts: Parts,
+    attempt: Annotated[str | None, Query(pattern=r"^(all|[0-9]{1,6})$", description="A number, or `all`.")] = None,
+) -> Response:
+    """Of the current attempt unless another is asked for."""
+    job = await parts.find_job(me, ref, Action.JOB_SEE)
+    wanted = None if attempt == "all" else int(attempt) if attempt else max(job.attempt, 1)
+    tasks = [task_view(task) for task in await parts.context.store.tasks(job.id, wanted)]
+    if not me.is_admin and me.name != job.owner:
+        tasks = [{**task, "reason": ""} for task in tasks]
+    return JSONResponse({"items": tasks})
+
+
+@router.get("/jobs/{ref}/explain", response_model=schemas.ExplainOut, summary="Why it waits or failed")
+async def get_explanation(ref: str, me: Me, parts: Parts) -> Response:
+    job = await parts.find_job(me, ref, Action.JOB_READ)
+    told = await explain(parts.context, parts.logs, job)
+    return JSONResponse(
+        {
+            "job": job.name,
+            "state": job.state_name,
+            "summary": told.summary,
+            "reasons": [reason_view(reason) for reason in told.reasons],
+            "fault": fault_view(told.fault) if told.fault else None,
+            "evidence": list(told.evidence),
+            "attempts": [
+                {
+                    "attempt": story.attempt,
+                    "startedAt": optional_iso(story.started_at),
+                    "endedAt": optional_iso(story.ended_at),
+                    "outcome": story.outcome,
+                }
+                for story in told.attempts
+            ],
+            "next": told.next,
+        }
+    )
+
+
+@router.get("/jobs/{ref}/wait", response_model=schemas.JobOut, summary="Wait for its end")
+async def wait_for_end(
+    ref: str, me: Me, parts: Parts, timeout_s: Annotated[float, Query(alias="timeout", ge=0, le=_MAX_WAIT_S)] = 30.0
+) -> Response:
+    """Answers when the job has ended, or after the time-out with the job as it is."""
+    job = await parts.find_job(me, ref, Action.JOB_SEE)
+    with parts.context.hub.subscribe(job.id) as changes:
+        deadline = parts.context.clock() + timeout_s
+        job = await parts.find_job(me, job.id, Action.JOB_SEE)
+        while not job.is_final and (left := deadline - parts.context.clock()) > 0:
+            event = await changes.next(left)
+            if event is not None and event.kind.startswith("job."):
+                job = await parts.find_job(me, job.id, Action.JOB_SEE)
+    return JSONResponse(parts.job_view(me, job))
+
+
+@router.post("/jobs/{ref}/kill", status_code=202, response_model=schemas.JobOut, summary="Stop it")
+async def kill(ref: str, me: Me, parts: Parts, body: schemas.KillIn | None = None) -> Response:
+    """SIGTERM, the grace period, SIGKILL. Its tasks are shown as Stopping until they have ended."""
+    job = await parts.find_job(me, ref, Action.JOB_CHANGE)
+    killed = await commands.kill(parts.context, job.id, me.name, body.grace if body else None)
+    return JSONResponse(parts.job_view(me, killed), 202)
+
+
+@router.post("/jobs/{ref}/hold", response_model=schemas.JobOut, summary="Keep it from running")
+async def hold(ref: str, me: Me, parts: Parts) -> Response:
+    job = await parts.find_job(me, ref, Action.JOB_CHANGE)
+    return JSONResponse(parts.job_view(me, await commands.hold(parts.context, job.id, me.name)))
+
+
+@router.post("/jobs/{ref}/resume", response_model=schemas.JobOut, summary="Let a held job run")
+async def resume(ref: str, me: Me, parts: Parts) -> Response:
+    job = await parts.find_job(me, ref, Action.JOB_CHANGE)
+    return JSONResponse(parts.job_view(me, await commands.resume(parts.context, job.id, me.name)))
+
+
+@router.post("/jobs/{ref}/retry", status_code=201, response_model=schemas.JobOut, summary="Submit it again")
+async def retry(ref: str, me: Me, parts: Parts) -> Response:
+    """A new job with the same spec, once the old one has ended."""
+    job = await parts.find_job(me, ref, Action.JOB_CHANGE)
+    return JSONResponse(parts.job_view(me, await commands.retry(parts.context, job, me.name)), 201)
+
+
+@router.delete("/jobs/{ref}", status_code=204, summary="Remove an ended job from history")
+async def delete(ref: str, me: Me, parts: Parts) -> None:
+    job = await parts.find_job(me, ref, Action.JOB_CHANGE)
+    await commands.delete(parts.context, job, me.name)
+
+
+def _spec(body: schemas.SubmitIn) -> JobSpec:
+    if (body.spec is None) == (body.source is None):
+        raise Invalid("give either `spec` or `source`")
+    overrides: dict[str, Any] = dict(body.set)
+    if body.package is not None:
+        overrides["package"] = body.package
+    if body.source is not None:
+        return read_spec(body.source, overrides=overrides, params=body.params)
+    return spec_from_document(Document(body.spec), overrides=overrides, params=body.params)
+
+
+def _states(given: list[str] | None) -> tuple[str, ...]:
+    states = tuple(word.strip().capitalize() for item in given or () for word in item.split(",") if word.strip())
+    unknown = [state for state in states if state not in JOB_STATES]
+    if unknown:
+        raise Invalid(f"{unknown[0]!r} is no job state", hint=f"one of {', '.join(JOB_STATES)}")
+    return states
+
+
+def _label(text: str) -> tuple[str, str]:
+    key, equals, value = text.partition("=")
+    if not equals or not key:
+        raise Invalid(f"a label filter is key=value, not {text!r}")
+    return key, value
+
+
+def _instant(what: str, text: str | None, now: float) -> float | None:
+    if text is None:
+        return None
+    try:
+        return now - parse_duration(text)
+    except ValueError:
+        pass  # not an age, then a time
+    try:
+        return from_iso(text)
+    except (ValueError, OverflowError):
+        raise Invalid(f"{what} is an ISO-8601 time or an age such as 7d, not {text!r}") from None

@@ -1,0 +1,142 @@
+"""Logs and events, as streams that resume."""
+
+import json
+from collections.abc import AsyncIterator
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Query, Request, Response
+from fastapi.responses import FileResponse, JSONResponse, StreamingResponse
+
+from muster.domain.errors import NotFound
+from muster.domain.events import Event
+from muster.domain.jobs import Job
+from muster.domain.tasks import Task
+from muster.engine.accounts import Principal
+from muster.engine.following import LogCursor, Wanted, follow_job
+from muster.engine.logs import PIECE_BYTES
+from muster.server.access import Action, may
+from muster.server.services import Services, authenticated, services
+from muster.server.streams import event_stream, resume_point, sse, sse_response
+from muster.wire import schemas
+from muster.wire.views import event_view
+
+router = APIRouter(tags=["logs and events"])
+Me = Annotated[Principal, Depends(authenticated)]
+Parts = Annotated[Services, Depends(services)]
+_STREAM: dict[int | str, dict[str, Any]] = {
+    200: {"content": {"text/event-stream": {}}, "description": "A stream of server-sent events."}
+}
+
+
+@router.get("/jobs/{ref}/logs", response_class=StreamingResponse, responses=_STREAM, summary="What its tasks print")
+async def job_logs(
+    request: Request,
+    ref: str,
+    me: Me,
+    parts: Parts,
+    task: Annotated[list[str] | None, Query(description="A task's name, or role-index; repeat for several.")] = None,
+    tail: Annotated[int | None, Query(ge=0, le=1_000_000, description="Only the last lines of each task.")] = None,
+    follow: bool = False,
+    attempt: Annotated[int | None, Query(ge=1, le=1_000_000)] = None,
+    cursor: Annotated[str | None, Query(max_length=100_000)] = None,
+) -> Response:
+    """Events `log` with {task, offset, text}, then `end`. The id of an event is a cursor: send it back as Last-Event-ID
+    (or `cursor`) to go on behind it. With `follow` the stream goes on to the job's end, through retries."""
+    job = await parts.find_job(me, ref, Action.JOB_READ)
+    given = request.headers.get("last-event-id") or cursor
+    start = LogCursor.parse(given) if given else LogCursor()
+    wanted = Wanted(tuple(task or ()), tail, follow, attempt)
+
+    async def stream() -> AsyncIterator[str]:
+        yield ": connected\n\n"
+        try:
+            async for at, piece in follow_job(parts.context, parts.logs, job, wanted, start):
+                yield sse("log", piece.payload, str(at))
+        except NotFound as error:
+            yield sse("gone", json.dumps({"detail": error.message}, ensure_ascii=False))
+        yield sse("end", "{}")
+
+    return sse_response(stream())
+
+
+@router.get("/jobs/{ref}/logs/raw", response_class=FileResponse, summary="One task's log as it is, byte for byte")
+async def raw_log(
+    ref: str, me: Me, parts: Parts, task: str, attempt: Annotated[int | None, Query(ge=1, le=1_000_000)] = None
+) -> Response:
+    job = await parts.find_job(me, ref, Action.JOB_READ)
+    tasks = await parts.context.store.tasks(job.id, attempt or max(job.attempt, 1))
+    found = next((one for one in tasks if task in (one.name, f"{one.role}-{one.index}")), None)
+    if found is None:
+        raise NotFound(f"job {job.name} has no worker {task}")
+    if found.log is not None:
+        return FileResponse(parts.logs.file(found), media_type="application/octet-stream")
+    return StreamingResponse(_live_bytes(parts, job, found), media_type="application/octet-stream")
+
+
+@router.get("/jobs/{ref}/events", response_model=schemas.EventPage, summary="What happened to it")
+async def job_events(
+    request: Request,
+    ref: str,
+    me: Me,
+    parts: Parts,
+    after: Annotated[int | None, Query(ge=0, le=2**62)] = None,
+    follow: bool = False,
+    limit: Annotated[int, Query(ge=1, le=1000)] = 500,
+) -> Response:
+    job = await parts.find_job(me, ref, Action.JOB_SEE)
+    return await _events(request, me, parts, after if after is not None else 0, job.id, None, follow, limit)
+
+
+@router.get("/events", response_model=schemas.EventPage, summary="What happened")
+async def all_events(
+    request: Request,
+    me: Me,
+    parts: Parts,
+    after: Annotated[int | None, Query(ge=0, le=2**62)] = None,
+    kind: Annotated[str | None, Query(max_length=100, description="The beginning of the kind, such as `job.`.")] = None,
+    follow: bool = False,
+    limit: Annotated[int, Query(ge=1, le=1000)] = 500,
+) -> Response:
+    """A list from `after` on; with `follow` a stream, by default of what happens from now on."""
+    start = after if after is not None or follow else 0
+    return await _events(request, me, parts, start, None, kind, follow, limit)
+
+
+async def _events(
+    request: Request,
+    me: Principal,
+    parts: Services,
+    after: int | None,
+    job_id: str | None,
+    prefix: str | None,
+    follow: bool,
+    limit: int,
+) -> Response:
+    def shown(event: Event) -> Event | None:
+        return visible(parts, me, event)
+
+    if follow:
+        start = resume_point(request, after)
+        return sse_response(event_stream(parts.context, after=start, job_id=job_id, prefix=prefix, shown=shown))
+    events = await parts.context.store.events(after=after or 0, job_id=job_id, prefix=prefix, limit=limit)
+    items = [event_view(event) for event in map(shown, events) if event is not None]
+    return JSONResponse({"items": items, "nextCursor": str(events[-1].seq) if len(events) == limit else None})
+
+
+def visible(parts: Services, me: Principal, event: Event) -> Event | None:
+    """The event as this person may see it, or None. A reason may quote a log, so it is the owner's."""
+    if may(me, Action.AUDIT_SEE, event.owner, private=parts.private_jobs):
+        return event
+    if event.kind.startswith("audit.") or not may(me, Action.JOB_SEE, event.owner, private=parts.private_jobs):
+        return None
+    return Event(event.kind, event.at, event.job_id, None, event.owner, {**event.data, "reason": ""}, event.seq)
+
+
+async def _live_bytes(parts: Services, job: Job, task: Task) -> AsyncIterator[bytes]:
+    backend, offset = parts.context.backends[job.cluster], 0
+    while True:
+        chunk = await backend.read_log(task.id, task.placement.node, offset, PIECE_BYTES)
+        if not chunk.data:
+            return
+        yield chunk.data
+        offset += len(chunk.data)

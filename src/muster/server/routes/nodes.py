@@ -1,0 +1,119 @@
+"""Clusters, nodes and what they are doing."""
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Response
+from fastapi.responses import JSONResponse
+
+from muster.domain.errors import NotFound
+from muster.domain.nodes import Node
+from muster.engine.accounts import Principal
+from muster.server.access import Action, require
+from muster.server.services import Services, authenticated, services
+from muster.wire import schemas
+from muster.wire.views import View, node_view
+
+router = APIRouter(tags=["clusters and nodes"])
+Me = Annotated[Principal, Depends(authenticated)]
+Parts = Annotated[Services, Depends(services)]
+
+
+@router.get("/clusters", response_model=schemas.ClusterList, summary="List clusters")
+async def list_clusters(me: Me, parts: Parts) -> Response:
+    require(me, Action.CLUSTER_SEE)
+    items = []
+    for name, backend in parts.context.backends.items():
+        nodes = backend.nodes()
+        items.append(
+            {
+                "name": name,
+                "backend": type(backend).__name__.removesuffix("Backend").lower(),
+                "default": name == parts.context.default_cluster,
+                "nodes": len(nodes),
+                "state": "Ready" if any(node.is_usable for node in nodes) else "Unreachable",
+            }
+        )
+    return JSONResponse({"items": items})
+
+
+@router.get("/nodes", response_model=schemas.NodeList, summary="List nodes")
+async def list_nodes(me: Me, parts: Parts) -> Response:
+    require(me, Action.CLUSTER_SEE)
+    return JSONResponse({"items": _nodes(parts)})
+
+
+@router.get("/nodes/{name}", response_model=schemas.NodeOut, summary="One node")
+async def get_node(name: str, me: Me, parts: Parts) -> Response:
+    require(me, Action.CLUSTER_SEE)
+    found = next((view for view in _nodes(parts) if view["name"] == name), None)
+    if found is None:
+        raise NotFound(f"there is no node {name!r}", hint="see `muster get nodes`")
+    return JSONResponse(found)
+
+
+@router.get("/usage", response_model=schemas.UsageOut, summary="What nodes and tasks use now")
+async def get_usage(me: Me, parts: Parts) -> Response:
+    require(me, Action.CLUSTER_SEE)
+    tasks: list[View] = []
+    for backend in parts.context.backends.values():
+        for node, usage in backend.usage().items():
+            for task_id, use in usage.tasks.items():
+                entry = parts.context.roster.get(task_id.split(".", 1)[0])
+                task = entry.tasks.get(task_id) if entry else None
+                if (
+                    entry is None
+                    or task is None
+                    or (parts.private_jobs and not me.is_admin and entry.job.owner != me.name)
+                ):
+                    continue
+                tasks.append(
+                    {
+                        "task": task.name,
+                        "job": entry.job.name,
+                        "owner": entry.job.owner,
+                        "node": node,
+                        "cpuPercent": use.cpu_percent,
+                        "rssBytes": use.rss_bytes,
+                        "processes": use.processes,
+                    }
+                )
+    return JSONResponse({"nodes": _nodes(parts), "tasks": tasks})
+
+
+def _nodes(parts: Services) -> list[View]:
+    return [_view(parts, node) for backend in parts.context.backends.values() for node in backend.nodes()]
+
+
+def _view(parts: Services, node: Node) -> View:
+    context = parts.context
+    cpu_m, memory_bytes, devices = context.clusters[node.cluster].used(node.name)
+    names = {}
+    for index, job_id in devices.items():
+        entry = context.roster.get(job_id)
+        names[index] = entry.job.name if entry else job_id
+    tasks = sum(
+        task.placement.node == node.name and not task.has_ended
+        for entry in context.roster.entries()
+        for task in entry.tasks.values()
+    )
+    usage = context.backends[node.cluster].usage().get(node.name)
+    return node_view(
+        node,
+        cpu_m=cpu_m,
+        memory_bytes=memory_bytes,
+        device_jobs=names,
+        tasks=tasks,
+        usage=_camel(usage.figures) if usage else None,
+    )
+
+
+def _camel(value: Any) -> Any:
+    """The agent's names are snake_case, the API's camelCase."""
+    if isinstance(value, dict):
+        return {_camel_name(key): _camel(inner) for key, inner in value.items()}
+    return [_camel(item) for item in value] if isinstance(value, list) else value
+
+
+def _camel_name(name: str) -> str:
+    first, *rest = name.split("_")
+    return first + "".join(part.capitalize() for part in rest)

@@ -1,0 +1,57 @@
+"""Code packages: what is there, upload in pieces, download."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Query, Request, Response
+from fastapi.responses import FileResponse, JSONResponse
+
+from muster.domain.errors import TooLarge
+from muster.engine.accounts import Principal
+from muster.engine.packages import Upload
+from muster.server.access import Action, require
+from muster.server.services import Services, authenticated, services
+from muster.wire import schemas
+
+router = APIRouter(tags=["packages"])
+Me = Annotated[Principal, Depends(authenticated)]
+Parts = Annotated[Services, Depends(services)]
+MAX_PIECE_BYTES = 8 << 20
+_BODY = {"requestBody": {"content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}}}
+
+
+@router.get("/packages/{digest}", response_model=schemas.PackageOut, summary="How much of it is here")
+async def package_status(digest: str, me: Me, parts: Parts) -> Response:
+    return JSONResponse(_view(await parts.packages.status(digest, me.name)))
+
+
+@router.put("/packages/{digest}", response_model=schemas.PackageOut, summary="Upload a piece", openapi_extra=_BODY)
+async def upload_piece(
+    request: Request,
+    digest: str,
+    me: Me,
+    parts: Parts,
+    size: Annotated[int, Query(ge=1, le=2**50, description="Bytes in all.")],
+    offset: Annotated[int, Query(ge=0, le=2**50)] = 0,
+) -> Response:
+    """Pieces of at most 8 MiB, in order. After a break, ask how much is here and go on from there. A wrong offset is
+    answered 409 with the right one in `received`."""
+    require(me, Action.PACKAGE_UPLOAD)
+    data = await request.body()
+    if len(data) > MAX_PIECE_BYTES:
+        raise TooLarge(f"a piece may have at most {MAX_PIECE_BYTES} bytes")
+    return JSONResponse(_view(await parts.packages.receive(digest, me.name, offset=offset, size=size, data=data)))
+
+
+@router.get("/packages/{digest}/content", response_class=FileResponse, summary="The archive")
+async def package_content(digest: str, me: Me, parts: Parts) -> Response:
+    path = await parts.packages.path(digest, None if me.is_admin else me.name)
+    return FileResponse(path, media_type="application/gzip", filename=f"{digest}.tar.gz")
+
+
+def _view(upload: Upload) -> dict[str, object]:
+    return {
+        "digest": upload.digest,
+        "size": upload.size,
+        "received": upload.received,
+        "complete": upload.complete,
+    }

@@ -1,0 +1,75 @@
+"""Health, metrics, the spec's schema, the page."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Request, Response
+from fastapi.responses import FileResponse, JSONResponse, PlainTextResponse
+
+from muster.engine.accounts import Principal
+from muster.server.metrics import Metrics
+from muster.server.services import Services, authenticated, services
+from muster.wire.spec_schema import spec_json_schema
+
+api_router = APIRouter(tags=["system"])
+router = APIRouter(include_in_schema=False)
+Me = Annotated[Principal, Depends(authenticated)]
+Parts = Annotated[Services, Depends(services)]
+_PAGE = Path(__file__).parent.parent / "page"
+_FILES = {"index.html": "text/html", "page.js": "text/javascript", "page.css": "text/css"}
+_PAGE_HEADERS = {
+    "Content-Security-Policy": "default-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'self'",
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cache-Control": "no-cache",
+}
+
+
+@api_router.get("/schema", summary="JSON Schema of the job spec")
+async def get_schema(me: Me) -> dict[str, Any]:
+    return spec_json_schema()
+
+
+@router.get("/healthz")
+async def healthy() -> Response:
+    """The process answers."""
+    return PlainTextResponse("ok\n")
+
+
+@router.get("/readyz")
+async def ready(parts: Parts) -> Response:
+    """The database answers and at least one node is ready."""
+    await parts.context.store.ping()
+    clusters = {
+        name: sum(node.is_usable for node in backend.nodes()) for name, backend in parts.context.backends.items()
+    }
+    is_ready = any(clusters.values())
+    return JSONResponse({"ready": is_ready, "readyNodes": clusters}, 200 if is_ready else 503)
+
+
+@router.get("/metrics")
+async def metrics(request: Request, parts: Parts) -> Response:
+    """Open to this machine; others need a token. No names of people or jobs are in it."""
+    if request.client is None or request.client.host not in ("127.0.0.1", "::1"):
+        await authenticated(request)
+    found: Metrics = request.app.state.metrics
+    return Response(await found.render(parts.context), media_type="text/plain; version=0.0.4")
+
+
+@router.get("/")
+async def page() -> Response:
+    return _file("index.html")
+
+
+@router.get("/page.js")
+async def page_script() -> Response:
+    return _file("page.js")
+
+
+@router.get("/page.css")
+async def page_style() -> Response:
+    return _file("page.css")
+
+
+def _file(name: str) -> Response:
+    return FileResponse(_PAGE / name, media_type=_FILES[name], headers=_PAGE_HEADERS)

@@ -1,0 +1,80 @@
+"""What the routes work with, put together by `bootstrap` and handed to the application."""
+
+import re
+from dataclasses import dataclass
+
+from fastapi import Request
+
+from muster.domain.errors import NotAuthenticated, NotFound
+from muster.domain.jobs import Job
+from muster.engine.accounts import Accounts, Principal
+from muster.engine.context import Context
+from muster.engine.explaining import live_reason
+from muster.engine.logs import LogReader
+from muster.engine.packages import PackageShelf
+from muster.server.access import Action, may, require_job
+from muster.wire.views import View, job_view
+
+COOKIE = "muster_session"
+OWN_HEADER = "x-muster-request"
+_JOB_ID = re.compile(r"[0-9a-hjkmnp-tv-z]{16}")
+
+
+@dataclass(frozen=True, slots=True)
+class Services:
+    context: Context
+    accounts: Accounts
+    packages: PackageShelf
+    logs: LogReader
+    private_jobs: bool = False
+
+    async def find_job(self, principal: Principal, ref: str, action: Action) -> Job:
+        """By id, or by name: the newest of mine, else the newest of anybody that I may see."""
+        job = await self._look_up(principal, ref)
+        if job is None:
+            raise NotFound(f"there is no job {ref!r}", hint="see `muster get jobs --all`")
+        require_job(principal, action, job, private=self.private_jobs)
+        return job
+
+    def job_view(self, principal: Principal, job: Job) -> View:
+        """Others see that a job failed, not how: a fault may quote its log."""
+        if not may(principal, Action.JOB_READ, job.owner, private=self.private_jobs):
+            return job_view(job, reason="")
+        reason = live_reason(self.context, job)
+        return job_view(job, reason=reason.message if reason else None)
+
+    async def _look_up(self, principal: Principal, ref: str) -> Job | None:
+        if _JOB_ID.fullmatch(ref):
+            entry = self.context.roster.get(ref)
+            if entry is not None:
+                return entry.job
+            try:
+                return await self.context.store.job(ref)
+            except NotFound:
+                pass  # sixteen such characters may be a name too
+        mine = await self.context.store.find_job(principal.name, ref)
+        return mine or await self.context.store.find_job(None, ref)
+
+
+def services(request: Request) -> Services:
+    found = request.app.state.services
+    assert isinstance(found, Services)
+    return found
+
+
+async def authenticated(request: Request) -> Principal:
+    """Bearer for programs, a cookie for the page. A page of somebody else's cannot send our header, so a cookie alone
+    changes nothing."""
+    accounts = services(request).accounts
+    header = request.headers.get("authorization")
+    if header is not None:
+        scheme, _, secret = header.partition(" ")
+        if scheme.lower() != "bearer" or not secret:
+            raise NotAuthenticated("the Authorization header must be: Bearer TOKEN")
+        return await accounts.authenticate(secret.strip())
+    secret = request.cookies.get(COOKIE, "")
+    if not secret:
+        raise NotAuthenticated("log in first", hint="muster login, or send Authorization: Bearer TOKEN")
+    if request.method not in ("GET", "HEAD") and OWN_HEADER not in request.headers:
+        raise NotAuthenticated("a call by cookie needs the header X-Muster-Request")
+    return await accounts.authenticate(secret)

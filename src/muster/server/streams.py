@@ -1,0 +1,70 @@
+"""Server-sent events: framing, keep-alive, and the event stream that resumes without gap or repeat."""
+
+import json
+from collections.abc import AsyncIterator, Callable
+
+from fastapi import Request
+from fastapi.responses import StreamingResponse
+
+from muster.domain.errors import Invalid
+from muster.domain.events import Event
+from muster.engine.context import Context
+from muster.wire.views import event_view
+
+KEEP_ALIVE_S = 15.0
+_REPLAY_PAGE = 1000
+
+
+def sse_response(stream: AsyncIterator[str]) -> StreamingResponse:
+    headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
+    return StreamingResponse(stream, media_type="text/event-stream", headers=headers)
+
+
+def sse(event: str, data: str, event_id: str | None = None) -> str:
+    """`data` is one line: JSON never holds a bare line break."""
+    head = f"id: {event_id}\n" if event_id is not None else ""
+    return f"{head}event: {event}\ndata: {data}\n\n"
+
+
+def resume_point(request: Request, after: int | None) -> int | None:
+    """Last-Event-ID is what a browser sends when it comes back; it wins."""
+    header = request.headers.get("last-event-id")
+    if header is None:
+        return after
+    if not header.isascii() or not header.isdigit() or len(header) > 18:
+        raise Invalid("Last-Event-ID must be a number that an event had")
+    return int(header)
+
+
+async def event_stream(
+    context: Context,
+    *,
+    after: int | None,
+    job_id: str | None,
+    prefix: str | None,
+    shown: Callable[[Event], Event | None],
+) -> AsyncIterator[str]:
+    """Everything after the given number, first from the store, then live. A reader that falls behind is cut off."""
+    with context.hub.subscribe(job_id) as subscription:
+        last = context.hub.last_seq if after is None else after
+        yield ": connected\n\n"
+        while events := await context.store.events(after=last, job_id=job_id, prefix=prefix, limit=_REPLAY_PAGE):
+            for event in events:
+                last = event.seq
+                if visible := shown(event):
+                    yield _event(visible)
+        while not subscription.is_cut_off:
+            live = await subscription.next(KEEP_ALIVE_S)
+            if live is None:
+                yield ": still here\n\n"
+            elif live.seq > last and live.kind.startswith(prefix or ""):
+                last = live.seq
+                if visible := shown(live):
+                    yield _event(visible)
+
+
+def _event(event: Event) -> str:
+    view = event_view(event)
+    if event.kind.startswith("job."):
+        view["state"] = event.data.get("state")
+    return sse(event.kind, json.dumps(view, ensure_ascii=False), str(event.seq))

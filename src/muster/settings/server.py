@@ -1,0 +1,76 @@
+"""The server's settings. Later wins: defaults, `config.yaml` in the home folder, MUSTER_* variables, command line."""
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic.alias_generators import to_camel
+
+from muster.domain.errors import Invalid, Problem
+from muster.wire.spec_schema import Seconds
+
+_VARIABLES = {
+    "MUSTER_HOST": "host",
+    "MUSTER_PORT": "port",
+    "MUSTER_DATABASE": "database",
+    "MUSTER_PRIVATE_JOBS": "privateJobs",
+    "MUSTER_LOG_LEVEL": "logLevel",
+}
+
+
+class ServerSettings(BaseModel):
+    model_config = ConfigDict(extra="forbid", alias_generator=to_camel, populate_by_name=True, frozen=True)
+
+    home: Path = Field(description="Everything the server keeps.")
+    host: str = Field("127.0.0.1", description="Address to listen on; this machine only by default.")
+    port: int = Field(7070, ge=0, le=65535, description="0 takes a free one.")
+    database: str | None = Field(None, description="SQLAlchemy URL; a SQLite file in the home folder if absent.")
+    private_jobs: bool = Field(False, description="Users see only their own jobs.")
+    keep_finished: Seconds | None = Field(
+        None, description="Remove jobs this long after their end; for ever if absent."
+    )
+    session_lifetime: Seconds = Field(14 * 86400.0, description="How long a login lasts.")
+    max_package_bytes: int = Field(4 << 30, description="The largest code package.")
+    log_level: str = Field("info", pattern="^(debug|info|warning|error)$")
+    access_log: bool = False
+
+    @property
+    def database_url(self) -> str:
+        return self.database or f"sqlite:///{self.home / 'muster.db'}"
+
+
+def home_folder(environ: Mapping[str, str] = os.environ) -> Path:
+    return Path(environ.get("MUSTER_HOME") or "~/.muster").expanduser().absolute()
+
+
+def load_settings(arguments: Mapping[str, Any], environ: Mapping[str, str] = os.environ) -> ServerSettings:
+    """Raises Invalid with every problem."""
+    home = Path(arguments["home"]).expanduser().absolute() if arguments.get("home") else home_folder(environ)
+    config = Path(arguments["config"]) if arguments.get("config") else home / "config.yaml"
+    values: dict[str, Any] = {"home": home}
+    if config.exists():
+        values |= _file(config)
+    elif arguments.get("config"):
+        raise Invalid(f"there is no settings file {config}")
+    values |= {name: environ[variable] for variable, name in _VARIABLES.items() if environ.get(variable)}
+    values |= {key: value for key, value in arguments.items() if value is not None and key not in ("home", "config")}
+    try:
+        return ServerSettings.model_validate(values)
+    except ValidationError as error:
+        problems = tuple(
+            Problem(".".join(map(str, item["loc"])), item["msg"]) for item in error.errors(include_url=False)
+        )
+        raise Invalid("the server's settings are wrong", problems=problems) from None
+
+
+def _file(path: Path) -> dict[str, Any]:
+    try:
+        data = yaml.safe_load(path.read_text()) or {}
+    except (OSError, yaml.YAMLError) as error:
+        raise Invalid(f"cannot read {path}: {error}") from None
+    if not isinstance(data, dict):
+        raise Invalid(f"{path} must be a mapping of settings")
+    return data

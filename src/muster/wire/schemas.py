@@ -1,0 +1,327 @@
+"""The API's shapes, for its documentation and for reading requests."""
+
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+from pydantic.alias_generators import to_camel
+
+from muster.domain.accounts import UserRole
+from muster.wire.spec_schema import Seconds
+
+
+class Shape(BaseModel):
+    model_config = ConfigDict(extra="forbid", alias_generator=to_camel, populate_by_name=True)
+
+
+USER_PATTERN = r"^[A-Za-z0-9]([A-Za-z0-9._@-]{0,62})$"
+DIGEST_PATTERN = r"^[0-9a-f]{64}$"
+JobStateName = Literal["Queued", "Held", "Starting", "Running", "Stopping", "Succeeded", "Failed", "Cancelled"]
+TaskStateName = Literal[
+    "Assigned", "Launching", "Preparing", "Running", "Stopping", "Succeeded", "Failed", "Stopped", "Lost"
+]
+
+
+class SubmitIn(Shape):
+    """A job: either `spec`, or `source` with the text of a spec file, so that problems can name its lines."""
+
+    spec: dict[str, Any] | None = None
+    source: str | None = Field(None, max_length=1 << 20)
+    set: dict[str, Any] = Field(default_factory=dict, description="Overrides by path: {'roles.worker.replicas': 4}.")
+    params: dict[str, Any] = Field(default_factory=dict)
+    package: str | None = Field(None, pattern=DIGEST_PATTERN, description="Digest of an uploaded package.")
+
+
+class BulkIn(Shape):
+    specs: list[dict[str, Any]] = Field(min_length=1, max_length=10_000)
+
+
+class KillIn(Shape):
+    grace: Seconds | None = Field(None, description="Between SIGTERM and SIGKILL; the spec's own if absent.")
+
+
+class LoginIn(Shape):
+    """By password, or by a token that becomes the browser's session."""
+
+    user: str | None = None
+    password: str | None = Field(None, max_length=1024)
+    token: str | None = Field(None, max_length=256)
+    name: str = Field("login", max_length=100)
+
+
+class UserIn(Shape):
+    name: str = Field(pattern=USER_PATTERN)
+    role: UserRole = UserRole.USER
+    password: str | None = Field(None, min_length=8, max_length=1024)
+
+
+class UserPatch(Shape):
+    role: UserRole | None = None
+    password: str | None = Field(None, min_length=8, max_length=1024)
+    old_password: str | None = Field(None, max_length=1024)
+    disabled: bool | None = None
+
+
+class TokenIn(Shape):
+    name: str = Field(min_length=1, max_length=100)
+    expires: Seconds | None = Field(None, description="A lifetime such as 30d; never expires if absent.")
+    user: str | None = Field(None, description="For another user; admins only.")
+
+
+class ResourcesOut(Shape):
+    cpu: str
+    memory: str
+    gpu: int
+
+
+class JobOut(Shape):
+    id: str
+    name: str
+    owner: str
+    state: JobStateName
+    mode: Literal["Single", "PS", "Collective"]
+    cluster: str
+    framework: str
+    priority: str
+    attempt: int
+    retries: int
+    succeeded: int
+    failed: int
+    active: int
+    tasks: int
+    created_at: str
+    started_at: str | None
+    ended_at: str | None
+    reason: str
+    labels: dict[str, str]
+    resources: ResourcesOut
+    version: int
+
+
+class JobPage(Shape):
+    items: list[JobOut]
+    next_cursor: str | None = None
+
+
+class RequestOut(Shape):
+    """What would be started for one task."""
+
+    task: str
+    node: str
+    argv: list[str]
+    env: dict[str, str]
+    ports: list[int]
+    devices: list[int]
+
+
+class DryRunOut(Shape):
+    job: JobOut
+    requests: list[RequestOut]
+    warnings: list[str]
+
+
+class SpecOut(Shape):
+    spec: dict[str, Any]
+
+
+class TaskOut(Shape):
+    id: str
+    name: str
+    role: str
+    index: int
+    rank: int
+    attempt: int
+    state: TaskStateName
+    node: str
+    devices: list[int]
+    ports: list[int]
+    started_at: str | None
+    ended_at: str | None
+    exit_code: int | None
+    signal: int | None
+    reason: str
+
+
+class TaskList(Shape):
+    items: list[TaskOut]
+
+
+class EventOut(Shape):
+    seq: int
+    at: str
+    kind: str
+    job_id: str | None
+    actor: str | None
+    data: dict[str, Any]
+
+
+class EventPage(Shape):
+    items: list[EventOut]
+    next_cursor: str | None = None
+
+
+class ReasonOut(Shape):
+    code: str
+    message: str
+    change: str
+    numbers: dict[str, Any]
+
+
+class FaultOut(Shape):
+    kind: str
+    code: str
+    cause: str
+    advice: str
+    task: str | None
+    exit_code: int | None
+    signal: int | None
+    retryable: bool
+
+
+class AttemptOut(Shape):
+    attempt: int
+    started_at: str | None
+    ended_at: str | None
+    outcome: str
+
+
+class ExplainOut(Shape):
+    job: str
+    state: JobStateName
+    summary: str
+    reasons: list[ReasonOut]
+    fault: FaultOut | None
+    evidence: list[str]
+    attempts: list[AttemptOut]
+    next: str
+
+
+class CpuOut(Shape):
+    total: str
+    used: str
+
+
+class MemoryOut(Shape):
+    total: int
+    used: int
+
+
+class GpuOut(Shape):
+    index: int
+    model: str
+    job: str | None
+
+
+class NodeOut(Shape):
+    name: str
+    cluster: str
+    state: str
+    address: str
+    cpu: CpuOut
+    memory: MemoryOut
+    gpus: list[GpuOut]
+    tasks: int
+    note: str
+    usage: dict[str, Any] | None
+
+
+class NodeList(Shape):
+    items: list[NodeOut]
+
+
+class ClusterOut(Shape):
+    name: str
+    backend: str
+    default: bool
+    nodes: int
+    state: str
+
+
+class ClusterList(Shape):
+    items: list[ClusterOut]
+
+
+class TaskUsageOut(Shape):
+    task: str
+    job: str
+    owner: str
+    node: str
+    cpu_percent: float | None
+    rss_bytes: int
+    processes: int
+
+
+class UsageOut(Shape):
+    nodes: list[NodeOut]
+    tasks: list[TaskUsageOut]
+
+
+class UserOut(Shape):
+    name: str
+    role: str
+    disabled: bool
+    has_password: bool
+    created_at: str
+
+
+class UserList(Shape):
+    items: list[UserOut]
+
+
+class TokenOut(Shape):
+    id: str
+    name: str
+    user: str
+    created_at: str
+    expires_at: str | None
+    last_used_at: str | None
+
+
+class TokenList(Shape):
+    items: list[TokenOut]
+
+
+class NewTokenOut(TokenOut):
+    secret: str = Field(description="Shown once; only its hash is kept.")
+
+
+class LoginOut(Shape):
+    token: str
+    user: str
+    role: str
+    expires_at: str | None
+
+
+class ServerOut(Shape):
+    version: str
+
+
+class WhoAmIOut(Shape):
+    user: str
+    role: str
+    server: ServerOut
+
+
+class PackageOut(Shape):
+    digest: str
+    size: int
+    received: int
+    complete: bool
+
+
+class ProblemItem(Shape):
+    path: str
+    message: str
+    hint: str
+    line: int | None
+
+
+class ProblemOut(Shape):
+    """What went wrong, as RFC 9457 says it, with a stable `code` and what to do next."""
+
+    type: str
+    title: str
+    status: int
+    code: str
+    detail: str
+    hint: str = ""
+    problems: list[ProblemItem] = []

@@ -1,0 +1,151 @@
+"""What the API shows: domain values as JSON. Plain dictionaries, because lists of a thousand jobs are made of them;
+their shapes for the documentation are in `schemas`, and a test holds the two together."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from muster.domain.accounts import Package, Token, User
+from muster.domain.events import Event
+from muster.domain.faults import Fault
+from muster.domain.jobs import Failed, Job
+from muster.domain.nodes import Node
+from muster.domain.reasons import Reason
+from muster.domain.tasks import Task, TaskFailed, TaskLost
+from muster.lib.clock import iso, optional_iso
+from muster.lib.quantities import format_bytes, format_cpu
+
+View = dict[str, Any]
+
+
+def job_view(job: Job, *, reason: str | None = None) -> View:
+    spec = job.spec
+    return {
+        "id": job.id,
+        "name": spec.name,
+        "owner": job.owner,
+        "state": job.state_name,
+        "mode": str(spec.mode),
+        "cluster": job.cluster,
+        "framework": str(spec.framework),
+        "priority": str(spec.priority),
+        "attempt": job.attempt,
+        "retries": job.retries,
+        "succeeded": job.tally.succeeded,
+        "failed": job.tally.failed,
+        "active": job.tally.active,
+        "tasks": spec.task_count,
+        "createdAt": iso(job.created_at),
+        "startedAt": optional_iso(job.started_at),
+        "endedAt": optional_iso(job.ended_at),
+        "reason": job.reason if reason is None else reason,
+        "labels": dict(spec.labels),
+        "resources": {
+            "cpu": format_cpu(sum(role.resources.cpu_m * role.replicas for role in spec.roles)),
+            "memory": format_bytes(sum(role.resources.memory_bytes * role.replicas for role in spec.roles)),
+            "gpu": sum(role.resources.gpus * role.replicas for role in spec.roles),
+        },
+        "version": job.version,
+    }
+
+
+def task_view(task: Task) -> View:
+    state = task.state
+    return {
+        "id": task.id,
+        "name": task.name,
+        "role": task.role,
+        "index": task.index,
+        "rank": task.rank,
+        "attempt": task.attempt,
+        "state": task.state_name,
+        "node": task.placement.node,
+        "devices": list(task.placement.devices),
+        "ports": list(task.placement.ports),
+        "startedAt": optional_iso(task.started_at),
+        "endedAt": optional_iso(task.ended_at),
+        "exitCode": task.exit_code,
+        "signal": task.signal,
+        "reason": state.fault.cause if isinstance(state, TaskFailed | TaskLost) else "",
+    }
+
+
+def event_view(event: Event) -> View:
+    return {
+        "seq": event.seq,
+        "at": iso(event.at),
+        "kind": event.kind,
+        "jobId": event.job_id,
+        "actor": event.actor,
+        "data": dict(event.data),
+    }
+
+
+def fault_view(fault: Fault) -> View:
+    return {
+        "kind": str(fault.kind),
+        "code": fault.code,
+        "cause": fault.cause,
+        "advice": fault.advice,
+        "task": fault.task,
+        "exitCode": fault.exit_code,
+        "signal": fault.signal,
+        "retryable": fault.retryable,
+    }
+
+
+def job_fault(job: Job) -> Fault | None:
+    return job.state.fault if isinstance(job.state, Failed) else None
+
+
+def reason_view(reason: Reason) -> View:
+    return {
+        "code": reason.code,
+        "message": reason.message,
+        "change": reason.change,
+        "numbers": dict(reason.numbers),
+    }
+
+
+def node_view(
+    node: Node, *, cpu_m: int, memory_bytes: int, device_jobs: Mapping[int, str], tasks: int, usage: View | None
+) -> View:
+    return {
+        "name": node.name,
+        "cluster": node.cluster,
+        "state": str(node.state),
+        "address": node.address,
+        "cpu": {"total": format_cpu(node.capacity.cpu_m), "used": format_cpu(cpu_m)},
+        "memory": {"total": node.capacity.memory_bytes, "used": memory_bytes},
+        "gpus": [
+            {"index": device.index, "model": device.model, "job": device_jobs.get(device.index)}
+            for device in node.capacity.devices
+        ],
+        "tasks": tasks,
+        "note": node.note,
+        "usage": usage,
+    }
+
+
+def user_view(user: User) -> View:
+    return {
+        "name": user.name,
+        "role": str(user.role),
+        "disabled": user.disabled,
+        "hasPassword": user.password_hash is not None,
+        "createdAt": iso(user.created_at),
+    }
+
+
+def token_view(token: Token) -> View:
+    return {
+        "id": token.id,
+        "name": token.name,
+        "user": token.user,
+        "createdAt": iso(token.created_at),
+        "expiresAt": optional_iso(token.expires_at),
+        "lastUsedAt": optional_iso(token.last_used_at),
+    }
+
+
+def package_view(package: Package) -> View:
+    return {"digest": package.digest, "size": package.size_bytes, "received": package.size_bytes, "complete": True}
