@@ -1,0 +1,38 @@
+"""How much is measured: the whole table, or a quick look while working on something."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Scale:
+    starts: int = 30
+    jobs: int = 1000
+    settle_s: float = 5.0
+    idle_s: float = 20.0
+    command_repeats: int = 5
+    sustained_s: float = 30.0
+    sustained_per_s: float = 300.0
+    queued: int = 1000
+    stored: int = 10_000
+    """Jobs kept when the command line is weighed, and the far end of the flat-cost measure."""
+    finished_few: int = 1000
+    finished_many: int = 100_000
+    followers: int = 100
+    lines_per_s: int = 5000
+    follow_s: float = 10.0
+
+
+FULL = Scale()
+QUICK = Scale(
+    starts=8,
+    jobs=200,
+    settle_s=2.0,
+    idle_s=5.0,
+    command_repeats=3,
+    sustained_s=5.0,
+    queued=200,
+    stored=1000,
+    finished_many=10_000,
+    followers=20,
+    follow_s=3.0,
+)
