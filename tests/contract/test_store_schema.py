@@ -123,6 +123,7 @@ PAGES = {
     "ix_jobs_owner": JobFilter(owner="amy"),
     "ix_jobs_owner_state": JobFilter(owner="amy", states=("Running",)),
     "ix_jobs_cluster": JobFilter(cluster="lab"),
+    "ix_jobs_cluster_state": JobFilter(cluster="lab", states=("Running",)),
     "ix_jobs_name": JobFilter(name="train"),
     "ix_job_labels_newest": JobFilter(labels=(("team", "ads"),)),
 }

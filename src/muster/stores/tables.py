@@ -70,11 +70,13 @@ _partial("ix_jobs_open", jobs.c.created_at, jobs.c.id, sqlite="is_open = 1", pos
 _partial("ix_jobs_ended", jobs.c.ended_at, jobs.c.id, sqlite="is_open = 0", postgresql="NOT is_open")
 _partial("ix_jobs_package", jobs.c.package, sqlite="package IS NOT NULL", postgresql="package IS NOT NULL")
 # Pages are newest first by (created_at, id); each common filter has that order behind its own column.
-Index("ix_jobs_newest", jobs.c.created_at, jobs.c.id)
+# The first one also holds what a search for text looks at, so that a search reads the index and not the rows.
+Index("ix_jobs_newest", jobs.c.created_at, jobs.c.id, jobs.c.owner, jobs.c.name)
 Index("ix_jobs_state", jobs.c.state, jobs.c.created_at, jobs.c.id)
 Index("ix_jobs_owner", jobs.c.owner, jobs.c.created_at, jobs.c.id)
 Index("ix_jobs_owner_state", jobs.c.owner, jobs.c.state, jobs.c.created_at, jobs.c.id)
 Index("ix_jobs_cluster", jobs.c.cluster, jobs.c.created_at, jobs.c.id)
+Index("ix_jobs_cluster_state", jobs.c.cluster, jobs.c.state, jobs.c.created_at, jobs.c.id)
 Index("ix_jobs_name", jobs.c.name, jobs.c.created_at, jobs.c.id)
 
 job_labels = Table(

@@ -54,11 +54,12 @@ def _jobs() -> None:
     _partial("ix_jobs_open", ["created_at", "id"], sqlite="is_open = 1", postgresql="is_open")
     _partial("ix_jobs_ended", ["ended_at", "id"], sqlite="is_open = 0", postgresql="NOT is_open")
     _partial("ix_jobs_package", ["package"], sqlite="package IS NOT NULL", postgresql="package IS NOT NULL")
-    op.create_index("ix_jobs_newest", "jobs", ["created_at", "id"])
+    op.create_index("ix_jobs_newest", "jobs", ["created_at", "id", "owner", "name"])
     op.create_index("ix_jobs_state", "jobs", ["state", "created_at", "id"])
     op.create_index("ix_jobs_owner", "jobs", ["owner", "created_at", "id"])
     op.create_index("ix_jobs_owner_state", "jobs", ["owner", "state", "created_at", "id"])
     op.create_index("ix_jobs_cluster", "jobs", ["cluster", "created_at", "id"])
+    op.create_index("ix_jobs_cluster_state", "jobs", ["cluster", "state", "created_at", "id"])
     op.create_index("ix_jobs_name", "jobs", ["name", "created_at", "id"])
 
 
