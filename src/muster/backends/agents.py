@@ -31,10 +31,11 @@ class AgentNode:
         cluster: str,
         connector: Connector,
         *,
+        address: str = "",
         on_push: Callable[["AgentNode", Message], None],
         on_change: Callable[["AgentNode"], None],
     ) -> None:
-        self.node = Node(name, cluster, "", Capacity(0, 0))
+        self.node = Node(name, cluster, address, Capacity(0, 0))
         self._connector = connector
         self._on_push = on_push
         self._on_change = on_change
@@ -109,4 +110,4 @@ def _node(before: Node, hello: Message) -> Node:
     capacity = Capacity(int(hello["cpus"]) * 1000, int(hello["memory_bytes"]), devices)
     limits = hello["limits"]
     note = "" if limits["memory"] else f"memory limits are not enforced here: {limits['why']}"
-    return Node(before.name, before.cluster, str(hello["address"]), capacity, NodeState.READY, note)
+    return Node(before.name, before.cluster, before.address or str(hello["address"]), capacity, NodeState.READY, note)

@@ -45,9 +45,6 @@ class Services:
 
     async def _look_up(self, principal: Principal, ref: str) -> Job | None:
         if _JOB_ID.fullmatch(ref):
-            entry = self.context.roster.get(ref)
-            if entry is not None:
-                return entry.job
             try:
                 return await self.context.store.job(ref)
             except NotFound:

@@ -22,7 +22,10 @@ class LocalBackend(AgentPool):
     def __init__(self, cluster: str, node: str, root: Path) -> None:
         super().__init__(cluster)
         self._root = root
-        self.add(AgentNode(node, cluster, self._agent_process, on_push=self.pushed, on_change=self.changed))
+        agent = AgentNode(
+            node, cluster, self._agent_process, address="127.0.0.1", on_push=self.pushed, on_change=self.changed
+        )
+        self.add(agent)
 
     async def collect_log(self, task_id: str, node: str, target: Path) -> None:
         """Same disk: a link is enough, and a log of many gigabytes costs nothing."""
