@@ -1,0 +1,105 @@
+"""`python -m bench [--only NAME ...] [--quick] [--list]`: measure, print one table, keep the figures."""
+
+import argparse
+import signal
+import sys
+from collections.abc import Sequence
+from types import FrameType
+
+from bench.muster.case import Case
+from bench.muster.catalogue import CASES, OPTIONAL
+from bench.muster.server import MusterAbsent
+from bench.peers.catalogue import PEERS
+from bench.peers.figures import Measure, PeerFigures, measure
+from bench.results import write_results
+from bench.scale import FULL, QUICK, Scale
+from bench.table import Row, Unit, render
+
+
+def main() -> int:
+    arguments = _arguments()
+    if arguments.list:
+        _list()
+        return 0
+    signal.signal(signal.SIGTERM, _as_interrupt)
+    scale = QUICK if arguments.quick else FULL
+    cases = _cases(arguments.only, with_demo=arguments.with_demo)
+    figures: dict[str, PeerFigures] = {}
+    rows: list[Row] = []
+    try:
+        for name, measures in _wanted(arguments.only, cases).items():
+            print(f"measuring {name} ...", file=sys.stderr, flush=True)
+            figures[name] = measure(PEERS[name](), measures, scale)
+        rows.extend(_peer_rows(figures))
+        for case in cases:
+            print(f"measuring muster: {case.summary} ...", file=sys.stderr, flush=True)
+            rows.extend(_run(case, scale, figures))
+    except KeyboardInterrupt:
+        print("interrupted; this is what was measured before", file=sys.stderr)
+    print(render(rows))
+    print(f"\nfigures kept in {write_results(scale, figures, rows)}")
+    return 0
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m bench", description="Muster beside real peers")
+    parser.add_argument("--only", action="append", default=[], choices=[*_case_names(), *PEERS], metavar="NAME")
+    parser.add_argument("--quick", action="store_true", help="smaller counts, for a look while working")
+    parser.add_argument("--with-demo", action="store_true", help="also time `make demo` in a fresh clone")
+    parser.add_argument("--list", action="store_true", help="list what can be measured and stop")
+    return parser.parse_args()
+
+
+def _case_names() -> list[str]:
+    return [case.name for case in (*CASES, *OPTIONAL)]
+
+
+def _list() -> None:
+    for case in (*CASES, *OPTIONAL):
+        print(f"{case.name:15} {case.summary}")
+    for name, peer in PEERS.items():
+        print(f"{name:15} peer: {peer().method}")
+
+
+def _cases(only: Sequence[str], *, with_demo: bool) -> list[Case]:
+    if only:
+        return [case for case in (*CASES, *OPTIONAL) if case.name in only]
+    return [*CASES, *(OPTIONAL if with_demo else ())]
+
+
+def _wanted(only: Sequence[str], cases: Sequence[Case]) -> dict[str, frozenset[Measure]]:
+    """What to measure of each peer: all of it when it is named, else what the chosen cases compare with."""
+    wanted: dict[str, frozenset[Measure]] = {name: frozenset(Measure) for name in PEERS if name in only}
+    for case in cases:
+        for name, measures in case.peers.items():
+            wanted[name] = wanted.get(name, frozenset()) | measures
+    return {name: wanted[name] for name in PEERS if name in wanted}
+
+
+def _peer_rows(figures: dict[str, PeerFigures]) -> list[Row]:
+    """What no case compares with, and every peer that is missing, with the reason."""
+    rows: list[Row] = []
+    for peer in figures.values():
+        if peer.absent:
+            rows.append(Row("ABSENT", Unit.COUNT, peer=peer.name, note=peer.absent))
+            continue
+        note = f"{peer.version}; {peer.method}; load {peer.load_before:.1f} before"
+        rows.append(Row("ready after", Unit.SECONDS, peer=peer.name, theirs=peer.up_s, note=note))
+        rows.extend(Row("FAILED", Unit.COUNT, peer=peer.name, note=problem) for problem in peer.problems)
+    return rows
+
+
+def _run(case: Case, scale: Scale, figures: dict[str, PeerFigures]) -> Sequence[Row]:
+    try:
+        return case.run(scale, figures)
+    except (MusterAbsent, RuntimeError, TimeoutError, OSError) as problem:
+        reason = Row(f"NOT MEASURED: {case.name}", Unit.COUNT, note=f"{type(problem).__name__}: {problem}")
+        return [reason, *case.bars(figures)]
+
+
+def _as_interrupt(number: int, frame: FrameType | None) -> None:
+    raise KeyboardInterrupt
+
+
+if __name__ == "__main__":
+    sys.exit(main())

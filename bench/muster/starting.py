@@ -1,0 +1,66 @@
+"""How long from a submission until the job's own clock, the machine idle and the client connected."""
+
+import time
+from collections.abc import Sequence
+
+from bench.measuring import percentile
+from bench.muster.case import Case, Figures
+from bench.muster.client import MusterClient, job_spec
+from bench.muster.server import MusterServer
+from bench.peers.figures import Measure
+from bench.scale import Scale
+from bench.table import Bar, Row, Unit, ratio_at_most
+from bench.workload import Workload, wait_for_stamp
+
+BARS = {"hyperqueue": ratio_at_most(2.5, aim=1.5), "slurm": ratio_at_most(1 / 20)}
+OTHERS: dict[str, Bar | None] = {"torchx-runner": None, "torchx-cli": None, "ray": None}
+
+
+def run(scale: Scale, figures: Figures) -> Sequence[Row]:
+    with MusterServer() as server:
+        client = MusterClient(server.address)
+        workload = Workload.create(server.home / "bench")
+        _start(client, workload, "warm", 0)
+        seconds = [_start(client, workload, f"start-{index}", index) for index in range(1, scale.starts + 1)]
+    return rows(figures, seconds)
+
+
+def _start(client: MusterClient, workload: Workload, name: str, index: int) -> float:
+    out = workload.stamp_file(index)
+    spec = job_spec(name, workload.stamp_script, str(out))
+    before = time.time()
+    job = client.submit(spec)
+    seconds = wait_for_stamp(out) - before
+    client.wait(job["id"])
+    return seconds
+
+
+def rows(figures: Figures, seconds: Sequence[float]) -> Sequence[Row]:
+    made = []
+    for name, bar in {**BARS, **OTHERS}.items():
+        peer = figures.get(name)
+        if peer is None:
+            continue
+        for percent in (50, 90):
+            theirs = peer.start_percentile(percent)
+            made.append(
+                Row(
+                    what=f"submit to start, p{percent}",
+                    unit=Unit.MILLISECONDS,
+                    muster=1000 * percentile(seconds, percent) if seconds else None,
+                    peer=peer.name,
+                    theirs=None if theirs is None else 1000 * theirs,
+                    bar=bar,
+                    note=peer.absent or peer.method,
+                )
+            )
+    return made
+
+
+CASE = Case(
+    name="starting",
+    summary="submit to start of one no-op job",
+    run=run,
+    bars=lambda figures: rows(figures, ()),
+    peers={name: frozenset({Measure.START}) for name in (*BARS, *OTHERS)},
+)

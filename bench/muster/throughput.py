@@ -1,0 +1,76 @@
+"""Jobs per second, submitted one by one over one connection and run to their end, each a durable job with history."""
+
+import time
+from collections.abc import Sequence
+
+from bench.measuring import cpu_seconds
+from bench.muster.case import Case, Figures
+from bench.muster.client import MusterClient, Refused, job_spec
+from bench.muster.server import MusterServer
+from bench.peers.figures import Measure
+from bench.scale import Scale
+from bench.table import Bar, Row, Unit, ratio_at_least
+from bench.workload import Workload, check_marks, wait_for_marks
+
+BARS = {"hyperqueue": ratio_at_least(0.3, aim=0.7), "slurm": ratio_at_least(5)}
+OTHERS: dict[str, Bar | None] = {"torchx-runner": None, "torchx-cli": None, "ray": None}
+
+
+def run(scale: Scale, figures: Figures) -> Sequence[Row]:
+    with MusterServer() as server:
+        client = MusterClient(server.address)
+        run_one_by_one(client, Workload.create(server.home / "bench"), "warm", 10)
+        before = _cpu(server)
+        rate = run_one_by_one(client, Workload.create(server.home / "bench"), "many", scale.jobs)
+        spent = _cpu(server) - before
+    return rows(figures, rate, 1000 * spent / scale.jobs)
+
+
+def run_one_by_one(client: MusterClient, workload: Workload, prefix: str, count: int) -> float:
+    """Jobs per second until the last one has done its work; then each must really have succeeded."""
+    marks = workload.marks_file(prefix)
+    specs = [job_spec(f"{prefix}-{index}", workload.mark_script, str(marks)) for index in range(count)]
+    began = time.monotonic()
+    jobs = [client.submit(spec)["id"] for spec in specs]
+    seconds = wait_for_marks(marks, count) - began
+    for job in jobs[-20:]:
+        if (state := client.wait(job)["state"]) != "Succeeded":
+            raise Refused(f"job {job} ended as {state}")
+    check_marks(marks, count)
+    return count / seconds
+
+
+def _cpu(server: MusterServer) -> float:
+    own, agent = server.processes()
+    return cpu_seconds([*own, *agent])
+
+
+def rows(figures: Figures, rate: float | None, cpu_ms: float | None) -> Sequence[Row]:
+    chosen = [(figures[name], bar) for name, bar in {**BARS, **OTHERS}.items() if name in figures]
+    rates = [
+        Row(
+            what="jobs per second, one by one",
+            unit=Unit.PER_SECOND,
+            muster=rate,
+            peer=peer.name,
+            theirs=peer.jobs_per_s,
+            bar=bar,
+            note=peer.absent or f"peer: {peer.jobs} jobs; {'; '.join(peer.problems) or peer.method}",
+        )
+        for peer, bar in chosen
+    ]
+    costs = [
+        Row("CPU per job, tasks included", Unit.MILLISECONDS, cpu_ms, peer.name, peer.cpu_ms_per_job)
+        for peer, _ in chosen
+        if peer.cpu_ms_per_job
+    ]
+    return [*rates, *costs]
+
+
+CASE = Case(
+    name="throughput",
+    summary="1,000 no-op jobs one by one, run to their end",
+    run=run,
+    bars=lambda figures: rows(figures, None, None),
+    peers={name: frozenset({Measure.MANY}) for name in (*BARS, *OTHERS)},
+)
