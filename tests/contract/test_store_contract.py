@@ -242,11 +242,12 @@ async def test_bad_changes_do_not_harm_the_others_of_their_batch(store: Store) -
     good = [submission(a_job(number)) for number in range(10, 60)]
     stale = Change(job=replace(a_job(1, name="taken"), version=7), events=[an_event("job.held")])
     unstorable = Change(events=[Event("audit.x", 1.0, data={"x": object()})])
-    bad = [submission(a_job(2, name="taken")), stale, unstorable]
-    mixed = [*good[:20], bad[0], *good[20:30], bad[1], bad[2], *good[30:]]
+    nonsense = Change(events=[an_event("job.held"), Event("audit.x", 1.0, actor="lone surrogate \ud800")])
+    bad = [submission(a_job(2, name="taken")), stale, unstorable, nonsense]
+    mixed = [*good[:20], bad[0], *good[20:30], *bad[1:], *good[30:]]
     outcomes = await asyncio.gather(*(store.apply(change) for change in mixed), return_exceptions=True)
     failures = {index: type(outcome) for index, outcome in enumerate(outcomes) if isinstance(outcome, BaseException)}
-    assert failures == {20: Conflict, 31: StaleWrite, 32: Invalid}
+    assert failures == {20: Conflict, 31: StaleWrite, 32: Invalid, 33: Invalid}
     assert await store.counts() == {"Queued": 51}
     assert len(await store.events()) == 51
 

@@ -121,8 +121,8 @@ def task_of(row: Row[Any]) -> Task:
 
 
 def event_row(event: Event) -> dict[str, Any]:
-    """All but the sequence number, which is given at commit."""
     return {
+        "seq": event.seq,
         "at": event.at,
         "kind": event.kind,
         "job_id": event.job_id,

@@ -9,9 +9,8 @@ import asyncio
 import itertools
 import queue
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from sqlalchemy import Connection, Engine
 from sqlalchemy.exc import DataError, IntegrityError, SQLAlchemyError
@@ -21,7 +20,7 @@ from muster.domain.events import Event
 from muster.ports.store import Change
 from muster.stores.engines import unavailable
 from muster.stores.events import insert_events, reserve_numbers
-from muster.stores.writing import Rows, event_rows, explain, perform
+from muster.stores.writing import explain, perform
 
 MOST_AT_ONCE = 500
 """Pieces of work in one transaction: bounds how long the first of them waits for the last."""
@@ -31,7 +30,7 @@ Outcome = Answer | Exception
 Listener = Callable[[Sequence[Event]], None]
 
 _Batch = Sequence[Sequence[Change]]
-_Attempt = Callable[[Connection, _Batch], list[Rows | Exception]]
+_Attempt = Callable[[Connection, _Batch, Iterator[int]], list[Outcome]]
 
 # What is the change's own fault. Everything else that SQLAlchemy raises is the database's and fails the whole batch.
 # ValueError: text that is not text (a lone surrogate) or data that is not JSON.
@@ -143,48 +142,37 @@ def _transaction(engine: Engine, batch: _Batch, attempt: _Attempt) -> list[Outco
     amount = sum(len(change.events) for changes in batch for change in changes)
     with engine.begin() as connection:
         numbers = itertools.count(reserve_numbers(connection, amount))
-        outcomes: list[Outcome] = []
-        rows: list[dict[str, Any]] = []
-        for changes, result in zip(batch, attempt(connection, batch), strict=True):
-            if isinstance(result, Exception):
-                outcomes.append(result)
-                continue
-            answer: Answer = []
-            for change, fresh in zip(changes, result, strict=True):
-                for row in fresh:
-                    row["seq"] = next(numbers)
-                rows += fresh
-                answer.append(_numbered(change.events, fresh))
-            outcomes.append(answer)
-        insert_events(connection, rows)
-    return outcomes
+        return attempt(connection, batch, numbers)
 
 
-def _numbered(events: Sequence[Event], rows: list[dict[str, Any]]) -> list[Event]:
-    return [replace(event, seq=row["seq"]) for event, row in zip(events, rows, strict=True)]
-
-
-def _straight(connection: Connection, batch: _Batch) -> list[Rows | Exception]:
+def _straight(connection: Connection, batch: _Batch, numbers: Iterator[int]) -> list[Outcome]:
     perform(connection, [change for changes in batch for change in changes])
-    return [event_rows(changes) for changes in batch]
+    answers = [[_numbered(change, numbers) for change in changes] for changes in batch]
+    insert_events(connection, [event for answer in answers for events in answer for event in events])
+    return list(answers)
 
 
-def _guarded(connection: Connection, batch: _Batch) -> list[Rows | Exception]:
-    return [_guard(connection, changes) for changes in batch]
+def _guarded(connection: Connection, batch: _Batch, numbers: Iterator[int]) -> list[Outcome]:
+    return [_guard(connection, changes, numbers) for changes in batch]
 
 
-def _guard(connection: Connection, changes: Sequence[Change]) -> Rows | Exception:
+def _guard(connection: Connection, changes: Sequence[Change], numbers: Iterator[int]) -> Outcome:
     connection.exec_driver_sql("SAVEPOINT work")
-    written: Rows = []
+    answer: Answer = []
     for change in changes:
         try:
             perform(connection, [change])
-            written += event_rows([change])
+            answer.append(_numbered(change, numbers))
+            insert_events(connection, answer[-1])
         except _REFUSED as error:
             connection.exec_driver_sql("ROLLBACK TO SAVEPOINT work")
             return _reason(connection, change, error)
     connection.exec_driver_sql("RELEASE SAVEPOINT work")
-    return written
+    return answer
+
+
+def _numbered(change: Change, numbers: Iterator[int]) -> list[Event]:
+    return [replace(event, seq=next(numbers)) for event in change.events]
 
 
 def _reason(connection: Connection, change: Change, error: Exception) -> Exception:

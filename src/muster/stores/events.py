@@ -6,12 +6,11 @@ resumes after a number can never miss a smaller one that was committed later. A 
 """
 
 from collections.abc import Sequence
-from typing import Any
 
 from sqlalchemy import Connection, bindparam, delete, insert, or_, select, update
 
 from muster.domain.events import Event
-from muster.stores.codec import event_of
+from muster.stores.codec import event_of, event_row
 from muster.stores.tables import EVENT_COUNTER, counters, events
 
 _RESERVE = (
@@ -33,9 +32,9 @@ def reserve_numbers(connection: Connection, amount: int) -> int:
     return last - amount + 1
 
 
-def insert_events(connection: Connection, rows: Sequence[dict[str, Any]]) -> None:
-    if rows:
-        connection.execute(_INSERT, rows)
+def insert_events(connection: Connection, numbered: Sequence[Event]) -> None:
+    if numbered:
+        connection.execute(_INSERT, [event_row(event) for event in numbered])
 
 
 def forget_job_events(connection: Connection, job_id: str) -> None:

@@ -6,7 +6,6 @@ merged, because an index on state is in page order for one state only.
 """
 
 import base64
-import binascii
 import math
 from typing import Any
 
@@ -85,7 +84,7 @@ def _position(cursor: str) -> Position:
         text = base64.b64decode(cursor + "=" * (-len(cursor) % 4), altchars=b"-_", validate=True).decode()
         instant, job_id = text.split(" ", 1)
         created_at = float(instant)
-    except (ValueError, binascii.Error):
+    except ValueError:
         raise _bad_cursor() from None
     if not math.isfinite(created_at) or not job_id or "\0" in job_id:
         raise _bad_cursor()

@@ -16,11 +16,11 @@ from muster.stores.engines import parse_url
 from muster.stores.schema import URL_VARIABLE
 
 _LOCK = 0x6D75737465720001
-"""Of nobody else's use in the database, we trust: the word `muster` and a number."""
+"""The advisory lock's number: `muster` in ASCII, then a 1. Nobody else should have chosen it."""
 
 
 def migrate(url: str) -> None:
-    engine = create_engine(parse_url(url), connect_args={})
+    engine = create_engine(parse_url(url))
     if engine.dialect.name == "sqlite":
         event.listen(engine, "connect", _prepare_sqlite)
         event.listen(engine, "begin", _begin_exclusive)

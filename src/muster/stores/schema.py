@@ -37,15 +37,18 @@ def _revision(engine: Engine) -> str | None:
 
 def _migrate_in_subprocess(url: URL) -> None:
     environment = {**os.environ, URL_VARIABLE: url.render_as_string(hide_password=False)}
-    done = subprocess.run(
-        [sys.executable, "-m", "muster.stores.migrating"],
-        env=environment,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=_DEADLINE_S,
-        check=False,
-    )
+    try:
+        done = subprocess.run(
+            [sys.executable, "-m", "muster.stores.migrating"],
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=_DEADLINE_S,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        raise Unavailable(f"bringing the database to schema {HEAD} took longer than {_DEADLINE_S:.0f} s") from None
     if done.returncode != 0:
         lines = done.stderr.strip().splitlines() or [f"exit code {done.returncode}"]
         raise Unavailable(f"the database could not be brought to schema {HEAD}: {lines[-1]}")

@@ -22,7 +22,7 @@ from sqlalchemy import (
 )
 
 HEAD = "0001"
-"""The newest migration: what the code needs."""
+"""The newest migration: what the code needs. Revisions are numbers of four digits, so that older sorts lower."""
 
 EVENT_COUNTER = "events"
 

@@ -1,7 +1,6 @@
 """What Changes do to the tables, part by part, inside a transaction that somebody else opened."""
 
 from collections.abc import Sequence
-from typing import Any
 
 from sqlalchemy import Connection
 from sqlalchemy.exc import IntegrityError
@@ -17,17 +16,13 @@ from muster.stores.accounts import (
     why_token_not_inserted,
     why_user_not_inserted,
 )
-from muster.stores.codec import event_row
 from muster.stores.jobs import insert_jobs, remove_job, update_jobs, why_not_inserted
 from muster.stores.packages import insert_package
 from muster.stores.tasks import put_tasks
 
-Rows = list[list[dict[str, Any]]]
-"""The rows of the events of each change."""
-
 
 def perform(connection: Connection, changes: Sequence[Change]) -> None:
-    """Write everything but the events, which the committer numbers and writes for a whole batch.
+    """Write everything but the events, which the committer numbers.
 
     Neighbours that only submit jobs or move them are written table by table, a statement each for all of them. That
     can refuse what would pass one by one (a name freed by one neighbour and taken by the next), never the reverse;
@@ -41,10 +36,6 @@ def perform(connection: Connection, changes: Sequence[Change]) -> None:
             _write_others(connection, change)
         gathered.append(change)
     _write_together(connection, gathered)
-
-
-def event_rows(changes: Sequence[Change]) -> Rows:
-    return [[event_row(event) for event in change.events] for change in changes]
 
 
 def explain(connection: Connection, change: Change, refused: IntegrityError) -> MusterError:
