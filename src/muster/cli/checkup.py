@@ -25,6 +25,7 @@ from muster.version import __version__
 _LITTLE_DISK_BYTES = 1 << 30
 _VERY_LITTLE_DISK_BYTES = 100 << 20
 _SKEW_S = 5.0
+_OLDEST_PYTHON = (3, 11)
 _PROGRAMS = {
     "sh": ("fail", "tasks are started through it; install a POSIX shell"),
     "ps": ("warn", "install procps to look at tasks by hand"),
@@ -58,7 +59,7 @@ def examine(server: str | None, context: str | None) -> list[Finding]:
 
 def _python() -> Finding:
     version = ".".join(str(part) for part in sys.version_info[:3])
-    if sys.version_info < (3, 11):
+    if sys.version_info[:2] < _OLDEST_PYTHON:
         return Finding("python", "fail", f"{version} is too old", "install Python 3.11 or newer")
     return Finding("python", "ok", f"{version} at {sys.executable}")
 

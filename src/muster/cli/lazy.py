@@ -44,7 +44,7 @@ class LazyGroup(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if args and not args[0].startswith("-") and args[0] not in self.entries and args[0] not in self.aliases:
-            ctx.fail(f"there is no command {args[0]!r}{self._guess(args[0])}.")
+            ctx.fail(f"there is no command {args[0]!r}{self._guess(args[0])}")
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

@@ -69,6 +69,7 @@ def pack(folder: str | Path, *, limit_bytes: int = SIZE_LIMIT_BYTES) -> Package:
         size = archive.tell()
         archive.seek(0)
         digest = hashlib.file_digest(archive, "sha256").hexdigest()
+        archive.seek(0)
     except BaseException:
         archive.close()
         raise

@@ -25,7 +25,13 @@ def command() -> None:
 @click.option("--user", help="For somebody else (admins only).")
 @output_option("name", "json", "yaml", default="name")
 def create(name: str, expires: str | None, user: str | None, output: str) -> None:
-    """Make a token. Its secret is printed once, on stdout, and never shown again."""
+    """Make a token. Its secret is printed once, on stdout, and never shown again.
+
+    \b
+    Examples:
+      muster tokens create ci --expires 30d
+      muster tokens create laptop > ~/.muster-token
+    """
     token = connect().create_token(name, expires=expires, user=user)
     if output == "name":
         click.echo(token.secret)

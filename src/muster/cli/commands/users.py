@@ -26,7 +26,13 @@ def command() -> None:
 @click.option("--password-stdin", is_flag=True, help="Read the password from standard input.")
 @click.option("--no-password", is_flag=True, help="No password: only tokens get this user in.")
 def add(name: str, role: str, password_stdin: bool, no_password: bool) -> None:
-    """Add a user; the password is asked for."""
+    """Add a user; the password is asked for.
+
+    \b
+    Examples:
+      muster users add li
+      muster users add ops --role admin --password-stdin < secret
+    """
     password = None if no_password else _new_password(password_stdin)
     user = connect().add_user(name, role, password)
     say(f"added {user.name} ({user.role})")

@@ -1,0 +1,62 @@
+"""Logging in and out, tokens, and the doctor."""
+
+import stat
+from pathlib import Path
+
+import pytest
+from tests.unit.cli.calling import muster
+from tests.unit.client.tiny_server import Answer, TinyServer
+
+from muster.version import __version__
+
+pytestmark = pytest.mark.fast
+
+
+def test_login_by_password_is_remembered_for_its_owner_only(server: TinyServer, home: Path) -> None:
+    answer = {"token": "t0ken", "user": "li", "role": "user", "expiresAt": None}
+    server.on("POST", "/login", Answer(200, answer))
+    server.on("GET", "/whoami", Answer(200, {"user": "li", "role": "user", "server": {"version": "1"}}))
+    outcome = muster(None, "login", server.url, "--user", "li", "--password-stdin", stdin="secret\n")
+    assert outcome.code == 0
+    assert server.asked[0].json["password"] == "secret"
+    assert "t0ken" not in outcome.out + outcome.err
+    assert stat.S_IMODE((home / "context.json").stat().st_mode) == 0o600
+    assert muster(None, "whoami", "-o", "name").out == "li\n"
+    assert server.asked[-1].headers["Authorization"] == "Bearer t0ken"
+    listed = muster(None, "context", "list", "-o", "json")
+    assert listed.document["items"] == [{"name": "127.0.0.1", "server": server.url, "user": "li", "current": True}]
+
+
+def test_logout_gives_the_token_back_and_forgets_it(server: TinyServer) -> None:
+    server.on("GET", "/whoami", Answer(200, {"user": "li", "role": "user"}))
+    server.on("POST", "/logout", Answer(204, b""))
+    muster(None, "login", server.url, "--token-stdin", stdin="t0ken\n")
+    assert muster(None, "logout").code == 0
+    assert server.asked[-1].headers["Authorization"] == "Bearer t0ken"
+    assert muster(None, "context", "list", "-o", "json").document == {"items": []}
+
+
+def test_token_secret_is_all_that_is_printed(server: TinyServer) -> None:
+    server.on("POST", "/tokens", Answer(201, {"id": "7", "name": "ci", "user": "li", "secret": "s3cret"}))
+    assert muster(server, "tokens", "create", "ci", "--expires", "30d").out == "s3cret\n"
+    assert server.asked[0].json == {"name": "ci", "expires": "30d"}
+
+
+def test_doctor_fails_with_advice_when_nothing_answers() -> None:
+    outcome = muster(None, "--server", "http://127.0.0.1:1", "doctor", "-o", "json")
+    findings = {item["name"]: item for item in outcome.document["items"]}
+    assert outcome.code == 1
+    assert findings["python"]["status"] == "ok"
+    assert findings["server"]["status"] == "fail"
+    assert findings["server"]["mend"]
+
+
+def test_doctor_is_content_with_a_sound_server(server: TinyServer, home: Path) -> None:
+    home.mkdir()
+    server.on("GET", "/healthz", Answer(200, {}))
+    server.on("GET", "/whoami", Answer(200, {"user": "li", "role": "user", "server": {"version": __version__}}))
+    node = {"name": "n1", "state": "Ready", "cpu": {"total": 2}, "memory": {"total": 2**30}, "gpus": []}
+    server.on("GET", "/nodes", Answer(200, {"items": [node]}))
+    outcome = muster(server, "doctor")
+    assert outcome.code == 0, outcome.out
+    assert "ok    node n1: Ready; 2 cores, 1.0 GiB, no GPU seen" in outcome.out

@@ -1,0 +1,124 @@
+"""What `get` and `describe` print, and what they ask for."""
+
+import os
+import stat
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from click.shell_completion import ShellComplete
+from click.testing import CliRunner
+from tests.unit.cli.calling import ID, muster, with_job
+from tests.unit.client.tiny_server import Answer, TinyServer, a_job, a_task, problem, sse
+
+from muster.cli.log_printing import LogPrinter
+from muster.cli.main import ENTRIES, cli
+from muster.cli.tables import display_width
+from muster.client.packing import pack
+from muster.client.transport import Transport
+from muster.version import __version__
+
+pytestmark = pytest.mark.fast
+
+JOB_TITLES = "NAME STATE MODE SUCC FAIL ACTIVE START END REASON".split()
+
+
+def test_jobs_are_a_table_with_the_promised_columns(server: TinyServer) -> None:
+    with_job(server, reason="waits for 2 GPUs", state="Queued", startedAt=None)
+    outcome = muster(server, "get", "jobs")
+    assert outcome.out.splitlines()[0].split() == JOB_TITLES
+    assert outcome.out.splitlines()[1].split()[:8] == ["mnist", "Queued", "Collective", "0", "0", "2", "-", "-"]
+    assert outcome.out.endswith("waits for 2 GPUs
+")
+    assert "\x1b" not in outcome.out
+
+
+def test_wide_jobs_have_more_columns(server: TinyServer) -> None:
+    with_job(server)
+    titles = muster(server, "get", "jobs", "-o", "wide").out.splitlines()[0].split()
+    assert {"ID", "OWNER", "CLUSTER", "PRIORITY", "ATTEMPT", "CREATED", "RESOURCES"} <= set(titles)
+
+
+def test_jobs_as_documents_are_the_servers_own(server: TinyServer) -> None:
+    job = with_job(server)
+    assert muster(server, "get", "jobs", "-o", "json").document == {"items": [job]}
+    assert yaml.safe_load(muster(server, "get", "jobs", "-o", "yaml").out) == {"items": [job]}
+    assert muster(server, "get", "jobs", "-o", "name").out == "mnist\n"
+
+
+def test_empty_list_is_still_a_document(server: TinyServer) -> None:
+    server.on("GET", "/jobs", Answer(200, {"items": [], "nextCursor": None}))
+    assert muster(server, "get", "jobs", "-o", "json").document == {"items": []}
+
+
+def test_job_filters_reach_the_server(server: TinyServer) -> None:
+    with_job(server)
+    words = "--mine --state Running,Queued --state Held --cluster lab -l a=b -l c=d --text t --since 7d --limit 3"
+    muster(server, "get", "jobs", *words.split())
+    assert server.asked[0].query == {
+        "state": ["Running", "Queued", "Held"],
+        "owner": ["me"],
+        "cluster": ["lab"],
+        "label": ["a=b", "c=d"],
+        "text": ["t"],
+        "since": ["7d"],
+        "limit": ["3"],
+    }
+
+
+def test_full_page_says_how_to_see_more(server: TinyServer) -> None:
+    server.on("GET", "/jobs", Answer(200, {"items": [a_job(), a_job()], "nextCursor": "c"}))
+    assert "--all" in muster(server, "get", "jobs", "--limit", "2").err
+
+
+def test_all_jobs_are_read_to_the_last_page(server: TinyServer) -> None:
+    first = Answer(200, {"items": [a_job(name="a")], "nextCursor": "c"})
+    server.on("GET", "/jobs", first, Answer(200, {"items": [a_job(name="b")], "nextCursor": None}))
+    assert muster(server, "get", "jobs", "--all", "-o", "name").out == "a\nb\n"
+
+
+def test_workers_are_listed_with_the_promised_columns(server: TinyServer) -> None:
+    with_job(server)
+    server.on("GET", f"/jobs/{ID}/tasks", Answer(200, {"items": [a_task(state="Failed", exitCode=3)]}))
+    lines = muster(server, "get", "workers", "mnist").out.splitlines()
+    assert lines[0].split() == ["NAME", "STATE", "NODE", "START", "END", "EXIT"]
+    assert lines[1].split()[:3] == ["mnist-worker-0", "Failed", "n1"]
+    assert lines[1].split()[-1] == "3"
+    assert muster(server, "get", "tasks", "mnist", "-o", "name").out == "mnist-worker-0\n"
+
+
+def test_nodes_show_what_is_given_of_them(server: TinyServer) -> None:
+    node = {
+        "name": "gpu-01",
+        "cluster": "local",
+        "state": "Ready",
+        "cpu": {"total": 8, "used": 2.5},
+        "memory": {"total": 2**34, "used": 2**30},
+        "gpus": [{"index": 0, "model": "A100", "job": "mnist"}, {"index": 1, "model": "A100", "job": None}],
+        "tasks": 2,
+        "note": "",
+        "usage": None,
+    }
+    server.on("GET", "/nodes", Answer(200, {"items": [node]}))
+    line = muster(server, "get", "nodes").out.splitlines()[1]
+    assert line.split() == ["gpu-01", "local", "Ready", "2.5/8", "1.0", "GiB/16.0", "GiB", "1/2", "2", "-"]
+
+
+def test_describe_shows_what_may_be_read(server: TinyServer) -> None:
+    with_job(server)
+    event = {"seq": 1, "at": "2026-01-02T03:04:05Z", "kind": "job.queued", "jobId": ID, "actor": "li", "data": {}}
+    server.on("GET", f"/jobs/{ID}/events", Answer(200, {"items": [event], "nextCursor": None}))
+    server.on("GET", f"/jobs/{ID}/spec", problem(403, "forbidden", "not yours"))
+    outcome = muster(server, "describe", "mnist")
+    assert outcome.code == 0
+    assert "mnist-worker-1" in outcome.out
+    assert "job.queued" in outcome.out
+
+
+def test_chinese_names_line_up(server: TinyServer) -> None:
+    server.on("GET", "/clusters", Answer(200, {"items": [{"name": "实验室"}, {"name": "lab"}], "nextCursor": None}))
+    lines = muster(server, "get", "clusters", "-o", "wide").out.splitlines()
+    assert len({display_width(line[: line.index("-")]) for line in lines[1:]}) == 1

@@ -1,0 +1,62 @@
+"""Logs: interleaved, alone, raw; and what an interrupt does to them."""
+
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+from tests.unit.cli.calling import ID, muster, with_job
+from tests.unit.client.tiny_server import Answer, TinyServer, sse
+
+from muster.cli.log_printing import LogPrinter
+from muster.cli.main import cli
+
+pytestmark = pytest.mark.fast
+
+
+def log(task: int, text: str, cursor: str) -> bytes:
+    return sse("log", {"task": f"mnist-worker-{task}", "offset": 0, "text": text}, cursor)
+
+
+def test_logs_of_several_workers_are_interleaved_line_by_line(server: TinyServer) -> None:
+    with_job(server)
+    pieces = [log(0, "a\nb", "1"), log(1, "x\n", "2"), log(0, "c\n", "3"), log(1, "unfinished", "4")]
+    server.on("GET", f"/jobs/{ID}/logs", Answer(pieces=pieces))
+    assert muster(server, "logs", "mnist").out == ("worker-0 | a\nworker-1 | x\nworker-0 | bc\nworker-1 | unfinished\n")
+
+
+def test_log_of_one_worker_is_printed_as_it_is(server: TinyServer) -> None:
+    with_job(server)
+    server.on("GET", f"/jobs/{ID}/logs", Answer(pieces=[log(0, "a\nb", "1"), log(0, "c", "2")]))
+    outcome = muster(server, "logs", "mnist", "-w", "worker-0", "-n", "10")
+    assert outcome.out == "a\nbc"
+    assert server.asked[-1].query == {"task": ["mnist-worker-0"], "tail": ["10"]}
+
+
+def test_unknown_worker_is_told_with_the_known_ones(server: TinyServer) -> None:
+    with_job(server)
+    outcome = muster(server, "logs", "mnist", "-w", "worker-9")
+    assert outcome.code == 1
+    assert "it has worker-0, worker-1" in outcome.err
+
+
+def test_raw_log_is_given_byte_for_byte(server: TinyServer) -> None:
+    with_job(server)
+    server.on("GET", f"/jobs/{ID}/logs/raw", Answer(pieces=[b"\xff\x00a", b"b"]))
+    words = ["--server", server.url, "logs", "mnist", "--raw", "-w", "worker-1"]
+    assert CliRunner().invoke(cli, words).stdout_bytes == b"\xff\x00ab"
+
+
+def test_raw_log_of_several_workers_is_refused(server: TinyServer) -> None:
+    with_job(server)
+    assert "choose it with -w" in muster(server, "logs", "mnist", "--raw").err
+
+
+def test_interrupted_following_says_that_the_job_goes_on(server: TinyServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: Any) -> Any:
+        raise KeyboardInterrupt
+
+    with_job(server)
+    monkeypatch.setattr(LogPrinter, "print", interrupted)
+    outcome = muster(server, "logs", "-f", "mnist")
+    assert outcome.code == 130
+    assert "job mnist goes on" in outcome.err

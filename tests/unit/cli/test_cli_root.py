@@ -1,0 +1,93 @@
+"""The root command: help, completion, errors and exit codes."""
+
+import os
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+from click.shell_completion import ShellComplete
+from tests.unit.cli.calling import muster, with_job
+from tests.unit.client.tiny_server import Answer, TinyServer
+
+from muster.cli.main import ENTRIES, cli
+from muster.client.transport import Transport
+
+pytestmark = pytest.mark.fast
+
+
+@pytest.mark.parametrize("name", ENTRIES)
+def test_help_of_every_command_teaches_by_example(name: str) -> None:
+    outcome = muster(None, name, "--help")
+    assert outcome.code == 0
+    assert "Example" in outcome.out
+    assert f"muster {name}" in outcome.out
+
+
+def test_help_of_the_root_lists_every_command_without_importing_one() -> None:
+    script = (
+        "import sys; from muster.cli.main import cli\n"
+        "try: cli(['--help'], prog_name='muster')\n"
+        "except SystemExit: pass\n"
+        "print('IMPORTED', [m for m in sys.modules if m.startswith(('muster.cli.commands', 'muster.client', 'rich', "
+        "'yaml', 'http.client'))])"
+    )
+    printed = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout
+    assert "IMPORTED []" in printed
+    for name in ENTRIES:
+        assert f"\n  {name} " in printed
+
+
+def test_unknown_command_is_wrong_usage_with_a_guess() -> None:
+    outcome = muster(None, "submti")
+    assert outcome.code == 2
+    assert "did you mean 'submit'?" in outcome.err
+
+
+def test_absent_server_is_one_error_and_one_hint() -> None:
+    outcome = muster(None, "--server", "http://127.0.0.1:1", "get", "jobs")
+    assert outcome.code == 1
+    assert outcome.err.startswith("error: no Muster server at http://127.0.0.1:1; start one with `muster up`")
+    assert "Traceback" not in outcome.err
+
+
+def test_fault_of_our_own_is_no_traceback(server: TinyServer) -> None:
+    server.on("GET", "/jobs", Answer(200, {"wrong": "shape"}))
+    outcome = muster(server, "get", "jobs")
+    assert outcome.code == 1
+    assert outcome.err.startswith("error: unexpected KeyError")
+
+
+def test_interrupt_exits_130(server: TinyServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: Any) -> Any:
+        raise KeyboardInterrupt
+
+    with_job(server)
+    monkeypatch.setattr(Transport, "json", interrupted)
+    assert muster(server, "get", "jobs").code == 130
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_script_names_the_command(shell: str) -> None:
+    assert "_MUSTER_COMPLETE" in muster(None, "completion", shell).out
+
+
+def test_job_names_are_completed_from_the_server(server: TinyServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    with_job(server)
+    monkeypatch.setenv("MUSTER_SERVER", server.url)
+    completed = ShellComplete(cli, {}, "muster", "_MUSTER_COMPLETE").get_completions(["logs"], "m")
+    assert [item.value for item in completed] == ["mnist"]
+    server.stop()
+    assert ShellComplete(cli, {}, "muster", "_MUSTER_COMPLETE").get_completions(["logs"], "m") == []
+
+
+def test_commands_are_completed_without_the_server() -> None:
+    completed = ShellComplete(cli, {}, "muster", "_MUSTER_COMPLETE").get_completions([], "su")
+    assert [item.value for item in completed] == ["submit"]
+
+
+def test_up_becomes_the_server(monkeypatch: pytest.MonkeyPatch) -> None:
+    became: list[list[str]] = []
+    monkeypatch.setattr(os, "execv", lambda _path, words: became.append(words))
+    muster(None, "up", "--port", "0", "--home", "/data")
+    assert became[0][1:] == ["-m", "muster.bootstrap", "--home", "/data", "--port", "0"]

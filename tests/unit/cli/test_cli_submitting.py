@@ -1,0 +1,130 @@
+"""`submit` and `run`: what they send, print and exit with."""
+
+from pathlib import Path
+
+import pytest
+from tests.unit.cli.calling import ID, muster
+from tests.unit.client.tiny_server import Answer, TinyServer, a_job, a_task, problem, sse
+
+from muster.client.packing import pack
+
+pytestmark = pytest.mark.fast
+
+
+def log(task: int, text: str, cursor: str) -> bytes:
+    return sse("log", {"task": f"mnist-worker-{task}", "offset": 0, "text": text}, cursor)
+
+
+@pytest.fixture
+def job_file(tmp_path: Path) -> Path:
+    path = tmp_path / "job.yaml"
+    path.write_text("name: mnist\ncommand: ls\n")
+    return path
+
+
+def test_submit_prints_the_name_and_talks_on_stderr(server: TinyServer, job_file: Path) -> None:
+    server.on("POST", "/jobs", Answer(201, a_job()))
+    outcome = muster(server, "submit", str(job_file))
+    assert (outcome.code, outcome.out) == (0, "mnist\n")
+    assert ID in outcome.err
+    assert "muster logs -f mnist" in outcome.err
+
+
+def test_submit_sends_text_changes_and_parameters(server: TinyServer, job_file: Path) -> None:
+    server.on("POST", "/jobs", Answer(201, a_job()))
+    words = ["--set", "roles.worker.replicas=4", "--param", "lr=0.01", "--name", "other", "--cluster", "lab", "--hold"]
+    muster(server, "submit", str(job_file), *words)
+    assert server.asked[0].json == {
+        "source": job_file.read_text(),
+        "set": {"roles.worker.replicas": 4, "name": "other", "cluster": "lab", "hold": True},
+        "params": {"lr": 0.01},
+    }
+
+
+def test_submit_reads_standard_input(server: TinyServer) -> None:
+    server.on("POST", "/jobs", Answer(201, a_job()))
+    muster(server, "submit", "-", stdin="name: x\ncommand: ls\n")
+    assert server.asked[0].json == {"source": "name: x\ncommand: ls\n"}
+
+
+def test_submit_as_json_prints_the_job_alone(server: TinyServer, job_file: Path) -> None:
+    server.on("POST", "/jobs", Answer(201, a_job()))
+    assert muster(server, "submit", str(job_file), "-o", "json").document == a_job()
+
+
+def test_problems_are_told_line_by_line(server: TinyServer, job_file: Path) -> None:
+    found = {"path": "roles.worker.replica", "message": "unknown key", "hint": "did you mean replicas?", "line": 7}
+    server.on("POST", "/jobs", problem(422, "invalid", "the job spec has 1 problem", hint="mend it", problems=[found]))
+    outcome = muster(server, "submit", str(job_file))
+    assert (outcome.code, outcome.out) == (1, "")
+    assert outcome.err == (
+        "error: the job spec has 1 problem\n"
+        "  line 7: roles.worker.replica: unknown key (did you mean replicas?)\n"
+        "hint: mend it\n"
+    )
+
+
+@pytest.mark.parametrize(("state", "code"), [("Succeeded", 0), ("Failed", 1), ("Cancelled", 1)])
+def test_submit_and_wait_exits_by_the_outcome(server: TinyServer, job_file: Path, state: str, code: int) -> None:
+    server.on("POST", "/jobs", Answer(201, a_job()))
+    server.on("GET", f"/jobs/{ID}/wait", Answer(200, a_job(state=state)))
+    outcome = muster(server, "submit", str(job_file), "--wait", "-o", "json")
+    assert outcome.code == code
+    assert outcome.document["state"] == state
+
+
+def test_dry_run_shows_requests_and_starts_nothing(server: TinyServer, job_file: Path) -> None:
+    request = {"task": "mnist-worker-0", "node": "n1", "argv": ["sh", "-c", "ls -l"], "env": {"A": "1"}, "ports": [1]}
+    server.on("POST", "/jobs", Answer(200, {"job": a_job(), "requests": [request], "warnings": ["careful"]}))
+    outcome = muster(server, "submit", str(job_file), "--dry-run")
+    assert server.asked[0].query == {"dryRun": ["true"]}
+    assert "mnist-worker-0 on n1\n  $ sh -c 'ls -l'\n" in outcome.out
+    assert "warning: careful" in outcome.err
+
+
+def followed(server: TinyServer, state: str) -> None:
+    server.on("POST", "/jobs", Answer(201, a_job(tasks=1)))
+    server.on("GET", f"/jobs/{ID}/tasks", Answer(200, {"items": [a_task()]}))
+    server.on("GET", f"/jobs/{ID}/logs", Answer(pieces=[log(0, "hello\n", "1"), sse("end", {}, "1")]))
+    server.on("GET", f"/jobs/{ID}/wait", Answer(200, a_job(state=state, tasks=1, reason="exit code 3")))
+
+
+@pytest.mark.parametrize(("state", "code"), [("Succeeded", 0), ("Failed", 1)])
+def test_run_follows_the_log_and_exits_by_the_outcome(server: TinyServer, state: str, code: int) -> None:
+    followed(server, state)
+    outcome = muster(server, "run", "--no-package", "--", "python", "train.py")
+    assert (outcome.code, outcome.out) == (code, "hello\n")
+    assert state in outcome.err
+
+
+def test_run_sends_a_spec_made_from_its_options(server: TinyServer, tmp_path: Path) -> None:
+    server.on("POST", "/jobs", Answer(201, a_job()))
+    (tmp_path / "env").write_text("A=1\nB=2\n")
+    words = f"--workers 2 --ps 1 --gpu 1 --cpu 2 --memory 4Gi --name x --framework paddle --env B=3 -t 2h -d \
+        --env-file {tmp_path / 'env'} --no-package".split()
+    outcome = muster(server, "run", *words, "--", "python", "train.py", "--workers", "7")
+    assert (outcome.code, outcome.out) == (0, "mnist\n")
+    command = ["python", "train.py", "--workers", "7"]
+    assert server.asked[0].json["spec"] == {
+        "name": "x",
+        "framework": "paddle",
+        "timeLimit": "2h",
+        "env": {"A": "1", "B": "3"},
+        "roles": {
+            "worker": {"replicas": 2, "command": command, "resources": {"cpu": "2", "memory": "4Gi", "gpu": 1}},
+            "ps": {"replicas": 1, "command": command, "resources": {"cpu": "2", "memory": "4Gi"}},
+        },
+    }
+
+
+def test_run_sends_the_current_folder(server: TinyServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "code").mkdir()
+    (tmp_path / "code/train.py").write_text("pass")
+    monkeypatch.chdir(tmp_path / "code")
+    server.on("POST", "/jobs", Answer(201, a_job()))
+    with pack(tmp_path / "code") as package:
+        known = {"digest": package.digest, "size": package.size, "received": package.size, "complete": True}
+        server.on("GET", f"/packages/{package.digest}", Answer(200, known))
+    outcome = muster(server, "run", "-d", "--", "python", "train.py")
+    assert outcome.code == 0
+    assert server.requests("POST", "/jobs")[0].json["package"] == package.digest

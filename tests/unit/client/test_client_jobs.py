@@ -1,0 +1,177 @@
+"""Submitting, finding, waiting for and reading a job."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.unit.client.tiny_server import DROP, Answer, TinyServer, a_job, a_task, problem, sse
+
+from muster import Client, Job, MusterError, Role
+from muster.client.submitting import Changes, from_text, prepare
+
+pytestmark = pytest.mark.fast
+
+ID = a_job()["id"]
+
+
+def test_flat_job_becomes_a_flat_spec() -> None:
+    job = Job(name="x", command=["python", "t.py"], replicas=2, gpu=1, retries=3, time_limit="2h", hold=True)
+    assert job.to_spec() == {
+        "name": "x",
+        "command": ["python", "t.py"],
+        "replicas": 2,
+        "resources": {"gpu": 1},
+        "retry": {"max": 3},
+        "timeLimit": "2h",
+        "hold": True,
+    }
+
+
+def test_roles_become_roles() -> None:
+    job = Job(name="x", roles={"ps": Role(command="a b", extra={"minFailed": 2}), "worker": Role(command="c", gpu=1)})
+    assert job.to_spec()["roles"] == {
+        "ps": {"replicas": 1, "command": "a b", "minFailed": 2},
+        "worker": {"replicas": 1, "command": "c", "resources": {"gpu": 1}},
+    }
+
+
+def test_file_is_sent_as_it_was_written(server: TinyServer, tmp_path: Path) -> None:
+    text = "name: x # mine\ncommand: ls\n"
+    (tmp_path / "job.yaml").write_text(text)
+    server.on("POST", "/jobs", Answer(201, a_job()))
+    Client(server.url).submit(tmp_path / "job.yaml", overrides={"replicas": 2}, params={"lr": 0.1})
+    assert server.asked[0].json == {"source": text, "set": {"replicas": 2}, "params": {"lr": 0.1}}
+
+
+def test_package_folder_of_a_file_is_relative_to_it_and_sent_first(server: TinyServer, tmp_path: Path) -> None:
+    (tmp_path / "src").mkdir()
+    (tmp_path / "src/train.py").write_text("pass")
+    (tmp_path / "job.yaml").write_text("name: x\npackage: ./src\ncommand: ls\n")
+    digests: list[str] = []
+
+    def put(asked: Any) -> Answer:
+        digests.append(asked.path.rpartition("/")[2])
+        return Answer(200, {"received": len(asked.body), "complete": True})
+
+    from muster.client.packing import pack
+
+    with pack(tmp_path / "src") as package:
+        server.on("PUT", f"/packages/{package.digest}", put)
+    server.on("POST", "/jobs", Answer(201, a_job()))
+    Client(server.url).submit(tmp_path / "job.yaml")
+    assert server.requests("POST", "/jobs")[0].json["package"] == digests[0] == package.digest
+
+
+def test_package_that_is_a_digest_is_used_as_it_is() -> None:
+    submission = from_text(f"package: {'a' * 64}\n", Path("/nowhere"), Changes())
+    assert (submission.folder, submission.digest) == (None, "a" * 64)
+
+
+@pytest.mark.parametrize(
+    "text", ["command: package it\n", "package: [1]\n", "package: {\n", "- package\n", "roles: {package: ./x}\n"]
+)
+def test_what_only_looks_like_a_package_is_left_to_the_server(text: str) -> None:
+    submission = from_text(text, Path("/nowhere"), Changes())
+    assert submission.folder is None
+    assert submission.body == {"source": text}
+
+
+def test_package_can_be_set_on_the_way(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    submission = from_text("package: a\n", Path("/nowhere"), Changes({"package": "here", "name": "y"}))
+    assert submission.folder == (tmp_path / "here").resolve()
+    assert submission.body["set"] == {"name": "y"}
+
+
+def test_missing_file_is_told(tmp_path: Path) -> None:
+    with pytest.raises(MusterError, match=r"cannot read .*absent\.yaml"):
+        prepare(tmp_path / "absent.yaml", Changes())
+
+
+def test_job_is_found_by_the_beginning_of_its_id(server: TinyServer) -> None:
+    server.on("GET", "/jobs", Answer(200, {"items": [a_job(), a_job(id="02other")], "nextCursor": None}))
+    assert Client(server.url).job("01jobj").id == ID
+
+
+def test_ambiguous_beginning_is_refused_with_the_candidates(server: TinyServer) -> None:
+    server.on("GET", "/jobs", Answer(200, {"items": [a_job(id="01jobA"), a_job(id="01jobB")], "nextCursor": None}))
+    with pytest.raises(MusterError) as caught:
+        Client(server.url).job("01job")
+    assert "01jobA (mnist), 01jobB (mnist)" in caught.value.hint
+
+
+def test_unknown_job_is_told_in_the_servers_words(server: TinyServer) -> None:
+    server.on("GET", "/jobs", Answer(200, {"items": [], "nextCursor": None}))
+    server.on("GET", "/jobs/absent", problem(404, "not-found", "there is no job absent"))
+    with pytest.raises(MusterError, match="there is no job absent"):
+        Client(server.url).job("absent")
+
+
+def test_last_is_the_newest_of_mine(server: TinyServer) -> None:
+    server.on("GET", "/jobs", Answer(200, {"items": [a_job()], "nextCursor": "c"}))
+    assert Client(server.url).job("@last").id == ID
+    assert server.asked[0].query == {"owner": ["me"], "limit": ["1"]}
+
+
+def test_name_with_odd_characters_is_one_path_segment(server: TinyServer) -> None:
+    with pytest.raises(MusterError):
+        Client(server.url).job("a/b?")
+    assert server.asked[0].path == "/api/v1/jobs/a%2Fb%3F"
+
+
+def test_jobs_are_read_page_by_page_up_to_the_limit(server: TinyServer) -> None:
+    pages = [
+        Answer(200, {"items": [a_job(id=f"{n}") for n in range(3)], "nextCursor": "next"}),
+        Answer(200, {"items": [a_job(id=f"{n}") for n in range(3, 5)], "nextCursor": "more"}),
+    ]
+    server.on("GET", "/jobs", *pages)
+    assert [job.id for job in Client(server.url).jobs(limit=5, state=["Running", "Held"])] == list("01234")
+    assert [asked.query.get("cursor") for asked in server.asked] == [None, ["next"]]
+    assert [asked.query["limit"] for asked in server.asked] == [["5"], ["2"]]
+    assert server.asked[0].query["state"] == ["Running", "Held"]
+
+
+def test_wait_returns_the_ended_job_and_survives_a_lost_server(server: TinyServer) -> None:
+    server.on("GET", "/jobs/mnist", Answer(200, a_job()))
+    ended = Answer(200, a_job(state="Succeeded"))
+    server.on("GET", f"/jobs/{ID}/wait", Answer(200, a_job()), DROP, DROP, DROP, DROP, DROP, ended)
+    assert Client(server.url).job("mnist").wait().ok
+
+
+def test_wait_that_times_out_says_so(server: TinyServer) -> None:
+    server.on("GET", "/jobs/mnist", Answer(200, a_job()))
+    server.on("GET", f"/jobs/{ID}/wait", Answer(200, a_job()))
+    with pytest.raises(TimeoutError, match="still Running"):
+        Client(server.url).job("mnist").wait(timeout=0.02)
+
+
+def test_logs_stream_until_the_end(server: TinyServer) -> None:
+    server.on("GET", "/jobs/mnist", Answer(200, a_job()))
+    pieces = [
+        sse("log", {"task": "mnist-worker-0", "offset": 0, "text": "a\n"}, "1"),
+        sse("end", {}, "2"),
+    ]
+    server.on("GET", f"/jobs/{ID}/logs", Answer(pieces=pieces))
+    chunks = list(Client(server.url).job("mnist").logs(follow=True, tasks=["worker-0"], tail=5))
+    assert [(chunk.task, chunk.text) for chunk in chunks] == [("mnist-worker-0", "a\n")]
+    assert server.asked[-1].query == {"task": ["worker-0"], "tail": ["5"], "follow": ["true"]}
+
+
+def test_what_comes_back_is_typed_and_keeps_the_original(server: TinyServer) -> None:
+    server.on("GET", "/jobs/mnist", Answer(200, a_job(novel="field")))
+    server.on("GET", f"/jobs/{ID}/tasks", Answer(200, {"items": [a_task(exitCode=3, state="Failed")]}))
+    handle = Client(server.url).job("mnist")
+    assert handle.view.started_at is not None
+    assert handle.view.started_at.tzinfo is not None
+    assert handle.view.raw["novel"] == "field"
+    task = handle.tasks()[0]
+    assert (task.short_name, task.exit_code, task.ended) == ("worker-0", 3, True)
+
+
+def test_bulk_keeps_digests_and_refuses_folders(server: TinyServer, tmp_path: Path) -> None:
+    server.on("POST", "/jobs:bulk", Answer(201, {"items": [a_job()]}))
+    client = Client(server.url)
+    client.submit_many([Job(name="x", command="ls", package="b" * 64)])
+    assert server.asked[0].json == {"specs": [{"name": "x", "command": "ls", "package": "b" * 64}]}
+    with pytest.raises(MusterError, match="digest"):
+        client.submit_many([{"name": "x", "command": "ls", "package": str(tmp_path)}])
