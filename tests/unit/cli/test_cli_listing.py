@@ -1,29 +1,15 @@
 """What `get` and `describe` print, and what they ask for."""
 
-import os
-import stat
-import subprocess
-import sys
-from pathlib import Path
-from typing import Any
-
 import pytest
 import yaml
-from click.shell_completion import ShellComplete
-from click.testing import CliRunner
 from tests.unit.cli.calling import ID, muster, with_job
-from tests.unit.client.tiny_server import Answer, TinyServer, a_job, a_task, problem, sse
+from tests.unit.client.tiny_server import Answer, TinyServer, a_job, a_task, problem
 
-from muster.cli.log_printing import LogPrinter
-from muster.cli.main import ENTRIES, cli
 from muster.cli.tables import display_width
-from muster.client.packing import pack
-from muster.client.transport import Transport
-from muster.version import __version__
 
 pytestmark = pytest.mark.fast
 
-JOB_TITLES = "NAME STATE MODE SUCC FAIL ACTIVE START END REASON".split()
+JOB_TITLES = ["NAME", "STATE", "MODE", "SUCC", "FAIL", "ACTIVE", "START", "END", "REASON"]
 
 
 def test_jobs_are_a_table_with_the_promised_columns(server: TinyServer) -> None:
@@ -31,8 +17,7 @@ def test_jobs_are_a_table_with_the_promised_columns(server: TinyServer) -> None:
     outcome = muster(server, "get", "jobs")
     assert outcome.out.splitlines()[0].split() == JOB_TITLES
     assert outcome.out.splitlines()[1].split()[:8] == ["mnist", "Queued", "Collective", "0", "0", "2", "-", "-"]
-    assert outcome.out.endswith("waits for 2 GPUs
-")
+    assert outcome.out.endswith("waits for 2 GPUs\n")
     assert "\x1b" not in outcome.out
 
 
