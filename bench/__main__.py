@@ -11,9 +11,12 @@ from bench.muster.catalogue import CASES, OPTIONAL
 from bench.muster.server import MusterAbsent
 from bench.peers.catalogue import PEERS
 from bench.peers.figures import Measure, PeerFigures, measure
+from bench.peers.summary import everything, presence
 from bench.results import write_results
 from bench.scale import FULL, QUICK, Scale
 from bench.table import Row, Unit, render
+
+INTERRUPTED = 130
 
 
 def main() -> int:
@@ -26,25 +29,33 @@ def main() -> int:
     cases = _cases(arguments.only, with_demo=arguments.with_demo)
     figures: dict[str, PeerFigures] = {}
     rows: list[Row] = []
+    code = 0
     try:
         for name, measures in _wanted(arguments.only, cases).items():
+            if name in arguments.without:
+                rows.append(Row("LEFT OUT", Unit.COUNT, peer=name, note="by --without"))
+                continue
             print(f"measuring {name} ...", file=sys.stderr, flush=True)
             figures[name] = measure(PEERS[name](), measures, scale)
-        rows.extend(_peer_rows(figures))
+            rows.extend(presence(figures[name]))
+            if name in arguments.only:
+                rows.extend(everything(figures[name]))
         for case in cases:
             print(f"measuring muster: {case.summary} ...", file=sys.stderr, flush=True)
             rows.extend(_run(case, scale, figures))
     except KeyboardInterrupt:
         print("interrupted; this is what was measured before", file=sys.stderr)
+        code = INTERRUPTED
     print(render(rows))
     print(f"\nfigures kept in {write_results(scale, figures, rows)}")
-    return 0
+    return code
 
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m bench", description="Muster beside real peers")
     parser.add_argument("--only", action="append", default=[], choices=[*_case_names(), *PEERS], metavar="NAME")
     parser.add_argument("--quick", action="store_true", help="smaller counts, for a look while working")
+    parser.add_argument("--without", action="append", default=[], choices=[*PEERS], help="leave this peer out")
     parser.add_argument("--with-demo", action="store_true", help="also time `make demo` in a fresh clone")
     parser.add_argument("--list", action="store_true", help="list what can be measured and stop")
     return parser.parse_args()
@@ -74,19 +85,6 @@ def _wanted(only: Sequence[str], cases: Sequence[Case]) -> dict[str, frozenset[M
         for name, measures in case.peers.items():
             wanted[name] = wanted.get(name, frozenset()) | measures
     return {name: wanted[name] for name in PEERS if name in wanted}
-
-
-def _peer_rows(figures: dict[str, PeerFigures]) -> list[Row]:
-    """What no case compares with, and every peer that is missing, with the reason."""
-    rows: list[Row] = []
-    for peer in figures.values():
-        if peer.absent:
-            rows.append(Row("ABSENT", Unit.COUNT, peer=peer.name, note=peer.absent))
-            continue
-        note = f"{peer.version}; {peer.method}; load {peer.load_before:.1f} before"
-        rows.append(Row("ready after", Unit.SECONDS, peer=peer.name, theirs=peer.up_s, note=note))
-        rows.extend(Row("FAILED", Unit.COUNT, peer=peer.name, note=problem) for problem in peer.problems)
-    return rows
 
 
 def _run(case: Case, scale: Scale, figures: dict[str, PeerFigures]) -> Sequence[Row]:

@@ -7,11 +7,12 @@ from bench.measuring import percentile
 from bench.muster.case import Case, Figures
 from bench.muster.client import MusterClient, job_spec
 from bench.muster.server import MusterServer
-from bench.peers.figures import Measure
+from bench.peers.figures import Measure, PeerFigures
 from bench.scale import Scale
 from bench.table import Bar, Row, Unit, ratio_at_most
 from bench.workload import Workload, wait_for_stamp
 
+PERCENTS = (50.0, 90.0)
 BARS = {"hyperqueue": ratio_at_most(2.5, aim=1.5), "slurm": ratio_at_most(1 / 20)}
 OTHERS: dict[str, Bar | None] = {"torchx-runner": None, "torchx-cli": None, "ray": None}
 
@@ -36,25 +37,21 @@ def _start(client: MusterClient, workload: Workload, name: str, index: int) -> f
 
 
 def rows(figures: Figures, seconds: Sequence[float]) -> Sequence[Row]:
-    made = []
-    for name, bar in {**BARS, **OTHERS}.items():
-        peer = figures.get(name)
-        if peer is None:
-            continue
-        for percent in (50, 90):
-            theirs = peer.start_percentile(percent)
-            made.append(
-                Row(
-                    what=f"submit to start, p{percent}",
-                    unit=Unit.MILLISECONDS,
-                    muster=1000 * percentile(seconds, percent) if seconds else None,
-                    peer=peer.name,
-                    theirs=None if theirs is None else 1000 * theirs,
-                    bar=bar,
-                    note=peer.absent or peer.method,
-                )
-            )
-    return made
+    ours = {percent: 1000 * percentile(seconds, percent) if seconds else None for percent in PERCENTS}
+    chosen = [(figures[name], bar) for name, bar in {**BARS, **OTHERS}.items() if name in figures]
+    compared = [_compared(peer, percent, ours[percent], bar) for peer, bar in chosen for percent in PERCENTS]
+    return compared or [Row(_what(percent), Unit.MILLISECONDS, ours[percent]) for percent in PERCENTS]
+
+
+def _compared(peer: PeerFigures, percent: float, ours: float | None, bar: Bar | None) -> Row:
+    theirs = peer.start_percentile(percent)
+    theirs_ms = None if theirs is None else 1000 * theirs
+    note = peer.absent or peer.method
+    return Row(_what(percent), Unit.MILLISECONDS, ours, peer.name, theirs_ms, bar, note)
+
+
+def _what(percent: float) -> str:
+    return f"submit to start, p{percent:.0f}"
 
 
 CASE = Case(

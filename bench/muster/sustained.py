@@ -41,7 +41,7 @@ def run(scale: Scale, figures: Figures) -> Sequence[Row]:
     submitted = len(outcome.latencies_s)
     note = (
         f"{submitted:,} accepted in {submitted / outcome.per_s:.1f} s while {ran:,} ran; "
-        f"server and tasks {server_cores:.0%} of a core, client {client_cores:.0%}"
+        f"server, agent and tasks {server_cores:.0%} of a core, client {client_cores:.0%}"
     )
     return [
         Row(BAR.what, BAR.unit, outcome.per_s, bar=BAR.bar, note=note),
