@@ -1,9 +1,11 @@
-"""What all suites share: golden files, changed only by `pytest --update-golden`."""
+"""What all suites share: golden files, changed only by `pytest --update-golden`, and a real server."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+
+from tests.parts.server import MusterServer, running_server
 
 Golden = Callable[[Path, str], None]
 
@@ -25,3 +27,17 @@ def golden(request: pytest.FixtureRequest) -> Golden:
         assert text == path.read_text(encoding="utf-8")
 
     return check
+
+
+@pytest.fixture(scope="session")
+def muster_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MusterServer]:
+    """One server for all tests of a worker. Tests use names of their own and leave it running."""
+    with running_server(tmp_path_factory.mktemp("muster")) as server:
+        yield server
+
+
+@pytest.fixture
+def own_server(tmp_path: Path) -> Iterator[MusterServer]:
+    """A server for one test alone, which may kill it."""
+    with running_server(tmp_path / "home") as server:
+        yield server

@@ -79,6 +79,7 @@ async def _serve(settings: ServerSettings) -> None:
                 log_config=None,
                 access_log=settings.access_log,
                 server_header=False,
+                proxy_headers=False,
                 date_header=False,
                 lifespan="off",
                 ws="none",

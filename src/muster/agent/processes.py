@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import signal
-from typing import Dict, Iterable, Iterator, List, NamedTuple, Optional, Set, Tuple
+from typing import Dict, Iterable, Iterator, List, NamedTuple, Optional, Sequence, Set, Tuple
 
 # The folder and not the task's name: two agents on one machine may know tasks of the same name.
 MARK = "MUSTER_TASK_DIR"
@@ -90,7 +90,7 @@ def scan() -> Iterator[ProcessStat]:
                 yield stat
 
 
-def find_members(targets: Iterable[Target], current_boot: str) -> Dict[str, List[int]]:
+def find_members(targets: Sequence[Target], current_boot: str) -> Dict[str, List[int]]:
     """The living processes of all these tasks, supervisors left out, from one pass over /proc."""
     wanted = {os.fsencode(target.folder): target.task for target in targets}
     sessions = _sessions(targets, current_boot)
@@ -133,7 +133,7 @@ def send_group(group: int, number: int) -> None:
         pass
 
 
-def _sessions(targets: Iterable[Target], current_boot: str) -> Dict[int, Tuple[str, Identity]]:
+def _sessions(targets: Sequence[Target], current_boot: str) -> Dict[int, Tuple[str, Identity]]:
     return {
         target.supervisor.pid: (target.task, target.supervisor)
         for target in targets

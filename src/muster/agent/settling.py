@@ -44,7 +44,9 @@ class Settling:
         """Find out where a task stands whose supervisor is not a child of this agent."""
         failure = folders.read_json(os.path.join(task.folder, folders.ERROR))
         if failure is not None:
-            self.fail(task, AgentError(str(failure.get("code")), str(failure.get("message"))))
+            task.error = AgentError(str(failure.get("code")), str(failure.get("message")))
+            task.ended_at = failure.get("at")
+            self._finish(task, ENDED)
             return
         start = records.read_started(task.folder)
         if start is None:
@@ -68,10 +70,9 @@ class Settling:
         """The end of a task that never started, remembered in its folder."""
         task.error = error
         task.ended_at = time.time()
-        path = os.path.join(task.folder, folders.ERROR)
+        record = {"code": error.code, "message": error.message, "at": task.ended_at}
         try:
-            if not os.path.exists(path):
-                folders.write_json(path, {"code": error.code, "message": error.message})
+            folders.write_json(os.path.join(task.folder, folders.ERROR), record)
         except OSError:
             pass  # the disk is full; the answer still goes out
         self._finish(task, ENDED)

@@ -19,6 +19,7 @@ from muster.client.client import Client
 from muster.client.errors import MusterError
 from muster.client.transport import Request, Timeouts
 from muster.client.views import NodeView
+from muster.lib.clock import from_iso
 from muster.lib.quantities import about_bytes
 from muster.version import __version__
 
@@ -111,12 +112,12 @@ def _server(client: Client) -> Iterator[Finding]:
         yield Finding("server", "fail", why, "start one with `muster up`, or name it with MUSTER_SERVER")
         return
     yield Finding("server", "ok", f"{client.server} answers")
-    yield from _clock(server_time)
     try:
         who = client.whoami()
     except MusterError as error:
         yield Finding("token", "fail", error.message, error.hint or "log in with `muster login`")
         return
+    yield from _clock(server_time, (who.get("server") or {}).get("time"))
     yield Finding("token", "ok", f"valid: {who['user']} ({who['role']})")
     yield _version((who.get("server") or {}).get("version"))
     try:
@@ -127,11 +128,13 @@ def _server(client: Client) -> Iterator[Finding]:
     yield from _nodes(nodes)
 
 
-def _clock(server_time: str | None) -> Iterator[Finding]:
+def _clock(date_header: str | None, iso_time: str | None) -> Iterator[Finding]:
+    """By what the server says of its time, in its answer or in the answer's head; by nothing if it says nothing."""
     try:
-        skew = time() - parsedate_to_datetime(server_time or "").timestamp()
+        there = from_iso(iso_time) if iso_time else parsedate_to_datetime(date_header or "").timestamp()
     except ValueError:
         return
+    skew = time() - there
     if abs(skew) > _SKEW_S:
         late = "ahead of" if skew > 0 else "behind"
         yield Finding("clock", "warn", f"{abs(skew):.0f} s {late} the server's", "run an NTP client on both")

@@ -10,6 +10,8 @@ from muster.cli.tables import Column
 from muster.client.views import ClusterView, EventView, JobView, NodeView, TaskView, TokenView, UserView
 from muster.lib.quantities import about_bytes
 
+_NONE = (None, "", 0, "0")
+
 
 def job_columns() -> list[Column[JobView]]:
     now = datetime.now(UTC)
@@ -123,7 +125,7 @@ def resources_text(resources: Any) -> str | None:
     """`cpu=1 memory=2Gi gpu=2`."""
     if not resources:
         return None
-    return " ".join(f"{name}={value}" for name, value in resources.items() if value) or None
+    return " ".join(f"{name}={value}" for name, value in resources.items() if value not in _NONE) or None
 
 
 def _joined(values: Sequence[Any] | None) -> str | None:

@@ -27,7 +27,7 @@ def explanation_lines(explanation: ExplanationView) -> Iterator[str]:
     if len(explanation.attempts) > 1:
         yield "\nAttempts:"
         for attempt in explanation.attempts:
-            verdict = attempt.get("verdict") or attempt.get("state") or ""
+            verdict = attempt.get("outcome") or attempt.get("verdict") or attempt.get("state") or ""
             why = f": {attempt['reason']}" if attempt.get("reason") else ""
             yield f"  {attempt.get('attempt')}. {verdict}{why}"
     if explanation.next:

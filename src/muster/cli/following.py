@@ -9,15 +9,14 @@ from muster.cli.colours import of_state
 from muster.cli.log_printing import printer
 from muster.cli.session import say
 from muster.client.handles import JobHandle
-from muster.client.views import JobView, TaskView
-
-_BETWEEN_ATTEMPTS_S = 2.0
+from muster.client.views import JobView
 
 
 def follow(handle: JobHandle) -> JobView:
-    """Prints the logs of every attempt until the job has ended, then says how it ended."""
+    """Prints its logs through all attempts, then says how it ended."""
     try:
-        _print_all_attempts(handle)
+        printer(handle.name, prefixed=handle.view.tasks > 1).print(handle.logs(follow=True))
+        handle.wait()
     except KeyboardInterrupt:
         detach(handle)
     tell_outcome(handle.view)
@@ -31,10 +30,6 @@ def wait_quietly(handle: JobHandle) -> JobView:
         detach(handle)
     tell_outcome(handle.view)
     return handle.view
-
-
-def labels_of(tasks: list[TaskView]) -> dict[str, str]:
-    return {task.name: task.short_name for task in tasks}
 
 
 def detach(handle: JobHandle) -> NoReturn:
@@ -56,19 +51,3 @@ def tell_outcome(job: JobView) -> None:
 
 def exit_by(*jobs: JobView) -> NoReturn:
     raise click.exceptions.Exit(0 if all(job.ok for job in jobs) else 1)
-
-
-def _print_all_attempts(handle: JobHandle) -> None:
-    """A log stream ends with its attempt; a job that is retried has another one."""
-    printed: int | None = None
-    while not (handle.view.ended and printed == handle.view.attempt):
-        attempt = handle.view.attempt or None
-        labels = labels_of(handle.tasks()) if attempt else {}
-        several = handle.view.tasks > 1
-        printer(labels, prefixed=several).print(handle.logs(follow=True, attempt=attempt))
-        printed = attempt
-        while not handle.view.ended and (handle.view.attempt or None) == printed:
-            try:
-                handle.wait(_BETWEEN_ATTEMPTS_S)
-            except TimeoutError:
-                continue

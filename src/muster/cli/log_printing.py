@@ -16,13 +16,14 @@ _LONGEST_LINE = 64 * 1024
 
 
 class LogPrinter:
-    def __init__(self, out: TextIO, labels: dict[str, str], *, prefixed: bool, coloured: bool) -> None:
-        """`labels` gives what is shown for each task's full name."""
+    def __init__(self, out: TextIO, job: str, *, prefixed: bool, coloured: bool, width: int = 0) -> None:
+        """A task is shown without its job's name. `width` is that of the widest label, if it is known before."""
         self._out = out
+        self._job = job
         self._prefixed = prefixed
         self._coloured = coloured
-        self._labels = labels
-        self._prefixes: dict[str, str] = {}
+        self._width = width
+        self._colours: dict[str, str] = {}
         self._unfinished: dict[str, str] = {}
 
     def print(self, chunks: Iterable[LogChunk]) -> None:
@@ -56,18 +57,19 @@ class LogPrinter:
         self._out.flush()
 
     def _prefix(self, task: str) -> str:
-        if task not in self._prefixes:
-            width = max((len(label) for label in self._labels.values()), default=0)
-            text = f"{self._labels.get(task, task):<{width}} | "
-            colour = LABEL_COLOURS[len(self._prefixes) % len(LABEL_COLOURS)]
-            self._prefixes[task] = click.style(text, fg=colour) if self._coloured else text
-        return self._prefixes[task]
+        label = task.removeprefix(f"{self._job}-")
+        self._width = max(self._width, len(label))
+        text = f"{label:<{self._width}} | "
+        if not self._coloured:
+            return text
+        colour = self._colours.setdefault(task, LABEL_COLOURS[len(self._colours) % len(LABEL_COLOURS)])
+        return click.style(text, fg=colour)
 
 
-def printer(labels: dict[str, str], *, prefixed: bool) -> LogPrinter:
+def printer(job: str, *, prefixed: bool, width: int = 0) -> LogPrinter:
     """To stdout, with colours if it is a terminal; characters that it cannot show are replaced, not fatal."""
     out = sys.stdout
     if hasattr(out, "reconfigure"):
         out.reconfigure(errors="replace")
     coloured = out.isatty() and click.get_current_context().find_root().color is not False
-    return LogPrinter(out, labels, prefixed=prefixed, coloured=coloured)
+    return LogPrinter(out, job, prefixed=prefixed, coloured=coloured, width=width)

@@ -86,10 +86,13 @@ class Client:
         return self._handle(answer)
 
     def dry_run(self, submission: Submission) -> dict[str, Any]:
-        """What would be made, and the exact requests that would start it. Nothing is packed, stored or started."""
-        query = {"dryRun": True}
-        answer = self._post("/jobs", submission.with_package(submission.digest), repeatable=True, query=query)
-        return dict(answer)
+        """What would be made, and the exact requests that would start it. Nothing is sent, stored or started; a folder
+        is packed all the same, because whether it can be is part of the answer."""
+        with packed(submission):
+            body = submission.with_package(submission.digest)
+        if submission.folder is not None:
+            body["set"] = {**body.get("set", {}), "package": None}  # the server does not have it, and need not
+        return dict(self._post("/jobs", body, repeatable=True, query={"dryRun": True}))
 
     def submit_many(self, jobs: Sequence[Any]) -> list[JobHandle]:
         """Many jobs in one call, all or none. They may name packages by digest only."""

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
-from muster.client.errors import TIMED_OUT, UNREACHABLE, MusterError
+from muster.client.errors import NOT_FOUND, TIMED_OUT, UNREACHABLE, MusterError
 from muster.client.sse import read_events
 from muster.client.transport import API, Request, Transport, as_json, new_request_key, segment
 from muster.client.views import EventView, ExplanationView, JobView, TaskView
@@ -106,22 +106,27 @@ class JobHandle:
     ) -> Iterator[LogChunk]:
         """The logs of all tasks, or of those named (`worker-0`), as they come; never more than a piece in memory.
 
-        With `follow` it goes on until all tasks have ended. A dropped connection is resumed without a gap.
+        With `follow` it goes on until the job has ended, through all its attempts. A dropped connection is
+        resumed without a gap.
         """
         query = {"task": tasks, "tail": tail, "attempt": attempt, "follow": True if follow else None}
         for event in read_events(self._transport, Request("GET", f"{self._path}/logs", query), follow=follow):
             if event.kind == "end":
                 return
+            if event.kind == "gone":
+                detail = json.loads(event.data).get("detail")
+                raise MusterError(detail or "the log is not there any more", code=NOT_FOUND, status=404)
             if event.kind == "log":
                 raw = json.loads(event.data)
                 yield LogChunk(raw["task"], raw.get("offset") or 0, raw["text"])
 
-    def raw_log(self, task: str, *, start: int = 0) -> Iterator[bytes]:
+    def raw_log(self, task: str, *, attempt: int | None = None, start: int = 0) -> Iterator[bytes]:
         """One task's log, byte for byte, from `start` on."""
         headers = {"Accept": "application/octet-stream"}
         if start:
             headers["Range"] = f"bytes={start}-"
-        request = Request("GET", f"{self._path}/logs/raw", {"task": task}, headers=headers)
+        query = {"task": task, "attempt": attempt}
+        request = Request("GET", f"{self._path}/logs/raw", query, headers=headers)
         connection, response = self._transport.open(request)
         try:
             while chunk := response.read1(_RAW_BYTES):
@@ -176,13 +181,12 @@ def job_events(transport: Transport, path: str, *, follow: bool, **query: Any) -
         for event in read_events(transport, request, follow=True):
             yield EventView.of(json.loads(event.data))
         return
-    cursor = None
     while True:
-        answer = transport.json(Request("GET", path, {**query, "cursor": cursor}))
+        answer = transport.json(Request("GET", path, query))
         yield from (EventView.of(item) for item in answer["items"])
-        cursor = answer.get("nextCursor")
-        if not cursor:
+        if not answer.get("nextCursor"):
             return
+        query["after"] = answer["nextCursor"]  # an event's number is its cursor
 
 
 def _post(path: str, body: dict[str, Any]) -> Request:

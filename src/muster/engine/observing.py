@@ -28,6 +28,8 @@ from muster.ports.backend import Observation, Phase
 
 _log = structlog.get_logger("engine.observing")
 TAIL_BYTES = 16_384
+GATHER_S = 0.005
+"""How long a start may wait to be written together with others, or with its own end. An end never waits."""
 RETRY_S = 1.0
 """After the store refused: the disk may be full, the database away."""
 
@@ -38,7 +40,16 @@ def receive(context: Context, observation: Observation) -> None:
     if entry is None:
         return
     entry.inbox.append(observation)
-    if not entry.is_observing:
+    if observation.phase in (Phase.ENDED, Phase.LOST):
+        _look(context, entry)
+    elif not entry.is_observing and not entry.is_gathering:
+        entry.is_gathering = True
+        asyncio.get_running_loop().call_later(GATHER_S, _look, context, entry)
+
+
+def _look(context: Context, entry: Entry) -> None:
+    entry.is_gathering = False
+    if entry.inbox and not entry.is_observing:
         entry.is_observing = True
         context.spawn(observe(context, entry), f"observe {entry.job.id}")
 

@@ -18,6 +18,7 @@ class Entry:
     turn: asyncio.Lock = field(default_factory=asyncio.Lock)
     inbox: list[Observation] = field(default_factory=list)
     is_observing: bool = False
+    is_gathering: bool = False
     launched: asyncio.Event = field(default_factory=asyncio.Event)
     """Set while no launch is under way: a stop waits for it, so that it never overtakes the start."""
     deadline: asyncio.TimerHandle | None = None

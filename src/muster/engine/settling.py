@@ -151,7 +151,7 @@ async def _with_logs(context: Context, job: Job, tasks: Sequence[Task]) -> list[
     backend = context.backends[job.cluster]
 
     async def kept(task: Task) -> Task:
-        name = f"{job.id}/{task.attempt}/{task.role}-{task.index}.log"
+        name = f"{job.id}/{task.attempt}.{task.role}-{task.index}.log"
         try:
             await backend.collect_log(task.id, task.placement.node, context.logs / name)
         except MusterError as error:

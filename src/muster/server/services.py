@@ -53,7 +53,12 @@ class Services:
         return mine or await self.context.store.find_job(None, ref)
 
 
-def services(request: Request) -> Services:
+async def services(request: Request) -> Services:
+    """Asynchronous though it waits for nothing: a plain function would be sent to a thread for every request."""
+    return services_of(request)
+
+
+def services_of(request: Request) -> Services:
     found = request.app.state.services
     assert isinstance(found, Services)
     return found
@@ -62,7 +67,7 @@ def services(request: Request) -> Services:
 async def authenticated(request: Request) -> Principal:
     """Bearer for programs, a cookie for the page. A page of somebody else's cannot send our header, so a cookie alone
     changes nothing."""
-    accounts = services(request).accounts
+    accounts = services_of(request).accounts
     header = request.headers.get("authorization")
     if header is not None:
         scheme, _, secret = header.partition(" ")

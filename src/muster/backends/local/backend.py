@@ -30,7 +30,7 @@ class LocalBackend(AgentPool):
     async def collect_log(self, task_id: str, node: str, target: Path) -> None:
         """Same disk: a link is enough, and a log of many gigabytes costs nothing."""
         source = self._root / "tasks" / task_id / "log"
-        target.parent.mkdir(parents=True, exist_ok=True)
+        os.makedirs(target.parent, exist_ok=True)  # noqa: PTH103 - several times cheaper than Path.mkdir
         try:
             os.link(source, target, follow_symlinks=False)
         except FileExistsError:

@@ -5,7 +5,7 @@ import sys
 import click
 
 from muster.cli.failures import Failure
-from muster.cli.following import detach, labels_of
+from muster.cli.following import detach
 from muster.cli.log_printing import printer
 from muster.cli.options import job_argument
 from muster.cli.session import connect, say
@@ -41,7 +41,7 @@ def command(
     tasks = handle.tasks(attempt)
     chosen = _chosen(tasks, workers, handle)
     if raw:
-        _print_raw(handle, chosen)
+        _print_raw(handle, chosen, attempt)
         return
     if not tasks and not followed:
         say(f"no log yet: job {handle.name} is {handle.state}; `muster explain {handle.name}` says why")
@@ -50,7 +50,8 @@ def command(
     named = [task.name for task in chosen] if workers else []
     stream = handle.logs(follow=followed, tasks=named, tail=tail, attempt=attempt)
     try:
-        printer(labels_of(chosen), prefixed=several).print(stream)
+        widest = max((len(task.short_name) for task in chosen), default=0)
+        printer(handle.name, prefixed=several, width=widest).print(stream)
     except KeyboardInterrupt:
         if handle.refresh().view.ended:
             raise
@@ -71,10 +72,10 @@ def _chosen(tasks: list[TaskView], workers: tuple[str, ...], handle: JobHandle) 
     return chosen
 
 
-def _print_raw(handle: JobHandle, chosen: list[TaskView]) -> None:
+def _print_raw(handle: JobHandle, chosen: list[TaskView], attempt: int | None) -> None:
     if len(chosen) != 1:
         known = ", ".join(task.short_name for task in chosen) or "none yet"
         raise Failure("--raw prints one worker", hint=f"choose it with -w; there are {known}")
-    for chunk in handle.raw_log(chosen[0].name):
+    for chunk in handle.raw_log(chosen[0].name, attempt=attempt):
         sys.stdout.buffer.write(chunk)
     sys.stdout.buffer.flush()

@@ -1,0 +1,63 @@
+# Muster. `make` alone lists the targets.
+SHELL := /bin/bash
+VENV := .venv
+BIN := $(VENV)/bin
+PYTHON ?= python3
+PYTEST := $(BIN)/python -m pytest
+WORKERS ?= 4
+.DEFAULT_GOAL := help
+
+.PHONY: help setup setup-dev setup-system demo up test test-frameworks check bench fmt docs clean
+
+help: ## list the targets
+	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+setup: $(VENV)/.ready ## make .venv with the muster command in .venv/bin
+
+setup-dev: $(VENV)/.ready-dev
+
+$(VENV)/.ready: pyproject.toml scripts/make-venv.sh
+	@scripts/make-venv.sh "$(PYTHON)" "$(VENV)"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e .
+	@touch $@
+
+$(VENV)/.ready-dev: $(VENV)/.ready
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
+	@touch $@
+
+setup-system:
+	@scripts/install-test-parts.sh
+
+demo: setup ## run the main job: 2 ps + 2 workers, followed to its end
+	@$(BIN)/python scripts/demo.py
+
+up: setup ## serve on http://127.0.0.1:7070
+	@$(BIN)/muster up
+
+test: setup-dev setup-system ## set everything up and run all tests
+	$(PYTEST) -n $(WORKERS) -m "not frameworks"
+
+test-frameworks: setup-dev ## train with PaddlePaddle, PyTorch and JAX (downloads them)
+	scripts/install-frameworks.sh
+	$(PYTEST) -m frameworks tests/e2e/test_frameworks.py
+
+check: setup-dev ## format, lint, types, import contracts, fast tests
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(PYTEST) -n $(WORKERS) -m fast
+
+bench: setup-dev ## print the performance table against real peers
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[bench]'
+	$(BIN)/python -m bench
+
+fmt: setup-dev ## format the code
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+docs: setup-dev ## write docs/reference anew from the code
+	$(PYTEST) -m fast --update-golden tests/unit
+
+clean: ## remove what the other targets made
+	rm -rf $(VENV) .venv-frameworks .cache .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist
