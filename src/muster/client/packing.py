@@ -7,7 +7,6 @@ the folder and refused when they lead out of it.
 import gzip
 import hashlib
 import os
-import re
 import stat
 import tarfile
 import tempfile
@@ -22,7 +21,6 @@ from muster.lib.quantities import about_bytes
 
 SIZE_LIMIT_BYTES = 1 << 30
 _BIGGEST_SHOWN = 5
-_DIGEST = re.compile(r"[0-9a-f]{64}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,10 +48,6 @@ class Package:
 
     def __exit__(self, *_: object) -> None:
         self.file.close()
-
-
-def is_digest(text: str) -> bool:
-    return _DIGEST.fullmatch(text) is not None
 
 
 def pack(folder: str | Path, *, limit_bytes: int = SIZE_LIMIT_BYTES) -> Package:

@@ -3,17 +3,21 @@
 A YAML text goes to the server as it was written, because only then can the server name the lines that are wrong.
 """
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from muster.client.asking import Job
 from muster.client.errors import BAD_INPUT, MusterError
-from muster.client.packing import Package, is_digest, pack
+
+if TYPE_CHECKING:
+    from muster.client.packing import Package
 
 Submittable = Job | Mapping[str, Any] | str | Path
+_DIGEST = re.compile(r"[0-9a-f]{64}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,10 +67,12 @@ def from_text(text: str, folder: Path, changes: Changes) -> Submission:
 
 
 @contextmanager
-def packed(submission: Submission, announce: Callable[[Path], None] | None = None) -> Iterator[Package | None]:
+def packed(submission: Submission, announce: Callable[[Path], None] | None = None) -> "Iterator[Package | None]":
     if submission.folder is None:
         yield None
         return
+    from muster.client.packing import pack  # archives and digests are no business of `muster get jobs`
+
     if announce is not None:
         announce(submission.folder)
     with pack(submission.folder) as package:
@@ -83,7 +89,7 @@ def _submission(body: Mapping[str, Any], named: Any, folder: Path, changes: Chan
         body = {**body, "params": dict(changes.params)}
     if not isinstance(named, str) or not named:
         return Submission(body)  # absent, or something that the server will complain about
-    if is_digest(named):
+    if _DIGEST.fullmatch(named):
         return Submission(body, digest=named)
     return Submission(body, folder=(folder / Path(named).expanduser()).resolve())
 

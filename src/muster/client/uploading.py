@@ -1,17 +1,20 @@
 """Sends a package that the server does not have yet, in chunks, from where an earlier try stopped."""
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from muster.client.errors import MusterError
-from muster.client.packing import Package
 from muster.client.transport import API, Request, Transport
+
+if TYPE_CHECKING:
+    from muster.client.packing import Package
 
 CHUNK_BYTES = 4 << 20
 Progress = Callable[[int, int], None]
 """Called with the bytes that the server has and the bytes there are."""
 
 
-def upload(transport: Transport, package: Package, progress: Progress | None = None) -> None:
+def upload(transport: Transport, package: "Package", progress: Progress | None = None) -> None:
     """Returns once the server has all of it. A package already there costs one small request."""
     tell = progress or _say_nothing
     path = f"{API}/packages/{package.digest}"
@@ -34,7 +37,7 @@ def _known(transport: Transport, path: str) -> tuple[int, bool]:
     return int(answer["received"]), bool(answer["complete"])
 
 
-def _put(transport: Transport, path: str, package: Package, offset: int, chunk: bytes) -> tuple[int, bool]:
+def _put(transport: Transport, path: str, package: "Package", offset: int, chunk: bytes) -> tuple[int, bool]:
     request = Request(
         "PUT",
         path,
