@@ -7,10 +7,10 @@ between. Freed ports go to the back of the line: a peer that still talks to the 
 from __future__ import annotations
 
 import random
-import socket
-from typing import Callable, Dict, Iterable, List, Optional, Sequence, Tuple
+from typing import Callable, Dict, List, Optional, Sequence, Set, Tuple
 
 from muster.agent.errors import BAD_REQUEST, NO_PORTS, PORT_IN_USE, AgentError
+from muster.agent.port_keeper import PortKeeper
 
 DEFAULT_RANGE = (20000, 32000)
 
@@ -21,23 +21,24 @@ class PortLedger:
         self._candidates = list(candidates)
         # Several agents may share one machine: beginning at different places they seldom meet.
         self._next = random.randrange(len(self._candidates)) if self._candidates else 0
-        self._held: Dict[str, Dict[int, socket.socket]] = {}
+        self._keeper = PortKeeper()
+        self._held: Dict[str, Set[int]] = {}
         self._taken_by = taken_by
 
     def reserve(self, owner: str, count: int) -> List[int]:
         """`count` ports for this owner in all: asking again gives the same ones, and more only if more are asked."""
-        held = self._held.get(owner, {})
+        held = self._held.get(owner, set())
         wanted = count - len(held)
-        fresh = self._find(wanted) if wanted > 0 else {}
+        fresh = self._find(wanted) if wanted > 0 else set()
         if len(fresh) < wanted:
-            _close_all(fresh.values())
+            self._keeper.free(fresh)
             raise AgentError(NO_PORTS, "only {} of {} ports are free on this node".format(len(fresh), wanted))
         if held or fresh:
-            self._held[owner] = {**held, **fresh}
-        return sorted(self._held.get(owner, {}))[:count]
+            self._held[owner] = held | fresh
+        return sorted(held | fresh)[:count]
 
     def release(self, owner: str) -> None:
-        _close_all(self._held.pop(owner, {}).values())
+        self._keeper.free(self._held.pop(owner, set()))
 
     def check(self, ports: Sequence[int], owner: Optional[str]) -> None:
         """Raise unless each port is held for this owner, or free for all."""
@@ -50,11 +51,8 @@ class PortLedger:
                 raise AgentError(PORT_IN_USE, "port {} belongs to task {}".format(port, taken[port]))
             if holder is not None and holder != owner:
                 raise AgentError(PORT_IN_USE, "port {} is held for {}".format(port, holder))
-            if holder is None:
-                probe = _bind(port)
-                if probe is None:
-                    raise AgentError(PORT_IN_USE, "port {} is used by another process".format(port))
-                probe.close()
+            if holder is None and not self._keeper.is_free(port):
+                raise AgentError(PORT_IN_USE, "port {} is used by another process".format(port))
 
     def let_go(self, ports: Sequence[int]) -> None:
         """Close our hold right before the task that shall bind them starts."""
@@ -62,26 +60,24 @@ class PortLedger:
             owner = self._holder(port)
             if owner is None:
                 continue
-            self._held[owner].pop(port).close()
+            self._held[owner].discard(port)
+            self._keeper.free([port])
             if not self._held[owner]:
                 del self._held[owner]
 
     def _holder(self, port: int) -> Optional[str]:
         return next((owner for owner, ports in self._held.items() if port in ports), None)
 
-    def _find(self, count: int) -> Dict[int, socket.socket]:
+    def _find(self, count: int) -> Set[int]:
         taken = self._taken_by()
-        found: Dict[int, socket.socket] = {}
+        found: Set[int] = set()
         for _ in range(len(self._candidates)):
             if len(found) == count:
                 break
             port = self._candidates[self._next]
             self._next = (self._next + 1) % len(self._candidates)
-            if port in taken or self._holder(port) is not None:
-                continue
-            bound = _bind(port)
-            if bound is not None:
-                found[port] = bound
+            if port not in taken and self._holder(port) is None and self._keeper.bind(port):
+                found.add(port)
         return found
 
 
@@ -105,18 +101,3 @@ def parse_range(text: str) -> Tuple[int, int]:
     if not (low.isdigit() and high.isdigit() and 1024 <= int(low) <= int(high) <= 65535):
         raise ValueError("a port range is written like 20000-32000, not {!r}".format(text))
     return int(low), int(high)
-
-
-def _bind(port: int) -> Optional[socket.socket]:
-    bound = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
-    try:
-        bound.bind(("0.0.0.0", port))
-    except OSError:
-        bound.close()
-        return None
-    return bound
-
-
-def _close_all(sockets: Iterable[socket.socket]) -> None:
-    for bound in sockets:
-        bound.close()

@@ -16,26 +16,33 @@ StartAgent = Callable[..., Agent]
 
 
 def _oldest_python() -> str | None:
-    """MUSTER_AGENT_PYTHON, or a python3.8 on the PATH that really runs (a version manager's stub may not)."""
-    candidates = [os.environ.get("MUSTER_AGENT_PYTHON"), shutil.which("python3.8")]
+    """MUSTER_AGENT_PYTHON, a python3.8 on the PATH, or one that pyenv keeps; if it really runs (a stub may not)."""
+    candidates = [os.environ.get("MUSTER_AGENT_PYTHON"), shutil.which("python3.8"), *_pyenv_pythons()]
     for candidate in filter(None, candidates):
-        command = [candidate, "-c", "import sys; print(sys.executable)"]
-        done = subprocess.run(command, check=False, capture_output=True, text=True)
-        if done.returncode == 0:
-            return done.stdout.strip()
+        found = _output(candidate, "-c", "import sys; print(sys.executable)")
+        if found:
+            return found
     return None
+
+
+def _pyenv_pythons() -> list[str]:
+    pyenv = shutil.which("pyenv")
+    versions = _output(pyenv, "versions", "--bare").split() if pyenv else []
+    return [f"{_output(str(pyenv), 'prefix', name)}/bin/python" for name in versions if name.startswith("3.8.")]
+
+
+def _output(*command: str) -> str:
+    done = subprocess.run(command, check=False, capture_output=True, text=True)
+    return done.stdout.strip() if done.returncode == 0 else ""
 
 
 OLDEST = _oldest_python()
 
 
-@pytest.fixture(params=["current", "oldest"])
+@pytest.fixture(params=["current", "oldest"] if OLDEST else ["current"])
 def python(request: pytest.FixtureRequest) -> str:
-    if request.param == "current":
-        return sys.executable
-    if OLDEST is None:
-        pytest.skip("no Python 3.8: set MUSTER_AGENT_PYTHON or put python3.8 on the PATH")
-    return OLDEST
+    """Without a Python 3.8 there are no tests for it; one test says so, in test_agent_node."""
+    return OLDEST if request.param == "oldest" and OLDEST else sys.executable
 
 
 @pytest.fixture

@@ -6,6 +6,7 @@ import os
 import selectors
 import subprocess
 import time
+import zlib
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -130,6 +131,14 @@ def wait_until(condition: Callable[[], object], what: str) -> None:
     while not condition():
         assert time.monotonic() < deadline, f"waited in vain for {what}"
         time.sleep(0.01)
+
+
+def private_ports(count: int) -> str:
+    """A range that no test running beside this one uses."""
+    worker = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0")[2:]) % 16
+    run = zlib.crc32(os.environ.get("PYTEST_XDIST_TESTRUNUID", str(os.getpid())).encode()) % 15
+    first = 10000 + run * 640 + worker * 40
+    return f"{first}-{first + count - 1}"
 
 
 def is_running(pid: int) -> bool:

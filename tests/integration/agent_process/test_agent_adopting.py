@@ -10,7 +10,7 @@ import pytest
 from muster.agent.processes import boot_id, read_stat
 
 from .conftest import StartAgent
-from .driver import DEADLINE_S, is_running, read_pid, wait_until
+from .driver import DEADLINE_S, is_running, private_ports, read_pid, wait_until
 
 
 def test_next_agent_adopts_running_tasks_and_reports_their_exit(start_agent: StartAgent) -> None:
@@ -109,8 +109,7 @@ def test_half_a_record_is_no_record(start_agent: StartAgent, tmp_path: Path) -> 
 
 
 def test_ports_of_adopted_tasks_stay_theirs(start_agent: StartAgent) -> None:
-    first_port = 10000 + os.getpid() % 500 * 10  # tests run side by side
-    few = f"{first_port}-{first_port + 3}"
+    few = private_ports(4)
     first = start_agent(None, "--ports", few)
     ports = first.ask("reserve_ports", owner="o", count=2)["ports"]
     first.shell("t", "sleep 300", ports=ports, port_owner="o")

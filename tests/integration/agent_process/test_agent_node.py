@@ -4,12 +4,21 @@ import os
 import subprocess
 from pathlib import Path
 
+import pytest
+
 from muster.agent.archive import build_archive
 from muster.agent.frames import encode
 from muster.version import __version__
 
-from .conftest import StartAgent
+from .conftest import OLDEST, StartAgent
 from .driver import DEADLINE_S, SOURCES, Agent
+
+
+def test_oldest_supported_python_is_tried_too() -> None:
+    if OLDEST is None:
+        pytest.skip("no Python 3.8: set MUSTER_AGENT_PYTHON or put python3.8 on the PATH")
+    done = subprocess.run([OLDEST, "-V"], check=True, capture_output=True, text=True)
+    assert done.stdout.startswith("Python 3.8.")
 
 
 def test_hello_describes_the_machine(agent: Agent) -> None:

@@ -2,6 +2,7 @@
 
 import hashlib
 import io
+import os
 import tarfile
 from pathlib import Path
 
@@ -48,3 +49,16 @@ def test_package_with_another_digest_ends_the_task_with_a_reason_that_outlives_t
 def test_missing_package_ends_the_task_with_a_reason(agent: Agent, tmp_path: Path) -> None:
     agent.launch("t", "/bin/true", package={"digest": "0" * 64, "path": str(tmp_path / "none")})
     assert agent.wait_phase("t", "ended")["error"]["code"] == "package"
+
+
+def test_stop_while_the_package_is_unpacked_means_it_never_starts(agent: Agent, tmp_path: Path) -> None:
+    fifo = tmp_path / "slow.tar.gz"
+    os.mkfifo(fifo)  # unpacking waits here until somebody writes
+    agent.launch("t", "/bin/true", package={"digest": "0" * 64, "path": str(fifo)})
+    assert agent.status("t")["phase"] == "preparing"
+    answer = agent.ask("stop", task="t", grace_s=5)
+    assert (answer["phase"], answer["status"]["stopped"], answer["status"]["error"]) == ("ended", True, None)
+    with fifo.open("wb") as slow:
+        slow.write(b"nonsense")
+    assert agent.run("next", "/bin/true")["exit_code"] == 0
+    assert agent.status("t") == answer["status"]

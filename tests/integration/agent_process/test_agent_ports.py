@@ -1,6 +1,5 @@
 """Ports: given once, held until the launch, free again afterwards."""
 
-import os
 import socket
 import sys
 from pathlib import Path
@@ -8,12 +7,17 @@ from pathlib import Path
 import pytest
 
 from .conftest import StartAgent
-from .driver import Agent, Refused
+from .driver import Agent, Refused, private_ports
 
 LISTEN = (
     "import os, socket; s = socket.socket(); s.bind(('', int(os.environ['PORT']))); s.listen(); "
     "print('listening', flush=True); open('ready', 'w').close(); import time; time.sleep(300)"
 )
+
+
+@pytest.fixture
+def agent(start_agent: StartAgent) -> Agent:
+    return start_agent(None, "--ports", private_ports(40))
 
 
 def bindable(port: int) -> bool:
@@ -25,7 +29,8 @@ def bindable(port: int) -> bool:
     return True
 
 
-def test_ports_lie_outside_the_ephemeral_range_and_are_never_given_twice(agent: Agent) -> None:
+def test_ports_lie_outside_the_ephemeral_range_and_are_never_given_twice(start_agent: StartAgent) -> None:
+    agent = start_agent()
     given = [port for owner in "abcdef" for port in agent.ask("reserve_ports", owner=owner, count=20)["ports"]]
     assert len(set(given)) == 120
     low, high = map(int, Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split())
@@ -77,9 +82,29 @@ def test_port_of_another_owner_of_a_live_task_or_of_a_stranger_is_refused(agent:
 
 
 def test_running_out_of_ports_is_said_and_takes_none(start_agent: StartAgent) -> None:
-    first = 15000 + os.getpid() % 500 * 10  # tests run side by side
-    agent = start_agent(None, "--ports", f"{first}-{first + 3}")
+    agent = start_agent(None, "--ports", private_ports(4))
     with pytest.raises(Refused) as refused:
         agent.ask("reserve_ports", owner="a", count=5)
     assert refused.value.code == "no-ports"
     assert len(agent.ask("reserve_ports", owner="b", count=2)["ports"]) == 2
+
+
+def test_held_ports_are_in_no_table_of_open_files_that_a_new_process_could_share(agent: Agent) -> None:
+    agent.ask("hello")  # after this it opens and closes nothing by itself
+    agent.ask("reserve_ports", owner="a", count=3)
+    process = Path(f"/proc/{agent.process.pid}")
+    assert _sockets(process) == 0
+    assert [_sockets(thread) for thread in (process / "task").iterdir() if _sockets(thread)] == [3]
+
+
+def _sockets(owner: Path) -> int:
+    return sum(str(link.readlink()).startswith("socket:") for link in (owner / "fd").iterdir())
+
+
+def test_ports_of_one_task_are_free_though_others_start_at_the_same_moment(agent: Agent) -> None:
+    """A process that is just being born must not hold on to a port that was given up for another."""
+    for round_number in range(15):
+        ports = agent.ask("reserve_ports", owner=str(round_number), count=2)["ports"]
+        agent.send("launch", task=f"other{round_number}", argv=["/bin/true"], env={}, ports=[])
+        agent.ask("release_ports", owner=str(round_number))
+        assert all(bindable(port) for port in ports)

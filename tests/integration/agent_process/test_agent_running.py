@@ -1,12 +1,13 @@
 """A task from launch to its end, and what its process finds around it."""
 
+import fcntl
 import os
 import signal
-import subprocess
 from pathlib import Path
 
 import pytest
 
+from muster.agent import supervisor
 from muster.agent.processes import boot_id
 from muster.agent.supervisor import SCRIPT
 
@@ -105,20 +106,33 @@ def test_claim_lets_only_one_of_several_supervisors_run(tmp_path: Path, shell: s
     places = [str(tmp_path), "t", boot_id(), str(tmp_path), "", ""]
     command = [*interpreter, "-c", SCRIPT, "muster-task", *places, "/bin/sh", "-c", "echo ran; exit 5"]
     with (tmp_path / "log").open("ab") as log, (tmp_path / "notices").open("ab") as notices:
-
-        def spawn() -> "subprocess.Popen[bytes]":
-            place_notices = ["/bin/sh", "-c", f'exec 3>&{notices.fileno()}; exec "$@"', "sh"]
-            return subprocess.Popen(
-                [*place_notices, *command], stdout=log, stderr=subprocess.DEVNULL, pass_fds=[notices.fileno()]
-            )
-
-        codes = sorted(process.wait(20) for process in [spawn() for _ in range(5)])
+        places_of_fds = [
+            (os.POSIX_SPAWN_DUP2, log.fileno(), 1),
+            (os.POSIX_SPAWN_DUP2, notices.fileno(), 3),
+        ]
+        pids = [os.posix_spawn(shell, command, os.environ, file_actions=places_of_fds) for _ in range(5)]
+    codes = sorted(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) for pid in pids)
     assert codes == [0, 0, 0, 0, 5]
     assert (tmp_path / "log").read_text() == "ran\n"
     assert (tmp_path / "exit").read_text() == "5\n"
     pid, start_ticks, boot = (tmp_path / "started").read_text().split()
     assert boot == boot_id()
     assert (tmp_path / "notices").read_text() == f"t {pid} {start_ticks}\n"
+
+
+def test_supervisor_runs_its_command_though_the_agent_died_a_moment_ago(tmp_path: Path) -> None:
+    """Nobody reads the notices any more: neither the supervisor nor its command may mind."""
+    reader, writer = os.pipe()
+    os.close(reader)
+    notice_fd = fcntl.fcntl(writer, fcntl.F_DUPFD_CLOEXEC, 64)
+    os.close(writer)
+    (tmp_path / "log").touch()
+    argv = ["/bin/sh", "-c", "echo ran; exit 5"]
+    pid = supervisor.spawn(str(tmp_path), "t", boot_id(), str(tmp_path), [], argv, {"PATH": "/bin:/usr/bin"}, notice_fd)
+    os.close(notice_fd)
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 5
+    assert (tmp_path / "log").read_text() == "ran\n"
+    assert (tmp_path / "exit").read_text() == "5\n"
 
 
 def test_supervisor_outlives_signals_meant_for_the_command(agent: Agent) -> None:
