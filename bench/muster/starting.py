@@ -10,7 +10,7 @@ from bench.muster.server import MusterServer
 from bench.peers.figures import Measure, PeerFigures
 from bench.scale import Scale
 from bench.table import Bar, Row, Unit, ratio_at_most
-from bench.workload import Workload, wait_for_stamp
+from bench.workload import Workload, rest, wait_for_stamp
 
 PERCENTS = (50.0, 90.0)
 BARS = {"hyperqueue": ratio_at_most(2.5, aim=1.5), "slurm": ratio_at_most(1 / 20)}
@@ -31,9 +31,10 @@ def _start(client: MusterClient, workload: Workload, name: str, index: int) -> f
     spec = job_spec(name, workload.stamp_script, str(out))
     before = time.time()
     job = client.submit(spec)
-    seconds = wait_for_stamp(out) - before
+    started = wait_for_stamp(out)
     client.wait(job["id"])
-    return seconds
+    rest(started)
+    return started - before
 
 
 def rows(figures: Figures, seconds: Sequence[float]) -> Sequence[Row]:

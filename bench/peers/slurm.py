@@ -18,7 +18,7 @@ from bench.peers import children
 from bench.peers.peer import Command, PeerAbsent, PeerFailed
 from bench.peers.ports import free_port
 from bench.peers.slurm_conf import SlurmConf
-from bench.workload import Workload, check_marks, wait_for_marks, wait_for_stamp
+from bench.workload import Workload, check_marks, rest, wait_for_marks, wait_for_stamp
 
 PACKAGES = ("slurmctld", "slurmd", "slurm-client", "munge")
 PROGRAMS = ("munged", "slurmctld", "slurmd", "sbatch", "squeue", "sinfo")
@@ -72,8 +72,10 @@ class Slurm:
             out = workload.stamp_file(index)
             before = time.time()
             self._submit(workload.stamp_script, out)
-            seconds.append(wait_for_stamp(out) - before)
+            started = wait_for_stamp(out)
+            seconds.append(started - before)
             self._wait_until_empty()
+            rest(started)
         return seconds
 
     def run_many(self, count: int) -> float:

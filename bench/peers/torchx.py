@@ -15,7 +15,7 @@ from bench.peers.driven import DrivenPeer
 from bench.peers.driver import Driver
 from bench.peers.peer import Command, PeerFailed
 from bench.peers.venvs import installed_version, python_with
-from bench.workload import Workload, check_marks, wait_for_stamp
+from bench.workload import Workload, check_marks, rest, wait_for_stamp
 
 # Its requirements leave out docker's own need for an urllib3 of the 1.x series, which pip resolves by itself.
 REQUIREMENT = "torchx==0.7.0"
@@ -53,7 +53,9 @@ class TorchXCommand(DrivenPeer):
             out = workload.stamp_file(index)
             before = time.time()
             self._run(workload.stamp_script, out)
-            seconds.append(wait_for_stamp(out) - before)
+            started = wait_for_stamp(out)
+            seconds.append(started - before)
+            rest(started)
         return seconds
 
     def run_many(self, count: int) -> float:

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Protocol
 
-from bench.workload import Workload, check_marks, wait_for_marks, wait_for_stamp
+from bench.workload import Workload, check_marks, rest, wait_for_marks, wait_for_stamp
 
 
 class Client(Protocol):
@@ -36,8 +36,10 @@ def submit_to_start(client: Client, folder: str, count: int) -> list[float]:
         out = workload.stamp_file(index)
         before = time.time()
         handle = client.submit(str(workload.stamp_script), str(out))
-        seconds.append(wait_for_stamp(out) - before)
+        started = wait_for_stamp(out)
+        seconds.append(started - before)
         client.wait([handle])
+        rest(started)
     return seconds
 
 
