@@ -31,9 +31,7 @@ def test_task_over_its_memory_limit_is_killed_and_said_to_be_out_of_memory(
     agent.launch(task, sys.executable, "-c", EAT, limits={"memory_bytes": 64 << 20, "cpu_shares": 256})
     ended = agent.wait_phase(task, "ended")
     assert (ended["signal"], ended["oom"], ended["stopped"]) == (9, True, False)
-    group = Path(memory_groups) / f"muster-{task}"
-    wait_until(lambda: not group.exists(), "the group to be removed")
-    agent.close()
+    wait_until(lambda: not _groups_of(task), "the groups to be removed")
 
 
 def test_task_within_its_limit_runs_in_its_group(agent: Agent, memory_groups: str, tmp_path: Path) -> None:
@@ -43,6 +41,7 @@ def test_task_within_its_limit_runs_in_its_group(agent: Agent, memory_groups: st
     ended = agent.wait_phase(task, "ended")
     assert (ended["exit_code"], ended["oom"]) == (0, False)
     assert f"muster-{task}".encode() in agent.log(task)
+    wait_until(lambda: not _groups_of(task), "the groups to be removed")
 
 
 def test_out_of_memory_is_remembered_by_the_next_agent(
@@ -52,6 +51,7 @@ def test_out_of_memory_is_remembered_by_the_next_agent(
     first = start_agent()
     first.launch(task, sys.executable, "-c", EAT, limits={"memory_bytes": 64 << 20})
     first.wait_phase(task, "ended")
+    wait_until(lambda: not _groups_of(task), "the groups, and their counts, to be removed")
     first.close()
     assert start_agent().status(task)["oom"] is True
 
@@ -88,6 +88,12 @@ def test_exit_code_is_known_even_when_the_disk_is_too_full_to_record_it(
     agent.shell("t", "cat /dev/zero > filler 2>/dev/null; exit 3")
     assert agent.wait_phase("t", "ended")["exit_code"] == 3
     agent.close()
+
+
+def _groups_of(task: str) -> list[Path]:
+    groups = find_groups()
+    folders = [Path(parent) / f"muster-{task}" for parent in (groups.memory, groups.cpu) if parent]
+    return [folder for folder in folders if folder.exists()]
 
 
 def _fill(folder: Path) -> None:
