@@ -160,7 +160,7 @@ def _nodes(nodes: list[NodeView]) -> Iterator[Finding]:
         elif node.note:
             yield Finding(f"node {node.name}", "warn", f"Ready; {figures}", node.note)
         else:
-            yield Finding(f"node {node.name}", "ok", f"Ready; {figures}")
+            yield Finding(f"node {node.name}", "ok", f"Ready; {figures}, memory limits enforced")
 
 
 def _gpus(node: NodeView) -> str:

@@ -4,15 +4,13 @@ completion import none of them.
 
 import importlib
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import click
 from click.shell_completion import CompletionItem
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(NamedTuple):
     """`module` holds the command as its attribute `command`, unless `attribute` says otherwise."""
 
     module: str

@@ -15,7 +15,7 @@ def node_usage_columns() -> list[Column[Raw]]:
         Column("NODE", lambda node: node["name"]),
         Column("STATE", lambda node: node["state"], colour=of_state),
         Column("CPU", lambda node: _percent(_usage(node).get("cpuPercent")), right=True),
-        Column("LOAD", lambda node: _usage(node).get("load1"), right=True),
+        Column("LOAD", lambda node: _two_digits(_usage(node).get("load1")), right=True),
         Column("MEMORY", _memory, right=True),
         Column("GPU", _gpus, right=True),
         Column("TASKS", lambda node: node.get("tasks"), right=True),
@@ -52,3 +52,7 @@ def _gpus(node: Raw) -> str | None:
 
 def _percent(value: Any) -> str | None:
     return None if value is None else f"{value:.0f}%"
+
+
+def _two_digits(value: Any) -> str | None:
+    return None if value is None else f"{value:.2f}"

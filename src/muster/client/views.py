@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Self
 
+from muster.lib.quantities import parse_cpu
+
 FINAL_STATES = frozenset({"Succeeded", "Failed", "Cancelled"})
 FINAL_TASK_STATES = frozenset({"Succeeded", "Failed", "Stopped", "Lost"})
 
@@ -139,8 +141,8 @@ class NodeView:
             name=raw["name"],
             cluster=raw.get("cluster") or "",
             state=raw["state"],
-            cpu_total=float(cpu.get("total") or 0),
-            cpu_used=float(cpu.get("used") or 0),
+            cpu_total=parse_cpu(cpu.get("total") or 0) / 1000,
+            cpu_used=parse_cpu(cpu.get("used") or 0) / 1000,
             memory_total=memory.get("total") or 0,
             memory_used=memory.get("used") or 0,
             gpus=tuple(raw.get("gpus") or ()),

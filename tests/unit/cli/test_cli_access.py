@@ -55,8 +55,8 @@ def test_doctor_is_content_with_a_sound_server(server: TinyServer, home: Path) -
     home.mkdir()
     server.on("GET", "/healthz", Answer(200, {}))
     server.on("GET", "/whoami", Answer(200, {"user": "li", "role": "user", "server": {"version": __version__}}))
-    node = {"name": "n1", "state": "Ready", "cpu": {"total": 2}, "memory": {"total": 2**30}, "gpus": []}
+    node = {"name": "n1", "state": "Ready", "cpu": {"total": "2"}, "memory": {"total": 2**30}, "gpus": []}
     server.on("GET", "/nodes", Answer(200, {"items": [node]}))
     outcome = muster(server, "doctor")
     assert outcome.code == 0, outcome.out
-    assert "ok    node n1: Ready; 2 cores, 1.0 GiB, no GPU seen" in outcome.out
+    assert "ok    node n1: Ready; 2 cores, 1.0 GiB, no GPU seen, memory limits enforced" in outcome.out

@@ -80,7 +80,7 @@ def test_nodes_show_what_is_given_of_them(server: TinyServer) -> None:
         "name": "gpu-01",
         "cluster": "local",
         "state": "Ready",
-        "cpu": {"total": 8, "used": 2.5},
+        "cpu": {"total": "8", "used": "2500m"},
         "memory": {"total": 2**34, "used": 2**30},
         "gpus": [{"index": 0, "model": "A100", "job": "mnist"}, {"index": 1, "model": "A100", "job": None}],
         "tasks": 2,

@@ -21,7 +21,7 @@ const WORDS = {
     noMatch: "No job matches the filter.", cut: "… the beginning is not shown; muster logs has all of it …\n",
     sure: "Stop job {name}? Its workers are asked to end; its logs stay.", wrong: "Wrong user or password.",
     unreachable: "The server does not answer.", notYours: "Only the owner and admins may read this log.",
-    attempt: "attempt {n}", free: "free", ran: "ended", noLog: "No output yet.", given: "{used} of {total}",
+    attempt: "attempt {n}", noLog: "No output yet.", given: "{used} of {total}",
   },
   zh: {
     login: "登录", logout: "退出", user: "用户", password: "密码", jobs: "作业", nodes: "节点",
@@ -33,7 +33,7 @@ const WORDS = {
     noMatch: "没有符合筛选条件的作业。", cut: "… 开头部分未显示；用 muster logs 可查看全部 …\n",
     sure: "停止作业 {name}？其任务将被要求结束，日志会保留。", wrong: "用户名或密码错误。",
     unreachable: "服务器没有响应。", notYours: "只有所有者和管理员可以查看此日志。",
-    attempt: "第 {n} 次尝试", free: "空闲", ran: "已结束", noLog: "暂无输出。", given: "{used} / {total}",
+    attempt: "第 {n} 次尝试", noLog: "暂无输出。", given: "{used} / {total}",
   },
 };
 const language = (navigator.language || "en").toLowerCase().startsWith("zh") ? "zh" : "en";
@@ -95,6 +95,12 @@ function bytes(count) {
   }
   return `${unit === 0 ? count : count.toFixed(1)} ${units[unit]}`;
 }
+
+// "2" and "750m" both are cores.
+const cores = (quantity) => {
+  const text = String(quantity);
+  return text.endsWith("m") ? Number(text.slice(0, -1)) / 1000 : Number(text);
+};
 
 function measured(used, total, text) {
   const meter = make("meter", { min: 0, max: total || 1, value: used || 0, title: text });
@@ -219,7 +225,7 @@ function nodeRow(node) {
     : "-";
   const name = make("span", { text: node.name, title: node.note || "" });
   return make("tr", {}, cell(name), cell(stateMark(node.state)),
-    cell(measured(node.cpu.used, node.cpu.total, given(node.cpu.used, node.cpu.total))),
+    cell(measured(cores(node.cpu.used), cores(node.cpu.total), given(cores(node.cpu.used), cores(node.cpu.total)))),
     cell(measured(node.memory.used, node.memory.total, given(bytes(node.memory.used), bytes(node.memory.total)))),
     cell(node.gpus.length ? `${given(taken, node.gpus.length)} ${models}` : "-"),
     cell(usage), cell(node.tasks, "number"));
@@ -227,24 +233,25 @@ function nodeRow(node) {
 
 // ---- one job --------------------------------------------------------------------------------------------------------
 
+let me = null; // {user, role}
 let openJob = null; // the id of the job that is shown, if one is
-let openAttempt = null;
+
+const isMine = (job) => job.owner === me.user || me.role === "admin";
 
 async function loadJob() {
-  const id = openJob;
-  if (!id) return;
-  const [job, tasks, explanation] = await Promise.all([
-    call(jobPath(id)),
-    call(`${jobPath(id)}/tasks`),
-    call(`${jobPath(id)}/explain`).catch(() => null),
+  const ref = openJob;
+  if (!ref) return null;
+  const job = await call(jobPath(ref));
+  const [tasks, explanation] = await Promise.all([
+    call(`${jobPath(ref)}/tasks`),
+    isMine(job) ? call(`${jobPath(ref)}/explain`) : null,
   ]);
-  if (id !== openJob) return; // another one was opened meanwhile
+  if (ref !== openJob) return null; // another one was opened meanwhile
   openJob = job.id; // the address may have said a name
   showJob(job, explanation);
   at("tasks").replaceChildren(...tasks.items.map(taskRow));
   offerTasks(tasks.items);
-  if (openAttempt !== null && job.attempt !== openAttempt) followLog();
-  openAttempt = job.attempt;
+  return job;
 }
 
 function showJob(job, explanation) {
@@ -252,7 +259,7 @@ function showJob(job, explanation) {
   at("job-name").textContent = job.name;
   at("job-state").textContent = job.state;
   at("job-state").className = `state ${job.state}`;
-  at("kill").hidden = FINAL.has(job.state);
+  at("kill").hidden = FINAL.has(job.state) || !isMine(job);
   at("kill").disabled = job.state === "Stopping";
   const facts = [job.id, job.owner, job.cluster, job.mode, job.framework, word("attempt", { n: job.attempt })];
   at("job-facts").replaceChildren(facts.filter(Boolean).join(" · "));
@@ -316,9 +323,7 @@ function followLog() {
     for (const [from, rest] of unfinished) addLog(`${shortName(from)} | ${rest}\n`);
     source.close();
   });
-  source.addEventListener("error", () => {
-    if (source.readyState === EventSource.CLOSED && logPieces.length === 0) at("log").textContent = word("notYours");
-  });
+  source.addEventListener("gone", (event) => addLog(`${JSON.parse(event.data).detail}\n`));
 }
 
 function stopLog() {
@@ -414,7 +419,6 @@ function route() {
   const match = location.hash.match(/^#\/jobs\/(.+)$/);
   stopLog();
   openJob = match ? decodeURIComponent(match[1]) : null;
-  openAttempt = null;
   if (!openJob) {
     document.title = "Muster";
     show("overview");
@@ -426,8 +430,10 @@ function route() {
   at("log-task").replaceChildren();
   show("job");
   attempt(async () => {
-    await loadJob();
-    followLog();
+    const job = await loadJob();
+    if (!job) return;
+    if (isMine(job)) followLog();
+    else at("log").textContent = word("notYours");
     at("job-name").tabIndex = -1;
     at("job-name").focus();
   });
@@ -435,8 +441,8 @@ function route() {
 
 async function enter() {
   await attempt(async () => {
-    const who = await call("/whoami");
-    at("who").textContent = `${who.user} (${who.role})`;
+    me = await call("/whoami");
+    at("who").textContent = `${me.user} (${me.role})`;
     listen();
     route();
   });
