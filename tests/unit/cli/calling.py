@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from click.testing import CliRunner
-from tests.unit.client.tiny_server import Answer, TinyServer, a_job, a_task
 
 from muster.cli.main import cli
+from tests.unit.client.tiny_server import Answer, TinyServer, a_job, a_task
 
 ID = a_job()["id"]
 

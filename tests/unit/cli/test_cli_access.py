@@ -4,10 +4,10 @@ import stat
 from pathlib import Path
 
 import pytest
-from tests.unit.cli.calling import muster
-from tests.unit.client.tiny_server import Answer, TinyServer
 
 from muster.version import __version__
+from tests.unit.cli.calling import muster
+from tests.unit.client.tiny_server import Answer, TinyServer
 
 pytestmark = pytest.mark.fast
 

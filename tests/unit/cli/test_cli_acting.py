@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+
 from tests.unit.cli.calling import ID, muster, with_job
 from tests.unit.client.tiny_server import Answer, TinyServer, a_job, problem
 

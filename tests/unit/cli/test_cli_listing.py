@@ -2,10 +2,10 @@
 
 import pytest
 import yaml
-from tests.unit.cli.calling import ID, muster, with_job
-from tests.unit.client.tiny_server import Answer, TinyServer, a_job, a_task, problem
 
 from muster.cli.tables import display_width
+from tests.unit.cli.calling import ID, muster, with_job
+from tests.unit.client.tiny_server import Answer, TinyServer, a_job, a_task, problem
 
 pytestmark = pytest.mark.fast
 

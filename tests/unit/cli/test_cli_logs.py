@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
-from tests.unit.cli.calling import ID, muster, with_job
-from tests.unit.client.tiny_server import Answer, TinyServer, sse
 
 from muster.cli.log_printing import LogPrinter
 from muster.cli.main import cli
+from tests.unit.cli.calling import ID, muster, with_job
+from tests.unit.client.tiny_server import Answer, TinyServer, sse
 
 pytestmark = pytest.mark.fast
 

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 from click.shell_completion import ShellComplete
-from tests.unit.cli.calling import muster, with_job
-from tests.unit.client.tiny_server import Answer, TinyServer
 
 from muster.cli.main import ENTRIES, cli
 from muster.client.transport import Transport
+from tests.unit.cli.calling import muster, with_job
+from tests.unit.client.tiny_server import Answer, TinyServer
 
 pytestmark = pytest.mark.fast
 

@@ -3,10 +3,10 @@
 from pathlib import Path
 
 import pytest
-from tests.unit.cli.calling import ID, muster
-from tests.unit.client.tiny_server import Answer, TinyServer, a_job, a_task, problem, sse
 
 from muster.client.packing import pack
+from tests.unit.cli.calling import ID, muster
+from tests.unit.client.tiny_server import Answer, TinyServer, a_job, a_task, problem, sse
 
 pytestmark = pytest.mark.fast
 

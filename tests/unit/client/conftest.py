@@ -2,6 +2,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
 from tests.unit.client.tiny_server import TinyServer
 
 

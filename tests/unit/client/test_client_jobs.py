@@ -4,10 +4,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.unit.client.tiny_server import DROP, Answer, TinyServer, a_job, a_task, problem, sse
 
 from muster import Client, Job, MusterError, Role
 from muster.client.submitting import Changes, from_text, prepare
+from tests.unit.client.tiny_server import DROP, Answer, TinyServer, a_job, a_task, problem, sse
 
 pytestmark = pytest.mark.fast
 

@@ -5,11 +5,11 @@ import json
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.unit.client.tiny_server import DROP, Answer, TinyServer, problem, sse
 
 from muster.client.errors import MusterError
 from muster.client.sse import EventParser, ServerEvent, read_events
 from muster.client.transport import API, Request, Transport
+from tests.unit.client.tiny_server import DROP, Answer, TinyServer, problem, sse
 
 pytestmark = pytest.mark.fast
 

@@ -4,10 +4,10 @@ import socket
 import threading
 
 import pytest
-from tests.unit.client.tiny_server import DROP, Answer, TinyServer, a_job, problem
 
 from muster.client import Client, Job, MusterError
 from muster.client.transport import API, Request, Timeouts, Transport
+from tests.unit.client.tiny_server import DROP, Answer, TinyServer, a_job, problem
 
 pytestmark = pytest.mark.fast
 

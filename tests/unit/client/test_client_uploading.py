@@ -5,12 +5,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.unit.client.tiny_server import DROP, Answer, Asked, TinyServer, problem
 
 from muster.client import uploading
 from muster.client.packing import Package, pack
 from muster.client.transport import Transport
 from muster.client.uploading import upload
+from tests.unit.client.tiny_server import DROP, Answer, Asked, TinyServer, problem
 
 pytestmark = pytest.mark.fast
 
