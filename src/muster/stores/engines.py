@@ -61,8 +61,12 @@ def sqlite_file(url: URL) -> Path | None:
 
 def writing_engine(url: URL) -> Engine:
     """One connection, used by one thread."""
-    # A connection is tried before each transaction: a write that fails halfway cannot simply be done again.
-    engine = create_engine(url, pool_size=1, max_overflow=0, pool_pre_ping=True, **_options(url))
+    options: dict[str, Any] = {"pool_pre_ping": True, **_options(url)}
+    if url.get_backend_name() == "sqlite":
+        # A file does not go away as a server does, and every transaction here is ended by hand.
+        options |= {"pool_pre_ping": False, "pool_reset_on_return": None}
+    # Elsewhere a connection is tried before each transaction: a write that fails halfway cannot simply be done again.
+    engine = create_engine(url, pool_size=1, max_overflow=0, **options)
     if engine.dialect.name == "sqlite":
         event.listen(engine, "connect", _prepare_sqlite)
         event.listen(engine, "begin", _begin_immediate)
