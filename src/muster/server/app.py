@@ -2,32 +2,18 @@
 
 from fastapi import FastAPI
 
-from muster.server import problems
+from muster.server import openapi, problems
 from muster.server.guarding import Guard
 from muster.server.metrics import Metrics
 from muster.server.routes import accounts, jobs, logs, nodes, packages, system
 from muster.server.services import Services
 from muster.version import __version__
-from muster.wire.schemas import ProblemOut
 
 _DESCRIPTION = """One front door to every machine that can train a model.
 
 Send `Authorization: Bearer TOKEN` (see `POST /login` and `POST /tokens`). Lists answer `{"items": [...]}`;
 pass `cursor` for the next page. Errors are `application/problem+json` with a stable `code`. Streams are server-sent
 events that resume from `Last-Event-ID`. A POST to /jobs with an `Idempotency-Key` may be repeated safely."""
-_ERRORS: dict[int | str, dict[str, object]] = {
-    status: {"model": ProblemOut, "content": {problems.MEDIA_TYPE: {}}, "description": text}
-    for status, text in (
-        (400, "Not well formed."),
-        (401, "Not logged in."),
-        (403, "Not allowed."),
-        (404, "Not there, or not for you."),
-        (409, "Not in this state."),
-        (413, "Too large."),
-        (422, "Not valid: all problems at once."),
-        (503, "A part is missing now: try later."),
-    )
-}
 
 
 def create_app(services: Services) -> FastAPI:
@@ -39,11 +25,11 @@ def create_app(services: Services) -> FastAPI:
         docs_url=None,
         redoc_url=None,
         generate_unique_id_function=lambda route: route.name,
-        responses=_ERRORS,
     )
     app.state.services = services
     app.state.metrics = Metrics()
     problems.install(app)
+    openapi.install(app)
     for module in (jobs, logs, nodes, packages, accounts):
         app.include_router(module.router, prefix="/api/v1")
     app.include_router(system.api_router, prefix="/api/v1")

@@ -48,7 +48,7 @@ def problem(status: int, code: str, detail: str, **more: Any) -> JSONResponse:
         "status": status,
         "code": code,
         "detail": detail,
-        **{key: value for key, value in more.items() if value},
+        **{key: value for key, value in more.items() if value not in (None, "", [])},
     }
     headers = {"WWW-Authenticate": "Bearer"} if status == 401 else None
     return JSONResponse(body, status, headers, MEDIA_TYPE)
@@ -61,8 +61,7 @@ async def _muster_error(_: Request, error: Exception) -> JSONResponse:
         {"path": p.path, "message": p.message, "hint": p.hint, "line": p.line} for p in getattr(error, "problems", ())
     ]
     received = getattr(error, "received", None)
-    more = {} if received is None else {"received": str(received)}
-    return problem(status, error.code, error.message, hint=error.hint, problems=problems, **more)
+    return problem(status, error.code, error.message, hint=error.hint, problems=problems, received=received)
 
 
 async def _bad_request(_: Request, error: Exception) -> JSONResponse:

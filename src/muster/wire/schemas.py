@@ -293,6 +293,7 @@ class LoginOut(Shape):
 
 class ServerOut(Shape):
     version: str
+    url: str
 
 
 class WhoAmIOut(Shape):
@@ -325,3 +326,4 @@ class ProblemOut(Shape):
     detail: str
     hint: str = ""
     problems: list[ProblemItem] = []
+    received: int | None = Field(None, description="Of an upload at a wrong offset: how many bytes are here.")

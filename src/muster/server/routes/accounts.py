@@ -47,8 +47,9 @@ async def log_out(me: Me, parts: Parts) -> Response:
 
 
 @router.get("/whoami", response_model=schemas.WhoAmIOut, summary="Who am I")
-async def who_am_i(me: Me) -> Response:
-    return JSONResponse({"user": me.name, "role": str(me.user.role), "server": {"version": __version__}})
+async def who_am_i(request: Request, me: Me) -> Response:
+    server = {"version": __version__, "url": str(request.base_url).rstrip("/")}
+    return JSONResponse({"user": me.name, "role": str(me.user.role), "server": server})
 
 
 @router.get("/users", response_model=schemas.UserList, summary="List users")

@@ -1,0 +1,132 @@
+"""The API's description of itself: FastAPI's, with our own errors in place of its, and without its noise.
+
+Which errors a call can be refused with is said once, here, and a test holds the answers to it.
+"""
+
+from typing import Any
+
+from fastapi import FastAPI
+from fastapi.openapi.utils import get_openapi
+
+from muster.server.problems import MEDIA_TYPE
+from muster.wire.schemas import ProblemOut
+
+_METHODS = ("get", "put", "post", "delete", "patch")
+_TEXTS = {
+    400: "Not well formed: a parameter or the body cannot be read.",
+    401: "Not logged in, or not any more.",
+    403: "Not allowed: it is somebody else's, or for admins.",
+    404: "Not there, or not for you.",
+    409: "Right request, wrong moment: look at the state, then decide.",
+    413: "Too large.",
+    422: "Not valid: all problems at once.",
+    503: "A part is missing now: try later.",
+}
+_ALWAYS = {401, 503}
+_REFUSALS: dict[str, set[int]] = {
+    "submit": {409, 413, 422},
+    "submit_bulk": {409, 413, 422},
+    "list_jobs": {422},
+    "get_spec": {403},
+    "get_explanation": {403},
+    "kill": {403, 409, 413},
+    "hold": {403, 409},
+    "resume": {403, 409},
+    "retry": {403, 409, 422},
+    "delete": {403, 409},
+    "job_logs": {403, 422},
+    "raw_log": {403},
+    "job_events": {422},
+    "all_events": {422},
+    "package_status": {422},
+    "upload_piece": {409, 413, 422},
+    "package_content": {422},
+    "log_in": {413, 422},
+    "add_user": {403, 409, 413},
+    "change_user": {403, 409, 413, 422},
+    "remove_user": {403, 409},
+    "create_token": {403, 404, 413},
+}
+_TAGS = [
+    {"name": "jobs", "description": "Submit, list, look at, change."},
+    {"name": "logs and events", "description": "What tasks print and what happened, live."},
+    {"name": "clusters and nodes", "description": "Where jobs run, and what is in use."},
+    {"name": "packages", "description": "Code, uploaded once by its digest."},
+    {"name": "accounts", "description": "People and tokens."},
+    {"name": "system", "description": "The server itself."},
+]
+_SECURITY = {
+    "bearer": {"type": "http", "scheme": "bearer", "description": "A token: from `POST /login` or `POST /tokens`."},
+    "session": {
+        "type": "apiKey",
+        "in": "cookie",
+        "name": "muster_session",
+        "description": "For browsers. Calls that change something also need the header `X-Muster-Request: 1`.",
+    },
+}
+
+
+def install(app: FastAPI) -> None:
+    app.openapi = lambda: _document(app)  # type: ignore[method-assign]
+
+
+def _document(app: FastAPI) -> dict[str, Any]:
+    if app.openapi_schema is None:
+        found = get_openapi(
+            title=app.title, version=app.version, description=app.description, routes=app.routes, tags=_TAGS
+        )
+        for path in found["paths"].values():
+            for method in _METHODS:
+                if method in path:
+                    _tidy(path[method])
+        components = found["components"]
+        components["securitySchemes"] = _SECURITY
+        components["responses"] = {f"Problem{status}": _problem(text) for status, text in _TEXTS.items()}
+        schemas = components["schemas"]
+        schemas.update(_schemas_of_problems())
+        for name in ("HTTPValidationError", "ValidationError"):
+            schemas.pop(name, None)
+        components["schemas"] = {name: _untitled(schemas[name]) for name in sorted(schemas)}
+        app.openapi_schema = found
+    return app.openapi_schema
+
+
+def _tidy(operation: dict[str, Any]) -> None:
+    statuses = _ALWAYS | _REFUSALS.get(operation["operationId"], set())
+    parameters = operation.get("parameters", ())
+    if parameters or "requestBody" in operation:
+        statuses = statuses | {400}
+    if any(parameter["in"] == "path" for parameter in parameters):
+        statuses = statuses | {404}
+    for parameter in parameters:
+        parameter["schema"] = _untitled(parameter["schema"])
+    answers = {code: answer for code, answer in operation["responses"].items() if int(code) < 400}
+    for answer in answers.values():
+        if answer["description"] == "Successful Response":
+            answer["description"] = "Done."
+    refusals = {str(code): {"$ref": f"#/components/responses/Problem{code}"} for code in sorted(statuses)}
+    operation["responses"] = answers | refusals
+    if operation["operationId"] != "log_in":
+        operation["security"] = [{"bearer": []}, {"session": []}]
+
+
+def _problem(text: str) -> dict[str, Any]:
+    return {"description": text, "content": {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/ProblemOut"}}}}
+
+
+def _schemas_of_problems() -> dict[str, Any]:
+    schema = ProblemOut.model_json_schema(ref_template="#/components/schemas/{model}")
+    return {**schema.pop("$defs"), "ProblemOut": schema}
+
+
+def _untitled(schema: dict[str, Any]) -> dict[str, Any]:
+    """Without the titles that only repeat a name in other letters."""
+    kept = {key: value for key, value in schema.items() if key != "title" or not isinstance(value, str)}
+    if isinstance(kept.get("properties"), dict):
+        kept["properties"] = {name: _untitled(inner) for name, inner in kept["properties"].items()}
+    for key in ("items", "additionalProperties"):
+        if isinstance(kept.get(key), dict):
+            kept[key] = _untitled(kept[key])
+    if "anyOf" in kept:
+        kept["anyOf"] = [_untitled(inner) for inner in kept["anyOf"]]
+    return kept

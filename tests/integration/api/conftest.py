@@ -1,0 +1,19 @@
+"""A server with people; one that keeps jobs private too."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.integration.api.people import People, make_people
+from tests.parts.server import MusterServer, running_server
+
+
+@pytest.fixture(scope="session")
+def people(muster_server: MusterServer) -> People:
+    return make_people(muster_server)
+
+
+@pytest.fixture(scope="session")
+def private_people(tmp_path_factory: pytest.TempPathFactory) -> Iterator[People]:
+    with running_server(tmp_path_factory.mktemp("private"), {"MUSTER_PRIVATE_JOBS": "true"}) as server:
+        yield make_people(server)

@@ -1,0 +1,92 @@
+"""Who may call what: every route and method, for the owner of the thing, another user and an admin.
+
+Whoever is not logged in (nobody, a disabled user, an expired or revoked token) is refused everywhere with 401, but for
+the rows that are open to all. A new route fails a test until it has a row here.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+API = "/api/v1"
+
+
+@dataclass(frozen=True)
+class Row:
+    method: str
+    route: str
+    owner: int
+    other: int
+    admin: int
+    private: int | None = None
+    """What another user is answered when jobs are private, where that differs."""
+    given: Mapping[str, str] = field(default_factory=dict)
+    """Which thing stands for which part of the path; see `World`."""
+    body: Any = None
+    query: Mapping[str, Any] = field(default_factory=dict)
+    piece: bytes | None = None
+    open_to_all: bool = False
+    own_token: bool = False
+    """The call ends the token it is made with."""
+
+    @property
+    def title(self) -> str:
+        return f"{self.method} {self.route}"
+
+
+def _job(method: str, rest: str, ref: str, owner: int, other: int, **more: Any) -> Row:
+    """A call on one job. Admins may what owners may; a private job is not there for others."""
+    return Row(method, f"{API}/jobs/{{ref}}{rest}", owner, other, owner, 404, {"ref": ref}, **more)
+
+
+_HELD = {"name": "{fresh}", "command": "true", "hold": True}
+
+TABLE = (
+    Row("POST", f"{API}/jobs", 201, 201, 201, body={"spec": _HELD}),
+    Row("POST", f"{API}/jobs:bulk", 201, 201, 201, body={"specs": [_HELD]}),
+    Row("GET", f"{API}/jobs", 200, 200, 200),
+    _job("GET", "", "held", 200, 200),
+    _job("GET", "/tasks", "ran", 200, 200),
+    _job("GET", "/wait", "ended", 200, 200),
+    _job("GET", "/events", "ran", 200, 200),
+    _job("GET", "/spec", "held", 200, 403),
+    _job("GET", "/explain", "held", 200, 403),
+    _job("GET", "/logs", "ran", 200, 403),
+    _job("GET", "/logs/raw", "ran", 200, 403, query={"task": "worker-0"}),
+    _job("POST", "/kill", "held", 202, 403, body={}),
+    _job("POST", "/hold", "held", 200, 403),
+    _job("POST", "/resume", "held", 200, 403),
+    _job("POST", "/retry", "ended", 201, 403),
+    _job("DELETE", "", "ended", 204, 403),
+    Row("GET", f"{API}/events", 200, 200, 200),
+    Row("GET", f"{API}/clusters", 200, 200, 200),
+    Row("GET", f"{API}/nodes", 200, 200, 200),
+    Row("GET", f"{API}/nodes/{{name}}", 200, 200, 200, given={"name": "node"}),
+    Row("GET", f"{API}/usage", 200, 200, 200),
+    Row("GET", f"{API}/packages/{{digest}}", 200, 404, 404, given={"digest": "package"}),
+    Row("GET", f"{API}/packages/{{digest}}/content", 200, 404, 200, given={"digest": "package"}),
+    Row("PUT", f"{API}/packages/{{digest}}", 200, 200, 200, given={"digest": "digest"}, query={"size": 9}, piece=b"12"),
+    Row("GET", f"{API}/whoami", 200, 200, 200),
+    Row("POST", f"{API}/login", 200, 200, 200, body={"token": "{owner_token}"}, open_to_all=True),
+    Row("POST", f"{API}/logout", 204, 204, 204, own_token=True),
+    Row("GET", f"{API}/users", 200, 200, 200),
+    Row("POST", f"{API}/users", 403, 403, 201, body={"name": "{fresh}"}),
+    Row(
+        "PATCH",
+        f"{API}/users/{{name}}",
+        200,
+        403,
+        200,
+        given={"name": "owner"},
+        body={"password": "{password}", "oldPassword": "{password}"},
+    ),
+    Row("DELETE", f"{API}/users/{{name}}", 403, 403, 204, given={"name": "victim"}),
+    Row("GET", f"{API}/tokens", 200, 200, 200),
+    Row("POST", f"{API}/tokens", 201, 403, 201, body={"name": "x", "user": "{owner}"}),
+    Row("DELETE", f"{API}/tokens/{{token_id}}", 204, 404, 204, given={"token_id": "token"}),
+    Row("GET", f"{API}/schema", 200, 200, 200),
+    *(
+        Row("GET", route, 200, 200, 200, open_to_all=True)
+        for route in ("/healthz", "/readyz", "/metrics", "/openapi.json", "/", "/page.js", "/page.css")
+    ),
+)

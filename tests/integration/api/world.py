@@ -1,0 +1,79 @@
+"""The things that calls are about, each made when a test needs it. Held jobs cost no process."""
+
+import hashlib
+from functools import cached_property
+from typing import Any
+
+from tests.integration.api.calling import ok
+from tests.integration.api.people import PASSWORD, People, new_user, unique
+
+QUIET = {"command": "true", "hold": True}
+PACKAGE = b"not really an archive"
+
+
+class World:
+    def __init__(self, people: People) -> None:
+        self.people = people
+
+    def thing(self, kind: str) -> str:
+        return str(getattr(self, f"_{kind}")())
+
+    def filled(self, value: Any) -> Any:
+        """The value with `{owner}` and the like replaced."""
+        if isinstance(value, dict):
+            return {key: self.filled(inner) for key, inner in value.items()}
+        if isinstance(value, list):
+            return [self.filled(inner) for inner in value]
+        if isinstance(value, str) and value.startswith("{"):
+            return self.thing(value.strip("{}"))
+        return value
+
+    @cached_property
+    def ran_job(self) -> str:
+        job = self.people.owner.submit({"name": unique("ran"), "command": "echo hello"})
+        self.people.server.wait(job["id"])
+        return str(job["id"])
+
+    @cached_property
+    def uploaded(self) -> str:
+        digest = hashlib.sha256(PACKAGE).hexdigest()
+        ok(self.people.owner.send("PUT", f"/packages/{digest}", params={"size": len(PACKAGE)}, content=PACKAGE))
+        return digest
+
+    def _held(self) -> str:
+        return str(self.people.owner.submit({"name": unique("held"), **QUIET})["id"])
+
+    def _ended(self) -> str:
+        job = self._held()
+        ok(self.people.owner.post(f"/jobs/{job}/kill"), 202)
+        return job
+
+    def _ran(self) -> str:
+        return self.ran_job
+
+    def _package(self) -> str:
+        return self.uploaded
+
+    def _digest(self) -> str:
+        return hashlib.sha256(unique("piece").encode()).hexdigest()
+
+    def _node(self) -> str:
+        return str(ok(self.people.owner.get("/nodes"))["items"][0]["name"])
+
+    def _owner(self) -> str:
+        return self.people.owner.name
+
+    def _owner_token(self) -> str:
+        return self.people.owner.token
+
+    def _password(self) -> str:
+        return PASSWORD
+
+    def _fresh(self) -> str:
+        return unique("fresh")
+
+    def _victim(self) -> str:
+        return new_user(self.people.admin, "victim", password=None).name
+
+    def _token(self) -> str:
+        return str(ok(self.people.owner.post("/tokens", {"name": "victim"}), 201)["id"])
