@@ -118,7 +118,10 @@ def event_text(event: EventView) -> str:
         parts.append(f"on {data['node']}")
     if data.get("exitCode") is not None:
         parts.append(f"exit code {data['exitCode']}")
-    return ", ".join(parts)
+    if event.kind.startswith("audit."):
+        parts += [f"{key}={value}" for key, value in data.items() if key != "name"]
+        parts.append(f"by {event.actor}" if event.actor else "")
+    return ", ".join(part for part in parts if part)
 
 
 def resources_text(resources: Any) -> str | None:

@@ -30,7 +30,7 @@ def explanation_lines(explanation: ExplanationView) -> Iterator[str]:
             verdict = attempt.get("outcome") or attempt.get("verdict") or attempt.get("state") or ""
             why = f": {attempt['reason']}" if attempt.get("reason") else ""
             yield f"  {attempt.get('attempt')}. {verdict}{why}"
-    if explanation.next:
+    if explanation.next and explanation.next != (explanation.fault or {}).get("advice"):
         yield f"\nNext: {explanation.next}"
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from muster import Client, Job, MusterError, Role
 from muster.client.submitting import Changes, from_text, prepare
-from tests.unit.client.tiny_server import DROP, Answer, TinyServer, a_job, a_task, problem, sse
+from tests.unit.client.tiny_server import DROP, Answer, Asked, TinyServer, a_job, a_task, problem, sse
 
 pytestmark = pytest.mark.fast
 
@@ -175,3 +175,44 @@ def test_bulk_keeps_digests_and_refuses_folders(server: TinyServer, tmp_path: Pa
     assert server.asked[0].json == {"specs": [{"name": "x", "command": "ls", "package": "b" * 64}]}
     with pytest.raises(MusterError, match="digest"):
         client.submit_many([{"name": "x", "command": "ls", "package": str(tmp_path)}])
+
+
+def an_event(seq: int) -> dict[str, Any]:
+    return {"seq": seq, "at": None, "kind": "job.queued", "jobId": ID, "actor": None, "data": {}}
+
+
+def test_events_are_paged_by_their_numbers(server: TinyServer) -> None:
+    first = Answer(200, {"items": [an_event(1), an_event(2)], "nextCursor": "2"})
+    server.on("GET", "/events", first, Answer(200, {"items": [an_event(3)], "nextCursor": None}))
+    assert [event.seq for event in Client(server.url).events()] == [1, 2, 3]
+    assert [asked.query.get("after") for asked in server.asked] == [None, ["2"]]
+
+
+@pytest.mark.parametrize("newest", [0, 1, 2, 3, 7, 8, 1000])
+def test_newest_event_is_found_without_reading_all(server: TinyServer, newest: int) -> None:
+    def page(asked: Asked) -> Answer:
+        after = int(asked.query["after"][0])
+        return Answer(200, {"items": [], "nextCursor": str(after + 1) if after < newest else None})
+
+    server.on("GET", "/events", page)
+    assert Client(server.url).last_event() == newest
+    assert len(server.asked) < 25
+
+
+def test_log_that_is_gone_is_told(server: TinyServer) -> None:
+    server.on("GET", "/jobs/mnist", Answer(200, a_job()))
+    server.on("GET", f"/jobs/{ID}/logs", Answer(pieces=[sse("gone", {"detail": "the log has been removed"})]))
+    with pytest.raises(MusterError, match="has been removed"):
+        list(Client(server.url).job("mnist").logs())
+
+
+def test_dry_run_sends_no_folder_but_says_if_it_cannot_be_packed(server: TinyServer, tmp_path: Path) -> None:
+    (tmp_path / "src").mkdir()
+    submission = from_text("name: x\npackage: src\n", tmp_path, Changes({"replicas": 2}))
+    server.on("POST", "/jobs", Answer(200, {"job": a_job(), "requests": [], "warnings": []}))
+    Client(server.url).dry_run(submission)
+    assert [asked.method for asked in server.asked] == ["POST"]
+    assert server.asked[0].json["set"] == {"replicas": 2, "package": None}
+    (tmp_path / "src/away").symlink_to("/etc")
+    with pytest.raises(MusterError, match="leads out"):
+        Client(server.url).dry_run(submission)

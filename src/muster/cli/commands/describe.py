@@ -107,7 +107,7 @@ def _describe_node(node: NodeView, output: str) -> None:
             [
                 ("CPU used", f"{usage.get('cpuPercent') or 0:.0f} %"),
                 ("Memory used", about_bytes(usage.get("memoryUsedBytes") or 0)),
-                ("Load", usage.get("load1")),
+                ("Load", f"{usage.get('load1') or 0:.2f}"),
             ]
         )
     for gpu in node.gpus:

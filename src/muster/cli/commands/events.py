@@ -16,7 +16,12 @@ _NEWEST = 50
 @click.option("-f", "--follow", "followed", is_flag=True, help="Go on as more happens.")
 @click.option("--kind", metavar="PREFIX", help="Only this kind: job, task.failed, audit.")
 @click.option("--after", type=int, metavar="SEQ", help="Only after this number.")
-@click.option("-n", "--tail", type=click.IntRange(min=1), help=f"Only the last N [default: {_NEWEST} of all jobs].")
+@click.option(
+    "-n",
+    "--tail",
+    type=click.IntRange(min=1),
+    help=f"Only the last N [{_NEWEST} of everything].",
+)
 @output_option()
 def command(
     job: str | None, followed: bool, kind: str | None, after: int | None, tail: int | None, output: str
@@ -37,10 +42,12 @@ def command(
             if _wanted(event, kind):
                 _print_one(event, output)
         return
+    if handle is None and after is None and kind is None:
+        tail = tail or _NEWEST
+        after = max(client.last_event() - tail, 0)  # not through years of history for the last page of it
     found = handle.events(after=after) if handle else client.events(after=after, kind=kind)
     events = [event for event in found if _wanted(event, kind)]
-    shown = tail if tail is not None else None if handle or output in ("json", "yaml") else _NEWEST
-    print_list(events[-shown:] if shown else events, event_columns(), output, name="kind")
+    print_list(events[-tail:] if tail else events, event_columns(), output, name="kind")
 
 
 def _wanted(event: EventView, kind: str | None) -> bool:
