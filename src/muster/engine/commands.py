@@ -4,13 +4,13 @@ import shutil
 from collections.abc import Sequence
 from dataclasses import replace
 
-from muster.domain.errors import Conflict, MusterError
+from muster.domain.errors import BackendError, Conflict, MusterError
 from muster.domain.jobs import HOLDING, Cancelled, Held, Job, JobState, Outcome, Queued, Stopping, Verdict, move
 from muster.domain.resources import Placement
 from muster.domain.specs import JobSpec
 from muster.engine.admission import admit
 from muster.engine.context import Context
-from muster.engine.launching import planned_tasks, requests_for
+from muster.engine.launching import Intent, act, give_back, intend, planned_tasks, requests_for
 from muster.engine.roster import Entry
 from muster.engine.settling import stop, stop_tasks
 from muster.engine.telling import audit_event, job_event
@@ -23,15 +23,42 @@ from muster.scheduling.demand import demand_of
 async def submit(context: Context, spec: JobSpec, owner: str, key: RequestKey | None = None) -> tuple[Job, bool]:
     """The stored job, and whether it is new: a repeated request key answers the first one's job."""
     job = await admit(context, spec, owner)
+    intent = await _intent_at_once(context, job)
+    change = _submission(job, owner, key)
+    if intent is not None:
+        change = replace(change, new_job=intent.job, tasks=intent.tasks, events=[*change.events, intent.event()])
     try:
-        await context.store.apply(_submission(job, owner, key))
-    except Conflict:
-        earlier = await context.store.job_by_request(key) if key else None
+        await context.store.apply(change)
+    except BaseException as error:
+        if intent is not None:
+            await give_back(context, job, {task.placement.node for task in intent.tasks})
+        earlier = await context.store.job_by_request(key) if key and isinstance(error, Conflict) else None
         if earlier is None:
             raise
         return earlier, False
-    _enter(context, job)
-    return job, True
+    if intent is None:
+        _enter(context, job)
+        return job, True
+    entry = context.roster.add(intent.job, intent.tasks)
+    entry.launched.clear()
+    context.spawn(act(context, entry), f"launch {job.id}")
+    return intent.job, True
+
+
+async def _intent_at_once(context: Context, job: Job) -> Intent | None:
+    """When nobody is ahead and there is room, submission and intent are written together: one fsync serves both."""
+    if not isinstance(job.state, Queued):
+        return None
+    start = context.clusters[job.cluster].start_at_once(demand_of(job))
+    if start is None:
+        return None
+    try:
+        return await intend(context, job, start)
+    except BaseException as error:
+        await give_back(context, job, {slot.node for slot in start.slots})
+        if isinstance(error, BackendError):
+            return None  # it waits in the queue like any other, and is tried from there
+        raise
 
 
 async def submit_all(context: Context, specs: Sequence[JobSpec], owner: str) -> list[Job]:

@@ -2,13 +2,14 @@
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 
 import structlog
 
 from muster.domain.errors import BackendError, MusterError
-from muster.domain.jobs import Job, Queued, Starting, move
+from muster.domain.events import Event
+from muster.domain.jobs import Job, Queued, Starting, Tally, move
 from muster.domain.resources import Placement
 from muster.domain.tasks import Task, TaskLaunching, task_id
 from muster.engine.context import Context
@@ -34,16 +35,49 @@ async def launch(context: Context, cluster: ClusterState, start: Start) -> None:
         if not isinstance(entry.job.state, Queued):
             cluster.released(start.job_id)
             return
-        backend = context.backends[entry.job.cluster]
-        attempt = entry.job.attempt + 1
         try:
-            tasks = await _reserved(backend, _planned(context, entry.job, attempt, start), entry.job)
-            await _commit_intent(context, entry, tasks)
+            intent = await intend(context, entry.job, start)
+            await context.store.apply(intent.change())
         except MusterError as error:
             _log.warning("start put off", job=entry.job.id, error=str(error))
-            await _put_off(context, cluster, entry, {slot.node for slot in start.slots})
+            await give_back(context, entry.job, {slot.node for slot in start.slots})
+            cluster.queued(replace(demand_of(entry.job), not_before=context.clock() + exponential(1)))
+            context.wake.set()
             return
+        entry.job, entry.tasks = intent.job, {task.id: task for task in intent.tasks}
+        entry.launched.clear()
     await act(context, entry)
+
+
+@dataclass(frozen=True, slots=True)
+class Intent:
+    """The attempt as it will be written before anything acts on it."""
+
+    job: Job
+    tasks: tuple[Task, ...]
+    at: float
+
+    def event(self) -> Event:
+        return job_event(self.job, self.at)
+
+    def change(self) -> Change:
+        return Change(job=self.job, tasks=self.tasks, events=[self.event()])
+
+
+async def intend(context: Context, job: Job, start: Start) -> Intent:
+    """Reserve the ports; nothing is written yet."""
+    planned = _planned(context, job, job.attempt + 1, start)
+    tasks = await _reserved(context.backends[job.cluster], planned, job)
+    now = context.clock()
+    starting = move(job, Starting(now), reason="")
+    return Intent(replace(starting, tally=Tally(active=len(tasks))), tuple(tasks), now)
+
+
+async def give_back(context: Context, job: Job, nodes: Iterable[str]) -> None:
+    """Nothing was started: places and ports are free again."""
+    context.clusters[job.cluster].released(job.id)
+    backend, owner = context.backends[job.cluster], f"{job.id}.{job.attempt + 1}"
+    await asyncio.gather(*(backend.release_ports(node, owner) for node in nodes), return_exceptions=True)
 
 
 async def act(context: Context, entry: Entry) -> None:
@@ -113,26 +147,6 @@ async def _reserved(backend: Backend, tasks: list[Task], job: Job) -> list[Task]
 
 def port_owner(task: Task) -> str:
     return f"{task.job_id}.{task.attempt}"
-
-
-async def _commit_intent(context: Context, entry: Entry, tasks: list[Task]) -> None:
-    now = context.clock()
-    job = move(entry.job, Starting(now), reason="")
-    job = replace(job, tally=replace(job.tally, succeeded=0, failed=0, active=len(tasks)))
-    await context.store.apply(Change(job=job, tasks=tasks, events=[job_event(job, now)]))
-    entry.job, entry.tasks = job, {task.id: task for task in tasks}
-    entry.launched.clear()
-
-
-async def _put_off(context: Context, cluster: ClusterState, entry: Entry, nodes: set[str]) -> None:
-    """Nothing was started: give places and ports back and try again a little later, on nobody's account."""
-    cluster.released(entry.job.id)
-    backend, owner = context.backends[entry.job.cluster], f"{entry.job.id}.{entry.job.attempt + 1}"
-    await asyncio.gather(*(backend.release_ports(node, owner) for node in nodes), return_exceptions=True)
-    delay_s = exponential(1)
-    demand = replace(demand_of(entry.job), not_before=context.clock() + delay_s)
-    cluster.queued(demand)
-    context.wake.set()
 
 
 async def _launch_one(context: Context, backend: Backend, request: LaunchRequest) -> None:

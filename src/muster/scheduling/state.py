@@ -100,6 +100,17 @@ class ClusterState:
         self._reasons = waits
         return Plan(tuple(starts), waits, wake_at)
 
+    def start_at_once(self, job: JobDemand) -> Start | None:
+        """Places for a job that has just come, if nobody waits and there is room; they are taken when this returns."""
+        if self._waiting:
+            return None
+        slots, misfit = place(job.tasks, self._usable())
+        if misfit is not None:
+            undo(slots, self._nodes)
+            return None
+        self._held[job.job_id] = tuple(slots)
+        return Start(job.job_id, tuple(slots))
+
     def reason(self, job_id: str) -> Reason | None:
         """Why a queued job waits, as the last cycle saw it; jobs it did not reach stand behind the first."""
         if job_id in self._reasons:
