@@ -8,6 +8,7 @@ from muster.cli.ages import lasting
 from muster.cli.colours import of_state
 from muster.cli.log_printing import printer
 from muster.cli.session import say
+from muster.cli.waiting_words import told_while_waiting
 from muster.client.handles import JobHandle
 from muster.client.views import JobView
 
@@ -15,7 +16,8 @@ from muster.client.views import JobView
 def follow(handle: JobHandle) -> JobView:
     """Prints its logs through all attempts, then says how it ended."""
     try:
-        printer(handle.name, prefixed=handle.view.tasks > 1).print(handle.logs(follow=True))
+        with told_while_waiting(handle, say):
+            printer(handle.name, prefixed=handle.view.tasks > 1).print(handle.logs(follow=True))
         handle.wait()
     except KeyboardInterrupt:
         detach(handle)
@@ -25,7 +27,8 @@ def follow(handle: JobHandle) -> JobView:
 
 def wait_quietly(handle: JobHandle) -> JobView:
     try:
-        handle.wait()
+        with told_while_waiting(handle, say):
+            handle.wait()
     except KeyboardInterrupt:
         detach(handle)
     tell_outcome(handle.view)

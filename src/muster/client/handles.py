@@ -57,6 +57,10 @@ class JobHandle:
     def __repr__(self) -> str:
         return f"JobHandle({self.name!r}, id={self.id!r}, state={self.state!r})"
 
+    def twin(self) -> "JobHandle":
+        """Another handle of the same job, for another thread: what one hears does not change what the other shows."""
+        return JobHandle(self._transport, self.view)
+
     def refresh(self) -> Self:
         return self._seen(self._transport.json(Request("GET", self._path)))
 
