@@ -80,7 +80,6 @@ async def _serve(settings: ServerSettings) -> None:
                 access_log=settings.access_log,
                 server_header=False,
                 proxy_headers=False,
-                date_header=False,
                 lifespan="off",
                 ws="none",
                 timeout_graceful_shutdown=1,

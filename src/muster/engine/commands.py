@@ -97,11 +97,13 @@ async def kill(context: Context, job_id: str, actor: str, grace_s: float | None 
         if job.is_final:
             raise Conflict(f"job {job.name} has already ended ({job.state_name})")
         verdict = Verdict(Outcome.CANCEL, f"killed by {actor}", by=actor)
+        audit = audit_event("job.kill", actor, context.clock(), job=job)
         if isinstance(job.state, Stopping) and job.state.verdict.outcome not in (Outcome.RETRY, Outcome.HOLD):
+            await context.store.apply(Change(events=[audit]))
             left = [task.id for task in entry.current_tasks() if not task.has_ended]
             context.spawn(stop_tasks(context, entry, left, grace_s), f"stop {job.id}")
         else:
-            await stop(context, entry, verdict, actor=actor, grace_s=grace_s)
+            await stop(context, entry, verdict, events=[audit], actor=actor, grace_s=grace_s)
         return entry.job
 
 
@@ -116,7 +118,9 @@ async def hold(context: Context, job_id: str, actor: str) -> Job:
             return await _leave_queue(context, entry, Held(context.clock(), actor), f"held by {actor}", actor, "hold")
         if not isinstance(job.state, HOLDING) or isinstance(job.state, Stopping):
             raise Conflict(f"job {job.name} is {job.state_name} and cannot be held")
-        await stop(context, entry, Verdict(Outcome.HOLD, f"held by {actor}", by=actor), actor=actor)
+        audit = audit_event("job.hold", actor, context.clock(), job=job)
+        verdict = Verdict(Outcome.HOLD, f"held by {actor}", by=actor)
+        await stop(context, entry, verdict, events=[audit], actor=actor)
         return entry.job
 
 

@@ -32,7 +32,7 @@ from muster.domain.jobs import (
 from muster.domain.tasks import Task, TaskStopped, TaskStopping, move_task
 from muster.engine.context import Context
 from muster.engine.roster import Entry
-from muster.engine.telling import audit_event, job_event, task_event
+from muster.engine.telling import job_event, task_event
 from muster.engine.timing import watch_time_limit
 from muster.lib.backoff import exponential
 from muster.ports.store import Change
@@ -79,8 +79,6 @@ async def stop(
     tasks = tasks if tasks is not None else dict(entry.tasks)
     left = [task for task in tasks.values() if not task.has_ended]
     told = list(events)
-    if actor is not None:
-        told.append(audit_event(f"job.{verdict.outcome}", actor, now, job=job))
     if not left:
         await _finish(context, entry, job, tasks, told)
         return
