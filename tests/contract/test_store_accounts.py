@@ -80,3 +80,16 @@ async def test_packages_are_in_use_while_a_job_that_names_them_is_stored(store: 
     assert await store.packages_in_use() == {"a", "b"}
     await store.apply(Change(removed_job=jobs[0].id))
     assert await store.packages_in_use() == {"b"}
+
+
+async def test_the_last_use_of_a_token_is_noted_and_one_that_is_gone_is_no_error(store: Store) -> None:
+    await store.apply_all([Change(new_user=AMY), Change(new_token=TOKEN)])
+    await store.apply_all([Change(used_token=("t1", 7.5)), Change(used_token=("gone", 8.0))])
+    assert await store.tokens("amy") == [replace(TOKEN, last_used_at=7.5)]
+
+
+async def test_a_removed_package_is_gone_for_all_its_owners(store: Store) -> None:
+    packages = [Package("d" * 64, owner, 10, 1.0) for owner in ("amy", "bob")]
+    await store.apply_all([Change(new_package=package) for package in packages])
+    await store.apply(Change(removed_package="d" * 64))
+    assert await store.package("d" * 64, None) is None

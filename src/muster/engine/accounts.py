@@ -15,6 +15,7 @@ from muster.lib.ids import new_id, new_secret
 from muster.ports.store import Change
 
 _TOKEN_PREFIX = "mst_"  # noqa: S105 - lets secret scanners find leaked tokens
+_USE_NOTED_EVERY_S = 300.0
 _FAILURES_ALLOWED = 5
 _FAILURE_WINDOW_S = 60.0
 _WRONG = "wrong user or password"
@@ -37,14 +38,17 @@ class Principal:
 
 
 class Accounts:
-    """Remembers who belongs to a token, because every request asks; forgets on any change."""
+    """Remembers who belongs to a token, because every request asks; forgets on any change. Forgetting takes a new
+    dictionary, so that a look-up which began before the change leaves its answer in the old one."""
 
     def __init__(self, context: Context, session_lifetime_s: float) -> None:
         self._context = context
         self._session_lifetime_s = session_lifetime_s
         self._hasher = PasswordHasher()
         self._known: dict[str, Principal] = {}
-        self._failures: dict[str, list[float]] = {}
+        self._tries: dict[str, list[float]] = {}
+        """When somebody tried to log in under a name; a try that succeeds is taken out again."""
+        self._used: dict[str, float] = {}
 
     async def authenticate(self, secret: str) -> Principal:
         secret_hash = hash_secret(secret)
@@ -52,17 +56,17 @@ class Accounts:
         expires_at = principal.token.expires_at
         if expires_at is not None and expires_at <= self._context.clock():
             raise NotAuthenticated("this token has expired", hint="log in again: muster login")
+        self._note_use(principal.token)
         return principal
 
     async def log_in(self, name: str, password: str, label: str) -> tuple[Token, str, User]:
-        self._refuse_when_hammered(name)
+        counted = self._count_try(name)
         user = await self._context.store.user(name)
         usable = user is not None and not user.disabled and user.password_hash
         is_right = await self._verify(user.password_hash if user and usable else None, password)
         if user is None or not usable or not is_right:
-            self._failures.setdefault(name, []).append(self._context.clock())
             raise NotAuthenticated(_WRONG, hint="an admin can set a password: muster users passwd NAME")
-        self._failures.pop(name, None)
+        self._tries[name].remove(counted)
         token, secret = await self.create_token(user, label, self._session_lifetime_s, actor=name, what="login")
         return token, secret, user
 
@@ -81,7 +85,7 @@ class Accounts:
         now = self._context.clock()
         event = audit_event("token.revoke", actor, now, token=token.id, user=token.user)
         await self._context.store.apply(Change(removed_token=token.id, events=[event]))
-        self._known.clear()
+        self._known = {}
 
     async def create_user(self, name: str, role: UserRole, password: str | None, *, actor: str) -> User:
         if await self._context.store.user(name) is not None:
@@ -112,7 +116,7 @@ class Accounts:
         now = self._context.clock()
         event = audit_event("user.change", actor, now, user=name, role=str(changed.role), disabled=changed.disabled)
         await self._context.store.apply(Change(user=changed, events=[event]))
-        self._known.clear()
+        self._known = {}
         return changed
 
     async def remove_user(self, name: str, *, actor: str) -> None:
@@ -121,7 +125,7 @@ class Accounts:
         now = self._context.clock()
         event = audit_event("user.remove", actor, now, user=name)
         await self._context.store.apply(Change(removed_user=name, events=[event]))
-        self._known.clear()
+        self._known = {}
 
     async def check_password(self, user: User, password: str | None) -> None:
         if not await self._verify(user.password_hash, password or ""):
@@ -133,13 +137,24 @@ class Accounts:
             raise NotFound(f"there is no user {name}")
         return user
 
+    def _note_use(self, token: Token) -> None:
+        """Now and then: who looks for forgotten tokens does not need the second."""
+        now = self._context.clock()
+        if now - self._used.get(token.id, token.last_used_at or 0.0) >= _USE_NOTED_EVERY_S:
+            self._used[token.id] = now
+            self._context.spawn(self._write_use(token.id, now), "note token use")
+
+    async def _write_use(self, token_id: str, now: float) -> None:
+        await self._context.store.apply(Change(used_token=(token_id, now)))
+
     async def _look_up(self, secret_hash: str) -> Principal:
+        known = self._known
         token = await self._context.store.token_by_hash(secret_hash)
         user = await self._context.store.user(token.user) if token else None
         if token is None or user is None or user.disabled:
             raise NotAuthenticated("this token is not valid", hint="log in again: muster login")
         principal = Principal(user, token)
-        self._known[secret_hash] = principal
+        known[secret_hash] = principal
         return principal
 
     async def _keep_one_admin(self, before: User, after: User) -> None:
@@ -149,12 +164,16 @@ class Accounts:
         if [u.name for u in others] == [before.name]:
             raise Conflict(f"{before.name} is the last admin", hint="make somebody else admin first")
 
-    def _refuse_when_hammered(self, name: str) -> None:
-        since = self._context.clock() - _FAILURE_WINDOW_S
-        recent = [at for at in self._failures.get(name, ()) if at > since]
-        self._failures[name] = recent
+    def _count_try(self, name: str) -> float:
+        """Counted before the password is looked at: tries that are sent all at once are not checked all at once."""
+        now = self._context.clock()
+        since = now - _FAILURE_WINDOW_S
+        self._tries = {who: tries for who, tries in self._tries.items() if tries and tries[-1] > since}
+        recent = [at for at in self._tries.get(name, ()) if at > since]
         if len(recent) >= _FAILURES_ALLOWED:
             raise NotAuthenticated("too many failed logins", hint="wait a minute and try again")
+        self._tries[name] = [*recent, now]
+        return now
 
     async def _hash(self, password: str | None) -> str | None:
         return None if password is None else await asyncio.to_thread(self._hasher.hash, password)

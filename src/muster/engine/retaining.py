@@ -1,4 +1,4 @@
-"""History is kept until the retention setting says otherwise."""
+"""History is kept until the retention setting says otherwise; then jobs go, and packages that no job needs."""
 
 import asyncio
 
@@ -6,6 +6,7 @@ import structlog
 
 from muster.engine.commands import delete
 from muster.engine.context import Context
+from muster.ports.store import Change
 
 _log = structlog.get_logger("engine.retaining")
 _EVERY_S = 3600.0
@@ -30,4 +31,18 @@ async def retain_once(context: Context) -> int:
         for job in jobs:
             await delete(context, job, "retention")
             count += 1
+    await _remove_idle_packages(context, context.clock() - context.keep_finished_s)
     return count
+
+
+async def _remove_idle_packages(context: Context, before: float) -> None:
+    """Forgotten first and removed after a second look: a submission in between keeps its package."""
+    old = [path for path in context.packages.glob("*.tar.gz") if path.stat().st_mtime < before]
+    in_use = await context.store.packages_in_use()
+    for path in old:
+        digest = path.name.removesuffix(".tar.gz")
+        if digest in in_use:
+            continue
+        await context.store.apply(Change(removed_package=digest))
+        if digest not in await context.store.packages_in_use():
+            path.unlink(missing_ok=True)

@@ -31,7 +31,8 @@ class Change:
     `new_job` is inserted; its name must not belong to another job of the same owner that has not ended, else Conflict.
     `job` is updated where the stored version is `job.version - steps`, else StaleWrite (`steps` is the number of
     moves since it was loaded). `tasks` are inserted or replaced whole by id. `removed_job` deletes a finished job with
-    its tasks, keys and job and task events (audit events stay).
+    its tasks, keys and job and task events (audit events stay). `used_token` notes when a token was last used, and is
+    no error for one that is gone. `removed_package` forgets a digest for all its owners.
     """
 
     new_job: Job | None = None
@@ -46,7 +47,9 @@ class Change:
     removed_user: str | None = None
     new_token: Token | None = None
     removed_token: str | None = None
+    used_token: tuple[str, float] | None = None
     new_package: Package | None = None
+    removed_package: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,7 @@ _USER = select(users).where(users.c.name == bindparam("the_name"))
 _USERS = select(users).order_by(users.c.name)
 
 _INSERT_TOKEN = insert(tokens)
+_USE_TOKEN = update(tokens).where(tokens.c.id == bindparam("used")).values(last_used_at=bindparam("at"))
 _DELETE_TOKEN = delete(tokens).where(tokens.c.id == bindparam("gone"))
 _BY_HASH = select(tokens).where(tokens.c.secret_hash == bindparam("hash"))
 _TOKENS = select(tokens).order_by(tokens.c.created_at, tokens.c.id)
@@ -53,6 +54,10 @@ def user_by_name(connection: Connection, name: str) -> User | None:
 
 def all_users(connection: Connection) -> list[User]:
     return [_user(row) for row in connection.execute(_USERS)]
+
+
+def note_token_use(connection: Connection, token_id: str, at: float) -> None:
+    connection.execute(_USE_TOKEN, {"used": token_id, "at": at})
 
 
 def insert_token(connection: Connection, token: Token) -> None:

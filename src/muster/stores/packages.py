@@ -1,6 +1,6 @@
 """Code packages by digest, once for every owner."""
 
-from sqlalchemy import Connection, bindparam, select
+from sqlalchemy import Connection, bindparam, delete, select
 from sqlalchemy.dialects import postgresql, sqlite
 
 from muster.domain.accounts import Package
@@ -13,6 +13,7 @@ _INSERT = {
 }
 _ANY = select(packages).where(packages.c.digest == bindparam("the_digest")).order_by(packages.c.created_at).limit(1)
 _OF_OWNER = _ANY.where(packages.c.owner == bindparam("the_owner"))
+_REMOVE = delete(packages).where(packages.c.digest == bindparam("the_digest"))
 _IN_USE = select(jobs.c.package).where(jobs.c.package.is_not(None)).distinct()
 
 
@@ -26,6 +27,10 @@ def insert_package(connection: Connection, package: Package) -> None:
             "created_at": package.created_at,
         },
     )
+
+
+def remove_package(connection: Connection, digest: str) -> None:
+    connection.execute(_REMOVE, {"the_digest": digest})
 
 
 def package_by_digest(connection: Connection, digest: str, owner: str | None) -> Package | None:

@@ -10,6 +10,7 @@ from muster.ports.store import Change
 from muster.stores.accounts import (
     insert_token,
     insert_user,
+    note_token_use,
     remove_token,
     remove_user,
     update_user,
@@ -17,7 +18,7 @@ from muster.stores.accounts import (
     why_user_not_inserted,
 )
 from muster.stores.jobs import insert_jobs, remove_job, update_jobs, why_not_inserted
-from muster.stores.packages import insert_package
+from muster.stores.packages import insert_package, remove_package
 from muster.stores.tasks import put_tasks
 
 
@@ -56,7 +57,8 @@ def explain(connection: Connection, change: Change, refused: IntegrityError) -> 
 def _is_of_jobs_only(change: Change) -> bool:
     others = (
         *(change.removed_job, change.new_user, change.user, change.removed_user),
-        *(change.new_token, change.removed_token, change.new_package),
+        *(change.new_token, change.removed_token, change.used_token),
+        *(change.new_package, change.removed_package),
     )
     return all(part is None for part in others)
 
@@ -84,5 +86,9 @@ def _write_others(connection: Connection, change: Change) -> None:
         update_user(connection, change.user)
     if change.new_token is not None:
         insert_token(connection, change.new_token)
+    if change.used_token is not None:
+        note_token_use(connection, *change.used_token)
+    if change.removed_package is not None:
+        remove_package(connection, change.removed_package)
     if change.new_package is not None:
         insert_package(connection, change.new_package)
