@@ -30,7 +30,8 @@ def main() -> int:
             print(f"\n$ muster {' '.join(command)}", flush=True)
             subprocess.run([*MUSTER, *command], check=False)
         print(f"\nThe first job took {took:.1f} s from the start of the server. Everything is in {home}.")
-        print(f"The page: {server[1]}  (log in with the token in {home / 'context.json'})", flush=True)
+        print(f"The page: {server[1]}  (log in with the token in {home / 'context.json'},")
+        print("or with a password: muster users passwd NAME)", flush=True)
         if done.returncode == 0 and sys.stdin.isatty() and sys.stdout.isatty():
             print("Serving; Ctrl-C ends it.", flush=True)
             server[0].wait()

@@ -12,7 +12,7 @@ const NODES_MS = 5_000; // usage changes without events
 
 const WORDS = {
   en: {
-    login: "Log in", logout: "Log out", user: "User", password: "Password", jobs: "Jobs", nodes: "Nodes",
+    login: "Log in", logout: "Log out", user: "User", password: "Password, or a token", jobs: "Jobs", nodes: "Nodes",
     filter: "Filter", name: "Name", state: "State", mode: "Mode", owner: "Owner", workers: "Workers",
     started: "Started", ended: "Ended", reason: "Reason", cpu: "CPU given", memory: "Memory given", gpu: "GPU",
     usage: "In use now", tasks: "Tasks", back: "All jobs", kill: "Stop this job", node: "Node", exit: "Exit code",
@@ -24,7 +24,7 @@ const WORDS = {
     attempt: "attempt {n}", noLog: "No output yet.", given: "{used} of {total}",
   },
   zh: {
-    login: "登录", logout: "退出", user: "用户", password: "密码", jobs: "作业", nodes: "节点",
+    login: "登录", logout: "退出", user: "用户", password: "密码或令牌", jobs: "作业", nodes: "节点",
     filter: "筛选", name: "名称", state: "状态", mode: "模式", owner: "所有者", workers: "任务",
     started: "开始", ended: "结束", reason: "原因", cpu: "已分配 CPU", memory: "已分配内存", gpu: "GPU",
     usage: "当前使用", tasks: "任务数", back: "全部作业", kill: "停止此作业", node: "节点", exit: "退出码",
@@ -452,7 +452,9 @@ async function logIn(event) {
   event.preventDefault();
   const fields = at("login").elements;
   try {
-    const body = { user: fields.user.value, password: fields.password.value, name: "browser" };
+    const secret = fields.password.value.trim();
+    const byToken = secret.startsWith("mst_");
+    const body = byToken ? { token: secret } : { user: fields.user.value, password: secret, name: "browser" };
     await call("/login", { method: "POST", body });
   } catch (error) {
     tell(error.status === 401 ? word("wrong") : error.message);
