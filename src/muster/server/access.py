@@ -2,8 +2,7 @@
 
 from enum import StrEnum
 
-from muster.domain.errors import Forbidden, NotFound
-from muster.domain.jobs import Job
+from muster.domain.errors import Forbidden
 from muster.engine.accounts import Principal
 
 
@@ -59,10 +58,3 @@ def require(principal: Principal, action: Action, owner: str | None = None, *, p
     if not may(principal, action, owner, private=private):
         who = (WHEN_PRIVATE if private else RIGHTS)[action]
         raise Forbidden(f"{principal.name} may not {action}", hint=f"only {who} may")
-
-
-def require_job(principal: Principal, action: Action, job: Job, *, private: bool) -> None:
-    """A job that one may not even see does not exist for one."""
-    if not may(principal, Action.JOB_SEE, job.owner, private=private):
-        raise NotFound(f"there is no job {job.name!r}")
-    require(principal, action, job.owner, private=private)

@@ -22,13 +22,14 @@ class Guard:
             await self._app(scope, receive, send)
             return
         started = time.perf_counter()
-        read = 0
+        read, is_over = 0, False
 
         async def bounded() -> Message:
-            nonlocal read
+            nonlocal read, is_over
             message = await receive()
             read += len(message.get("body", b""))
             if read > MAX_BODY_BYTES:
+                is_over = True
                 raise _TooLarge
             return message
 
@@ -37,9 +38,16 @@ class Guard:
                 self._metrics.answered(scope["method"], message["status"], time.perf_counter() - started)
             await send(message)
 
+        async def counted_unless_over(message: Message) -> None:
+            """The framework takes our error for a body that cannot be parsed, and would say so."""
+            if not is_over:
+                await counted(message)
+
         try:
-            await self._app(scope, bounded, counted)
+            await self._app(scope, bounded, counted_unless_over)
         except _TooLarge:
+            pass
+        if is_over:
             response = problem(413, "too-large", f"a request may have at most {MAX_BODY_BYTES} bytes")
             await response(scope, receive, counted)
 

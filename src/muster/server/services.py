@@ -12,7 +12,7 @@ from muster.engine.context import Context
 from muster.engine.explaining import live_reason
 from muster.engine.logs import LogReader
 from muster.engine.packages import PackageShelf
-from muster.server.access import Action, may, require_job
+from muster.server.access import Action, may, require
 from muster.wire.views import View, job_view
 
 COOKIE = "muster_session"
@@ -29,11 +29,12 @@ class Services:
     private_jobs: bool = False
 
     async def find_job(self, principal: Principal, ref: str, action: Action) -> Job:
-        """By id, or by name: the newest of mine, else the newest of anybody that I may see."""
+        """By id, or by name: the newest of mine, else the newest of anybody. A job that one may not even see does not
+        exist for one, and is told in the same words as one that never did."""
         job = await self._look_up(principal, ref)
-        if job is None:
+        if job is None or not may(principal, Action.JOB_SEE, job.owner, private=self.private_jobs):
             raise NotFound(f"there is no job {ref!r}", hint="see `muster get jobs --all`")
-        require_job(principal, action, job, private=self.private_jobs)
+        require(principal, action, job.owner, private=self.private_jobs)
         return job
 
     def job_view(self, principal: Principal, job: Job) -> View:

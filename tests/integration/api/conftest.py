@@ -15,5 +15,6 @@ def people(muster_server: MusterServer) -> People:
 
 @pytest.fixture(scope="session")
 def private_people(tmp_path_factory: pytest.TempPathFactory) -> Iterator[People]:
-    with running_server(tmp_path_factory.mktemp("private"), {"MUSTER_PRIVATE_JOBS": "true"}) as server:
+    environment = {"MUSTER_PRIVATE_JOBS": "true", "MUSTER_FAKE_GPUS": "2xA100"}
+    with running_server(tmp_path_factory.mktemp("private"), environment) as server:
         yield make_people(server)

@@ -4,7 +4,9 @@ import hashlib
 from functools import cached_property
 from typing import Any
 
-from tests.integration.api.calling import ok
+import httpx
+
+from tests.integration.api.calling import Caller, ok
 from tests.integration.api.people import PASSWORD, People, new_user, unique
 
 QUIET = {"command": "true", "hold": True}
@@ -39,6 +41,12 @@ class World:
         digest = hashlib.sha256(PACKAGE).hexdigest()
         ok(self.people.owner.send("PUT", f"/packages/{digest}", params={"size": len(PACKAGE)}, content=PACKAGE))
         return digest
+
+    def upload(self, who: Caller) -> httpx.Response:
+        """A package of its own, whole."""
+        data = unique("package").encode()
+        digest = hashlib.sha256(data).hexdigest()
+        return who.send("PUT", f"/packages/{digest}", params={"size": len(data)}, content=data)
 
     def _held(self) -> str:
         return str(self.people.owner.submit({"name": unique("held"), **QUIET})["id"])

@@ -17,6 +17,7 @@ from muster.wire.views import token_view, user_view
 router = APIRouter(tags=["accounts"])
 Me = Annotated[Principal, Depends(authenticated)]
 Parts = Annotated[Services, Depends(services)]
+_COOKIE_S = 14 * 86400.0
 
 
 @router.post("/login", response_model=schemas.LoginOut, summary="Log in by password, or turn a token into a session")
@@ -33,8 +34,11 @@ async def log_in(request: Request, body: schemas.LoginIn, parts: Parts) -> Respo
         {"token": secret, "user": user.name, "role": str(user.role), "expiresAt": optional_iso(token.expires_at)}
     )
     if OWN_HEADER in request.headers:
+        lasts_s = _COOKIE_S if token.expires_at is None else token.expires_at - parts.context.clock()
         secure = request.url.scheme == "https"
-        response.set_cookie(COOKIE, secret, max_age=14 * 86400, httponly=True, samesite="strict", secure=secure)
+        response.set_cookie(
+            COOKIE, secret, max_age=int(min(lasts_s, _COOKIE_S)), httponly=True, samesite="strict", secure=secure
+        )
     return response
 
 

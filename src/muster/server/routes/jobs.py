@@ -1,11 +1,12 @@
 """Jobs: submit, list, look, change."""
 
+from dataclasses import replace
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Header, Query, Response
 from fastapi.responses import JSONResponse
 
-from muster.domain.errors import Invalid
+from muster.domain.errors import Invalid, Problem
 from muster.domain.jobs import JOB_STATES
 from muster.domain.specs import JobSpec
 from muster.engine import commands
@@ -62,8 +63,7 @@ async def submit(
 @router.post("/jobs:bulk", status_code=201, response_model=schemas.JobPage, summary="Submit many jobs, all or none")
 async def submit_bulk(body: schemas.BulkIn, me: Me, parts: Parts) -> Response:
     require(me, Action.JOB_SUBMIT)
-    specs = [spec_from_document(Document(spec)) for spec in body.specs]
-    jobs = await commands.submit_all(parts.context, specs, me.name)
+    jobs = await commands.submit_all(parts.context, _specs(body), me.name)
     return JSONResponse({"items": [parts.job_view(me, job) for job in jobs], "nextCursor": None}, 201)
 
 
@@ -212,6 +212,20 @@ def _spec(body: schemas.SubmitIn) -> JobSpec:
     if body.source is not None:
         return read_spec(body.source, overrides=overrides, params=body.params)
     return spec_from_document(Document(body.spec), overrides=overrides, params=body.params)
+
+
+def _specs(body: schemas.BulkIn) -> list[JobSpec]:
+    """All of them, or the problems of all that are wrong, each under the place of its spec."""
+    specs, problems = [], []
+    for place, data in enumerate(body.specs):
+        try:
+            specs.append(spec_from_document(Document(data)))
+        except Invalid as error:
+            found = error.problems or (Problem("", error.message, error.hint),)
+            problems += [replace(one, path=f"specs.{place}.{one.path}".rstrip(".")) for one in found]
+    if problems:
+        raise Invalid(f"{len(body.specs) - len(specs)} of {len(body.specs)} specs are wrong", problems=tuple(problems))
+    return specs
 
 
 def _states(given: list[str] | None) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ from fastapi.responses import JSONResponse
 from muster.domain.errors import NotFound
 from muster.domain.nodes import Node
 from muster.engine.accounts import Principal
-from muster.server.access import Action, require
+from muster.server.access import Action, may, require
 from muster.server.services import Services, authenticated, services
 from muster.wire import schemas
 from muster.wire.views import View, node_view
@@ -16,6 +16,8 @@ from muster.wire.views import View, node_view
 router = APIRouter(tags=["clusters and nodes"])
 Me = Annotated[Principal, Depends(authenticated)]
 Parts = Annotated[Services, Depends(services)]
+_HIDDEN = "(private)"
+"""In place of the name of a job that holds a GPU and that the reader may not see."""
 
 
 @router.get("/clusters", response_model=schemas.ClusterList, summary="List clusters")
@@ -39,13 +41,13 @@ async def list_clusters(me: Me, parts: Parts) -> Response:
 @router.get("/nodes", response_model=schemas.NodeList, summary="List nodes")
 async def list_nodes(me: Me, parts: Parts) -> Response:
     require(me, Action.CLUSTER_SEE)
-    return JSONResponse({"items": _nodes(parts)})
+    return JSONResponse({"items": _nodes(me, parts)})
 
 
 @router.get("/nodes/{name}", response_model=schemas.NodeOut, summary="One node")
 async def get_node(name: str, me: Me, parts: Parts) -> Response:
     require(me, Action.CLUSTER_SEE)
-    found = next((view for view in _nodes(parts) if view["name"] == name), None)
+    found = next((view for view in _nodes(me, parts) if view["name"] == name), None)
     if found is None:
         raise NotFound(f"there is no node {name!r}", hint="see `muster get nodes`")
     return JSONResponse(found)
@@ -60,11 +62,9 @@ async def get_usage(me: Me, parts: Parts) -> Response:
             for task_id, use in usage.tasks.items():
                 entry = parts.context.roster.get(task_id.split(".", 1)[0])
                 task = entry.tasks.get(task_id) if entry else None
-                if (
-                    entry is None
-                    or task is None
-                    or (parts.private_jobs and not me.is_admin and entry.job.owner != me.name)
-                ):
+                if entry is None or task is None:
+                    continue
+                if not may(me, Action.JOB_SEE, entry.job.owner, private=parts.private_jobs):
                     continue
                 tasks.append(
                     {
@@ -77,20 +77,21 @@ async def get_usage(me: Me, parts: Parts) -> Response:
                         "processes": use.processes,
                     }
                 )
-    return JSONResponse({"nodes": _nodes(parts), "tasks": tasks})
+    return JSONResponse({"nodes": _nodes(me, parts), "tasks": tasks})
 
 
-def _nodes(parts: Services) -> list[View]:
-    return [_view(parts, node) for backend in parts.context.backends.values() for node in backend.nodes()]
+def _nodes(me: Principal, parts: Services) -> list[View]:
+    return [_view(me, parts, node) for backend in parts.context.backends.values() for node in backend.nodes()]
 
 
-def _view(parts: Services, node: Node) -> View:
+def _view(me: Principal, parts: Services, node: Node) -> View:
     context = parts.context
     cpu_m, memory_bytes, devices = context.clusters[node.cluster].used(node.name)
     names = {}
     for index, job_id in devices.items():
         entry = context.roster.get(job_id)
-        names[index] = entry.job.name if entry else job_id
+        is_seen = entry is not None and may(me, Action.JOB_SEE, entry.job.owner, private=parts.private_jobs)
+        names[index] = entry.job.name if entry is not None and is_seen else _HIDDEN
     tasks = sum(
         task.placement.node == node.name and not task.has_ended
         for entry in context.roster.entries()

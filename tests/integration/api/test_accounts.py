@@ -1,0 +1,194 @@
+"""Logging in and out, by password, token and cookie; what protects people from each other and from themselves."""
+
+from concurrent.futures import ThreadPoolExecutor
+from http.cookies import SimpleCookie
+
+import httpx
+import pytest
+
+from tests.integration.api.calling import Caller, ok, problem
+from tests.integration.api.people import PASSWORD, People, new_user, unique
+
+FROM_THE_PAGE = {"X-Muster-Request": "1"}
+
+
+@pytest.fixture(scope="module")
+def me(people: People) -> Caller:
+    return new_user(people.admin, "person")
+
+
+def by_cookie(caller: Caller, secret: str, method: str, path: str, **headers: str) -> httpx.Response:
+    headers["Cookie"] = f"muster_session={secret}"
+    return httpx.request(method, f"{caller.server.url}/api/v1{path}", headers=headers, json={}, verify=False)
+
+
+def log_in(people: People, name: str, password: str, **headers: str) -> httpx.Response:
+    return people.nobody.post("/login", {"user": name, "password": password}, headers=headers)
+
+
+def test_login_answers_a_token_that_works_and_no_cookie_for_programs(me: Caller, people: People) -> None:
+    answer = log_in(people, me.name, PASSWORD)
+    session = ok(answer)
+    assert "set-cookie" not in answer.headers
+    assert (session["user"], session["role"]) == (me.name, "user")
+    assert session["expiresAt"] is not None
+    assert ok(Caller(me.server, session["token"]).get("/whoami"))["user"] == me.name
+
+
+def test_the_cookie_cannot_be_read_by_scripts_nor_sent_by_other_sites(me: Caller, people: People) -> None:
+    answer = log_in(people, me.name, PASSWORD, **FROM_THE_PAGE)
+    cookie = SimpleCookie(answer.headers["set-cookie"])["muster_session"]
+    assert cookie.value == ok(answer)["token"]
+    assert cookie["httponly"]
+    assert cookie["samesite"].lower() == "strict"
+    assert cookie["path"] == "/"
+
+
+def test_the_cookie_lasts_no_longer_than_its_token(me: Caller, people: People) -> None:
+    token = ok(me.post("/tokens", {"name": "brief", "expires": "1h"}), 201)
+    answer = people.nobody.post("/login", {"token": token["secret"]}, headers=FROM_THE_PAGE)
+    assert 3500 <= int(SimpleCookie(answer.headers["set-cookie"])["muster_session"]["max-age"]) <= 3600
+
+
+def test_a_change_by_cookie_needs_the_header_that_only_our_page_sends(me: Caller) -> None:
+    assert by_cookie(me, me.token, "GET", "/whoami").status_code == 200
+    problem(by_cookie(me, me.token, "POST", "/jobs/none/kill"), 401, "not-authenticated")
+    problem(by_cookie(me, me.token, "POST", "/jobs/none/kill", **FROM_THE_PAGE), 404, "not-found")
+
+
+def test_logout_ends_the_session_everywhere(me: Caller, people: People) -> None:
+    secret = ok(log_in(people, me.name, PASSWORD, **FROM_THE_PAGE))["token"]
+    answer = by_cookie(me, secret, "POST", "/logout", **FROM_THE_PAGE)
+    assert answer.status_code == 204
+    assert SimpleCookie(answer.headers["set-cookie"])["muster_session"].value == ""
+    problem(Caller(me.server, secret).get("/whoami"), 401, "not-authenticated")
+
+
+def test_a_token_becomes_a_session_by_login(me: Caller, people: People) -> None:
+    answer = people.nobody.post("/login", {"token": me.token}, headers=FROM_THE_PAGE)
+    assert ok(answer)["user"] == me.name
+    problem(people.nobody.post("/login", {"token": "mst_wrong"}), 401, "not-authenticated")
+    problem(people.nobody.post("/login", {"user": me.name}), 422, "invalid")
+
+
+@pytest.mark.parametrize("header", ["", "Bearer", "Basic abc", "Bearer mst_nonsense", "bearer \xe9"])
+def test_an_authorization_header_that_is_no_token_is_refused_even_beside_a_cookie(me: Caller, header: str) -> None:
+    headers = {"Authorization": header.encode("latin-1"), "Cookie": f"muster_session={me.token}".encode()}
+    answer = httpx.get(f"{me.server.url}/api/v1/whoami", headers=headers, verify=False)
+    problem(answer, 401, "not-authenticated")
+    assert answer.headers["www-authenticate"] == "Bearer"
+
+
+def test_failed_logins_are_slowed_down_even_when_sent_all_at_once(people: People) -> None:
+    victim = new_user(people.admin, "hammered")
+    with ThreadPoolExecutor(12) as pool:
+        answers = list(pool.map(lambda _: log_in(people, victim.name, "wrong"), range(12)))
+    details = [problem(answer, 401, "not-authenticated")["detail"] for answer in answers]
+    assert details.count("wrong user or password") == 5
+    assert details.count("too many failed logins") == 7
+    assert problem(log_in(people, victim.name, PASSWORD), 401, "not-authenticated")["detail"].startswith("too many")
+    ok(victim.get("/whoami"))
+
+
+def test_a_wrong_name_and_a_wrong_password_are_answered_alike(me: Caller, people: People) -> None:
+    known = problem(log_in(people, me.name, "wrong"), 401, "not-authenticated")
+    unknown = problem(log_in(people, unique("nobody"), "wrong"), 401, "not-authenticated")
+    assert known == unknown
+
+
+def test_a_user_changes_the_own_password_with_the_old_one(people: People) -> None:
+    user = new_user(people.admin, "changer")
+    path = f"/users/{user.name}"
+    problem(user.send("PATCH", path, json={"password": "another one", "oldPassword": "wrong"}), 403, "forbidden")
+    problem(user.send("PATCH", path, json={"password": "another one"}), 403, "forbidden")
+    problem(user.send("PATCH", path, json={"password": "short", "oldPassword": PASSWORD}), 400, "bad-request")
+    ok(user.send("PATCH", path, json={"password": "another one", "oldPassword": PASSWORD}))
+    problem(log_in(people, user.name, PASSWORD), 401, "not-authenticated")
+    ok(log_in(people, user.name, "another one"))
+
+
+def test_a_user_cannot_become_admin_nor_enable_anything(me: Caller) -> None:
+    for change in ({"role": "admin"}, {"disabled": False}, {"role": "admin", "oldPassword": PASSWORD}):
+        problem(me.send("PATCH", f"/users/{me.name}", json=change), 403, "forbidden")
+
+
+def test_a_user_without_password_cannot_log_in_by_one(people: People) -> None:
+    user = new_user(people.admin, "tokenonly", password=None)
+    for password in ("", "anything"):
+        problem(log_in(people, user.name, password), 401, "not-authenticated")
+
+
+def test_disabling_and_removing_end_tokens_at_once(people: People) -> None:
+    user = new_user(people.admin, "leaver")
+    ok(user.get("/whoami"))
+    ok(people.admin.send("PATCH", f"/users/{user.name}", json={"disabled": True}))
+    problem(user.get("/whoami"), 401, "not-authenticated")
+    problem(log_in(people, user.name, PASSWORD), 401, "not-authenticated")
+    ok(people.admin.send("PATCH", f"/users/{user.name}", json={"disabled": False}))
+    ok(user.get("/whoami"))
+    ok(people.admin.send("DELETE", f"/users/{user.name}"), 204)
+    problem(user.get("/whoami"), 401, "not-authenticated")
+
+
+def test_the_last_admin_stays(people: People) -> None:
+    admin = people.admin
+    name = ok(admin.get("/whoami"))["user"]
+    for method, change in (("PATCH", {"role": "user"}), ("PATCH", {"disabled": True}), ("DELETE", None)):
+        problem(admin.send(method, f"/users/{name}", json=change), 409, "conflict")
+
+
+@pytest.mark.parametrize("name", ["", "../up", "a/b", "a b", "-x", "x" * 64, "é", "a\n"])
+def test_a_user_name_is_one_plain_word(people: People, name: str) -> None:
+    problem(people.admin.post("/users", {"name": name}), 400, "bad-request")
+
+
+def test_a_user_name_is_there_once(people: People, me: Caller) -> None:
+    problem(people.admin.post("/users", {"name": me.name}), 409, "conflict")
+
+
+def test_lists_show_ones_own_and_never_a_secret(people: People, me: Caller) -> None:
+    mine = ok(me.get("/tokens"))["items"]
+    assert {token["user"] for token in mine} == {me.name}
+    assert [user["name"] for user in ok(me.get("/users"))["items"]] == [me.name]
+    assert {me.name, people.other.name} <= {user["name"] for user in ok(people.admin.get("/users"))["items"]}
+    shown = people.admin.get("/tokens").text + people.admin.get("/users").text
+    assert me.token not in shown
+    assert "argon2" not in shown
+    assert "secret" not in shown
+
+
+@pytest.mark.parametrize("expires", ["99999999d", 1e300, "9" * 400, -1, "soon"])
+def test_a_lifetime_that_no_calendar_holds_is_refused(me: Caller, expires: object) -> None:
+    problem(me.post("/tokens", {"name": "long", "expires": expires}), 400, "bad-request")
+
+
+def test_a_token_says_when_it_ends(me: Caller) -> None:
+    assert ok(me.post("/tokens", {"name": "month", "expires": "30d"}), 201)["expiresAt"] is not None
+    assert ok(me.post("/tokens", {"name": "endless"}), 201)["expiresAt"] is None
+
+
+def test_a_private_job_is_told_as_one_that_is_not_there(private_people: People) -> None:
+    job = private_people.owner.submit({"name": unique("hidden"), "command": "true", "hold": True})
+    for ref in (job["id"], job["name"]):
+        hidden = problem(private_people.other.get(f"/jobs/{ref}"), 404, "not-found")
+        assert hidden["detail"] == f"there is no job {ref!r}"
+    absent = problem(private_people.other.get("/jobs/absent"), 404, "not-found")
+    assert {key: value for key, value in absent.items() if key != "detail"} == {
+        key: value for key, value in hidden.items() if key != "detail"
+    }
+    for path in ("/jobs", "/events"):
+        assert job["name"] not in private_people.other.get(path).text
+
+
+def test_nodes_do_not_name_private_jobs(private_people: People) -> None:
+    spec = {"name": unique("hidden"), "command": "sleep 60", "resources": {"gpu": 1}}
+    job = private_people.owner.submit(spec)
+    private_people.server.wait_for_state(job["id"], "Running")
+    seen = {who.name: who.get("/nodes").text for who in (private_people.owner, private_people.other)}
+    assert job["name"] in seen[private_people.owner.name]
+    assert job["name"] not in seen[private_people.other.name]
+    assert job["id"] not in seen[private_people.other.name]
+    assert "(private)" in seen[private_people.other.name]
+    for path in ("/usage", "/events", "/jobs"):
+        assert job["name"] not in private_people.other.get(path).text
+    ok(private_people.owner.post(f"/jobs/{job['id']}/kill", {"grace": "0s"}), 202)

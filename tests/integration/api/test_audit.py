@@ -1,0 +1,85 @@
+"""Every call that changes something leaves an audit event with its actor: a table over the same routes."""
+
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.integration.api.calling import Caller, ok
+from tests.integration.api.people import People, new_user
+from tests.integration.api.rights_table import API, TABLE, Row
+from tests.integration.api.world import World
+
+CHANGES = [row for row in TABLE if row.method != "GET"]
+KINDS = {
+    f"POST {API}/jobs": "audit.job.submit",
+    f"POST {API}/jobs:bulk": "audit.job.submit",
+    f"POST {API}/jobs/{{ref}}/kill": "audit.job.kill",
+    f"POST {API}/jobs/{{ref}}/hold": "audit.job.hold",
+    f"POST {API}/jobs/{{ref}}/resume": "audit.job.resume",
+    f"POST {API}/jobs/{{ref}}/retry": "audit.job.submit",
+    f"DELETE {API}/jobs/{{ref}}": "audit.job.delete",
+    f"PUT {API}/packages/{{digest}}": "audit.package.upload",
+    f"POST {API}/login": "audit.login",
+    f"POST {API}/logout": "audit.token.revoke",
+    f"POST {API}/users": "audit.user.create",
+    f"PATCH {API}/users/{{name}}": "audit.user.change",
+    f"DELETE {API}/users/{{name}}": "audit.user.remove",
+    f"POST {API}/tokens": "audit.token.create",
+    f"DELETE {API}/tokens/{{token_id}}": "audit.token.revoke",
+}
+
+
+@pytest.fixture(scope="module")
+def world(people: People) -> World:
+    return World(people)
+
+
+@pytest.mark.fast
+def test_every_changing_route_is_in_the_table() -> None:
+    assert set(KINDS) == {row.title for row in CHANGES}
+
+
+@pytest.mark.parametrize("row", CHANGES, ids=lambda row: row.title)
+def test_a_change_leaves_an_audit_event_with_its_actor(row: Row, world: World) -> None:
+    actor = _somebody(row, world)
+    path = row.route
+    for name, kind in row.given.items():
+        path = path.replace(f"{{{name}}}", world.thing(kind))
+    before = _last(world)
+    answer = _act(row, world, actor, path)
+    assert answer.status_code < 300, answer.text
+    found = ok(world.people.admin.get("/events", params={"after": before, "kind": KINDS[row.title]}))["items"]
+    assert actor.name in [event["actor"] for event in found], found
+
+
+def _somebody(row: Row, world: World) -> Caller:
+    """Whoever may: the owner, an admin where only admins may."""
+    admin = world.people.admin
+    if row.owner >= 400:
+        return Caller(admin.server, admin.token, ok(admin.get("/whoami"))["user"])
+    return world.people.owner if not row.own_token else new_user(admin, "leaving", password=None)
+
+
+def _act(row: Row, world: World, actor: Caller, path: str) -> httpx.Response:
+    body: Any = world.filled(row.body)
+    if path.endswith("/login"):
+        body = {"user": actor.name, "password": world.thing("password")}
+    if path.startswith(f"{API}/packages/"):
+        return world.upload(actor)
+    if path.endswith("/hold"):
+        job = actor.submit({"name": world.thing("fresh"), "command": "sleep 60"})["id"]
+        path = f"{API}/jobs/{job}/hold"
+    return actor.send(row.method, path.removeprefix(API), json=body)
+
+
+def _last(world: World) -> int:
+    """The number of the newest event: this call's own token is one."""
+    made = ok(world.people.admin.post("/tokens", {"name": "mark"}), 201)["id"]
+    after = 0
+    while True:
+        page = ok(world.people.admin.get("/events", params={"after": after, "kind": "audit.token.create"}))
+        for event in page["items"]:
+            after = event["seq"]
+            if event["data"].get("token") == made:
+                return int(after)

@@ -1,0 +1,278 @@
+"""Requests that are wrong, repeated, too large or about many things at once."""
+
+import hashlib
+import json
+from concurrent.futures import ThreadPoolExecutor
+
+import httpx
+import pytest
+
+from tests.integration.api.calling import Caller, ok, problem
+from tests.integration.api.people import People, new_user, unique
+
+QUIET = {"command": "true", "hold": True}
+
+
+@pytest.fixture(scope="module")
+def me(people: People) -> Caller:
+    """Somebody with no other jobs, so that lists can be compared whole."""
+    return new_user(people.admin, "lister", password=None)
+
+
+def test_pages_hold_every_job_once_newest_first(me: Caller) -> None:
+    label = unique("page")
+    made = [me.submit({"name": unique("page"), "labels": {"set": label}, **QUIET})["id"] for _ in range(7)]
+    seen: list[str] = []
+    cursor, pages = None, 0
+    while True:
+        query = {"label": f"set={label}", "limit": 3, **({"cursor": cursor} if cursor else {})}
+        page = ok(me.get("/jobs", params=query))
+        seen += [job["id"] for job in page["items"]]
+        pages, cursor = pages + 1, page["nextCursor"]
+        if cursor is None:
+            break
+    assert seen == made[::-1]
+    assert pages == 3
+
+
+def test_filters_choose_and_combine(me: Caller) -> None:
+    one = me.submit({"name": unique("filter-one"), "labels": {"team": "red", "kind": "a"}, **QUIET})
+    two = me.submit({"name": unique("filter-two"), "labels": {"team": "red", "kind": "b"}, **QUIET})
+    ok(me.post(f"/jobs/{two['id']}/kill"), 202)
+
+    def found(**query: object) -> set[str]:
+        items = ok(me.get("/jobs", params={"text": "filter-", "owner": "me", **query}))["items"]
+        return {job["id"] for job in items}
+
+    both = {one["id"], two["id"]}
+    assert found() == both
+    assert found(state="Held") == {one["id"]}
+    assert found(state="held,cancelled") == both
+    assert found(state=["Held", "Cancelled"]) == both
+    assert found(label="team=red") == both
+    assert found(label=["team=red", "kind=b"]) == {two["id"]}
+    assert found(cluster="local") == both
+    assert found(cluster="elsewhere") == set()
+    assert found(name=one["name"]) == {one["id"]}
+    assert found(text="FILTER-TWO") == {two["id"]}
+    assert found(text="filter_") == set()
+    assert found(since="1h") == both
+    assert found(until="1h") == set()
+    assert found(since=two["createdAt"].replace("Z", "+00:00")) <= {two["id"]}
+    assert found(since="2020-01-01", until="2999-01-01T00:00:00Z") == both
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        {"cursor": "nonsense"},
+        {"cursor": "!"},
+        {"state": "Sleeping"},
+        {"label": "novalue"},
+        {"since": "yesterday"},
+        {"since": "9" * 400},
+        {"since": "9" * 400 + ":00:00"},
+        {"until": "99999999-01-01"},
+    ],
+)
+def test_a_filter_that_cannot_be_read_is_invalid(me: Caller, query: dict[str, str]) -> None:
+    problem(me.get("/jobs", params=query), 422, "invalid")
+
+
+def test_an_unknown_state_is_told_the_known_ones(me: Caller) -> None:
+    told = problem(me.get("/jobs", params={"state": "Sleeping"}), 422, "invalid")
+    assert "Queued, Held, Starting, Running, Stopping, Succeeded, Failed, Cancelled" in told["hint"]
+
+
+@pytest.mark.parametrize("query", [{"limit": 0}, {"limit": 1001}, {"limit": "many"}, {"cursor": "x" * 201}])
+def test_a_parameter_outside_its_range_is_a_bad_request(me: Caller, query: dict[str, str]) -> None:
+    told = problem(me.get("/jobs", params=query), 400, "bad-request")
+    assert told["problems"][0]["path"] == f"query.{next(iter(query))}"
+
+
+def test_a_repeated_request_key_answers_the_first_job(me: Caller) -> None:
+    body, key = {"spec": {"name": unique("keyed"), **QUIET}}, {"Idempotency-Key": unique("key")}
+    first = ok(me.post("/jobs", body, headers=key), 201)
+    assert ok(me.post("/jobs", body, headers=key), 200)["id"] == first["id"]
+    ok(me.post(f"/jobs/{first['id']}/kill"), 202)
+    assert ok(me.post("/jobs", body, headers=key), 200)["id"] == first["id"]
+
+
+def test_a_request_key_is_one_users_own(me: Caller, people: People) -> None:
+    key = {"Idempotency-Key": unique("key")}
+    mine = ok(me.post("/jobs", {"spec": {"name": unique("keyed"), **QUIET}}, headers=key), 201)
+    theirs = ok(people.other.post("/jobs", {"spec": {"name": unique("keyed"), **QUIET}}, headers=key), 201)
+    assert mine["id"] != theirs["id"]
+
+
+def test_a_request_key_sent_many_times_at_once_makes_one_job(me: Caller) -> None:
+    body, key = {"spec": {"name": unique("keyed"), **QUIET}}, {"Idempotency-Key": unique("key")}
+    with ThreadPoolExecutor(8) as pool:
+        answers = list(pool.map(lambda _: me.post("/jobs", body, headers=key), range(8)))
+    assert sorted(answer.status_code for answer in answers) == [200] * 7 + [201]
+    assert len({answer.json()["id"] for answer in answers}) == 1
+
+
+def test_a_name_is_taken_until_its_job_has_ended(me: Caller) -> None:
+    spec = {"name": unique("taken"), **QUIET}
+    first = me.submit(spec)
+    problem(me.post("/jobs", {"spec": spec}), 409, "conflict")
+    ok(me.post(f"/jobs/{first['id']}/kill"), 202)
+    second = me.submit(spec)
+    assert ok(me.get(f"/jobs/{spec['name']}"))["id"] == second["id"]
+
+
+def test_bulk_is_all_or_none_and_says_which_spec_is_wrong(me: Caller) -> None:
+    names = [unique("bulk") for _ in range(4)]
+    specs = [{"name": name, **QUIET} for name in names]
+    bad = [specs[0], {**specs[1], "comand": "true"}, specs[2], {**specs[3], "replicas": -1}]
+    told = problem(me.post("/jobs:bulk", {"specs": bad}), 422, "invalid")
+    assert {item["path"] for item in told["problems"]} == {"specs.1.comand", "specs.3.replicas"}
+    assert not [job for job in ok(me.get("/jobs", params={"text": "bulk-"}))["items"] if job["name"] in names]
+    made = ok(me.post("/jobs:bulk", {"specs": specs}), 201)["items"]
+    assert [job["name"] for job in made] == names
+
+
+def test_bulk_with_a_name_that_is_taken_makes_none(me: Caller) -> None:
+    taken, fresh = unique("bulk"), unique("bulk")
+    me.submit({"name": taken, **QUIET})
+    specs = [{"name": fresh, **QUIET}, {"name": taken, **QUIET}]
+    problem(me.post("/jobs:bulk", {"specs": specs}), 409, "conflict")
+    problem(me.get(f"/jobs/{fresh}"), 404, "not-found")
+
+
+def test_a_dry_run_shows_the_exact_environment_and_starts_nothing(me: Caller) -> None:
+    name = unique("dry")
+    spec = {
+        "name": name,
+        "framework": "torch",
+        "env": {"EPOCHS": 3},
+        "params": {"lr": 0.5},
+        "command": ["train", "--lr", "${params.lr}"],
+        "replicas": 2,
+    }
+    shown = ok(me.post("/jobs", {"spec": spec}, params={"dryRun": True}))
+    assert [request["argv"] for request in shown["requests"]] == [["train", "--lr", "0.5"]] * 2
+    first, second = (request["env"] for request in shown["requests"])
+    assert (first["EPOCHS"], first["RANK"], second["RANK"], second["WORLD_SIZE"]) == ("3", "0", "1", "2")
+    assert first["MASTER_PORT"] == second["MASTER_PORT"]
+    assert first["MUSTER_JOB_NAME"] == name
+    assert first["MUSTER_OWNER"] == me.name
+    problem(me.get(f"/jobs/{name}"), 404, "not-found")
+    assert name not in me.get("/events", params={"kind": "audit."}).text
+
+
+def test_all_problems_of_a_source_are_told_at_once_with_their_lines(me: Caller) -> None:
+    source = "name: bad name\ncomand: true\nroles:\n  worker:\n    replicas: many\n    command: run\n"
+    told = problem(me.post("/jobs", {"source": source}), 422, "invalid")
+    assert {(item["path"], item["line"]) for item in told["problems"]} == {
+        ("name", 1),
+        ("comand", 2),
+        ("roles.worker.replicas", 5),
+    }
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"{",
+        b"[]",
+        b"null",
+        b'{"spec": {"name": "a"}, "extra": 1}',
+        b"[" * 100_000,
+        b"\xff\xfe",
+        b'{"a": "\\ud800"}',
+    ],
+    ids=["empty", "cut", "list", "null", "extra", "deep", "not-utf8", "surrogate-key"],
+)
+def test_a_body_that_is_not_well_formed_is_a_bad_request(me: Caller, content: bytes) -> None:
+    answer = me.send("POST", "/jobs", content=content, headers={"Content-Type": "application/json"})
+    problem(answer, 400, "bad-request")
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        '{"name": "%s", "command": "true", "params": {"lr": NaN}}',
+        '{"name": "%s", "command": "true", "params": {"lr": Infinity}}',
+        '{"name": "%s", "command": "true", "params": {"lr": 1e999}}',
+        '{"name": "%s", "command": "echo \\ud800"}',
+        '{"name": "%s", "command": ["echo", "\\ud800"]}',
+        '{"name": "%s", "command": "true", "description": "\\ud800"}',
+        '{"name": "%s", "command": "true", "labels": {"a": "\\ud800"}}',
+        '{"name": "%s", "command": "true", "env": {"A": "\\u0000"}}',
+        '{"name": "%s", "command": ["a\\u0000b"]}',
+        '{"name": "%s", "command": "true", "labels": {"a": "\\u0000"}}',
+        '{"name": "%s", "command": "true", "timeLimit": 1e300}',
+        '{"name": "%s", "command": "true", "timeLimit": "' + "9" * 400 + ':00:00"}',
+        '{"name": "%s", "command": "true", "resources": {"memory": "' + "9" * 400 + '"}}',
+        '{"name": "%s", "command": "true", "resources": {"cpu": NaN}}',
+        '{"name": "%s", "command": "true", "\\ud800": 1}',
+    ],
+)
+def test_a_value_that_no_machine_can_hold_is_refused_or_kept_whole(me: Caller, spec: str) -> None:
+    name = unique("odd")
+    held = (spec % name).replace('"command": "true"', '"command": "true", "hold": true')
+    content = f'{{"spec": {held}}}'
+    answer = me.send("POST", "/jobs", content=content.encode(), headers={"Content-Type": "application/json"})
+    assert answer.status_code in (201, 400, 422), answer.text
+    if answer.status_code == 201:
+        ok(me.get(f"/jobs/{name}/spec"))
+        ok(me.get("/jobs", params={"name": name}))
+        ok(me.get(f"/jobs/{name}/events"))
+
+
+def test_a_body_over_the_limit_is_too_large(me: Caller) -> None:
+    body = json.dumps({"source": "x" * (9 << 20)}).encode()
+    headers = {"Content-Type": "application/json"}
+    problem(me.send("POST", "/jobs", content=body, headers=headers), 413, "too-large")
+    digest = hashlib.sha256(body).hexdigest()
+    problem(me.send("PUT", f"/packages/{digest}", params={"size": len(body)}, content=body), 413, "too-large")
+
+
+def test_a_body_of_unknown_length_over_the_limit_is_too_large(me: Caller) -> None:
+    pieces = (b"x" * (1 << 20) for _ in range(10))
+    problem(me.send("POST", "/jobs", content=pieces, headers={"Content-Type": "application/json"}), 413, "too-large")
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "status", "code"),
+    [
+        ("GET", "/api/v1/nothing", 404, "not-found"),
+        ("GET", "/nothing", 404, "not-found"),
+        ("GET", "/../../etc/passwd", 404, "not-found"),
+        ("PUT", "/api/v1/jobs", 405, "method-not-allowed"),
+        ("GET", "/api/v1/jobs/no-such-job", 404, "not-found"),
+        ("GET", "/api/v1/nodes/no-such-node", 404, "not-found"),
+        ("GET", "/api/v1/packages/short", 422, "invalid"),
+        ("DELETE", "/api/v1/tokens/none", 404, "not-found"),
+        ("DELETE", "/api/v1/users/none", 404, "not-found"),
+    ],
+)
+def test_what_is_not_there_is_told_as_a_problem(people: People, method: str, path: str, status: int, code: str) -> None:
+    headers = {"Authorization": f"Bearer {people.admin.token}"}
+    answer = httpx.request(method, f"{people.server.url}{path}", headers=headers, verify=False)
+    problem(answer, status, code)
+
+
+@pytest.mark.parametrize("action", ["hold", "resume", "kill", "retry"])
+def test_an_action_at_the_wrong_moment_is_a_conflict(me: Caller, action: str) -> None:
+    job = me.submit({"name": unique("moment"), **QUIET})["id"]
+    if action != "retry":
+        ok(me.post(f"/jobs/{job}/kill"), 202)
+    problem(me.post(f"/jobs/{job}/{action}"), 409, "conflict")
+
+
+def test_an_open_job_cannot_be_deleted_and_an_ended_one_is_gone(me: Caller) -> None:
+    job = me.submit({"name": unique("deleted"), **QUIET})["id"]
+    problem(me.send("DELETE", f"/jobs/{job}"), 409, "conflict")
+    ok(me.post(f"/jobs/{job}/kill"), 202)
+    ok(me.send("DELETE", f"/jobs/{job}"), 204)
+    problem(me.get(f"/jobs/{job}"), 404, "not-found")
+
+
+def test_a_job_larger_than_every_node_is_refused_with_the_largest_that_fits(me: Caller) -> None:
+    spec = {"name": unique("huge"), "command": "true", "resources": {"cpu": 100_000}}
+    told = problem(me.post("/jobs", {"spec": spec}), 422, "unplaceable")
+    assert told["hint"]
