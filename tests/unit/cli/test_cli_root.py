@@ -91,3 +91,12 @@ def test_up_becomes_the_server(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "execv", lambda _path, words: became.append(words))
     muster(None, "up", "--port", "0", "--home", "/data")
     assert became[0][1:] == ["-m", "muster.bootstrap", "--home", "/data", "--port", "0"]
+
+
+def test_a_database_url_is_handed_over_out_of_sight(monkeypatch: pytest.MonkeyPatch) -> None:
+    became: list[list[str]] = []
+    monkeypatch.setattr(os, "execv", lambda _path, words: became.append(words))
+    monkeypatch.setenv("MUSTER_DATABASE", "")
+    muster(None, "server", "--database", "postgresql://amy:secret@db/muster")
+    assert became[0][1:] == ["-m", "muster.bootstrap"]
+    assert os.environ["MUSTER_DATABASE"] == "postgresql://amy:secret@db/muster"

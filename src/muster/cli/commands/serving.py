@@ -50,7 +50,9 @@ def server(
       muster server --host 0.0.0.0 --database postgresql://muster@db/muster
       muster server --config /etc/muster.yaml --log-level warning
     """
-    given = [("--port", port), ("--host", host), ("--database", database), ("--config", config)]
+    if database is not None:
+        os.environ["MUSTER_DATABASE"] = database  # it may hold a password, and arguments are for everybody to see
+    given = [("--port", port), ("--host", host), ("--config", config)]
     _become_server(home, [*given, ("--log-level", log_level)], ["--access-log"] if access_log else [])
 
 
