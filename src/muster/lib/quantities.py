@@ -3,6 +3,8 @@ whose message says what would be accepted.
 """
 
 import re
+from collections.abc import Mapping
+from decimal import Decimal
 
 _BYTES_UNITS = {
     "": 1,
@@ -10,9 +12,16 @@ _BYTES_UNITS = {
     "Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40, "Pi": 2**50,
     "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12,
 }  # fmt: skip
-_DURATION_UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0, "w": 604800.0}
+_DURATION_UNITS = {unit: Decimal(size) for unit, size in (
+    ("ms", "0.001"), ("s", "1"), ("m", "60"), ("h", "3600"), ("d", "86400"), ("w", "604800"),
+)}  # fmt: skip
+_LARGEST = 10**18
+"""What databases and counters hold without a second thought: an exabyte, 10^15 cores."""
+_LONGEST_S = 100 * 365 * 86400.0
+"""A century: timers overflow long before a float does."""
 _NUMBER_UNIT = re.compile(r"(\d+(?:\.\d+)?)\s*([A-Za-z]*)")
 _DURATION_PART = re.compile(r"(\d+(?:\.\d+)?)(ms|[smhdw])")
+_PLAIN_NUMBER = re.compile(r"\d+(\.\d+)?")
 _CLOCK = re.compile(r"(\d+):([0-5]\d):([0-5]\d)")
 
 CPU_ACCEPTED = "a number of cores such as 2, 0.5 or 500m"
@@ -22,18 +31,11 @@ DURATION_ACCEPTED = "a duration such as 90s, 90m, 2h, 1h30m, 02:30:00 or a numbe
 
 def parse_cpu(value: str | int | float) -> int:
     """Thousandths of a core."""
-    text = str(value).strip()
-    match = _NUMBER_UNIT.fullmatch(text)
-    if isinstance(value, bool) or match is None or match[2] not in ("", "m"):
-        raise ValueError(f"expected {CPU_ACCEPTED}")
-    return round(float(match[1]) * (1 if match[2] == "m" else 1000))
+    return _amount(value, {"": 1000, "m": 1}, CPU_ACCEPTED)
 
 
 def parse_bytes(value: str | int | float) -> int:
-    match = _NUMBER_UNIT.fullmatch(str(value).strip())
-    if isinstance(value, bool) or match is None or match[2] not in _BYTES_UNITS:
-        raise ValueError(f"expected {BYTES_ACCEPTED}")
-    return round(float(match[1]) * _BYTES_UNITS[match[2]])
+    return _amount(value, _BYTES_UNITS, BYTES_ACCEPTED)
 
 
 def parse_duration(value: str | int | float) -> float:
@@ -41,16 +43,16 @@ def parse_duration(value: str | int | float) -> float:
     if isinstance(value, bool):
         raise ValueError(f"expected {DURATION_ACCEPTED}")
     if isinstance(value, int | float):
-        return _not_negative(float(value))
+        return _bounded_duration(value)
     text = value.strip()
     if clock := _CLOCK.fullmatch(text):
-        return int(clock[1]) * 3600.0 + int(clock[2]) * 60.0 + int(clock[3])
-    if re.fullmatch(r"\d+(\.\d+)?", text):
-        return float(text)
+        return _bounded_duration(int(clock[1]) * 3600 + int(clock[2]) * 60 + int(clock[3]))
+    if _PLAIN_NUMBER.fullmatch(text):
+        return _bounded_duration(float(text))
     parts = _DURATION_PART.findall(text)
     if not parts or "".join(number + unit for number, unit in parts) != text:
         raise ValueError(f"expected {DURATION_ACCEPTED}")
-    return sum(float(number) * _DURATION_UNITS[unit] for number, unit in parts)
+    return _bounded_duration(sum(Decimal(number) * _DURATION_UNITS[unit] for number, unit in parts))
 
 
 def format_cpu(millis: int) -> str:
@@ -75,19 +77,30 @@ def about_bytes(count: float) -> str:
 
 
 def format_duration(seconds: float) -> str:
-    """`2h30m`, `45s`, `1.5s`: what parse_duration reads back."""
-    if seconds < 60:
-        return f"{seconds:.10g}s"
-    whole = round(seconds)
+    """`2h30m`, `45s`, `1m0.5s`: what parse_duration reads back, to the last digit."""
+    exact = Decimal(repr(seconds))
+    whole, rest = int(exact), exact % 1
     parts = []
-    for unit, size in (("d", 86400), ("h", 3600), ("m", 60), ("s", 1)):
+    for unit, size in (("d", 86400), ("h", 3600), ("m", 60)):
         count, whole = divmod(whole, size)
         if count:
             parts.append(f"{count}{unit}")
+    if whole or rest or not parts:
+        parts.append(f"{(whole + rest).normalize():f}s")
     return "".join(parts)
 
 
-def _not_negative(value: float) -> float:
-    if value < 0:
-        raise ValueError(f"expected {DURATION_ACCEPTED}")
-    return value
+def _amount(value: str | int | float, units: Mapping[str, int], accepted: str) -> int:
+    match = None if isinstance(value, bool) else _NUMBER_UNIT.fullmatch(str(value).strip())
+    if match is None or match[2] not in units:
+        raise ValueError(f"expected {accepted}")
+    amount = Decimal(match[1]) * units[match[2]]
+    if amount > _LARGEST:
+        raise ValueError(f"more than any machine has; expected {accepted}")
+    return round(amount)
+
+
+def _bounded_duration(seconds: int | float | Decimal) -> float:
+    if not 0 <= seconds <= _LONGEST_S:
+        raise ValueError(f"expected {DURATION_ACCEPTED}, at most a century")
+    return float(seconds)

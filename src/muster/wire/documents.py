@@ -15,6 +15,9 @@ Path = tuple[str | int, ...]
 MAX_BYTES = 1 << 20
 MAX_VALUES = 100_000
 MAX_DEPTH = 50
+_TOO_MUCH = "the document has too many values or is nested too deeply"
+
+_PAIR = re.compile(r"(?<!\\)((?:\\\\)*)\\u([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{2})")
 
 _BaseLoader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
@@ -33,7 +36,17 @@ for _tag, _pattern, _first in (
 ):
     _Loader.add_implicit_resolver(f"tag:yaml.org,2002:{_tag}", re.compile(f"^(?:{_pattern})$"), list(_first))
 _Loader.add_implicit_resolver("tag:yaml.org,2002:null", re.compile("^$"), [""])
-_Loader.add_implicit_resolver("tag:yaml.org,2002:merge", re.compile("^<<$"), ["<"])
+_MERGE_TAG = "tag:yaml.org,2002:merge"
+_Loader.add_implicit_resolver(_MERGE_TAG, re.compile("^<<$"), ["<"])
+
+
+def _whole_number(loader: Any, node: yaml.ScalarNode) -> int:
+    """YAML 1.2: 010 is ten. YAML 1.1, which PyYAML speaks, reads it as eight and stumbles over 08."""
+    text = str(loader.construct_scalar(node))
+    return int(text, 0) if text[:2] in ("0o", "0x") else int(text)
+
+
+_Loader.add_constructor("tag:yaml.org,2002:int", _whole_number)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,29 +54,57 @@ class Document:
     data: Any
     lines: dict[Path, int] = field(default_factory=dict)
 
-    def line(self, path: Path) -> int | None:
-        """The line of the value, or of the nearest thing around it."""
-        while path and path not in self.lines:
-            path = path[:-1]
-        return self.lines.get(path)
+    def line(self, path: str) -> int | None:
+        """The line of the value at the dotted path, or of the nearest thing around it."""
+        places = {dotted(place): line for place, line in self.lines.items()}
+        while path and path not in places:
+            path = path[: max(path.rfind("."), path.rfind("["), 0)]
+        return places.get(path)
 
 
 def read_document(text: str) -> Document:
     """Raises Invalid with the line for text that is no single YAML or JSON document."""
     if len(text) > MAX_BYTES:
         raise Invalid(f"the document is larger than {MAX_BYTES >> 10} KiB")
-    loader = _Loader(text)
     try:
-        node = loader.get_single_node()
-        return Document(None) if node is None else _Reader(loader).read(node)
+        return _read(_json_pairs_joined(text))
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         problem = Problem("", error.problem or "not YAML", line=mark.line + 1 if mark else None)
         raise Invalid("the document is not valid YAML or JSON", problems=(problem,)) from None
     except (yaml.YAMLError, ValueError) as error:
         raise Invalid(f"the document is not valid YAML or JSON: {error}") from None
+
+
+def _read(text: str) -> Document:
+    _refuse_deep(text)
+    loader = _Loader(text)
+    try:
+        node = loader.get_single_node()
+        return Document(None) if node is None else _Reader(loader).read(node)
     finally:
         loader.dispose()
+
+
+def _json_pairs_joined(text: str) -> str:
+    """JSON writes characters beyond the first plane as two escapes, which is the one thing of it that YAML refuses."""
+    if not text.lstrip().startswith(("{", "[")):
+        return text
+    return _PAIR.sub(
+        lambda m: f"{m[1]}\\U{0x10000 + ((int(m[2], 16) & 0x3FF) << 10) + (int(m[3], 16) & 0x3FF):08x}", text
+    )
+
+
+def _refuse_deep(text: str) -> None:
+    """Before nodes are made: the C composer recurses without a limit, and enough brackets end the process."""
+    depth = 0
+    for event in yaml.parse(text, Loader=_BaseLoader):
+        if isinstance(event, yaml.CollectionStartEvent):
+            depth += 1
+            if depth > MAX_DEPTH:
+                raise Invalid(_TOO_MUCH)
+        elif isinstance(event, yaml.CollectionEndEvent):
+            depth -= 1
 
 
 class _Reader:
@@ -74,6 +115,7 @@ class _Reader:
         self._lines: dict[Path, int] = {}
         self._problems: list[Problem] = []
         self._count = 0
+        self._depth = 0
 
     def read(self, node: yaml.Node) -> Document:
         self._lines[()] = node.start_mark.line + 1
@@ -84,29 +126,65 @@ class _Reader:
 
     def _value(self, node: yaml.Node, path: Path) -> Any:
         self._count += 1
-        if self._count > MAX_VALUES or len(path) > MAX_DEPTH:
-            raise Invalid("the document has too many values or is nested too deeply")
+        self._depth += 1
+        if self._count > MAX_VALUES or self._depth > MAX_DEPTH:
+            raise Invalid(_TOO_MUCH)
+        value = self._read_value(node, path)
+        self._depth -= 1
+        return value
+
+    def _read_value(self, node: yaml.Node, path: Path) -> Any:
         if isinstance(node, yaml.MappingNode):
-            self._loader.flatten_mapping(node)
             return self._mapping(node, path)
         if isinstance(node, yaml.SequenceNode):
             return [self._item(child, (*path, index)) for index, child in enumerate(node.value)]
-        return self._loader.construct_object(node)
+        return self._scalar(node)
 
     def _item(self, node: yaml.Node, path: Path) -> Any:
         self._lines[path] = node.start_mark.line + 1
         return self._value(node, path)
 
     def _mapping(self, node: yaml.MappingNode, path: Path) -> dict[str, Any]:
+        merged: dict[str, Any] = {}
+        for key_node, value_node in node.value:
+            if key_node.tag == _MERGE_TAG:
+                merged = {**self._merged(value_node, path), **merged}
         values: dict[str, Any] = {}
         for key_node, value_node in node.value:
-            key = str(self._loader.construct_object(key_node))
+            if key_node.tag == _MERGE_TAG:
+                continue
+            key = self._key(key_node)
             line = key_node.start_mark.line + 1
             if key in values:
                 self._problems.append(Problem(dotted((*path, key)), "is given twice", line=line))
             self._lines[(*path, key)] = line
             values[key] = self._value(value_node, (*path, key))
-        return values
+        return merged | values
+
+    def _merged(self, node: yaml.Node, path: Path) -> dict[str, Any]:
+        """What `<<` brings in. The mapping's own keys win over it, and the first of a list over the next."""
+        if isinstance(node, yaml.SequenceNode):
+            merged: dict[str, Any] = {}
+            for child in node.value:
+                merged = {**self._merged(child, path), **merged}
+            return merged
+        found = self._value(node, path)
+        if not isinstance(found, dict):
+            raise yaml.constructor.ConstructorError(None, None, "<< takes a mapping or several", node.start_mark)
+        return found
+
+    def _key(self, node: yaml.Node) -> str:
+        if not isinstance(node, yaml.ScalarNode):
+            raise yaml.constructor.ConstructorError(None, None, "a key must be a plain word", node.start_mark)
+        return str(self._scalar(node))
+
+    def _scalar(self, node: yaml.Node) -> Any:
+        try:
+            return self._loader.construct_object(node)
+        except (ValueError, LookupError, AttributeError):
+            # What PyYAML's constructors raise for a tag that its text does not fit, such as `!!bool perhaps`.
+            problem = f"{str(node.value)[:40]!r} is no {node.tag.rsplit(':', 1)[-1]}"
+            raise yaml.constructor.ConstructorError(None, None, problem, node.start_mark) from None
 
 
 def dotted(path: Path) -> str:

@@ -106,7 +106,7 @@ class JobSpecIn(CompletionIn):
     grace: Seconds = Field(10.0, description="Between SIGTERM and SIGKILL. 10s if absent.")
     retry: RetryIn = Field(default_factory=RetryIn)
     env: Env = Field(default_factory=dict)
-    params: dict[Variable, str | bool | int | float] = Field(
+    params: dict[Variable, str | bool | int | Annotated[float, Field(allow_inf_nan=False)]] = Field(
         default_factory=dict, description="Kept in history; ${params.NAME} in commands and env is replaced."
     )
     labels: dict[str, Text] = Field(default_factory=dict, description="For filters: muster get jobs --label k=v.")
@@ -125,7 +125,19 @@ class JobSpecIn(CompletionIn):
 
 
 def spec_json_schema() -> dict[str, Any]:
-    schema = JobSpecIn.model_json_schema(by_alias=True)
+    schema = _closed(JobSpecIn.model_json_schema(by_alias=True))
     schema["$schema"] = "https://json-schema.org/draft/2020-12/schema"
     schema["title"] = "Muster job"
     return schema
+
+
+def _closed(schema: dict[str, Any]) -> dict[str, Any]:
+    """Names that fit no pattern are refused; pydantic writes the patterns and leaves the rest open."""
+    closed = {key: _closed_inside(value) for key, value in schema.items()}
+    return {**closed, "additionalProperties": False} if "patternProperties" in closed else closed
+
+
+def _closed_inside(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_closed_inside(item) for item in value]
+    return _closed(value) if isinstance(value, dict) else value

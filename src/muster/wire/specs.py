@@ -1,35 +1,22 @@
 """From what a person wrote to a JobSpec, or to all that is wrong with it; and back."""
 
-import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from pydantic import BaseModel, ValidationError
+from pydantic import ValidationError
 
 from muster.domain.errors import Invalid, Problem
 from muster.domain.resources import Resources
 from muster.domain.specs import PS_ROLE, WORKER_ROLE, Completion, JobSpec, Mount, Role, Runtime
 from muster.lib import quantities
-from muster.lib.nearest import nearest
-from muster.wire.documents import Document, Path, dotted, read_document
-from muster.wire.spec_schema import (
-    NAME_PATTERN,
-    ROLE_PATTERN,
-    VARIABLE_PATTERN,
-    CompletionIn,
-    JobSpecIn,
-    MountIn,
-    ResourcesIn,
-    RetryIn,
-    RoleIn,
-    RuntimeIn,
-)
+from muster.wire.documents import Document, read_document
+from muster.wire.spec_checks import PARAM, cross_checks
+from muster.wire.spec_problems import problems_of
+from muster.wire.spec_schema import CompletionIn, JobSpecIn, ResourcesIn, RoleIn
 
 DEFAULT_CPU_M = 250
 """Small on purpose: four modest tasks a core, so that a ps job fits a laptop when nobody said anything."""
 
-_PARAM = re.compile(r"\$\{params\.([^}]*)\}")
-_FLAT_KEYS = ("command", "replicas", "resources", "ports", "minFailed", "minSucceeded")
 _FOREIGN = {"apiVersion": "a Kubernetes object", "protocolVersion": "an OpenPAI protocol file"}
 
 
@@ -50,16 +37,17 @@ def spec_from_document(
         if key in data and "roles" not in data and "command" not in data:
             raise Invalid(f"this is {what}, not a Muster job spec", hint="see `muster schema` for the spec")
     data = _overridden(data, overrides or {}, params or {})
-    problems: list[Problem] = []
-    model = _validated(data, problems)
-    if model is not None:
-        problems += _cross_checks(model, data)
-        spec = _spec(model, problems)
+    problems = cross_checks(data)
+    try:
+        model = JobSpecIn.model_validate(data)
+    except ValidationError as error:
+        problems += problems_of(error, data)
+    else:
         if not problems:
-            return spec
-    problems = sorted((_placed(problem, document) for problem in problems), key=lambda problem: problem.line or 0)
-    count = "1 problem" if len(problems) == 1 else f"{len(problems)} problems"
-    raise Invalid(f"the job spec has {count}", problems=tuple(problems))
+            return _spec(model)
+    placed = sorted((_placed(problem, document) for problem in problems), key=lambda problem: problem.line or 0)
+    count = "1 problem" if len(placed) == 1 else f"{len(placed)} problems"
+    raise Invalid(f"the job spec has {count}", problems=tuple(placed))
 
 
 def spec_to_wire(spec: JobSpec) -> dict[str, Any]:
@@ -139,92 +127,12 @@ def _with(data: Any, keys: list[str], value: Any, path: str) -> Any:
 def _placed(problem: Problem, document: Document) -> Problem:
     if problem.line is not None or not document.lines:
         return problem
-    parts: Path = tuple(int(p) if p.isdigit() else p for p in re.split(r"[.\[\]]+", problem.path) if p)
-    return Problem(problem.path, problem.message, problem.hint, document.line(parts))
+    return Problem(problem.path, problem.message, problem.hint, document.line(problem.path))
 
 
-def _validated(data: dict[str, Any], problems: list[Problem]) -> JobSpecIn | None:
-    try:
-        return JobSpecIn.model_validate(data)
-    except ValidationError as error:
-        found = [_problem(item) for item in error.errors(include_url=False)]
-        problems += list(dict.fromkeys(found))
-        return None
-
-
-_UNION_MARKS = re.compile(r"^(str|int|float|bool|constrained-str|list\[.*\]|function-.*|\[key\])$")
-
-
-def _problem(error: Mapping[str, Any]) -> Problem:
-    path: Path = tuple(part for part in error["loc"] if isinstance(part, int) or not _UNION_MARKS.match(part))
-    kind, context = error["type"], error.get("ctx", {})
-    if kind == "extra_forbidden":
-        known = _keys_at(path[:-1])
-        guess = nearest(str(path[-1]), known)
-        hint = f"did you mean {guess}?" if guess else f"known keys: {', '.join(known)}"
-        return Problem(dotted(path), "unknown key", hint)
-    if kind == "missing":
-        return Problem(dotted(path), "is required")
-    if kind in ("enum", "literal_error"):
-        return Problem(dotted(path), f"is {error['input']!r}", f"one of {context['expected']}")
-    if kind == "string_pattern_mismatch":
-        return Problem(dotted(path), f"{error['input']!r} is not a valid name", _PATTERN_HINTS[context["pattern"]])
-    if kind == "value_error":
-        return Problem(dotted(path), f"{error['input']!r} cannot be read", str(context["error"]))
-    if kind in ("model_type", "dict_type"):
-        keys = _keys_at(path)
-        return Problem(dotted(path), f"is {error['input']!r}"[:200], f"a mapping with {', '.join(keys)}")
-    message = str(error["msg"])
-    return Problem(dotted(path), message[0].lower() + message[1:], f"got {error['input']!r}"[:200])
-
-
-_PATTERN_HINTS = {
-    NAME_PATTERN: "letters, digits, '.', '_' and '-', at most 63, a letter or digit at both ends",
-    ROLE_PATTERN: "letters, digits, '_' and '-', at most 32, a letter first",
-    VARIABLE_PATTERN: "letters, digits and '_', no digit first",
-}
-
-
-def _keys_at(path: Path) -> list[str]:
-    """The keys that the schema knows at this place."""
-    model: type[BaseModel] = JobSpecIn
-    for part in path:
-        model = _MODELS.get(str(part), model)
-    return [field.alias or name for name, field in model.model_fields.items()]
-
-
-_MODELS: dict[str, type[BaseModel]] = {
-    "roles": RoleIn,
-    "resources": ResourcesIn,
-    "completion": CompletionIn,
-    "runtime": RuntimeIn,
-    "retry": RetryIn,
-    "mounts": MountIn,
-}
-
-
-def _cross_checks(model: JobSpecIn, data: Mapping[str, Any]) -> list[Problem]:
-    problems = []
-    flat = [key for key in _FLAT_KEYS if data.get(key) is not None]
-    if model.roles is not None and flat:
-        problems.append(Problem(flat[0], "cannot stand beside `roles`", f"move it to roles.{WORKER_ROLE}.{flat[0]}"))
-    if model.roles is None and model.command is None:
-        problems.append(Problem("command", "is required", "or `roles` with a command each"))
-    if model.roles is not None and not any(role.replicas for role in model.roles.values()):
-        problems.append(Problem("roles", "ask for no task at all", "give a role at least one replica"))
-    if model.replicas == 0:
-        problems.append(Problem("replicas", "must be at least 1"))
-    if model.roles is not None and PS_ROLE in model.roles and WORKER_ROLE not in model.roles:
-        problems.append(Problem("roles", "has `ps` but no `worker`", "a parameter-server job needs both"))
-    chosen = [key for key in ("conda", "venv", "image") if getattr(model.runtime, key)]
-    if len(chosen) > 1:
-        problems.append(Problem(f"runtime.{chosen[1]}", f"stands beside runtime.{chosen[0]}", "choose one"))
-    return problems
-
-
-def _spec(model: JobSpecIn, problems: list[Problem]) -> JobSpec:
-    has_ps = model.roles is not None and PS_ROLE in model.roles
-    fill = _Substitution(model.params, problems)
+def _spec(model: JobSpecIn) -> JobSpec:
+    has_ps = model.roles is not None and PS_ROLE in model.roles and model.roles[PS_ROLE].replicas > 0
+    fill = _Substitution(model.params)
     return JobSpec(
         name=model.name,
         description=model.description,
@@ -234,7 +142,7 @@ def _spec(model: JobSpecIn, problems: list[Problem]) -> JobSpec:
         time_limit_s=model.time_limit,
         grace_s=model.grace,
         retry_max=model.retry.max,
-        env=fill.mapping("env", model.env),
+        env=fill.mapping(model.env),
         params=dict(model.params),
         labels=dict(model.labels),
         package=model.package,
@@ -242,15 +150,14 @@ def _spec(model: JobSpecIn, problems: list[Problem]) -> JobSpec:
         mounts=tuple(Mount(mount.source, mount.target, mount.read_only) for mount in model.mounts),
         gloo=model.gloo,
         held=model.hold,
-        roles=tuple(_role(name, role, path, has_ps, fill) for name, role, path in _roles(model) if role.replicas),
+        roles=tuple(_role(name, role, has_ps, fill) for name, role in _roles(model) if role.replicas),
     )
 
 
-def _roles(model: JobSpecIn) -> list[tuple[str, RoleIn, str]]:
-    """Roles with the path that their problems are told under; ps first, so that ranks follow the start order."""
+def _roles(model: JobSpecIn) -> list[tuple[str, RoleIn]]:
+    """ps first, so that ranks follow the start order."""
     if model.roles is not None:
-        ordered = sorted(model.roles.items(), key=lambda item: item[0] != PS_ROLE)
-        return [(name, role, f"roles.{name}.") for name, role in ordered]
+        return sorted(model.roles.items(), key=lambda item: item[0] != PS_ROLE)
     flat = RoleIn.model_construct(
         replicas=1 if model.replicas is None else model.replicas,
         command=model.command or "",
@@ -261,20 +168,20 @@ def _roles(model: JobSpecIn) -> list[tuple[str, RoleIn, str]]:
         min_failed=model.min_failed,
         min_succeeded=model.min_succeeded,
     )
-    return [(WORKER_ROLE, flat, "")]
+    return [(WORKER_ROLE, flat)]
 
 
-def _role(name: str, role: RoleIn, path: str, has_ps: bool, fill: "_Substitution") -> Role:
+def _role(name: str, role: RoleIn, has_ps: bool, fill: "_Substitution") -> Role:
     if isinstance(role.command, str):
-        command: tuple[str, ...] = ("/bin/sh", "-c", fill.text(f"{path}command", role.command))
+        command: tuple[str, ...] = ("/bin/sh", "-c", fill.text(role.command))
     else:
-        command = tuple(fill.text(f"{path}command", word) for word in role.command)
+        command = tuple(fill.text(word) for word in role.command)
     return Role(
         name=name,
         replicas=role.replicas,
         command=command,
         resources=_resources(role.resources),
-        env=fill.mapping(f"{path}env", role.env),
+        env=fill.mapping(role.env),
         ports=role.ports,
         completion=_completion(name, role, has_ps),
     )
@@ -299,26 +206,16 @@ def _completion(name: str, role: RoleIn, has_ps: bool) -> Completion:
 
 
 class _Substitution:
-    """Replaces ${params.NAME}, and reports the names that are not there."""
+    """Replaces ${params.NAME}; that each is there has been checked."""
 
-    def __init__(self, params: Mapping[str, Any], problems: list[Problem]) -> None:
+    def __init__(self, params: Mapping[str, Any]) -> None:
         self._params = {name: _as_text(value) for name, value in params.items()}
-        self._problems = problems
 
-    def text(self, path: str, text: str) -> str:
-        return _PARAM.sub(lambda match: self._value(path, match[1]), text) if "${params." in text else text
+    def text(self, text: str) -> str:
+        return PARAM.sub(lambda match: self._params[match[1]], text)
 
-    def mapping(self, path: str, values: Mapping[str, str]) -> dict[str, str]:
-        return {name: self.text(f"{path}.{name}", value) for name, value in values.items()}
-
-    def _value(self, path: str, name: str) -> str:
-        if name in self._params:
-            return self._params[name]
-        known = ", ".join(self._params) or "none"
-        guess = nearest(name, self._params)
-        hint = f"did you mean {guess}?" if guess else f"known params: {known}"
-        self._problems.append(Problem(path, f"there is no param {name!r}", hint))
-        return ""
+    def mapping(self, values: Mapping[str, str]) -> dict[str, str]:
+        return {name: self.text(value) for name, value in values.items()}
 
 
 def _as_text(value: Any) -> str:

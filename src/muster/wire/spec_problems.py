@@ -1,0 +1,114 @@
+"""What the spec's models refuse, in words for people: one Problem for each place."""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from pydantic import BaseModel, ValidationError
+
+from muster.domain.errors import Problem
+from muster.lib.nearest import nearest
+from muster.wire.documents import Path, dotted
+from muster.wire.spec_schema import (
+    NAME_PATTERN,
+    ROLE_PATTERN,
+    VARIABLE_PATTERN,
+    CompletionIn,
+    JobSpecIn,
+    MountIn,
+    ResourcesIn,
+    RetryIn,
+    RoleIn,
+    RuntimeIn,
+)
+
+_UNION_MARKS = re.compile(r"^(str|int|float|bool|constrained-str|list\[.*\]|function-.*|\[key\])$")
+_PATTERN_HINTS = {
+    NAME_PATTERN: "letters, digits, '.', '_' and '-', at most 63, a letter or digit at both ends",
+    ROLE_PATTERN: "letters, digits, '_' and '-', at most 32, a letter first",
+    VARIABLE_PATTERN: "letters, digits and '_', no digit first",
+}
+_TYPES = {
+    "string_type": "text",
+    "list_type": "a list",
+    "bool_type": "true or false",
+    "bool_parsing": "true or false",
+    "int_type": "a whole number",
+    "int_parsing": "a whole number",
+    "int_from_float": "a whole number",
+    "float_type": "a number",
+    "float_parsing": "a number",
+}
+_MODELS: dict[str, type[BaseModel]] = {
+    "roles": RoleIn,
+    "resources": ResourcesIn,
+    "completion": CompletionIn,
+    "runtime": RuntimeIn,
+    "retry": RetryIn,
+    "mounts": MountIn,
+}
+
+
+def problems_of(error: ValidationError, data: Mapping[str, Any]) -> list[Problem]:
+    """A value that may be of several types is refused once by each: that is one problem here."""
+    by_path: dict[Path, list[Mapping[str, Any]]] = {}
+    for item in error.errors(include_url=False):
+        by_path.setdefault(_path(item["loc"], data), []).append(item)
+    return [_problem(path, items) for path, items in by_path.items()]
+
+
+def _path(location: Sequence[str | int], data: Any) -> Path:
+    """The place in the data, without the names of union members that pydantic puts in between."""
+    path: list[str | int] = []
+    for part in location:
+        is_there = part in data if isinstance(data, Mapping) else isinstance(part, int) and isinstance(data, list)
+        if not is_there and isinstance(part, str) and _UNION_MARKS.match(part):
+            continue
+        path.append(part)
+        data = data[part] if is_there else None
+    return tuple(path)
+
+
+def _problem(path: Path, items: list[Mapping[str, Any]]) -> Problem:
+    types = [_TYPES[item["type"]] for item in items if item["type"] in _TYPES]
+    if len(types) == len(items):
+        return Problem(dotted(path), f"is {items[0]['input']!r}"[:200], f"expected {' or '.join(dict.fromkeys(types))}")
+    return _of_one(path, next(item for item in items if item["type"] not in _TYPES))
+
+
+def _of_one(path: Path, error: Mapping[str, Any]) -> Problem:
+    kind, context, given = error["type"], error.get("ctx", {}), f"{error['input']!r}"[:200]
+    if kind == "extra_forbidden":
+        known = _keys_at(path[:-1])
+        guess = nearest(str(path[-1]), known)
+        hint = f"did you mean {guess}?" if guess else f"known keys: {', '.join(known)}"
+        return Problem(dotted(path), "unknown key", hint)
+    if kind == "missing":
+        return Problem(dotted(path), "is required")
+    if kind in ("enum", "literal_error"):
+        return Problem(dotted(path), f"is {given}", f"one of {context['expected']}")
+    if kind == "string_pattern_mismatch":
+        return Problem(dotted(path), f"{given} is not a valid name", _PATTERN_HINTS[context["pattern"]])
+    if kind == "value_error":
+        return Problem(dotted(path), f"{given} cannot be read", str(context["error"]))
+    if kind in ("model_type", "dict_type"):
+        return Problem(dotted(path), f"is {given}", _mapping_hint(path))
+    message = str(error["msg"])
+    return Problem(dotted(path), message[0].lower() + message[1:], f"got {given}")
+
+
+def _mapping_hint(path: Path) -> str:
+    if path[-1] in ("env", "params", "labels"):
+        return "a mapping of names to values"
+    if path == ("roles",):
+        return "a mapping of role names to roles"
+    return f"a mapping with {', '.join(_keys_at(path))}"
+
+
+def _keys_at(path: Path) -> list[str]:
+    """The keys that the schema knows at this place."""
+    model: type[BaseModel] = JobSpecIn
+    for place, part in enumerate(path):
+        is_role_name = place == 1 and path[0] == "roles"
+        model = model if is_role_name else _MODELS.get(str(part), model)
+    return [field.alias or name for name, field in model.model_fields.items()]

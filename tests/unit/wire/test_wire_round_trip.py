@@ -1,0 +1,95 @@
+"""Whatever JobSpec there is: its canonical wire form reads back as the same JobSpec."""
+
+import json
+import string
+
+import jsonschema_rs
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from muster.domain.resources import Resources
+from muster.domain.specs import Completion, Framework, JobSpec, Mount, Priority, Role, Runtime
+from muster.wire.spec_schema import spec_json_schema
+from muster.wire.specs import read_spec, spec_to_wire
+
+pytestmark = pytest.mark.fast
+
+_LETTERS = string.ascii_letters + string.digits
+_names = st.text(_LETTERS, min_size=1, max_size=20)
+_variables = st.from_regex(r"[A-Za-z_][A-Za-z0-9_]{0,10}", fullmatch=True)
+_text = st.text(st.characters(exclude_categories=["Cs"]), max_size=20).filter(lambda text: "${params." not in text)
+_seconds = st.floats(0, 1e9, allow_subnormal=False)
+_env = st.dictionaries(_variables, _text, max_size=3)
+_resources = st.builds(
+    Resources,
+    cpu_m=st.integers(0, 10**6),
+    memory_bytes=st.integers(0, 10**15),
+    gpus=st.integers(0, 16),
+    gpu_models=st.lists(_names, max_size=2).map(tuple),
+)
+_completions = st.builds(
+    Completion,
+    min_failed=st.none() | st.integers(1, 9),
+    min_succeeded=st.none() | st.integers(1, 9),
+)
+_runtimes = st.sampled_from([Runtime(), Runtime(conda="/c"), Runtime(venv="v"), Runtime(image="i:1")])
+
+
+@st.composite
+def _roles(draw: st.DrawFn) -> tuple[Role, ...]:
+    names = draw(st.sampled_from([("worker",), ("ps", "worker"), ("chief", "worker"), ("str", "int", "worker")]))
+    return tuple(
+        Role(
+            name,
+            draw(st.integers(1, 5)),
+            tuple(draw(st.lists(_text, min_size=1, max_size=3))),
+            draw(_resources),
+            draw(_env),
+            draw(st.integers(0, 3)),
+            draw(_completions),
+        )
+        for name in names
+    )
+
+
+_specs = st.builds(
+    JobSpec,
+    name=_names,
+    roles=_roles(),
+    cluster=st.none() | _names,
+    framework=st.sampled_from(Framework),
+    priority=st.sampled_from(Priority),
+    time_limit_s=st.none() | _seconds,
+    grace_s=_seconds,
+    retry_max=st.integers(0, 100),
+    env=_env,
+    params=st.dictionaries(
+        _variables,
+        _text | st.booleans() | st.integers(-(2**60), 2**60) | st.floats(allow_nan=False, allow_infinity=False),
+        max_size=3,
+    ),
+    labels=st.dictionaries(_text, _text, max_size=3),
+    description=_text,
+    package=st.none() | _names,
+    runtime=_runtimes,
+    mounts=st.lists(st.builds(Mount, _text, _text, st.booleans()), max_size=2).map(tuple),
+    gloo=st.integers(0, 2),
+    held=st.booleans(),
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(_specs)
+def test_a_spec_written_and_read_is_the_same_spec(spec: JobSpec) -> None:
+    assert read_spec(json.dumps(spec_to_wire(spec), ensure_ascii=True)) == spec
+
+
+_SCHEMA = jsonschema_rs.validator_for(spec_json_schema())
+
+
+@settings(max_examples=60, deadline=None)
+@given(_specs)
+def test_the_schema_accepts_every_spec_in_its_canonical_form(spec: JobSpec) -> None:
+    wire = {key: value for key, value in spec_to_wire(spec).items() if key != "params"}
+    assert [str(error) for error in _SCHEMA.iter_errors(wire)] == []

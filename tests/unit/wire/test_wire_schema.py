@@ -1,0 +1,68 @@
+"""The published JSON Schema and the table of fields: both made from the models, both golden."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import jsonschema_rs
+import pytest
+
+from muster.wire.documents import read_document
+from muster.wire.spec_schema import spec_json_schema
+from muster.wire.spec_table import spec_table_markdown
+from muster.wire.specs import read_spec
+from tests.conftest import Golden
+
+pytestmark = pytest.mark.fast
+ROOT = Path(__file__).parents[3]
+REFERENCE = ROOT / "docs" / "reference"
+EXAMPLES = sorted((ROOT / "examples").glob("*/job.yaml"))
+
+
+@pytest.fixture(scope="module")
+def schema() -> Any:
+    return jsonschema_rs.validator_for(spec_json_schema())
+
+
+def test_the_published_schema_is_that_of_the_models(golden: Golden) -> None:
+    golden(REFERENCE / "jobspec.schema.json", json.dumps(spec_json_schema(), indent=2, ensure_ascii=False) + "\n")
+
+
+def test_the_published_table_of_fields_is_that_of_the_models(golden: Golden) -> None:
+    golden(REFERENCE / "jobspec.md", spec_table_markdown())
+
+
+def test_there_are_examples() -> None:
+    assert len(EXAMPLES) >= 5
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.parent.name)
+def test_examples_are_accepted_by_schema_and_reader_alike(path: Path, schema: Any) -> None:
+    text = path.read_text()
+    assert [str(error) for error in schema.iter_errors(read_document(text).data)] == []
+    assert read_spec(text).name == path.parent.name
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        {},
+        {"command": "x"},
+        {"name": "-", "command": "x"},
+        {"name": "a", "command": "x", "nmae": "b"},
+        {"name": "a", "command": []},
+        {"name": "a", "command": "x", "replicas": -1},
+        {"name": "a", "command": "x", "priority": "soon"},
+        {"name": "a", "command": "x", "framework": "caffe"},
+        {"name": "a", "command": "x", "resources": {"cpu": True}},
+        {"name": "a", "command": "x", "resources": {"gpu": 0.5}},
+        {"name": "a", "command": "x", "env": {"1X": "y"}},
+        {"name": "a", "command": "x", "env": {"X": []}},
+        {"name": "a", "command": "x", "gloo": 3},
+        {"name": "a", "roles": {"worker": {}}},
+        {"name": "a", "roles": {"9": {"command": "x"}}},
+        {"name": "a", "roles": {}},
+    ],
+)
+def test_what_the_reader_refuses_the_schema_refuses_too(bad: dict[str, Any], schema: Any) -> None:
+    assert not schema.is_valid(bad)

@@ -1,0 +1,246 @@
+"""The job spec as people write it: every form, every default, and every problem at once."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from muster.domain.errors import Invalid, Problem
+from muster.domain.resources import Resources
+from muster.domain.specs import Completion, Framework, JobSpec, Mode, Mount, Priority, Role, Runtime
+from muster.wire.specs import read_spec
+from tests.conftest import Golden
+
+pytestmark = pytest.mark.fast
+HERE = Path(__file__).parent
+
+DESIGN = """
+name: wide-and-deep
+cluster: lab
+framework: paddle
+priority: high
+timeLimit: 2h
+grace: 500ms
+retry: {max: 3}
+env: {EPOCHS: 3, DEBUG: true}
+params: {lr: 0.1, opt: adam}
+labels: {team: ads}
+package: ./src
+runtime: {conda: /opt/py310}
+mounts: [{source: data/criteo, target: /data, readOnly: true}]
+gloo: 1
+roles:
+  worker:
+    replicas: 2
+    command: [python, train.py, --lr, "${params.lr}"]
+    resources: {cpu: 1.5, memory: 2Gi, gpu: 1, gpuType: RTX3090}
+    env: {OPT: "${params.opt}-${params.lr}"}
+  ps: {replicas: 2, command: python train.py, resources: {cpu: 500m, memory: 512Mi}, ports: 1}
+"""
+
+
+def test_the_roles_form_is_read_field_by_field_with_ps_first() -> None:
+    assert read_spec(DESIGN) == JobSpec(
+        name="wide-and-deep",
+        cluster="lab",
+        framework=Framework.PADDLE,
+        priority=Priority.HIGH,
+        time_limit_s=7200.0,
+        grace_s=0.5,
+        retry_max=3,
+        env={"EPOCHS": "3", "DEBUG": "true"},
+        params={"lr": 0.1, "opt": "adam"},
+        labels={"team": "ads"},
+        package="./src",
+        runtime=Runtime(conda="/opt/py310"),
+        mounts=(Mount("data/criteo", "/data", read_only=True),),
+        gloo=1,
+        roles=(
+            Role("ps", 2, ("/bin/sh", "-c", "python train.py"), Resources(500, 512 << 20), ports=1),
+            Role(
+                "worker",
+                2,
+                ("python", "train.py", "--lr", "0.1"),
+                Resources(1500, 2 << 30, 1, ("RTX3090",)),
+                {"OPT": "adam-0.1"},
+                completion=Completion(1, 2),
+            ),
+        ),
+    )
+
+
+def test_the_flat_form_is_one_worker_role() -> None:
+    spec = read_spec("name: a\ncommand: echo hi\nreplicas: 3\nports: 2\nresources: {gpu: 2, gpuType: [A100, H100]}")
+    assert spec.roles == (
+        Role("worker", 3, ("/bin/sh", "-c", "echo hi"), Resources(250, 0, 2, ("A100", "H100")), ports=2),
+    )
+    assert spec.mode is Mode.COLLECTIVE
+
+
+def test_json_is_as_good_as_yaml() -> None:
+    data = {"name": "a", "command": ["true"], "env": {"X": "1"}}
+    assert read_spec(json.dumps(data)) == read_spec("name: a\ncommand: ['true']\nenv: {X: 1}")
+
+
+@pytest.mark.parametrize(
+    ("text", "mode"),
+    [
+        ("command: x", Mode.SINGLE),
+        ("command: x\nreplicas: 2", Mode.COLLECTIVE),
+        ("roles: {ps: {command: x}, worker: {command: x}}", Mode.PS),
+        ("roles: {ps: {command: x, replicas: 0}, worker: {command: x}}", Mode.SINGLE),
+        ("roles: {chief: {command: x}, worker: {command: x}}", Mode.COLLECTIVE),
+    ],
+)
+def test_the_mode_follows_from_the_roles(text: str, mode: Mode) -> None:
+    assert read_spec(f"name: a\n{text}").mode is mode
+
+
+@pytest.mark.parametrize(
+    ("role", "has_ps", "expected"),
+    [
+        ("{replicas: 4}", False, Completion(1, None)),
+        ("{replicas: 4}", True, Completion(1, 4)),
+        ("{replicas: 4, minFailed: 2}", True, Completion(2, 4)),
+        ("{replicas: 4, minFailed: -1}", True, Completion(None, 4)),
+        ("{replicas: 4, minFailed: 0, minSucceeded: 0}", False, Completion(1, None)),
+        ("{replicas: 4, minSucceeded: 0}", True, Completion(1, 4)),
+        ("{replicas: 4, minSucceeded: 1}", True, Completion(1, 1)),
+        ("{replicas: 4, minSucceeded: -1}", True, Completion(1, None)),
+        ("{replicas: 4, completion: {minFailed: 3, minSucceeded: 2}}", False, Completion(3, 2)),
+        ("{replicas: 4, completion: {minFailed: -1}}", True, Completion(None, 4)),
+        ("{replicas: 4, completion: {minFailed: 3}, minFailed: 2}", False, Completion(2, None)),
+    ],
+)
+def test_completion_of_a_worker_role(role: str, has_ps: bool, expected: Completion) -> None:
+    ps = "ps: {command: x}, " if has_ps else ""
+    spec = read_spec(f"name: a\nroles: {{{ps}worker: {role[:-1]}, command: x}}}}")
+    assert spec.role("worker").completion == expected
+
+
+def test_a_ps_role_never_ends_the_job_well_by_itself() -> None:
+    spec = read_spec("name: a\nroles: {ps: {command: x}, worker: {command: x}}")
+    assert spec.role("ps").completion == Completion(1, None)
+
+
+def test_workers_beside_a_ps_role_without_tasks_are_no_ps_job() -> None:
+    spec = read_spec("name: a\nroles: {ps: {command: x, replicas: 0}, worker: {command: x, replicas: 2}}")
+    assert spec.role("worker").completion == Completion(1, None)
+
+
+def test_overrides_and_params_are_laid_over_the_file() -> None:
+    spec = read_spec(
+        DESIGN,
+        overrides={"roles.worker.replicas": 4, "timeLimit": "90m", "labels.stage": "dev", "runtime.conda": "/c"},
+        params={"lr": 0.01},
+    )
+    assert spec.role("worker").replicas == 4
+    assert spec.role("worker").completion.min_succeeded == 4
+    assert spec.time_limit_s == 5400.0
+    assert spec.labels == {"team": "ads", "stage": "dev"}
+    assert spec.runtime.conda == "/c"
+    assert spec.role("worker").command[-1] == "0.01"
+    assert spec.params == {"lr": 0.01, "opt": "adam"}
+
+
+def test_an_override_may_add_what_was_not_there() -> None:
+    assert read_spec("name: a\ncommand: x", overrides={"retry.max": 2}).retry_max == 2
+
+
+def test_an_override_inside_a_plain_value_is_refused() -> None:
+    with pytest.raises(Invalid, match=r"cannot set name\.first"):
+        read_spec("name: a\ncommand: x", overrides={"name.first": 1})
+
+
+def _problems(text: str) -> list[Problem]:
+    with pytest.raises(Invalid) as refused:
+        read_spec(text)
+    return list(refused.value.problems)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("name: a\ncommand: x ${params.lr}", Problem("command", "there is no param 'lr'", "known params: none", 2)),
+        (
+            "name: a\nparams: {rate: 1}\ncommand:\n- x\n- ${params.rat}",
+            Problem("command", "there is no param 'rat'", "did you mean rate?", 3),
+        ),
+        ("name: a", Problem("command", "is required", "or `roles` with a command each", 1)),
+        (
+            "name: a\nreplicas: 2\nroles: {worker: {command: x}}",
+            Problem("replicas", "cannot stand beside `roles`", "move it to roles.worker.replicas", 2),
+        ),
+        (
+            "name: a\nroles: {ps: {command: x}}",
+            Problem("roles", "has `ps` but no `worker`", "a parameter-server job needs both", 2),
+        ),
+        (
+            "name: a\nroles: {worker: {command: x, replicas: 0}}",
+            Problem("roles", "ask for no task at all", "give a role at least one replica", 2),
+        ),
+        ("name: a\ncommand: x\nreplicas: 0", Problem("replicas", "must be at least 1", "", 3)),
+        (
+            "name: a\ncommand: x\nruntime:\n  venv: /v\n  image: i",
+            Problem("runtime.image", "stands beside runtime.venv", "choose one", 5),
+        ),
+        ("name: a\ncommand: x\nnmae: b", Problem("nmae", "unknown key", "did you mean name?", 3)),
+        (
+            "name: a\ncommand: x\nresources:\n  gpus: 1",
+            Problem("resources.gpus", "unknown key", "did you mean gpu?", 4),
+        ),
+        ("name: a\ncommand: x\nlabels: {²: []}", Problem("labels.²", "is []", "expected text", 3)),
+        (
+            "name: a\ncommand: x\nparams: {lr: .inf}",
+            Problem("params.lr", "input should be a finite number", "got inf", 3),
+        ),
+        ("name: a\nroles:\n  str: {}", Problem("roles.str.command", "is required", "", 3)),
+        (
+            "name: a\nroles:\n  resources: {command: x, cpu: 1}",
+            Problem(
+                "roles.resources.cpu",
+                "unknown key",
+                "known keys: minFailed, minSucceeded, replicas, command, resources, env, ports, completion",
+                3,
+            ),
+        ),
+    ],
+)
+def test_one_mistake_is_one_problem_with_path_line_and_hint(text: str, expected: Problem) -> None:
+    assert _problems(text) == [expected]
+
+
+def test_every_problem_of_a_very_bad_spec_is_told_at_once(golden: Golden) -> None:
+    problems = _problems((HERE / "very_bad.yaml").read_text())
+    golden(HERE / "very_bad.problems.txt", "".join(f"{problem}\n" for problem in problems))
+
+
+@pytest.mark.parametrize("text", ["[]", "just words", "5", ""])
+def test_what_is_no_mapping_is_refused(text: str) -> None:
+    with pytest.raises(Invalid, match="a job spec is a mapping"):
+        read_spec(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        ("apiVersion: batch.paddlepaddle.org/v1\nkind: PaddleJob", "a Kubernetes object"),
+        ("protocolVersion: 2\nname: x", "an OpenPAI protocol file"),
+    ],
+)
+def test_foreign_dialects_are_named(text: str, what: str) -> None:
+    with pytest.raises(Invalid, match=what):
+        read_spec(text)
+
+
+@pytest.mark.parametrize("value", [".inf", ".nan", "-1", "1e400", "9" * 400 + "s", "200y", "1" * 40])
+@pytest.mark.parametrize("key", ["timeLimit", "grace"])
+def test_durations_that_no_timer_holds_are_refused(key: str, value: str) -> None:
+    assert [problem.path for problem in _problems(f"name: a\ncommand: x\n{key}: {value}")] == [key]
+
+
+@pytest.mark.parametrize("value", [".inf", "-1", "1" * 400, "1" * 400 + "m", "1e400", "true"])
+@pytest.mark.parametrize("key", ["cpu", "memory"])
+def test_amounts_that_no_machine_has_are_refused(key: str, value: str) -> None:
+    problems = _problems(f"name: a\ncommand: x\nresources: {{{key}: {value}}}")
+    assert [problem.path for problem in problems] == [f"resources.{key}"]
