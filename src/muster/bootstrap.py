@@ -87,6 +87,7 @@ async def _serve(settings: ServerSettings) -> None:
             )
             gc.collect()
             gc.freeze()
+            sys.setswitchinterval(0.001)  # a commit that is done should not wait for a busy loop to let go
             await _Server(config, url).serve(sockets=[listener])
     finally:
         await store.close()

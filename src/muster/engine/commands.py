@@ -1,5 +1,6 @@
 """What people ask for: submit, kill, hold, resume, retry, delete. Rights are checked before, at the server's edge."""
 
+import asyncio
 import shutil
 from collections.abc import Sequence
 from dataclasses import replace
@@ -42,6 +43,7 @@ async def submit(context: Context, spec: JobSpec, owner: str, key: RequestKey | 
     entry = context.roster.add(intent.job, intent.tasks)
     entry.launched.clear()
     context.spawn(act(context, entry), f"launch {job.id}")
+    await asyncio.sleep(0)  # the launch goes out before the answer does
     return intent.job, True
 
 

@@ -89,7 +89,8 @@ async def act(context: Context, entry: Entry) -> None:
         if isinstance(entry.tasks[request.task_id].state, TaskLaunching)
     ]
     try:
-        await asyncio.gather(*(_launch_one(context, backend, request) for request in requests))
+        launches = [_launch_one(context, backend, request) for request in requests]
+        await (launches[0] if len(launches) == 1 else asyncio.gather(*launches))
     finally:
         entry.launched.set()
 
