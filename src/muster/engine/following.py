@@ -13,6 +13,8 @@ from muster.engine.logs import LogReader, Piece
 
 _QUEUED_PIECES = 16
 _LOOK_AGAIN_S = 15.0
+_NAMES_SHOWN = 20
+_OFFSET = re.compile(r"[^=;]+=[0-9]{1,18}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +30,7 @@ class LogCursor:
     @classmethod
     def parse(cls, text: str) -> "LogCursor":
         attempt, *parts = text.split(";")
-        if not attempt.isdigit() or not all(re.fullmatch(r"[^=;]+=\d+", part) for part in parts):
+        if not re.fullmatch(r"[0-9]{1,9}", attempt) or not all(_OFFSET.fullmatch(part) for part in parts):
             raise Invalid("this is not a log cursor", hint="take the id of the last event as it is")
         return cls(int(attempt), {name: int(offset) for name, offset in (part.split("=") for part in parts)})
 
@@ -51,7 +53,7 @@ async def follow_job(
             attempt = wanted.attempt or max(job.attempt, 1)
             if cursor.attempt and cursor.attempt != attempt and wanted.attempt is None:
                 attempt = cursor.attempt + 1 if cursor.attempt < attempt else cursor.attempt
-            tasks = _chosen(await context.store.tasks(job.id, attempt), wanted.tasks, job)
+            tasks = _chosen(await context.store.tasks(job.id, attempt), wanted.tasks)
             if tasks:
                 start = await _start(reader, job, tasks, wanted, cursor if cursor.attempt == attempt else LogCursor())
                 async for cursor, piece in _merge(reader, job, tasks, replace(start, attempt=attempt), wanted.follow):
@@ -66,14 +68,18 @@ async def follow_job(
             wanted = replace(wanted, tail=None)
 
 
-def _chosen(tasks: Sequence[Task], names: Sequence[str], job: Job) -> list[Task]:
-    if not names:
-        return list(tasks)
-    chosen = [task for task in tasks if task.name in names or f"{task.role}-{task.index}" in names]
-    if tasks and not chosen:
-        known = ", ".join(f"{task.role}-{task.index}" for task in tasks[:20])
-        raise NotFound(f"job {job.name} has no worker {', '.join(names)}", hint=f"it has {known}")
-    return chosen
+def check_workers(job: Job, names: Sequence[str]) -> None:
+    """Said before a stream begins: a name that the job's spec does not have will never have a log."""
+    known = [f"{role.name}-{index}" for role in job.spec.roles for index in range(role.replicas)]
+    unknown = [name for name in names if name.removeprefix(f"{job.name}-") not in known]
+    if unknown:
+        more = ", …" if len(known) > _NAMES_SHOWN else ""
+        hint = f"it has {', '.join(known[:_NAMES_SHOWN])}{more}"
+        raise NotFound(f"job {job.name} has no worker {', '.join(unknown)}", hint=hint)
+
+
+def _chosen(tasks: Sequence[Task], names: Sequence[str]) -> list[Task]:
+    return [task for task in tasks if not names or task.name in names or f"{task.role}-{task.index}" in names]
 
 
 async def _start(reader: LogReader, job: Job, tasks: list[Task], wanted: Wanted, cursor: LogCursor) -> LogCursor:

@@ -86,11 +86,14 @@ class LogReader:
         if not length:
             if not is_over and len(chunk.data) < PIECE_BYTES:
                 return None
-            length = len(chunk.data)
+            length = len(chunk.data) if chunk.ended else _whole_letters(chunk.data)
+            if not length:
+                return None
         text = chunk.data[:length].decode("utf-8", "replace")
         payload = json.dumps({"task": task.name, "offset": chunk.offset, "text": text}, ensure_ascii=False)
         piece = Piece(task.name, chunk.offset, chunk.offset + length, payload)
-        self._pieces[task.id, chunk.offset] = piece
+        if text.endswith("\n") or chunk.ended or len(chunk.data) >= PIECE_BYTES:
+            self._pieces[task.id, chunk.offset] = piece  # what is only a beginning will be longer for the next reader
         if len(self._pieces) > _CACHED_PIECES:
             self._pieces.popitem(last=False)
         return piece
@@ -105,6 +108,17 @@ class LogReader:
                         return
         except MusterError:
             await self._refreshed(task)
+
+
+def _whole_letters(data: bytes) -> int:
+    """How many bytes there are before a UTF-8 letter that goes on behind the end."""
+    for back in range(1, min(4, len(data))):
+        byte = data[-back]
+        if byte & 0b1100_0000 == 0b1000_0000:
+            continue  # in the middle of a letter: look for its first byte
+        needed = 4 if byte >= 0b1111_0000 else 3 if byte >= 0b1110_0000 else 2 if byte >= 0b1100_0000 else 1
+        return len(data) - back if needed > back else len(data)
+    return len(data)
 
 
 def _read_file(path: Path, offset: int) -> LogChunk:

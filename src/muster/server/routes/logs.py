@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import AsyncIterator
+from functools import partial
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Query, Request, Response
@@ -12,9 +13,10 @@ from muster.domain.events import Event
 from muster.domain.jobs import Job
 from muster.domain.tasks import Task
 from muster.engine.accounts import Principal
-from muster.engine.following import LogCursor, Wanted, follow_job
+from muster.engine.following import LogCursor, Wanted, check_workers, follow_job
 from muster.engine.logs import PIECE_BYTES
 from muster.server.access import Action, may
+from muster.server.ranges import ranged
 from muster.server.services import Services, authenticated, services
 from muster.server.streams import event_stream, resume_point, sse, sse_response
 from muster.wire import schemas
@@ -23,6 +25,11 @@ from muster.wire.views import event_view
 router = APIRouter(tags=["logs and events"])
 Me = Annotated[Principal, Depends(authenticated)]
 Parts = Annotated[Services, Depends(services)]
+_RAW = "application/octet-stream"
+_BYTES: dict[int | str, dict[str, Any]] = {
+    200: {"content": {_RAW: {"schema": {"type": "string", "format": "binary"}}}, "description": "All of it."},
+    206: {"content": {_RAW: {"schema": {"type": "string", "format": "binary"}}}, "description": "The range."},
+}
 _STREAM: dict[int | str, dict[str, Any]] = {
     200: {"content": {"text/event-stream": {}}, "description": "A stream of server-sent events."}
 }
@@ -46,6 +53,7 @@ async def job_logs(
     given = request.headers.get("last-event-id") or cursor
     start = LogCursor.parse(given) if given else LogCursor()
     wanted = Wanted(tuple(task or ()), tail, follow, attempt)
+    check_workers(job, wanted.tasks)
 
     async def stream() -> AsyncIterator[str]:
         yield ": connected\n\n"
@@ -59,18 +67,31 @@ async def job_logs(
     return sse_response(stream())
 
 
-@router.get("/jobs/{ref}/logs/raw", response_class=FileResponse, summary="One task's log as it is, byte for byte")
+@router.get(
+    "/jobs/{ref}/logs/raw",
+    response_class=FileResponse,
+    responses=_BYTES,
+    summary="One task's log as it is, byte for byte",
+)
 async def raw_log(
-    ref: str, me: Me, parts: Parts, task: str, attempt: Annotated[int | None, Query(ge=1, le=1_000_000)] = None
+    request: Request,
+    ref: str,
+    me: Me,
+    parts: Parts,
+    task: str,
+    attempt: Annotated[int | None, Query(ge=1, le=1_000_000)] = None,
 ) -> Response:
+    """Answers ranges, also of a task that still runs: then of what it has printed until now."""
     job = await parts.find_job(me, ref, Action.JOB_READ)
+    check_workers(job, (task,))
     tasks = await parts.context.store.tasks(job.id, attempt or max(job.attempt, 1))
     found = next((one for one in tasks if task in (one.name, f"{one.role}-{one.index}")), None)
     if found is None:
-        raise NotFound(f"job {job.name} has no worker {task}")
+        raise NotFound(f"{task} has not been started")
     if found.log is not None:
-        return FileResponse(parts.logs.file(found), media_type="application/octet-stream")
-    return StreamingResponse(_live_bytes(parts, job, found), media_type="application/octet-stream")
+        return FileResponse(parts.logs.file(found), media_type=_RAW)
+    chunk = await parts.context.backends[job.cluster].read_log(found.id, found.placement.node, 0, 1)
+    return ranged(request, chunk.size, partial(_live_bytes, parts, job, found), _RAW)
 
 
 @router.get("/jobs/{ref}/events", response_model=schemas.EventPage, summary="What happened to it")
@@ -132,11 +153,11 @@ def visible(parts: Services, me: Principal, event: Event) -> Event | None:
     return Event(event.kind, event.at, event.job_id, None, event.owner, {**event.data, "reason": ""}, event.seq)
 
 
-async def _live_bytes(parts: Services, job: Job, task: Task) -> AsyncIterator[bytes]:
-    backend, offset = parts.context.backends[job.cluster], 0
-    while True:
-        chunk = await backend.read_log(task.id, task.placement.node, offset, PIECE_BYTES)
+async def _live_bytes(parts: Services, job: Job, task: Task, start: int, end: int) -> AsyncIterator[bytes]:
+    backend = parts.context.backends[job.cluster]
+    while start < end:
+        chunk = await backend.read_log(task.id, task.placement.node, start, min(PIECE_BYTES, end - start))
         if not chunk.data:
             return
         yield chunk.data
-        offset += len(chunk.data)
+        start += len(chunk.data)
