@@ -4,7 +4,6 @@ from collections.abc import Iterable, Sequence
 
 from muster.domain.nodes import Node
 from muster.domain.reasons import Reason
-from muster.domain.resources import Resources
 from muster.lib.quantities import about_bytes, format_cpu
 from muster.scheduling.demand import JobDemand, TaskDemand
 from muster.scheduling.ledger import NodeLedger
@@ -25,68 +24,73 @@ def behind(name: str, ahead: int | None = None) -> Reason:
     return Reason("behind", f"waits behind {name}{place}", f"it moves up when {name} starts or leaves", numbers)
 
 
-def short(job: JobDemand, task: TaskDemand, usable: Sequence[NodeLedger], every: Iterable[NodeLedger]) -> Reason:
-    """The gang fits the cluster, but not now."""
+def short(
+    job: JobDemand, task: TaskDemand, kind: str, usable: Sequence[NodeLedger], every: Iterable[NodeLedger]
+) -> Reason:
+    """The gang fits the cluster, but not now: what is free now, with nothing of this gang placed."""
     if not usable:
         states = ", ".join(sorted({str(ledger.node.state) for ledger in every})) or "none known"
         return Reason("no-node", f"no node is ready ({states})", "see `muster get nodes`", {"kind": "node"})
-    want = _gang_total(job)
-    free = max(usable, key=lambda ledger: (ledger.free_gpus(task.resources.gpu_models), ledger.cpu_m))
-    kind = free.shortage(task.resources) or _gang_shortage(want, usable)
-    wanted, available = _amounts(kind, want, usable, task.resources.gpu_models)
+    want, free = _amounts(kind, job, task, usable)
+    wanted, available = _show(kind, want, task), _show_free(kind, free)
+    count = f"{len(job.tasks)} task{'s' if len(job.tasks) > 1 else ''} together"
+    apart = f", but not {_show(kind, _of_task(kind, task), task)} on one node" if want <= free else ""
     return Reason(
         f"no-free-{kind}",
-        f"needs {wanted} for {len(job.tasks)} task{'s' if len(job.tasks) > 1 else ''} together; {available} free now",
+        f"needs {wanted} for {count}; {available} free now{apart}",
         "it starts when running jobs end, or now if it asks for less",
         {"kind": kind, "wanted": wanted, "free": available},
     )
 
 
-def never(job: JobDemand, task: TaskDemand, nodes: Sequence[Node]) -> Reason:
+def never(job: JobDemand, task: TaskDemand, kind: str, ledgers: Sequence[NodeLedger]) -> Reason:
     """No moment will come: what one node, and all together, could hold at most."""
-    if not nodes:
+    if not ledgers:
         return Reason("no-node", "the cluster has no node", "see `muster get nodes`", {"kind": "node"})
-    want = task.resources
-    largest = "; ".join(sorted({_describe(node) for node in nodes}))
-    ledgers = [NodeLedger.of(node) for node in nodes]
-    alone = min((ledger.shortage(want) or "" for ledger in ledgers), key=len)
-    if alone:
-        wanted, _ = _amounts(alone, want, ledgers, want.gpu_models)
-        message = f"one {task.role} task asks for {wanted}, and no node has that; the largest that could run: {largest}"
+    largest = "; ".join(sorted({_describe(ledger.node) for ledger in ledgers}))
+    if all(ledger.shortage(task.resources) for ledger in ledgers):
+        alone = _show(kind, _of_task(kind, task), task)
+        message = f"one {task.role} task asks for {alone}, and no node has that; the largest that could run: {largest}"
     else:
-        kind = _gang_shortage(_gang_total(job), ledgers)
-        wanted, available = _amounts(kind, _gang_total(job), ledgers, want.gpu_models)
+        want, have = _amounts(kind, job, task, ledgers)
+        apart = f", and not {_show(kind, _of_task(kind, task), task)} on one node for each" if want <= have else ""
         message = (
-            f"its {len(job.tasks)} tasks must run together and ask for {wanted}, but the whole cluster has {available};"
-            f" the largest that could run: {largest}" + (" on one node" if len(nodes) > 1 else "")
+            f"its {len(job.tasks)} tasks must run together and ask for {_show(kind, want, task)}, but the whole cluster"
+            f" has {_show_free(kind, have)}{apart}; the largest that could run: {largest}"
+            + (" on one node" if len(ledgers) > 1 else "")
         )
     return Reason("never", message, "ask for fewer replicas or less per task", {"largest": largest})
 
 
-def _gang_total(job: JobDemand) -> Resources:
-    return Resources(
-        sum(task.resources.cpu_m for task in job.tasks),
-        sum(task.resources.memory_bytes for task in job.tasks),
-        sum(task.resources.gpus for task in job.tasks),
-    )
-
-
-def _gang_shortage(want: Resources, ledgers: Sequence[NodeLedger]) -> str:
-    if want.gpus > sum(len(free) for ledger in ledgers for free in ledger.devices.values()):
-        return "gpu"
-    if want.memory_bytes > sum(ledger.memory_bytes for ledger in ledgers):
-        return "memory"
-    return "cpu"
-
-
-def _amounts(kind: str, want: Resources, ledgers: Sequence[NodeLedger], models: tuple[str, ...]) -> tuple[str, str]:
+def _amounts(kind: str, job: JobDemand, task: TaskDemand, ledgers: Sequence[NodeLedger]) -> tuple[int, int]:
+    """What the gang wants of the kind, and what the nodes have. GPUs: of the models that the task accepts."""
+    models = task.resources.gpu_models
+    rivals = [one for one in job.tasks if kind != "gpu" or one.resources.gpu_models == models]
+    want = sum(_of_task(kind, one) for one in rivals)
     if kind == "gpu":
-        named = f" of model {' or '.join(models)}" if models else ""
-        free = sum(ledger.free_gpus(models) for ledger in ledgers)
-        return f"{want.gpus} GPU{'s' if want.gpus != 1 else ''}{named}", str(free)
+        return want, sum(ledger.all_gpus(models) for ledger in ledgers)
     if kind == "memory":
-        return f"{about_bytes(want.memory_bytes)} memory", about_bytes(sum(ledger.memory_bytes for ledger in ledgers))
-    return f"{format_cpu(want.cpu_m)} CPU", format_cpu(sum(ledger.cpu_m for ledger in ledgers))
+        return want, sum(ledger.memory_bytes for ledger in ledgers)
+    return want, sum(ledger.cpu_m for ledger in ledgers)
+
+
+def _of_task(kind: str, task: TaskDemand) -> int:
+    want = task.resources
+    return {"gpu": want.gpus, "memory": want.memory_bytes, "cpu": want.cpu_m}[kind]
+
+
+def _show(kind: str, amount: int, task: TaskDemand) -> str:
+    if kind == "gpu":
+        models = task.resources.gpu_models
+        named = f" of model {' or '.join(models)}" if models else ""
+        return f"{amount} GPU{'s' if amount != 1 else ''}{named}"
+    return f"{about_bytes(amount)} memory" if kind == "memory" else f"{format_cpu(amount)} CPU"
+
+
+def _show_free(kind: str, amount: int) -> str:
+    if kind == "gpu":
+        return str(amount)
+    return about_bytes(amount) if kind == "memory" else format_cpu(amount)
 
 
 def _describe(node: Node) -> str:

@@ -25,6 +25,9 @@ class NodeLedger:
         """The most that one task could get: devices of one task are of one model."""
         return max((len(self.devices[model]) for model in self._acceptable(models)), default=0)
 
+    def all_gpus(self, models: tuple[str, ...] = ()) -> int:
+        return sum(len(self.devices[model]) for model in self._acceptable(models))
+
     def shortage(self, want: Resources) -> str | None:
         """The first kind of resource that is missing, or None when the task fits."""
         if want.gpus and self.free_gpus(want.gpu_models) < want.gpus:

@@ -10,12 +10,12 @@ from muster.scheduling.ledger import NodeLedger
 def place(tasks: Sequence[TaskDemand], ledgers: Sequence[NodeLedger]) -> tuple[list[Slot], TaskDemand | None]:
     """Take a place for every task. Answers the slots, and the first task that found none: then the caller undoes.
 
-    Big tasks first, and each to a node that the gang already uses, else to the fullest that still holds it: this keeps
-    a gang on few nodes and large holes open.
+    Tasks that accept few GPU models first, then big ones, and each to a node that the gang already uses, else to the
+    fullest that still holds it: this keeps a gang on few nodes and large holes open.
     """
     slots: list[Slot] = []
     used: set[str] = set()
-    for task in sorted(tasks, key=_size, reverse=True):
+    for task in sorted(tasks, key=_difficulty, reverse=True):
         ledger = _choose(task.resources, ledgers, used)
         if ledger is None:
             return slots, task
@@ -30,8 +30,17 @@ def undo(slots: Iterable[Slot], ledgers: dict[str, NodeLedger]) -> None:
         ledgers[slot.node].give_back(slot.resources, slot.devices)
 
 
-def _size(task: TaskDemand) -> tuple[int, int, int]:
-    return task.resources.gpus, task.resources.cpu_m, task.resources.memory_bytes
+def shortage(task: TaskDemand, ledgers: Iterable[NodeLedger]) -> str:
+    """The kind of resource that kept the task out: asked before the rest of the gang is undone. GPUs only when no node
+    has enough of them, for where they are it is something else that lacks."""
+    kinds = {ledger.shortage(task.resources) for ledger in ledgers}
+    return next((kind for kind in ("cpu", "memory") if kind in kinds), "gpu")
+
+
+def _difficulty(task: TaskDemand) -> tuple[bool, bool, int, int, int]:
+    """A task that takes any model must not take the only cards that another one accepts."""
+    want = task.resources
+    return want.gpus > 0, bool(want.gpu_models), want.gpus, want.cpu_m, want.memory_bytes
 
 
 def _choose(want: Resources, ledgers: Sequence[NodeLedger], used: set[str]) -> NodeLedger | None:

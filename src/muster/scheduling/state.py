@@ -13,7 +13,7 @@ from muster.domain.reasons import Reason
 from muster.scheduling.demand import JobDemand, Plan, Slot, Start
 from muster.scheduling.explaining import backing_off, behind, never, short
 from muster.scheduling.ledger import NodeLedger
-from muster.scheduling.placement import place, undo
+from muster.scheduling.placement import place, shortage, undo
 
 _LOOK_AHEAD = 1000
 """How many waiting jobs one cycle looks at, so that a cycle's cost does not grow with the queue."""
@@ -91,8 +91,9 @@ class ClusterState:
                 starts.append(Start(job_id, tuple(slots)))
                 self._held[job_id] = tuple(slots)
                 continue
+            kind = shortage(misfit, ledgers)
             undo(slots, self._nodes)
-            reason = short(job, misfit, ledgers, self._nodes.values())
+            reason = short(job, misfit, kind, ledgers, self._nodes.values())
             waits[job_id] = reason
             blocked.setdefault(str(reason.numbers["kind"]), job.name)
         for start in starts:
@@ -122,10 +123,17 @@ class ClusterState:
         return behind(self._waiting[self._queue[0][2]].name, ahead) if ahead else None
 
     def never_fits(self, job: JobDemand) -> Reason | None:
-        """Could the gang run with nobody else on the cluster? Unreachable nodes count: they may come back."""
-        nodes = [ledger.node for ledger in self._nodes.values()]
-        _, misfit = place(job.tasks, [NodeLedger.of(node) for node in nodes])
-        return None if misfit is None else never(job, misfit, nodes)
+        """Could the gang run with nobody else on the cluster? Unreachable nodes count: they may come back. While a node
+        has not said what it has, nothing is known to be too large."""
+        if any(not ledger.node.capacity.cpu_m for ledger in self._nodes.values()):
+            return None
+        ledgers = [NodeLedger.of(ledger.node) for ledger in self._nodes.values()]
+        slots, misfit = place(job.tasks, ledgers)
+        if misfit is None:
+            return None
+        kind = shortage(misfit, ledgers)
+        undo(slots, {ledger.node.name: ledger for ledger in ledgers})
+        return never(job, misfit, kind, ledgers)
 
     def used(self, node: str) -> tuple[int, int, dict[int, str]]:
         """CPU and memory held on the node, and the job of each held device."""
