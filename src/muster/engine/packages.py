@@ -45,10 +45,12 @@ class PackageShelf:
     async def receive(self, digest: str, owner: str, *, offset: int, size: int, data: bytes) -> Upload:
         """Append one piece. A piece that was already received is answered with what is there: repeat is harmless."""
         _check(digest)
-        if size > self._limit_bytes or offset + len(data) > size:
+        if size > self._limit_bytes:
             raise TooLarge(
                 f"a package may have at most {self._limit_bytes} bytes", hint="leave data out: .musterignore"
             )
+        if offset + len(data) > size:
+            raise Invalid(f"this piece ends at {offset + len(data)}, behind the end of a package of {size} bytes")
         partial = self._partial(digest, owner)
         async with self._turns.setdefault(partial, asyncio.Lock()):
             package = await self._context.store.package(digest, owner)

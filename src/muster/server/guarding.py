@@ -1,4 +1,4 @@
-"""Around every request: its size is bounded before it is read, and it is counted."""
+"""Around every request: its size is bounded while it is read, its answer is kept out of caches, and it is counted."""
 
 import time
 
@@ -35,6 +35,8 @@ class Guard:
 
         async def counted(message: Message) -> None:
             if message["type"] == "http.response.start":
+                if scope["path"].startswith("/api/"):
+                    _keep_out_of_caches(message)
                 self._metrics.answered(scope["method"], message["status"], time.perf_counter() - started)
             await send(message)
 
@@ -50,6 +52,12 @@ class Guard:
         if is_over:
             response = problem(413, "too-large", f"a request may have at most {MAX_BODY_BYTES} bytes")
             await response(scope, receive, counted)
+
+
+def _keep_out_of_caches(message: Message) -> None:
+    """What one person may see is not for the next one at the same machine."""
+    if not any(name == b"cache-control" for name, _ in message["headers"]):
+        message["headers"].append((b"cache-control", b"no-store"))
 
 
 class _TooLarge(Exception):

@@ -16,10 +16,11 @@ from muster.lib.clock import from_iso, optional_iso
 from muster.lib.quantities import parse_duration
 from muster.ports.store import JobFilter, RequestKey
 from muster.server.access import Action, require
+from muster.server.notices import told_of_the_text, with_warnings
 from muster.server.services import Services, authenticated, services
 from muster.wire import schemas
 from muster.wire.documents import Document
-from muster.wire.specs import read_spec, spec_from_document, spec_to_wire
+from muster.wire.specs import Reading, read_source, reading_of, spec_from_document, spec_to_wire
 from muster.wire.views import fault_view, reason_view, task_view
 from muster.wire.views import job_view as plain_job_view
 
@@ -27,9 +28,16 @@ router = APIRouter(tags=["jobs"])
 Me = Annotated[Principal, Depends(authenticated)]
 Parts = Annotated[Services, Depends(services)]
 _MAX_WAIT_S = 60.0
+_SUBMITTED: dict[int | str, dict[str, Any]] = {
+    200: {
+        "model": schemas.JobOut | schemas.DryRunOut,
+        "description": "The job of an earlier call with this Idempotency-Key; or, of a dry run, what would be started.",
+    },
+    201: {"description": "The job, which is queued."},
+}
 
 
-@router.post("/jobs", status_code=201, response_model=schemas.JobOut, summary="Submit a job")
+@router.post("/jobs", status_code=201, response_model=schemas.JobOut, responses=_SUBMITTED, summary="Submit a job")
 async def submit(
     body: schemas.SubmitIn,
     me: Me,
@@ -40,9 +48,10 @@ async def submit(
     """A repeated call with the same Idempotency-Key answers the job of the first one. `dryRun=true` answers what would
     be started, and starts nothing."""
     require(me, Action.JOB_SUBMIT)
-    spec = _spec(body)
+    reading = _read(body)
     if dry_run:
-        job, requests = await commands.dry_run(parts.context, spec, me.name)
+        with told_of_the_text(reading):
+            job, requests = await commands.dry_run(parts.context, reading.spec, me.name)
         shown = [
             {
                 "task": request.task_id,
@@ -54,10 +63,11 @@ async def submit(
             }
             for request in requests
         ]
-        return JSONResponse({"job": plain_job_view(job), "requests": shown, "warnings": []})
+        return JSONResponse({"job": plain_job_view(job), "requests": shown, "warnings": list(reading.warnings)})
     key = RequestKey(me.name, idempotency_key) if idempotency_key else None
-    job, is_new = await commands.submit(parts.context, spec, me.name, key)
-    return JSONResponse(parts.job_view(me, job), 201 if is_new else 200)
+    with told_of_the_text(reading):
+        job, is_new = await commands.submit(parts.context, reading.spec, me.name, key)
+    return with_warnings(JSONResponse(parts.job_view(me, job), 201 if is_new else 200), reading.warnings)
 
 
 @router.post("/jobs:bulk", status_code=201, response_model=schemas.JobPage, summary="Submit many jobs, all or none")
@@ -203,15 +213,15 @@ async def delete(ref: str, me: Me, parts: Parts) -> None:
     await commands.delete(parts.context, job, me.name)
 
 
-def _spec(body: schemas.SubmitIn) -> JobSpec:
+def _read(body: schemas.SubmitIn) -> Reading:
     if (body.spec is None) == (body.source is None):
         raise Invalid("give either `spec` or `source`")
     overrides: dict[str, Any] = dict(body.set)
     if body.package is not None:
         overrides["package"] = body.package
     if body.source is not None:
-        return read_spec(body.source, overrides=overrides, params=body.params)
-    return spec_from_document(Document(body.spec), overrides=overrides, params=body.params)
+        return read_source(body.source, overrides=overrides, params=body.params)
+    return reading_of(Document(body.spec), overrides=overrides, params=body.params)
 
 
 def _specs(body: schemas.BulkIn) -> list[JobSpec]:

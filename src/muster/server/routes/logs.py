@@ -30,8 +30,12 @@ _BYTES: dict[int | str, dict[str, Any]] = {
     200: {"content": {_RAW: {"schema": {"type": "string", "format": "binary"}}}, "description": "All of it."},
     206: {"content": {_RAW: {"schema": {"type": "string", "format": "binary"}}}, "description": "The range."},
 }
+_TEXT_STREAM = {"text/event-stream": {"schema": {"type": "string"}}}
 _STREAM: dict[int | str, dict[str, Any]] = {
-    200: {"content": {"text/event-stream": {}}, "description": "A stream of server-sent events."}
+    200: {"content": _TEXT_STREAM, "description": "A stream of server-sent events."}
+}
+_LIST_OR_STREAM: dict[int | str, dict[str, Any]] = {
+    200: {"content": _TEXT_STREAM, "description": "A list; with `follow` a stream of server-sent events."}
 }
 
 
@@ -94,7 +98,9 @@ async def raw_log(
     return ranged(request, chunk.size, partial(_live_bytes, parts, job, found), _RAW)
 
 
-@router.get("/jobs/{ref}/events", response_model=schemas.EventPage, summary="What happened to it")
+@router.get(
+    "/jobs/{ref}/events", response_model=schemas.EventPage, responses=_LIST_OR_STREAM, summary="What happened to it"
+)
 async def job_events(
     request: Request,
     ref: str,
@@ -108,7 +114,7 @@ async def job_events(
     return await _events(request, me, parts, after if after is not None else 0, job.id, None, follow, limit)
 
 
-@router.get("/events", response_model=schemas.EventPage, summary="What happened")
+@router.get("/events", response_model=schemas.EventPage, responses=_LIST_OR_STREAM, summary="What happened")
 async def all_events(
     request: Request,
     me: Me,

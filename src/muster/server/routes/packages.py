@@ -1,6 +1,6 @@
 """Code packages: what is there, upload in pieces, download."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Query, Request, Response
 from fastapi.responses import FileResponse, JSONResponse
@@ -16,7 +16,11 @@ router = APIRouter(tags=["packages"])
 Me = Annotated[Principal, Depends(authenticated)]
 Parts = Annotated[Services, Depends(services)]
 MAX_PIECE_BYTES = 8 << 20
-_BODY = {"requestBody": {"content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}}}
+_BINARY = {"schema": {"type": "string", "format": "binary"}}
+_ARCHIVE: dict[int | str, dict[str, Any]] = {
+    200: {"content": {"application/gzip": _BINARY}, "description": "A tar archive, compressed."}
+}
+_BODY = {"requestBody": {"content": {"application/octet-stream": _BINARY}}}
 
 
 @router.get("/packages/{digest}", response_model=schemas.PackageOut, summary="How much of it is here")
@@ -42,7 +46,7 @@ async def upload_piece(
     return JSONResponse(_view(await parts.packages.receive(digest, me.name, offset=offset, size=size, data=data)))
 
 
-@router.get("/packages/{digest}/content", response_class=FileResponse, summary="The archive")
+@router.get("/packages/{digest}/content", response_class=FileResponse, responses=_ARCHIVE, summary="The archive")
 async def package_content(digest: str, me: Me, parts: Parts) -> Response:
     path = await parts.packages.path(digest, None if me.is_admin else me.name)
     return FileResponse(path, media_type="application/gzip", filename=f"{digest}.tar.gz")

@@ -1,0 +1,79 @@
+"""Health, metrics and the page's files: open on this machine, and saying nothing about anybody."""
+
+import stat
+from pathlib import Path
+
+import httpx
+import pytest
+
+from tests.integration.api.people import People, unique
+from tests.parts.server import MusterServer, running_server
+
+
+def get(server: MusterServer, path: str, **headers: str) -> httpx.Response:
+    return httpx.get(f"{server.url}{path}", headers=headers, verify=False)
+
+
+def test_a_server_that_answers_is_healthy_and_ready(muster_server: MusterServer) -> None:
+    assert get(muster_server, "/healthz").text == "ok\n"
+    ready = get(muster_server, "/readyz")
+    assert (ready.status_code, ready.json()) == (200, {"ready": True, "readyNodes": {"local": 1}})
+
+
+def test_a_server_whose_agent_cannot_start_is_healthy_but_not_ready(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    (home / "node").mkdir(parents=True)
+    (home / "node" / "tasks").write_text("a file where the agent wants a folder")
+    with running_server(home) as server:
+        assert get(server, "/healthz").status_code == 200
+        ready = get(server, "/readyz")
+        assert (ready.status_code, ready.json()) == (503, {"ready": False, "readyNodes": {"local": 0}})
+
+
+def test_a_home_that_cannot_be_used_is_told_in_words(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    home.mkdir()
+    (home / "node").write_text("a file where a folder should be")
+    with pytest.raises(AssertionError, match="cannot use"), running_server(home):
+        pass
+
+
+def test_metrics_count_jobs_and_name_nobody(people: People) -> None:
+    job = people.owner.submit({"name": unique("metered"), "command": "true", "hold": True})
+    text = get(people.server, "/metrics").text
+    assert 'muster_jobs{state="Held"}' in text
+    assert 'muster_http_requests_total{method="POST",status="201"}' in text
+    assert 'muster_nodes{cluster="local",state="Ready"} 1.0' in text
+    assert job["name"] not in text
+    assert people.owner.name not in text
+
+
+def test_the_page_may_not_be_framed_nor_run_what_is_not_its_own(muster_server: MusterServer) -> None:
+    for path in ("/", "/page.js", "/page.css"):
+        answer = get(muster_server, path)
+        assert answer.status_code == 200
+        assert "default-src 'self'" in answer.headers["content-security-policy"]
+        assert "frame-ancestors 'none'" in answer.headers["content-security-policy"]
+        assert answer.headers["x-content-type-options"] == "nosniff"
+
+
+def test_answers_of_the_api_are_not_kept_by_caches(people: People) -> None:
+    for path in ("/jobs", "/tokens", "/whoami"):
+        assert people.owner.get(path).headers["cache-control"] == "no-store"
+
+
+def test_what_the_first_start_leaves_is_for_its_user_alone(muster_server: MusterServer) -> None:
+    assert stat.S_IMODE((muster_server.home / "context.json").stat().st_mode) == 0o600
+    for name in ("logs", "packages", "node"):
+        assert stat.S_IMODE((muster_server.home / name).stat().st_mode) == 0o700
+    database = muster_server.home / "muster.db"
+    assert (
+        stat.S_IMODE(database.stat().st_mode) & 0o077 == 0 or stat.S_IMODE(muster_server.home.stat().st_mode) == 0o700
+    )
+
+
+def test_a_second_server_on_one_home_is_refused(muster_server: MusterServer) -> None:
+    second = MusterServer(muster_server.home)
+    with pytest.raises(AssertionError, match="another server already uses"):
+        second.start()
+    second.stop()
