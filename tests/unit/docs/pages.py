@@ -1,0 +1,35 @@
+"""Reading the repository's own Markdown: its pages, their links, the commands they show."""
+
+import re
+from pathlib import Path
+
+ROOT = Path(__file__).parents[3]
+
+_FENCED = re.compile(r"^```(\w*)[^\n]*\n(.*?)^```", re.MULTILINE | re.DOTALL)
+_INLINE_CODE = re.compile(r"`[^`\n]*`")
+_LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
+_COMMENT = re.compile(r"\s+#.*$")
+_HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
+
+
+def pages() -> list[Path]:
+    return sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("examples/**/*.md")])
+
+
+def relative_links(page: Path) -> list[str]:
+    """Links of the text to files of the repository; what stands in code is not a link."""
+    text = _INLINE_CODE.sub("", _FENCED.sub("", page.read_text(encoding="utf-8")))
+    return [link for link in _LINK.findall(text) if not re.match(r"[a-z][a-z0-9+.-]*:", link)]
+
+
+def anchors(page: Path) -> set[str]:
+    """Names of the headings as they stand in addresses: small letters, hyphens for spaces."""
+    text = _FENCED.sub("", page.read_text(encoding="utf-8"))
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in _HEADING.findall(text)}
+
+
+def shown_commands(page: Path) -> list[str]:
+    """Lines after `$` in console blocks, without their comments."""
+    blocks = [body for kind, body in _FENCED.findall(page.read_text(encoding="utf-8")) if kind == "console"]
+    lines = [line for block in blocks for line in block.splitlines() if line.startswith("$ ")]
+    return [_COMMENT.sub("", line) for line in lines]

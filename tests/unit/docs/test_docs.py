@@ -1,0 +1,50 @@
+from pathlib import Path
+
+import pytest
+
+from muster.launch.frameworks import RECIPES
+from muster.settings.server import ServerSettings
+from tests.unit.docs.pages import ROOT, anchors, pages, relative_links, shown_commands
+
+pytestmark = pytest.mark.fast
+
+
+@pytest.mark.parametrize("page", pages(), ids=lambda page: str(page.relative_to(ROOT)))
+def test_every_link_leads_to_a_file_and_a_heading(page: Path) -> None:
+    broken = [link for link in relative_links(page) if not _leads_somewhere(page, link)]
+
+    assert broken == []
+
+
+def test_both_readmes_show_the_same_commands() -> None:
+    english, chinese = shown_commands(ROOT / "README.md"), shown_commands(ROOT / "README.zh-CN.md")
+
+    assert english
+    assert chinese == english
+
+
+def test_both_readmes_link_to_the_same_files() -> None:
+    english, chinese = (set(relative_links(ROOT / name)) for name in ("README.md", "README.zh-CN.md"))
+
+    assert english - {"README.zh-CN.md"} == chinese - {"README.md"}
+
+
+def test_the_server_guide_names_every_setting() -> None:
+    guide = (ROOT / "docs/guides/server.md").read_text(encoding="utf-8")
+    names = {field.alias or name for name, field in ServerSettings.model_fields.items()} - {"home"}
+
+    assert {name for name in names if f"| `{name}` |" not in guide} == set()
+
+
+def test_the_environment_guide_names_every_framework() -> None:
+    guide = (ROOT / "docs/guides/task-environment.md").read_text(encoding="utf-8")
+
+    assert {framework for framework in RECIPES if f"| `{framework}`" not in guide} == set()
+
+
+def _leads_somewhere(page: Path, link: str) -> bool:
+    path, _, heading = link.partition("#")
+    target = (page.parent / path).resolve() if path else page
+    if not target.exists():
+        return False
+    return not heading or heading in anchors(target)
