@@ -7,7 +7,7 @@ import click
 
 from muster.cli.columns import resources_text
 from muster.cli.output import print_document, print_pairs
-from muster.cli.session import say
+from muster.cli.session import say, say_warning
 
 
 def print_plan(plan: dict[str, Any], output: str) -> None:
@@ -27,7 +27,7 @@ def print_plan(plan: dict[str, Any], output: str) -> None:
     for request in plan.get("requests") or ():
         _print_request(request)
     for warning in plan.get("warnings") or ():
-        say(f"{click.style('warning:', fg='yellow')} {warning}")
+        say_warning(warning)
     say("nothing was started; without --dry-run it would be")
 
 

@@ -13,7 +13,13 @@ def connect(timeouts: "Timeouts | None" = None) -> "Client":
     from muster.client.client import Client
 
     chosen = click.get_current_context().find_root().obj or {}
-    return Client(chosen.get("server"), context=chosen.get("context"), timeouts=timeouts)
+    client = Client(chosen.get("server"), context=chosen.get("context"), timeouts=timeouts)
+    client.transport.on_warning = say_warning
+    return client
+
+
+def say_warning(message: str) -> None:
+    say(f"{click.style('warning:', fg='yellow')} {message}")
 
 
 def say(message: str) -> None:

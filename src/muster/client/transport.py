@@ -9,7 +9,8 @@ import json
 import os
 import threading
 import time
-from collections.abc import Iterable, Mapping
+import warnings
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import quote, urlencode, urlsplit
@@ -24,6 +25,7 @@ Query = Mapping[str, QueryValue]
 
 _DROPPED = (ConnectionError, http.client.BadStatusLine, http.client.IncompleteRead, http.client.CannotSendRequest)
 _TRIES = 4
+_WARNING = "Muster-Warning"
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +77,7 @@ class Transport:
         self.server = f"{address.scheme}://{address.netloc}{address.path}".rstrip("/")
         self.token = token
         self.timeouts = timeouts or Timeouts()
+        self.on_warning: Callable[[str], None] = _warn
         self._address = address
         self._kept = threading.local()
 
@@ -153,6 +156,8 @@ class Transport:
             raise unreachable(self.server, _words(error)) from error
         if response.will_close:
             self.close()
+        for header in response.headers.get_all(_WARNING, ()):
+            self.on_warning(_unquoted(header))
         return response.status, body
 
     def _connection(self) -> http.client.HTTPConnection:
@@ -193,6 +198,17 @@ def _pairs(query: Query) -> Iterable[tuple[str, str]]:
         else:
             for item in value:
                 yield name, item
+
+
+def _warn(message: str) -> None:
+    warnings.warn(message, UserWarning, stacklevel=2)
+
+
+def _unquoted(header: str) -> str:
+    try:
+        return str(json.loads(header))
+    except ValueError:
+        return header
 
 
 def _words(error: Exception) -> str:

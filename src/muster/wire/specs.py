@@ -1,6 +1,7 @@
 """From what a person wrote to a JobSpec, or to all that is wrong with it; and back."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 from pydantic import ValidationError
@@ -9,7 +10,10 @@ from muster.domain.errors import Invalid, Problem
 from muster.domain.resources import Resources
 from muster.domain.specs import PS_ROLE, WORKER_ROLE, Completion, JobSpec, Mount, Role, Runtime
 from muster.lib import quantities
-from muster.wire.documents import Document, read_document
+from muster.wire.dialects.detecting import translate
+from muster.wire.dialects.streams import read_stream
+from muster.wire.dialects.translation import Translation
+from muster.wire.documents import Document
 from muster.wire.spec_checks import PARAM, cross_checks
 from muster.wire.spec_problems import problems_of
 from muster.wire.spec_schema import CompletionIn, JobSpecIn, ResourcesIn, RoleIn
@@ -17,37 +21,61 @@ from muster.wire.spec_schema import CompletionIn, JobSpecIn, ResourcesIn, RoleIn
 DEFAULT_CPU_M = 250
 """Small on purpose: four modest tasks a core, so that a ps job fits a laptop when nobody said anything."""
 
-_FOREIGN = {"apiVersion": "a Kubernetes object", "protocolVersion": "an OpenPAI protocol file"}
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A spec with what its author should hear: warnings now, and later problems told of the text that they wrote."""
+
+    spec: JobSpec
+    warnings: tuple[str, ...]
+    placed: Callable[[Problem], Problem]
 
 
 def read_spec(
     source: str, *, overrides: Mapping[str, Any] | None = None, params: Mapping[str, Any] | None = None
 ) -> JobSpec:
-    return spec_from_document(read_document(source), overrides=overrides, params=params)
+    return read_source(source, overrides=overrides, params=params).spec
+
+
+def read_source(
+    source: str, *, overrides: Mapping[str, Any] | None = None, params: Mapping[str, Any] | None = None
+) -> Reading:
+    """The same, of a text; of several documents in it, the one that is a job."""
+    document, beside = read_stream(source)
+    reading = reading_of(document, overrides=overrides, params=params)
+    return replace(reading, warnings=(*reading.warnings, *beside))
 
 
 def spec_from_document(
     document: Document, *, overrides: Mapping[str, Any] | None = None, params: Mapping[str, Any] | None = None
 ) -> JobSpec:
+    return reading_of(document, overrides=overrides, params=params).spec
+
+
+def reading_of(
+    document: Document, *, overrides: Mapping[str, Any] | None = None, params: Mapping[str, Any] | None = None
+) -> Reading:
     """Raises Invalid with every problem found, each with its path and, when it came from a text, its line."""
-    data = document.data
-    if not isinstance(data, dict):
+    if not isinstance(document.data, dict):
         raise Invalid("a job spec is a mapping with at least `name` and `command` or `roles`")
-    for key, what in _FOREIGN.items():
-        if key in data and "roles" not in data and "command" not in data:
-            raise Invalid(f"this is {what}, not a Muster job spec", hint="see `muster schema` for the spec")
-    data = _overridden(data, overrides or {}, params or {})
+    changes = {**(overrides or {}), **{f"params.{name}": value for name, value in (params or {}).items()}}
+    translation = translate(document) or Translation(document.data, is_foreign=False)
+    data = translation.settled(_overridden(translation.data, changes))
+
+    def placed(problem: Problem) -> Problem:
+        return translation.placed(problem, changes) if translation.is_foreign else _placed(problem, document)
+
     problems = cross_checks(data)
     try:
         model = JobSpecIn.model_validate(data)
     except ValidationError as error:
         problems += problems_of(error, data)
-    else:
-        if not problems:
-            return _spec(model)
-    placed = sorted((_placed(problem, document) for problem in problems), key=lambda problem: problem.line or 0)
-    count = "1 problem" if len(placed) == 1 else f"{len(placed)} problems"
-    raise Invalid(f"the job spec has {count}", problems=tuple(placed))
+    refused = translation.standing(changes)
+    problems = [*refused, *(placed(problem) for problem in problems if not translation.is_told(problem))]
+    if not problems:
+        return Reading(_spec(model), translation.warnings, placed)
+    count = "1 problem" if len(problems) == 1 else f"{len(problems)} problems"
+    raise Invalid(f"the job spec has {count}", problems=tuple(sorted(problems, key=lambda found: found.line or 0)))
 
 
 def spec_to_wire(spec: JobSpec) -> dict[str, Any]:
@@ -105,9 +133,8 @@ def _opt(function: Callable[[Any], str], value: Any) -> str | None:
     return None if value is None else function(value)
 
 
-def _overridden(data: dict[str, Any], overrides: Mapping[str, Any], params: Mapping[str, Any]) -> dict[str, Any]:
+def _overridden(data: dict[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
     """A copy with `roles.worker.replicas: 4`-like overrides laid over it."""
-    changes = {**overrides, **{f"params.{name}": value for name, value in params.items()}}
     result = data
     for path, value in changes.items():
         result = _with(result, path.split("."), value, path)

@@ -224,11 +224,11 @@ def test_what_is_no_mapping_is_refused(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "what"),
     [
-        ("apiVersion: batch.paddlepaddle.org/v1\nkind: PaddleJob", "a Kubernetes object"),
-        ("protocolVersion: 2\nname: x", "an OpenPAI protocol file"),
+        ("apiVersion: apps/v1\nkind: Deployment", "a Kubernetes Deployment"),
+        ("protocolVersion: 1\nname: x", "OpenPAI protocol 1"),
     ],
 )
-def test_foreign_dialects_are_named(text: str, what: str) -> None:
+def test_foreign_documents_that_no_dialect_reads_are_named(text: str, what: str) -> None:
     with pytest.raises(Invalid, match=what):
         read_spec(text)
 

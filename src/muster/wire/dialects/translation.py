@@ -1,0 +1,150 @@
+"""What becomes of a foreign job file: a Muster spec, and for every part of it where it came from.
+
+Three things can be said of a foreign field. It is translated; or it has no effect, which is a warning; or the job would
+not be the same without it, which is a refusal. A refusal names the key of the Muster spec that settles it, and
+overriding that key (`--set runtime.image=null`) is how a person says: run it all the same.
+"""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from muster.domain.errors import Problem
+from muster.wire.documents import Document, Path, dotted
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    problem: Problem
+    settled_by: str = ""
+    """The path in the Muster spec whose override makes this no problem; empty when only the file can be mended."""
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where a part of the spec came from, and the way out when a backend cannot do it."""
+
+    path: str
+    line: int | None
+    hint: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Translation:
+    """`data` is the spec before overrides; `copies` are values to be taken from elsewhere in it after them."""
+
+    data: dict[str, Any]
+    warnings: tuple[str, ...] = ()
+    refusals: tuple[Refusal, ...] = ()
+    origins: Mapping[str, Origin] = field(default_factory=dict)
+    copies: Mapping[str, str] = field(default_factory=dict)
+    is_foreign: bool = True
+
+    @property
+    def problems(self) -> list[Problem]:
+        return [refusal.problem for refusal in self.refusals]
+
+    def standing(self, overridden: Collection[str]) -> list[Problem]:
+        """The problems that the overrides have not settled."""
+        return [refusal.problem for refusal in self.refusals if not _within(refusal.settled_by, overridden)]
+
+    def settled(self, data: dict[str, Any]) -> dict[str, Any]:
+        """The overridden spec with the copies (of counts) in it, where nobody has put anything else."""
+        for target, source in self.copies.items():
+            value = _value_at(data, source)
+            if isinstance(value, int) and _value_at(data, target) is None:
+                data = _with_value(data, target.split("."), value)
+        return data
+
+    def placed(self, problem: Problem, overridden: Collection[str]) -> Problem:
+        """The problem of the spec, told of the file as it was written. What an override said is left as it is."""
+        if problem.line is not None or _within(problem.path, overridden):
+            return problem
+        origin = self._origin(problem.path)
+        if origin is None:
+            return problem
+        return Problem(origin.path, problem.message, origin.hint or problem.hint, origin.line)
+
+    def is_told(self, problem: Problem) -> bool:
+        """Whether a refusal says it already: a command that is missing, say."""
+        return any(problem.path == refusal.settled_by for refusal in self.refusals)
+
+    def _origin(self, path: str) -> Origin | None:
+        while path and path not in self.origins:
+            path = path[: max(path.rfind("."), path.rfind("["), 0)]
+        return self.origins.get(path)
+
+
+class Translator:
+    """Gathers a Translation while a dialect walks through its document."""
+
+    def __init__(self, document: Document) -> None:
+        self._lines = document.lines
+        self._data: dict[str, Any] = {}
+        self._warnings: list[Problem] = []
+        self._refusals: list[Refusal] = []
+        self._origins: dict[str, Origin] = {}
+        self._copies: dict[str, str] = {}
+
+    def put(self, target: Path, value: Any, source: Path, hint: str = "") -> None:
+        inner = self._data
+        for key in target[:-1]:
+            inner = inner.setdefault(str(key), {})
+        inner[str(target[-1])] = value
+        self.trace(target, source, hint)
+
+    def trace(self, target: Path, source: Path, hint: str = "") -> None:
+        self._origins[dotted(target)] = Origin(dotted(source), self.line(source), hint)
+
+    def copy(self, target: Path, source: Path) -> None:
+        self._copies[dotted(target)] = dotted(source)
+
+    def warn(self, source: Path, message: str, hint: str = "") -> None:
+        self._warnings.append(Problem(dotted(source), message, hint, self.line(source)))
+
+    def refuse(self, source: Path, message: str, hint: str = "", settled_by: Path = ()) -> None:
+        problem = Problem(dotted(source), message, hint, self.line(source))
+        self._refusals.append(Refusal(problem, dotted(settled_by)))
+
+    def mapping(self, value: Any, source: Path) -> dict[str, Any]:
+        """The value if it is a mapping or absent; anything else is refused and empty."""
+        if isinstance(value, dict):
+            return value
+        if value is not None:
+            self.refuse(source, f"is {value!r}"[:200], "a mapping")
+        return {}
+
+    def listed(self, value: Any, source: Path) -> list[Any]:
+        if isinstance(value, list):
+            return value
+        if value is not None:
+            self.refuse(source, f"is {value!r}"[:200], "a list")
+        return []
+
+    def line(self, source: Path) -> int | None:
+        """The line of the value, or of the nearest thing around it."""
+        while source and source not in self._lines:
+            source = source[:-1]
+        return self._lines.get(source)
+
+    def translation(self) -> Translation:
+        in_order = sorted(self._warnings, key=lambda warning: warning.line or 0)
+        warnings = tuple(str(warning) for warning in in_order)
+        return Translation(self._data, warnings, tuple(self._refusals), self._origins, self._copies)
+
+
+def _within(path: str, overridden: Collection[str]) -> bool:
+    return any(path == changed or path.startswith((f"{changed}.", f"{changed}[")) for changed in overridden if path)
+
+
+def _value_at(data: Any, path: str) -> Any:
+    for key in path.split("."):
+        data = data.get(key) if isinstance(data, dict) else None
+    return data
+
+
+def _with_value(data: dict[str, Any], keys: list[str], value: Any) -> dict[str, Any]:
+    if len(keys) == 1:
+        return {**data, keys[0]: value}
+    inner = data.get(keys[0])
+    return {**data, keys[0]: _with_value(inner if isinstance(inner, dict) else {}, keys[1:], value)}

@@ -1,0 +1,253 @@
+"""An OpenPAI protocol-2 job, field by field: what it becomes, and the one thing said of what cannot be."""
+
+import os
+import subprocess
+
+import pytest
+
+from muster.domain.specs import Completion, Priority
+from muster.wire.specs import read_source
+from tests.unit.wire_dialects.reading import changed, problems, spec
+
+pytestmark = pytest.mark.fast
+
+JOB = """\
+protocolVersion: 2
+name: demo
+type: job
+prerequisites:
+  - {name: img, type: dockerimage, uri: "repo/train:1"}
+parameters:
+  lr: 0.1
+taskRoles:
+  worker:
+    instances: 2
+    dockerImage: img
+    resourcePerInstance: {cpu: 2, memoryMB: 1024, gpu: 1, ports: {grpc: 2}}
+    commands:
+      - python train.py --lr <% $parameters.lr %>
+  ps_server:
+    dockerImage: img
+    resourcePerInstance: {cpu: 1, memoryMB: 512, gpu: 0}
+    commands: [" sleep 1 ", echo bye]
+"""
+EXTRAS = "type: job\n"
+
+
+def at_top(text: str) -> str:
+    return changed(JOB, EXTRAS, f"{EXTRAS}{text}\n")
+
+
+def in_worker(text: str) -> str:
+    return changed(JOB, "    instances: 2\n", f"    instances: 2\n    {text}\n")
+
+
+def script(text: str, role: str = "worker") -> str:
+    command = spec(text).role(role).command
+    assert command[:2] == ("bash", "-c")
+    return command[2]
+
+
+def test_plain_job_needs_no_word() -> None:
+    reading = read_source(JOB)
+    worker = reading.spec.role("worker")
+
+    assert reading.warnings == ()
+    assert reading.spec.runtime.image == "repo/train:1"
+    assert (worker.replicas, worker.ports) == (2, 3)
+    assert (worker.resources.cpu_m, worker.resources.memory_bytes, worker.resources.gpus) == (2000, 1 << 30, 1)
+    assert reading.spec.cluster is None
+
+
+def test_commands_are_trimmed_and_joined_by_lines() -> None:
+    assert script(JOB, "ps_server").endswith("\nsleep 1\necho bye")
+
+
+def test_chosen_deployment_goes_around_the_commands() -> None:
+    text = at_top(
+        "deployments: [{name: d, taskRoles: {ps_server: {preCommands: [before], postCommands: [after]}}}]\n"
+        "defaults: {deployment: d}"
+    )
+    assert script(text, "ps_server").endswith("\nbefore\nsleep 1\necho bye\nafter")
+
+
+def test_parameters_are_params_that_the_command_line_may_change() -> None:
+    assert script(JOB).endswith("python train.py --lr 0.1")
+    job = read_source(JOB, params={"lr": 0.5}).spec
+    assert job.role("worker").command[2].endswith("--lr 0.5")
+    assert dict(job.params) == {"lr": 0.5}
+
+
+def test_nested_parameter_is_written_into_the_command_and_told() -> None:
+    text = changed(changed(JOB, "lr: 0.1", "deep: {rates: [1, 2]}"), "$parameters.lr", "$parameters.deep.rates[1]")
+    reading = read_source(text)
+
+    assert reading.spec.role("worker").command[2].endswith("--lr 2")
+    assert [warning.split(":")[1].strip() for warning in reading.warnings] == ["parameters.deep"]
+
+
+@pytest.mark.parametrize(
+    ("written", "wanted"),
+    [
+        ("{}", Completion(1, 2)),
+        ("{minFailedInstances: 0, minSucceededInstances: 0}", Completion(1, 2)),
+        ("{minFailedInstances: null, minSucceededInstances: null}", Completion(1, 2)),
+        ("{minFailedInstances: -1, minSucceededInstances: -1}", Completion(None, None)),
+        ("{minFailedInstances: 2, minSucceededInstances: 1}", Completion(2, 1)),
+    ],
+)
+def test_completion_means_what_it_means_in_openpai(written: str, wanted: Completion) -> None:
+    assert spec(in_worker(f"completion: {written}")).role("worker").completion == wanted
+
+
+def test_default_completion_follows_an_overridden_number_of_tasks() -> None:
+    job = spec(JOB, {"roles.worker.replicas": 5})
+
+    assert job.role("worker").completion == Completion(1, 5)
+    assert job.env["PAI_TASK_ROLE_TASK_COUNT_worker"] == "5"
+
+
+def test_retries_cluster_and_priority_are_taken() -> None:
+    job = spec(
+        at_top("jobRetryCount: 4\ndefaults: {virtualCluster: lab}\nextras: {hivedScheduler: {jobPriorityClass: crit}}")
+    )
+    assert (job.retry_max, job.cluster, job.priority) == (4, "lab", Priority.URGENT)
+
+
+def test_default_virtual_cluster_is_nowhere_in_particular() -> None:
+    assert spec(at_top("defaults: {virtualCluster: default}")).cluster is None
+
+
+def test_task_finds_itself_and_its_peers_in_pai_variables() -> None:
+    text = changed(JOB, "python train.py --lr <% $parameters.lr %>", "env")
+    muster = {
+        "MUSTER_JOB_NAME": "demo",
+        "MUSTER_ROLE_INDEX": "1",
+        "MUSTER_PORT_0": "80",
+        "MUSTER_PORT_1": "81",
+        "MUSTER_PORT_2": "82",
+        "MUSTER_ENDPOINTS_WORKER": "10.0.0.1:70,[fe80::2]:80",
+        "MUSTER_ENDPOINTS_PS_SERVER": "10.0.0.3:90",
+    }
+    words = spec(text).role("worker").command
+    ran = subprocess.run(
+        words, env={"PATH": os.environ["PATH"], **muster}, capture_output=True, text=True, check=True, timeout=30
+    )
+    env = dict(line.split("=", 1) for line in ran.stdout.splitlines() if line.startswith("PAI_"))
+
+    assert env["PAI_JOB_NAME"] == "demo"
+    assert env["PAI_CURRENT_TASK_ROLE_CURRENT_TASK_INDEX"] == "1"
+    assert env["PAI_TASK_ROLE_worker_HOST_LIST"] == "10.0.0.1:70,[fe80::2]:80"
+    assert (env["PAI_HOST_IP_worker_0"], env["PAI_HOST_IP_worker_1"]) == ("10.0.0.1", "[fe80::2]")
+    assert (env["PAI_PORT_LIST_ps_server_0_http"], env["PAI_HOST_IP_ps_server_0"]) == ("90", "10.0.0.3")
+    assert env["PAI_CONTAINER_HOST_grpc_PORT_LIST"] == "81,82"
+    assert env["PAI_CONTAINER_HOST_PORT_LIST"] == "http:80;grpc:81,82;"
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "path"),
+    [
+        (in_worker("taskRetryCount: 3"), 11, "taskRoles.worker.taskRetryCount"),
+        (in_worker("extraContainerOptions: {shmMB: 64}"), 11, "taskRoles.worker.extraContainerOptions.shmMB"),
+        (at_top("extras: {gangAllocation: false}"), 4, "extras.gangAllocation"),
+        (at_top("extras: {jobStatusChangeNotification: {failed: true}}"), 4, "extras.jobStatusChangeNotification"),
+        (
+            at_top("extras: {hivedScheduler: {taskRoles: {worker: {skuType: K80}}}}"),
+            4,
+            "extras.hivedScheduler.taskRoles",
+        ),
+        (
+            at_top("extras: {hivedScheduler: {lazyPreemptionEnable: true}}"),
+            4,
+            "extras.hivedScheduler.lazyPreemptionEnable",
+        ),
+        (
+            at_top("extras: {com.microsoft.pai.runtimeplugin: [{plugin: tensorboard}]}"),
+            4,
+            "extras.com.microsoft.pai.runtimeplugin[0]",
+        ),
+        (changed(JOB, "$parameters.lr", "$parameters.rl"), 13, "taskRoles.worker.commands"),
+    ],
+)
+def test_what_has_no_effect_is_one_warning_with_its_line(text: str, line: int, path: str) -> None:
+    warnings = read_source(text).warnings
+
+    assert len(warnings) == 1
+    assert warnings[0].startswith(f"line {line}: {path}: ")
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "path", "settled_by"),
+    [
+        (at_top("secrets: {token: hunter2}"), 4, "secrets", None),
+        (at_top("tpye: x"), 4, "tpye", None),
+        (at_top("defaults: {deployment: gone}"), 4, "defaults.deployment", None),
+        (changed(JOB, "type: job", "type: image"), 3, "type", None),
+        (
+            changed(JOB, "parameters:\n", "  - {name: d, type: data, uri: [x]}\nparameters:\n"),
+            6,
+            "prerequisites[1]",
+            None,
+        ),
+        (
+            changed(JOB, "type: dockerimage,", "type: dockerimage, auth: {password: hunter2},"),
+            5,
+            "prerequisites[0].auth",
+            {"runtime.image": None},
+        ),
+        (
+            changed(JOB, "type: dockerimage,", "type: dockerimage, callbacks: [{event: taskStarts}],"),
+            5,
+            "prerequisites[0].callbacks",
+            None,
+        ),
+        (at_top("extras: {storages: [{name: nfs}]}"), 4, "extras.storages", {"mounts": []}),
+        (
+            at_top("extras: {com.microsoft.pai.runtimeplugin: [{plugin: git}]}"),
+            4,
+            "extras.com.microsoft.pai.runtimeplugin[0]",
+            None,
+        ),
+        (
+            changed(JOB, "    instances: 2\n    dockerImage: img", "    instances: 2\n    dockerImage: no"),
+            11,
+            "taskRoles.worker.dockerImage",
+            {"runtime.image": None},
+        ),
+        (
+            changed(JOB, "{cpu: 2, ", "{"),
+            12,
+            "taskRoles.worker.resourcePerInstance.cpu",
+            {"roles.worker.resources.cpu": 1},
+        ),
+        (changed(JOB, "grpc: 2", "grpc: many"), 12, "taskRoles.worker.resourcePerInstance.ports.grpc", None),
+        (
+            changed(JOB, '    commands: [" sleep 1 ", echo bye]\n', ""),
+            15,
+            "taskRoles.ps_server.commands",
+            {"roles.ps_server.command": "x"},
+        ),
+        (in_worker("completion: {minFailed: 1}"), 11, "taskRoles.worker.completion.minFailed", None),
+        (changed(JOB, "instances: 2", "instances: two"), 10, "taskRoles.worker.instances", None),
+        (changed(JOB, "  worker:\n", "  a-b:\n"), 9, "taskRoles.a-b", None),
+    ],
+)
+def test_what_cannot_be_honoured_is_one_problem_with_its_line(
+    text: str, line: int, path: str, settled_by: dict[str, object] | None
+) -> None:
+    found = problems(text)
+
+    assert len(found) == 1, found
+    assert found[0].startswith(f"line {line}: {path}: ")
+    assert "hunter2" not in found[0]
+    if settled_by is not None:
+        read_source(text, overrides=settled_by)
+
+
+def test_roles_with_different_images_are_refused() -> None:
+    two = changed(JOB, "parameters:\n", '  - {name: other, type: dockerimage, uri: "repo/other:1"}\nparameters:\n')
+    text = changed(two, "  ps_server:\n    dockerImage: img", "  ps_server:\n    dockerImage: other")
+
+    assert len(problems(text)) == 1
+    assert problems(text)[0].startswith("line 17: taskRoles.ps_server.dockerImage: differs from that of worker")
+    assert spec(text, {"runtime.image": "repo/both"}).runtime.image == "repo/both"
