@@ -28,8 +28,12 @@ def anchors(page: Path) -> set[str]:
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in _HEADING.findall(text)}
 
 
+def blocks(page: Path, kind: str) -> list[str]:
+    """The code blocks of a page that name this language."""
+    return [body for named, body in _FENCED.findall(page.read_text(encoding="utf-8")) if named == kind]
+
+
 def shown_commands(page: Path) -> list[str]:
     """Lines after `$` in console blocks, without their comments."""
-    blocks = [body for kind, body in _FENCED.findall(page.read_text(encoding="utf-8")) if kind == "console"]
-    lines = [line for block in blocks for line in block.splitlines() if line.startswith("$ ")]
+    lines = [line for block in blocks(page, "console") for line in block.splitlines() if line.startswith("$ ")]
     return [_COMMENT.sub("", line) for line in lines]
