@@ -21,11 +21,13 @@ from muster.ports.store import Change, RequestKey
 from muster.scheduling.demand import demand_of
 
 
-async def submit(context: Context, spec: JobSpec, owner: str, key: RequestKey | None = None) -> tuple[Job, bool]:
+async def submit(
+    context: Context, spec: JobSpec, owner: str, key: RequestKey | None = None, *, actor: str | None = None
+) -> tuple[Job, bool]:
     """The stored job, and whether it is new: a repeated request key answers the first one's job."""
     job = await admit(context, spec, owner)
     intent = await _intent_at_once(context, job)
-    change = _submission(job, owner, key)
+    change = _submission(job, actor or owner, key)
     if intent is not None:
         change = replace(change, new_job=intent.job, tasks=intent.tasks, events=[*change.events, intent.event()])
     try:
@@ -146,7 +148,7 @@ async def retry(context: Context, job: Job, actor: str) -> Job:
     """A new job with the same spec, of the same owner."""
     if not job.is_final:
         raise Conflict(f"job {job.name} is still {job.state_name}", hint="kill it first, or wait for its end")
-    again, _ = await submit(context, job.spec, job.owner)
+    again, _ = await submit(context, job.spec, job.owner, actor=actor)
     return again
 
 
@@ -166,12 +168,12 @@ async def delete(context: Context, job: Job, actor: str) -> None:
             continue  # the node is away; its folder goes when the node is cleaned
 
 
-def _submission(job: Job, owner: str, key: RequestKey | None) -> Change:
+def _submission(job: Job, actor: str, key: RequestKey | None) -> Change:
     now = job.created_at
     return Change(
         new_job=job,
         request_key=key,
-        events=[audit_event("job.submit", owner, now, job=job), job_event(job, now, actor=owner)],
+        events=[audit_event("job.submit", actor, now, job=job), job_event(job, now, actor=actor)],
     )
 
 
@@ -196,7 +198,9 @@ async def _leave_queue(context: Context, entry: Entry, state: JobState, reason: 
     events = [audit_event(f"job.{what}", actor, now, job=job), job_event(job, now, actor=actor)]
     await context.store.apply(Change(job=job, events=events))
     entry.job = job
-    context.clusters[job.cluster].unqueued(job.id)
+    if cluster := context.clusters.get(job.cluster):
+        cluster.unqueued(job.id)
+        cluster.released(job.id)  # a cycle may have planned it meanwhile
     if job.is_final:
         context.roster.remove(job.id)
     context.wake.set()

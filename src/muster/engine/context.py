@@ -1,7 +1,7 @@
 """What every part of the engine shares, handed in by `bootstrap`."""
 
 import asyncio
-from collections.abc import Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -50,6 +50,15 @@ class Context:
         task = asyncio.create_task(self._guarded(work, what), name=what)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+
+    def later(self, delay_s: float, work: Callable[[], Coroutine[Any, Any, None]], what: str) -> None:
+        """Run a step after a while, if the engine still runs then."""
+
+        async def waited() -> None:
+            await asyncio.sleep(delay_s)
+            await work()
+
+        self.spawn(waited(), what)
 
     async def drain(self) -> None:
         for task in list(self._tasks):

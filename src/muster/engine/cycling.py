@@ -17,7 +17,11 @@ async def run_cycles(context: Context) -> None:
         context.wake.clear()
         if timer is not None:
             timer.cancel()
-        wake_at = cycle_once(context)
+        try:
+            wake_at = cycle_once(context)
+        except Exception:
+            _log.exception("cycle failed")  # the next event finds the loop alive
+            continue
         if wake_at is not None:
             delay_s = max(0.0, wake_at - context.clock())
             timer = asyncio.get_running_loop().call_later(delay_s, context.wake.set)

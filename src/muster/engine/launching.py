@@ -9,7 +9,7 @@ import structlog
 
 from muster.domain.errors import BackendError, MusterError
 from muster.domain.events import Event
-from muster.domain.jobs import Job, Queued, Starting, Tally, move
+from muster.domain.jobs import Job, Starting, Tally, move
 from muster.domain.resources import Placement
 from muster.domain.tasks import Task, TaskLaunching, task_id
 from muster.engine.context import Context
@@ -32,9 +32,8 @@ async def launch(context: Context, cluster: ClusterState, start: Start) -> None:
         cluster.released(start.job_id)
         return
     async with entry.turn:
-        if not isinstance(entry.job.state, Queued):
-            cluster.released(start.job_id)
-            return
+        if not cluster.is_planned(start):
+            return  # held or killed meanwhile, which gave its places back; perhaps even planned anew
         try:
             intent = await intend(context, entry.job, start)
             await context.store.apply(intent.change())
@@ -83,12 +82,12 @@ async def give_back(context: Context, job: Job, nodes: Iterable[str]) -> None:
 async def act(context: Context, entry: Entry) -> None:
     """Launch whatever of the current attempt is not known to have started. Safe to repeat."""
     backend = context.backends[entry.job.cluster]
-    requests = [
-        request
-        for request in requests_for(context, entry.job, entry.current_tasks())
-        if isinstance(entry.tasks[request.task_id].state, TaskLaunching)
-    ]
     try:
+        requests = [
+            request
+            for request in requests_for(context, entry.job, entry.current_tasks())
+            if isinstance(entry.tasks[request.task_id].state, TaskLaunching)
+        ]
         launches = [_launch_one(context, backend, request) for request in requests]
         await (launches[0] if len(launches) == 1 else asyncio.gather(*launches))
     finally:
@@ -153,12 +152,11 @@ def port_owner(task: Task) -> str:
 async def _launch_one(context: Context, backend: Backend, request: LaunchRequest) -> None:
     try:
         await backend.launch(request)
-    except BackendError as error:
-        if error.reason == CONNECTION_LOST:
+    except MusterError as error:
+        reason = error.reason if isinstance(error, BackendError) else ""
+        if reason == CONNECTION_LOST:
             return  # it may have started: reconciling asks the node when it answers again
-        ended = Observation(
-            request.task_id, Phase.ENDED, error_code=error.reason or error.code, error_message=error.message
-        )
+        ended = Observation(request.task_id, Phase.ENDED, error_code=reason or error.code, error_message=error.message)
         receive(context, ended)
 
 

@@ -23,15 +23,13 @@ from muster.domain.tasks import (
 )
 from muster.engine.context import Context
 from muster.engine.roster import Entry
-from muster.engine.settling import settle
+from muster.engine.settling import RETRY_S, settle
 from muster.ports.backend import Observation, Phase
 
 _log = structlog.get_logger("engine.observing")
 TAIL_BYTES = 16_384
 GATHER_S = 0.005
 """How long a start may wait to be written together with others, or with its own end. An end never waits."""
-RETRY_S = 1.0
-"""After the store refused: the disk may be full, the database away."""
 
 
 def receive(context: Context, observation: Observation) -> None:

@@ -40,17 +40,25 @@ async def load(context: Context) -> None:
 
 
 async def reconcile(context: Context, cluster: str) -> None:
-    """Bring the open attempts of one cluster and its backend together."""
+    """Bring the open attempts of one cluster and its backend together. Tasks of a node that does not answer are not
+    judged: silence says nothing about them."""
+    backend = context.backends[cluster]
+    reachable = {node.name for node in backend.nodes() if node.is_usable}
+    reachable = {node.name for node in context.backends[cluster].nodes() if node.is_usable}
     expected = {
-        entry.job.id: [task for task in entry.current_tasks() if not task.has_ended]
+        entry.job.id: [
+            task for task in entry.current_tasks() if not task.has_ended and task.placement.node in reachable
+        ]
         for entry in context.roster.entries()
         if entry.job.cluster == cluster and isinstance(entry.job.state, HOLDING)
     }
-    known = {seen.task_id: seen for seen in await context.backends[cluster].observe_all()}
+    known = {seen.task_id: seen for seen in await backend.observe_all()}
+    reachable &= {node.name for node in backend.nodes() if node.is_usable}
     for job_id, tasks in expected.items():
         entry = context.roster.get(job_id)
         if entry is not None:
-            context.spawn(_resume(context, entry, tasks, known), f"resume {job_id}")
+            heard = [task for task in tasks if task.id in known or task.placement.node in reachable]
+            context.spawn(_resume(context, entry, heard, known), f"resume {job_id}")
     await _stop_orphans(context, cluster, known)
 
 
@@ -65,7 +73,7 @@ async def _resume(context: Context, entry: Entry, expected: list[Task], known: d
             receive(context, Observation(task.id, Phase.ENDED, stopped=True))
         await stop_tasks(context, entry, [task.id for task in expected if task.id in known])
         async with entry.turn:
-            if isinstance(entry.job.state, Stopping):
+            if isinstance(entry.job.state, Stopping) and all(task.has_ended for task in entry.tasks.values()):
                 await settle(context, entry, {})
         return
     for task in missing:
@@ -79,10 +87,11 @@ async def _resume(context: Context, entry: Entry, expected: list[Task], known: d
 
 
 async def _stop_orphans(context: Context, cluster: str, known: dict[str, Observation]) -> None:
-    """Tasks that run but belong to no open attempt: their job ended or went on without them."""
+    """Tasks that run but belong to no open attempt: their job ended, or took them for lost and went on without them."""
     for observation in known.values():
         entry = context.roster.get(observation.task_id.split(".", 1)[0])
-        is_ours = entry is not None and observation.task_id in entry.tasks
+        task = entry.tasks.get(observation.task_id) if entry is not None else None
+        is_ours = task is not None and not task.has_ended
         if is_ours or observation.phase not in (Phase.PREPARING, Phase.RUNNING):
             continue
         _log.warning("stopping a task that belongs to no open attempt", task=observation.task_id)

@@ -18,9 +18,12 @@ async def run_retention(context: Context) -> None:
     if context.keep_finished_s is None:
         return
     while True:
-        removed = await retain_once(context)
-        if removed:
-            _log.info("removed jobs past their retention", count=removed)
+        try:
+            removed = await retain_once(context)
+            if removed:
+                _log.info("removed jobs past their retention", count=removed)
+        except Exception:
+            _log.exception("retention failed")  # the store may be away: the next hour will do
         await asyncio.sleep(_EVERY_S)
 
 

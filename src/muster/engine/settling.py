@@ -11,7 +11,7 @@ from typing import assert_never
 import structlog
 
 from muster.domain.completion import decide, tally
-from muster.domain.errors import MusterError
+from muster.domain.errors import MusterError, Unavailable
 from muster.domain.events import Event
 from muster.domain.faults import Fault, FaultKind
 from muster.domain.jobs import (
@@ -39,6 +39,8 @@ from muster.ports.store import Change
 from muster.scheduling.demand import demand_of
 
 _log = structlog.get_logger("engine.settling")
+RETRY_S = 1.0
+"""After the store refused: the disk may be full, the database away."""
 
 
 async def settle(context: Context, entry: Entry, moved: dict[str, list[Task]]) -> None:
@@ -90,23 +92,37 @@ async def stop(
 
 
 async def stop_tasks(context: Context, entry: Entry, task_ids: Sequence[str], grace_s: float | None = None) -> None:
-    """Ask the backend to end them; their ends are observed. A stop never overtakes the launch."""
+    """Ask the backend to end them, until it has heard; their ends are observed. A stop never overtakes the launch."""
     await entry.launched.wait()
-    backend = context.backends[entry.job.cluster]
-    grace = entry.job.spec.grace_s if grace_s is None else grace_s
+    left = [entry.tasks[task_id] for task_id in task_ids if task_id in entry.tasks]
+    tries = 0
+    while left := await _not_told(context, entry.job, left, grace_s):
+        tries += 1
+        await asyncio.sleep(exponential(tries, first_s=0.2, limit_s=30.0))
+        left = [task for task in left if task.id in entry.tasks and not entry.tasks[task.id].has_ended]
+
+
+async def _not_told(context: Context, job: Job, tasks: Sequence[Task], grace_s: float | None) -> list[Task]:
+    backend = context.backends[job.cluster]
+    grace = job.spec.grace_s if grace_s is None else grace_s
     results = await asyncio.gather(
-        *(backend.stop(task_id, entry.tasks[task_id].placement.node, grace) for task_id in task_ids),
-        return_exceptions=True,
+        *(backend.stop(task.id, task.placement.node, grace) for task in tasks), return_exceptions=True
     )
-    for task_id, result in zip(task_ids, results, strict=True):
-        if isinstance(result, BaseException):
-            _log.warning("stop not delivered", task=task_id, error=str(result))
+    missed = [(task, result) for task, result in zip(tasks, results, strict=True) if isinstance(result, BaseException)]
+    for task, error in missed:
+        _log.warning("stop not delivered", task=task.id, error=str(error))
+    return [task for task, _ in missed]
 
 
 async def expire(context: Context, entry: Entry, attempt: int, fault: Fault) -> None:
     async with entry.turn:
-        if entry.job.attempt == attempt and isinstance(entry.job.state, Running):
+        if entry.job.attempt != attempt or not isinstance(entry.job.state, Running):
+            return
+        try:
             await stop(context, entry, Verdict(Outcome.FAIL, fault.cause, fault))
+        except Unavailable as error:
+            _log.warning("time limit not written, will try again", job=entry.job.id, error=str(error))
+            context.later(RETRY_S, lambda: expire(context, entry, attempt, fault), f"expire {entry.job.id}")
 
 
 async def _finish(context: Context, entry: Entry, job: Job, tasks: dict[str, Task], events: Sequence[Event]) -> None:
@@ -152,7 +168,7 @@ async def _with_logs(context: Context, job: Job, tasks: Sequence[Task]) -> list[
         name = f"{job.id}/{task.attempt}.{task.role}-{task.index}.log"
         try:
             await backend.collect_log(task.id, task.placement.node, context.logs / name)
-        except MusterError as error:
+        except (MusterError, OSError) as error:  # the node is away, or our own disk is full
             _log.warning("log not collected", task=task.id, error=str(error))
             return task
         return replace(task, log=name)

@@ -89,7 +89,7 @@ class ClusterState:
             slots, misfit = place(job.tasks, ledgers)
             if misfit is None:
                 starts.append(Start(job_id, tuple(slots)))
-                self._held[job_id] = tuple(slots)
+                self._held[job_id] = starts[-1].slots
                 continue
             kind = shortage(misfit, ledgers)
             undo(slots, self._nodes)
@@ -111,6 +111,10 @@ class ClusterState:
             return None
         self._held[job.job_id] = tuple(slots)
         return Start(job.job_id, tuple(slots))
+
+    def is_planned(self, start: Start) -> bool:
+        """Whether the places of this start are still the job's."""
+        return self._held.get(start.job_id) is start.slots
 
     def reason(self, job_id: str) -> Reason | None:
         """Why a queued job waits, as the last cycle saw it; jobs it did not reach stand behind the first."""

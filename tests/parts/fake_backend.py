@@ -1,0 +1,208 @@
+"""A backend in memory, driven by the test: it starts nothing, and tells what the test says happened.
+
+Tasks outlive the engine, as real ones do: hand the same backend to the next engine, and it knows them still.
+"""
+
+from collections import Counter
+from collections.abc import AsyncGenerator, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from muster.domain.errors import BackendError, NotFound, Problem
+from muster.domain.nodes import Node, NodeState
+from muster.domain.specs import JobSpec
+from muster.ports.backend import (
+    CONNECTION_LOST,
+    BackendListener,
+    LaunchRequest,
+    LogChunk,
+    NodeUsage,
+    Observation,
+    Phase,
+)
+from tests.parts.building import a_node
+
+
+@dataclass(slots=True)
+class FakeTask:
+    request: LaunchRequest
+    seen: Observation
+    log: bytes = b""
+
+    @property
+    def runs(self) -> bool:
+        return self.seen.phase in (Phase.PREPARING, Phase.RUNNING)
+
+
+@dataclass(slots=True)
+class FakeBackend:
+    """Implements `ports.backend.Backend`. `auto_start` and `auto_stop` answer a launch and a stop at once."""
+
+    machines: list[Node] = field(default_factory=lambda: [a_node("n1")])
+    auto_start: bool = True
+    auto_stop: bool = True
+    tasks: dict[str, FakeTask] = field(default_factory=dict)
+    starts: Counter[str] = field(default_factory=Counter)
+    """How often each task id was really started: more than once is the engine's fault."""
+    stops: list[tuple[str, float]] = field(default_factory=list)
+    forgotten: list[str] = field(default_factory=list)
+    refusals: list[BackendError] = field(default_factory=list)
+    """Raised by the next launches, one each."""
+    answers_lost: int = 0
+    """So many launches happen without an answer."""
+    requests_lost: int = 0
+    """So many launches do not happen, and nobody answers."""
+    port_errors: int = 0
+    stop_errors: int = 0
+    log_error: Exception | None = None
+    is_away: bool = False
+    clock: float = 1000.0
+    listener: BackendListener | None = None
+    _port: int = 20_000
+
+    # What the test drives
+
+    def of(self, job_id: str, attempt: int | None = None) -> list[str]:
+        """Ids of the job's tasks, of all attempts or one, in order of launch."""
+        prefix = f"{job_id}." if attempt is None else f"{job_id}.{attempt}."
+        return [task_id for task_id in self.tasks if task_id.startswith(prefix)]
+
+    def begin(self, task_id: str) -> None:
+        self._change(task_id, phase=Phase.RUNNING, started_at=self.clock)
+
+    def end(self, task_id: str, exit_code: int = 0, **facts: object) -> None:
+        self._change(task_id, phase=Phase.ENDED, exit_code=exit_code, ended_at=self.clock, **facts)
+
+    def prints(self, task_id: str, text: str) -> None:
+        self.tasks[task_id].log += text.encode()
+
+    def lose(self, task_id: str) -> None:
+        """The backend gave up on it; it may run on somewhere."""
+        assert self.listener is not None
+        self.listener.task_observed(Observation(task_id, Phase.LOST))
+
+    def leave(self) -> None:
+        """The node stops answering."""
+        self.is_away = True
+        self._set_state(NodeState.UNREACHABLE)
+
+    def come_back(self) -> None:
+        self.is_away = False
+        self._set_state(NodeState.READY)
+        assert self.listener is not None
+        self.listener.reconnected(self.cluster)
+
+    # What the engine calls
+
+    @property
+    def cluster(self) -> str:
+        return "lab"
+
+    async def start(self, listener: BackendListener) -> None:
+        self.listener = listener
+
+    async def close(self) -> None:
+        self.listener = None
+
+    def cannot_honour(self, spec: JobSpec) -> list[Problem]:
+        return [Problem("mounts", "this cluster mounts nothing")] if spec.mounts else []
+
+    def nodes(self) -> list[Node]:
+        return list(self.machines)
+
+    def usage(self) -> Mapping[str, NodeUsage]:
+        return {}
+
+    async def reserve_ports(self, node: str, owner: str, count: int) -> tuple[int, ...]:
+        if self.port_errors:
+            self.port_errors -= 1
+            raise BackendError("no ports", reason="no-ports")
+        self._port += count
+        return tuple(range(self._port - count, self._port))
+
+    async def release_ports(self, node: str, owner: str) -> None:
+        return None
+
+    async def launch(self, request: LaunchRequest) -> str:
+        if self.refusals:
+            raise self.refusals.pop(0)
+        self._answer()
+        if self.requests_lost:
+            self.requests_lost -= 1
+            raise _lost()
+        if request.task_id not in self.tasks:
+            self.starts[request.task_id] += 1
+            seen = Observation(request.task_id, Phase.PREPARING, request.task_id, request.node)
+            self.tasks[request.task_id] = FakeTask(request, seen)
+            if self.auto_start:
+                self.begin(request.task_id)
+        if self.answers_lost:
+            self.answers_lost -= 1
+            raise _lost()
+        return request.task_id
+
+    async def stop(self, task_id: str, node: str, grace_s: float) -> None:
+        self._answer()
+        if self.stop_errors:
+            self.stop_errors -= 1
+            raise BackendError("the node is busy")
+        self.stops.append((task_id, grace_s))
+        if task_id not in self.tasks:
+            if self.listener is not None:
+                self.listener.task_observed(Observation(task_id, Phase.ENDED, stopped=True))
+        elif self.auto_stop and self.tasks[task_id].runs:
+            self.end(task_id, exit_code=143, stopped=True)
+
+    async def observe_all(self) -> list[Observation]:
+        return [] if self.is_away else [task.seen for task in self.tasks.values()]
+
+    async def forget(self, task_id: str, node: str) -> None:
+        self._answer()
+        self.forgotten.append(task_id)
+        self.tasks.pop(task_id, None)
+
+    async def read_log(self, task_id: str, node: str, offset: int, limit: int) -> LogChunk:
+        self._answer()
+        task = self._task(task_id)
+        data = task.log[offset : offset + limit]
+        return LogChunk(data, offset, len(task.log), not task.runs and offset + len(data) >= len(task.log))
+
+    async def tail_offset(self, task_id: str, node: str, lines: int) -> int:
+        self._answer()
+        kept = self._task(task_id).log.splitlines(keepends=True)[-lines:] if lines else []
+        return len(self._task(task_id).log) - sum(map(len, kept))
+
+    async def watch_log(self, task_id: str, node: str) -> AsyncGenerator[int]:
+        self._answer()
+        yield len(self._task(task_id).log)
+
+    async def collect_log(self, task_id: str, node: str, target: Path) -> None:
+        self._answer()
+        if self.log_error is not None:
+            raise self.log_error
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(self._task(task_id).log)
+
+    def _task(self, task_id: str) -> FakeTask:
+        if task_id not in self.tasks:
+            raise NotFound(f"no task {task_id}")
+        return self.tasks[task_id]
+
+    def _answer(self) -> None:
+        if self.is_away:
+            raise _lost()
+
+    def _change(self, task_id: str, **facts: object) -> None:
+        task = self.tasks[task_id]
+        task.seen = replace(task.seen, **facts)  # type: ignore[arg-type]
+        if self.listener is not None and not self.is_away:
+            self.listener.task_observed(task.seen)
+
+    def _set_state(self, state: NodeState) -> None:
+        self.machines = [replace(node, state=state) for node in self.machines]
+        if self.listener is not None:
+            self.listener.nodes_changed(self.cluster)
+
+
+def _lost() -> BackendError:
+    return BackendError("the node does not answer", reason=CONNECTION_LOST)

@@ -1,0 +1,111 @@
+"""The real engine on a real SQLite store, over a fake backend and a clock that the test moves."""
+
+import asyncio
+import shutil
+from collections.abc import Callable
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from muster.domain.events import Event
+from muster.domain.jobs import Job
+from muster.domain.specs import JobSpec
+from muster.domain.tasks import Task
+from muster.engine import commands
+from muster.engine.context import Context
+from muster.engine.running import running_engine
+from muster.stores.opening import open_store
+from tests.parts.fake_backend import FakeBackend
+
+DEADLINE_S = 20.0
+
+
+@dataclass(slots=True)
+class Laboratory:
+    folder: Path
+    template: Path
+    backend: FakeBackend = field(default_factory=FakeBackend)
+    keep_finished_s: float | None = None
+    context: Context = field(init=False)
+    _stack: AsyncExitStack = field(default_factory=AsyncExitStack)
+
+    @property
+    def now(self) -> float:
+        return self.backend.clock
+
+    async def open(self) -> "Laboratory":
+        file = self.folder / "muster.db"
+        if not file.exists():
+            shutil.copy(self.template, file)
+        store = await open_store(f"sqlite:///{file}")
+        self._stack.push_async_callback(store.close)
+        self.context = Context(
+            store,
+            {"lab": self.backend},
+            "lab",
+            self.folder / "logs",
+            self.folder / "packages",
+            clock=lambda: self.backend.clock,
+            keep_finished_s=self.keep_finished_s,
+        )
+        await self._stack.enter_async_context(running_engine(self.context))
+        return self
+
+    async def close(self) -> None:
+        await self._stack.aclose()
+        self._stack = AsyncExitStack()
+
+    async def restart(self) -> None:
+        await self.close()
+        await self.open()
+
+    def pass_time(self, seconds: float) -> None:
+        """The engine's timers run on the loop's clock; a waiting job is looked at again when woken."""
+        self.backend.clock += seconds
+        self.context.wake.set()
+
+    async def submit(self, spec: JobSpec) -> str:
+        job, _ = await commands.submit(self.context, spec, "amy")
+        return job.id
+
+    async def job(self, job_id: str) -> Job:
+        return await self.context.store.job(job_id)
+
+    async def tasks(self, job_id: str, attempt: int | None = None) -> list[Task]:
+        return await self.context.store.tasks(job_id, attempt)
+
+    async def events(self, job_id: str | None = None) -> list[Event]:
+        return await self.context.store.events(job_id=job_id, limit=10_000)
+
+    async def told(self, job_id: str) -> list[str]:
+        """The kinds of a job's events, without those of audit."""
+        return [event.kind for event in await self.events(job_id) if not event.kind.startswith("audit.")]
+
+    async def becomes(self, job_id: str, state: str, *, attempt: int | None = None) -> Job:
+        """Wait until the stored job is in the state, with the deadline of all waits here."""
+
+        async def there() -> Job | None:
+            job = await self.job(job_id)
+            return job if job.state_name == state and attempt in (None, job.attempt) else None
+
+        async with asyncio.timeout(DEADLINE_S):
+            while (found := await there()) is None:
+                await asyncio.sleep(0.002)
+            return found
+
+    async def until(self, condition: Callable[[], object]) -> None:
+        async with asyncio.timeout(DEADLINE_S):
+            while not condition():
+                await asyncio.sleep(0.002)
+
+    async def settled(self) -> None:
+        """Until no step of the engine is under way, apart from those that wait for the test."""
+        quiet = 0
+        async with asyncio.timeout(DEADLINE_S):
+            while quiet < 5:
+                await asyncio.sleep(0.002)
+                entries = self.context.roster.entries()
+                busy = self.context.wake.is_set() or any(
+                    entry.inbox or entry.is_gathering or entry.is_observing or entry.turn.locked() for entry in entries
+                )
+                quiet = 0 if busy or self.context._tasks else quiet + 1
