@@ -11,6 +11,7 @@ from typing import Any
 from muster.client.asking import Command, Job, Role
 
 _INTERPRETERS = frozenset({"python", "python3", "sh", "bash", "env", "torchrun", "mpirun", "paddle", "node"})
+_SCRIPTS = (".py", ".sh", ".js", ".R", ".jl")
 _NAME_LETTERS = 40
 
 
@@ -77,7 +78,8 @@ def name_from(words: tuple[str, ...]) -> str:
             words = tuple(shlex.split(words[0])) or words
         except ValueError:
             pass  # an unbalanced quote is the shell's business
-    for word in words:
+    scripts = [word for word in words if PurePath(word).suffix in _SCRIPTS]
+    for word in (*scripts, *words):
         if word.startswith("-") or "=" in word:
             continue
         stem = PurePath(word).name

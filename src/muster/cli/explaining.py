@@ -15,9 +15,9 @@ def explanation_lines(explanation: ExplanationView) -> Iterator[str]:
     if explanation.summary:
         yield f"  {explanation.summary}"
     for reason in explanation.reasons:
-        if reason.get("message") != explanation.summary:
+        if str(reason.get("message")) not in explanation.summary:
             yield f"  - {reason.get('message') or reason.get('code')}"
-        if reason.get("change"):
+        if reason.get("change") and reason["change"] != explanation.next:
             yield f"    would change if: {reason['change']}"
     if explanation.fault is not None:
         yield from _fault_lines(explanation.fault)

@@ -28,7 +28,7 @@ ENTRIES = {
     "events": _entry("events", "Show what happened, to one job or to all.", LOOK),
     "kill": _entry("acting", "Stop jobs (also: cancel, stop).", CHANGE, "kill"),
     "retry": _entry("acting", "Submit ended jobs again.", CHANGE, "retry"),
-    "hold": _entry("acting", "Keep queued jobs from starting.", CHANGE, "hold"),
+    "hold": _entry("acting", "Keep jobs from running until resumed.", CHANGE, "hold"),
     "resume": _entry("acting", "Let held jobs start.", CHANGE, "resume"),
     "delete": _entry("delete", "Forget ended jobs, with their logs and history.", CHANGE),
     "top": _entry("top", "Show what nodes and tasks use right now.", MACHINES),

@@ -151,11 +151,12 @@ class JobHandle:
         return dict(answer["spec"])
 
     def kill(self, grace: str | None = None) -> Self:
-        """Asks all tasks to stop, then makes them. `grace` is a duration such as `5s`. Harmless on an ended job."""
+        """Asks all tasks to stop, then makes them. `grace` is a duration such as `5s`. A job that has
+        ended is a MusterError with code `conflict`."""
         return self._act("kill", {"grace": grace} if grace else {})
 
     def hold(self) -> Self:
-        """Keeps a queued job from starting until `resume`."""
+        """Keeps a job from running until `resume`; one that runs is stopped first and loses what it has not saved."""
         return self._act("hold", {})
 
     def resume(self) -> Self:

@@ -97,7 +97,9 @@ async def kill(context: Context, job_id: str, actor: str, grace_s: float | None 
     async with entry.turn:
         job = entry.job
         if isinstance(job.state, Queued | Held):
-            return await _leave_queue(context, entry, Cancelled(context.clock(), actor), "killed", actor, "kill")
+            return await _leave_queue(
+                context, entry, Cancelled(context.clock(), actor), f"killed by {actor}", actor, "kill"
+            )
         if job.is_final:
             raise Conflict(f"job {job.name} has already ended ({job.state_name})")
         verdict = Verdict(Outcome.CANCEL, f"killed by {actor}", by=actor)

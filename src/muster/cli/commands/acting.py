@@ -47,7 +47,7 @@ def retry(jobs: tuple[str, ...], output: str) -> None:
 @jobs_argument
 @output_option("name", "json", "yaml", default="name")
 def hold(jobs: tuple[str, ...], output: str) -> None:
-    """Keep queued jobs from starting until `muster resume`.
+    """Keep jobs from running until `muster resume`. One that runs is stopped first and loses what it has not saved.
 
     \b
     Example:

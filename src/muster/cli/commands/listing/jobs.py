@@ -73,4 +73,4 @@ def command(
     if not jobs:
         say("no jobs")
     elif not all_ and len(jobs) == limit and output not in ("json", "yaml"):
-        say(f"the newest {limit} are shown; --limit N or --all shows more")
+        say(f"newest first, {limit} of more shown; --limit N or --all shows them")
