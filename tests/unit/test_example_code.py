@@ -21,6 +21,7 @@ MODES = {
     "jax-psum": Mode.COLLECTIVE,
     "paddle-collective": Mode.COLLECTIVE,
     "paddle-ps": Mode.PS,
+    "paddlejob": Mode.PS,
     "torch-ddp": Mode.COLLECTIVE,
     "wide-and-deep-ps": Mode.PS,
 }

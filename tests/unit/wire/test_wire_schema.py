@@ -16,7 +16,10 @@ from tests.conftest import Golden
 pytestmark = pytest.mark.fast
 ROOT = Path(__file__).parents[3]
 REFERENCE = ROOT / "docs" / "reference"
-EXAMPLES = sorted((ROOT / "examples").glob("*/job.yaml"))
+EXAMPLES = [
+    path for path in sorted((ROOT / "examples").glob("*/job.yaml")) if not path.read_text().startswith("apiVersion:")
+]
+"""Those in Muster's own format; files of other systems are not the schema's affair."""
 
 
 @pytest.fixture(scope="module")

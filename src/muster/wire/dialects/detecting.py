@@ -5,7 +5,7 @@ from muster.wire.dialects import openpai, paddlejob
 from muster.wire.dialects.translation import Translation
 from muster.wire.documents import Document
 
-_SEE = "docs/guides/other-formats.md names the formats that are taken"
+_SEE = "Muster takes its own specs, PaddleJobs and OpenPAI jobs of protocol 2"
 
 
 def translate(document: Document) -> Translation | None:

@@ -1,0 +1,77 @@
+"""Job files of other systems, submitted as they are through the whole platform."""
+
+import json
+from pathlib import Path
+
+from tests.e2e.example_runs import EXAMPLES, MusterServer
+
+PADDLEJOB = EXAMPLES / "paddlejob" / "job.yaml"
+CODE = EXAMPLES / "wide-and-deep-ps" / "src"
+HERE = ("--set", "runtime.image=null", "--set", f"package={CODE}")
+OPENPAI = """\
+protocolVersion: 2
+name: openpai-e2e
+type: job
+parameters: {greeting: hello}
+taskRoles:
+  worker:
+    instances: 2
+    resourcePerInstance: {cpu: 0.25, memoryMB: 64, gpu: 0}
+    commands:
+      - me="$PAI_CURRENT_TASK_ROLE_NAME $PAI_TASK_INDEX of $PAI_TASK_ROLE_TASK_COUNT_worker"
+      - echo "<% $parameters.greeting %> $me"
+      - test "$PAI_PORT_LIST_worker_1_http" -gt 0 && test -n "$PAI_HOST_IP_worker_1"
+extras:
+  hivedScheduler: {taskRoles: {worker: {skuType: K80}}}
+"""
+
+
+def test_paddlejob_trains_on_this_machine_without_its_image(muster_server: MusterServer) -> None:
+    ran = muster_server.run("submit", str(PADDLEJOB), *HERE, "--wait", "-o", "json")
+
+    assert ran.returncode == 0, ran.stderr
+    job = json.loads(ran.stdout)
+    assert (job["state"], job["mode"]) == ("Succeeded", "PS")
+    assert "warning: line 8: spec.cleanPodPolicy: has no effect" in ran.stderr
+    assert muster_server.run("logs", job["id"]).stdout.count("held-out accuracy") == 2
+
+
+def test_image_that_no_node_can_run_is_refused_at_its_line_with_a_way_out(muster_server: MusterServer) -> None:
+    refused = muster_server.run("submit", str(PADDLEJOB))
+
+    assert refused.returncode != 0
+    said = " ".join(refused.stderr.split())
+    assert "spec.worker.template.spec.containers[0].image" in said
+    assert "15" in said
+    assert "--set runtime.image=null" in said
+
+
+def test_dry_run_lists_the_warnings(muster_server: MusterServer) -> None:
+    shown = muster_server.run("submit", str(PADDLEJOB), "--set", "runtime.image=null", "--dry-run", "-o", "json")
+
+    assert shown.returncode == 0, shown.stderr
+    warnings = json.loads(shown.stdout)["warnings"]
+    assert [warning.split(":")[1].strip() for warning in warnings] == ["spec.cleanPodPolicy"]
+
+
+def test_warning_in_any_script_reaches_the_user(muster_server: MusterServer, tmp_path: Path) -> None:
+    file = tmp_path / "job.yaml"
+    file.write_text(PADDLEJOB.read_text().replace("  withGloo: 1\n", "  schedulingPolicy: {queue: 队列}\n"))
+
+    held = muster_server.run("submit", str(file), "--set", "runtime.image=null", "--hold")
+
+    assert held.returncode == 0, held.stderr
+    assert "warning: line 6: spec.schedulingPolicy.queue: '队列' has no effect" in held.stderr
+
+
+def test_openpai_job_finds_itself_in_its_environment(muster_server: MusterServer, tmp_path: Path) -> None:
+    file = tmp_path / "job.yaml"
+    file.write_text(OPENPAI)
+
+    ran = muster_server.run("submit", str(file), "--param", "greeting=你好", "--wait", "-o", "json")
+
+    assert ran.returncode == 0, ran.stderr
+    assert "warning: line 14: extras.hivedScheduler.taskRoles" in ran.stderr
+    log = muster_server.run("logs", json.loads(ran.stdout)["id"]).stdout
+    assert "你好 worker 0 of 2\n" in log
+    assert "你好 worker 1 of 2\n" in log
