@@ -3,6 +3,7 @@
 Tasks outlive the engine, as real ones do: hand the same backend to the next engine, and it knows them still.
 """
 
+import asyncio
 from collections import Counter
 from collections.abc import AsyncGenerator, Mapping
 from dataclasses import dataclass, field, replace
@@ -28,6 +29,7 @@ class FakeTask:
     request: LaunchRequest
     seen: Observation
     log: bytes = b""
+    changed: asyncio.Event = field(default_factory=asyncio.Event)
 
     @property
     def runs(self) -> bool:
@@ -75,6 +77,7 @@ class FakeBackend:
 
     def prints(self, task_id: str, text: str) -> None:
         self.tasks[task_id].log += text.encode()
+        self.tasks[task_id].changed.set()
 
     def lose(self, task_id: str) -> None:
         """The backend gave up on it; it may run on somewhere."""
@@ -174,7 +177,12 @@ class FakeBackend:
 
     async def watch_log(self, task_id: str, node: str) -> AsyncGenerator[int]:
         self._answer()
-        yield len(self._task(task_id).log)
+        task = self._task(task_id)
+        yield len(task.log)
+        while task.runs:
+            task.changed.clear()
+            await task.changed.wait()
+            yield len(task.log)
 
     async def collect_log(self, task_id: str, node: str, target: Path) -> None:
         self._answer()
@@ -195,6 +203,7 @@ class FakeBackend:
     def _change(self, task_id: str, **facts: object) -> None:
         task = self.tasks[task_id]
         task.seen = replace(task.seen, **facts)  # type: ignore[arg-type]
+        task.changed.set()
         if self.listener is not None and not self.is_away:
             self.listener.task_observed(task.seen)
 

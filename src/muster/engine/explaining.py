@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import assert_never
 
 from muster.domain.diagnosis import evidence
+from muster.domain.errors import MusterError
 from muster.domain.faults import Fault
 from muster.domain.jobs import (
     Cancelled,
@@ -126,7 +127,10 @@ async def _evidence(
     if culprit is None:
         return []
     text = ""
-    offset = await reader.start_of_tail(culprit, job.cluster, 200)
-    async for piece in reader.pieces(culprit, job.cluster, offset, follow=False):
-        text = (text + piece.payload_text())[-TAIL_BYTES:]
+    try:
+        offset = await reader.start_of_tail(culprit, job.cluster, 200)
+        async for piece in reader.pieces(culprit, job.cluster, offset, follow=False):
+            text = (text + piece.payload_text())[-TAIL_BYTES:]
+    except MusterError:
+        return []  # its node is away, or the log has been removed: the cause stands without it
     return evidence(text)

@@ -5,7 +5,7 @@ import re
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from muster.domain.errors import Invalid, NotFound
+from muster.domain.errors import Invalid, MusterError, NotFound
 from muster.domain.jobs import Job
 from muster.domain.tasks import Task
 from muster.engine.context import Context
@@ -46,26 +46,27 @@ class Wanted:
 async def follow_job(
     context: Context, reader: LogReader, job: Job, wanted: Wanted, cursor: LogCursor
 ) -> AsyncIterator[tuple[LogCursor, Piece]]:
-    """Pieces with the cursor after them. Ends when there is no more, with `follow` when the job has ended."""
+    """Pieces with the cursor after them. Ends when there is no more, with `follow` when the job has ended.
+
+    One attempt after the other: a reader that comes back first gets the rest of the attempt it was in.
+    """
+    attempt = wanted.attempt or cursor.attempt or max(job.attempt, 1)
     with context.hub.subscribe(job.id) as changes:
         while True:
-            job = await context.store.job(job.id)
-            attempt = wanted.attempt or max(job.attempt, 1)
-            if cursor.attempt and cursor.attempt != attempt and wanted.attempt is None:
-                attempt = cursor.attempt + 1 if cursor.attempt < attempt else cursor.attempt
             tasks = _chosen(await context.store.tasks(job.id, attempt), wanted.tasks)
-            if tasks:
-                start = await _start(reader, job, tasks, wanted, cursor if cursor.attempt == attempt else LogCursor())
-                async for cursor, piece in _merge(reader, job, tasks, replace(start, attempt=attempt), wanted.follow):
-                    yield cursor, piece
-                job = await context.store.job(job.id)
-            is_last = wanted.attempt is not None or attempt >= job.attempt
-            if not wanted.follow or (job.is_final and is_last):
-                return
-            if is_last:
-                await changes.next(_LOOK_AGAIN_S)
             cursor = cursor if cursor.attempt == attempt else LogCursor(attempt)
+            start = await _start(reader, job, tasks, wanted, cursor)
+            async for cursor, piece in _merge(reader, job, tasks, start, wanted.follow):
+                yield cursor, piece
+            job = await context.store.job(job.id)
+            is_over = job.is_final or attempt < job.attempt
+            if not wanted.follow or (is_over and (wanted.attempt is not None or attempt >= job.attempt)):
+                return
             wanted = replace(wanted, tail=None)
+            if attempt < job.attempt:
+                attempt += 1
+            else:
+                await changes.next(_LOOK_AGAIN_S)
 
 
 def check_workers(job: Job, names: Sequence[str]) -> None:
@@ -88,10 +89,17 @@ async def _start(reader: LogReader, job: Job, tasks: list[Task], wanted: Wanted,
         if task.name in cursor.offsets:
             offsets[task.name] = cursor.offsets[task.name]
         elif wanted.tail is not None:
-            offsets[task.name] = await reader.start_of_tail(task, job.cluster, wanted.tail)
+            offsets[task.name] = await _start_of_tail(reader, job, task, wanted.tail)
         else:
             offsets[task.name] = 0
     return LogCursor(cursor.attempt, offsets)
+
+
+async def _start_of_tail(reader: LogReader, job: Job, task: Task, lines: int) -> int:
+    try:
+        return await reader.start_of_tail(task, job.cluster, lines)
+    except MusterError:
+        return 0  # not started yet, or away: whatever comes is new
 
 
 async def _merge(
