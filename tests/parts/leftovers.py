@@ -61,7 +61,7 @@ def _living() -> Iterator[tuple[int, str]]:
             except (OSError, UnicodeDecodeError):
                 continue
             if stat.rpartition(")")[2].split()[0] not in "ZX":
-                yield int(entry.name), b" ".join(_strings(int(entry.name), "cmdline")).decode(errors="replace")
+                yield int(entry.name), _short(_strings(int(entry.name), "cmdline"))
 
 
 def _strings(pid: int, what: str) -> list[bytes]:
@@ -69,3 +69,8 @@ def _strings(pid: int, what: str) -> list[bytes]:
         return Path(f"/proc/{pid}/{what}").read_bytes().split(b"\0")
     except OSError:
         return []
+
+
+def _short(words: list[bytes]) -> str:
+    """Enough to know it by: a supervisor's command line holds its whole script."""
+    return " ".join(word.decode(errors="replace").strip()[:40] for word in words[:6])

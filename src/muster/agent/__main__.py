@@ -23,6 +23,7 @@ _LOCK_RETRY_S = 0.02
 
 def main(argv: Optional[List[str]] = None) -> None:
     options = _parser().parse_args(argv)
+    _close_inherited()
     root = os.path.realpath(options.root)  # one spelling, whoever starts us: it marks our processes
     os.makedirs(root, 0o700, exist_ok=True)
     os.chmod(root, 0o700)
@@ -65,6 +66,17 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=__version__)
     return parser
+
+
+def _close_inherited() -> None:
+    """Whoever started us may have left other ends of this very line open in us. Tasks would inherit them, could speak
+    in our name, and would keep the line from ending when we die."""
+    for name in os.listdir("/proc/self/fd"):
+        if int(name) > 2:
+            try:
+                os.close(int(name))
+            except OSError:
+                pass  # the one that listed the folder
 
 
 def _take_stdout() -> int:

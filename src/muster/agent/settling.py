@@ -14,6 +14,7 @@ from typing import Callable, List, Optional
 from muster.agent import cgroups, folders, records
 from muster.agent.errors import START_FAILED, AgentError
 from muster.agent.exits import ExitWatch, reap
+from muster.agent.lingering import Lingering
 from muster.agent.processes import Identity, find_members, is_alive, kill_all, send_group
 from muster.agent.stragglers import Stragglers
 from muster.agent.tasks import ENDED, LOST, RUNNING, Task, TaskBook
@@ -26,6 +27,7 @@ class Settling:
         self._book = book
         self._exits = exits
         self._stragglers = stragglers
+        self._lingering = Lingering(exits, current_boot)
         self._boot = current_boot
         self.on_running: List[Callable[[Task], None]] = []
 
@@ -57,10 +59,10 @@ class Settling:
             return
         task.pid, task.identity = start.identity.pid, start.identity
         alive = self._exits.adopted(start.identity, lambda: self._adopted_gone(task))
-        if alive:
+        if alive or task.in_grace:
             self._run(task, start.identity, start.at)
-        else:
-            self._conclude(task, None)
+        if not alive:
+            self._adopted_gone(task)
 
     def end(self, task: Task, code: Optional[int], at: float) -> None:
         task.exit_code, task.ended_at = code, at
@@ -85,7 +87,13 @@ class Settling:
             callback(task)
 
     def _child_gone(self, task: Task, pid: int) -> None:
-        # Before reaping: until then nobody else can have this group's number.
+        if task.in_grace:
+            # Not reaped before they have gone: until then nobody else can have this group's number.
+            self._lingering.after(task, lambda: self._child_settled(task, pid))
+        else:
+            self._child_settled(task, pid)
+
+    def _child_settled(self, task: Task, pid: int) -> None:
         send_group(pid, signal.SIGKILL)
         code = reap(pid)
         if task.over:
@@ -104,7 +112,15 @@ class Settling:
     def _adopted_gone(self, task: Task) -> None:
         if task.over or task.identity is None:
             return
-        if not is_alive(task.identity, self._boot):
+        if is_alive(task.identity, self._boot):
+            return
+        if task.in_grace:
+            self._lingering.after(task, lambda: self._conclude_once(task))
+        else:
+            self._conclude(task, None)
+
+    def _conclude_once(self, task: Task) -> None:
+        if not task.over:
             self._conclude(task, None)
 
     def _conclude(self, task: Task, wait_code: Optional[int]) -> None:

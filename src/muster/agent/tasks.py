@@ -6,6 +6,7 @@ A Task is a view of its folder. Only `settling` moves it to its end; nobody else
 from __future__ import annotations
 
 import os
+import time
 from typing import Any, Callable, Dict, Iterator, Optional, Tuple
 
 from muster.agent.errors import UNKNOWN_TASK, AgentError
@@ -42,6 +43,11 @@ class Task:
     @property
     def over(self) -> bool:
         return self.phase in (ENDED, LOST)
+
+    @property
+    def in_grace(self) -> bool:
+        """Told to stop, and its processes may take their time for it."""
+        return self.stop_deadline is not None and time.time() < self.stop_deadline
 
     @property
     def target(self) -> Target:

@@ -43,6 +43,7 @@ class AgentNode:
         self._tried = asyncio.Event()
         self._ready = asyncio.Event()
         self._loop: asyncio.Task[None] | None = None
+        self._failures = 0
 
     async def start(self) -> None:
         """Returns after the first try to connect; goes on trying for as long as it takes."""
@@ -66,17 +67,15 @@ class AgentNode:
         return await self._link.ask(op, **arguments)
 
     async def _stay_connected(self) -> None:
-        failures = 0
         while True:
             try:
                 await self._serve_once()
-                failures = 0
             except (MusterError, OSError, KeyError, ValueError) as error:
-                failures += 1
+                self._failures += 1
                 _log.warning("agent unreachable", node=self.node.name, error=str(error))
                 self._set(NodeState.UNREACHABLE, str(error))
             self._tried.set()
-            await asyncio.sleep(exponential(failures, first_s=0.2, limit_s=30.0))
+            await asyncio.sleep(exponential(self._failures, first_s=0.2, limit_s=30.0))
 
     async def _serve_once(self) -> None:
         async with self._connector() as (reader, writer):
@@ -86,6 +85,7 @@ class AgentNode:
                 self.node = _node(self.node, await link.ask("hello"))
                 await link.ask("usage", every_s=USAGE_EVERY_S)
                 self._link = link
+                self._failures = 0
                 self._ready.set()
                 self._on_change(self)
                 self._tried.set()

@@ -33,6 +33,7 @@ class AgentPool:
         self._watches: dict[str, LogWatch] = {}
         self._listener: BackendListener | None = None
         self._is_started = False
+        self._rewatching: asyncio.Task[None] | None = None
 
     def add(self, node: AgentNode) -> None:
         self._nodes[node.node.name] = node
@@ -99,7 +100,8 @@ class AgentPool:
             self._listener.task_observed(Observation(task_id, Phase.ENDED, stopped=True))
 
     async def observe_all(self) -> list[Observation]:
-        answers = await asyncio.gather(*(self._listed(agent) for agent in self._nodes.values()))
+        reachable = [agent for agent in self._nodes.values() if agent.node.is_usable]
+        answers = await asyncio.gather(*(self._listed(agent) for agent in reachable))
         return [observation for answer in answers for observation in answer]
 
     async def forget(self, task_id: str, node: str) -> None:
@@ -116,7 +118,7 @@ class AgentPool:
 
     async def watch_log(self, task_id: str, node: str) -> AsyncGenerator[int]:
         agent = self._agent(node)
-        watch = self._watches.setdefault(task_id, LogWatch())
+        watch = self._watches.setdefault(task_id, LogWatch(node))
         watch.followers += 1
         try:
             if watch.followers == 1:
@@ -163,19 +165,30 @@ class AgentPool:
         self._listener.nodes_changed(self.cluster)
         if agent.node.is_usable and self._is_started:
             self._listener.reconnected(self.cluster)
+            if self._watches:
+                self._rewatching = asyncio.create_task(self._watch_again(agent))
 
     def _task_pushed(self, agent: AgentNode, status: Mapping[str, Any]) -> None:
-        observation = _observation(agent.node.name, status)
-        if observation.phase in (Phase.ENDED, Phase.LOST) and (watch := self._watches.get(observation.task_id)):
+        self._tell_watch(status)
+        if self._listener is not None:
+            self._listener.task_observed(_observation(agent.node.name, status))
+
+    def _tell_watch(self, status: Mapping[str, Any]) -> None:
+        watch = self._watches.get(status["task"])
+        if watch is not None and Phase(status["phase"]) in (Phase.ENDED, Phase.LOST):
             watch.grown(int(status.get("log_bytes") or 0))
             watch.end()
-        if self._listener is not None:
-            self._listener.task_observed(observation)
+
+    async def _watch_again(self, agent: AgentNode) -> None:
+        """A new agent knows nothing of what the old one watched for us."""
+        for task_id, watch in list(self._watches.items()):
+            if watch.node == agent.node.name:
+                await _quietly(agent.ask("watch_log", task=task_id))
 
     async def _listed(self, agent: AgentNode) -> Sequence[Observation]:
-        if not agent.node.is_usable:
-            return ()
         answer = await agent.ask("list")
+        for status in answer["tasks"]:
+            self._tell_watch(status)  # it may have ended while nobody could tell us
         return [_observation(agent.node.name, status) for status in answer["tasks"]]
 
     def _agent(self, node: str) -> AgentNode:

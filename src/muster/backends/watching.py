@@ -5,7 +5,8 @@ from collections.abc import AsyncIterator
 
 
 class LogWatch:
-    def __init__(self) -> None:
+    def __init__(self, node: str) -> None:
+        self.node = node
         self.followers = 0
         self._size = -1
         self._ended = False

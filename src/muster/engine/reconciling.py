@@ -44,11 +44,8 @@ async def reconcile(context: Context, cluster: str) -> None:
     judged: silence says nothing about them."""
     backend = context.backends[cluster]
     reachable = {node.name for node in backend.nodes() if node.is_usable}
-    reachable = {node.name for node in context.backends[cluster].nodes() if node.is_usable}
     expected = {
-        entry.job.id: [
-            task for task in entry.current_tasks() if not task.has_ended and task.placement.node in reachable
-        ]
+        entry.job.id: [task for task in entry.current_tasks() if not task.has_ended]
         for entry in context.roster.entries()
         if entry.job.cluster == cluster and isinstance(entry.job.state, HOLDING)
     }

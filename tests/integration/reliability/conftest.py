@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+
 from tests.parts.leftovers import wait_until_agents_left, wait_until_nothing_runs
 from tests.parts.postgres import NewDatabase, PostgresMissing, running_postgres
 from tests.parts.server import MusterServer, end_all_jobs

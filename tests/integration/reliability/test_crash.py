@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+
 from tests.parts.leftovers import agent_processes
 from tests.parts.postgres import NewDatabase
 from tests.parts.server import MusterServer, polls

@@ -30,21 +30,21 @@ class LocalBackend(AgentPool):
     async def collect_log(self, task_id: str, node: str, target: Path) -> None:
         """Same disk: a link is enough, and a log of many gigabytes costs nothing."""
         source = self._root / "tasks" / task_id / "log"
-        os.makedirs(target.parent, exist_ok=True)  # noqa: PTH103 - several times cheaper than Path.mkdir
         try:
-            os.link(source, target, follow_symlinks=False)
-        except FileExistsError:
-            return
-        except FileNotFoundError:
-            target.touch()
-        except OSError:
+            os.makedirs(target.parent, exist_ok=True)  # noqa: PTH103 - several times cheaper than Path.mkdir
             try:
-                await asyncio.to_thread(shutil.copyfile, source, target)
-            except OSError as error:
-                raise BackendError(f"cannot keep the log of {task_id}: {error}") from None
-        if not stat.S_ISREG(target.lstat().st_mode):
-            target.unlink()  # the task put something else in its log's place
-            target.touch()
+                os.link(source, target, follow_symlinks=False)
+            except FileExistsError:
+                return
+            except FileNotFoundError:
+                target.touch()
+            except OSError:
+                await asyncio.to_thread(_copy, source, target)
+            if not stat.S_ISREG(target.lstat().st_mode):
+                target.unlink()  # the task put something else in its log's place
+                target.touch()
+        except OSError as error:
+            raise BackendError(f"cannot keep the log of {task_id}: {error}") from None
 
     @asynccontextmanager
     async def _agent_process(self) -> AsyncIterator[tuple[ByteReader, ByteWriter]]:
@@ -74,6 +74,16 @@ class LocalBackend(AgentPool):
             except TimeoutError:
                 with suppress(ProcessLookupError):
                     process.kill()
+
+
+def _copy(source: Path, target: Path) -> None:
+    """Whole or not at all, and only what is a file: the task may have put a link to anything in its log's place."""
+    partial = target.with_suffix(".partial")
+    descriptor = os.open(source, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    with os.fdopen(descriptor, "rb") as log, partial.open("wb") as copy:
+        if stat.S_ISREG(os.fstat(descriptor).st_mode):
+            shutil.copyfileobj(log, copy)
+    partial.replace(target)
 
 
 def _environment() -> dict[str, str]:
