@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from muster.domain.events import Event
-from muster.domain.jobs import Job
+from muster.domain.jobs import Job, Stopping
 from muster.domain.specs import JobSpec
 from muster.domain.tasks import Task
 from muster.engine import commands
@@ -99,13 +99,20 @@ class Laboratory:
                 await asyncio.sleep(0.002)
 
     async def settled(self) -> None:
-        """Until no step of the engine is under way, apart from those that wait for the test."""
+        """Until no step of the engine is under way, apart from those that wait for the test or for the node."""
         quiet = 0
         async with asyncio.timeout(DEADLINE_S):
-            while quiet < 5:
+            while quiet < 3:
                 await asyncio.sleep(0.002)
-                entries = self.context.roster.entries()
-                busy = self.context.wake.is_set() or any(
-                    entry.inbox or entry.is_gathering or entry.is_observing or entry.turn.locked() for entry in entries
-                )
-                quiet = 0 if busy or self.context._tasks else quiet + 1
+                quiet = 0 if self._is_busy() else quiet + 1
+
+    def _is_busy(self) -> bool:
+        entries = self.context.roster.entries()
+        waits = ("stop ", "resume ") if self.backend.is_away else ("stop ",)
+        stops = self.backend.auto_stop and not self.backend.is_away
+        return (
+            self.context.wake.is_set()
+            or any(entry.inbox or entry.is_observing or entry.turn.locked() for entry in entries)
+            or any(not task.get_name().startswith(waits) for task in self.context._tasks)
+            or (stops and any(isinstance(entry.job.state, Stopping) for entry in entries))
+        )

@@ -1,0 +1,206 @@
+"""Random commands, observations, silences and restarts on a real store; after each step everything fits together."""
+
+import asyncio
+import itertools
+import shutil
+import tempfile
+from collections import defaultdict
+from collections.abc import Callable, Coroutine
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
+
+from muster.domain import tasks as task_rules
+from muster.domain.errors import Conflict
+from muster.domain.events import Event
+from muster.domain.jobs import HOLDING, Job
+from muster.domain.specs import JobSpec
+from muster.engine import commands
+from muster.ports.store import JobFilter
+from tests.parts.building import a_ps_spec, a_role, a_spec
+from tests.parts.laboratory import Laboratory
+
+pytestmark = [pytest.mark.fast]
+FINAL_EVENTS = ("job.succeeded", "job.failed", "job.cancelled")
+SPECS: dict[str, Callable[..., JobSpec]] = {
+    "single": lambda **fields: a_spec(a_role(cpu=3), **fields),
+    "collective": lambda **fields: a_spec(a_role(replicas=2, cpu=2), **fields),
+    "ps": lambda **fields: a_ps_spec(ps=1, workers=2, **fields),
+}
+
+
+class Lifecycles(RuleBasedStateMachine):
+    template: Path
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.folder = Path(tempfile.mkdtemp(prefix="muster-lifecycle-"))
+        self.runner = asyncio.Runner()
+        self.lab = Laboratory(self.folder, self.template)
+        self.versions: dict[str, int] = {}
+        self.count = 0
+
+    @initialize()
+    def begin(self) -> None:
+        self.run(self.lab.open())
+
+    def run(self, work: Coroutine[Any, Any, Any]) -> Any:
+        async def step() -> Any:
+            answer = await work
+            await self.lab.settled()
+            return answer
+
+        return self.runner.run(step())
+
+    # What happens
+
+    @rule(kind=st.sampled_from(sorted(SPECS)), retry_max=st.integers(0, 1), held=st.booleans())
+    def submit(self, kind: str, retry_max: int, held: bool) -> None:
+        self.count += 1
+        self.run(self.lab.submit(SPECS[kind](name=f"job-{self.count}", retry_max=retry_max, held=held)))
+
+    @precondition(lambda self: self.count)
+    @rule(which=st.integers(0, 20), command=st.sampled_from([commands.kill, commands.hold, commands.resume]))
+    def ask(self, which: int, command: Callable[..., Coroutine[Any, Any, Job]]) -> None:
+        jobs = self.jobs()
+
+        async def asked() -> None:
+            try:
+                await command(self.lab.context, jobs[which % len(jobs)].id, "amy")
+            except Conflict:
+                pass  # the wrong moment: nothing may have changed, which the invariants see
+
+        self.run(asked())
+
+    @precondition(lambda self: self.running())
+    @rule(which=st.integers(0, 20), exit_code=st.sampled_from([0, 0, 0, 1, 127]))
+    def task_ends(self, which: int, exit_code: int) -> None:
+        running = self.running()
+        self.act(lambda: self.lab.backend.end(running[which % len(running)], exit_code))
+
+    @precondition(lambda self: self.lab.backend.is_away and self.running())
+    @rule(which=st.integers(0, 20))
+    def task_is_given_up(self, which: int) -> None:
+        running = self.running()
+        self.act(lambda: self.lab.backend.lose(running[which % len(running)]))
+
+    @precondition(lambda self: not self.lab.backend.is_away)
+    @rule()
+    def node_leaves(self) -> None:
+        self.act(self.lab.backend.leave)
+
+    @precondition(lambda self: self.lab.backend.is_away)
+    @rule()
+    def node_comes_back(self) -> None:
+        self.act(self.lab.backend.come_back)
+
+    @rule(fault=st.sampled_from(["requests_lost", "answers_lost", "stop_errors"]))
+    def something_will_go_wrong(self, fault: str) -> None:
+        setattr(self.lab.backend, fault, 1)
+
+    @rule(seconds=st.sampled_from([1.0, 400.0]))
+    def time_passes(self, seconds: float) -> None:
+        self.act(lambda: self.lab.pass_time(seconds))
+
+    @rule()
+    def restart(self) -> None:
+        self.run(self.lab.restart())
+
+    def act(self, deed: Callable[[], None]) -> None:
+        async def done() -> None:
+            deed()
+
+        self.run(done())
+
+    # What always holds
+
+    @invariant()
+    def everything_fits_together(self) -> None:
+        if not hasattr(self.lab, "context"):
+            return
+        jobs, events = self.jobs(), self.runner.run(self.lab.events())
+        told: dict[str, list[Event]] = defaultdict(list)
+        for event in events:
+            if event.job_id and not event.kind.startswith("audit."):
+                told[event.job_id].append(event)
+        for job in jobs:
+            self.check_story(job, told[job.id])
+            assert job.version >= self.versions.get(job.id, 0)
+            self.versions[job.id] = job.version
+            self.check_memory(job)
+        self.check_places(jobs)
+        assert all(count == 1 for count in self.lab.backend.starts.values()), "a task was started twice"
+
+    def check_story(self, job: Job, events: list[Event]) -> None:
+        moves = [event.kind for event in events if event.kind.startswith("job.")]
+        assert moves[-1] == f"job.{job.state_name.lower()}", "the last event is the state"
+        assert sum(kind in FINAL_EVENTS for kind in moves) == int(job.is_final), "one end at most"
+        paths: dict[str, list[str]] = defaultdict(lambda: ["Launching"])
+        for event in events:
+            if event.kind.startswith("task."):
+                paths[f"{event.data['name']} {event.data['attempt']}"].append(event.data["state"])
+        for path in paths.values():
+            states = [task_rules.TASK_STATES[name] for name in path]
+            assert all(after in task_rules.LEGAL[before] for before, after in itertools.pairwise(states)), path
+
+    def check_memory(self, job: Job) -> None:
+        entry = self.lab.context.roster.get(job.id)
+        assert (entry is None) == job.is_final
+        assert entry is None or entry.job == job, "memory shows what is committed"
+
+    def check_places(self, jobs: list[Job]) -> None:
+        holding = [job for job in jobs if isinstance(job.state, HOLDING)]
+        taken = sum(role.replicas * role.resources.cpu_m for job in holding for role in job.spec.roles)
+        cluster = self.lab.context.clusters["lab"]
+        assert cluster.used("n1")[0] == taken <= 8000
+        assert cluster._nodes["n1"].cpu_m == 8000 - taken
+        assert cluster.waiting == sum(job.state_name == "Queued" for job in jobs)
+
+    def jobs(self) -> list[Job]:
+        page = self.runner.run(self.lab.context.store.jobs(JobFilter(), limit=1000))
+        found: list[Job] = page.items
+        return found
+
+    def running(self) -> list[str]:
+        return [task_id for task_id, task in self.lab.backend.tasks.items() if task.runs]
+
+    def teardown(self) -> None:
+        """At last the node is there and everything is killed: then nothing is left of anything."""
+        try:
+            if hasattr(self.lab, "context"):
+                self.finish()
+        finally:
+            self.runner.run(self.lab.close())
+            self.runner.close()
+            shutil.rmtree(self.folder)
+
+    def finish(self) -> None:
+        if self.lab.backend.is_away:
+            self.act(self.lab.backend.come_back)
+        for job in self.jobs():
+            if not job.is_final:
+                self.run(commands.kill(self.lab.context, job.id, "amy"))
+        assert all(job.is_final for job in self.jobs())
+        assert self.running() == [], "tasks were left running"
+        assert self.lab.context.clusters["lab"].used("n1")[0] == 0
+
+
+def test_lifecycles_hold_together(database_template: Path) -> None:
+    machine = type("Lifecycles", (Lifecycles,), {"template": database_template})
+    run_state_machine_as_test(
+        machine,
+        settings=settings(
+            max_examples=25, stateful_step_count=20, deadline=None, suppress_health_check=list(HealthCheck)
+        ),
+    )
