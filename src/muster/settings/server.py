@@ -52,11 +52,11 @@ def load_settings(arguments: Mapping[str, Any], environ: Mapping[str, str] = os.
     config = Path(arguments["config"]) if arguments.get("config") else home / "config.yaml"
     values: dict[str, Any] = {"home": home}
     if config.exists():
-        values |= _file(config)
+        values |= _named(_file(config))
     elif arguments.get("config"):
         raise Invalid(f"there is no settings file {config}")
     values |= {name: environ[variable] for variable, name in _VARIABLES.items() if environ.get(variable)}
-    values |= {key: value for key, value in arguments.items() if value is not None and key not in ("home", "config")}
+    values |= _named({k: v for k, v in arguments.items() if v is not None and k not in ("home", "config")})
     try:
         return ServerSettings.model_validate(values)
     except ValidationError as error:
@@ -66,10 +66,16 @@ def load_settings(arguments: Mapping[str, Any], environ: Mapping[str, str] = os.
         raise Invalid("the server's settings are wrong", problems=problems) from None
 
 
+def _named(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Under one name each, however written, so that the later of two sources wins."""
+    aliases = {name: field.alias or name for name, field in ServerSettings.model_fields.items()}
+    return {aliases.get(name, name): value for name, value in values.items()}
+
+
 def _file(path: Path) -> dict[str, Any]:
     try:
-        data = yaml.safe_load(path.read_text()) or {}
-    except (OSError, yaml.YAMLError) as error:
+        data = yaml.safe_load(path.read_text(encoding="utf-8")) or {}
+    except (OSError, ValueError, yaml.YAMLError) as error:
         raise Invalid(f"cannot read {path}: {error}") from None
     if not isinstance(data, dict):
         raise Invalid(f"{path} must be a mapping of settings")
