@@ -5,6 +5,7 @@ import pytest
 from muster.domain.completion import MAX_PLATFORM_RETRIES
 from muster.domain.errors import BackendError, NotFound
 from muster.domain.jobs import Failed, Queued, Succeeded, Tally
+from muster.engine.commands import kill
 from tests.parts.building import a_ps_spec, a_role, a_spec
 from tests.parts.laboratory import Laboratory
 
@@ -204,3 +205,55 @@ async def test_a_stop_that_was_not_delivered_is_repeated(lab: Laboratory) -> Non
     lab.backend.end(f"{job_id}.1.worker.0", exit_code=127)
     await lab.becomes(job_id, "Failed")
     assert [stop[0] for stop in lab.backend.stops] == [f"{job_id}.1.worker.1"]
+
+
+async def test_a_cycle_that_fails_does_not_end_scheduling(lab: Laboratory, monkeypatch: pytest.MonkeyPatch) -> None:
+    cluster = lab.context.clusters["lab"]
+    cycle, failed = type(cluster).cycle, []
+
+    def broken_once(state, now):  # type: ignore[no-untyped-def]
+        if not failed:
+            failed.append(now)
+            raise RuntimeError("a mistake of ours")
+        return cycle(state, now)
+
+    first = await lab.submit(a_spec(a_role(cpu=8), name="first"))
+    await lab.becomes(first, "Running")
+    monkeypatch.setattr(type(cluster), "cycle", broken_once)
+    second = await lab.submit(a_spec(name="second"))
+    await lab.until(lambda: failed)
+    lab.backend.end(f"{first}.1.worker.0")
+    await lab.becomes(second, "Running")
+
+
+async def test_a_launch_that_breaks_in_our_own_code_can_still_be_killed(
+    lab: Laboratory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: object) -> None:
+        raise ValueError("a mistake of ours")
+
+    monkeypatch.setattr("muster.engine.launching.requests_for", broken)
+    job_id = await lab.submit(a_spec())
+    await lab.becomes(job_id, "Starting")
+    await kill(lab.context, job_id, "amy")
+    await lab.becomes(job_id, "Cancelled")
+    assert lab.context.clusters["lab"].used("n1")[0] == 0
+
+
+async def test_listeners_hear_what_is_committed_in_order_and_only_of_their_job(lab: Laboratory) -> None:
+    hub = lab.context.hub
+    with hub.subscribe() as everything:
+        job_id = await lab.submit(a_spec())
+        with hub.subscribe(job_id) as mine:
+            await lab.becomes(job_id, "Running")
+            other = await lab.submit(a_spec(name="other"))
+            await lab.becomes(other, "Running")
+            heard = [await mine.next(0.0) for _ in range(2)]
+            assert [event.kind for event in heard if event] == ["task.running", "job.running"]
+            assert await mine.next(0.0) is None
+        seqs = []
+        while (event := await everything.next(0.0)) is not None:
+            seqs.append(event.seq)
+    stored = [event.seq for event in await lab.events()]
+    assert seqs == stored == sorted(set(stored))
+    assert hub.last_seq == stored[-1]
