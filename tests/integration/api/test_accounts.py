@@ -73,7 +73,7 @@ def test_a_token_becomes_a_session_by_login(me: Caller, people: People) -> None:
 
 @pytest.mark.parametrize("header", ["", "Bearer", "Basic abc", "Bearer mst_nonsense", "bearer \xe9"])
 def test_an_authorization_header_that_is_no_token_is_refused_even_beside_a_cookie(me: Caller, header: str) -> None:
-    headers = {"Authorization": header.encode("latin-1"), "Cookie": f"muster_session={me.token}".encode()}
+    headers = {b"Authorization": header.encode("latin-1"), b"Cookie": f"muster_session={me.token}".encode()}
     answer = httpx.get(f"{me.server.url}/api/v1/whoami", headers=headers, verify=False)
     problem(answer, 401, "not-authenticated")
     assert answer.headers["www-authenticate"] == "Bearer"
@@ -157,7 +157,7 @@ def test_lists_show_ones_own_and_never_a_secret(people: People, me: Caller) -> N
     assert "secret" not in shown
 
 
-@pytest.mark.parametrize("expires", ["99999999d", 1e300, "9" * 400, -1, "soon"])
+@pytest.mark.parametrize("expires", ["99999999d", 1e300, "9" * 400, -1, "soon", [1], {"d": 1}, True])
 def test_a_lifetime_that_no_calendar_holds_is_refused(me: Caller, expires: object) -> None:
     problem(me.post("/tokens", {"name": "long", "expires": expires}), 400, "bad-request")
 

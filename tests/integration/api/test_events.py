@@ -67,7 +67,8 @@ def test_pages_of_events_go_on_from_the_cursor(people: People) -> None:
     ok(people.owner.post(f"/jobs/{job}/resume"))
     people.server.wait(job)
     whole = ok(people.owner.get(f"/jobs/{job}/events"))["items"]
-    pages, after = [], "0"
+    pages: list[object] = []
+    after: str | None = "0"
     while after is not None:
         page = ok(people.owner.get(f"/jobs/{job}/events", params={"after": after, "limit": 2}))
         pages += page["items"]

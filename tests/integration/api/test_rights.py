@@ -48,7 +48,7 @@ def _undocumented() -> Iterator[str]:
         for found in vars(importlib.import_module(f"{routes.__name__}.{module.name}")).values():
             for route in found.routes if isinstance(found, APIRouter) else ():
                 if isinstance(route, APIRoute) and not (route.include_in_schema and found.include_in_schema):
-                    yield from (f"{method} {route.path}" for method in route.methods)
+                    yield from (f"{method} {route.path}" for method in route.methods or ())
 
 
 @pytest.mark.parametrize(("row", "who"), CELLS)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
+import requests
 import schemathesis
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
@@ -25,8 +26,8 @@ load_all_checks()
 CHECKED = CHECKS.get_by_names(
     ["not_a_server_error", "status_code_conformance", "content_type_conformance", "response_schema_conformance"]
 )
-schema = schemathesis.openapi.from_dict(create_app(None).openapi())  # type: ignore[arg-type]
-schema = schema.exclude(operation_id="log_out")
+document = create_app(None).openapi()  # type: ignore[arg-type]
+schema = schemathesis.openapi.from_dict(document).exclude(operation_id="log_out")
 
 
 @dataclass(frozen=True)
@@ -59,7 +60,8 @@ def test_every_answer_is_one_that_the_document_names(case: Any, target: Target, 
         case.path_parameters = {name: target.real.get(name, value) for name, value in case.path_parameters.items()}
     _keep_short(case)
     headers = {"Authorization": f"Bearer {target.server.token}"}
-    case.call_and_validate(base_url=target.server.url, headers=headers, checks=CHECKED, timeout=30)
+    request = case.as_transport_kwargs(base_url=target.server.url, headers=headers)
+    case.validate_response(requests.request(**request, timeout=30), checks=CHECKED)
 
 
 def _keep_short(case: Any) -> None:

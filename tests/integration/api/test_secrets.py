@@ -1,5 +1,6 @@
 """Secrets stay where they belong: not in logs, events, lists or arguments of processes."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ PASSWORD = "password-77b2e0-secret"
 
 
 @pytest.fixture
-def loud_server(tmp_path: Path) -> MusterServer:
+def loud_server(tmp_path: Path) -> Iterator[MusterServer]:
     """Says as much as it can."""
     with running_server(tmp_path / "home", {"MUSTER_LOG_LEVEL": "debug"}) as server:
         yield server

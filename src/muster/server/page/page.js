@@ -268,7 +268,8 @@ function showJob(job, explanation) {
   }
   at("explain").textContent = explanation?.summary || job.reason || "";
   const fault = explanation?.fault;
-  at("advice").textContent = [fault?.cause, fault?.advice || explanation?.next].filter(Boolean).join(" ");
+  const cause = at("explain").textContent.includes(fault?.cause) ? "" : fault?.cause; // said once is enough
+  at("advice").textContent = [cause, fault?.advice || explanation?.next].filter(Boolean).join(" ");
 }
 
 function taskRow(task) {
@@ -367,7 +368,10 @@ function drawLog() {
 
 // ---- what happens ---------------------------------------------------------------------------------------------------
 
-const reload = coalesced(() => attempt(() => (openJob ? loadJob() : loadJobs())), QUIET_MS);
+const reload = coalesced(
+  () => attempt(() => (openJob ? loadJob() : Promise.all([loadJobs(), loadNodes()]))), // a start takes from a node
+  QUIET_MS,
+);
 let events = null;
 
 // The server names each event after its kind, and an EventSource hears only the names it was told.

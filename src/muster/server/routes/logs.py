@@ -30,7 +30,7 @@ _BYTES: dict[int | str, dict[str, Any]] = {
     200: {"content": {_RAW: {"schema": {"type": "string", "format": "binary"}}}, "description": "All of it."},
     206: {"content": {_RAW: {"schema": {"type": "string", "format": "binary"}}}, "description": "The range."},
 }
-_TEXT_STREAM = {"text/event-stream": {"schema": {"type": "string"}}}
+_TEXT_STREAM: dict[str, Any] = {"text/event-stream": {}}
 _STREAM: dict[int | str, dict[str, Any]] = {
     200: {"content": _TEXT_STREAM, "description": "A stream of server-sent events."}
 }

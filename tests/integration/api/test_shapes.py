@@ -1,0 +1,112 @@
+"""What the API shows is what its schemas say: no key more, none less, in every state."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from muster.domain.accounts import Package, Token, User, UserRole
+from muster.domain.events import Event
+from muster.domain.faults import Fault, FaultKind
+from muster.domain.jobs import JOB_STATES, Cancelled, Failed, Job, Outcome, Stopping, Succeeded, Verdict
+from muster.domain.nodes import Node, NodeState
+from muster.domain.reasons import Reason
+from muster.domain.resources import Capacity, Device, Placement
+from muster.domain.specs import JobSpec, Role
+from muster.domain.tasks import TASK_STATES, Task, TaskFailed, TaskLost
+from muster.wire import schemas, views
+from tests.integration.api.calling import Caller, ok
+from tests.integration.api.people import People
+from tests.integration.api.world import World
+
+NOW = 1_700_000_000.25
+FAULT = Fault(FaultKind.USER, "exit-code", "It ended.", "Look.", task="a-worker-0", exit_code=1)
+JOB_FIELDS: dict[type[Any], dict[str, Any]] = {
+    Stopping: {"since": NOW, "verdict": Verdict(Outcome.FAIL, "why", FAULT)},
+    Succeeded: {"at": NOW},
+    Failed: {"at": NOW, "fault": FAULT},
+    Cancelled: {"at": NOW},
+}
+
+
+def shown(view: dict[str, Any], schema: type[schemas.Shape]) -> None:
+    """Validates without turning anything into anything else, and back to the same."""
+    model = schema.model_validate(view, strict=True)
+    assert model.model_dump(by_alias=True) == view
+
+
+@pytest.mark.fast
+@pytest.mark.parametrize("state", JOB_STATES.values(), ids=list(JOB_STATES))
+def test_a_job_in_every_state_is_what_its_schema_says(state: type[Any]) -> None:
+    spec = JobSpec("a", (Role("worker", 2, ("x",)),), labels={"k": "v"})
+    job = Job("1", "me", "local", spec, state(**JOB_FIELDS.get(state, {"since": NOW})), NOW, ended_at=NOW)
+    shown(views.job_view(job), schemas.JobOut)
+
+
+@pytest.mark.fast
+@pytest.mark.parametrize("state", TASK_STATES.values(), ids=list(TASK_STATES))
+def test_a_task_in_every_state_is_what_its_schema_says(state: type[Any]) -> None:
+    at = "at" if state.__name__ in ("TaskSucceeded", "TaskFailed", "TaskStopped", "TaskLost") else "since"
+    fault = {"fault": FAULT} if state in (TaskFailed, TaskLost) else {}
+    place = Placement("node", "127.0.0.1", (0,), (2000,))
+    task = Task("1.1.worker.0", "1", 1, "a-worker-0", "worker", 0, 0, place, state(**{at: NOW}, **fault))
+    shown(views.task_view(task), schemas.TaskOut)
+
+
+@pytest.mark.fast
+def test_everything_else_is_what_its_schema_says() -> None:
+    shown(views.event_view(Event("job.queued", NOW, "1", "me", "me", {"a": 1}, 7)), schemas.EventOut)
+    shown(views.fault_view(FAULT), schemas.FaultOut)
+    shown(views.reason_view(Reason("wait", "because", "less", {"free": 1})), schemas.ReasonOut)
+    shown(views.user_view(User("me", UserRole.ADMIN, NOW)), schemas.UserOut)
+    shown(views.token_view(Token("1", "me", "x", "hash", NOW, NOW, NOW)), schemas.TokenOut)
+    shown(views.package_view(Package("0" * 64, "me", 5, NOW)), schemas.PackageOut)
+    capacity = Capacity(2000, 1 << 30, (Device(0, "A100"), Device(1, "A100")))
+    node = Node("node", "local", "127.0.0.1", capacity, NodeState.READY)
+    view = views.node_view(node, cpu_m=500, memory_bytes=5, device_jobs={0: "a"}, tasks=1, usage={"load1": 0.5})
+    shown(view, schemas.NodeOut)
+    assert [gpu["job"] for gpu in view["gpus"]] == ["a", None]
+
+
+@pytest.mark.fast
+@given(at=st.floats(min_value=0, max_value=4e9))
+def test_every_time_is_in_utc_with_milliseconds(at: float) -> None:
+    text = views.event_view(Event("x", at, None, None, None, {}, 1))["at"]
+    assert len(text) == len("2026-01-02T03:04:05.678Z")
+    assert text.endswith("Z")
+
+
+ANSWERS: list[tuple[str, type[schemas.Shape]]] = [
+    ("/jobs", schemas.JobPage),
+    ("/jobs/{ran}", schemas.JobOut),
+    ("/jobs/{ran}/wait", schemas.JobOut),
+    ("/jobs/{ran}/spec", schemas.SpecOut),
+    ("/jobs/{ran}/tasks", schemas.TaskList),
+    ("/jobs/{ran}/explain", schemas.ExplainOut),
+    ("/jobs/{held}/explain", schemas.ExplainOut),
+    ("/jobs/{ran}/events", schemas.EventPage),
+    ("/events", schemas.EventPage),
+    ("/nodes", schemas.NodeList),
+    ("/nodes/{node}", schemas.NodeOut),
+    ("/clusters", schemas.ClusterList),
+    ("/usage", schemas.UsageOut),
+    ("/users", schemas.UserList),
+    ("/tokens", schemas.TokenList),
+    ("/whoami", schemas.WhoAmIOut),
+    ("/packages/{package}", schemas.PackageOut),
+]
+
+
+@pytest.fixture(scope="module")
+def world(people: People) -> World:
+    return World(people)
+
+
+@pytest.mark.parametrize(("path", "schema"), ANSWERS, ids=[path for path, _ in ANSWERS])
+def test_a_real_answer_is_what_its_schema_says(path: str, schema: type[schemas.Shape], world: World) -> None:
+    me: Caller = world.people.owner
+    for kind in ("ran", "held", "node", "package"):
+        if f"{{{kind}}}" in path:
+            path = path.replace(f"{{{kind}}}", world.thing(kind))
+    shown(ok(me.get(path)), schema)
