@@ -209,7 +209,8 @@ async def test_a_stop_that_was_not_delivered_is_repeated(lab: Laboratory) -> Non
 
 async def test_a_cycle_that_fails_does_not_end_scheduling(lab: Laboratory, monkeypatch: pytest.MonkeyPatch) -> None:
     cluster = lab.context.clusters["lab"]
-    cycle, failed = type(cluster).cycle, []
+    cycle = type(cluster).cycle
+    failed: list[float] = []
 
     def broken_once(state, now):  # type: ignore[no-untyped-def]
         if not failed:
