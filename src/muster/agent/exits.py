@@ -60,12 +60,14 @@ class ExitWatch:
 
 
 def reap(pid: int) -> Optional[int]:
-    """The exit code of our ended child; None when a signal ended it or it was not our child."""
+    """How our ended child ended, as a shell tells it: 128 and the number for a signal. None when it was not ours."""
     try:
         found, status = os.waitpid(pid, os.WNOHANG)
     except ChildProcessError:
         return None
-    return os.WEXITSTATUS(status) if found == pid and os.WIFEXITED(status) else None
+    if found != pid:
+        return None
+    return 128 + os.WTERMSIG(status) if os.WIFSIGNALED(status) else os.WEXITSTATUS(status)
 
 
 def _is_over(pid: int) -> bool:

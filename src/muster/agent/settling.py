@@ -99,7 +99,9 @@ class Settling:
         if task.over:
             return
         start = records.read_started(task.folder)
-        if start is None:
+        if start is None and (task.identity is not None or not os.path.isdir(task.folder)):
+            self._conclude(task, code)  # it ran, and took its own records away
+        elif start is None:
             self._never_claimed(task)
         elif start.identity is None:
             self.end(task, None, start.at)
@@ -129,15 +131,24 @@ class Settling:
         if record is not None:
             self.end(task, record.code, record.at)
         elif wait_code is not None:
-            self.end(task, wait_code, time.time())  # it could not write its record: the disk is full
+            # It could not write its record: the disk is full, or the task killed its own supervisor.
+            self._kill_remnants(task)
+            self._record(task, wait_code)
+            self.end(task, wait_code, time.time())
         elif task.stopped:
             self._kill_remnants(task)
-            records.record_exit(task.folder, _KILLED)
+            self._record(task, _KILLED)
             self.end(task, _KILLED, time.time())
         else:
             self._kill_remnants(task)
             task.ended_at = time.time()
             self._finish(task, LOST)
+
+    def _record(self, task: Task, code: int) -> None:
+        try:
+            records.record_exit(task.folder, code)
+        except OSError:
+            pass  # the disk is full or the folder gone; whoever asks this agent hears it all the same
 
     def _never_claimed(self, task: Task) -> None:
         why = "the supervisor could not record the start in {}; is the disk full?".format(task.folder)
