@@ -68,7 +68,8 @@ async def test_a_reader_that_comes_back_gets_the_rest_of_its_attempt_first(lab: 
     lab.backend.end(f"{job_id}.2.worker.0")
     await lab.becomes(job_id, "Succeeded")
     cursor = LogCursor(1, {"job-worker-0": len("first\n")})
-    assert await texts(lab, job_id, FOLLOW, cursor) == ["job-worker-0: second\n", "job-worker-0: third\n"]
+    for wanted in (FOLLOW, Wanted()):
+        assert await texts(lab, job_id, wanted, cursor) == ["job-worker-0: second\n", "job-worker-0: third\n"]
 
 
 async def test_every_piece_has_the_cursor_that_goes_on_after_it(lab: Laboratory) -> None:

@@ -60,7 +60,8 @@ async def follow_job(
                 yield cursor, piece
             job = await context.store.job(job.id)
             is_over = job.is_final or attempt < job.attempt
-            if not wanted.follow or (is_over and (wanted.attempt is not None or attempt >= job.attempt)):
+            is_last = wanted.attempt is not None or attempt >= job.attempt
+            if is_last and (is_over or not wanted.follow):
                 return
             wanted = replace(wanted, tail=None)
             if attempt < job.attempt:
