@@ -112,7 +112,7 @@ class LogReader:
 
 def _whole_letters(data: bytes) -> int:
     """How many bytes there are before a UTF-8 letter that goes on behind the end."""
-    for back in range(1, min(4, len(data))):
+    for back in range(1, min(3, len(data)) + 1):
         byte = data[-back]
         if byte & 0b1100_0000 == 0b1000_0000:
             continue  # in the middle of a letter: look for its first byte
