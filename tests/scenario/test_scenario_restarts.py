@@ -183,7 +183,8 @@ async def test_tasks_of_a_node_that_does_not_answer_are_not_taken_for_lost(lab: 
     assert set(lab.backend.starts.values()) == {1}
 
 
-async def test_tasks_that_belong_to_no_open_attempt_are_stopped(lab: Laboratory) -> None:
+@pytest.mark.parametrize("errors", [0, 1])
+async def test_tasks_that_belong_to_no_open_attempt_are_stopped(lab: Laboratory, errors: int) -> None:
     job_id = await lab.submit(a_spec())
     await lab.becomes(job_id, "Running")
     await commands.kill(lab.context, job_id, "amy")
@@ -191,9 +192,10 @@ async def test_tasks_that_belong_to_no_open_attempt_are_stopped(lab: Laboratory)
     await lab.close()
     orphan = f"{job_id}.1.worker.0"
     lab.backend.tasks[orphan].seen = Observation(orphan, Phase.RUNNING, orphan, "n1", started_at=1.0)
+    lab.backend.stop_errors = errors
     await lab.open()
+    await lab.until(lambda: not lab.backend.tasks[orphan].runs)
     assert lab.backend.stops[-1] == (orphan, 0.0)
-    assert not lab.backend.tasks[orphan].runs
 
 
 async def test_a_task_taken_for_lost_is_stopped_when_its_node_comes_back(lab: Laboratory) -> None:

@@ -4,11 +4,12 @@ Nothing is lost, because intent was written before the act; nothing runs twice, 
 task id.
 """
 
+import asyncio
 from collections import defaultdict
 
 import structlog
 
-from muster.domain.errors import MusterError
+from muster.domain.errors import BackendError, MusterError
 from muster.domain.jobs import HOLDING, Held, Queued, Starting, Stopping
 from muster.domain.tasks import Task, TaskLaunching
 from muster.engine.context import Context
@@ -17,7 +18,8 @@ from muster.engine.observing import receive
 from muster.engine.roster import Entry
 from muster.engine.settling import expire, settle, stop_tasks
 from muster.engine.timing import watch_time_limit
-from muster.ports.backend import Observation, Phase
+from muster.lib.backoff import exponential
+from muster.ports.backend import CONNECTION_LOST, Observation, Phase
 from muster.scheduling.demand import Slot, demand_of
 
 _log = structlog.get_logger("engine.reconciling")
@@ -56,7 +58,7 @@ async def reconcile(context: Context, cluster: str) -> None:
         if entry is not None:
             heard = [task for task in tasks if task.id in known or task.placement.node in reachable]
             context.spawn(_resume(context, entry, heard, known), f"resume {job_id}")
-    await _stop_orphans(context, cluster, known)
+    _stop_orphans(context, cluster, known)
 
 
 async def _resume(context: Context, entry: Entry, expected: list[Task], known: dict[str, Observation]) -> None:
@@ -83,7 +85,7 @@ async def _resume(context: Context, entry: Entry, expected: list[Task], known: d
         watch_time_limit(context, entry, expire)
 
 
-async def _stop_orphans(context: Context, cluster: str, known: dict[str, Observation]) -> None:
+def _stop_orphans(context: Context, cluster: str, known: dict[str, Observation]) -> None:
     """Tasks that run but belong to no open attempt: their job ended, or took them for lost and went on without them."""
     for observation in known.values():
         entry = context.roster.get(observation.task_id.split(".", 1)[0])
@@ -92,10 +94,21 @@ async def _stop_orphans(context: Context, cluster: str, known: dict[str, Observa
         if is_ours or observation.phase not in (Phase.PREPARING, Phase.RUNNING):
             continue
         _log.warning("stopping a task that belongs to no open attempt", task=observation.task_id)
+        context.spawn(_stop_orphan(context, cluster, observation), f"orphan {observation.task_id}")
+
+
+async def _stop_orphan(context: Context, cluster: str, orphan: Observation) -> None:
+    """Until the node has heard. When it goes away, the next reconciling finds what is left."""
+    tries = 0
+    while True:
         try:
-            await context.backends[cluster].stop(observation.task_id, observation.node or "", 0.0)
+            return await context.backends[cluster].stop(orphan.task_id, orphan.node or "", 0.0)
         except MusterError as error:
-            _log.warning("orphan not stopped", task=observation.task_id, error=str(error))
+            _log.warning("orphan not stopped", task=orphan.task_id, error=str(error))
+            if isinstance(error, BackendError) and error.reason == CONNECTION_LOST:
+                return None
+        tries += 1
+        await asyncio.sleep(exponential(tries, first_s=0.2, limit_s=30.0))
 
 
 def _slot(entry: Entry, task: Task) -> Slot:
