@@ -124,9 +124,7 @@ def test_a_killed_job_shows_its_workers_while_they_stop(muster_server: MusterSer
     path = spec_file(tmp_path, command=stubborn, grace="60s")
     name = name_in(path)
     muster_server.run("submit", str(path), check=True)
-    for _ in polls(60):
-        if ready.exists():
-            break
+    assert any(ready.exists() for _ in polls(60))
     killed = muster_server.json("kill", name)
     assert killed["state"] == "Stopping"
     (worker,) = muster_server.json("get", "workers", name)["items"]

@@ -24,26 +24,21 @@ _TEXTS = {
 }
 _ALWAYS = {401, 503}
 _REFUSALS: dict[str, set[int]] = {
-    "submit": {409, 413, 422},
-    "submit_bulk": {409, 413, 422},
-    "list_jobs": {422},
+    "submit": {409, 413},
+    "submit_bulk": {409, 413},
     "get_spec": {403},
     "get_explanation": {403},
     "kill": {403, 409, 413},
     "hold": {403, 409},
     "resume": {403, 409},
-    "retry": {403, 409, 422},
+    "retry": {403, 409},
     "delete": {403, 409},
-    "job_logs": {403, 422},
+    "job_logs": {403},
     "raw_log": {403},
-    "job_events": {422},
-    "all_events": {422},
-    "package_status": {422},
-    "upload_piece": {409, 413, 422},
-    "package_content": {422},
-    "log_in": {413, 422},
+    "upload_piece": {409, 413},
+    "log_in": {413},
     "add_user": {403, 409, 413},
-    "change_user": {403, 409, 413, 422},
+    "change_user": {403, 409, 413},
     "remove_user": {403, 409},
     "create_token": {403, 404, 413},
 }
@@ -95,7 +90,7 @@ def _tidy(operation: dict[str, Any]) -> None:
     statuses = _ALWAYS | _REFUSALS.get(operation["operationId"], set())
     parameters = operation.get("parameters", ())
     if parameters or "requestBody" in operation:
-        statuses = statuses | {400}
+        statuses = statuses | {400, 422}
     if any(parameter["in"] == "path" for parameter in parameters):
         statuses = statuses | {404}
     for parameter in parameters:

@@ -26,6 +26,13 @@ def text_of(events: list[Sse], task: str = "") -> str:
     return "".join(e.data["text"] for e in events if e.event == "log" and e.data["task"].endswith(task))
 
 
+def wait_until_printed(me: Caller, job: str, text: str) -> None:
+    for _ in polls(30):
+        if text_of(read(me, job)) == text:
+            return
+    raise AssertionError(f"never printed: {text!r}")
+
+
 def lines(count: int) -> str:
     return "".join(f"line {number}\n" for number in range(count))
 
@@ -132,9 +139,7 @@ def test_tail_of_a_running_task_goes_on_with_what_comes(me: Caller, tmp_path: Pa
     gate = tmp_path / "gate"
     command = f"{printing(100)}; while [ ! -e {gate} ]; do sleep 0.05; done; echo last"
     job = me.submit({"name": unique("log"), "command": command})["id"]
-    for _ in polls(30):
-        if text_of(read(me, job)) == lines(100):
-            break
+    wait_until_printed(me, job, lines(100))
     with me.stream(f"/jobs/{job}/logs?follow=true&tail=2") as events:
         heard = [next(events)]
         gate.touch()
@@ -160,9 +165,7 @@ def test_a_look_at_an_unfinished_line_does_not_tear_it_for_a_follower(me: Caller
     gate = tmp_path / "gate"
     command = f"printf 'half \\346\\261'; while [ ! -e {gate} ]; do sleep 0.05; done; printf '\\211 whole\\n'"
     job = me.submit({"name": unique("log"), "command": command})["id"]
-    for _ in polls(30):
-        if text_of(read(me, job)) == "half ":
-            break
+    wait_until_printed(me, job, "half ")
     with me.stream(f"/jobs/{job}/logs?follow=true") as events:
         gate.touch()
         heard = list(events)
@@ -176,9 +179,7 @@ def test_raw_answers_ranges(me: Caller, tmp_path: Path, is_running: bool) -> Non
     job = me.submit({"name": unique("log"), "command": f"printf 0123456789{waiting}"})["id"]
     if not is_running:
         me.server.wait(job)
-    for _ in polls(30):
-        if text_of(read(me, job)) == "0123456789":
-            break
+    wait_until_printed(me, job, "0123456789")
     path = f"/jobs/{job}/logs/raw?task=worker-0"
     for asked, content in (("2-4", b"234"), ("7-", b"789"), ("-2", b"89"), ("8-100", b"89")):
         answer = me.get(path, headers={"Range": f"bytes={asked}"})
