@@ -17,6 +17,6 @@ __all__ = ["Client", "Job", "JobHandle", "MusterError", "Role", "__version__"]
 def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module 'muster' has no attribute {name!r}")
-    import muster.client as client  # noqa: PLC0415 - the point of this function
+    import muster.client as client
 
     return getattr(client, name)

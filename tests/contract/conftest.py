@@ -9,11 +9,11 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
 import pytest
-from tests.contract.building import migrated
-from tests.parts.postgres import NewDatabase, PostgresMissing, database_name, running_postgres
 
 from muster.stores.opening import open_store
 from muster.stores.sql_store import SqlStore
+from tests.contract.building import migrated
+from tests.parts.postgres import NewDatabase, PostgresMissing, database_name, running_postgres
 
 DATABASES = [pytest.param("sqlite", marks=pytest.mark.fast), "postgresql"]
 

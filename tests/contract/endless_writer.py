@@ -9,10 +9,9 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from tests.contract.building import a_job, submission
-
 from muster.ports.store import Store
 from muster.stores.opening import open_store
+from tests.contract.building import a_job, submission
 
 
 async def main(url: str) -> None:

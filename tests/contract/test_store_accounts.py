@@ -3,12 +3,12 @@
 from dataclasses import replace
 
 import pytest
-from tests.contract.building import a_job, submission
 
 from muster.domain.accounts import Package, Token, User, UserRole
 from muster.domain.errors import Conflict, NotFound
 from muster.domain.jobs import Succeeded
 from muster.ports.store import Change, Store
+from tests.contract.building import a_job, submission
 
 pytestmark = pytest.mark.anyio
 

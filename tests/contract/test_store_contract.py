@@ -5,7 +5,6 @@ import asyncio
 from dataclasses import replace
 
 import pytest
-from tests.contract.building import FAULT, FULL_SPEC, a_job, a_task, an_event, next_version, submission
 
 from muster.domain.errors import Conflict, Invalid, NotFound, StaleWrite
 from muster.domain.events import Event
@@ -40,6 +39,7 @@ from muster.domain.tasks import (
     TaskSucceeded,
 )
 from muster.ports.store import Change, RequestKey, Store
+from tests.contract.building import FAULT, FULL_SPEC, a_job, a_task, an_event, next_version, submission
 
 pytestmark = pytest.mark.anyio
 

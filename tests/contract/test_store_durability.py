@@ -8,12 +8,12 @@ from pathlib import Path
 
 import psycopg
 import pytest
-from tests.contract.building import a_job, an_event, submission
-from tests.parts.postgres import NewDatabase
 
 from muster.domain.errors import Unavailable
 from muster.ports.store import Change
 from muster.stores.opening import open_store
+from tests.contract.building import a_job, an_event, submission
+from tests.parts.postgres import NewDatabase
 
 pytestmark = pytest.mark.anyio
 

@@ -4,7 +4,6 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
-from tests.contract.building import FAULT, a_job, a_task, an_event, next_version, submission
 
 from muster.domain.errors import Invalid, Unavailable
 from muster.domain.events import Event
@@ -12,6 +11,7 @@ from muster.domain.jobs import Failed, Held, Job, Queued, Running, Succeeded
 from muster.domain.tasks import TaskSucceeded
 from muster.ports.store import Change, JobFilter, Store
 from muster.stores.opening import open_store
+from tests.contract.building import FAULT, a_job, a_task, an_event, next_version, submission
 
 pytestmark = pytest.mark.anyio
 

@@ -13,8 +13,6 @@ from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from sqlalchemy import Engine, create_engine, inspect, text
 from sqlalchemy.engine.interfaces import ReflectedColumn
-from tests.contract.building import migrated
-from tests.parts.postgres import NewDatabase
 
 from muster.domain.errors import Invalid, Unavailable
 from muster.ports.store import JobFilter
@@ -22,6 +20,8 @@ from muster.stores.engines import parse_url
 from muster.stores.listing import page_query
 from muster.stores.opening import open_store
 from muster.stores.tables import metadata
+from tests.contract.building import migrated
+from tests.parts.postgres import NewDatabase
 
 
 @pytest.fixture

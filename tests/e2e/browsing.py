@@ -145,8 +145,18 @@ def browser_tab(url: str) -> Iterator[Tab]:
             tab.open(url)
             yield tab
         finally:
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
-            process.wait(30)
+            _end(process, command_out)
             os.close(command_out)
             os.close(answer_in)
+
+
+def _end(process: subprocess.Popen[bytes], to_browser: int) -> None:
+    """Asked first, so that it ends and reaps its own helpers; then made to."""
+    try:
+        os.write(to_browser, b'{"id": 0, "method": "Browser.close"}\0')
+        process.wait(10)
+    except (BrokenPipeError, subprocess.TimeoutExpired):
+        pass
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait(30)

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+
 from tests.e2e.example_runs import EXAMPLES, MusterServer, run_example
 
 SHARDED_DATA = EXAMPLES / "file-sharding" / "src"

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+
 from tests.e2e.example_runs import EXAMPLES, ExampleRun, MusterServer, run_example
 
 INTERPRETER_VARIABLE = "MUSTER_FRAMEWORKS_PYTHON"

@@ -1,5 +1,7 @@
 """Servers of their own for tests that are unkind to them. Each must leave no process of its home behind."""
 
+import os
+import signal
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -7,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.parts.leftovers import wait_until_agents_left, wait_until_nothing_runs
+from tests.parts.leftovers import agent_processes, task_processes, wait_until_agents_left, wait_until_nothing_runs
 from tests.parts.postgres import NewDatabase, PostgresMissing, running_postgres
 from tests.parts.server import MusterServer, end_all_jobs
 
@@ -24,8 +26,12 @@ def unkindly_treated(home: Path, database: str | None = None) -> Iterator[Muster
     finally:
         end_all_jobs(server)
         server.stop()
-        wait_until_agents_left(home)
-        wait_until_nothing_runs(home)
+        try:
+            wait_until_agents_left(home)
+            wait_until_nothing_runs(home)
+        finally:
+            for pid in [*agent_processes(home), *task_processes(home)]:
+                os.kill(pid, signal.SIGKILL)  # the test has failed; the next one shall not suffer for it
 
 
 @pytest.fixture
