@@ -31,7 +31,7 @@ async def submit(
     if intent is not None:
         change = replace(change, new_job=intent.job, tasks=intent.tasks, events=[*change.events, intent.event()])
     try:
-        await context.store.apply(change)
+        await context.apply(change)
     except BaseException as error:
         if intent is not None:
             await give_back(context, job, {task.placement.node for task in intent.tasks})
@@ -105,7 +105,7 @@ async def kill(context: Context, job_id: str, actor: str, grace_s: float | None 
         verdict = Verdict(Outcome.CANCEL, f"killed by {actor}", by=actor)
         audit = audit_event("job.kill", actor, context.clock(), job=job)
         if isinstance(job.state, Stopping) and job.state.verdict.outcome not in (Outcome.RETRY, Outcome.HOLD):
-            await context.store.apply(Change(events=[audit]))
+            await context.apply(Change(events=[audit]))
             left = [task.id for task in entry.current_tasks() if not task.has_ended]
             context.spawn(stop_tasks(context, entry, left, grace_s), f"stop {job.id}")
         else:
@@ -137,7 +137,7 @@ async def resume(context: Context, job_id: str, actor: str) -> Job:
             raise Conflict(f"job {entry.job.name} is {entry.job.state_name}, not Held")
         now = context.clock()
         job = move(entry.job, Queued(now), reason="")
-        await context.store.apply(
+        await context.apply(
             Change(job=job, events=[audit_event("job.resume", actor, now, job=job), job_event(job, now, actor=actor)])
         )
         entry.job = job
@@ -160,7 +160,7 @@ async def delete(context: Context, job: Job, actor: str) -> None:
         raise Conflict(f"job {job.name} is still {job.state_name}", hint=f"`muster kill {job.name}` first")
     tasks = await context.store.tasks(job.id)
     now = context.clock()
-    await context.store.apply(Change(removed_job=job.id, events=[audit_event("job.delete", actor, now, job=job)]))
+    await context.apply(Change(removed_job=job.id, events=[audit_event("job.delete", actor, now, job=job)]))
     shutil.rmtree(context.logs / job.id, ignore_errors=True)
     backend = context.backends.get(job.cluster)
     for task in tasks if backend else ():
@@ -198,7 +198,7 @@ async def _leave_queue(context: Context, entry: Entry, state: JobState, reason: 
     now = context.clock()
     job = move(entry.job, state, reason=reason)
     events = [audit_event(f"job.{what}", actor, now, job=job), job_event(job, now, actor=actor)]
-    await context.store.apply(Change(job=job, events=events))
+    await context.apply(Change(job=job, events=events))
     entry.job = job
     if cluster := context.clusters.get(job.cluster):
         cluster.unqueued(job.id)

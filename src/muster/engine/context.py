@@ -8,12 +8,12 @@ from typing import Any
 
 import structlog
 
-from muster.domain.errors import NotFound
+from muster.domain.errors import NotFound, StaleWrite, Unavailable
 from muster.engine.hub import Hub
 from muster.engine.roster import Roster
 from muster.lib.clock import Clock, wall_clock
 from muster.ports.backend import Backend
-from muster.ports.store import Store
+from muster.ports.store import Change, Store
 from muster.scheduling.state import ClusterState
 
 _log = structlog.get_logger("engine")
@@ -34,6 +34,8 @@ class Context:
     clusters: dict[str, ClusterState] = field(default_factory=dict)
     wake: asyncio.Event = field(default_factory=asyncio.Event)
     """Something changed that may let a waiting job start."""
+    in_doubt: asyncio.Queue[str] = field(default_factory=asyncio.Queue)
+    """Jobs of which the store may know more than we do."""
     _tasks: set[asyncio.Task[None]] = field(default_factory=set)
 
     def __post_init__(self) -> None:
@@ -44,6 +46,15 @@ class Context:
             known = ", ".join(sorted(self.backends))
             raise NotFound(f"there is no cluster {cluster!r}", hint=f"known clusters: {known}")
         return self.backends[cluster]
+
+    async def apply(self, change: Change) -> None:
+        """Write a job's change. A write that was not confirmed may have happened all the same."""
+        try:
+            await self.store.apply(change)
+        except (StaleWrite, Unavailable):
+            if job := change.job or change.new_job:
+                self.in_doubt.put_nowait(job.id)
+            raise
 
     def spawn(self, work: Coroutine[Any, Any, None], what: str) -> None:
         """Run a step beside the others. It belongs to the engine: `close` waits for it or cancels it."""

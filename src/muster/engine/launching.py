@@ -36,7 +36,7 @@ async def launch(context: Context, cluster: ClusterState, start: Start) -> None:
             return  # held or killed meanwhile, which gave its places back; perhaps even planned anew
         try:
             intent = await intend(context, entry.job, start)
-            await context.store.apply(intent.change())
+            await context.apply(intent.change())
         except MusterError as error:
             _log.warning("start put off", job=entry.job.id, error=str(error))
             await give_back(context, entry.job, {slot.node for slot in start.slots})

@@ -7,7 +7,7 @@ from dataclasses import replace
 import structlog
 
 from muster.domain.diagnosis import classify
-from muster.domain.errors import MusterError, Unavailable
+from muster.domain.errors import MusterError, StaleWrite, Unavailable
 from muster.domain.jobs import HOLDING, Job, Stopping
 from muster.domain.tasks import (
     Task,
@@ -62,7 +62,7 @@ async def observe(context: Context, entry: Entry) -> None:
             moved = await moves(context, entry, observations)
             if moved:
                 await settle(context, entry, moved)
-        except Unavailable as error:
+        except (Unavailable, StaleWrite) as error:
             _log.warning("not written, will try again", job=entry.job.id, error=str(error))
             asyncio.get_running_loop().call_later(RETRY_S, _again, context, observations)
 

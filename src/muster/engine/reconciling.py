@@ -38,7 +38,7 @@ async def load(context: Context) -> None:
         elif isinstance(job.state, Queued):
             cluster.queued(demand_of(job))
         elif not isinstance(job.state, Held):
-            cluster.holds(job.id, [_slot(entry, task) for task in entry.current_tasks()])
+            cluster.holds(job.id, [slot_of(entry, task) for task in entry.current_tasks()])
 
 
 async def reconcile(context: Context, cluster: str) -> None:
@@ -111,6 +111,6 @@ async def _stop_orphan(context: Context, cluster: str, orphan: Observation) -> N
         await asyncio.sleep(exponential(tries, first_s=0.2, limit_s=30.0))
 
 
-def _slot(entry: Entry, task: Task) -> Slot:
+def slot_of(entry: Entry, task: Task) -> Slot:
     resources = entry.job.spec.role(task.role).resources
     return Slot(task.role, task.index, task.placement.node, resources, task.placement.devices)

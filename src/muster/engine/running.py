@@ -10,6 +10,7 @@ from muster.domain.errors import MusterError
 from muster.engine.context import Context
 from muster.engine.cycling import run_cycles
 from muster.engine.observing import receive
+from muster.engine.recalling import run_recalling
 from muster.engine.reconciling import load, reconcile
 from muster.engine.retaining import run_retention
 from muster.ports.backend import Observation
@@ -51,6 +52,7 @@ async def running_engine(context: Context) -> AsyncIterator[None]:
             _log.error("backend did not start", cluster=name, error=str(error))
     loops = [
         asyncio.create_task(run_cycles(context), name="cycles"),
+        asyncio.create_task(run_recalling(context), name="recalling"),
         asyncio.create_task(run_retention(context), name="retention"),
     ]
     context.wake.set()

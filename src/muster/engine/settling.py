@@ -11,7 +11,7 @@ from typing import assert_never
 import structlog
 
 from muster.domain.completion import decide, tally
-from muster.domain.errors import MusterError, Unavailable
+from muster.domain.errors import MusterError, StaleWrite, Unavailable
 from muster.domain.events import Event
 from muster.domain.faults import Fault, FaultKind
 from muster.domain.jobs import (
@@ -120,7 +120,7 @@ async def expire(context: Context, entry: Entry, attempt: int, fault: Fault) -> 
             return
         try:
             await stop(context, entry, Verdict(Outcome.FAIL, fault.cause, fault))
-        except Unavailable as error:
+        except (Unavailable, StaleWrite) as error:
             _log.warning("time limit not written, will try again", job=entry.job.id, error=str(error))
             context.later(RETRY_S, lambda: expire(context, entry, attempt, fault), f"expire {entry.job.id}")
 
@@ -205,7 +205,7 @@ async def _commit(
     """Write, then show. `steps` is how far the version moved since what is stored."""
     written = [task for task in tasks.values() if changed is None or task.id in changed]
     change = Change(job=job, steps=job.version - entry.job.version, tasks=written, events=events)
-    await context.store.apply(change)
+    await context.apply(change)
     entry.job, entry.tasks = job, dict(tasks)
 
 
