@@ -10,7 +10,7 @@ import pytest
 from tests.parts.server import MusterServer, polls
 
 from .conftest import unkindly_treated
-from .small_jobs import lines_by_task
+from .small_jobs import Spec, lines_by_task
 from .stubborn_client import submit_once
 
 
@@ -47,7 +47,7 @@ def test_full_disk_gives_clear_errors_and_everything_goes_on_when_there_is_space
     records = tmp_path / "records"
     records.mkdir()
     record = 'echo x >> "$RECORDS/$MUSTER_TASK_UID"'
-    common = {"env": {"RECORDS": str(records)}, "resources": {"cpu": "50m"}}
+    common: Spec = {"env": {"RECORDS": str(records)}, "resources": {"cpu": "50m"}}
     with unkindly_treated(small_disk / "home") as server:
         server.start()
         waits = f"{record}; until [ -e {tmp_path}/go ]; do sleep 0.05; done"
@@ -57,7 +57,7 @@ def test_full_disk_gives_clear_errors_and_everything_goes_on_when_there_is_space
         filler = fill(small_disk)
         (tmp_path / "go").touch()
 
-        late = {"name": "late", "command": record, **common}
+        late: Spec = {"name": "late", "command": record, **common}
         answers = [submit_once(server, late, "late", server.token) for _ in range(3)]
         refused = [answer for status, answer in answers if status not in (200, 201)]
         assert all(status in (200, 201, 503) for status, _ in answers), answers
@@ -74,7 +74,7 @@ def test_full_disk_gives_clear_errors_and_everything_goes_on_when_there_is_space
         assert {task.split(".")[0] for task in ran} == {*running, accepted}
 
 
-def _submit_until_accepted(server: MusterServer, spec: dict[str, object]) -> str:
+def _submit_until_accepted(server: MusterServer, spec: Spec) -> str:
     for _ in polls(20):
         status, answer = submit_once(server, spec, "late", server.token)
         if status in (200, 201):
