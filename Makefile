@@ -57,7 +57,7 @@ fmt: setup-dev ## format the code
 	$(BIN)/ruff check --fix .
 
 docs: setup-dev ## write docs/reference anew from the code
-	$(PYTEST) -m fast --update-golden tests/unit
+	$(PYTEST) --update-golden tests/unit tests/integration/api/test_openapi.py
 
 clean: ## remove what the other targets made
 	rm -rf $(VENV) .venv-frameworks .cache .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist

@@ -147,10 +147,10 @@ async def resume(context: Context, job_id: str, actor: str) -> Job:
 
 
 async def retry(context: Context, job: Job, actor: str) -> Job:
-    """A new job with the same spec, of the same owner."""
+    """A new job with the same spec, of the same owner. It runs even if the first was submitted to be held."""
     if not job.is_final:
         raise Conflict(f"job {job.name} is still {job.state_name}", hint="kill it first, or wait for its end")
-    again, _ = await submit(context, job.spec, job.owner, actor=actor)
+    again, _ = await submit(context, replace(job.spec, held=False), job.owner, actor=actor)
     return again
 
 

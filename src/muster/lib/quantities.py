@@ -38,9 +38,9 @@ def parse_bytes(value: str | int | float) -> int:
     return _amount(value, _BYTES_UNITS, BYTES_ACCEPTED)
 
 
-def parse_duration(value: str | int | float) -> float:
+def parse_duration(value: object) -> float:
     """Seconds. A bare number is seconds; `hh:mm:ss` is what batch systems write."""
-    if isinstance(value, bool):
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
         raise ValueError(f"expected {DURATION_ACCEPTED}")
     if isinstance(value, int | float):
         return _bounded_duration(value)

@@ -1,12 +1,11 @@
 """The API's shapes, for its documentation and for reading requests."""
 
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
 from muster.domain.accounts import UserRole
-from muster.lib.quantities import DURATION_ACCEPTED
 from muster.wire.spec_schema import Seconds
 
 
@@ -14,13 +13,6 @@ class Shape(BaseModel):
     model_config = ConfigDict(extra="forbid", alias_generator=to_camel, populate_by_name=True)
 
 
-def _plain(value: Any) -> Any:
-    if not isinstance(value, str | int | float):
-        raise ValueError(f"expected {DURATION_ACCEPTED}")
-    return value
-
-
-Duration = Annotated[Seconds, BeforeValidator(_plain)]
 USER_PATTERN = r"^[A-Za-z0-9]([A-Za-z0-9._@-]{0,62})$"
 DIGEST_PATTERN = r"^[0-9a-f]{64}$"
 JobStateName = Literal["Queued", "Held", "Starting", "Running", "Stopping", "Succeeded", "Failed", "Cancelled"]
@@ -44,7 +36,7 @@ class BulkIn(Shape):
 
 
 class KillIn(Shape):
-    grace: Duration | None = Field(None, description="Between SIGTERM and SIGKILL; the spec's own if absent.")
+    grace: Seconds | None = Field(None, description="Between SIGTERM and SIGKILL; the spec's own if absent.")
 
 
 class LoginIn(Shape):
@@ -71,7 +63,7 @@ class UserPatch(Shape):
 
 class TokenIn(Shape):
     name: str = Field(min_length=1, max_length=100)
-    expires: Duration | None = Field(None, description="A lifetime such as 30d; never expires if absent.")
+    expires: Seconds | None = Field(None, description="A lifetime such as 30d; never expires if absent.")
     user: str | None = Field(None, description="For another user; admins only.")
 
 

@@ -50,11 +50,17 @@ _MODELS: dict[str, type[BaseModel]] = {
 
 
 def problems_of(error: ValidationError, data: Mapping[str, Any]) -> list[Problem]:
-    """A value that may be of several types is refused once by each: that is one problem here."""
+    """A value that may be of several types is refused once by each: that is one problem here, and where one type found
+    the mistake further inside, the others say nothing."""
     by_path: dict[Path, list[Mapping[str, Any]]] = {}
     for item in error.errors(include_url=False):
         by_path.setdefault(_path(item["loc"], data), []).append(item)
-    return [_problem(path, items) for path, items in by_path.items()]
+    inside = {path[:depth] for path in by_path for depth in range(len(path))}
+    return [_problem(path, items) for path, items in by_path.items() if path not in inside or not _by_type(items)]
+
+
+def _by_type(items: Sequence[Mapping[str, Any]]) -> bool:
+    return all(item["type"] in _TYPES for item in items)
 
 
 def _path(location: Sequence[str | int], data: Any) -> Path:
@@ -71,7 +77,7 @@ def _path(location: Sequence[str | int], data: Any) -> Path:
 
 def _problem(path: Path, items: list[Mapping[str, Any]]) -> Problem:
     types = [_TYPES[item["type"]] for item in items if item["type"] in _TYPES]
-    if len(types) == len(items):
+    if _by_type(items):
         return Problem(dotted(path), f"is {items[0]['input']!r}"[:200], f"expected {' or '.join(dict.fromkeys(types))}")
     return _of_one(path, next(item for item in items if item["type"] not in _TYPES))
 

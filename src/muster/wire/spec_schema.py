@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
 from pydantic.alias_generators import to_camel
 
 from muster.domain.specs import Framework, Priority
@@ -27,17 +27,27 @@ def _text(value: Any) -> Any:
     return str(value) if isinstance(value, int | float) else value
 
 
+def _passable(value: str) -> str:
+    """Neither an environment nor an argument list can carry a NUL."""
+    if "\0" in value:
+        raise ValueError("expected text without NUL characters")
+    return value
+
+
 Cpu = Annotated[int, BeforeValidator(quantities.parse_cpu), _shown(quantities.CPU_ACCEPTED)]
 Bytes = Annotated[int, BeforeValidator(quantities.parse_bytes), _shown(quantities.BYTES_ACCEPTED)]
 Seconds = Annotated[float, BeforeValidator(quantities.parse_duration), _shown(quantities.DURATION_ACCEPTED)]
 Text = Annotated[
-    str, BeforeValidator(_text), Field(max_length=65536), WithJsonSchema({"type": ["string", "number", "boolean"]})
+    str,
+    BeforeValidator(_text),
+    Field(max_length=65536),
+    AfterValidator(_passable),
+    WithJsonSchema({"type": ["string", "number", "boolean"]}),
 ]
 Variable = Annotated[str, Field(pattern=VARIABLE_PATTERN)]
 Env = dict[Variable, Text]
-Command = (
-    Annotated[str, Field(min_length=1, max_length=65536)] | Annotated[list[Text], Field(min_length=1, max_length=1024)]
-)
+ShellLine = Annotated[str, Field(min_length=1, max_length=65536), AfterValidator(_passable)]
+Command = ShellLine | Annotated[list[Text], Field(min_length=1, max_length=1024)]
 
 
 class Strict(BaseModel):

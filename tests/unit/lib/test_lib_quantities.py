@@ -64,9 +64,26 @@ def test_durations_are_read_in_seconds(value: str | int | float, seconds: float)
 
 @pytest.mark.parametrize(
     "value",
-    ["soon", "1h 30m", "-5", -5, True, "", "2:5", "02:99:00", "1y", float("inf"), float("nan"), "9999w", 10**400],
+    [
+        "soon",
+        "1h 30m",
+        "-5",
+        -5,
+        True,
+        "",
+        "2:5",
+        "02:99:00",
+        "1y",
+        float("inf"),
+        float("nan"),
+        "9999w",
+        10**400,
+        [1],
+        {},
+        None,
+    ],
 )
-def test_what_is_no_duration_says_what_would_be(value: str | int | float) -> None:
+def test_what_is_no_duration_says_what_would_be(value: object) -> None:
     with pytest.raises(ValueError, match="a duration such as"):
         parse_duration(value)
 

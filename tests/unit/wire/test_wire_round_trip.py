@@ -18,7 +18,9 @@ pytestmark = pytest.mark.fast
 _LETTERS = string.ascii_letters + string.digits
 _names = st.text(_LETTERS, min_size=1, max_size=20)
 _variables = st.from_regex(r"[A-Za-z_][A-Za-z0-9_]{0,10}", fullmatch=True)
-_text = st.text(st.characters(exclude_categories=["Cs"]), max_size=20).filter(lambda text: "${params." not in text)
+_text = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=20).filter(
+    lambda text: "${params." not in text
+)
 _seconds = st.floats(0, 1e9, allow_subnormal=False)
 _env = st.dictionaries(_variables, _text, max_size=3)
 _resources = st.builds(

@@ -244,3 +244,10 @@ def test_durations_that_no_timer_holds_are_refused(key: str, value: str) -> None
 def test_amounts_that_no_machine_has_are_refused(key: str, value: str) -> None:
     problems = _problems(f"name: a\ncommand: x\nresources: {{{key}: {value}}}")
     assert [problem.path for problem in problems] == [f"resources.{key}"]
+
+
+@pytest.mark.parametrize("text", ['command: "a\\0b"', 'command: ["a", "b\\0"]', 'command: "true"\nenv: {A: "x\\0"}'])
+def test_what_no_process_can_be_given_is_refused(text: str) -> None:
+    with pytest.raises(Invalid) as refused:
+        read_spec(f"name: a\n{text}\n")
+    assert "NUL" in refused.value.problems[0].hint
