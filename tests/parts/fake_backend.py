@@ -48,6 +48,7 @@ class FakeBackend:
     """How often each task id was really started: more than once is the engine's fault."""
     stops: list[tuple[str, float]] = field(default_factory=list)
     forgotten: list[str] = field(default_factory=list)
+    settled_tasks: list[str] = field(default_factory=list)
     refusals: list[BackendError] = field(default_factory=list)
     """Raised by the next launches, one each."""
     answers_lost: int = 0
@@ -158,6 +159,9 @@ class FakeBackend:
 
     async def observe_all(self) -> list[Observation]:
         return [] if self.is_away else [task.seen for task in self.tasks.values()]
+
+    def settled(self, task_id: str, node: str) -> None:
+        self.settled_tasks.append(task_id)
 
     async def forget(self, task_id: str, node: str) -> None:
         self._answer()

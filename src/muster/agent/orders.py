@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from dataclasses import dataclass
-from typing import Any, Dict, Mapping, Optional, Tuple
+from typing import Any, Dict, List, Mapping, Optional, Tuple
 
 from muster.agent.errors import BAD_REQUEST, AgentError
 from muster.agent.folders import RESERVED_NAMES
@@ -66,6 +66,13 @@ def task_id(request: Mapping[str, Any]) -> str:
     if not isinstance(value, str) or not _TASK.match(value) or value in (".", ".."):
         raise _bad("task must be 1 to 128 letters, digits, '.', '_' or '-', not {!r}".format(value))
     return value
+
+
+def task_ids(request: Mapping[str, Any]) -> List[str]:
+    value = request.get("tasks")
+    if not isinstance(value, list):
+        raise _bad("tasks must be a list of task ids")
+    return [task_id({"task": item}) for item in value]
 
 
 def text(request: Mapping[str, Any], key: str) -> str:

@@ -9,7 +9,7 @@ import os
 from concurrent.futures import Future
 from typing import Any, Callable, Dict, List, Mapping, Optional
 
-from muster.agent import folders, logs, node, orders
+from muster.agent import logs, node, orders
 from muster.agent.adopting import Adopting
 from muster.agent.cgroups import find_groups
 from muster.agent.channel import Channel
@@ -24,6 +24,7 @@ from muster.agent.metering import Metering
 from muster.agent.notices import Notices
 from muster.agent.ports import PortLedger
 from muster.agent.processes import Identity, boot_id
+from muster.agent.retiring import Retiring
 from muster.agent.settling import Settling
 from muster.agent.stopping import Stopping
 from muster.agent.stragglers import Stragglers
@@ -49,10 +50,9 @@ class Service:
         self._waiting_hellos: List[int] = []
 
         self._tasks_folder = os.path.join(root, "tasks")
-        self._trash_folder = os.path.join(root, "trash")
-        for folder in (self._tasks_folder, self._trash_folder):
-            os.makedirs(folder, 0o700, exist_ok=True)
+        os.makedirs(self._tasks_folder, 0o700, exist_ok=True)
         self._book = TaskBook(self._tasks_folder, self._task_changed)
+        self._retiring = Retiring(loop, self._book, root)
         exits = ExitWatch(loop, self._boot)
         self._settling = Settling(self._book, exits, Stragglers(loop, self._boot), self._boot)
         self._stopping = Stopping(loop, self._settling, self._boot)
@@ -71,6 +71,7 @@ class Service:
             "launch": self._launch,
             "stop": self._stop,
             "list": self._list,
+            "retire": self._retire,
             "forget": self._forget,
             "read_log": self._read_log,
             "tail_offset": self._tail_offset,
@@ -81,8 +82,7 @@ class Service:
 
     def begin(self, channel: Channel) -> None:
         Adopting(self._loop, self._book, self._settling, self._stopping).adopt_all(self._tasks_folder)
-        for name in os.listdir(self._trash_folder):
-            self._empty(os.path.join(self._trash_folder, name))
+        self._retiring.empty_trash()
         self._loop.run_blocking(lambda: find_gpus(os.environ), self._gpus_found)
         self._loop.call_later(_DISCOVERY_S, self._stop_waiting_for_gpus)
         self._channel = channel
@@ -138,17 +138,19 @@ class Service:
     def _list(self, request: Mapping[str, Any]) -> Answer:
         return {"tasks": [task.status() for task in self._book]}
 
+    def _retire(self, request: Mapping[str, Any]) -> Answer:
+        uids = orders.task_ids(request)
+        for uid in uids:
+            self._watching.unwatch(uid)
+        return {"retired": self._retiring.retire(uids)}
+
     def _forget(self, request: Mapping[str, Any]) -> Answer:
-        task = self._book.get(orders.task_id(request))
-        if task is None:
-            return {}
-        if not task.over:
-            raise AgentError(STILL_RUNNING, "task {} is {}; stop it first".format(task.uid, task.phase))
-        aside = os.path.join(self._trash_folder, "{}.{}".format(task.uid, os.urandom(6).hex()))
-        os.rename(task.folder, aside)
-        self._book.remove(task)
-        self._watching.unwatch(task.uid)
-        self._empty(aside)
+        uid = orders.task_id(request)
+        task = self._book.get(uid)
+        if task is not None and not task.over:
+            raise AgentError(STILL_RUNNING, "task {} is {}; stop it first".format(uid, task.phase))
+        self._watching.unwatch(uid)
+        self._retiring.forget(uid)
         return {}
 
     def _read_log(self, request: Mapping[str, Any]) -> Answer:
@@ -213,9 +215,6 @@ class Service:
         gpus, numbers, self._waiting_hellos = self._gpus, self._waiting_hellos, []
         for number in numbers:
             self._answer(number, node.describe(self._root, self._boot, self._groups, gpus))
-
-    def _empty(self, folder: str) -> None:
-        self._loop.run_blocking(lambda: folders.remove_tree(folder), lambda future: None)
 
     def _answer(self, number: int, answer: Answer) -> None:
         try:

@@ -20,6 +20,8 @@ from muster.ports.backend import BackendListener, LaunchRequest, LogChunk, NodeU
 
 _log = structlog.get_logger("backends.pool")
 _CHUNK = 1 << 20
+RETIRE_AFTER_S = 1.0
+_RETIRED_AT_ONCE = 1000
 
 
 class AgentPool:
@@ -33,6 +35,8 @@ class AgentPool:
         self._watches: dict[str, LogWatch] = {}
         self._listener: BackendListener | None = None
         self._is_started = False
+        self._settled: dict[str, list[str]] = defaultdict(list)
+        self._retiring: set[asyncio.Task[None]] = set()
         self._rewatching: asyncio.Task[None] | None = None
 
     def add(self, node: AgentNode) -> None:
@@ -44,6 +48,8 @@ class AgentPool:
         self._is_started = True
 
     async def close(self) -> None:
+        for task in self._retiring:
+            task.cancel()
         await asyncio.gather(*(node.close() for node in self._nodes.values()))
 
     def cannot_honour(self, spec: JobSpec) -> list[Problem]:
@@ -104,6 +110,12 @@ class AgentPool:
         answers = await asyncio.gather(*(self._listed(agent) for agent in reachable))
         return [observation for answer in answers for observation in answer]
 
+    def settled(self, task_id: str, node: str) -> None:
+        """Told to the node together with others, a little later: it is housekeeping."""
+        if not self._settled:
+            asyncio.get_running_loop().call_later(RETIRE_AFTER_S, self._start_retiring)
+        self._settled[node].append(task_id)
+
     async def forget(self, task_id: str, node: str) -> None:
         await self._agent(node).ask("forget", task=task_id)
 
@@ -147,6 +159,18 @@ class AgentPool:
                 if not chunk.data:
                     break
         partial.replace(target)
+
+    def _start_retiring(self) -> None:
+        settled, self._settled = self._settled, defaultdict(list)
+        task = asyncio.create_task(self._retire(settled))
+        self._retiring.add(task)
+        task.add_done_callback(self._retiring.discard)
+
+    async def _retire(self, settled: Mapping[str, Sequence[str]]) -> None:
+        for node, tasks in settled.items():
+            for first in range(0, len(tasks), _RETIRED_AT_ONCE):
+                batch = list(tasks[first : first + _RETIRED_AT_ONCE])
+                await _quietly(self._agent(node).ask("retire", tasks=batch))
 
     # What the agents say
 

@@ -59,6 +59,7 @@ async def reconcile(context: Context, cluster: str) -> None:
             heard = [task for task in tasks if task.id in known or task.placement.node in reachable]
             context.spawn(_resume(context, entry, heard, known), f"resume {job_id}")
     _stop_orphans(context, cluster, known)
+    _put_settled_aside(context, cluster, known)
 
 
 async def _resume(context: Context, entry: Entry, expected: list[Task], known: dict[str, Observation]) -> None:
@@ -95,6 +96,15 @@ def _stop_orphans(context: Context, cluster: str, known: dict[str, Observation])
             continue
         _log.warning("stopping a task that belongs to no open attempt", task=observation.task_id)
         context.spawn(_stop_orphan(context, cluster, observation), f"orphan {observation.task_id}")
+
+
+def _put_settled_aside(context: Context, cluster: str, known: dict[str, Observation]) -> None:
+    """Tasks of attempts that ended before: their end was recorded, but a crash came before the backend was told."""
+    for observation in known.values():
+        entry = context.roster.get(observation.task_id.split(".", 1)[0])
+        is_open = entry is not None and observation.task_id in entry.tasks
+        if not is_open and observation.phase in (Phase.ENDED, Phase.LOST):
+            context.backends[cluster].settled(observation.task_id, observation.node or "")
 
 
 async def _stop_orphan(context: Context, cluster: str, orphan: Observation) -> None:

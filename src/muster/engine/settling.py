@@ -183,6 +183,9 @@ def _release(context: Context, entry: Entry) -> None:
     job = entry.job
     cluster = context.clusters[job.cluster]
     cluster.released(job.id)
+    for task in entry.tasks.values():
+        if task.log is not None:
+            context.backends[job.cluster].settled(task.id, task.placement.node)
     if entry.deadline is not None:
         entry.deadline.cancel()
         entry.deadline = None

@@ -145,6 +145,11 @@ class Backend(Protocol):
         """Every task that the reachable nodes know."""
         ...
 
+    def settled(self, task_id: str, node: str) -> None:
+        """Its end is recorded and its log collected: what is left of it may be put aside. Returns at once; telling it
+        twice, or never, does no harm."""
+        ...
+
     async def forget(self, task_id: str, node: str) -> None:
         """Remove the task's folder; no error when there is none."""
         ...

@@ -9,7 +9,7 @@ from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 
 from muster.server.problems import MEDIA_TYPE
-from muster.wire.schemas import ProblemOut
+from muster.wire.schemas import ProblemOut, SubmitIn
 
 _METHODS = ("get", "put", "post", "delete", "patch")
 _TEXTS = {
@@ -79,6 +79,7 @@ def _document(app: FastAPI) -> dict[str, Any]:
         components["responses"] = {f"Problem{status}": _problem(text) for status, text in _TEXTS.items()}
         schemas = components["schemas"]
         schemas.update(_schemas_of_problems())
+        schemas["SubmitIn"] = SubmitIn.model_json_schema()
         for name in ("HTTPValidationError", "ValidationError"):
             schemas.pop(name, None)
         components["schemas"] = {name: _untitled(schemas[name]) for name in sorted(schemas)}

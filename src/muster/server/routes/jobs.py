@@ -16,6 +16,7 @@ from muster.lib.clock import from_iso, optional_iso
 from muster.lib.quantities import parse_duration
 from muster.ports.store import JobFilter, RequestKey
 from muster.server.access import Action, require
+from muster.server.bodies import SUBMISSION_DOCUMENTED, read_submission
 from muster.server.notices import told_of_the_text, with_warnings
 from muster.server.services import Services, authenticated, services
 from muster.wire import schemas
@@ -37,9 +38,16 @@ _SUBMITTED: dict[int | str, dict[str, Any]] = {
 }
 
 
-@router.post("/jobs", status_code=201, response_model=schemas.JobOut, responses=_SUBMITTED, summary="Submit a job")
+@router.post(
+    "/jobs",
+    status_code=201,
+    response_model=schemas.JobOut,
+    responses=_SUBMITTED,
+    openapi_extra=SUBMISSION_DOCUMENTED,
+    summary="Submit a job",
+)
 async def submit(
-    body: schemas.SubmitIn,
+    body: Annotated[schemas.SubmitIn, Depends(read_submission)],
     me: Me,
     parts: Parts,
     dry_run: Annotated[bool, Query(alias="dryRun")] = False,
