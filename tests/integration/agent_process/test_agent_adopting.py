@@ -63,14 +63,14 @@ def test_stop_begun_by_one_agent_is_carried_out_by_the_next(start_agent: StartAg
     assert (ended["signal"], ended["stopped"]) == (9, True)
 
 
-def test_killed_supervisor_makes_the_task_lost_and_its_processes_go_first(start_agent: StartAgent) -> None:
+def test_killed_supervisor_ends_the_task_with_that_signal_and_its_processes_go(start_agent: StartAgent) -> None:
     agent = start_agent()
     agent.shell("t", "setsid sleep 300 & echo $! > child; wait")
     pid = agent.wait_phase("t", "running")["pid"]
     child = read_pid(agent.root / "tasks/t/work/child")
     os.kill(pid, signal.SIGKILL)
-    lost = agent.wait_phase("t", "lost")
-    assert (lost["exit_code"], lost["stopped"]) == (None, False)
+    ended = agent.wait_phase("t", "ended")
+    assert (ended["signal"], ended["stopped"]) == (9, False)
     wait_until(lambda: not is_running(child), "its processes to be gone")
 
 
