@@ -1,10 +1,11 @@
 #!/bin/sh
-# What the tests use beside Python: PostgreSQL, and Chromium for the page. As root it is installed; else the tests that
+# What the tests use beside Python: PostgreSQL, Chromium for the page, busybox as a second shell for the supervisor. As root it is installed; else the tests that
 # need a missing part skip and say so.
 set -eu
 missing=""
 ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || command -v initdb >/dev/null 2>&1 || missing="$missing postgresql"
 command -v chromium >/dev/null 2>&1 || missing="$missing chromium"
+command -v busybox >/dev/null 2>&1 || missing="$missing busybox"
 [ -n "$missing" ] || exit 0
 if [ "$(id -u)" != 0 ]; then
     echo "not root, so not installed:$missing (their tests will skip)" >&2

@@ -1,0 +1,29 @@
+"""The home folder: made private, and used by one server at a time."""
+
+import fcntl
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from muster.domain.errors import Conflict, Invalid
+
+
+def make_home(home: Path) -> None:
+    try:
+        home.mkdir(mode=0o700, parents=True, exist_ok=True)
+        for name in ("logs", "packages", "node"):
+            (home / name).mkdir(mode=0o700, exist_ok=True)
+    except OSError as error:
+        raise Invalid(f"cannot use {home} as the home folder: {error}", hint="set MUSTER_HOME to another") from None
+
+
+@contextmanager
+def only_server(home: Path) -> Iterator[None]:
+    with (home / "server.lock").open("a+") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise Conflict(
+                f"another server already uses {home}", hint="stop it, or set MUSTER_HOME to another folder"
+            ) from None
+        yield

@@ -1,0 +1,49 @@
+"""Where the server listens, and how it says so."""
+
+import socket
+import sys
+
+import structlog
+import uvicorn
+
+from muster.domain.errors import Invalid
+
+_log = structlog.get_logger("server")
+_HINTS = """  a first job       muster run -- echo hello
+  the page          open that address; `muster tokens create page` makes a token to log in with
+  to stop           Ctrl-C; running jobs go on and are found again at the next start
+"""
+
+
+def listen(host: str, port: int) -> socket.socket:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind((host, port))
+    except OSError as error:
+        listener.close()
+        raise Invalid(f"cannot listen on {host}:{port}: {error.strerror}", hint="choose another --port, or 0") from None
+    listener.listen(1024)
+    return listener
+
+
+def shown_host(host: str) -> str:
+    if host in ("0.0.0.0", "::"):  # noqa: S104 - compared, not bound
+        return socket.gethostname()
+    return f"[{host}]" if ":" in host else host
+
+
+class AnnouncingServer(uvicorn.Server):
+    """Says where it is as soon as it answers."""
+
+    def __init__(self, config: uvicorn.Config, url: str) -> None:
+        super().__init__(config)
+        self._url = url
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        if self.started:
+            sys.stdout.write(f"Muster is at {self._url}\n" + (_HINTS if sys.stdout.isatty() else ""))
+            sys.stdout.flush()
+            _log.info("serving", url=self._url)

@@ -1,0 +1,67 @@
+"""The first start makes an admin of the machine's own user, and every start leaves that user a way in."""
+
+import getpass
+import json
+import os
+import secrets
+from pathlib import Path
+from typing import Any
+
+from muster.domain.accounts import User, UserRole
+from muster.domain.errors import NotAuthenticated
+from muster.server.services import Services
+
+LOCAL = "local"
+
+
+async def leave_context(home: Path, url: str, services: Services) -> None:
+    """A token in a file that nobody else can read: `muster` on this machine works at once, for its own user alone."""
+    name = _own_name()
+    store = services.context.store
+    if not await store.users():
+        await services.accounts.create_user(name, UserRole.ADMIN, None, actor=name)
+    path = home / "context.json"
+    contexts = _read_contexts(path)
+    mine = contexts["contexts"].get(LOCAL, {})
+    user = await store.user(str(mine.get("user", name)))
+    if user is None:
+        return
+    token = await _kept_or_new_token(services, user, mine.get("token"))
+    contexts["contexts"][LOCAL] = {"server": url, "token": token, "user": user.name}
+    contexts["current"] = contexts.get("current") or LOCAL
+    _write_private(path, json.dumps(contexts, indent=2) + "\n")
+
+
+async def _kept_or_new_token(services: Services, user: User, token: str | None) -> str:
+    if token:
+        try:
+            await services.accounts.authenticate(token)
+        except NotAuthenticated:
+            token = None
+    if token:
+        return token
+    _, secret = await services.accounts.create_token(user, "this machine", None, actor=user.name)
+    return secret
+
+
+def _read_contexts(path: Path) -> dict[str, Any]:
+    try:
+        data = json.loads(path.read_text())
+    except (OSError, ValueError):
+        data = {}
+    return data if isinstance(data, dict) and isinstance(data.get("contexts"), dict) else {"contexts": {}}
+
+
+def _write_private(path: Path, text: str) -> None:
+    partial = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
+    descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(descriptor, "w") as file:
+        file.write(text)
+    partial.replace(path)
+
+
+def _own_name() -> str:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        return "admin"

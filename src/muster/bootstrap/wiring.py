@@ -1,0 +1,61 @@
+"""Which adapter stands behind which port. A new backend is one line here."""
+
+import gc
+import socket
+import sys
+
+import uvicorn
+
+from muster.backends.local.backend import LocalBackend
+from muster.bootstrap.listening import AnnouncingServer, listen, shown_host
+from muster.bootstrap.welcoming import LOCAL, leave_context
+from muster.engine.accounts import Accounts
+from muster.engine.context import Context
+from muster.engine.logs import LogReader
+from muster.engine.packages import PackageShelf
+from muster.engine.running import running_engine
+from muster.server.app import create_app
+from muster.server.services import Services
+from muster.settings.server import ServerSettings
+from muster.stores.opening import open_store
+
+
+async def serve(settings: ServerSettings) -> None:
+    listener = listen(settings.host, settings.port)
+    url = f"http://{shown_host(settings.host)}:{listener.getsockname()[1]}"
+    store = await open_store(settings.database_url)
+    try:
+        context = Context(
+            store=store,
+            backends={LOCAL: LocalBackend(LOCAL, socket.gethostname(), settings.home / "node")},
+            default_cluster=LOCAL,
+            logs=settings.home / "logs",
+            packages=settings.home / "packages",
+            keep_finished_s=settings.keep_finished,
+        )
+        services = Services(
+            context,
+            Accounts(context, settings.session_lifetime),
+            PackageShelf(context, settings.max_package_bytes),
+            LogReader(context),
+            settings.private_jobs,
+        )
+        async with running_engine(context):
+            await leave_context(settings.home, url, services)
+            config = uvicorn.Config(
+                create_app(services),
+                log_config=None,
+                access_log=settings.access_log,
+                server_header=False,
+                proxy_headers=False,
+                lifespan="off",
+                ws="none",
+                timeout_graceful_shutdown=1,
+                timeout_keep_alive=60,
+            )
+            gc.collect()
+            gc.freeze()
+            sys.setswitchinterval(0.001)  # a commit that is done should not wait for a busy loop to let go
+            await AnnouncingServer(config, url).serve(sockets=[listener])
+    finally:
+        await store.close()
