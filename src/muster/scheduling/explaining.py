@@ -33,11 +33,11 @@ def short(
         return Reason("no-node", f"no node is ready ({states})", "see `muster get nodes`", {"kind": "node"})
     want, free = _amounts(kind, job, task, usable)
     wanted, available = _show(kind, want, task), _show_free(kind, free)
-    count = f"{len(job.tasks)} task{'s' if len(job.tasks) > 1 else ''} together"
+    gang = f" for {len(job.tasks)} tasks together" if len(job.tasks) > 1 else ""
     apart = f", but not {_show(kind, _of_task(kind, task), task)} on one node" if want <= free else ""
     return Reason(
         f"no-free-{kind}",
-        f"needs {wanted} for {count}; {available} free now{apart}",
+        f"needs {wanted}{gang}; {available} free now{apart}",
         "it starts when running jobs end, or now if it asks for less",
         {"kind": kind, "wanted": wanted, "free": available},
     )

@@ -148,8 +148,8 @@ def test_reasons_have_their_numbers() -> None:
     state = a_cluster(a_node("n1", 8, 32 * GIB, "A100", "A100"))
     queue(state, a_demand(1, a_role(cpu=6, memory=20 * GIB, gpus=1)))
     cases = {
-        2: (a_role(cpu=4), "needs 4 CPU for 1 task together; 2 free now"),
-        3: (a_role(cpu=0.5, memory=16 * GIB), "needs 16.0 GiB memory for 1 task together; 12.0 GiB free now"),
+        2: (a_role(cpu=4), "needs 4 CPU; 2 free now"),
+        3: (a_role(cpu=0.5, memory=16 * GIB), "needs 16.0 GiB memory; 12.0 GiB free now"),
         4: (
             a_role(replicas=2, cpu=0.5, gpus=1, models=("A100",)),
             "needs 2 GPUs of model A100 for 2 tasks together; 1 free now",
