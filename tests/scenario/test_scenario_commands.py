@@ -172,7 +172,7 @@ async def test_retry_is_a_new_job_of_the_same_owner_asked_for_by_the_actor(lab: 
     with pytest.raises(Conflict, match="still Running"):
         await commands.retry(lab.context, await lab.job(job_id), "root")
     lab.backend.end(f"{job_id}.1.worker.0", exit_code=1)
-    again = await commands.retry(lab.context, await lab.becomes(job_id, "Failed"), "root")
+    again, _ = await commands.retry(lab.context, await lab.becomes(job_id, "Failed"), "root")
     assert again.id != job_id
     assert (again.owner, again.name) == ("amy", "job")
     await lab.becomes(again.id, "Running")
@@ -225,7 +225,7 @@ async def test_bulk_is_all_or_none(lab: Laboratory) -> None:
     with pytest.raises(Unplaceable):
         await commands.submit_all(lab.context, [a_spec(name="a"), a_spec(a_role(cpu=99), name="b")], "amy")
     assert await lab.context.store.counts() == {}
-    jobs = await commands.submit_all(lab.context, [a_spec(name="a"), a_spec(name="b")], "amy")
+    jobs, _ = await commands.submit_all(lab.context, [a_spec(name="a"), a_spec(name="b")], "amy")
     for job in jobs:
         await lab.becomes(job.id, "Running")
 

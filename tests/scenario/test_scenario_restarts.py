@@ -7,6 +7,7 @@ import pytest
 from muster.domain.errors import Unavailable
 from muster.domain.nodes import NodeState
 from muster.engine import commands
+from muster.engine.observing import receive
 from muster.ports.backend import Observation, Phase
 from tests.parts.building import a_node, a_ps_spec, a_role, a_spec
 from tests.parts.laboratory import Laboratory
@@ -209,6 +210,19 @@ async def test_a_task_taken_for_lost_is_stopped_when_its_node_comes_back(lab: La
     await lab.until(lambda: not lab.backend.tasks[f"{job_id}.1.worker.0"].runs)
     lab.pass_time(1.0)
     await lab.becomes(job_id, "Running", attempt=2)
+
+
+async def test_a_task_that_turns_up_running_after_its_attempt_is_stopped(lab: Laboratory) -> None:
+    job_id = await lab.submit(a_spec())
+    await lab.becomes(job_id, "Running")
+    lab.backend.leave()
+    lab.backend.lose(f"{job_id}.1.worker.0")
+    await lab.becomes(job_id, "Queued")
+    await lab.settled()
+    lab.backend.is_away = False
+    receive(lab.context, lab.backend.tasks[f"{job_id}.1.worker.0"].seen)
+    await lab.until(lambda: not lab.backend.tasks[f"{job_id}.1.worker.0"].runs)
+    assert (await lab.job(job_id)).state_name == "Queued"
 
 
 async def test_an_answer_lost_on_the_way_is_asked_for_when_the_node_is_back(lab: Laboratory) -> None:

@@ -3,7 +3,7 @@
 import json
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Self
 
 from muster.client.errors import NOT_FOUND, TIMED_OUT, UNREACHABLE, MusterError
@@ -165,7 +165,7 @@ class JobHandle:
     def retry(self) -> "JobHandle":
         """A new job with the same spec."""
         request = _post(f"{self._path}/retry", {})
-        return JobHandle(self._transport, JobView.of(self._transport.json(replace(request, repeatable=False))))
+        return JobHandle(self._transport, JobView.of(self._transport.json(request)))
 
     def delete(self) -> None:
         """Forgets an ended job, its logs and its history."""

@@ -65,13 +65,23 @@ async def _intent_at_once(context: Context, job: Job) -> Intent | None:
         raise
 
 
-async def submit_all(context: Context, specs: Sequence[JobSpec], owner: str) -> list[Job]:
-    """All or none, in one transaction."""
+async def submit_all(
+    context: Context, specs: Sequence[JobSpec], owner: str, key: RequestKey | None = None
+) -> tuple[list[Job], bool]:
+    """All or none, in one transaction; and whether they are new, as with `submit`."""
+    keys = [RequestKey(key.user, f"{key.key}:{number}") if key else None for number in range(len(specs))]
     jobs = [await admit(context, spec, owner) for spec in specs]
-    await context.store.apply_all([_submission(job, owner, None) for job in jobs])
+    try:
+        await context.apply_all([_submission(job, owner, one) for job, one in zip(jobs, keys, strict=True)])
+    except Conflict:
+        earlier = [await context.store.job_by_request(one) for one in keys if one]
+        found = [job for job in earlier if job is not None]
+        if not found or len(found) < len(specs):
+            raise
+        return found, False
     for job in jobs:
         _enter(context, job)
-    return jobs
+    return jobs, True
 
 
 async def dry_run(context: Context, spec: JobSpec, owner: str) -> tuple[Job, list[LaunchRequest]]:
@@ -146,12 +156,15 @@ async def resume(context: Context, job_id: str, actor: str) -> Job:
         return job
 
 
-async def retry(context: Context, job: Job, actor: str) -> Job:
-    """A new job with the same spec, of the same owner. It runs even if the first was submitted to be held."""
+async def retry(context: Context, job: Job, actor: str, key: RequestKey | None = None) -> tuple[Job, bool]:
+    """A new job with the same spec, of the same owner, and whether it is new. It runs even if the first was submitted
+    to be held. The key is looked at first: by name, the job of a repeated call is already the new one."""
+    earlier = await context.store.job_by_request(key) if key else None
+    if earlier is not None:
+        return earlier, False
     if not job.is_final:
         raise Conflict(f"job {job.name} is still {job.state_name}", hint="kill it first, or wait for its end")
-    again, _ = await submit(context, replace(job.spec, held=False), job.owner, actor=actor)
-    return again
+    return await submit(context, replace(job.spec, held=False), job.owner, key, actor=actor)
 
 
 async def delete(context: Context, job: Job, actor: str) -> None:

@@ -1,7 +1,8 @@
 """What every part of the engine shares, handed in by `bootstrap`."""
 
 import asyncio
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -49,11 +50,21 @@ class Context:
 
     async def apply(self, change: Change) -> None:
         """Write a job's change. A write that was not confirmed may have happened all the same."""
-        try:
+        with self._doubting([change]):
             await self.store.apply(change)
+
+    async def apply_all(self, changes: Sequence[Change]) -> None:
+        with self._doubting(changes):
+            await self.store.apply_all(changes)
+
+    @contextmanager
+    def _doubting(self, changes: Sequence[Change]) -> Iterator[None]:
+        try:
+            yield
         except (StaleWrite, Unavailable):
-            if job := change.job or change.new_job:
-                self.in_doubt.put_nowait(job.id)
+            for change in changes:
+                if job := change.job or change.new_job:
+                    self.in_doubt.put_nowait(job.id)
             raise
 
     def spawn(self, work: Coroutine[Any, Any, None], what: str) -> None:

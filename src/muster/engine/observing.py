@@ -23,7 +23,7 @@ from muster.domain.tasks import (
 )
 from muster.engine.context import Context
 from muster.engine.roster import Entry
-from muster.engine.settling import RETRY_S, settle
+from muster.engine.settling import RETRY_S, settle, stop_orphan
 from muster.ports.backend import Observation, Phase
 
 _log = structlog.get_logger("engine.observing")
@@ -56,6 +56,7 @@ async def observe(context: Context, entry: Entry) -> None:
     async with entry.turn:
         entry.is_observing = False
         observations, entry.inbox = entry.inbox, []
+        _stop_what_is_over(context, entry, observations)
         if not isinstance(entry.job.state, HOLDING):
             return
         try:
@@ -65,6 +66,16 @@ async def observe(context: Context, entry: Entry) -> None:
         except (Unavailable, StaleWrite) as error:
             _log.warning("not written, will try again", job=entry.job.id, error=str(error))
             asyncio.get_running_loop().call_later(RETRY_S, _again, context, observations)
+
+
+def _stop_what_is_over(context: Context, entry: Entry, observations: Sequence[Observation]) -> None:
+    """A task that still runs although its attempt went on without it: its node was silent when that was decided."""
+    for observation in observations:
+        task = entry.tasks.get(observation.task_id)
+        is_open = isinstance(entry.job.state, HOLDING) and task is not None and not task.has_ended
+        if observation.phase is Phase.RUNNING and not is_open:
+            stopping = stop_orphan(context, entry.job.cluster, observation)
+            context.spawn(stopping, f"orphan {observation.task_id}")
 
 
 def _again(context: Context, observations: Sequence[Observation]) -> None:

@@ -4,22 +4,19 @@ Nothing is lost, because intent was written before the act; nothing runs twice, 
 task id.
 """
 
-import asyncio
 from collections import defaultdict
 
 import structlog
 
-from muster.domain.errors import BackendError, MusterError
 from muster.domain.jobs import HOLDING, Held, Queued, Starting, Stopping
 from muster.domain.tasks import Task, TaskLaunching
 from muster.engine.context import Context
 from muster.engine.launching import act
 from muster.engine.observing import receive
 from muster.engine.roster import Entry
-from muster.engine.settling import expire, settle, stop_tasks
+from muster.engine.settling import expire, settle, stop_orphan, stop_tasks
 from muster.engine.timing import watch_time_limit
-from muster.lib.backoff import exponential
-from muster.ports.backend import CONNECTION_LOST, Observation, Phase
+from muster.ports.backend import Observation, Phase
 from muster.scheduling.demand import Slot, demand_of
 
 _log = structlog.get_logger("engine.reconciling")
@@ -95,7 +92,7 @@ def _stop_orphans(context: Context, cluster: str, known: dict[str, Observation])
         if is_ours or observation.phase not in (Phase.PREPARING, Phase.RUNNING):
             continue
         _log.warning("stopping a task that belongs to no open attempt", task=observation.task_id)
-        context.spawn(_stop_orphan(context, cluster, observation), f"orphan {observation.task_id}")
+        context.spawn(stop_orphan(context, cluster, observation), f"orphan {observation.task_id}")
 
 
 def _put_settled_aside(context: Context, cluster: str, known: dict[str, Observation]) -> None:
@@ -105,20 +102,6 @@ def _put_settled_aside(context: Context, cluster: str, known: dict[str, Observat
         is_open = entry is not None and observation.task_id in entry.tasks
         if not is_open and observation.phase in (Phase.ENDED, Phase.LOST):
             context.backends[cluster].settled(observation.task_id, observation.node or "")
-
-
-async def _stop_orphan(context: Context, cluster: str, orphan: Observation) -> None:
-    """Until the node has heard. When it goes away, the next reconciling finds what is left."""
-    tries = 0
-    while True:
-        try:
-            return await context.backends[cluster].stop(orphan.task_id, orphan.node or "", 0.0)
-        except MusterError as error:
-            _log.warning("orphan not stopped", task=orphan.task_id, error=str(error))
-            if isinstance(error, BackendError) and error.reason == CONNECTION_LOST:
-                return None
-        tries += 1
-        await asyncio.sleep(exponential(tries, first_s=0.2, limit_s=30.0))
 
 
 def slot_of(entry: Entry, task: Task) -> Slot:

@@ -11,7 +11,7 @@ from typing import assert_never
 import structlog
 
 from muster.domain.completion import decide, tally
-from muster.domain.errors import MusterError, StaleWrite, Unavailable
+from muster.domain.errors import BackendError, MusterError, StaleWrite, Unavailable
 from muster.domain.events import Event
 from muster.domain.faults import Fault, FaultKind
 from muster.domain.jobs import (
@@ -35,6 +35,7 @@ from muster.engine.roster import Entry
 from muster.engine.telling import job_event, task_event
 from muster.engine.timing import watch_time_limit
 from muster.lib.backoff import exponential
+from muster.ports.backend import CONNECTION_LOST, Observation
 from muster.ports.store import Change
 from muster.scheduling.demand import demand_of
 
@@ -112,6 +113,20 @@ async def _not_told(context: Context, job: Job, tasks: Sequence[Task], grace_s: 
     for task, error in missed:
         _log.warning("stop not delivered", task=task.id, error=str(error))
     return [task for task, _ in missed]
+
+
+async def stop_orphan(context: Context, cluster: str, orphan: Observation) -> None:
+    """Until the node has heard. When it goes away, the next reconciling finds what is left."""
+    tries = 0
+    while True:
+        try:
+            return await context.backends[cluster].stop(orphan.task_id, orphan.node or "", 0.0)
+        except MusterError as error:
+            _log.warning("orphan not stopped", task=orphan.task_id, error=str(error))
+            if isinstance(error, BackendError) and error.reason == CONNECTION_LOST:
+                return None
+        tries += 1
+        await asyncio.sleep(exponential(tries, first_s=0.2, limit_s=30.0))
 
 
 async def expire(context: Context, entry: Entry, attempt: int, fault: Fault) -> None:

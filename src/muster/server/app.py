@@ -13,7 +13,8 @@ _DESCRIPTION = """One front door to every machine that can train a model.
 
 Send `Authorization: Bearer TOKEN` (see `POST /login` and `POST /tokens`). Lists answer `{"items": [...]}`;
 pass `cursor` for the next page. Errors are `application/problem+json` with a stable `code`. Streams are server-sent
-events that resume from `Last-Event-ID`. A POST to /jobs with an `Idempotency-Key` may be repeated safely."""
+events that resume from `Last-Event-ID`. Submissions, single, in bulk or by retry, may be repeated safely with an
+`Idempotency-Key`."""
 
 
 def create_app(services: Services) -> FastAPI:

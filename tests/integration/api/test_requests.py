@@ -98,6 +98,23 @@ def test_a_repeated_request_key_answers_the_first_job(me: Caller) -> None:
     assert ok(me.post("/jobs", body, headers=key), 200)["id"] == first["id"]
 
 
+def test_a_repeated_bulk_call_answers_the_first_ones_jobs(me: Caller) -> None:
+    body = {"specs": [{"name": unique("keyed"), **QUIET}, {"name": unique("keyed"), **QUIET}]}
+    key = {"Idempotency-Key": unique("key")}
+    first = ok(me.post("/jobs:bulk", body, headers=key), 201)["items"]
+    again = ok(me.post("/jobs:bulk", body, headers=key), 200)["items"]
+    assert [job["id"] for job in again] == [job["id"] for job in first]
+
+
+def test_a_repeated_retry_answers_the_first_ones_job_by_name_too(me: Caller) -> None:
+    name, key = unique("keyed"), {"Idempotency-Key": unique("key")}
+    old = me.submit({"name": name, **QUIET})
+    ok(me.post(f"/jobs/{old['id']}/kill"), 202)
+    first = ok(me.post(f"/jobs/{name}/retry", headers=key), 201)
+    assert first["id"] != old["id"]
+    assert ok(me.post(f"/jobs/{name}/retry", headers=key), 200)["id"] == first["id"]
+
+
 def test_a_request_key_is_one_users_own(me: Caller, people: People) -> None:
     key = {"Idempotency-Key": unique("key")}
     mine = ok(me.post("/jobs", {"spec": {"name": unique("keyed"), **QUIET}}, headers=key), 201)

@@ -28,6 +28,7 @@ from muster.wire.views import job_view as plain_job_view
 router = APIRouter(tags=["jobs"])
 Me = Annotated[Principal, Depends(authenticated)]
 Parts = Annotated[Services, Depends(services)]
+RepeatKey = Annotated[str | None, Header(max_length=200)]
 _MAX_WAIT_S = 60.0
 _SUBMITTED: dict[int | str, dict[str, Any]] = {
     200: {
@@ -51,7 +52,7 @@ async def submit(
     me: Me,
     parts: Parts,
     dry_run: Annotated[bool, Query(alias="dryRun")] = False,
-    idempotency_key: Annotated[str | None, Header(max_length=200)] = None,
+    idempotency_key: RepeatKey = None,
 ) -> Response:
     """A repeated call with the same Idempotency-Key answers the job of the first one. `dryRun=true` answers what would
     be started, and starts nothing."""
@@ -72,17 +73,20 @@ async def submit(
             for request in requests
         ]
         return JSONResponse({"job": plain_job_view(job), "requests": shown, "warnings": list(reading.warnings)})
-    key = RequestKey(me.name, idempotency_key) if idempotency_key else None
+    key = _key(me, idempotency_key)
     with told_of_the_text(reading):
         job, is_new = await commands.submit(parts.context, reading.spec, me.name, key)
     return with_warnings(JSONResponse(parts.job_view(me, job), 201 if is_new else 200), reading.warnings)
 
 
 @router.post("/jobs:bulk", status_code=201, response_model=schemas.JobPage, summary="Submit many jobs, all or none")
-async def submit_bulk(body: schemas.BulkIn, me: Me, parts: Parts) -> Response:
+async def submit_bulk(body: schemas.BulkIn, me: Me, parts: Parts, idempotency_key: RepeatKey = None) -> Response:
+    """A repeated call with the same Idempotency-Key answers the jobs of the first one."""
     require(me, Action.JOB_SUBMIT)
-    jobs = await commands.submit_all(parts.context, _specs(body), me.name)
-    return JSONResponse({"items": [parts.job_view(me, job) for job in jobs], "nextCursor": None}, 201)
+    key = _key(me, idempotency_key)
+    jobs, are_new = await commands.submit_all(parts.context, _specs(body), me.name, key)
+    items = [parts.job_view(me, job) for job in jobs]
+    return JSONResponse({"items": items, "nextCursor": None}, 201 if are_new else 200)
 
 
 @router.get("/jobs", response_model=schemas.JobPage, summary="List jobs, newest first")
@@ -209,10 +213,12 @@ async def resume(ref: str, me: Me, parts: Parts) -> Response:
 
 
 @router.post("/jobs/{ref}/retry", status_code=201, response_model=schemas.JobOut, summary="Submit it again")
-async def retry(ref: str, me: Me, parts: Parts) -> Response:
-    """A new job with the same spec, once the old one has ended."""
+async def retry(ref: str, me: Me, parts: Parts, idempotency_key: RepeatKey = None) -> Response:
+    """A new job with the same spec, once the old one has ended. A repeated call with the same Idempotency-Key answers
+    the job of the first one."""
     job = await parts.find_job(me, ref, Action.JOB_CHANGE)
-    return JSONResponse(parts.job_view(me, await commands.retry(parts.context, job, me.name)), 201)
+    again, is_new = await commands.retry(parts.context, job, me.name, _key(me, idempotency_key))
+    return JSONResponse(parts.job_view(me, again), 201 if is_new else 200)
 
 
 @router.delete("/jobs/{ref}", status_code=204, summary="Remove an ended job from history")
@@ -244,6 +250,10 @@ def _specs(body: schemas.BulkIn) -> list[JobSpec]:
     if problems:
         raise Invalid(f"{len(body.specs) - len(specs)} of {len(body.specs)} specs are wrong", problems=tuple(problems))
     return specs
+
+
+def _key(me: Principal, given: str | None) -> RequestKey | None:
+    return RequestKey(me.name, given) if given else None
 
 
 def _states(given: list[str] | None) -> tuple[str, ...]:
