@@ -22,6 +22,9 @@ class User:
         return self.role is UserRole.ADMIN
 
 
+SESSION_PREFIX = "s-"
+
+
 @dataclass(frozen=True, slots=True)
 class Token:
     """A personal token or a login session. Only the hash of the secret is kept."""
@@ -33,6 +36,11 @@ class Token:
     created_at: float
     expires_at: float | None = None
     last_used_at: float | None = None
+
+    @property
+    def is_session(self) -> bool:
+        """Made by a login rather than by hand."""
+        return self.id.startswith(SESSION_PREFIX)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from argon2 import PasswordHasher
 from argon2.exceptions import InvalidHashError, VerificationError
 
-from muster.domain.accounts import Token, User, UserRole
+from muster.domain.accounts import SESSION_PREFIX, Token, User, UserRole
 from muster.domain.errors import Conflict, Forbidden, NotAuthenticated, NotFound
 from muster.engine.context import Context
 from muster.engine.telling import audit_event
@@ -15,6 +15,7 @@ from muster.lib.ids import new_id, new_secret
 from muster.ports.store import Change
 
 _TOKEN_PREFIX = "mst_"  # noqa: S105 - lets secret scanners find leaked tokens
+LOGIN = "login"
 _USE_NOTED_EVERY_S = 300.0
 _FAILURES_ALLOWED = 5
 _FAILURE_WINDOW_S = 60.0
@@ -67,7 +68,7 @@ class Accounts:
         if user is None or not usable or not is_right:
             raise NotAuthenticated(_WRONG, hint="an admin can set a password: muster users passwd NAME")
         self._tries[name].remove(counted)
-        token, secret = await self.create_token(user, label, self._session_lifetime_s, actor=name, what="login")
+        token, secret = await self.create_token(user, label, self._session_lifetime_s, actor=name, what=LOGIN)
         return token, secret, user
 
     async def create_token(
@@ -76,7 +77,8 @@ class Accounts:
         now = self._context.clock()
         secret = _TOKEN_PREFIX + new_secret()
         expires_at = None if lifetime_s is None else now + lifetime_s
-        token = Token(new_id(), user.name, name, hash_secret(secret), now, expires_at)
+        token_id = SESSION_PREFIX + new_id() if what == LOGIN else new_id()
+        token = Token(token_id, user.name, name, hash_secret(secret), now, expires_at)
         event = audit_event(what, actor, now, token=token.id, user=user.name, label=name)
         await self._context.store.apply(Change(new_token=token, events=[event]))
         return token, secret
@@ -104,7 +106,9 @@ class Accounts:
         role: UserRole | None = None,
         password: str | None = None,
         disabled: bool | None = None,
+        keep: Token | None = None,
     ) -> User:
+        """A new password ends the user's logins, but for the one given in `keep`; tokens made by hand stay."""
         user = await self.user(name)
         changed = replace(
             user,
@@ -115,7 +119,11 @@ class Accounts:
         await self._keep_one_admin(user, changed)
         now = self._context.clock()
         event = audit_event("user.change", actor, now, user=name, role=str(changed.role), disabled=changed.disabled)
-        await self._context.store.apply(Change(user=changed, events=[event]))
+        changes = [Change(user=changed, events=[event])]
+        if password is not None:
+            sessions = [token for token in await self._context.store.tokens(name) if token.is_session]
+            changes += [Change(removed_token=token.id) for token in sessions if keep is None or token.id != keep.id]
+        await self._context.store.apply_all(changes)
         self._known = {}
         return changed
 

@@ -112,6 +112,17 @@ def test_a_user_cannot_become_admin_nor_enable_anything(me: Caller) -> None:
         problem(me.send("PATCH", f"/users/{me.name}", json=change), 403, "forbidden")
 
 
+def test_a_new_password_ends_other_logins_and_leaves_this_one_and_personal_tokens(people: People) -> None:
+    person = new_user(people.admin, "careful")
+    here, elsewhere = (Caller(person.server, ok(log_in(people, person.name, PASSWORD))["token"]) for _ in range(2))
+    personal = Caller(person.server, ok(here.post("/tokens", {"name": "script"}), 201)["secret"])
+    change = {"password": "another-long-one", "oldPassword": PASSWORD}
+    ok(here.send("PATCH", f"/users/{person.name}", json=change))
+    ok(here.get("/whoami"))
+    ok(personal.get("/whoami"))
+    problem(elsewhere.get("/whoami"), 401, "not-authenticated")
+
+
 def test_a_user_without_password_cannot_log_in_by_one(people: People) -> None:
     user = new_user(people.admin, "tokenonly", password=None)
     for password in ("", "anything"):

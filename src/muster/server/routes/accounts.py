@@ -72,14 +72,15 @@ async def add_user(body: schemas.UserIn, me: Me, parts: Parts) -> Response:
 
 @router.patch("/users/{name}", response_model=schemas.UserOut, summary="Change a user")
 async def change_user(name: str, body: schemas.UserPatch, me: Me, parts: Parts) -> Response:
-    """A user may change the own password, with the old one; all else is for admins."""
+    """A user may change the own password, with the old one; all else is for admins. A new password ends the user's
+    other logins."""
     if body.role is not None or body.disabled is not None or name != me.name:
         require(me, Action.USER_MANAGE)
     elif not me.is_admin:
         require(me, Action.PASSWORD_CHANGE, name)
         await parts.accounts.check_password(me.user, body.old_password)
     user = await parts.accounts.change_user(
-        name, actor=me.name, role=body.role, password=body.password, disabled=body.disabled
+        name, actor=me.name, role=body.role, password=body.password, disabled=body.disabled, keep=me.token
     )
     return JSONResponse(user_view(user))
 
