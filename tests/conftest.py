@@ -1,10 +1,12 @@
 """What all suites share: golden files, changed only by `pytest --update-golden`, and a real server."""
 
+import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
+from tests.parts.postgres import NewDatabase, PostgresMissing, running_postgres
 from tests.parts.server import MusterServer, running_server
 
 Golden = Callable[[Path, str], None]
@@ -41,3 +43,14 @@ def own_server(tmp_path: Path) -> Iterator[MusterServer]:
     """A server for one test alone, which may kill it."""
     with running_server(tmp_path / "home") as server:
         yield server
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[NewDatabase]:
+    """A private PostgreSQL for a worker's tests: makes a fresh database for each that asks."""
+    with tempfile.TemporaryDirectory(prefix="muster-pg-", ignore_cleanup_errors=True) as base:
+        try:
+            with running_postgres(Path(base)) as new_database:
+                yield new_database
+        except PostgresMissing as missing:
+            pytest.skip(str(missing))

@@ -2,8 +2,7 @@
 
 import shutil
 import sys
-import tempfile
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
@@ -13,7 +12,7 @@ import pytest
 from muster.stores.opening import open_store
 from muster.stores.sql_store import SqlStore
 from tests.contract.building import migrated
-from tests.parts.postgres import NewDatabase, PostgresMissing, database_name, running_postgres
+from tests.parts.postgres import NewDatabase, database_name
 
 DATABASES = [pytest.param("sqlite", marks=pytest.mark.fast), "postgresql"]
 
@@ -21,16 +20,6 @@ DATABASES = [pytest.param("sqlite", marks=pytest.mark.fast), "postgresql"]
 @pytest.fixture
 def anyio_backend() -> str:
     return "asyncio"
-
-
-@pytest.fixture(scope="session")
-def postgres() -> Iterator[NewDatabase]:
-    with tempfile.TemporaryDirectory(prefix="muster-pg-", ignore_cleanup_errors=True) as base:
-        try:
-            with running_postgres(Path(base)) as new_database:
-                yield new_database
-        except PostgresMissing as missing:
-            pytest.skip(str(missing))
 
 
 @pytest.fixture(scope="session")

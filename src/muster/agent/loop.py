@@ -12,7 +12,7 @@ import selectors
 import time
 from collections import deque
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Any, Callable, Deque, List, Optional, Tuple, TypeVar
+from typing import Callable, Deque, List, Optional, Tuple, TypeVar
 
 T = TypeVar("T")
 Callback = Callable[[], None]
@@ -116,8 +116,3 @@ class Loop:
             pass
         for _ in range(len(self._posted)):
             self._posted.popleft()()
-
-
-def result_or_error(future: Future[Any]) -> Tuple[Any, Optional[BaseException]]:
-    error = future.exception()
-    return (None, error) if error is not None else (future.result(), None)

@@ -10,7 +10,8 @@ from typing import Any
 
 import structlog
 
-from muster.backends.links import AgentLink, ByteReader, ByteWriter, Message
+from muster.agent.frames import Message
+from muster.backends.links import AgentLink, ByteReader, ByteWriter
 from muster.domain.errors import BackendError, MusterError
 from muster.domain.nodes import Node, NodeState
 from muster.domain.resources import Capacity, Device

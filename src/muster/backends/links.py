@@ -1,23 +1,20 @@
 """One open line to one agent: requests with their answers, and pushes, as length-prefixed JSON."""
 
 import asyncio
-import json
-import struct
 from collections.abc import Callable
 from typing import Any, Protocol
 
+from muster.agent.errors import TOO_LARGE
+from muster.agent.frames import FrameDecoder, FrameError, FrameTooLarge, Message, encode
 from muster.domain.errors import BackendError
 from muster.ports.backend import CONNECTION_LOST
 
-MAX_FRAME = 16 << 20
 ANSWER_WITHIN_S = 60.0
-_LENGTH = struct.Struct(">I")
-
-Message = dict[str, Any]
+_READ_BYTES = 1 << 18
 
 
 class ByteReader(Protocol):
-    async def readexactly(self, n: int) -> bytes: ...
+    async def read(self, n: int) -> bytes: ...
 
 
 class ByteWriter(Protocol):
@@ -37,14 +34,15 @@ class AgentLink:
         self._broken = False
 
     async def run(self) -> None:
+        decoder = FrameDecoder()
         try:
-            while True:
-                (length,) = _LENGTH.unpack(await self._reader.readexactly(_LENGTH.size))
-                if length > MAX_FRAME:
-                    raise BackendError(f"agent on {self._name} sent a frame of {length} bytes")
-                self._take(json.loads(await self._reader.readexactly(length)))
-        except (asyncio.IncompleteReadError, ConnectionError):
+            while data := await self._reader.read(_READ_BYTES):
+                for message in decoder.feed(data):
+                    self._take(message)
+        except ConnectionError:
             return
+        except FrameError as error:
+            raise BackendError(f"the agent on {self._name} does not speak as it should: {error}") from None
         finally:
             self._break()
 
@@ -55,11 +53,12 @@ class AgentLink:
         answer: asyncio.Future[Message] = asyncio.get_running_loop().create_future()
         self._waiting[self._last_id] = answer
         request_id = self._last_id
-        payload = json.dumps({"id": request_id, "op": op, **arguments}).encode()
         try:
-            self._writer.write(_LENGTH.pack(len(payload)) + payload)
+            self._writer.write(encode({"id": request_id, "op": op, **arguments}))
             async with asyncio.timeout(ANSWER_WITHIN_S):
                 return await answer
+        except FrameTooLarge as error:
+            raise BackendError(f"{op} is too large for the agent: {error}", reason=TOO_LARGE, retryable=False) from None
         except TimeoutError:
             raise BackendError(f"agent on {self._name} did not answer {op}", reason=CONNECTION_LOST) from None
         except (ConnectionError, RuntimeError):

@@ -1,6 +1,6 @@
 """Usage samples of one node: CPU seconds that only grow become per cent of a core."""
 
-from muster.backends.links import Message
+from muster.agent.frames import Message
 from muster.ports.backend import NodeUsage, TaskUsage
 
 

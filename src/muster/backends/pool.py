@@ -9,8 +9,8 @@ from typing import Any
 
 import structlog
 
+from muster.agent.frames import Message
 from muster.backends.agents import AgentNode
-from muster.backends.links import Message
 from muster.backends.metering import UsageMeter
 from muster.backends.watching import LogWatch
 from muster.domain.errors import BackendError, NotFound, Problem
@@ -135,9 +135,9 @@ class AgentPool:
         try:
             if watch.followers == 1:
                 await agent.ask("watch_log", task=task_id)
-            chunk = await self.read_log(task_id, node, 0, 0)
-            watch.grown(chunk.size)
-            if chunk.ended or (await agent.ask("read_log", task=task_id, offset=0, limit=0))["ended"]:
+            now = await agent.ask("read_log", task=task_id, offset=0, limit=0)
+            watch.grown(int(now["size"]))
+            if now["ended"]:
                 watch.end()
             async for size in watch.sizes():
                 yield size

@@ -9,7 +9,7 @@ from typing import Any
 
 import structlog
 
-from muster.domain.errors import NotFound, StaleWrite, Unavailable
+from muster.domain.errors import StaleWrite, Unavailable
 from muster.engine.hub import Hub
 from muster.engine.roster import Roster
 from muster.lib.clock import Clock, wall_clock
@@ -41,12 +41,6 @@ class Context:
 
     def __post_init__(self) -> None:
         self.clusters = {name: ClusterState(name) for name in self.backends}
-
-    def backend(self, cluster: str) -> Backend:
-        if cluster not in self.backends:
-            known = ", ".join(sorted(self.backends))
-            raise NotFound(f"there is no cluster {cluster!r}", hint=f"known clusters: {known}")
-        return self.backends[cluster]
 
     async def apply(self, change: Change) -> None:
         """Write a job's change. A write that was not confirmed may have happened all the same."""

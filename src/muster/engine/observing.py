@@ -133,12 +133,10 @@ async def _end(context: Context, job: Job, task: Task, observation: Observation)
         exit_code=observation.exit_code,
         signal=observation.signal,
         oom=observation.oom,
-        stopped=False,
         lost=observation.phase is Phase.LOST,
         error_code=observation.error_code,
         error_message=observation.error_message,
         log_tail=await log_tail(context, job, task),
-        time_limit_hit=False,
     )
     fault = replace(fault, task=task.name, exit_code=observation.exit_code, signal=observation.signal)
     return TaskLost(at, fault) if observation.phase is Phase.LOST else TaskFailed(at, fault)

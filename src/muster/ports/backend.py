@@ -4,7 +4,7 @@ A backend starts, stops and observes tasks on the nodes of one cluster. It remem
 asked twice (same task id) happens once, and after a crash `observe_all` tells what really is there.
 """
 
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
@@ -165,7 +165,3 @@ class Backend(Protocol):
     async def collect_log(self, task_id: str, node: str, target: Path) -> None:
         """Bring the whole log to `target`; doing it twice gives the same file."""
         ...
-
-
-Backends = Mapping[str, Backend]
-Requests = Sequence[LaunchRequest]

@@ -7,7 +7,7 @@ from typing import Any
 from muster.domain.accounts import Package, Token, User
 from muster.domain.events import Event
 from muster.domain.faults import Fault
-from muster.domain.jobs import Failed, Job
+from muster.domain.jobs import Job
 from muster.domain.nodes import Node
 from muster.domain.reasons import Reason
 from muster.domain.tasks import Task, TaskFailed, TaskLost
@@ -91,10 +91,6 @@ def fault_view(fault: Fault) -> View:
         "signal": fault.signal,
         "retryable": fault.retryable,
     }
-
-
-def job_fault(job: Job) -> Fault | None:
-    return job.state.fault if isinstance(job.state, Failed) else None
 
 
 def reason_view(reason: Reason) -> View:

@@ -2,7 +2,6 @@
 
 import os
 import signal
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from tests.parts.leftovers import agent_processes, task_processes, wait_until_agents_left, wait_until_nothing_runs
-from tests.parts.postgres import NewDatabase, PostgresMissing, running_postgres
 from tests.parts.server import MusterServer, end_all_jobs
 
 ENVIRONMENT = {"MUSTER_FAKE_GPUS": "4xA100", "MUSTER_LOG_LEVEL": "info"}
@@ -48,13 +46,3 @@ def shared_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MusterSe
     with unkindly_treated(tmp_path_factory.mktemp("home")) as server:
         server.start()
         yield server
-
-
-@pytest.fixture(scope="session")
-def postgres() -> Iterator[NewDatabase]:
-    with tempfile.TemporaryDirectory(prefix="muster-pg-", ignore_cleanup_errors=True) as base:
-        try:
-            with running_postgres(Path(base)) as new_database:
-                yield new_database
-        except PostgresMissing as missing:
-            pytest.skip(str(missing))
