@@ -82,16 +82,16 @@ class Laboratory:
         return [event.kind for event in await self.events(job_id) if not event.kind.startswith("audit.")]
 
     async def becomes(self, job_id: str, state: str, *, attempt: int | None = None) -> Job:
-        """Wait until the stored job is in the state, with the deadline of all waits here."""
-
-        async def there() -> Job | None:
-            job = await self.job(job_id)
-            return job if job.state_name == state and attempt in (None, job.attempt) else None
-
+        """Wait until the stored job is in the state, with the deadline of all waits here. The engine has it in memory a
+        moment after the commit, so wait for that too: places, roster and listeners are then as the stored job says."""
         async with asyncio.timeout(DEADLINE_S):
-            while (found := await there()) is None:
+            while True:
+                job = await self.job(job_id)
+                if job.state_name == state and attempt in (None, job.attempt):
+                    break
                 await asyncio.sleep(0.002)
-            return found
+        await self.until(lambda: self._has_caught_up(job))
+        return job
 
     async def until(self, condition: Callable[[], object]) -> None:
         async with asyncio.timeout(DEADLINE_S):
@@ -105,6 +105,10 @@ class Laboratory:
             while quiet < 3:
                 await asyncio.sleep(0.002)
                 quiet = 0 if self._is_busy() else quiet + 1
+
+    def _has_caught_up(self, stored: Job) -> bool:
+        entry = self.context.roster.get(stored.id)
+        return entry is None or (not stored.is_final and entry.job.version >= stored.version)
 
     def _is_busy(self) -> bool:
         entries = self.context.roster.entries()

@@ -288,16 +288,15 @@ async def test_a_time_limit_that_could_not_be_written_is_written_later(
     lab: Laboratory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("muster.engine.settling.RETRY_S", 0.01)
-    job_id = await lab.submit(a_spec(time_limit_s=0.3))
-    await lab.becomes(job_id, "Running")
     apply, refused = lab.context.store.apply, asyncio.Event()
 
     async def away_once(change):  # type: ignore[no-untyped-def]
-        if not refused.is_set():
+        if change.job is not None and change.job.state_name == "Stopping" and not refused.is_set():
             refused.set()
             raise Unavailable("the database is away")
         return await apply(change)
 
     monkeypatch.setattr(lab.context.store, "apply", away_once)
+    job_id = await lab.submit(a_spec(time_limit_s=0.05))
     await lab.becomes(job_id, "Failed")
     assert refused.is_set()

@@ -191,6 +191,7 @@ async def test_waiting_jobs_start_in_turn_as_places_become_free(lab: Laboratory)
     first = await lab.submit(a_spec(a_role(cpu=8), name="first"))
     second = await lab.submit(a_spec(a_role(cpu=8), name="second"))
     await lab.becomes(first, "Running")
+    await lab.settled()
     reason = lab.context.clusters["lab"].reason(second)
     assert reason is not None
     assert reason.code == "no-free-cpu"
