@@ -17,6 +17,8 @@ class Outcome(StrEnum):
     CANCEL = "cancel"
     RETRY = "retry"
     HOLD = "hold"
+    PREEMPT = "preempt"
+    """Its places go to another job, or it is to run at another size: back to Queued, not counted as a retry."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +118,15 @@ class Job:
     ended_at: float | None = None
     reason: str = ""
     tally: Tally = Tally()
+    vc: str = ""
+    """The virtual cluster it was submitted to; empty where the cluster has none."""
+    ran_s: float = 0.0
+    """Run time of earlier attempts that was not lost."""
+    checkpoint_at: float | None = None
+    """When the current attempt last said that its work is safe."""
+    preemptions: int = 0
+    sizes: tuple[tuple[str, int], ...] = ()
+    """Replicas of the elastic roles in the current attempt."""
 
     @property
     def name(self) -> str:

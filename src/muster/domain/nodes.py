@@ -1,6 +1,7 @@
 """A node: a machine that runs tasks, and what may be done with it."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 from muster.domain.resources import Capacity
@@ -24,6 +25,8 @@ class Node:
     state: NodeState = NodeState.JOINING
     note: str = ""
     """What a person should know, such as why memory limits are not enforced here."""
+    labels: Mapping[str, str] = field(default_factory=dict)
+    """What jobs may ask for by `where.labels`; `rack` and `switch` say where the node hangs in the network."""
 
     @property
     def is_usable(self) -> bool:

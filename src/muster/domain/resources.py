@@ -2,15 +2,31 @@
 
 from dataclasses import dataclass, field
 
+WHOLE_GPU = 1000
+
 
 @dataclass(frozen=True, slots=True)
 class Resources:
-    """What one task asks for. `gpu_models` are acceptable models in order of preference; empty means any."""
+    """What one task asks for. `gpu_models` are acceptable models in order of preference; empty means any.
+
+    `gpus` is how many devices the task sees. `gpu_share` is how much of each it needs, in thousandths: below 1000 the
+    device is shared with others, and then `gpus` is 1.
+    """
 
     cpu_m: int = 0
     memory_bytes: int = 0
     gpus: int = 0
     gpu_models: tuple[str, ...] = ()
+    gpu_share: int = WHOLE_GPU
+
+    @property
+    def gpu_m(self) -> int:
+        """GPUs in thousandths, as CPU is."""
+        return self.gpus * self.gpu_share
+
+    @property
+    def shares_gpu(self) -> bool:
+        return self.gpus > 0 and self.gpu_share < WHOLE_GPU
 
 
 @dataclass(frozen=True, slots=True)

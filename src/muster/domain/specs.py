@@ -45,8 +45,54 @@ class Completion:
     min_succeeded: int | None = None
 
 
+class Needed(StrEnum):
+    """What a dependency must have come to."""
+
+    SUCCEEDED = "succeeded"
+    ENDED = "ended"
+
+
+@dataclass(frozen=True, slots=True)
+class Dependency:
+    """Another job of the same owner, by name or id when written, by id once accepted."""
+
+    job: str
+    on: Needed = Needed.SUCCEEDED
+
+
+class Spread(StrEnum):
+    """How a gang lies on nodes."""
+
+    PACK = "pack"
+    """On as few nodes as will do."""
+    APART = "apart"
+    """Every task on a node of its own."""
+
+
+class Together(StrEnum):
+    """The part of the network that a gang must not leave: the node label that says so."""
+
+    ANYWHERE = ""
+    RACK = "rack"
+    SWITCH = "switch"
+    NODE = "node"
+
+
+@dataclass(frozen=True, slots=True)
+class Where:
+    """Which nodes will do. Empty means any."""
+
+    nodes: tuple[str, ...] = ()
+    not_nodes: tuple[str, ...] = ()
+    labels: Mapping[str, str] = field(default_factory=dict)
+    spread: Spread = Spread.PACK
+    together: Together = Together.ANYWHERE
+
+
 @dataclass(frozen=True, slots=True)
 class Role:
+    """`min_replicas` and `max_replicas` make a role elastic: it starts with what is there, between the two."""
+
     name: str
     replicas: int
     command: tuple[str, ...]
@@ -54,6 +100,12 @@ class Role:
     env: Mapping[str, str] = field(default_factory=dict)
     ports: int = 0
     completion: Completion = field(default_factory=Completion)
+    min_replicas: int | None = None
+    max_replicas: int | None = None
+
+    @property
+    def is_elastic(self) -> bool:
+        return self.min_replicas is not None or self.max_replicas is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +143,9 @@ class JobSpec:
     mounts: tuple[Mount, ...] = ()
     gloo: int = 0
     held: bool = False
+    after: tuple[Dependency, ...] = ()
+    where: Where = field(default_factory=Where)
+    preemptible: bool = True
 
     @property
     def mode(self) -> Mode:

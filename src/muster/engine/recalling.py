@@ -9,7 +9,7 @@ import asyncio
 import structlog
 
 from muster.domain.errors import MusterError, NotFound
-from muster.domain.jobs import HOLDING, Queued
+from muster.domain.jobs import HOLDING, Queued, Running, Starting, Stopping
 from muster.engine.context import Context
 from muster.engine.reconciling import reconcile, slot_of
 from muster.engine.roster import Entry
@@ -68,8 +68,8 @@ def _place(context: Context, entry: Entry) -> None:
         context.roster.remove(job.id)
     elif isinstance(job.state, Queued):
         cluster.queued(demand_of(job))
-    elif isinstance(job.state, HOLDING):
-        cluster.holds(job.id, [slot_of(entry, task) for task in entry.current_tasks()])
+    elif isinstance(job.state, Starting | Running | Stopping):
+        cluster.holds(demand_of(job), [slot_of(entry, task) for task in entry.current_tasks()], job.state.since)
     context.wake.set()
 
 

@@ -8,7 +8,7 @@ from collections import defaultdict
 
 import structlog
 
-from muster.domain.jobs import HOLDING, Held, Queued, Starting, Stopping
+from muster.domain.jobs import HOLDING, Queued, Running, Starting, Stopping
 from muster.domain.tasks import Task, TaskLaunching
 from muster.engine.context import Context
 from muster.engine.launching import act
@@ -34,8 +34,8 @@ async def load(context: Context) -> None:
             _log.error("job on a cluster that is not configured", job=job.id, cluster=job.cluster)
         elif isinstance(job.state, Queued):
             cluster.queued(demand_of(job))
-        elif not isinstance(job.state, Held):
-            cluster.holds(job.id, [slot_of(entry, task) for task in entry.current_tasks()])
+        elif isinstance(job.state, Starting | Running | Stopping):
+            cluster.holds(demand_of(job), [slot_of(entry, task) for task in entry.current_tasks()], job.state.since)
 
 
 async def reconcile(context: Context, cluster: str) -> None:

@@ -162,6 +162,8 @@ def _after(job: Job, verdict: Verdict, now: float) -> JobState:
             return Cancelled(now, verdict.by)
         case Outcome.HOLD:
             return Held(now, verdict.by)
+        case Outcome.PREEMPT:
+            return Queued(now)
         case Outcome.RETRY:
             return Queued(now, now + exponential(job.retries + job.platform_retries + 1))
         case _:

@@ -1,11 +1,13 @@
 """What the scheduler needs to know of a job, and what it answers."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from muster.domain.jobs import Job, Queued
 from muster.domain.reasons import Reason
 from muster.domain.resources import Resources
+from muster.domain.specs import Where
+
+ANYWHERE = Where()
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,14 +18,44 @@ class TaskDemand:
 
 
 @dataclass(frozen=True, slots=True)
+class Elastic:
+    """A role that may run with fewer or more tasks than asked for."""
+
+    role: str
+    least: int
+    most: int
+
+
+@dataclass(frozen=True, slots=True)
 class JobDemand:
-    """A waiting job. Jobs are served by `order`: urgent before normal, then first come."""
+    """A job as the scheduler sees it."""
 
     job_id: str
     name: str
-    order: tuple[int, float, str]
     tasks: tuple[TaskDemand, ...]
+    created_at: float = 0.0
+    priority: int = 1
+    user: str = ""
+    vc: str = ""
     not_before: float | None = None
+    time_limit_s: float | None = None
+    predicted_s: float | None = None
+    """Run time that somebody foretold. It orders, and never reserves."""
+    likeness: tuple[str, ...] = ()
+    """What jobs like it have in common, from the narrowest to the widest: prediction learns by these."""
+    preemptible: bool = True
+    ran_s: float = 0.0
+    """Run time of earlier attempts that was not lost."""
+    waiting_since: float | None = None
+    """Since when it waits this time; when it was created, if absent."""
+    where: Where = ANYWHERE
+    elastic: tuple[Elastic, ...] = ()
+    blocked: Reason | None = None
+    """It may not start yet for a reason that is not hardware: a dependency."""
+
+    @property
+    def order(self) -> tuple[int, float, str]:
+        return -self.priority, self.created_at, self.job_id
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,18 +76,59 @@ class Start:
 
 
 @dataclass(frozen=True, slots=True)
+class Preemption:
+    """A running gang that has to leave. It goes back to the queue; whom its places are for is in the reason."""
+
+    job_id: str
+    reason: Reason
+
+
+@dataclass(frozen=True, slots=True)
 class Plan:
-    """What one cycle says. Every job that was looked at and does not start has its Reason; those behind a blocked
-    job are not looked at, and `ClusterState.reason` tells theirs when asked."""
+    """What one cycle says. A start whose places are still being left comes in the plan of a later cycle, when the last
+    of them is `released`. `ClusterState.reasons` tells why the others wait."""
 
     starts: tuple[Start, ...] = ()
-    waits: Mapping[str, Reason] = field(default_factory=dict)
+    preemptions: tuple[Preemption, ...] = ()
     wake_at: float | None = None
 
 
 def demand_of(job: Job) -> JobDemand:
-    tasks = tuple(
-        TaskDemand(role.name, index, role.resources) for role in job.spec.roles for index in range(role.replicas)
+    state = job.state
+    return JobDemand(
+        job_id=job.id,
+        name=job.name,
+        tasks=tuple(TaskDemand(role.name, i, role.resources) for role in job.spec.roles for i in range(role.replicas)),
+        created_at=job.created_at,
+        priority=job.spec.priority.rank,
+        user=job.owner,
+        vc=job.vc,
+        not_before=state.not_before if isinstance(state, Queued) else None,
+        time_limit_s=job.spec.time_limit_s,
+        likeness=likeness_of(job),
+        preemptible=job.spec.preemptible,
+        ran_s=job.ran_s,
+        waiting_since=state.since if isinstance(state, Queued) else None,
+        where=job.spec.where,
+        elastic=tuple(
+            Elastic(role.name, role.min_replicas or role.replicas, role.max_replicas or role.replicas)
+            for role in job.spec.roles
+            if role.is_elastic
+        ),
     )
-    not_before = job.state.not_before if isinstance(job.state, Queued) else None
-    return JobDemand(job.id, job.name, (-job.spec.priority.rank, job.created_at, job.id), tasks, not_before)
+
+
+def likeness_of(job: Job) -> tuple[str, ...]:
+    """Same user, name without its trailing numbers, command, package and resources; then less and less in common."""
+    spec = job.spec
+    stem = spec.name.rstrip("0123456789-_.") or spec.name
+    gpus = sum(role.resources.gpu_m * role.replicas for role in spec.roles)
+    command = "\0".join(word for role in spec.roles for word in role.command)
+    return (
+        f"{job.owner}|{stem}|{gpus}|{spec.package}|{command}",
+        f"{job.owner}|{stem}|{gpus}",
+        f"{job.owner}|{gpus}",
+        f"{job.vc}|{gpus}",
+        f"{gpus}",
+        "",
+    )

@@ -10,6 +10,7 @@ from itertools import islice
 
 from muster.domain.nodes import Node
 from muster.domain.reasons import Reason
+from muster.domain.virtual_clusters import VirtualCluster
 from muster.scheduling.demand import JobDemand, Plan, Slot, Start
 from muster.scheduling.explaining import backing_off, behind, never, short
 from muster.scheduling.ledger import NodeLedger
@@ -53,10 +54,10 @@ class ClusterState:
         if job is not None:
             del self._queue[bisect_left(self._queue, job.order)]
 
-    def holds(self, job_id: str, slots: Iterable[Slot]) -> None:
+    def holds(self, job: JobDemand, slots: Iterable[Slot], since: float) -> None:
         """A job already has these places: told after a restart."""
         taken = tuple(slots)
-        self._held[job_id] = taken
+        self._held[job.job_id] = taken
         for slot in taken:
             if slot.node in self._nodes:
                 self._nodes[slot.node].take_exactly(slot.resources, slot.devices)
@@ -99,7 +100,7 @@ class ClusterState:
         for start in starts:
             self.unqueued(start.job_id)
         self._reasons = waits
-        return Plan(tuple(starts), waits, wake_at)
+        return Plan(tuple(starts), (), wake_at)
 
     def start_at_once(self, job: JobDemand) -> Start | None:
         """Places for a job that has just come, if nobody waits and there is room; they are taken when this returns."""
@@ -115,6 +116,19 @@ class ClusterState:
     def is_planned(self, start: Start) -> bool:
         """Whether the places of this start are still the job's."""
         return self._held.get(start.job_id) is start.slots
+
+    def configured(self, virtual_clusters: Iterable[VirtualCluster]) -> None:
+        """The virtual clusters are these now."""
+
+    def checkpointed(self, job_id: str, at: float) -> None:
+        """The work of a running job up to now is safe."""
+
+    def learnt(self, job: JobDemand, ran_s: float) -> None:
+        """A job ended by itself after so much run time: told in order to predict others like it."""
+
+    def reasons(self, job_id: str, now: float) -> tuple[Reason, ...]:
+        reason = self.reason(job_id)
+        return (reason,) if reason else ()
 
     def reason(self, job_id: str) -> Reason | None:
         """Why a queued job waits, as the last cycle saw it; jobs it did not reach stand behind the first."""
