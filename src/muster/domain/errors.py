@@ -20,15 +20,18 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One thing wrong with a spec: where (path, and line of the file when known), what, and what would do."""
+    """One thing wrong with a spec or a setting: where (path, and line of the file when known), what, and what would do.
+    `file` is told where there are several."""
 
     path: str
     message: str
     hint: str = ""
     line: int | None = None
+    file: str = ""
 
     def __str__(self) -> str:
         place = f"line {self.line}: " if self.line else ""
+        place = f"{self.file}, {place}" if self.file and place else f"{self.file}: " if self.file else place
         hint = f" ({self.hint})" if self.hint else ""
         return f"{place}{self.path}: {self.message}{hint}" if self.path else f"{place}{self.message}{hint}"
 

@@ -76,6 +76,32 @@ def read_document(text: str) -> Document:
         raise Invalid(f"the document is not valid YAML or JSON: {error}") from None
 
 
+def read_documents(text: str) -> list[Document]:
+    """Each document of the text, its lines counted in the whole."""
+    starts = _starts(text)
+    if len(starts) < 2:
+        return [read_document(text)]
+    return [read_document(_alone(text, start, end)) for start, end in zip(starts, [*starts[1:], None], strict=True)]
+
+
+def _starts(text: str) -> list[int]:
+    """The line, from 0, at which each document begins. Text that is no YAML has none: reading it says what is wrong."""
+    if "\n---" not in text or len(text) > MAX_BYTES:
+        return []
+    try:
+        events = yaml.parse(text, Loader=_BaseLoader)
+        marks = [event.start_mark for event in events if isinstance(event, yaml.DocumentStartEvent)]
+        return [mark.line for mark in marks if mark is not None]
+    except yaml.YAMLError:
+        return []
+
+
+def _alone(text: str, start: int, end: int | None) -> str:
+    """The document by itself, on the lines that it has in the file."""
+    lines = text.splitlines()
+    return "\n" * start + "\n".join(lines[start:end])
+
+
 def _read(text: str) -> Document:
     _refuse_deep(text)
     loader = _Loader(text)

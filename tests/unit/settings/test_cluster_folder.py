@@ -1,0 +1,158 @@
+"""The virtual clusters of `clusters.d`: what may be written, and every mistake with its file, line and remedy."""
+
+from pathlib import Path
+
+import pytest
+
+from muster.domain.errors import Invalid, Problem
+from muster.domain.resources import Resources
+from muster.domain.specs import Mount, Priority, Runtime
+from muster.domain.virtual_clusters import Limits, OrderPolicy, Share, VirtualCluster
+from muster.settings.clusters import ClusterFolder
+
+pytestmark = pytest.mark.fast
+
+GIB = 1 << 30
+EVERYTHING = """
+name: vision
+cluster: lab
+description: The vision group.
+guaranteed: {gpu: {V100: 8, A100: 4}, cpu: 64, memory: 256Gi}
+max: {gpu: {V100: 16, A100: 4}}
+borrow: false
+policy: fair
+priorities: [high, low]
+users: [li]
+groups: [vision, guests]
+mayRefusePreemption: true
+limits: {runningGpus: 12, runningJobs: 20, gpuHoursPerWeek: 500.5, queuedJobs: 100}
+userLimits: {runningGpus: 4}
+defaults:
+  env: {NCCL_DEBUG: WARN, RETRIES: 3}
+  runtime: {conda: py310}
+  mounts: [{source: data/imagenet, target: /data, readOnly: true}]
+  resources: {cpu: 2, memory: 4Gi}
+"""
+
+
+def read(tmp_path: Path, **files: str) -> tuple[VirtualCluster, ...]:
+    for name, text in files.items():
+        (tmp_path / f"{name}.yaml").write_text(text)
+    return ClusterFolder(tmp_path, ("lab", "annex")).read()
+
+
+def problems(tmp_path: Path, **files: str) -> list[Problem]:
+    with pytest.raises(Invalid) as refused:
+        read(tmp_path, **files)
+    return list(refused.value.problems)
+
+
+def test_every_field_is_read(tmp_path: Path) -> None:
+    (vision,) = read(tmp_path, vision=EVERYTHING)
+    assert vision.guaranteed == Share({"V100": 8, "A100": 4}, 64_000, 256 * GIB)
+    assert vision.max == Share({"V100": 16, "A100": 4})
+    assert (vision.cluster, vision.borrows, vision.policy) == ("lab", False, OrderPolicy.FAIR)
+    assert vision.priorities == (Priority.LOW, Priority.HIGH)
+    assert (vision.users, vision.groups) == (("li",), ("vision", "guests"))
+    assert vision.may_refuse_preemption
+    assert vision.limits == Limits(12, 20, 500.5, 100)
+    assert vision.user_limits == Limits(running_gpus=4)
+    assert vision.defaults.env == {"NCCL_DEBUG": "WARN", "RETRIES": "3"}
+    assert vision.defaults.runtime == Runtime(conda="py310")
+    assert vision.defaults.mounts == (Mount("data/imagenet", "/data", read_only=True),)
+    assert vision.defaults.resources == Resources(2000, 4 * GIB)
+    assert vision.description == "The vision group."
+
+
+def test_a_name_alone_shares_what_is_idle_on_the_default_cluster(tmp_path: Path) -> None:
+    assert read(tmp_path, a="name: guests") == (VirtualCluster("guests", "lab"),)
+
+
+def test_gpus_may_be_counted_without_their_model(tmp_path: Path) -> None:
+    (a,) = read(tmp_path, a="{name: a, guaranteed: {gpu: 8}}")
+    assert a.guaranteed.gpus == {"": 8}
+
+
+def test_files_and_their_documents_are_read_in_order(tmp_path: Path) -> None:
+    (tmp_path / ".b.yaml.swp").write_text("[")
+    (tmp_path / ".#b.yaml").write_text("[")
+    (tmp_path / "notes.txt").write_text("[")
+    (tmp_path / "c.yml").write_text("name: four")
+    found = read(tmp_path, b="name: two\n---\n---\nname: three\n", a="name: one\n", empty="# nothing yet\n")
+    assert [cluster.name for cluster in found] == ["one", "two", "three", "four"]
+
+
+def test_every_mistake_of_every_file_is_told_with_its_line_and_the_nearest_key(tmp_path: Path) -> None:
+    told = problems(
+        tmp_path,
+        a="name: one\ngaranteed: {gpu: 8}\npolicy: fastest\n",
+        b="name: two\n---\nname: three\nmax:\n  gpus: 3\n  cpu: many\n",
+        c="name: [",
+        d="- name: four\n",
+    )
+    assert [str(problem) for problem in told] == [
+        "a.yaml, line 3: policy: is 'fastest' (one of 'default', 'fifo', 'fair', 'las' or 'shortest')",
+        "a.yaml, line 2: garanteed: unknown key (did you mean guaranteed?)",
+        "b.yaml, line 6: max.cpu: 'many' cannot be read (expected a number of cores such as 2, 0.5 or 500m)",
+        "b.yaml, line 5: max.gpus: unknown key (did you mean gpu?)",
+        "c.yaml, line 2: did not find expected node content",
+        "d.yaml, line 1: is no mapping (a virtual cluster has at least a `name`)",
+    ]
+
+
+def test_a_wrong_part_is_told_with_the_keys_that_it_has(tmp_path: Path) -> None:
+    (limits,) = problems(tmp_path, a="{name: a, limits: 3}")
+    assert limits.hint == "a mapping with runningGpus, runningJobs, gpuHoursPerWeek, queuedJobs"
+
+
+def test_defaults_are_checked_as_in_a_job(tmp_path: Path) -> None:
+    (both,) = problems(tmp_path, a="name: a\ndefaults:\n  runtime: {conda: x, image: y}\n")
+    assert (both.path, both.line) == ("defaults.runtime.image", 3)
+    (unknown,) = problems(tmp_path, a="name: a\ndefaults:\n  resources: {gpuTyp: V100}\n")
+    assert (unknown.path, unknown.hint) == ("defaults.resources.gpuTyp", "did you mean gpuType?")
+
+
+@pytest.mark.parametrize(
+    "amounts",
+    [
+        "guaranteed: {gpu: 8}, max: {gpu: 4}",
+        "guaranteed: {gpu: {V100: 8}}, max: {gpu: 4}",
+        "guaranteed: {gpu: {V100: 8}}, max: {gpu: {V100: 4, A100: 8}}",
+        "guaranteed: {gpu: 8}, max: {gpu: {V100: 4}}",
+    ],
+)
+def test_no_more_is_promised_than_may_be_used(tmp_path: Path, amounts: str) -> None:
+    (problem,) = problems(tmp_path, a="{name: a, " + amounts + "}")
+    assert (problem.path, problem.message) == ("max.gpu", "is less than what is guaranteed")
+
+
+def test_max_limits_only_what_it_names(tmp_path: Path) -> None:
+    (a,) = read(tmp_path, a="{name: a, guaranteed: {gpu: 8, cpu: 4}, max: {cpu: 4}}")
+    assert a.max == Share({}, 4000)
+    (less,) = problems(tmp_path, a="{name: a, guaranteed: {gpu: 8, cpu: 4}, max: {cpu: 3}}")
+    assert less.path == "max.cpu"
+
+
+def test_names_are_unique_and_physical_clusters_are_known(tmp_path: Path) -> None:
+    told = problems(tmp_path, a="name: one\n---\nname: lab\n", b="name: one\ncluster: lap\n")
+    assert [str(problem) for problem in told] == [
+        "a.yaml, line 3: name: lab is the name of a physical cluster (choose another)",
+        "b.yaml, line 2: cluster: there is no cluster 'lap' (known clusters: lab, annex)",
+        "b.yaml, line 1: name: one is given twice (also in a.yaml, line 1)",
+    ]
+
+
+def test_a_physical_cluster_is_not_configured_here_yet(tmp_path: Path) -> None:
+    (problem,) = problems(tmp_path, a="name: pool\nbackend: ssh\nnodes: [n1]\n")
+    assert (problem.line, problem.path) == (2, "backend")
+    assert problem.message == "physical clusters other than local are not configured here yet"
+
+
+def test_what_cannot_be_read_is_named(tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_bytes(b"name: \xff")
+    (tmp_path / "b.yaml").mkdir()
+    told = problems(tmp_path)
+    assert [problem.file for problem in told] == ["a.yaml", "b.yaml"]
+    with pytest.raises(Invalid) as refused:
+        ClusterFolder(tmp_path / "absent", ("lab",)).read()
+    assert refused.value.problems[0].file.endswith("absent")

@@ -1,0 +1,76 @@
+"""A folder that is watched: every kind of change is told, and nothing else."""
+
+import asyncio
+import shutil
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from muster.settings import watching
+from muster.settings.watching import folder_changes
+
+pytestmark = [pytest.mark.fast, pytest.mark.anyio]
+
+DEADLINE_S = 20.0
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+@pytest.fixture
+async def changes(tmp_path: Path) -> AsyncIterator[AsyncIterator[None]]:
+    folder = tmp_path / "clusters.d"
+    folder.mkdir()
+    (folder / "old.yaml").write_text("1")
+    told = folder_changes(folder)
+    await _next(told)
+    yield told
+    await told.aclose()  # type: ignore[attr-defined]
+
+
+async def _next(told: AsyncIterator[None]) -> None:
+    async with asyncio.timeout(DEADLINE_S):
+        await anext(told)
+
+
+async def test_files_that_are_written_moved_and_removed_are_told(tmp_path: Path, changes: AsyncIterator[None]) -> None:
+    folder = tmp_path / "clusters.d"
+    (folder / "new.yaml").write_text("1")
+    await _next(changes)
+    (folder / "old.yaml").write_text("2")
+    await _next(changes)
+    (tmp_path / "beside").write_text("3")
+    (tmp_path / "beside").replace(folder / "old.yaml")
+    await _next(changes)
+    (folder / "old.yaml").unlink()
+    await _next(changes)
+
+
+async def test_many_changes_at_once_are_told_once(tmp_path: Path, changes: AsyncIterator[None]) -> None:
+    for number in range(50):
+        (tmp_path / "clusters.d" / f"{number}.yaml").write_text("1")
+    await _next(changes)
+    again = asyncio.ensure_future(anext(changes))
+    try:
+        done, _ = await asyncio.wait([again], timeout=2 * watching._SETTLE_S)
+        assert not done
+    finally:
+        again.cancel()
+        await asyncio.gather(again, return_exceptions=True)
+
+
+async def test_a_folder_that_is_replaced_is_watched_on(
+    tmp_path: Path, changes: AsyncIterator[None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(watching, "_LOOK_EVERY_S", 0.01)
+    folder = tmp_path / "clusters.d"
+    shutil.rmtree(folder)
+    await _next(changes)
+    await _next(changes)
+    folder.mkdir()
+    await _next(changes)
+    (folder / "new.yaml").write_text("1")
+    await _next(changes)
