@@ -14,6 +14,7 @@ from muster.ports.store import Change
 from muster.stores.opening import open_store
 from tests.contract.building import a_job, an_event, submission
 from tests.parts.postgres import NewDatabase
+from tests.parts.server import polls
 
 pytestmark = pytest.mark.anyio
 
@@ -102,7 +103,7 @@ async def test_a_connection_lost_in_the_middle_fails_the_waiting_and_not_the_nex
 def _end_whoever_waits_for_a_lock(url: str) -> None:
     ended = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE %s"
     with psycopg.connect(url, autocommit=True) as admin:
-        for _ in range(10_000):
+        for _ in polls(30, every_s=0.005):
             if admin.execute(ended, ("UPDATE counters%",)).fetchall():
                 return
     raise AssertionError("nobody waited")

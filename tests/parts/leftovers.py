@@ -18,7 +18,7 @@ def agent_processes(home: Path) -> list[int]:
     return [pid for pid, _ in _living() if b"muster.agent" in (words := _strings(pid, "cmdline")) and root in words]
 
 
-def wait_until_nothing_runs(home: Path, timeout_s: float = 10.0) -> None:
+def wait_until_nothing_runs(home: Path, timeout_s: float = 30.0) -> None:
     left: dict[int, str] = {}
     for _ in polls(timeout_s):
         left = task_processes(home)
@@ -27,7 +27,7 @@ def wait_until_nothing_runs(home: Path, timeout_s: float = 10.0) -> None:
     raise AssertionError(f"processes of ended tasks still run: {left}")
 
 
-def wait_until_agents_left(home: Path, timeout_s: float = 10.0) -> None:
+def wait_until_agents_left(home: Path, timeout_s: float = 30.0) -> None:
     left: list[int] = []
     for _ in polls(timeout_s):
         left = agent_processes(home)
@@ -36,7 +36,7 @@ def wait_until_agents_left(home: Path, timeout_s: float = 10.0) -> None:
     raise AssertionError(f"agents outlive their server: {left}")
 
 
-def wait_until_all_is_free(server: MusterServer, timeout_s: float = 10.0) -> None:
+def wait_until_all_is_free(server: MusterServer, timeout_s: float = 30.0) -> None:
     """The node as the API shows it: no CPU used, no device held, no task."""
     node: dict[str, object] = {}
     for _ in polls(timeout_s):

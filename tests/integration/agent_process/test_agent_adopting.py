@@ -59,7 +59,9 @@ def test_stop_begun_by_one_agent_is_carried_out_by_the_next(start_agent: StartAg
     wait_until((first.root / "tasks/t/work/ready").exists, "the trap")
     first.ask("stop", task="t", grace_s=1)
     first.kill()
-    ended = start_agent().wait_phase("t", "ended")
+    second = start_agent()
+    wait_until(lambda: second.status("t")["phase"] == "ended", "the end of the grace")
+    ended = second.status("t")
     assert (ended["signal"], ended["stopped"]) == (9, True)
 
 

@@ -7,6 +7,9 @@ from muster.agent.frames import Message
 
 from .driver import Agent
 
+GATED = {"first": "echo 1234", "second": "echo 5678", "third": "exit 0"}
+"""What a task does once the file of that name is there."""
+
 
 def read_all(agent: Agent, task: str, limit: int) -> bytes:
     """Follow the log as a server does, until it is known to be complete."""
@@ -52,9 +55,11 @@ def test_tail_begins_at_a_line(agent: Agent) -> None:
 
 
 def test_watcher_is_told_of_growth_and_of_the_end(agent: Agent) -> None:
-    agent.shell("t", "read x < /dev/null; while ! [ -e go ]; do sleep 0.02; done; echo 1234; sleep 0.2; echo 5678")
+    agent.shell("t", "".join(f"while ! [ -e {go} ]; do sleep 0.02; done; {do}; " for go, do in GATED.items()))
     agent.ask("watch_log", task="t")
-    (agent.root / "tasks/t/work/go").touch()
+    for told, go in enumerate(GATED, start=1):
+        agent.read_until(lambda told=told: len(log_events(agent, "t")) == told, f"word {told}")  # type: ignore[misc]
+        (agent.root / "tasks/t/work" / go).touch()
     agent.wait_phase("t", "ended")
     agent.read_until(lambda: len(log_events(agent, "t")) >= 4, "the last word")
     assert [event["size"] for event in log_events(agent, "t")] == [0, 5, 10, 10]

@@ -13,12 +13,15 @@ from muster.agent.supervisor import SCRIPT
 
 from .driver import Agent, Refused
 
+WAIT_FOR_GO = "while ! [ -e go ]; do sleep 0.02; done"
+
 
 def test_command_that_succeeds_goes_through_running_to_ended(agent: Agent) -> None:
     assert agent.shell("t", "echo hello; read line < gate; exit 0")["phase"] in ("preparing", "running")
     agent.wait_phase("t", "ended")  # there is no gate, so it goes on at once
-    agent.shell("u", "sleep 0.3")
+    agent.shell("u", WAIT_FOR_GO)
     running = agent.wait_phase("u", "running")
+    (agent.root / "tasks/u/work/go").touch()
     ended = agent.wait_phase("u", "ended")
     assert (ended["exit_code"], ended["signal"], ended["stopped"], ended["error"]) == (0, None, False, None)
     assert running["pid"] == ended["pid"]
@@ -179,10 +182,11 @@ def test_forget_removes_ended_tasks_only_and_follows_no_link(agent: Agent, tmp_p
     outside = tmp_path / "outside"
     outside.mkdir()
     (outside / "precious").write_text("keep")
-    agent.shell("t", f"ln -s {outside} link; mkdir locked; touch locked/x; chmod 0 locked; sleep 0.3")
+    agent.shell("t", f"ln -s {outside} link; mkdir locked; touch locked/x; chmod 0 locked; {WAIT_FOR_GO}")
     with pytest.raises(Refused) as refused:
         agent.ask("forget", task="t")
     assert refused.value.code == "still-running"
+    (agent.root / "tasks/t/work/go").touch()
     agent.wait_phase("t", "ended")
     agent.ask("forget", task="t")
     assert agent.ask("list")["tasks"] == []
