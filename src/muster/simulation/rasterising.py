@@ -1,0 +1,48 @@
+"""An SVG as PNG, by whichever program of this machine can do it."""
+
+import os
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+
+from muster.domain.errors import Unavailable
+from muster.simulation.picture import HEIGHT, WIDTH
+
+_WITHIN_S = 60.0
+_BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
+
+
+def png_of(svg: str) -> bytes:
+    """Raises Unavailable, with what to do instead."""
+    with tempfile.TemporaryDirectory(prefix="muster-picture-") as folder:
+        source, target = Path(folder, "picture.svg"), Path(folder, "picture.png")
+        source.write_text(svg, encoding="utf-8")
+        command = _command(source, target, Path(folder))
+        if command is None:
+            raise _cannot("neither rsvg-convert nor chromium is installed here")
+        try:
+            done = subprocess.run(command, capture_output=True, text=True, timeout=_WITHIN_S, check=False)
+        except subprocess.TimeoutExpired as error:
+            raise _cannot(f"{command[0]} took longer than {_WITHIN_S:.0f} s") from error
+        if not target.is_file():
+            lines = done.stderr.strip().splitlines()
+            raise _cannot(f"{command[0]} failed: {lines[-1] if lines else f'exit code {done.returncode}'}")
+        return target.read_bytes()
+
+
+def _command(source: Path, target: Path, folder: Path) -> list[str] | None:
+    if converter := shutil.which("rsvg-convert"):
+        return [converter, "--output", str(target), str(source)]
+    browser = next(filter(None, map(shutil.which, _BROWSERS)), None)
+    if browser is None:
+        return None
+    rootly = ["--no-sandbox"] if os.geteuid() == 0 else []  # its sandbox does not work for root
+    return [
+        *(browser, "--headless", *rootly, "--disable-gpu", "--hide-scrollbars", f"--user-data-dir={folder}/profile"),
+        *(f"--window-size={WIDTH},{HEIGHT}", f"--screenshot={target}", source.as_uri()),
+    ]
+
+
+def _cannot(why: str) -> Unavailable:
+    return Unavailable(f"no PNG could be made: {why}", hint="name the picture .svg; every browser shows it")

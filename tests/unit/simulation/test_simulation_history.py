@@ -1,0 +1,56 @@
+from typing import Any
+
+import pytest
+
+from muster.simulation.history import jobs_of, nodes_of
+from muster.simulation.options import NodeGroup
+from muster.simulation.records import TraceJob
+
+pytestmark = pytest.mark.fast
+
+
+def a_past_job(name: str = "a", **changes: Any) -> dict[str, Any]:
+    return {
+        "id": name,
+        "owner": "amy",
+        "createdAt": "2026-01-01T00:00:00Z",
+        "startedAt": "2026-01-01T00:01:00Z",
+        "endedAt": "2026-01-01T00:03:00Z",
+        "resources": {"cpu": "1500m", "memory": "2Gi", "gpu": 4},
+    } | changes
+
+
+def a_node(gpus: list[dict[str, Any]], **changes: Any) -> dict[str, Any]:
+    return {"cluster": "lab", "cpu": {"total": "8"}, "memory": {"total": 4 << 30}, "gpus": gpus} | changes
+
+
+def test_a_job_that_ran_becomes_a_job_of_a_trace() -> None:
+    assert jobs_of([a_past_job()]) == [TraceJob("a", 0, 120, 4, "amy", "", "", 1.5, 2048)]
+
+
+def test_what_newer_servers_say_is_used() -> None:
+    told = a_past_job(
+        vc="vision", ranS=90, timeLimit="1h", resources={"cpu": "1", "memory": "0", "gpu": 0.5, "gpuType": ["V100"]}
+    )
+
+    assert jobs_of([told]) == [TraceJob("a", 0, 90, 0.5, "amy", "vision", "V100", 1, 0, 3600)]
+
+
+def test_submissions_count_from_the_first() -> None:
+    jobs = jobs_of([a_past_job("b", createdAt="2026-01-01T00:00:30Z"), a_past_job("a")])
+
+    assert [(job.job_id, job.submit_s) for job in jobs] == [("a", 0), ("b", 30)]
+
+
+@pytest.mark.parametrize("missing", ["startedAt", "endedAt"])
+def test_jobs_that_never_ran_or_still_run_are_left_out(missing: str) -> None:
+    assert jobs_of([a_past_job() | {missing: None}]) == []
+
+
+def test_nodes_that_are_alike_make_a_group() -> None:
+    v100 = [{"model": "V100"}, {"model": "V100"}]
+
+    assert nodes_of([a_node(v100), a_node([]), a_node(v100)]) == [
+        NodeGroup(2, 2, "V100", "lab", 8, 4096),
+        NodeGroup(1, 0, "", "lab", 8, 4096),
+    ]
