@@ -8,7 +8,20 @@ from muster.domain.events import Event
 from muster.domain.faults import Fault, FaultKind
 from muster.domain.jobs import Job, JobState, Queued
 from muster.domain.resources import Placement, Resources
-from muster.domain.specs import Completion, Framework, JobSpec, Mount, Priority, Role, Runtime
+from muster.domain.specs import (
+    Completion,
+    Dependency,
+    Framework,
+    JobSpec,
+    Mount,
+    Needed,
+    Priority,
+    Role,
+    Runtime,
+    Spread,
+    Together,
+    Where,
+)
 from muster.domain.tasks import Task, TaskAssigned, TaskState, task_id
 from muster.ports.store import Change
 from muster.stores.opening import open_store
@@ -36,6 +49,8 @@ FULL_SPEC = JobSpec(
             env={"ROLE": "worker"},
             ports=2,
             completion=Completion(min_failed=None, min_succeeded=2),
+            min_replicas=1,
+            max_replicas=8,
         ),
     ),
     cluster="lab",
@@ -53,6 +68,9 @@ FULL_SPEC = JobSpec(
     mounts=(Mount("data/criteo", "/data", read_only=True),),
     gloo=1,
     held=True,
+    after=(Dependency("prep"), Dependency("clean", Needed.ENDED)),
+    where=Where(("n1",), ("n2",), {"room": "b"}, Spread.APART, Together.RACK),
+    preemptible=False,
 )
 
 
@@ -66,6 +84,7 @@ def a_job(
     created_at: float | None = None,
     labels: Mapping[str, str] | None = None,
     package: str | None = None,
+    vc: str = "",
 ) -> Job:
     """The number makes id, name and time; later numbers are newer."""
     spec = JobSpec(
@@ -75,7 +94,7 @@ def a_job(
         package=package,
     )
     at = float(number) if created_at is None else created_at
-    return Job(f"id-{number:06}", owner, cluster, spec, state or Queued(at), at)
+    return Job(f"id-{number:06}", owner, cluster, spec, state or Queued(at), at, vc=vc)
 
 
 def a_task(job: Job, index: int = 0, *, attempt: int = 1, state: TaskState | None = None) -> Task:

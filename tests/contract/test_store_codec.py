@@ -12,7 +12,7 @@ from muster.domain.events import Event
 from muster.domain.faults import Fault, FaultKind
 from muster.domain.jobs import JOB_STATES, Job, Outcome, Stopping, Tally, Verdict
 from muster.domain.resources import Placement, Resources
-from muster.domain.specs import Completion, JobSpec, Mount, Role, Runtime
+from muster.domain.specs import Completion, Dependency, JobSpec, Mount, Needed, Role, Runtime, Spread, Together, Where
 from muster.domain.tasks import TASK_STATES, Task
 from muster.stores.codec import event_of, event_row, job_of, job_row, task_of, task_row
 
@@ -44,10 +44,12 @@ ROLES = st.builds(
     name=TEXT,
     replicas=NUMBER,
     command=tuples(TEXT),
-    resources=st.builds(Resources, NUMBER, NUMBER, NUMBER, tuples(TEXT)),
+    resources=st.builds(Resources, NUMBER, NUMBER, NUMBER, tuples(TEXT), NUMBER),
     env=mappings(TEXT),
     ports=NUMBER,
     completion=st.builds(Completion, st.none() | NUMBER, st.none() | NUMBER),
+    min_replicas=st.none() | NUMBER,
+    max_replicas=st.none() | NUMBER,
 )
 SPECS = st.builds(
     JobSpec,
@@ -66,6 +68,11 @@ SPECS = st.builds(
     mounts=tuples(st.builds(Mount, TEXT, TEXT, st.booleans())),
     gloo=NUMBER,
     held=st.booleans(),
+    after=tuples(st.builds(Dependency, TEXT, st.sampled_from(Needed))),
+    where=st.builds(
+        Where, tuples(TEXT), tuples(TEXT), mappings(TEXT), st.sampled_from(Spread), st.sampled_from(Together)
+    ),
+    preemptible=st.booleans(),
 )
 FIELDS = {"since": INSTANT, "at": INSTANT, "not_before": MAYBE_INSTANT, "by": st.none() | TEXT, "fault": FAULTS}
 
@@ -84,6 +91,11 @@ JOBS = st.builds(
     state=states(JOB_STATES) | st.builds(Stopping, INSTANT, VERDICTS),
     created_at=INSTANT,
     tally=st.builds(Tally, NUMBER, NUMBER, NUMBER),
+    vc=TEXT,
+    ran_s=INSTANT,
+    checkpoint_at=MAYBE_INSTANT,
+    preemptions=NUMBER,
+    sizes=tuples(st.tuples(TEXT, NUMBER)),
 )
 TASKS = st.builds(
     Task,

@@ -38,7 +38,7 @@ from muster.domain.tasks import (
     TaskStopping,
     TaskSucceeded,
 )
-from muster.ports.store import Change, RequestKey, Store
+from muster.ports.store import Change, JobFilter, RequestKey, Store
 from tests.contract.building import FAULT, FULL_SPEC, a_job, a_task, an_event, next_version, submission
 
 pytestmark = pytest.mark.anyio
@@ -86,6 +86,11 @@ async def test_a_job_comes_back_as_it_was_stored_in_every_state(store: Store) ->
             ended_at=1700000001.654321,
             reason="waits for 2 GPUs",
             tally=Tally(succeeded=1, failed=2, active=3),
+            vc="vision",
+            ran_s=12.5,
+            checkpoint_at=1700000000.5,
+            preemptions=6,
+            sizes=(("worker", 2),),
         )
         await store.apply(Change(new_job=job))
         assert await store.job(job.id) == job
@@ -107,9 +112,39 @@ async def test_an_update_reaches_every_state_with_every_changing_field(store: St
             ended_at=2.0 * version,
             reason=f"reason {version}",
             tally=Tally(version, version, version),
+            vc=f"vc-{version}",
+            ran_s=3.0 * version,
+            checkpoint_at=4.0 * version,
+            preemptions=version,
+            sizes=(("worker", version),),
         )
         await store.apply(Change(job=job))
         assert await store.job(job.id) == job
+
+
+async def test_a_rewritten_job_has_its_new_spec_and_is_found_by_its_new_labels(store: Store) -> None:
+    job = a_job(1, labels={"team": "ads"}, package="old")
+    await store.apply(submission(job))
+    spec = replace(FULL_SPEC, name=job.name, labels={"team": "maps", "stage": "dev"})
+    changed = replace(next_version(job, Held(9.0)), spec=spec, cluster="far", vc="vision")
+    await store.apply(Change(rewritten_job=changed, events=[an_event("job.held", job)]))
+    assert await store.job(job.id) == changed
+    assert await store.packages_in_use() == {spec.package}
+    found = {team: await store.jobs(JobFilter(labels=(("team", team),)), limit=9) for team in ("ads", "maps")}
+    assert {team: [one.id for one in page.items] for team, page in found.items()} == {"ads": [], "maps": [job.id]}
+
+
+async def test_a_stale_rewrite_is_refused_and_writes_nothing(store: Store) -> None:
+    job = a_job(1, labels={"team": "ads"})
+    await store.apply(submission(job))
+    moved = next_version(job, Running(2.0))
+    await store.apply(Change(job=moved))
+    with pytest.raises(StaleWrite):
+        await store.apply(
+            Change(rewritten_job=replace(next_version(job, Held(9.0)), spec=replace(job.spec, labels={})))
+        )
+    assert await store.job(job.id) == moved
+    assert (await store.jobs(JobFilter(labels=(("team", "ads"),)), limit=9)).items == [moved]
 
 
 async def test_a_task_comes_back_as_it_was_stored_in_every_state(store: Store) -> None:

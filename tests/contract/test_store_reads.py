@@ -8,8 +8,10 @@ import pytest
 from muster.domain.errors import Invalid, Unavailable
 from muster.domain.events import Event
 from muster.domain.jobs import Failed, Held, Job, Queued, Running, Succeeded
+from muster.domain.resources import Placement, Resources
+from muster.domain.specs import JobSpec, Role
 from muster.domain.tasks import TaskSucceeded
-from muster.ports.store import Change, JobFilter, Store
+from muster.ports.store import Change, JobFilter, Spent, Store
 from muster.stores.opening import open_store
 from tests.contract.building import FAULT, a_job, a_task, an_event, next_version, submission
 
@@ -40,6 +42,7 @@ def varied(number: int) -> Job:
         state=states[number % 4],
         created_at=float(number // 2),
         labels=labels,
+        vc=("", "vision")[number % 7 == 0],
     )
 
 
@@ -51,6 +54,7 @@ WHERE: dict[str, tuple[JobFilter, Callable[[int], bool]]] = {
     "an owner": (JobFilter(owner="Bob"), lambda n: n % 2 == 1),
     "an owner and a state": (JobFilter(owner="amy", states=("Queued",)), lambda n: n % 4 == 0),
     "a cluster": (JobFilter(cluster="far"), lambda n: n % 3 == 2),
+    "a virtual cluster": (JobFilter(vc="vision"), lambda n: n % 7 == 0),
     "a name": (JobFilter(name="job-17"), lambda n: n == 17),
     "a label": (JobFilter(labels=(("mod", "3"),)), lambda n: n % 5 == 3),
     "two labels": (JobFilter(labels=(("all", "yes"), ("mod", "3"))), lambda n: n % 5 == 3),
@@ -121,6 +125,44 @@ async def test_ended_jobs_are_found_by_the_time_of_their_end(store: Store) -> No
     await store.apply_all([submission(job) for job in [*jobs, a_job(9)]])
     assert await store.ended_before(98.0, limit=2) == [jobs[4], jobs[3]]
     assert await store.ended_before(95.0, limit=2) == []
+
+
+async def test_the_last_jobs_that_ended_come_newest_last(store: Store) -> None:
+    ends = {1: 30.0, 2: 10.0, 3: 20.0}
+    for number, end in ends.items():
+        await store.apply(Change(new_job=replace(a_job(number, state=Succeeded(end)), ended_at=end)))
+    await store.apply(submission(a_job(4)))
+    assert [job.id for job in await store.last_ended(limit=2)] == ["id-000003", "id-000001"]
+    assert [job.ended_at for job in await store.last_ended(limit=9)] == [10.0, 20.0, 30.0]
+
+
+async def test_gpu_time_is_told_by_attempt_and_only_what_lies_after_the_instant(store: Store) -> None:
+    with_gpus = Role("worker", 2, ("true",), Resources(gpus=2))
+    sharing = Role("helper", 1, ("true",), Resources(gpus=1, gpu_share=250))
+    job = replace(a_job(1, vc="vision"), spec=JobSpec("train", (with_gpus, sharing)))
+    ran = [
+        replace(a_task(job, 0, attempt=1), placement=Placement("n1", devices=(0, 1)), started_at=90.0, ended_at=110.0),
+        replace(a_task(job, 0, attempt=2), placement=Placement("n1", devices=(0, 1)), started_at=120.0, ended_at=130.0),
+        replace(a_task(job, 1, attempt=2), placement=Placement("n1", devices=(2, 3)), started_at=120.0, ended_at=140.0),
+        replace(
+            a_task(job, 9, attempt=2),
+            role="helper",
+            placement=Placement("n1", devices=(4,)),
+            started_at=120.0,
+            ended_at=124.0,
+        ),
+        replace(a_task(job, 0, attempt=3), placement=Placement("n1", devices=(0, 1)), started_at=150.0),
+    ]
+    idle = a_job(2)
+    without = replace(a_task(idle), placement=Placement("n1"), started_at=120.0, ended_at=130.0)
+    old = replace(a_job(3, state=Succeeded(80.0)), spec=job.spec, ended_at=80.0)
+    before = replace(a_task(old), placement=Placement("n1", devices=(0, 1)), started_at=10.0, ended_at=80.0)
+    for one, tasks in ((job, ran), (replace(idle, spec=replace(idle.spec, name="idle")), [without]), (old, [before])):
+        await store.apply(Change(new_job=one, tasks=tasks))
+    assert await store.spent_since(100.0) == [
+        Spent("vision", "amy", 2 * 10.0, 110.0),
+        Spent("vision", "amy", 2 * 10.0 + 2 * 20.0 + 0.25 * 4.0, 140.0),
+    ]
 
 
 async def test_events_are_read_by_number_job_and_kind(store: Store) -> None:

@@ -9,13 +9,16 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from alembic import command
 from alembic.autogenerate import compare_metadata
+from alembic.config import Config
 from alembic.migration import MigrationContext
 from sqlalchemy import Engine, create_engine, inspect, text
 from sqlalchemy.engine.interfaces import ReflectedColumn
 
 from muster.domain.errors import Invalid, Unavailable
 from muster.ports.store import JobFilter
+from muster.stores import migrating
 from muster.stores.engines import parse_url
 from muster.stores.listing import page_query
 from muster.stores.opening import open_store
@@ -81,6 +84,39 @@ async def test_several_servers_may_open_a_new_database_together(empty_url: str) 
 
 
 @pytest.mark.anyio
+async def test_jobs_of_an_older_schema_get_the_defaults_of_the_newer(empty_url: str) -> None:
+    engine = create_engine(parse_url(empty_url))
+    try:
+        _made_at(engine, "0001")
+        with engine.begin() as connection:
+            connection.exec_driver_sql(_JOB_OF_0001)
+    finally:
+        engine.dispose()
+    store = await open_store(empty_url)
+    job = await store.job("id-1")
+    await store.close()
+    assert (job.name, job.vc, job.ran_s, job.checkpoint_at, job.preemptions, job.sizes) == ("old", "", 0.0, None, 0, ())
+
+
+_JOB_OF_0001 = """
+INSERT INTO jobs (id, owner, name, cluster, mode, framework, priority, state, is_open, version, attempt, retries,
+  platform_retries, created_at, succeeded, failed, active, reason, state_data, spec)
+VALUES ('id-1', 'amy', 'old', 'lab', 'Single', 'plain', 'normal', 'Queued', TRUE, 1, 0, 0, 0, 1.0, 0, 0, 0, '',
+  '{"since":1.0}', '{"name":"old","roles":[{"name":"worker","replicas":1,"command":["true"]}]}')
+"""
+
+
+def _made_at(engine: Engine, revision: str) -> None:
+    if engine.dialect.name == "sqlite":
+        Path(str(engine.url.database)).parent.mkdir(parents=True)
+    config = Config()
+    config.set_main_option("script_location", str(Path(migrating.__file__).parent / "migrations"))
+    with engine.begin() as connection:
+        config.attributes["connection"] = connection
+        command.upgrade(config, revision)
+
+
+@pytest.mark.anyio
 async def test_a_database_newer_than_the_code_is_refused(store_url: str, engine: Engine) -> None:
     with engine.begin() as connection:
         connection.execute(text("UPDATE alembic_version SET version_num = '9999'"))
@@ -124,6 +160,7 @@ PAGES = {
     "ix_jobs_owner_state": JobFilter(owner="amy", states=("Running",)),
     "ix_jobs_cluster": JobFilter(cluster="lab"),
     "ix_jobs_cluster_state": JobFilter(cluster="lab", states=("Running",)),
+    "ix_jobs_vc": JobFilter(vc="vision"),
     "ix_jobs_name": JobFilter(name="train"),
     "ix_job_labels_newest": JobFilter(labels=(("team", "ads"),)),
 }

@@ -12,6 +12,7 @@ import structlog
 from muster.domain.errors import StaleWrite, Unavailable
 from muster.engine.hub import Hub
 from muster.engine.roster import Roster
+from muster.engine.sharing import Sharing
 from muster.lib.clock import Clock, wall_clock
 from muster.ports.backend import Backend
 from muster.ports.store import Change, Store
@@ -30,6 +31,7 @@ class Context:
     packages: Path
     clock: Clock = wall_clock
     keep_finished_s: float | None = None
+    sharing: Sharing = field(default_factory=Sharing)
     hub: Hub = field(default_factory=Hub)
     roster: Roster = field(default_factory=Roster)
     clusters: dict[str, ClusterState] = field(default_factory=dict)
@@ -57,7 +59,7 @@ class Context:
             yield
         except (StaleWrite, Unavailable):
             for change in changes:
-                if job := change.job or change.new_job:
+                if job := change.job or change.new_job or change.rewritten_job:
                     self.in_doubt.put_nowait(job.id)
             raise
 

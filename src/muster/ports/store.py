@@ -30,7 +30,8 @@ class Change:
 
     `new_job` is inserted; its name must not belong to another job of the same owner that has not ended, else Conflict.
     `job` is updated where the stored version is `job.version - steps`, else StaleWrite (`steps` is the number of
-    moves since it was loaded). `tasks` are inserted or replaced whole by id. `removed_job` deletes a finished job with
+    moves since it was loaded); all but its spec is written. `rewritten_job` is the same with its spec and labels; the
+    name stays. `tasks` are inserted or replaced whole by id. `removed_job` deletes a finished job with
     its tasks, keys and job and task events (audit events stay). `used_token` notes when a token was last used, and is
     no error for one that is gone. `removed_package` forgets a digest for all its owners.
     """
@@ -38,6 +39,7 @@ class Change:
     new_job: Job | None = None
     request_key: RequestKey | None = None
     job: Job | None = None
+    rewritten_job: Job | None = None
     steps: int = 1
     tasks: Sequence[Task] = ()
     events: Sequence[Event] = ()
@@ -63,6 +65,17 @@ class JobFilter:
     """A part of the name, the owner or the id; case does not matter."""
     created_after: float | None = None
     created_before: float | None = None
+    vc: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """GPU time that one attempt of a job took."""
+
+    vc: str
+    owner: str
+    gpu_s: float
+    ended_at: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +138,15 @@ class Store(Protocol):
     async def last_event(self) -> int: ...
 
     async def ended_before(self, instant: float, *, limit: int) -> list[Job]: ...
+
+    async def last_ended(self, *, limit: int) -> list[Job]:
+        """The newest of those that have ended, newest last: what predictions are learnt from."""
+        ...
+
+    async def spent_since(self, instant: float) -> list[Spent]:
+        """What attempts that ended after the instant took, one entry an attempt; time before the instant is left out.
+        Of jobs that are still in the history."""
+        ...
 
     async def user(self, name: str) -> User | None: ...
 

@@ -1,5 +1,6 @@
 """Users and their tokens."""
 
+import json
 from typing import Any
 
 from sqlalchemy import Connection, Row, bindparam, delete, insert, or_, select, update
@@ -12,7 +13,7 @@ _INSERT_USER = insert(users)
 _UPDATE_USER = (
     update(users)
     .where(users.c.name == bindparam("the_name"))
-    .values({name: bindparam(name) for name in ("role", "created_at", "password_hash", "disabled")})
+    .values({name: bindparam(name) for name in ("role", "created_at", "password_hash", "disabled", "groups")})
 )
 _DELETE_USER = delete(users).where(users.c.name == bindparam("gone"))
 _USER = select(users).where(users.c.name == bindparam("the_name"))
@@ -106,6 +107,7 @@ def _user_values(user: User) -> dict[str, Any]:
         "created_at": user.created_at,
         "password_hash": user.password_hash,
         "disabled": user.disabled,
+        "groups": json.dumps(user.groups),
     }
 
 
@@ -116,6 +118,7 @@ def _user(row: Row[Any]) -> User:
         created_at=row.created_at,
         password_hash=row.password_hash,
         disabled=row.disabled,
+        groups=tuple(json.loads(row.groups)),
     )
 
 

@@ -19,24 +19,31 @@ from muster.domain.tasks import TASK_STATES, Task
 
 _SPEC = TypeAdapter(JobSpec)
 _PLACEMENT = TypeAdapter(Placement)
+_SIZES = TypeAdapter(tuple[tuple[str, int], ...])
 _JOB_STATES = {word: TypeAdapter(cls) for word, cls in JOB_STATES.items()}
 _TASK_STATES = {word: TypeAdapter(cls) for word, cls in TASK_STATES.items()}
 
 
 def job_row(job: Job) -> dict[str, Any]:
-    spec = job.spec
     return {
         "id": job.id,
         "owner": job.owner,
-        "name": spec.name,
-        "cluster": job.cluster,
+        "name": job.name,
+        "created_at": job.created_at,
+        **job_wishes(job),
+        **job_progress(job),
+    }
+
+
+def job_wishes(job: Job) -> dict[str, Any]:
+    """The columns that say what was asked: they change only while a job waits."""
+    spec = job.spec
+    return {
         "mode": spec.mode.value,
         "framework": spec.framework.value,
         "priority": spec.priority.value,
         "package": spec.package,
-        "created_at": job.created_at,
         "spec": _dump(spec),
-        **job_progress(job),
     }
 
 
@@ -44,6 +51,7 @@ def job_progress(job: Job) -> dict[str, Any]:
     """The columns that change in a job's life."""
     tally = job.tally
     return {
+        "cluster": job.cluster,
         "state": job.state_name,
         "state_data": _dump(job.state),
         "is_open": not job.is_final,
@@ -57,6 +65,11 @@ def job_progress(job: Job) -> dict[str, Any]:
         "succeeded": tally.succeeded,
         "failed": tally.failed,
         "active": tally.active,
+        "vc": job.vc,
+        "ran_s": job.ran_s,
+        "checkpoint_at": job.checkpoint_at,
+        "preemptions": job.preemptions,
+        "sizes": _dump(job.sizes) if job.sizes else "[]",
     }
 
 
@@ -76,6 +89,11 @@ def job_of(row: Row[Any]) -> Job:
         ended_at=row.ended_at,
         reason=row.reason,
         tally=Tally(succeeded=row.succeeded, failed=row.failed, active=row.active),
+        vc=row.vc,
+        ran_s=row.ran_s,
+        checkpoint_at=row.checkpoint_at,
+        preemptions=row.preemptions,
+        sizes=() if row.sizes == "[]" else _SIZES.validate_json(row.sizes),
     )
 
 

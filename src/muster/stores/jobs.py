@@ -1,6 +1,6 @@
 """Jobs, one at a time or by a fixed question. Pages by filter are in `listing`.
 
-A job's spec, owner and time of creation never change, so an update writes the other columns only.
+A job's owner, name and time of creation never change and its spec hardly ever, so a move writes the other columns only.
 """
 
 from collections.abc import Sequence
@@ -11,23 +11,24 @@ from sqlalchemy import Connection, Select, bindparam, delete, func, insert, sele
 from muster.domain.errors import Conflict, MusterError, NotFound, StaleWrite
 from muster.domain.jobs import Job
 from muster.ports.store import RequestKey
-from muster.stores.codec import job_of, job_progress, job_row
+from muster.stores.codec import job_of, job_progress, job_row, job_wishes
 from muster.stores.events import forget_job_events
 from muster.stores.tables import job_labels, jobs, request_keys
 
 _PROGRESS = (
     *("cluster", "state", "state_data", "is_open", "version", "attempt", "retries", "platform_retries"),
     *("started_at", "ended_at", "reason", "succeeded", "failed", "active"),
+    *("vc", "ran_s", "checkpoint_at", "preemptions", "sizes"),
 )
+_WISHES = ("mode", "framework", "priority", "package", "spec")
 
 _INSERT = insert(jobs)
 _INSERT_LABEL = insert(job_labels)
 _INSERT_KEY = insert(request_keys)
-_UPDATE = (
-    update(jobs)
-    .where(jobs.c.id == bindparam("the_id"), jobs.c.version == bindparam("loaded_version"))
-    .values({name: bindparam(name) for name in _PROGRESS})
-)
+_LOADED = update(jobs).where(jobs.c.id == bindparam("the_id"), jobs.c.version == bindparam("loaded_version"))
+_UPDATE = _LOADED.values({name: bindparam(name) for name in _PROGRESS})
+_REWRITE = _LOADED.values({name: bindparam(name) for name in (*_PROGRESS, *_WISHES)})
+_FORGET_LABELS = delete(job_labels).where(job_labels.c.job_id == bindparam("gone"))
 _DELETE_ENDED = delete(jobs).where(jobs.c.id == bindparam("gone"), ~jobs.c.is_open)
 _BY_ID = select(jobs).where(jobs.c.id == bindparam("the_id"))
 _BY_NAME = (
@@ -57,16 +58,20 @@ _ENDED = (
 
 def insert_jobs(connection: Connection, new: Sequence[tuple[Job, RequestKey | None]]) -> None:
     connection.execute(_INSERT, [job_row(job) for job, _ in new])
+    _insert_labels(connection, [job for job, _ in new])
+    keys = [{"user": key.user, "key": key.key, "job_id": job.id} for job, key in new if key is not None]
+    if keys:
+        connection.execute(_INSERT_KEY, keys)
+
+
+def _insert_labels(connection: Connection, labelled: Sequence[Job]) -> None:
     labels = [
         {"job_id": job.id, "key": label, "value": value, "created_at": job.created_at}
-        for job, _ in new
+        for job in labelled
         for label, value in job.spec.labels.items()
     ]
     if labels:
         connection.execute(_INSERT_LABEL, labels)
-    keys = [{"user": key.user, "key": key.key, "job_id": job.id} for job, key in new if key is not None]
-    if keys:
-        connection.execute(_INSERT_KEY, keys)
 
 
 def why_not_inserted(connection: Connection, job: Job, key: RequestKey | None) -> Conflict | None:
@@ -86,13 +91,19 @@ def why_not_inserted(connection: Connection, job: Job, key: RequestKey | None) -
 
 def update_jobs(connection: Connection, moved: Sequence[tuple[Job, int]]) -> None:
     """Each job with the number of its steps since it was loaded."""
-    rows = [
-        {**job_progress(job), "cluster": job.cluster, "the_id": job.id, "loaded_version": job.version - steps}
-        for job, steps in moved
-    ]
+    rows = [{**job_progress(job), "the_id": job.id, "loaded_version": job.version - steps} for job, steps in moved]
     if connection.execute(_UPDATE, rows).rowcount != len(rows):
         job, steps = moved[-1]
         raise _why_not_updated(connection, job, job.version - steps)
+
+
+def rewrite_job(connection: Connection, job: Job, steps: int) -> None:
+    """The job with another spec."""
+    row = {**job_wishes(job), **job_progress(job), "the_id": job.id, "loaded_version": job.version - steps}
+    if connection.execute(_REWRITE, row).rowcount != 1:
+        raise _why_not_updated(connection, job, job.version - steps)
+    connection.execute(_FORGET_LABELS, {"gone": job.id})
+    _insert_labels(connection, [job])
 
 
 def _why_not_updated(connection: Connection, job: Job, loaded_version: int) -> MusterError:

@@ -62,6 +62,8 @@ def _conditions(where: JobFilter) -> list[ColumnElement[bool]]:
         found.append(jobs.c.owner == where.owner)
     if where.cluster is not None:
         found.append(jobs.c.cluster == where.cluster)
+    if where.vc is not None:
+        found.append(jobs.c.vc == where.vc)
     if where.name is not None:
         found.append(jobs.c.name == where.name)
     if where.text:

@@ -13,8 +13,8 @@ from muster.domain.errors import Invalid, Unavailable
 from muster.domain.events import Event
 from muster.domain.jobs import Job
 from muster.domain.tasks import Task
-from muster.ports.store import Change, JobFilter, Page, RequestKey
-from muster.stores import accounts, events, jobs, listing, packages, tasks
+from muster.ports.store import Change, JobFilter, Page, RequestKey, Spent
+from muster.stores import accounts, events, history, jobs, listing, packages, tasks
 from muster.stores.committing import Committer
 from muster.stores.engines import READERS, unavailable
 
@@ -61,6 +61,12 @@ class SqlStore:
 
     async def ended_before(self, instant: float, *, limit: int) -> list[Job]:
         return await self._read(lambda connection: jobs.ended_before(connection, instant, limit))
+
+    async def last_ended(self, *, limit: int) -> list[Job]:
+        return await self._read(lambda connection: history.last_ended(connection, limit))
+
+    async def spent_since(self, instant: float) -> list[Spent]:
+        return await self._read(lambda connection: history.spent_since(connection, instant))
 
     async def tasks(self, job_id: str, attempt: int | None = None) -> list[Task]:
         return await self._read(lambda connection: tasks.tasks_of_job(connection, job_id, attempt))

@@ -1,7 +1,7 @@
 """The schema as the code knows it. What a database really has is made by `migrations`; a test holds the two equal.
 
 Values that are asked for by condition are columns; the rest of a domain value is JSON text. Long columns come last in
-a row: SQLite then reads the short ones without following overflow pages.
+what a migration adds: SQLite then reads the short ones without following overflow pages.
 """
 
 from typing import Any
@@ -21,7 +21,7 @@ from sqlalchemy import (
     text,
 )
 
-HEAD = "0001"
+HEAD = "0003"
 """The newest migration: what the code needs. Revisions are numbers of four digits, so that older sorts lower."""
 
 EVENT_COUNTER = "events"
@@ -56,6 +56,11 @@ jobs = Table(
     Column("reason", Text, nullable=False),
     Column("state_data", Text, nullable=False),
     Column("spec", Text, nullable=False),
+    Column("vc", Text, nullable=False, server_default=""),
+    Column("ran_s", Double, nullable=False, server_default="0"),
+    Column("checkpoint_at", Double),
+    Column("preemptions", Integer, nullable=False, server_default="0"),
+    Column("sizes", Text, nullable=False, server_default="[]"),
 )
 
 
@@ -77,6 +82,7 @@ Index("ix_jobs_owner", jobs.c.owner, jobs.c.created_at, jobs.c.id)
 Index("ix_jobs_owner_state", jobs.c.owner, jobs.c.state, jobs.c.created_at, jobs.c.id)
 Index("ix_jobs_cluster", jobs.c.cluster, jobs.c.created_at, jobs.c.id)
 Index("ix_jobs_cluster_state", jobs.c.cluster, jobs.c.state, jobs.c.created_at, jobs.c.id)
+Index("ix_jobs_vc", jobs.c.vc, jobs.c.created_at, jobs.c.id)
 Index("ix_jobs_name", jobs.c.name, jobs.c.created_at, jobs.c.id)
 
 job_labels = Table(
@@ -152,6 +158,7 @@ users = Table(
     Column("created_at", Double, nullable=False),
     Column("password_hash", Text),
     Column("disabled", Boolean, nullable=False),
+    Column("groups", Text, nullable=False, server_default="[]"),
 )
 
 tokens = Table(

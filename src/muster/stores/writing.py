@@ -17,7 +17,7 @@ from muster.stores.accounts import (
     why_token_not_inserted,
     why_user_not_inserted,
 )
-from muster.stores.jobs import insert_jobs, remove_job, update_jobs, why_not_inserted
+from muster.stores.jobs import insert_jobs, remove_job, rewrite_job, update_jobs, why_not_inserted
 from muster.stores.packages import insert_package, remove_package
 from muster.stores.tasks import put_tasks
 
@@ -56,7 +56,7 @@ def explain(connection: Connection, change: Change, refused: IntegrityError) -> 
 
 def _is_of_jobs_only(change: Change) -> bool:
     others = (
-        *(change.removed_job, change.new_user, change.user, change.removed_user),
+        *(change.rewritten_job, change.removed_job, change.new_user, change.user, change.removed_user),
         *(change.new_token, change.removed_token, change.used_token),
         *(change.new_package, change.removed_package),
     )
@@ -80,6 +80,8 @@ def _write_others(connection: Connection, change: Change) -> None:
         remove_user(connection, change.removed_user)
     if change.removed_job is not None:
         remove_job(connection, change.removed_job)
+    if change.rewritten_job is not None:
+        rewrite_job(connection, change.rewritten_job, change.steps)
     if change.new_user is not None:
         insert_user(connection, change.new_user)
     if change.user is not None:
