@@ -1,5 +1,5 @@
-"""Reading and writing quantities: CPU (`500m`), bytes (`2Gi`), durations (`2h30m`). Bad text raises ValueError
-whose message says what would be accepted.
+"""Reading and writing quantities: CPU (`500m`), GPUs (`0.5`), bytes (`2Gi`), durations (`2h30m`). Bad text raises
+ValueError whose message says what would be accepted.
 """
 
 import re
@@ -17,6 +17,7 @@ _DURATION_UNITS = {unit: Decimal(size) for unit, size in (
 )}  # fmt: skip
 _LARGEST = 10**18
 """What databases and counters hold without a second thought: an exabyte, 10^15 cores."""
+_MOST_GPUS = 1024
 _LONGEST_S = 100 * 365 * 86400.0
 """A century: timers overflow long before a float does."""
 _NUMBER_UNIT = re.compile(r"(\d+(?:\.\d+)?)\s*([A-Za-z]*)")
@@ -25,6 +26,7 @@ _PLAIN_NUMBER = re.compile(r"\d+(\.\d+)?")
 _CLOCK = re.compile(r"(\d+):([0-5]\d):([0-5]\d)")
 
 CPU_ACCEPTED = "a number of cores such as 2, 0.5 or 500m"
+GPU_ACCEPTED = "a whole number of GPUs, or a part of one such as 0.5 with at most three decimals"
 BYTES_ACCEPTED = "a size such as 512Mi, 2Gi or 8GB"
 DURATION_ACCEPTED = "a duration such as 90s, 90m, 2h, 1h30m, 02:30:00 or a number of seconds"
 
@@ -32,6 +34,19 @@ DURATION_ACCEPTED = "a duration such as 90s, 90m, 2h, 1h30m, 02:30:00 or a numbe
 def parse_cpu(value: str | int | float) -> int:
     """Thousandths of a core."""
     return _amount(value, {"": 1000, "m": 1}, CPU_ACCEPTED)
+
+
+def parse_gpu(value: object) -> int:
+    """Thousandths of a GPU: whole ones, or a part of a single one."""
+    match = None if isinstance(value, bool) else _PLAIN_NUMBER.fullmatch(str(value).strip())
+    if match is None:
+        raise ValueError(f"expected {GPU_ACCEPTED}")
+    millis = Decimal(match[0]) * 1000
+    if millis > _MOST_GPUS * 1000:
+        raise ValueError(f"expected {GPU_ACCEPTED}, at most {_MOST_GPUS}")
+    if millis % (1000 if millis > 1000 else 1):
+        raise ValueError(f"expected {GPU_ACCEPTED}")
+    return int(millis)
 
 
 def parse_bytes(value: str | int | float) -> int:
@@ -57,6 +72,11 @@ def parse_duration(value: object) -> float:
 
 def format_cpu(millis: int) -> str:
     return str(millis // 1000) if millis % 1000 == 0 else f"{millis}m"
+
+
+def gpu_number(millis: int) -> int | float:
+    """As JSON and people write it: 2, or 0.5."""
+    return millis // 1000 if millis % 1000 == 0 else millis / 1000
 
 
 def format_bytes(count: int) -> str:

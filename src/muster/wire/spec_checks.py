@@ -9,15 +9,16 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from muster.domain.errors import Problem
-from muster.domain.specs import PS_ROLE, WORKER_ROLE
+from muster.domain.specs import PS_ROLE, WORKER_ROLE, Spread, Together
 from muster.lib.nearest import nearest
+from muster.wire.spec_schema import MAX_DEPENDENCIES
 
 PARAM = re.compile(r"\$\{params\.([^}]*)\}")
-_FLAT_KEYS = ("command", "replicas", "resources", "ports", "minFailed", "minSucceeded")
+_FLAT_KEYS = ("command", "replicas", "min", "max", "resources", "ports", "minFailed", "minSucceeded")
 
 
 def cross_checks(data: Mapping[str, Any]) -> list[Problem]:
-    return [*_form(data), *_roles(data), *_runtime(data), *_params(data)]
+    return [*_form(data), *_roles(data), *_elastic(data), *_runtime(data), *_after(data), *_where(data), *_params(data)]
 
 
 def _form(data: Mapping[str, Any]) -> Iterator[Problem]:
@@ -40,11 +41,67 @@ def _roles(data: Mapping[str, Any]) -> Iterator[Problem]:
         yield Problem("roles", "has `ps` but no `worker`", "a parameter-server job needs both")
 
 
+def _elastic(data: Mapping[str, Any]) -> Iterator[Problem]:
+    for prefix, role in _sized(data):
+        replicas = _count(role.get("replicas", 1))
+        for key, is_beyond in (("min", int.__gt__), ("max", int.__lt__)):
+            bound = _count(role.get(key))
+            if replicas is not None and bound and is_beyond(bound, replicas):
+                message = f"is {bound} and replicas is {replicas}"
+                yield Problem(f"{prefix}{key}", message, "replicas must lie between min and max")
+
+
+def _sized(data: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:
+    """Whatever has replicas, with the path before its keys."""
+    roles = data.get("roles")
+    return [("", data)] if roles is None else [(f"roles.{n}.", _mapping(role)) for n, role in _mapping(roles).items()]
+
+
 def _runtime(data: Mapping[str, Any]) -> Iterator[Problem]:
     runtime = _mapping(data.get("runtime"))
     chosen = [key for key in ("conda", "venv", "image") if runtime.get(key)]
     if len(chosen) > 1:
         yield Problem(f"runtime.{chosen[1]}", f"stands beside runtime.{chosen[0]}", "choose one")
+
+
+def _after(data: Mapping[str, Any]) -> Iterator[Problem]:
+    given = data.get("after")
+    items = given if isinstance(given, list) else [given]
+    if len(items) > MAX_DEPENDENCIES:
+        yield Problem("after", f"names {len(items)} jobs", f"at most {MAX_DEPENDENCIES}")
+    seen = set()
+    for place, item in enumerate(items):
+        job = _mapping(item).get("job", item)
+        path = ("after" if items is not given else f"after[{place}]") + (".job" if job is not item else "")
+        if not isinstance(job, str):
+            continue
+        if job == data.get("name"):
+            yield Problem(path, "a job cannot wait for itself", "name another job")
+        if job in seen:
+            yield Problem(path, f"names {job} again", "once is enough")
+        seen.add(job)
+
+
+def _where(data: Mapping[str, Any]) -> Iterator[Problem]:
+    where = _mapping(data.get("where"))
+    nodes, not_nodes = _names(where.get("nodes")), _names(where.get("notNodes"))
+    for name in nodes:
+        if name in not_nodes:
+            yield Problem("where.notNodes", f"names {name}, which where.nodes asks for", "take it out of one of them")
+    if where.get("spread") != Spread.APART:
+        return
+    tasks = sum(_count(role.get("min") or role.get("replicas", 1)) or 0 for _, role in _sized(data))
+    if where.get("together") == Together.NODE and tasks > 1:
+        message = f"is node, and {tasks} tasks are to lie apart"
+        yield Problem("where.together", message, "choose `together: rack` or `spread: pack`")
+    if nodes and len(nodes) < tasks:
+        message = f"names {len(nodes)} for {tasks} tasks that are to lie apart"
+        yield Problem("where.nodes", message, "name more nodes or choose `spread: pack`")
+
+
+def _names(value: Any) -> list[str]:
+    items = value if isinstance(value, list) else [value]
+    return list(dict.fromkeys(item for item in items if isinstance(item, str)))
 
 
 def _params(data: Mapping[str, Any]) -> Iterator[Problem]:
@@ -68,6 +125,13 @@ def _texts(data: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         for name, value in _mapping(part.get("env")).items():
             if isinstance(value, str):
                 yield f"{prefix}env.{name}", value
+
+
+def _count(value: Any) -> int | None:
+    try:
+        return int(value)
+    except (TypeError, ValueError, OverflowError):
+        return None
 
 
 def _mapping(value: Any) -> Mapping[str, Any]:

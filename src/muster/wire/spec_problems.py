@@ -14,12 +14,14 @@ from muster.wire.spec_schema import (
     ROLE_PATTERN,
     VARIABLE_PATTERN,
     CompletionIn,
+    DependencyIn,
     JobSpecIn,
     MountIn,
     ResourcesIn,
     RetryIn,
     RoleIn,
     RuntimeIn,
+    WhereIn,
 )
 
 _UNION_MARKS = re.compile(r"^(str|int|float|bool|constrained-str|list\[.*\]|function-.*|\[key\])$")
@@ -46,6 +48,8 @@ _MODELS: dict[str, type[BaseModel]] = {
     "runtime": RuntimeIn,
     "retry": RetryIn,
     "mounts": MountIn,
+    "after": DependencyIn,
+    "where": WhereIn,
 }
 
 
@@ -64,9 +68,12 @@ def _by_type(items: Sequence[Mapping[str, Any]]) -> bool:
 
 
 def _path(location: Sequence[str | int], data: Any) -> Path:
-    """The place in the data, without the names of union members that pydantic puts in between."""
+    """The place in what was written: without the names of union members that pydantic puts in between, and without
+    the list and the mapping that a short form stands for."""
     path: list[str | int] = []
     for part in location:
+        if isinstance(data, str | int | float) or (isinstance(data, Mapping) and isinstance(part, int)):
+            continue
         is_there = part in data if isinstance(data, Mapping) else isinstance(part, int) and isinstance(data, list)
         if not is_there and isinstance(part, str) and _UNION_MARKS.match(part):
             continue

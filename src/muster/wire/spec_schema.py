@@ -5,13 +5,14 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
 from pydantic.alias_generators import to_camel
 
-from muster.domain.specs import Framework, Priority
+from muster.domain.specs import Framework, Needed, Priority, Spread
 from muster.lib import quantities
 
 NAME_PATTERN = r"^[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?$"
 ROLE_PATTERN = r"^[A-Za-z]([A-Za-z0-9_-]{0,30}[A-Za-z0-9])?$"
 VARIABLE_PATTERN = r"^[A-Za-z_][A-Za-z0-9_]*$"
 MAX_REPLICAS = 4096
+MAX_DEPENDENCIES = 100
 
 _QUANTITY_SCHEMA = {"anyOf": [{"type": "string"}, {"type": "number", "minimum": 0}]}
 
@@ -27,6 +28,17 @@ def _text(value: Any) -> Any:
     return str(value) if isinstance(value, int | float) else value
 
 
+def _listed(value: Any) -> Any:
+    """One name alone is a list of one."""
+    return [value] if isinstance(value, str) else value
+
+
+def _dependencies(value: Any) -> Any:
+    """`prep` and `[prep, other]` are short for mappings with `job`."""
+    items = [value] if isinstance(value, str | dict) else value
+    return [{"job": item} if isinstance(item, str) else item for item in items] if isinstance(items, list) else value
+
+
 def _passable(value: str) -> str:
     """Neither an environment nor an argument list can carry a NUL."""
     if "\0" in value:
@@ -35,6 +47,18 @@ def _passable(value: str) -> str:
 
 
 Cpu = Annotated[int, BeforeValidator(quantities.parse_cpu), _shown(quantities.CPU_ACCEPTED)]
+Gpu = Annotated[
+    int,
+    BeforeValidator(quantities.parse_gpu),
+    WithJsonSchema(
+        {
+            "anyOf": [
+                {"type": "integer", "minimum": 0, "maximum": 1024},
+                {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1},
+            ]
+        }
+    ),
+]
 Bytes = Annotated[int, BeforeValidator(quantities.parse_bytes), _shown(quantities.BYTES_ACCEPTED)]
 Seconds = Annotated[float, BeforeValidator(quantities.parse_duration), _shown(quantities.DURATION_ACCEPTED)]
 Text = Annotated[
@@ -49,6 +73,10 @@ Env = dict[Variable, Text]
 ShellLine = Annotated[str, Field(min_length=1, max_length=65536), AfterValidator(_passable)]
 Command = ShellLine | Annotated[list[Text], Field(min_length=1, max_length=1024)]
 
+Name = Annotated[str, Field(pattern=NAME_PATTERN)]
+NodeName = Annotated[str, Field(min_length=1, max_length=253)]
+NodeNames = Annotated[list[NodeName], BeforeValidator(_listed, json_schema_input_type=NodeName | list[NodeName])]
+
 
 class Strict(BaseModel):
     model_config = ConfigDict(extra="forbid", alias_generator=to_camel, populate_by_name=False, frozen=True)
@@ -59,7 +87,7 @@ class ResourcesIn(Strict):
 
     cpu: Cpu | None = Field(None, description="Cores, as 2, 0.5 or 500m. 250m if absent.")
     memory: Bytes | None = Field(None, description="As 2Gi. Reserved and enforced; nothing is reserved if absent.")
-    gpu: int = Field(0, ge=0, le=1024, description="Whole GPUs.")
+    gpu: Gpu = Field(0, description="Whole GPUs, or a part of one such as 0.5, which other tasks then share.")
     gpu_type: str | list[str] | None = Field(None, description="A GPU model, or several in order of preference.")
 
 
@@ -79,6 +107,8 @@ class RoleIn(CompletionIn):
     """One kind of task."""
 
     replicas: int = Field(1, ge=0, le=MAX_REPLICAS, description="How many tasks.")
+    min: int | None = Field(None, ge=1, le=MAX_REPLICAS, description="As few will do to start. `replicas` if absent.")
+    max: int | None = Field(None, ge=1, le=MAX_REPLICAS, description="As many are of use. `replicas` if absent.")
     command: Command = Field(description="A shell line, or a list of words that is run as it is.")
     resources: ResourcesIn = Field(default_factory=ResourcesIn)
     env: Env = Field(default_factory=dict, description="Added to the job's env for this role.")
@@ -104,6 +134,38 @@ class MountIn(Strict):
     read_only: bool = False
 
 
+class DependencyIn(Strict):
+    """A job to wait for."""
+
+    job: Name = Field(description="One of your own jobs, by name or id.")
+    on: Needed = Field(Needed.SUCCEEDED, description="What it must have come to.")
+
+
+After = Annotated[
+    list[DependencyIn],
+    BeforeValidator(
+        _dependencies,
+        json_schema_input_type=Name
+        | DependencyIn
+        | Annotated[list[Name | DependencyIn], Field(max_length=MAX_DEPENDENCIES)],
+    ),
+]
+
+
+class WhereIn(Strict):
+    """Which nodes will do, and how the tasks lie on them."""
+
+    nodes: NodeNames = Field(default_factory=list, description="On these nodes only.")
+    not_nodes: NodeNames = Field(default_factory=list, description="On none of these.")
+    labels: dict[str, Text] = Field(default_factory=dict, description="On nodes that have all of these labels.")
+    spread: Spread = Field(
+        Spread.PACK, description="`pack`: on as few nodes as will do. `apart`: every task on a node of its own."
+    )
+    together: Literal["rack", "switch", "node"] | None = Field(
+        None, description="The whole gang in one rack, under one switch, or on one node."
+    )
+
+
 class JobSpecIn(CompletionIn):
     """A distributed training job."""
 
@@ -125,11 +187,18 @@ class JobSpecIn(CompletionIn):
     mounts: list[MountIn] = Field(default_factory=list)
     gloo: Literal[0, 1, 2] = Field(0, description="Gloo rings in a ps job: 1 workers, 2 workers and servers.")
     hold: bool = Field(False, description="Queue the job as Held, to be resumed by hand.")
+    after: After = Field(default_factory=list, description="Jobs to wait for: a name, or several, or with `on`.")
+    where: WhereIn = Field(default_factory=WhereIn)
+    preemptible: bool = Field(
+        True, description="Whether the job may be stopped for a more urgent one and queued again."
+    )
     roles: dict[Annotated[str, Field(pattern=ROLE_PATTERN)], RoleIn] | None = Field(
         None, min_length=1, max_length=32, description="Tasks by kind; `ps` and `worker` have a meaning of their own."
     )
     command: Command | None = Field(None, description="Flat form: the only role's command.")
     replicas: int | None = Field(None, ge=0, le=MAX_REPLICAS, description="Flat form: how many tasks.")
+    min: int | None = Field(None, ge=1, le=MAX_REPLICAS, description="Flat form: as few tasks will do to start.")
+    max: int | None = Field(None, ge=1, le=MAX_REPLICAS, description="Flat form: as many tasks are of use.")
     resources: ResourcesIn | None = Field(None, description="Flat form: what each task asks for.")
     ports: int | None = Field(None, ge=0, le=64, description="Flat form: free ports wanted by each task.")
 

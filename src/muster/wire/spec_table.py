@@ -16,6 +16,8 @@ _PARTS = (
     ("Role", "RoleIn", "Each value under `roles`."),
     ("Resources", "ResourcesIn", "`resources`, for each task of a role."),
     ("Completion", "CompletionIn", "`completion` of a role, as OpenPAI groups it; both may also stand in the role."),
+    ("Dependency", "DependencyIn", "Each of `after`. A name alone is its `job`."),
+    ("Where", "WhereIn", "`where`."),
     ("Retry", "RetryIn", "`retry`."),
     ("Runtime", "RuntimeIn", "`runtime`: one of the three."),
     ("Mount", "MountIn", "Each of `mounts`."),

@@ -7,8 +7,20 @@ from typing import Any
 from pydantic import ValidationError
 
 from muster.domain.errors import Invalid, Problem
-from muster.domain.resources import Resources
-from muster.domain.specs import PS_ROLE, WORKER_ROLE, Completion, JobSpec, Mount, Role, Runtime
+from muster.domain.resources import WHOLE_GPU, Resources
+from muster.domain.specs import (
+    PS_ROLE,
+    WORKER_ROLE,
+    Completion,
+    Dependency,
+    JobSpec,
+    Mount,
+    Role,
+    Runtime,
+    Spread,
+    Together,
+    Where,
+)
 from muster.lib import quantities
 from muster.wire.dialects.detecting import translate
 from muster.wire.dialects.streams import read_stream
@@ -16,7 +28,7 @@ from muster.wire.dialects.translation import Translation
 from muster.wire.documents import Document
 from muster.wire.spec_checks import PARAM, cross_checks
 from muster.wire.spec_problems import problems_of
-from muster.wire.spec_schema import CompletionIn, JobSpecIn, ResourcesIn, RoleIn
+from muster.wire.spec_schema import CompletionIn, JobSpecIn, ResourcesIn, RoleIn, WhereIn
 
 DEFAULT_CPU_M = 250
 """Small on purpose: four modest tasks a core, so that a ps job fits a laptop when nobody said anything."""
@@ -101,22 +113,38 @@ def spec_to_wire(spec: JobSpec) -> dict[str, Any]:
         "mounts": [{"source": m.source, "target": m.target, "readOnly": m.read_only} for m in spec.mounts],
         "gloo": spec.gloo,
         "hold": spec.held,
+        "after": [{"job": needed.job, "on": str(needed.on)} for needed in spec.after],
+        "where": _where_to_wire(spec.where),
         "roles": {role.name: _role_to_wire(role) for role in spec.roles},
     }
-    return {key: value for key, value in wire.items() if value not in (None, "", {}, [], 0, False)}
+    said = {key: value for key, value in wire.items() if value not in (None, "", {}, [], 0, False)}
+    return said if spec.preemptible else {**said, "preemptible": False}
+
+
+def _where_to_wire(where: Where) -> dict[str, Any]:
+    wire = {
+        "nodes": list(where.nodes),
+        "notNodes": list(where.not_nodes),
+        "labels": dict(where.labels),
+        "spread": None if where.spread is Spread.PACK else str(where.spread),
+        "together": str(where.together),
+    }
+    return {key: value for key, value in wire.items() if value}
 
 
 def _role_to_wire(role: Role) -> dict[str, Any]:
     resources = role.resources
     wire = {
         "replicas": role.replicas,
+        "min": role.min_replicas,
+        "max": role.max_replicas,
         "command": list(role.command),
         "resources": {
             k: v
             for k, v in (
                 ("cpu", quantities.format_cpu(resources.cpu_m)),
                 ("memory", _opt(quantities.format_bytes, resources.memory_bytes or None)),
-                ("gpu", resources.gpus),
+                ("gpu", quantities.gpu_number(resources.gpu_m)),
                 ("gpuType", list(resources.gpu_models)),
             )
             if v
@@ -126,7 +154,7 @@ def _role_to_wire(role: Role) -> dict[str, Any]:
         "minFailed": -1 if role.completion.min_failed is None else role.completion.min_failed,
         "minSucceeded": -1 if role.completion.min_succeeded is None else role.completion.min_succeeded,
     }
-    return {key: value for key, value in wire.items() if key == "replicas" or value not in ({}, 0)}
+    return {key: value for key, value in wire.items() if key == "replicas" or value not in (None, {}, 0)}
 
 
 def _opt(function: Callable[[Any], str], value: Any) -> str | None:
@@ -177,6 +205,9 @@ def _spec(model: JobSpecIn) -> JobSpec:
         mounts=tuple(Mount(mount.source, mount.target, mount.read_only) for mount in model.mounts),
         gloo=model.gloo,
         held=model.hold,
+        after=tuple(Dependency(needed.job, needed.on) for needed in model.after),
+        where=_where(model.where),
+        preemptible=model.preemptible,
         roles=tuple(_role(name, role, has_ps, fill) for name, role in _roles(model) if role.replicas),
     )
 
@@ -187,6 +218,8 @@ def _roles(model: JobSpecIn) -> list[tuple[str, RoleIn]]:
         return sorted(model.roles.items(), key=lambda item: item[0] != PS_ROLE)
     flat = RoleIn.model_construct(
         replicas=1 if model.replicas is None else model.replicas,
+        min=model.min,
+        max=model.max,
         command=model.command or "",
         resources=model.resources or ResourcesIn(),
         env={},
@@ -211,13 +244,22 @@ def _role(name: str, role: RoleIn, has_ps: bool, fill: "_Substitution") -> Role:
         env=fill.mapping(role.env),
         ports=role.ports,
         completion=_completion(name, role, has_ps),
+        min_replicas=role.min,
+        max_replicas=role.max,
     )
 
 
 def _resources(resources: ResourcesIn) -> Resources:
     models = [resources.gpu_type] if isinstance(resources.gpu_type, str) else resources.gpu_type or []
     cpu_m = DEFAULT_CPU_M if resources.cpu is None else resources.cpu
-    return Resources(cpu_m, resources.memory or 0, resources.gpu, tuple(models))
+    is_shared = 0 < resources.gpu < WHOLE_GPU
+    gpus, share = (1, resources.gpu) if is_shared else (resources.gpu // WHOLE_GPU, WHOLE_GPU)
+    return Resources(cpu_m, resources.memory or 0, gpus, tuple(models), share)
+
+
+def _where(where: WhereIn) -> Where:
+    together = Together(where.together or Together.ANYWHERE)
+    return Where(tuple(where.nodes), tuple(where.not_nodes), dict(where.labels), where.spread, together)
 
 
 def _completion(name: str, role: RoleIn, has_ps: bool) -> Completion:

@@ -13,9 +13,11 @@ from muster.lib.quantities import (
     format_bytes,
     format_cpu,
     format_duration,
+    gpu_number,
     parse_bytes,
     parse_cpu,
     parse_duration,
+    parse_gpu,
 )
 
 pytestmark = pytest.mark.fast
@@ -32,6 +34,21 @@ def test_cpu_is_read_in_thousandths(value: str | int | float, millis: int) -> No
 def test_what_is_no_cpu_says_what_would_be(value: str | int | float) -> None:
     with pytest.raises(ValueError, match="a number of cores such as"):
         parse_cpu(value)
+
+
+@pytest.mark.parametrize("value", [0, 1, 2, 1024, 0.5, 0.001, 0.333, "0.25", "8"])
+def test_gpus_written_are_read_back(value: str | float) -> None:
+    assert gpu_number(parse_gpu(value)) == float(value)
+
+
+def test_whole_gpus_are_written_without_a_point() -> None:
+    assert [str(gpu_number(millis)) for millis in (0, 500, 2000, 2500)] == ["0", "0.5", "2", "2.5"]
+
+
+@pytest.mark.parametrize("value", [1.5, 0.0001, "-1", True, "", "one", 1025, "500m", float("nan"), 10**400, None])
+def test_what_is_no_number_of_gpus_says_what_would_be(value: object) -> None:
+    with pytest.raises(ValueError, match="a whole number of GPUs, or a part of one such as"):
+        parse_gpu(value)
 
 
 @pytest.mark.parametrize(

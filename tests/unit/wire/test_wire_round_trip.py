@@ -9,7 +9,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from muster.domain.resources import Resources
-from muster.domain.specs import Completion, Framework, JobSpec, Mount, Priority, Role, Runtime
+from muster.domain.specs import (
+    Completion,
+    Dependency,
+    Framework,
+    JobSpec,
+    Mount,
+    Needed,
+    Priority,
+    Role,
+    Runtime,
+    Spread,
+    Together,
+    Where,
+)
 from muster.wire.spec_schema import spec_json_schema
 from muster.wire.specs import read_spec, spec_to_wire
 
@@ -23,12 +36,13 @@ _text = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"
 )
 _seconds = st.floats(0, 1e9, allow_subnormal=False)
 _env = st.dictionaries(_variables, _text, max_size=3)
+_gpus = st.integers(0, 16).map(lambda whole: (whole, 1000)) | st.integers(1, 999).map(lambda share: (1, share))
 _resources = st.builds(
-    Resources,
-    cpu_m=st.integers(0, 10**6),
-    memory_bytes=st.integers(0, 10**15),
-    gpus=st.integers(0, 16),
-    gpu_models=st.lists(_names, max_size=2).map(tuple),
+    lambda cpu_m, memory_bytes, gpus, models: Resources(cpu_m, memory_bytes, gpus[0], models, gpus[1]),
+    st.integers(0, 10**6),
+    st.integers(0, 10**15),
+    _gpus,
+    st.lists(_names, max_size=2).map(tuple),
 )
 _completions = st.builds(
     Completion,
@@ -38,18 +52,35 @@ _completions = st.builds(
 _runtimes = st.sampled_from([Runtime(), Runtime(conda="/c"), Runtime(venv="v"), Runtime(image="i:1")])
 
 
+_after = st.lists(
+    st.builds(Dependency, _names.map(lambda name: f"after-{name}"), st.sampled_from(Needed)),
+    max_size=3,
+    unique_by=lambda needed: needed.job,
+).map(tuple)
+_wheres = st.builds(
+    Where,
+    nodes=st.lists(_names.map(lambda name: f"yes-{name}"), max_size=2).map(tuple),
+    not_nodes=st.lists(_names.map(lambda name: f"no-{name}"), max_size=2).map(tuple),
+    labels=st.dictionaries(_text, _text, max_size=2),
+    spread=st.just(Spread.PACK),
+    together=st.sampled_from(Together),
+) | st.builds(Where, spread=st.just(Spread.APART), together=st.sampled_from([Together.ANYWHERE, Together.RACK]))
+
+
 @st.composite
 def _roles(draw: st.DrawFn) -> tuple[Role, ...]:
     names = draw(st.sampled_from([("worker",), ("ps", "worker"), ("chief", "worker"), ("str", "int", "worker")]))
     return tuple(
         Role(
             name,
-            draw(st.integers(1, 5)),
+            draw(st.integers(3, 5)),
             tuple(draw(st.lists(_text, min_size=1, max_size=3))),
             draw(_resources),
             draw(_env),
             draw(st.integers(0, 3)),
             draw(_completions),
+            min_replicas=draw(st.none() | st.integers(1, 3)),
+            max_replicas=draw(st.none() | st.integers(5, 9)),
         )
         for name in names
     )
@@ -78,6 +109,9 @@ _specs = st.builds(
     mounts=st.lists(st.builds(Mount, _text, _text, st.booleans()), max_size=2).map(tuple),
     gloo=st.integers(0, 2),
     held=st.booleans(),
+    after=_after,
+    where=_wheres,
+    preemptible=st.booleans(),
 )
 
 

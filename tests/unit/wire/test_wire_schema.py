@@ -7,6 +7,7 @@ from typing import Any
 import jsonschema_rs
 import pytest
 
+from muster.domain.errors import Invalid
 from muster.wire.documents import read_document
 from muster.wire.spec_schema import spec_json_schema
 from muster.wire.spec_table import spec_table_markdown
@@ -58,7 +59,13 @@ def test_examples_are_accepted_by_schema_and_reader_alike(path: Path, schema: An
         {"name": "a", "command": "x", "priority": "soon"},
         {"name": "a", "command": "x", "framework": "caffe"},
         {"name": "a", "command": "x", "resources": {"cpu": True}},
-        {"name": "a", "command": "x", "resources": {"gpu": 0.5}},
+        {"name": "a", "command": "x", "resources": {"gpu": 1.5}},
+        {"name": "a", "command": "x", "min": 0},
+        {"name": "a", "command": "x", "after": [{"on": "ended"}]},
+        {"name": "a", "command": "x", "after": {"job": "b", "on": "started"}},
+        {"name": "a", "command": "x", "after": [f"j{place}" for place in range(101)]},
+        {"name": "a", "command": "x", "where": {"together": "room"}},
+        {"name": "a", "command": "x", "where": {"node": "n1"}},
         {"name": "a", "command": "x", "env": {"1X": "y"}},
         {"name": "a", "command": "x", "env": {"X": []}},
         {"name": "a", "command": "x", "gloo": 3},
@@ -69,3 +76,22 @@ def test_examples_are_accepted_by_schema_and_reader_alike(path: Path, schema: An
 )
 def test_what_the_reader_refuses_the_schema_refuses_too(bad: dict[str, Any], schema: Any) -> None:
     assert not schema.is_valid(bad)
+    with pytest.raises(Invalid):
+        read_spec(json.dumps(bad))
+
+
+@pytest.mark.parametrize(
+    "short",
+    [
+        {"resources": {"gpu": 0.5}},
+        {"replicas": 4, "min": 2, "max": 8},
+        {"after": "prep"},
+        {"after": ["prep", {"job": "other", "on": "ended"}]},
+        {"after": {"job": "prep"}},
+        {"where": {"nodes": "n1", "notNodes": ["n2"], "labels": {"tier": 1}}},
+    ],
+)
+def test_every_short_form_is_accepted_by_schema_and_reader_alike(short: dict[str, Any], schema: Any) -> None:
+    written = {"name": "a", "command": "x", **short}
+    assert [str(error) for error in schema.iter_errors(written)] == []
+    assert read_spec(json.dumps(written)).name == "a"

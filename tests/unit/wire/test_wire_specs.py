@@ -7,7 +7,21 @@ import pytest
 
 from muster.domain.errors import Invalid, Problem
 from muster.domain.resources import Resources
-from muster.domain.specs import Completion, Framework, JobSpec, Mode, Mount, Priority, Role, Runtime
+from muster.domain.specs import (
+    Completion,
+    Dependency,
+    Framework,
+    JobSpec,
+    Mode,
+    Mount,
+    Needed,
+    Priority,
+    Role,
+    Runtime,
+    Spread,
+    Together,
+    Where,
+)
 from muster.wire.specs import read_spec
 from tests.conftest import Golden
 
@@ -75,6 +89,60 @@ def test_the_flat_form_is_one_worker_role() -> None:
         Role("worker", 3, ("/bin/sh", "-c", "echo hi"), Resources(250, 0, 2, ("A100", "H100")), ports=2),
     )
     assert spec.mode is Mode.COLLECTIVE
+
+
+@pytest.mark.parametrize(
+    ("written", "gpus", "share"),
+    [("0.5", 1, 500), ("0.001", 1, 1), ("0.999", 1, 999), ("'0.25'", 1, 250), ("1.0", 1, 1000), ("2", 2, 1000)],
+)
+def test_gpus_are_whole_or_a_part_of_one(written: str, gpus: int, share: int) -> None:
+    resources = read_spec(f"name: a\ncommand: x\nresources: {{gpu: {written}}}").roles[0].resources
+    assert (resources.gpus, resources.gpu_share) == (gpus, share)
+
+
+@pytest.mark.parametrize("written", ["1.5", "0.0005", "-1", "-0.5", "1e-9", "1025", ".inf", "true", "null", "half"])
+def test_other_numbers_of_gpus_are_refused_with_what_is_accepted(written: str) -> None:
+    (problem,) = _problems(f"name: a\ncommand: x\nresources: {{gpu: {written}}}")
+    assert problem.path == "resources.gpu"
+    assert "a whole number of GPUs, or a part of one such as 0.5" in problem.hint
+
+
+@pytest.mark.parametrize("text", ["replicas: 4\nmin: 2\nmax: 8\n{0}", "roles: {{worker: {{{0}, {1}}}}}"])
+def test_bounds_make_a_role_elastic_in_both_forms(text: str) -> None:
+    role = read_spec("name: a\n" + text.format("command: x", "replicas: 4, min: 2, max: 8")).role("worker")
+    assert (role.min_replicas, role.replicas, role.max_replicas, role.is_elastic) == (2, 4, 8, True)
+
+
+def test_one_bound_is_enough_and_none_is_needed() -> None:
+    spec = read_spec("name: a\nroles: {x: {command: x, replicas: 2, min: 1}, y: {command: y, max: 3}, z: {command: z}}")
+    bounds = [(role.min_replicas, role.max_replicas) for role in spec.roles]
+    assert bounds == [(1, None), (None, 3), (None, None)]
+
+
+@pytest.mark.parametrize(
+    ("after", "expected"),
+    [
+        ("prep", [Dependency("prep")]),
+        ("[prep, other]", [Dependency("prep"), Dependency("other")]),
+        ("{job: prep, on: ended}", [Dependency("prep", Needed.ENDED)]),
+        ("[{job: prep}, {job: b, on: ended}, c]", [Dependency("prep"), Dependency("b", Needed.ENDED), Dependency("c")]),
+        ("[]", []),
+    ],
+)
+def test_dependencies_in_every_form(after: str, expected: list[Dependency]) -> None:
+    assert list(read_spec(f"name: a\ncommand: x\nafter: {after}").after) == expected
+
+
+def test_where_is_read_field_by_field() -> None:
+    text = "{nodes: [n1, n2], notNodes: n3, labels: {tier: 1, ssd: true}, spread: apart, together: switch}"
+    assert read_spec(f"name: a\ncommand: x\nwhere: {text}").where == Where(
+        ("n1", "n2"), ("n3",), {"tier": "1", "ssd": "true"}, Spread.APART, Together.SWITCH
+    )
+
+
+def test_a_job_may_be_stopped_for_others_unless_it_says_no() -> None:
+    assert read_spec("name: a\ncommand: x").preemptible
+    assert not read_spec("name: a\ncommand: x\npreemptible: false").preemptible
 
 
 def test_json_is_as_good_as_yaml() -> None:
@@ -200,7 +268,73 @@ def _problems(text: str) -> list[Problem]:
             Problem(
                 "roles.resources.cpu",
                 "unknown key",
-                "known keys: minFailed, minSucceeded, replicas, command, resources, env, ports, completion",
+                "known keys: minFailed, minSucceeded, replicas, min, max, command, resources, env, ports, completion",
+                3,
+            ),
+        ),
+        (
+            "name: a\ncommand: x\nreplicas: 4\nmin: 5",
+            Problem("min", "is 5 and replicas is 4", "replicas must lie between min and max", 4),
+        ),
+        (
+            "name: a\nroles:\n  worker: {command: x, replicas: '9', max: 8}",
+            Problem("roles.worker.max", "is 8 and replicas is 9", "replicas must lie between min and max", 3),
+        ),
+        ("name: a\ncommand: x\nmin: 0", Problem("min", "input should be greater than or equal to 1", "got 0", 3)),
+        (
+            "name: a\nmax: 3\nroles: {worker: {command: x}}",
+            Problem("max", "cannot stand beside `roles`", "move it to roles.worker.max", 2),
+        ),
+        ("name: a\ncommand: x\nafter: a", Problem("after", "a job cannot wait for itself", "name another job", 3)),
+        (
+            "name: a\ncommand: x\nafter:\n- b\n- {job: b, on: ended}",
+            Problem("after[1].job", "names b again", "once is enough", 5),
+        ),
+        (
+            "name: a\ncommand: x\nafter: [" + ",".join(f"j{place}" for place in range(101)) + "]",
+            Problem("after", "names 101 jobs", "at most 100", 3),
+        ),
+        (
+            "name: a\ncommand: x\nafter:\n- {job: b, on: never}",
+            Problem("after[0].on", "is 'never'", "one of 'succeeded' or 'ended'", 4),
+        ),
+        (
+            "name: a\ncommand: x\nafter: {job: b, on: never}",
+            Problem("after.on", "is 'never'", "one of 'succeeded' or 'ended'", 3),
+        ),
+        (
+            "name: a\ncommand: x\nafter: [{job: b, onn: ended}]",
+            Problem("after[0].onn", "unknown key", "did you mean on?", 3),
+        ),
+        ("name: a\ncommand: x\nafter: [[b]]", Problem("after[0]", "is ['b']", "a mapping with job, on", 3)),
+        ("name: a\ncommand: x\nwhere: {node: n1}", Problem("where.node", "unknown key", "did you mean nodes?", 3)),
+        (
+            "name: a\ncommand: x\nwhere: {nodes: ''}",
+            Problem("where.nodes", "string should have at least 1 character", "got ''", 3),
+        ),
+        (
+            "name: a\ncommand: x\nwhere: {together: room}",
+            Problem("where.together", "is 'room'", "one of 'rack', 'switch' or 'node'", 3),
+        ),
+        (
+            "name: a\ncommand: x\nwhere:\n  nodes: [n1, n2]\n  notNodes: n2",
+            Problem("where.notNodes", "names n2, which where.nodes asks for", "take it out of one of them", 5),
+        ),
+        (
+            "name: a\ncommand: x\nreplicas: 2\nwhere: {spread: apart, together: node}",
+            Problem(
+                "where.together",
+                "is node, and 2 tasks are to lie apart",
+                "choose `together: rack` or `spread: pack`",
+                4,
+            ),
+        ),
+        (
+            "name: a\nroles: {x: {command: x}, y: {command: y, replicas: 3, min: 2}}\nwhere: {spread: apart, nodes: n}",
+            Problem(
+                "where.nodes",
+                "names 1 for 3 tasks that are to lie apart",
+                "name more nodes or choose `spread: pack`",
                 3,
             ),
         ),
@@ -208,6 +342,14 @@ def _problems(text: str) -> list[Problem]:
 )
 def test_one_mistake_is_one_problem_with_path_line_and_hint(text: str, expected: Problem) -> None:
     assert _problems(text) == [expected]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["replicas: 1\nwhere: {spread: apart, together: node}", "replicas: 3\nmin: 1\nwhere: {spread: apart, nodes: n}"],
+)
+def test_a_gang_that_may_be_of_one_task_can_lie_apart_anywhere(text: str) -> None:
+    assert read_spec(f"name: a\ncommand: x\n{text}").where.spread is Spread.APART
 
 
 def test_every_problem_of_a_very_bad_spec_is_told_at_once(golden: Golden) -> None:
