@@ -6,6 +6,7 @@ import re
 from muster.domain.specs import JobSpec, Role
 from muster.domain.tasks import Task
 from muster.launch.gang import Gang, endpoint, host
+from muster.lib.quantities import gpu_number
 
 
 def identity(gang: Gang, task: Task) -> dict[str, str]:
@@ -26,10 +27,16 @@ def identity(gang: Gang, task: Task) -> dict[str, str]:
         "MUSTER_WORLD_SIZE": str(len(gang.tasks)),
         "MUSTER_NODE": task.placement.node,
         "MUSTER_NODES": ",".join(gang.hosts()),
+        **_gpu_share(spec.role(task.role)),
         **_own_ports(spec.role(task.role), task),
         **_peers(gang),
         **_params(spec),
     }
+
+
+def _gpu_share(role: Role) -> dict[str, str]:
+    """Nothing holds a task to its part of a card but itself: a program that knows it can limit its own memory."""
+    return {"MUSTER_GPU_SHARE": str(gpu_number(role.resources.gpu_share))} if role.resources.shares_gpu else {}
 
 
 def _own_ports(role: Role, task: Task) -> dict[str, str]:

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from muster.domain.resources import Placement, Resources
+from muster.domain.resources import WHOLE_GPU, Placement, Resources
 from muster.domain.specs import Framework, JobSpec, Role
 from muster.domain.tasks import Task, TaskAssigned, task_id
 from muster.launch.composing import Composed, compose, ports_needed
@@ -12,8 +12,8 @@ from muster.launch.composing import Composed, compose, ports_needed
 NODES = (("n1", "10.0.0.1"), ("n2", "10.0.0.2"))
 
 
-def role(name: str = "worker", replicas: int = 1, *, gpus: int = 0, **more: Any) -> Role:
-    resources = Resources(cpu_m=1000, memory_bytes=2**31, gpus=gpus)
+def role(name: str = "worker", replicas: int = 1, *, gpus: int = 0, gpu_share: int = WHOLE_GPU, **more: Any) -> Role:
+    resources = Resources(cpu_m=1000, memory_bytes=2**31, gpus=gpus, gpu_share=gpu_share)
     return Role(name, replicas, ("python", "train.py"), resources, **more)
 
 

@@ -57,6 +57,16 @@ def test_gpu_tasks_see_exactly_the_allotted_devices() -> None:
     assert env["CUDA_DEVICE_ORDER"] == "PCI_BUS_ID"
 
 
+def test_tasks_that_share_a_card_see_it_and_know_their_part() -> None:
+    env = environments(spec(role("worker", 2, gpus=1, gpu_share=250), env={"MUSTER_GPU_SHARE": "1"}))[0]
+    assert (env["CUDA_VISIBLE_DEVICES"], env["MUSTER_GPU_SHARE"]) == ("0", "0.25")
+
+
+@pytest.mark.parametrize("gpus", [0, 1, 2])
+def test_tasks_with_cards_of_their_own_are_told_of_no_share(gpus: int) -> None:
+    assert "MUSTER_GPU_SHARE" not in environments(spec(role(gpus=gpus)))[0]
+
+
 def test_devices_of_an_engine_are_not_hidden() -> None:
     job = spec(role("worker", 1, gpus=2))
     assert "CUDA_VISIBLE_DEVICES" not in composed(job, [on_engine(task) for task in placed(job)])[0].env
