@@ -59,7 +59,7 @@ def node_columns() -> list[Column[NodeView]]:
         Column("ADDRESS", lambda node: node.raw.get("address"), wide=True),
         Column("CPU", lambda node: f"{node.cpu_used:g}/{node.cpu_total:g}", right=True),
         Column("MEMORY", lambda node: f"{about_bytes(node.memory_used)}/{about_bytes(node.memory_total)}", right=True),
-        Column("GPU", lambda node: f"{node.gpus_used}/{len(node.gpus)}" if node.gpus else None, right=True),
+        Column("GPU", lambda node: f"{node.gpus_used:g}/{len(node.gpus)}" if node.gpus else None, right=True),
         Column("MODEL", lambda node: _joined(sorted({str(gpu.get("model")) for gpu in node.gpus})), wide=True),
         Column("TASKS", lambda node: node.tasks, right=True),
         Column("NOTE", lambda node: node.note),
@@ -82,6 +82,7 @@ def user_columns() -> list[Column[UserView]]:
         Column("NAME", lambda user: user.name),
         Column("ROLE", lambda user: user.role),
         Column("STATE", lambda user: "disabled" if user.disabled else "enabled"),
+        Column("GROUPS", lambda user: _joined(user.groups)),
         Column("CREATED", lambda user: ago(user.created_at, now)),
     ]
 

@@ -131,8 +131,8 @@ class NodeView:
     raw: Raw = field(repr=False)
 
     @property
-    def gpus_used(self) -> int:
-        return sum(1 for gpu in self.gpus if gpu.get("job"))
+    def gpus_used(self) -> float:
+        return sum(float(gpu.get("used", bool(gpu.get("job")))) for gpu in self.gpus)
 
     @classmethod
     def of(cls, raw: Raw) -> Self:
@@ -230,6 +230,7 @@ class UserView:
     name: str
     role: str
     disabled: bool
+    groups: Sequence[str]
     created_at: datetime | None
     raw: Raw = field(repr=False)
 
@@ -239,6 +240,7 @@ class UserView:
             name=raw["name"],
             role=raw.get("role") or "",
             disabled=bool(raw.get("disabled")),
+            groups=tuple(raw.get("groups") or ()),
             created_at=instant(raw.get("createdAt")),
             raw=raw,
         )

@@ -1,6 +1,6 @@
 """The API's shapes, for its documentation and for reading requests."""
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
@@ -19,6 +19,9 @@ JobStateName = Literal["Queued", "Held", "Starting", "Running", "Stopping", "Suc
 TaskStateName = Literal[
     "Assigned", "Launching", "Preparing", "Running", "Stopping", "Succeeded", "Failed", "Stopped", "Lost"
 ]
+
+
+Groups = Annotated[list[Annotated[str, Field(pattern=USER_PATTERN)]], Field(max_length=100)]
 
 
 class SubmitIn(Shape):
@@ -52,6 +55,7 @@ class UserIn(Shape):
     name: str = Field(pattern=USER_PATTERN)
     role: UserRole = UserRole.USER
     password: str | None = Field(None, min_length=8, max_length=1024)
+    groups: Groups = []
 
 
 class UserPatch(Shape):
@@ -59,6 +63,7 @@ class UserPatch(Shape):
     password: str | None = Field(None, min_length=8, max_length=1024)
     old_password: str | None = Field(None, max_length=1024)
     disabled: bool | None = None
+    groups: Groups | None = Field(None, description="All groups of the user; admins only.")
 
 
 class TokenIn(Shape):
@@ -70,7 +75,7 @@ class TokenIn(Shape):
 class ResourcesOut(Shape):
     cpu: str
     memory: str
-    gpu: int
+    gpu: float = Field(description="0.5 for half of one.")
 
 
 class JobOut(Shape):
@@ -208,6 +213,7 @@ class MemoryOut(Shape):
 class GpuOut(Shape):
     index: int
     model: str
+    used: float = Field(description="How much of it is given to tasks: 0 to 1.")
     job: str | None
 
 
@@ -260,6 +266,7 @@ class UserOut(Shape):
     role: str
     disabled: bool
     has_password: bool
+    groups: list[str]
     created_at: str
 
 

@@ -10,15 +10,18 @@ from muster.domain.faults import Fault
 from muster.domain.jobs import Job
 from muster.domain.nodes import Node
 from muster.domain.reasons import Reason
+from muster.domain.resources import WHOLE_GPU
 from muster.domain.tasks import Task, TaskFailed, TaskLost
 from muster.lib.clock import iso, optional_iso
-from muster.lib.quantities import format_bytes, format_cpu
+from muster.lib.quantities import format_bytes, format_cpu, gpu_number
 
 View = dict[str, Any]
 
 
 def job_view(job: Job, *, reason: str | None = None) -> View:
     spec = job.spec
+    sizes = dict(job.sizes)
+    roles = [(role.resources, sizes.get(role.name, role.replicas)) for role in spec.roles]
     return {
         "id": job.id,
         "name": spec.name,
@@ -33,16 +36,16 @@ def job_view(job: Job, *, reason: str | None = None) -> View:
         "succeeded": job.tally.succeeded,
         "failed": job.tally.failed,
         "active": job.tally.active,
-        "tasks": spec.task_count,
+        "tasks": sum(count for _, count in roles),
         "createdAt": iso(job.created_at),
         "startedAt": optional_iso(job.started_at),
         "endedAt": optional_iso(job.ended_at),
         "reason": job.reason if reason is None else reason,
         "labels": dict(spec.labels),
         "resources": {
-            "cpu": format_cpu(sum(role.resources.cpu_m * role.replicas for role in spec.roles)),
-            "memory": format_bytes(sum(role.resources.memory_bytes * role.replicas for role in spec.roles)),
-            "gpu": sum(role.resources.gpus * role.replicas for role in spec.roles),
+            "cpu": format_cpu(sum(each.cpu_m * count for each, count in roles)),
+            "memory": format_bytes(sum(each.memory_bytes * count for each, count in roles)),
+            "gpu": gpu_number(sum(each.gpu_m * count for each, count in roles)),
         },
         "version": job.version,
     }
@@ -103,8 +106,17 @@ def reason_view(reason: Reason) -> View:
 
 
 def node_view(
-    node: Node, *, cpu_m: int, memory_bytes: int, device_jobs: Mapping[int, str], tasks: int, usage: View | None
+    node: Node,
+    *,
+    cpu_m: int,
+    memory_bytes: int,
+    device_jobs: Mapping[int, str],
+    tasks: int,
+    usage: View | None,
+    device_shares: Mapping[int, int] | None = None,
 ) -> View:
+    """`device_shares`: how much is taken of devices that are shared, in thousandths."""
+    taken = {**dict.fromkeys(device_jobs, WHOLE_GPU), **(device_shares or {})}
     return {
         "name": node.name,
         "cluster": node.cluster,
@@ -113,7 +125,12 @@ def node_view(
         "cpu": {"total": format_cpu(node.capacity.cpu_m), "used": format_cpu(cpu_m)},
         "memory": {"total": node.capacity.memory_bytes, "used": memory_bytes},
         "gpus": [
-            {"index": device.index, "model": device.model, "job": device_jobs.get(device.index)}
+            {
+                "index": device.index,
+                "model": device.model,
+                "used": gpu_number(taken.get(device.index, 0)),
+                "job": device_jobs.get(device.index),
+            }
             for device in node.capacity.devices
         ],
         "tasks": tasks,
@@ -128,6 +145,7 @@ def user_view(user: User) -> View:
         "role": str(user.role),
         "disabled": user.disabled,
         "hasPassword": user.password_hash is not None,
+        "groups": list(user.groups),
         "createdAt": iso(user.created_at),
     }
 

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from muster.domain.accounts import Package, Token, User, UserRole
 from muster.domain.events import Event
 from muster.domain.faults import Fault, FaultKind
-from muster.domain.jobs import JOB_STATES, Cancelled, Failed, Job, Outcome, Stopping, Succeeded, Verdict
+from muster.domain.jobs import JOB_STATES, Cancelled, Failed, Job, Outcome, Running, Stopping, Succeeded, Verdict
 from muster.domain.nodes import Node, NodeState
 from muster.domain.reasons import Reason
-from muster.domain.resources import Capacity, Device, Placement
+from muster.domain.resources import Capacity, Device, Placement, Resources
 from muster.domain.specs import JobSpec, Role
 from muster.domain.tasks import TASK_STATES, Task, TaskFailed, TaskLost
 from muster.wire import schemas, views
@@ -45,6 +45,17 @@ def test_a_job_in_every_state_is_what_its_schema_says(state: type[Any]) -> None:
 
 
 @pytest.mark.fast
+@pytest.mark.parametrize(("share", "sizes", "gpu", "tasks"), [(250, (), 0.5, 2), (500, (("worker", 4),), 2, 4)])
+def test_a_job_shows_the_parts_of_gpus_that_its_tasks_have(
+    share: int, sizes: tuple[tuple[str, int], ...], gpu: float, tasks: int
+) -> None:
+    role = Role("worker", 2, ("x",), Resources(250, 0, 1, (), share), max_replicas=4)
+    view = views.job_view(Job("1", "me", "local", JobSpec("a", (role,)), Running(NOW), NOW, sizes=sizes))
+    shown(view, schemas.JobOut)
+    assert (view["tasks"], str(view["resources"]["gpu"])) == (tasks, str(gpu))
+
+
+@pytest.mark.fast
 @pytest.mark.parametrize("state", TASK_STATES.values(), ids=list(TASK_STATES))
 def test_a_task_in_every_state_is_what_its_schema_says(state: type[Any]) -> None:
     at = "at" if state.__name__ in ("TaskSucceeded", "TaskFailed", "TaskStopped", "TaskLost") else "since"
@@ -64,9 +75,12 @@ def test_everything_else_is_what_its_schema_says() -> None:
     shown(views.package_view(Package("0" * 64, "me", 5, NOW)), schemas.PackageOut)
     capacity = Capacity(2000, 1 << 30, (Device(0, "A100"), Device(1, "A100")))
     node = Node("node", "local", "127.0.0.1", capacity, NodeState.READY)
-    view = views.node_view(node, cpu_m=500, memory_bytes=5, device_jobs={0: "a"}, tasks=1, usage={"load1": 0.5})
-    shown(view, schemas.NodeOut)
-    assert [gpu["job"] for gpu in view["gpus"]] == ["a", None]
+    given: Any = {"cpu_m": 500, "memory_bytes": 5, "device_jobs": {0: "a"}, "tasks": 1, "usage": {"load1": 0.5}}
+    whole, shared = (views.node_view(node, **given, device_shares=shares) for shares in (None, {0: 750}))
+    shown(whole, schemas.NodeOut)
+    shown(shared, schemas.NodeOut)
+    assert [(gpu["job"], gpu["used"]) for gpu in whole["gpus"]] == [("a", 1), (None, 0)]
+    assert [(gpu["job"], gpu["used"]) for gpu in shared["gpus"]] == [("a", 0.75), (None, 0)]
 
 
 @pytest.mark.fast

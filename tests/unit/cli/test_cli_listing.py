@@ -75,21 +75,25 @@ def test_workers_are_listed_with_the_promised_columns(server: TinyServer) -> Non
     assert muster(server, "get", "tasks", "mnist", "-o", "name").out == "mnist-worker-0\n"
 
 
-def test_nodes_show_what_is_given_of_them(server: TinyServer) -> None:
+@pytest.mark.parametrize(("used", "shown"), [(1, "1/2"), (0.5, "0.5/2")])
+def test_nodes_show_what_is_given_of_them(server: TinyServer, used: float, shown: str) -> None:
     node = {
         "name": "gpu-01",
         "cluster": "local",
         "state": "Ready",
         "cpu": {"total": "8", "used": "2500m"},
         "memory": {"total": 2**34, "used": 2**30},
-        "gpus": [{"index": 0, "model": "A100", "job": "mnist"}, {"index": 1, "model": "A100", "job": None}],
+        "gpus": [
+            {"index": 0, "model": "A100", "used": used, "job": "mnist"},
+            {"index": 1, "model": "A100", "used": 0, "job": None},
+        ],
         "tasks": 2,
         "note": "",
         "usage": None,
     }
     server.on("GET", "/nodes", Answer(200, {"items": [node]}))
     line = muster(server, "get", "nodes").out.splitlines()[1]
-    assert line.split() == ["gpu-01", "local", "Ready", "2.5/8", "1.0", "GiB/16.0", "GiB", "1/2", "2", "-"]
+    assert line.split() == ["gpu-01", "local", "Ready", "2.5/8", "1.0", "GiB/16.0", "GiB", shown, "2", "-"]
 
 
 def test_describe_shows_what_may_be_read(server: TinyServer) -> None:
