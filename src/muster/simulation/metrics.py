@@ -54,13 +54,15 @@ def slowdown(done: Finished) -> float:
 
 def spans(run: Run) -> Iterator[tuple[Sample, float]]:
     """Each sample with how long it held; the last one until the last job ended."""
-    if not run.finished:
-        return
-    end_s = max(done.end_s for done in run.finished)
+    end_s = last_end_s(run)
     for place, sample in enumerate(run.samples):
         until_s = run.samples[place + 1].at_s if place + 1 < len(run.samples) else end_s
         if until_s > sample.at_s:
             yield sample, until_s - sample.at_s
+
+
+def last_end_s(run: Run) -> float:
+    return max((done.end_s for done in run.finished), default=0.0)
 
 
 def _of_jobs(finished: Sequence[Finished]) -> Summary:
@@ -81,7 +83,7 @@ def _of_jobs(finished: Sequence[Finished]) -> Summary:
 
 def _of_time(run: Run) -> Summary:
     begin_s = min((done.job.submit_s for done in run.finished), default=0.0)
-    end_s = max((done.end_s for done in run.finished), default=0.0)
+    end_s = last_end_s(run)
     held = list(spans(run))
     waiting = [(sample, lasted_s) for sample, lasted_s in held if sample.waiting_jobs]
     return {

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
 
-from muster.simulation.metrics import spans
+from muster.simulation.metrics import last_end_s, spans
 from muster.simulation.records import Run, Sample
 
 WIDTH, HEIGHT = 960, 920
@@ -43,7 +43,7 @@ class _Panel:
 def draw(runs: Sequence[Run]) -> str:
     """The SVG's text; the same for the same runs."""
     begin_s = min((done.job.submit_s for run in runs for done in run.finished), default=0.0)
-    end_s = max((done.end_s for run in runs for done in run.finished), default=begin_s)
+    end_s = max((last_end_s(run) for run in runs), default=begin_s)
     unit_s, unit = next(((size, name) for size, name in _UNITS if end_s - begin_s >= 3 * size), _UNITS[-1])
     longest = max((sample.waiting_jobs for run in runs for sample in run.samples), default=0)
     queue = _Panel(_FIRST_TOP, 0, (end_s - begin_s) / unit_s, _ceiling(longest))

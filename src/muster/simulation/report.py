@@ -38,6 +38,8 @@ def comparison(summaries: Sequence[Summary], time: Write) -> Rows:
             rows.append((title, *(_written(summary["fairness"][name], _digits) for summary in summaries)))
     if any(summary["prediction_error"] is not None for summary in summaries):
         rows.append(("prediction off by", *(_written(each["prediction_error"], _percent) for each in summaries)))
+    if any("worse_off" in summary for summary in summaries):
+        rows.append(("worse off than apart", *(_written(each.get("worse_off"), _percent) for each in summaries)))
     if any(summary["never"] for summary in summaries):
         rows.append(("never ran", *(_count(summary["never"]) for summary in summaries)))
     return rows
