@@ -114,6 +114,15 @@ def test_retries_cluster_and_priority_are_taken() -> None:
     assert (job.retry_max, job.cluster, job.priority) == (4, "lab", Priority.URGENT)
 
 
+@pytest.mark.parametrize(
+    ("written", "priority"),
+    [("crit", Priority.URGENT), ("prod", Priority.HIGH), ("test", Priority.NORMAL), ("oppo", Priority.LOW)],
+)
+def test_priority_classes_of_hived_are_priorities(written: str, priority: Priority) -> None:
+    job = spec(at_top(f"extras: {{hivedScheduler: {{jobPriorityClass: {written}}}}}"))
+    assert (job.priority, job.preemptible) == (priority, True)
+
+
 def test_default_virtual_cluster_is_nowhere_in_particular() -> None:
     assert spec(at_top("defaults: {virtualCluster: default}")).cluster is None
 

@@ -3,7 +3,7 @@
 import pytest
 
 from muster.domain.resources import Resources
-from muster.domain.specs import Framework, Mount, Priority
+from muster.domain.specs import Framework, Mount, Priority, Where
 from muster.wire.specs import read_source
 from tests.unit.wire_dialects.reading import changed, problems, spec, translated
 
@@ -105,6 +105,32 @@ def test_priority_class_of_ours_is_the_priority() -> None:
     assert reading.warnings == ()
 
 
+def test_bounds_of_an_elastic_job_are_those_of_its_roles() -> None:
+    bounded = changed(in_spec("  elastic: 1"), "    replicas: 2\n", "    replicas: 2\n    requests: 1\n    limits: 4\n")
+    reading = read_source(bounded)
+
+    worker, ps = reading.spec.role("worker"), reading.spec.role("ps")
+    assert (worker.min_replicas, worker.replicas, worker.max_replicas) == (1, 2, 4)
+    assert not ps.is_elastic
+    assert reading.warnings == ()
+
+
+def test_bound_that_the_replicas_break_is_told_of_the_file() -> None:
+    text = changed(in_spec("  elastic: 1"), "    replicas: 2\n", "    replicas: 2\n    requests: 3\n")
+    assert problems(text) == [
+        "line 10: spec.worker.requests: is 3 and replicas is 2 (replicas must lie between min and max)"
+    ]
+
+
+def test_nodes_that_all_roles_select_are_those_of_the_job() -> None:
+    selector = "nodeSelector: {disk: ssd, tier: 1, kubernetes.io/hostname: n1}"
+    text = changed(in_worker_pod(selector), "[python, serve.py]\n", f"[python, serve.py]\n        {selector}\n")
+    reading = read_source(text)
+
+    assert reading.spec.where == Where(nodes=("n1",), labels={"disk": "ssd", "tier": "1"})
+    assert reading.warnings == ()
+
+
 @pytest.mark.parametrize(
     ("text", "line", "path"),
     [
@@ -112,6 +138,7 @@ def test_priority_class_of_ours_is_the_priority() -> None:
         (in_spec("  cleanPolicy: Always"), 7, "spec.cleanPolicy"),
         (in_spec("  intranet: Service"), 7, "spec.intranet"),
         (in_spec("  elastic: 1"), 7, "spec.elastic"),
+        (changed(JOB, "    replicas: 2\n", "    replicas: 2\n    requests: 1\n"), 9, "spec.worker.requests"),
         (in_spec("  schedulingPolicy: {priorityClass: gold}"), 7, "spec.schedulingPolicy.priorityClass"),
         (in_spec("  schedulingPolicy: {queue: q1}"), 7, "spec.schedulingPolicy.queue"),
         (in_spec("  schedulingPolicy: {minAvailable: 2}"), 7, "spec.schedulingPolicy.minAvailable"),
@@ -155,7 +182,14 @@ def test_what_has_no_effect_is_one_warning_with_its_line(text: str, line: int, p
         (in_spec("  sampleSetRef: {name: s, mountPath: /d}"), 7, "spec.sampleSetRef", {"mounts": []}),
         (in_worker_pod("initContainers: [{name: i}]"), 16, f"{WORKER}.initContainers", None),
         (in_worker_pod("affinity: {}"), 16, f"{WORKER}.affinity", None),
-        (in_worker_pod("nodeSelector: {disk: ssd}"), 16, f"{WORKER}.nodeSelector.disk", None),
+        (in_worker_pod("nodeSelector: {disk: ssd}"), 16, f"{WORKER}.nodeSelector.disk", {"where.labels": {}}),
+        (in_worker_pod("nodeSelector: {gpu: ''}"), 16, f"{WORKER}.nodeSelector.gpu", {"where.labels": {"gpu": ""}}),
+        (
+            in_worker_pod("nodeSelector: {kubernetes.io/hostname: n1}"),
+            16,
+            f"{WORKER}.nodeSelector.kubernetes.io/hostname",
+            {"where.nodes": "n1"},
+        ),
         (in_worker_pod("  - name: sidecar"), 16, f"{WORKER}.containers[1]", None),
         (in_worker_container("workingDir: /x"), 16, f"{CONTAINER}.workingDir", None),
         (in_worker_container("envFrom: [{configMapRef: {name: c}}]"), 16, f"{CONTAINER}.envFrom", None),

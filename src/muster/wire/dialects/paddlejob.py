@@ -7,13 +7,14 @@ from typing import Any
 
 from muster.domain.specs import Framework, Priority
 from muster.lib.nearest import nearest
-from muster.wire.dialects.pods import PodRole
+from muster.wire.dialects.pods import ROLE_BOUNDS, PodRole
 from muster.wire.dialects.translation import Translation, Translator
 from muster.wire.dialects.volumes import pod_mounts
 from muster.wire.documents import Document, Path
 
 API_VERSION, KIND = "batch.paddlepaddle.org/v1", "PaddleJob"
 ROLES = ("worker", "ps", "heter")
+_NODE_NAME = "kubernetes.io/hostname"
 _SPEC_KEYS = ("cleanPodPolicy", "intranet", "withGloo", "schedulingPolicy", *ROLES, "elastic", "sampleSetRef")
 _SERVER_KEYS = [
     "uid",
@@ -44,6 +45,8 @@ def translate(document: Document) -> Translation:
         role.translate()
     _image(into, roles)
     pod_mounts(into, roles)
+    _nodes(into, roles)
+    _elastic(into, roles, is_elastic=spec.get("elastic") is not None)
     _policies(into, spec, sum(role.replicas for role in roles))
     for key in spec:
         if key not in _SPEC_KEYS:
@@ -84,8 +87,38 @@ def _image(into: Translator, roles: list[PodRole]) -> None:
             )
 
 
+def _nodes(into: Translator, roles: list[PodRole]) -> None:
+    """One `where` for the job: a gang is placed as a whole."""
+    for role in roles:
+        for label, (value, source) in role.node_labels.items():
+            target = ("where", "nodes") if label == _NODE_NAME else ("where", "labels", label)
+            others = [other.name for other in roles if other.node_labels.get(label, (None,))[0] != value]
+            if not others:
+                into.put(target, value, source)
+                continue
+            message = (
+                f"{others[0]} does not ask for the same, and the nodes of a Muster job are chosen for all its roles"
+            )
+            hint = f"--set '{'.'.join(target[:2])}={'NAME' if label == _NODE_NAME else '{KEY: VALUE}'}' says which"
+            into.refuse(source, message, hint, settled_by=target[:2])
+
+
+def _elastic(into: Translator, roles: list[PodRole], *, is_elastic: bool) -> None:
+    """paddle-operator declares the bounds of a role and reads none; beside `elastic` it is clear what they mean."""
+    for role in roles:
+        for key, value in role.bounds.items():
+            source: Path = ("spec", role.name, key)
+            if is_elastic:
+                into.put(("roles", role.name, ROLE_BOUNDS[key]), value, source)
+            else:
+                into.warn(source, "has no effect without `elastic`, as in paddle-operator", "add `elastic: 1`")
+    if is_elastic and not any(role.bounds for role in roles):
+        message = "has no effect: no role says how few tasks will do (`requests`) or how many (`limits`)"
+        into.warn(("spec", "elastic"), message, "--set roles.worker.min=1")
+
+
 def _policies(into: Translator, spec: dict[str, Any], replicas: int) -> None:
-    for key in ("cleanPodPolicy", "intranet", "withGloo", "elastic", "sampleSetRef", "schedulingPolicy"):
+    for key in ("cleanPodPolicy", "intranet", "withGloo", "sampleSetRef", "schedulingPolicy"):
         value, source = spec.get(key), ("spec", key)
         if value is None:
             continue
@@ -96,8 +129,6 @@ def _policies(into: Translator, spec: dict[str, Any], replicas: int) -> None:
                 into.warn(source, "has no effect: Muster keeps no pods", "records and logs of ended tasks are kept")
             case "intranet" if value != "PodIP":
                 into.warn(source, f"{value!r} has no effect: tasks reach each other by address", "as with PodIP")
-            case "elastic":
-                into.warn(source, "has no effect: the number of workers is fixed while the job runs")
             case "sampleSetRef":
                 into.refuse(
                     source,

@@ -13,12 +13,14 @@ _WARNED = {
 }
 _REFUSED = {
     "initContainers": ("Muster runs one container a task and none before it", "do it at the start of the command"),
-    "affinity": ("Muster chooses nodes by resources and GPU model only", "ask for a GPU model with resources.gpuType"),
+    "affinity": ("Muster reads no affinity", "remove it, and say --set where.labels.KEY=VALUE or where.spread=apart"),
     "envFrom": ("Muster reads no ConfigMaps and Secrets", "write the variables in env"),
     "workingDir": ("Muster's tasks start in their package", "begin the command with cd"),
 }
 _GPU_LABELS = ("accelerator", "nvidia.com/gpu.product", "cloud.google.com/gke-accelerator")
 _GPU_NOISE = re.compile(r"(nvidia|tesla|geforce|quadro|sxm\d*|pcie|\d+gb)", re.IGNORECASE)
+ROLE_BOUNDS = {"requests": "min", "limits": "max"}
+"""How few and how many replicas will do, beside `replicas`."""
 _RESOURCES = {"cpu": "cpu", "memory": "memory", "nvidia.com/gpu": "gpu"}
 _REFERENCE = re.compile(r"(?<!\$)\$\(([A-Za-z_][A-Za-z0-9_]*)\)")
 _GIVEN = re.compile(r"PADDLE_\w+|TRAINING_ROLE|TRAINER_PORTS_NUM|POD_IP")
@@ -26,12 +28,14 @@ _GIVEN = re.compile(r"PADDLE_\w+|TRAINING_ROLE|TRAINER_PORTS_NUM|POD_IP")
 
 
 class PodRole:
-    """Translates one role; what concerns the whole job (image, mounts) is left to be asked for."""
+    """Translates one role; what concerns the whole job (image, mounts, nodes, bounds) is left to be asked for."""
 
     def __init__(self, into: Translator, name: str, role: Mapping[str, Any]) -> None:
         self.name = name
         self._into = into
         self._role = role
+        self.node_labels: dict[str, tuple[str, Path]] = {}
+        """What `nodeSelector` asks for beside the GPU model, and where."""
         self._at: Path = ("spec", name)
         self._to: Path = ("roles", name)
         template = into.mapping(role.get("template"), (*self._at, "template"))
@@ -51,6 +55,10 @@ class PodRole:
     def replicas(self) -> int:
         value = self._role.get("replicas")
         return value if isinstance(value, int) else 0
+
+    @property
+    def bounds(self) -> dict[str, Any]:
+        return {key: self._role[key] for key in ROLE_BOUNDS if self._role.get(key) is not None}
 
     @property
     def image(self) -> Any:
@@ -77,7 +85,7 @@ class PodRole:
         for key, value in self._role.items():
             if key == "replicas":
                 self._into.put((*self._to, key), value, (*self._at, key))
-            elif key != "template":
+            elif key not in ("template", *ROLE_BOUNDS):
                 self._into.warn((*self._at, key), "has no effect, as in paddle-operator")
         if self._role.get("replicas") is None:
             path = ".".join((*map(str, self._to), "replicas"))
@@ -116,8 +124,7 @@ class PodRole:
                 self._into.put((*self._to, "resources", "gpuType"), model, source)
                 self._into.warn(source, f"{value!r} is taken as the GPU model {model}")
             else:
-                hint = "ask for a GPU model with resources.gpuType, or remove it"
-                self._into.refuse(source, "Muster chooses nodes by resources and GPU model only", hint)
+                self.node_labels[label] = (str(_text(value)), source)
 
     def _command(self) -> None:
         source, target = (*self.at, "command"), (*self._to, "command")
