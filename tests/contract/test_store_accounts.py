@@ -13,14 +13,14 @@ from tests.contract.building import a_job, submission
 pytestmark = pytest.mark.anyio
 
 AMY = User("amy", UserRole.ADMIN, 1.5, password_hash="$argon2id$x", disabled=False)
-BOB = User("bob", UserRole.USER, 2.5, disabled=True)
+BOB = User("bob", UserRole.USER, 2.5, disabled=True, groups=("vision", "视觉"))
 TOKEN = Token("t1", "amy", "laptop", "hash-1", 3.0, expires_at=9.0, last_used_at=4.0)
 
 
 async def test_users_are_kept_changed_and_removed(store: Store) -> None:
     await store.apply_all([Change(new_user=BOB), Change(new_user=AMY)])
     assert await store.users() == [AMY, BOB]
-    changed = replace(BOB, role=UserRole.ADMIN, password_hash="new", disabled=False)
+    changed = replace(BOB, role=UserRole.ADMIN, password_hash="new", disabled=False, groups=())
     await store.apply(Change(user=changed))
     assert await store.user("bob") == changed
     await store.apply(Change(removed_user="bob"))

@@ -16,6 +16,8 @@ class User:
     created_at: float
     password_hash: str | None = None
     disabled: bool = False
+    groups: tuple[str, ...] = ()
+    """What virtual clusters let in together; nothing else hangs on them."""
 
     @property
     def is_admin(self) -> bool:

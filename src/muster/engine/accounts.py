@@ -2,6 +2,7 @@
 
 import asyncio
 import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from argon2 import PasswordHasher
@@ -89,11 +90,13 @@ class Accounts:
         await self._context.store.apply(Change(removed_token=token.id, events=[event]))
         self._known = {}
 
-    async def create_user(self, name: str, role: UserRole, password: str | None, *, actor: str) -> User:
+    async def create_user(
+        self, name: str, role: UserRole, password: str | None, *, actor: str, groups: Sequence[str] = ()
+    ) -> User:
         if await self._context.store.user(name) is not None:
             raise Conflict(f"there is already a user {name}")
         now = self._context.clock()
-        user = User(name, role, now, await self._hash(password))
+        user = User(name, role, now, await self._hash(password), groups=_tidy(groups))
         event = audit_event("user.create", actor, now, user=name, role=str(role))
         await self._context.store.apply(Change(new_user=user, events=[event]))
         return user
@@ -106,6 +109,7 @@ class Accounts:
         role: UserRole | None = None,
         password: str | None = None,
         disabled: bool | None = None,
+        groups: Sequence[str] | None = None,
         keep: Token | None = None,
     ) -> User:
         """A new password ends the user's logins, but for the one given in `keep`; tokens made by hand stay."""
@@ -115,10 +119,19 @@ class Accounts:
             role=user.role if role is None else role,
             disabled=user.disabled if disabled is None else disabled,
             password_hash=user.password_hash if password is None else await self._hash(password),
+            groups=user.groups if groups is None else _tidy(groups),
         )
         await self._keep_one_admin(user, changed)
         now = self._context.clock()
-        event = audit_event("user.change", actor, now, user=name, role=str(changed.role), disabled=changed.disabled)
+        event = audit_event(
+            "user.change",
+            actor,
+            now,
+            user=name,
+            role=str(changed.role),
+            disabled=changed.disabled,
+            groups=",".join(changed.groups),
+        )
         changes = [Change(user=changed, events=[event])]
         if password is not None:
             sessions = [token for token in await self._context.store.tokens(name) if token.is_session]
@@ -195,6 +208,10 @@ class Accounts:
             return await asyncio.to_thread(self._hasher.verify, password_hash, password)
         except (VerificationError, InvalidHashError):
             return False
+
+
+def _tidy(groups: Sequence[str]) -> tuple[str, ...]:
+    return tuple(sorted(set(groups)))
 
 
 def hash_secret(secret: str) -> str:

@@ -15,6 +15,7 @@ def command() -> None:
     Examples:
       muster users add li --role user
       muster users passwd              # your own
+      muster users groups li vision guests
       muster users disable li
       muster get users
     """
@@ -23,18 +24,19 @@ def command() -> None:
 @command.command()
 @click.argument("name")
 @click.option("--role", type=click.Choice(["user", "admin"]), default="user", show_default=True)
+@click.option("--group", "groups", multiple=True, metavar="GROUP", help="A group to be in; repeatable.")
 @click.option("--password-stdin", is_flag=True, help="Read the password from standard input.")
 @click.option("--no-password", is_flag=True, help="No password: only tokens get this user in.")
-def add(name: str, role: str, password_stdin: bool, no_password: bool) -> None:
+def add(name: str, role: str, groups: tuple[str, ...], password_stdin: bool, no_password: bool) -> None:
     """Add a user; the password is asked for.
 
     \b
     Examples:
-      muster users add li
+      muster users add li --group vision
       muster users add ops --role admin --password-stdin < secret
     """
     password = None if no_password else _new_password(password_stdin)
-    user = connect().add_user(name, role, password)
+    user = connect().add_user(name, role, password, groups=groups)
     say(f"added {user.name} ({user.role})")
 
 
@@ -65,6 +67,24 @@ def passwd(name: str | None, password_stdin: bool) -> None:
     changes["password"] = _new_password(password_stdin)
     client.change_user(name or me, **changes)
     say(f"changed the password of {name or me}")
+
+
+@command.command()
+@click.argument("name")
+@click.argument("groups", metavar="GROUP...", nargs=-1)
+@click.option("--none", is_flag=True, help="Out of all groups.")
+def groups(name: str, groups: tuple[str, ...], none: bool) -> None:
+    """Put a user into exactly these groups. Virtual clusters let groups in.
+
+    \b
+    Examples:
+      muster users groups li vision guests
+      muster users groups li --none
+    """
+    if none == bool(groups):
+        raise click.UsageError("name the groups, or give --none")
+    user = connect().change_user(name, groups=list(groups))
+    say(f"{user.name} is in {', '.join(user.groups)}" if user.groups else f"{user.name} is in no group")
 
 
 @command.command()

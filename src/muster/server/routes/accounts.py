@@ -66,7 +66,7 @@ async def list_users(me: Me, parts: Parts) -> Response:
 @router.post("/users", status_code=201, response_model=schemas.UserOut, summary="Add a user")
 async def add_user(body: schemas.UserIn, me: Me, parts: Parts) -> Response:
     require(me, Action.USER_MANAGE)
-    user = await parts.accounts.create_user(body.name, body.role, body.password, actor=me.name)
+    user = await parts.accounts.create_user(body.name, body.role, body.password, actor=me.name, groups=body.groups)
     return JSONResponse(user_view(user), 201)
 
 
@@ -74,13 +74,19 @@ async def add_user(body: schemas.UserIn, me: Me, parts: Parts) -> Response:
 async def change_user(name: str, body: schemas.UserPatch, me: Me, parts: Parts) -> Response:
     """A user may change the own password, with the old one; all else is for admins. A new password ends the user's
     other logins."""
-    if body.role is not None or body.disabled is not None or name != me.name:
+    if body.role is not None or body.disabled is not None or body.groups is not None or name != me.name:
         require(me, Action.USER_MANAGE)
     elif not me.is_admin:
         require(me, Action.PASSWORD_CHANGE, name)
         await parts.accounts.check_password(me.user, body.old_password)
     user = await parts.accounts.change_user(
-        name, actor=me.name, role=body.role, password=body.password, disabled=body.disabled, keep=me.token
+        name,
+        actor=me.name,
+        role=body.role,
+        password=body.password,
+        disabled=body.disabled,
+        groups=body.groups,
+        keep=me.token,
     )
     return JSONResponse(user_view(user))
 
