@@ -11,7 +11,7 @@ from muster.domain.errors import Conflict, Invalid
 def make_home(home: Path) -> None:
     try:
         home.mkdir(mode=0o700, parents=True, exist_ok=True)
-        for name in ("logs", "packages", "node"):
+        for name in ("logs", "packages", "node", "clusters.d"):
             (home / name).mkdir(mode=0o700, exist_ok=True)
     except OSError as error:
         raise Invalid(f"cannot use {home} as the home folder: {error}", hint="set MUSTER_HOME to another") from None

@@ -14,8 +14,10 @@ from muster.engine.context import Context
 from muster.engine.logs import LogReader
 from muster.engine.packages import PackageShelf
 from muster.engine.running import running_engine
+from muster.engine.sharing import Sharing
 from muster.server.app import create_app
 from muster.server.services import Services
+from muster.settings.clusters import ClusterFolder
 from muster.settings.server import ServerSettings
 from muster.stores.opening import open_store
 
@@ -32,6 +34,7 @@ async def serve(settings: ServerSettings) -> None:
             logs=settings.home / "logs",
             packages=settings.home / "packages",
             keep_finished_s=settings.keep_finished,
+            sharing=Sharing(ClusterFolder(settings.clusters_folder, (LOCAL,))),
         )
         services = Services(
             context,

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from muster.client import contexts
+from muster.client.cluster_views import QuotaView, VirtualClusters, VirtualClusterView
 from muster.client.errors import BAD_INPUT, NOT_FOUND, MusterError
 from muster.client.handles import JobHandle, job_events
 from muster.client.submitting import Changes, Submission, Submittable, packed, prepare
@@ -159,6 +160,17 @@ class Client:
     def clusters(self) -> list[ClusterView]:
         return [ClusterView.of(item) for item in self._items("/clusters")]
 
+    def virtual_clusters(self) -> VirtualClusters:
+        """Those that you may use. For admins also what is wrong with the settings as they are written now."""
+        return VirtualClusters.of(self._get("/virtual-clusters"))
+
+    def virtual_cluster(self, name: str) -> VirtualClusterView:
+        return VirtualClusterView.of(self._get(f"/virtual-clusters/{segment(name)}"))
+
+    def quotas(self, user: str | None = None) -> list[QuotaView]:
+        """Limits and what is used of them: of virtual clusters, and of you, a user, or (for admins) everybody."""
+        return [QuotaView.of(item) for item in self._get("/quotas", {"user": user})["items"]]
+
     def usage(self) -> dict[str, Any]:
         """What nodes and tasks burn at this moment."""
         return dict(self._get("/usage"))
@@ -187,12 +199,14 @@ class Client:
     def users(self) -> list[UserView]:
         return [UserView.of(item) for item in self._items("/users")]
 
-    def add_user(self, name: str, role: str = "user", password: str | None = None) -> UserView:
-        body = {"name": name, "role": role, **({"password": password} if password else {})}
+    def add_user(
+        self, name: str, role: str = "user", password: str | None = None, *, groups: Sequence[str] = ()
+    ) -> UserView:
+        body = {"name": name, "role": role, "groups": list(groups), **({"password": password} if password else {})}
         return UserView.of(self._post("/users", body))
 
     def change_user(self, name: str, **changes: Any) -> UserView:
-        """`role`, `password` (with `oldPassword` for one's own) or `disabled`."""
+        """`role`, `password` (with `oldPassword` for one's own), `disabled` or `groups`."""
         data, headers = as_json(changes)
         request = Request("PATCH", f"{API}/users/{segment(name)}", body=data, headers=headers)
         return UserView.of(self.transport.json(request))

@@ -20,9 +20,11 @@ class Problem:
     message: str
     hint: str = ""
     line: int | None = None
+    file: str = ""
 
     def __str__(self) -> str:
         where = f"line {self.line}: " if self.line else ""
+        where = f"{self.file}, {where}" if self.file and where else f"{self.file}: " if self.file else where
         what = f"{self.path}: {self.message}" if self.path else self.message
         return f"{where}{what} ({self.hint})" if self.hint else f"{where}{what}"
 
@@ -93,15 +95,16 @@ def from_answer(status: int, body: bytes) -> MusterError:
         code=str(raw["code"]),
         status=status,
         hint=raw.get("hint") or "",
-        problems=[_problem(item) for item in raw.get("problems") or ()],
+        problems=[problem_of(item) for item in raw.get("problems") or ()],
         raw=raw,
     )
 
 
-def _problem(raw: Mapping[str, Any]) -> Problem:
+def problem_of(raw: Mapping[str, Any]) -> Problem:
     return Problem(
         path=str(raw.get("path") or ""),
         message=str(raw.get("message") or ""),
         hint=str(raw.get("hint") or ""),
         line=raw.get("line"),
+        file=str(raw.get("file") or ""),
     )

@@ -31,6 +31,7 @@ class _Listener:
         state = self._context.clusters[cluster]
         for node in self._context.backends[cluster].nodes():
             state.node_changed(node)
+        self._context.sharing.nodes_changed(state)
         self._context.wake.set()
 
     def reconnected(self, cluster: str) -> None:
@@ -41,6 +42,7 @@ class _Listener:
 async def running_engine(context: Context) -> AsyncIterator[None]:
     context.store.listen(context.hub.publish)
     context.hub.last_seq = await context.store.last_event()
+    context.sharing.start(context.clusters)
     await load(context)
     listener = _Listener(context)
     for name, backend in context.backends.items():
@@ -54,6 +56,7 @@ async def running_engine(context: Context) -> AsyncIterator[None]:
         asyncio.create_task(run_cycles(context), name="cycles"),
         asyncio.create_task(run_recalling(context), name="recalling"),
         asyncio.create_task(run_retention(context), name="retention"),
+        asyncio.create_task(context.sharing.follow(context.clusters, context.wake), name="sharing"),
     ]
     context.wake.set()
     try:

@@ -24,8 +24,8 @@ _TEXTS = {
 }
 _ALWAYS = {401, 503}
 _REFUSALS: dict[str, set[int]] = {
-    "submit": {409, 413},
-    "submit_bulk": {409, 413},
+    "submit": {403, 409, 413},
+    "submit_bulk": {403, 409, 413},
     "get_spec": {403},
     "get_explanation": {403},
     "kill": {403, 409, 413},
@@ -33,6 +33,7 @@ _REFUSALS: dict[str, set[int]] = {
     "resume": {403, 409},
     "retry": {403, 409},
     "delete": {403, 409},
+    "list_quotas": {403, 404},
     "job_logs": {403},
     "raw_log": {403},
     "upload_piece": {409, 413},

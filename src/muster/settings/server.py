@@ -16,6 +16,7 @@ _VARIABLES = {
     "MUSTER_HOST": "host",
     "MUSTER_PORT": "port",
     "MUSTER_DATABASE": "database",
+    "MUSTER_CLUSTERS": "clusters",
     "MUSTER_PRIVATE_JOBS": "privateJobs",
     "MUSTER_LOG_LEVEL": "logLevel",
 }
@@ -28,6 +29,9 @@ class ServerSettings(BaseModel):
     host: str = Field("127.0.0.1", description="Address to listen on; this machine only by default.")
     port: int = Field(7070, ge=0, le=65535, description="0 takes a free one.")
     database: str | None = Field(None, description="SQLAlchemy URL; a SQLite file in the home folder if absent.")
+    clusters: Path | None = Field(
+        None, description="Folder of the virtual clusters; clusters.d in the home folder if absent."
+    )
     private_jobs: bool = Field(False, description="Users see only their own jobs.")
     keep_finished: Seconds | None = Field(
         None, description="Remove jobs this long after their end; for ever if absent."
@@ -40,6 +44,11 @@ class ServerSettings(BaseModel):
     @property
     def database_url(self) -> str:
         return self.database or f"sqlite:///{self.home / 'muster.db'}"
+
+    @property
+    def clusters_folder(self) -> Path:
+        """Of a relative one: in the home folder."""
+        return self.home / (self.clusters or Path("clusters.d")).expanduser()
 
 
 def home_folder(environ: Mapping[str, str] = os.environ) -> Path:

@@ -14,6 +14,7 @@ ENTRIES = {
     "workers": _entry("workers", "The workers (tasks) of a job."),
     "nodes": _entry("nodes", "Machines, with what is taken of them."),
     "clusters": _entry("clusters", "Clusters and their backends."),
+    "quota": _entry("quotas", "Limits, what is used of them, and what waits on them."),
     "users": _entry("users", "Users (admins only)."),
     "tokens": _entry("tokens", "Your tokens; for admins, everybody's."),
 }
@@ -24,6 +25,7 @@ ALIASES = {
     "task": "workers",
     "node": "nodes",
     "cluster": "clusters",
+    "quotas": "quota",
     "user": "users",
     "token": "tokens",
 }

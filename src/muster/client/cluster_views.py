@@ -1,0 +1,84 @@
+"""Virtual clusters and limits as they come back, typed and frozen, as in `views`."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Self
+
+from muster.client.errors import Problem, problem_of
+from muster.client.views import Raw
+
+
+@dataclass(frozen=True, slots=True)
+class VirtualClusterView:
+    """`guaranteed`, `max`, `used`, `borrowed` and `lent` are {gpu, gpuModels, cpu, memory}."""
+
+    name: str
+    cluster: str
+    policy: str
+    guaranteed: Raw
+    max: Raw | None
+    used: Raw
+    borrowed: Raw
+    lent: Raw
+    running: int
+    waiting: int
+    prediction_error: float | None
+    raw: Raw = field(repr=False)
+
+    @classmethod
+    def of(cls, raw: Raw) -> Self:
+        return cls(
+            name=raw["name"],
+            cluster=raw.get("cluster") or "",
+            policy=raw.get("policy") or "",
+            guaranteed=raw.get("guaranteed") or {},
+            max=raw.get("max"),
+            used=raw.get("used") or {},
+            borrowed=raw.get("borrowed") or {},
+            lent=raw.get("lent") or {},
+            running=raw.get("running") or 0,
+            waiting=raw.get("waiting") or 0,
+            prediction_error=raw.get("predictionError"),
+            raw=raw,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class VirtualClusters:
+    """`problems` is for admins: what is wrong with the settings as they are written now, and so is not in force."""
+
+    items: Sequence[VirtualClusterView]
+    problems: Sequence[Problem]
+    raw: Raw = field(repr=False)
+
+    @classmethod
+    def of(cls, raw: Raw) -> Self:
+        items = tuple(VirtualClusterView.of(item) for item in raw["items"])
+        return cls(items, tuple(problem_of(item) for item in raw.get("problems") or ()), raw)
+
+
+@dataclass(frozen=True, slots=True)
+class QuotaView:
+    """`user` is empty for a limit of the virtual cluster as a whole; `jobs` are names of jobs that wait on it."""
+
+    virtual_cluster: str
+    user: str
+    kind: str
+    limit: float
+    used: float
+    waiting: int
+    jobs: Sequence[str]
+    raw: Raw = field(repr=False)
+
+    @classmethod
+    def of(cls, raw: Raw) -> Self:
+        return cls(
+            virtual_cluster=raw["virtualCluster"],
+            user=raw.get("user") or "",
+            kind=raw["kind"],
+            limit=raw["limit"],
+            used=raw.get("used") or 0,
+            waiting=raw.get("waiting") or 0,
+            jobs=tuple(raw.get("jobs") or ()),
+            raw=raw,
+        )

@@ -1,0 +1,67 @@
+"""Virtual clusters and limits: what each has, uses, and makes wait."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Query, Response
+from fastapi.responses import JSONResponse
+
+from muster.domain.errors import NotFound
+from muster.domain.virtual_clusters import VirtualCluster
+from muster.engine.accounts import Principal
+from muster.engine.sharing import may_use, quotas_of, shares_of
+from muster.scheduling.views import Quota
+from muster.server.access import Action, may, require
+from muster.server.services import Services, authenticated, services
+from muster.wire import cluster_shapes as shapes
+from muster.wire.cluster_views import problem_view, quota_view, virtual_cluster_view
+
+router = APIRouter(tags=["clusters and nodes"])
+Me = Annotated[Principal, Depends(authenticated)]
+Parts = Annotated[Services, Depends(services)]
+_JOBS_NAMED = 10
+
+
+@router.get("/virtual-clusters", response_model=shapes.VirtualClusterList, summary="List virtual clusters")
+async def list_virtual_clusters(me: Me, parts: Parts) -> Response:
+    """Those that one may use; admins see all, and what is wrong with the settings."""
+    require(me, Action.CLUSTER_SEE)
+    context = parts.context
+    shares = shares_of(context.clusters, context.clock()) if context.sharing.virtual else {}
+    items = [virtual_cluster_view(vc, shares.get(vc.name), names_people=me.is_admin) for vc in _usable(me, parts)]
+    problems = [problem_view(problem) for problem in context.sharing.problems if me.is_admin]
+    return JSONResponse({"items": items, "problems": problems})
+
+
+@router.get("/virtual-clusters/{name}", response_model=shapes.VirtualClusterOut, summary="One virtual cluster")
+async def get_virtual_cluster(name: str, me: Me, parts: Parts) -> Response:
+    require(me, Action.CLUSTER_SEE)
+    context = parts.context
+    vc = next((vc for vc in _usable(me, parts) if vc.name == name), None)
+    if vc is None:
+        raise NotFound(f"there is no virtual cluster {name!r}", hint="see `muster vc list`")
+    shares = shares_of(context.clusters, context.clock())
+    return JSONResponse(virtual_cluster_view(vc, shares.get(name), names_people=me.is_admin))
+
+
+@router.get("/quotas", response_model=shapes.QuotaList, summary="Limits and what is used of them")
+async def list_quotas(
+    me: Me, parts: Parts, user: Annotated[str | None, Query(max_length=64, description="`me` is you.")] = None
+) -> Response:
+    """Of virtual clusters as a whole and of oneself; of everybody for admins, unless they name one."""
+    name = me.name if user in (None, "me") else user
+    require(me, Action.QUOTA_SEE, name)
+    subject = None if user is None and me.is_admin else await parts.accounts.user(name or "")
+    jobs = (entry.job for entry in parts.context.roster.entries())
+    quotas = quotas_of(parts.context.sharing, parts.context.clusters, jobs, parts.context.clock(), subject)
+    return JSONResponse({"items": [quota_view(quota, _names(me, parts, quota)) for quota in quotas]})
+
+
+def _usable(me: Principal, parts: Services) -> list[VirtualCluster]:
+    return [vc for vc in parts.context.sharing.virtual.values() if may_use(vc, me.user)]
+
+
+def _names(me: Principal, parts: Services, quota: Quota) -> list[str]:
+    found = (parts.context.roster.get(job_id) for job_id in quota.waiting)
+    jobs = [entry.job for entry in found if entry is not None]
+    seen = [job.name for job in jobs if may(me, Action.JOB_SEE, job.owner, private=parts.private_jobs)]
+    return seen[:_JOBS_NAMED]

@@ -1,0 +1,101 @@
+"""What the API shows of virtual clusters and limits; their shapes are in `cluster_shapes`."""
+
+from collections.abc import Sequence
+
+from muster.domain.errors import Problem
+from muster.domain.resources import Resources
+from muster.domain.specs import JobSpec, Role
+from muster.domain.virtual_clusters import Defaults, Limits, Share, VirtualCluster
+from muster.lib.quantities import format_bytes, format_cpu
+from muster.scheduling.views import Quota, ShareView
+from muster.wire.specs import spec_to_wire
+from muster.wire.views import View
+
+LIMITS = {
+    "runningGpus": "running_gpus",
+    "runningJobs": "running_jobs",
+    "gpuHoursPerWeek": "gpu_hours_week",
+    "queuedJobs": "queued_jobs",
+}
+"""The limits by the names that people write."""
+
+
+def virtual_cluster_view(vc: VirtualCluster, share: ShareView | None, *, names_people: bool) -> View:
+    """`names_people`: who else may use it is for admins."""
+    nothing = Share()
+    return {
+        "name": vc.name,
+        "cluster": vc.cluster,
+        "description": vc.description,
+        "guaranteed": share_view(vc.guaranteed),
+        "max": None if vc.max is None else share_view(vc.max),
+        "borrow": vc.borrows,
+        "used": share_view(share.used if share else nothing),
+        "borrowed": share_view(share.borrowed if share else nothing),
+        "lent": share_view(share.lent if share else nothing),
+        "running": share.running if share else 0,
+        "waiting": share.waiting if share else 0,
+        "policy": str(vc.policy),
+        "predictionError": share.prediction_error if share else None,
+        "priorities": [str(priority) for priority in vc.priorities],
+        "mayRefusePreemption": vc.may_refuse_preemption,
+        "limits": _limits_view(vc.limits),
+        "userLimits": _limits_view(vc.user_limits),
+        "defaults": _defaults_view(vc.defaults),
+        "users": list(vc.users) if names_people else None,
+        "groups": list(vc.groups) if names_people else None,
+    }
+
+
+def share_view(share: Share) -> View:
+    """GPUs in all, and those of a given model."""
+    return {
+        "gpu": sum(share.gpus.values()),
+        "gpuModels": {model: count for model, count in share.gpus.items() if model},
+        "cpu": format_cpu(share.cpu_m),
+        "memory": format_bytes(share.memory_bytes),
+    }
+
+
+def quota_view(quota: Quota, jobs: Sequence[str]) -> View:
+    """`jobs`: names of those that wait on it, as far as the reader may see them."""
+    return {
+        "virtualCluster": quota.vc,
+        "user": quota.user or None,
+        "kind": quota.kind,
+        "limit": _number(quota.limit),
+        "used": _number(quota.used),
+        "waiting": len(quota.waiting),
+        "jobs": list(jobs),
+    }
+
+
+def problem_view(problem: Problem) -> View:
+    return {
+        "file": problem.file,
+        "line": problem.line,
+        "path": problem.path,
+        "message": problem.message,
+        "hint": problem.hint,
+    }
+
+
+def _limits_view(limits: Limits) -> View:
+    return {name: getattr(limits, attribute) for name, attribute in LIMITS.items()}
+
+
+def _defaults_view(defaults: Defaults) -> View:
+    """As the same keys of a job are shown."""
+    role = Role("worker", 1, ("true",), defaults.resources or Resources())
+    spec = JobSpec("defaults", (role,), env=defaults.env, runtime=defaults.runtime, mounts=defaults.mounts)
+    wire = spec_to_wire(spec)
+    return {
+        "env": dict(defaults.env),
+        "runtime": wire.get("runtime", {}),
+        "mounts": wire.get("mounts", []),
+        "resources": None if defaults.resources is None else wire["roles"]["worker"]["resources"],
+    }
+
+
+def _number(amount: float) -> int | float:
+    return int(amount) if amount == int(amount) else round(amount, 3)
