@@ -1,0 +1,28 @@
+"""Types of options that click has not."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import click
+from click.shell_completion import CompletionItem
+
+
+class Parsed(click.ParamType[Any]):
+    """An option whose text is read by a function that raises ValueError; `words` complete it, also after a comma."""
+
+    def __init__(self, name: str, parse: Callable[[str], Any], words: Sequence[str] = ()) -> None:
+        self.name = name
+        self._parse = parse
+        self._words = words
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if not isinstance(value, str):
+            return value
+        try:
+            return self._parse(value)
+        except ValueError as error:
+            self.fail(str(error), param, ctx)
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        before, comma, begun = incomplete.rpartition(",")
+        return [CompletionItem(before + comma + word) for word in self._words if word.startswith(begun)]
