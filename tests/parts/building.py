@@ -23,6 +23,8 @@ def a_role(
     gpus: int = 0,
     models: tuple[str, ...] = (),
     completion: Completion | None = None,
+    least: int | None = None,
+    most: int | None = None,
 ) -> Role:
     return Role(
         name,
@@ -30,6 +32,8 @@ def a_role(
         ("true",),
         Resources(round(cpu * 1000), memory, gpus, models),
         completion=completion or Completion(),
+        min_replicas=least,
+        max_replicas=most,
     )
 
 

@@ -76,6 +76,10 @@ class FakeBackend:
     def end(self, task_id: str, exit_code: int = 0, **facts: object) -> None:
         self._change(task_id, phase=Phase.ENDED, exit_code=exit_code, ended_at=self.clock, **facts)
 
+    def checkpoint(self, task_id: str) -> None:
+        """The task says that its work is safe."""
+        self._change(task_id, checkpoint_at=self.clock)
+
     def prints(self, task_id: str, text: str) -> None:
         self.tasks[task_id].log += text.encode()
         self.tasks[task_id].changed.set()

@@ -14,6 +14,8 @@ from muster.domain.tasks import Task
 from muster.engine import commands
 from muster.engine.context import Context
 from muster.engine.running import running_engine
+from muster.engine.sharing import Sharing
+from muster.settings.clusters import ClusterFolder
 from muster.stores.opening import open_store
 from tests.parts.fake_backend import FakeBackend
 
@@ -33,7 +35,13 @@ class Laboratory:
     def now(self) -> float:
         return self.backend.clock
 
+    @property
+    def clusters(self) -> Path:
+        """Where the virtual clusters are written."""
+        return self.folder / "clusters.d"
+
     async def open(self) -> "Laboratory":
+        self.clusters.mkdir(exist_ok=True)
         file = self.folder / "muster.db"
         if not file.exists():
             shutil.copy(self.template, file)
@@ -47,6 +55,7 @@ class Laboratory:
             self.folder / "packages",
             clock=lambda: self.backend.clock,
             keep_finished_s=self.keep_finished_s,
+            sharing=Sharing(ClusterFolder(self.clusters, ("lab",))),
         )
         await self._stack.enter_async_context(running_engine(self.context))
         return self

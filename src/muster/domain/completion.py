@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from muster.domain.faults import Fault, FaultKind
 from muster.domain.jobs import Job, Outcome, Tally, Verdict
+from muster.domain.sizes import spec_of_attempt
 from muster.domain.specs import JobSpec
 from muster.domain.tasks import Task, TaskFailed, TaskLost, TaskStopped, TaskSucceeded
 
@@ -17,9 +18,10 @@ def decide(job: Job, tasks: Sequence[Task]) -> Verdict | None:
     Enough failures of one role fail the job; enough successes of one role end it well; when all tasks have ended and
     neither happened, it ended well.
     """
-    if broken := _failed_role(job.spec, tasks):
+    spec = spec_of_attempt(job)
+    if broken := _failed_role(spec, tasks):
         return failure_verdict(job, broken)
-    for role in job.spec.roles:
+    for role in spec.roles:
         succeeded = sum(isinstance(task.state, TaskSucceeded) for task in tasks if task.role == role.name)
         if role.completion.min_succeeded is not None and succeeded >= role.completion.min_succeeded:
             return Verdict(Outcome.SUCCEED)

@@ -21,6 +21,10 @@ class Outcome(StrEnum):
     """Its places go to another job, or it is to run at another size: back to Queued, not counted as a retry."""
 
 
+GOES_ON = (Outcome.RETRY, Outcome.HOLD, Outcome.PREEMPT)
+"""After these the job has not ended."""
+
+
 @dataclass(frozen=True, slots=True)
 class Verdict:
     outcome: Outcome

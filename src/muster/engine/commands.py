@@ -6,7 +6,20 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from muster.domain.errors import BackendError, Conflict, MusterError
-from muster.domain.jobs import HOLDING, Cancelled, Held, Job, JobState, Outcome, Queued, Stopping, Verdict, move
+from muster.domain.jobs import (
+    GOES_ON,
+    Cancelled,
+    Held,
+    Job,
+    JobState,
+    Outcome,
+    Queued,
+    Running,
+    Starting,
+    Stopping,
+    Verdict,
+    move,
+)
 from muster.domain.resources import Placement
 from muster.domain.specs import JobSpec
 from muster.engine.admission import admit
@@ -114,7 +127,7 @@ async def kill(context: Context, job_id: str, actor: str, grace_s: float | None 
             raise Conflict(f"job {job.name} has already ended ({job.state_name})")
         verdict = Verdict(Outcome.CANCEL, f"killed by {actor}", by=actor)
         audit = audit_event("job.kill", actor, context.clock(), job=job)
-        if isinstance(job.state, Stopping) and job.state.verdict.outcome not in (Outcome.RETRY, Outcome.HOLD):
+        if isinstance(job.state, Stopping) and job.state.verdict.outcome not in GOES_ON:
             await context.apply(Change(events=[audit]))
             left = [task.id for task in entry.current_tasks() if not task.has_ended]
             context.spawn(stop_tasks(context, entry, left, grace_s), f"stop {job.id}")
@@ -132,7 +145,8 @@ async def hold(context: Context, job_id: str, actor: str) -> Job:
             return job
         if isinstance(job.state, Queued):
             return await _leave_queue(context, entry, Held(context.clock(), actor), f"held by {actor}", actor, "hold")
-        if not isinstance(job.state, HOLDING) or isinstance(job.state, Stopping):
+        is_preempted = isinstance(job.state, Stopping) and job.state.verdict.outcome is Outcome.PREEMPT
+        if not isinstance(job.state, Starting | Running) and not is_preempted:
             raise Conflict(f"job {job.name} is {job.state_name} and cannot be held")
         audit = audit_event("job.hold", actor, context.clock(), job=job)
         verdict = Verdict(Outcome.HOLD, f"held by {actor}", by=actor)

@@ -1,4 +1,4 @@
-"""The scheduling loop: wakes when something changed, plans, and hands each start to launching."""
+"""The scheduling loop: wakes when something changed, plans, and hands each decision to whom it concerns."""
 
 import asyncio
 
@@ -6,6 +6,9 @@ import structlog
 
 from muster.engine.context import Context
 from muster.engine.launching import launch
+from muster.engine.preempting import begin_preempting
+from muster.scheduling.demand import Plan
+from muster.scheduling.state import ClusterState
 
 _log = structlog.get_logger("engine.cycling")
 
@@ -33,8 +36,14 @@ def cycle_once(context: Context) -> float | None:
     wake_at: float | None = None
     for cluster in context.clusters.values():
         plan = cluster.cycle(now)
-        for start in plan.starts:
-            context.spawn(launch(context, cluster, start), f"launch {start.job_id}")
+        carry_out(context, cluster, plan)
         if plan.wake_at is not None:
             wake_at = plan.wake_at if wake_at is None else min(wake_at, plan.wake_at)
     return wake_at
+
+
+def carry_out(context: Context, cluster: ClusterState, plan: Plan) -> None:
+    for preemption in plan.preemptions:
+        begin_preempting(context, preemption)
+    for start in plan.starts:
+        context.spawn(launch(context, cluster, start), f"launch {start.job_id}")

@@ -11,6 +11,7 @@ from muster.domain.errors import BackendError, MusterError
 from muster.domain.events import Event
 from muster.domain.jobs import Job, Starting, Tally, move
 from muster.domain.resources import Placement
+from muster.domain.sizes import sizes_of, spec_of_attempt
 from muster.domain.tasks import Task, TaskLaunching, task_id
 from muster.engine.context import Context
 from muster.engine.observing import receive
@@ -65,10 +66,11 @@ class Intent:
 
 async def intend(context: Context, job: Job, start: Start) -> Intent:
     """Reserve the ports; nothing is written yet."""
-    planned = _planned(context, job, job.attempt + 1, start)
-    tasks = await _reserved(context.backends[job.cluster], planned, job)
+    sized = replace(job, sizes=sizes_of(job.spec, (slot.role for slot in start.slots)), checkpoint_at=None)
+    planned = _planned(context, sized, job.attempt + 1, start)
+    tasks = await _reserved(context.backends[job.cluster], planned, sized)
     now = context.clock()
-    starting = move(job, Starting(now), reason="")
+    starting = move(sized, Starting(now), reason="")
     return Intent(replace(starting, tally=Tally(active=len(tasks))), tuple(tasks), now)
 
 
@@ -96,14 +98,14 @@ async def act(context: Context, entry: Entry) -> None:
 
 def requests_for(context: Context, job: Job, tasks: Sequence[Task]) -> list[LaunchRequest]:
     """The exact requests; what `--dry-run` shows is what would be sent."""
-    composed = compose(job.id, job.owner, job.cluster, job.attempt, job.spec, tasks)
+    composed = compose(job.id, job.owner, job.cluster, job.attempt, spec_of_attempt(job), tasks)
     return [_request(context, one) for one in composed]
 
 
 def planned_tasks(job: Job, attempt: int, placements: dict[tuple[str, int], Placement], now: float) -> list[Task]:
     """The gang's tasks in order of rank: roles in the spec's order, then index."""
     tasks: list[Task] = []
-    for role in job.spec.roles:
+    for role in spec_of_attempt(job).roles:
         for index in range(role.replicas):
             tasks.append(
                 Task(
@@ -132,7 +134,8 @@ def _planned(context: Context, job: Job, attempt: int, start: Start) -> list[Tas
 
 async def _reserved(backend: Backend, tasks: list[Task], job: Job) -> list[Task]:
     """The tasks with the ports they need, reserved node by node in one go each."""
-    needs = {task.id: ports_needed(job.spec, job.spec.role(task.role), task.index) for task in tasks}
+    spec = spec_of_attempt(job)
+    needs = {task.id: ports_needed(spec, spec.role(task.role), task.index) for task in tasks}
     by_node: dict[str, list[Task]] = defaultdict(list)
     for task in tasks:
         if needs[task.id]:

@@ -28,6 +28,7 @@ from muster.ports.backend import Observation, Phase
 
 _log = structlog.get_logger("engine.observing")
 TAIL_BYTES = 16_384
+CHECKPOINTS_APART_S = 1.0
 GATHER_S = 0.005
 """How long a start may wait to be written together with others, or with its own end. An end never waits."""
 
@@ -61,8 +62,9 @@ async def observe(context: Context, entry: Entry) -> None:
             return
         try:
             moved = await moves(context, entry, observations)
-            if moved:
-                await settle(context, entry, moved)
+            checkpoint_at = announced(entry, observations, context.clock())
+            if moved or checkpoint_at is not None:
+                await settle(context, entry, moved, checkpoint_at)
         except (Unavailable, StaleWrite) as error:
             _log.warning("not written, will try again", job=entry.job.id, error=str(error))
             asyncio.get_running_loop().call_later(RETRY_S, _again, context, observations)
@@ -81,6 +83,14 @@ def _stop_what_is_over(context: Context, entry: Entry, observations: Sequence[Ob
 def _again(context: Context, observations: Sequence[Observation]) -> None:
     for observation in observations:
         receive(context, observation)
+
+
+def announced(entry: Entry, observations: Sequence[Observation], now: float) -> float | None:
+    """The gang's newest checkpoint: the latest that any of its tasks announced. None when nothing is new; what comes
+    within a second of the one before is the same checkpoint, told by another task."""
+    told = [seen.checkpoint_at for seen in observations if seen.checkpoint_at and seen.task_id in entry.tasks]
+    latest = min(max(told, default=0.0), now)
+    return latest if latest >= (entry.job.checkpoint_at or 0.0) + CHECKPOINTS_APART_S else None
 
 
 async def moves(context: Context, entry: Entry, observations: Sequence[Observation]) -> dict[str, list[Task]]:

@@ -11,10 +11,12 @@ from typing import assert_never
 import structlog
 
 from muster.domain.completion import decide, tally
+from muster.domain.endings import TIME_LIMIT
 from muster.domain.errors import BackendError, MusterError, StaleWrite, Unavailable
 from muster.domain.events import Event
 from muster.domain.faults import Fault, FaultKind
 from muster.domain.jobs import (
+    GOES_ON,
     Cancelled,
     Failed,
     Held,
@@ -29,27 +31,33 @@ from muster.domain.jobs import (
     Verdict,
     move,
 )
-from muster.domain.tasks import Task, TaskStopped, TaskStopping, move_task
+from muster.domain.tasks import Task, TaskStopped, TaskStopping, TaskSucceeded, move_task
 from muster.engine.context import Context
 from muster.engine.roster import Entry
-from muster.engine.telling import job_event, task_event
+from muster.engine.telling import checkpoint_event, job_event, task_event
 from muster.engine.timing import watch_time_limit
 from muster.lib.backoff import exponential
 from muster.ports.backend import CONNECTION_LOST, Observation
 from muster.ports.store import Change
 from muster.scheduling.demand import demand_of
+from muster.scheduling.state import ClusterState
 
 _log = structlog.get_logger("engine.settling")
 RETRY_S = 1.0
 """After the store refused: the disk may be full, the database away."""
 
 
-async def settle(context: Context, entry: Entry, moved: dict[str, list[Task]]) -> None:
-    """Commit the task moves and whatever follows from them. The caller has the job's turn."""
+async def settle(
+    context: Context, entry: Entry, moved: dict[str, list[Task]], checkpoint_at: float | None = None
+) -> None:
+    """Commit the task moves, a new checkpoint, and whatever follows from them. The caller has the job's turn."""
     now = context.clock()
     tasks = entry.tasks | {task_id: steps[-1] for task_id, steps in moved.items()}
     events = [task_event(step, entry.job.owner, now) for steps in moved.values() for step in steps]
     job = replace(entry.job, tally=tally(list(tasks.values())), version=entry.job.version + 1)
+    if checkpoint_at is not None:
+        job = replace(job, checkpoint_at=checkpoint_at)
+        events.append(checkpoint_event(job, now))
     everything = list(tasks.values())
     if isinstance(job.state, Starting) and all(task.started_at is not None for task in everything):
         job = move(job, Running(max(task.started_at or now for task in everything)))
@@ -61,6 +69,8 @@ async def settle(context: Context, entry: Entry, moved: dict[str, list[Task]]) -
         await _finish(context, entry, job, tasks, events)
         return
     await _commit(context, entry, job, tasks, events, changed=list(moved))
+    if checkpoint_at is not None:
+        context.clusters[job.cluster].checkpointed(job.id, checkpoint_at)
     if isinstance(job.state, Running) and entry.deadline is None:
         watch_time_limit(context, entry, expire)
 
@@ -145,8 +155,8 @@ async def _finish(context: Context, entry: Entry, job: Job, tasks: dict[str, Tas
     assert isinstance(job.state, Stopping)
     now = context.clock()
     kept = await _with_logs(context, job, list(tasks.values()))
-    verdict = job.state.verdict
-    final = move(_counted(job, verdict), _after(job, verdict, now), reason=verdict.reason)
+    verdict = _last_word(job.state.verdict, kept)
+    final = move(_counted(job, kept, verdict), _after(job, verdict, now), reason=verdict.reason)
     told = [*events, job_event(final, now)]
     await _commit(context, entry, final, {task.id: task for task in kept}, told)
     _release(context, entry)
@@ -170,12 +180,32 @@ def _after(job: Job, verdict: Verdict, now: float) -> JobState:
             assert_never(verdict.outcome)
 
 
-def _counted(job: Job, verdict: Verdict) -> Job:
+def _last_word(verdict: Verdict, tasks: Sequence[Task]) -> Verdict:
+    """A gang that was told to make way, and had done its work before it heard, has succeeded."""
+    is_done = verdict.outcome is Outcome.PREEMPT and all(isinstance(task.state, TaskSucceeded) for task in tasks)
+    return Verdict(Outcome.SUCCEED) if is_done else verdict
+
+
+def _counted(job: Job, tasks: Sequence[Task], verdict: Verdict) -> Job:
+    """Run time that was not lost, and retries by whose account they are on."""
+    goes_on = verdict.outcome in GOES_ON
+    job = replace(job, ran_s=job.ran_s + _ran_s(job, tasks, goes_on=goes_on))
+    if goes_on:
+        job = replace(job, checkpoint_at=None, sizes=())
     if verdict.outcome is not Outcome.RETRY or verdict.fault is None:
         return job
     if verdict.fault.counts_against_retries:
         return replace(job, retries=job.retries + 1)
     return replace(job, platform_retries=job.platform_retries + 1)
+
+
+def _ran_s(job: Job, tasks: Sequence[Task], *, goes_on: bool) -> float:
+    """Of an attempt that is to go on later, the time up to its last checkpoint; of the last one, all of it."""
+    starts = [task.started_at for task in tasks if task.started_at is not None]
+    if len(starts) < len(tasks):
+        return 0.0  # the gang was never whole
+    until = job.checkpoint_at if goes_on else max(task.ended_at or 0.0 for task in tasks)
+    return max(0.0, (until or 0.0) - max(starts))
 
 
 async def _with_logs(context: Context, job: Job, tasks: Sequence[Task]) -> list[Task]:
@@ -208,9 +238,17 @@ def _release(context: Context, entry: Entry) -> None:
         entry.deadline = None
     if job.is_final:
         context.roster.remove(job.id)
+        learn(cluster, job)
     elif isinstance(job.state, Queued):
         cluster.queued(demand_of(job))
     context.wake.set()
+
+
+def learn(cluster: ClusterState, job: Job) -> None:
+    """From jobs that took the time they needed, or all that they were given."""
+    ran_out = isinstance(job.state, Failed) and job.state.fault.code == TIME_LIMIT.code
+    if isinstance(job.state, Succeeded) or ran_out:
+        cluster.learnt(demand_of(job), job.ran_s)
 
 
 async def _commit(

@@ -18,6 +18,18 @@ def job_event(job: Job, now: float, *, actor: str | None = None) -> Event:
     return Event(f"job.{job.state_name.lower()}", now, job.id, actor, job.owner, data)
 
 
+def checkpoint_event(job: Job, now: float) -> Event:
+    assert job.checkpoint_at is not None
+    return Event(
+        "job.checkpointed",
+        now,
+        job.id,
+        None,
+        job.owner,
+        {**job_event(job, now).data, "checkpointAt": job.checkpoint_at},
+    )
+
+
 def task_event(task: Task, owner: str, now: float) -> Event:
     data = {
         "name": task.name,

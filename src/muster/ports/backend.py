@@ -64,6 +64,8 @@ class Observation:
     stopped: bool = False
     error_code: str = ""
     error_message: str = ""
+    checkpoint_at: float | None = None
+    """When the task last said that its work is safe."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,242 @@
+"""Gangs that make way: stopped with their own grace, back in the queue, with the work they saved."""
+
+import asyncio
+from dataclasses import replace
+
+import pytest
+
+from muster.domain.jobs import Held, Job, Queued, Running
+from muster.domain.reasons import Reason
+from muster.domain.specs import Priority
+from muster.engine import commands
+from muster.engine.cycling import carry_out
+from muster.scheduling.demand import Plan, Preemption, Slot, Start, demand_of
+from tests.parts.building import a_role, a_spec
+from tests.parts.laboratory import Laboratory
+
+pytestmark = [pytest.mark.fast, pytest.mark.anyio]
+FOR_BERT = Reason("preempted", "made way for bert of vc vision")
+RESIZED = Reason("resize", "starts again with 4 workers")
+
+
+def preempt(lab: Laboratory, job_id: str, reason: Reason = FOR_BERT) -> None:
+    carry_out(lab.context, lab.context.clusters["lab"], Plan(preemptions=(Preemption(job_id, reason),)))
+
+
+async def a_running_job(lab: Laboratory, **fields: object) -> str:
+    job_id = await lab.submit(a_spec(a_role(replicas=2), **fields))  # type: ignore[arg-type]
+    await lab.becomes(job_id, "Running")
+    return job_id
+
+
+async def test_a_preempted_gang_is_stopped_with_its_own_grace_and_starts_again(lab: Laboratory) -> None:
+    job_id = await a_running_job(lab, grace_s=7.5)
+    preempt(lab, job_id)
+    job = await lab.becomes(job_id, "Running", attempt=2)
+    assert lab.backend.stops == [(f"{job_id}.1.worker.0", 7.5), (f"{job_id}.1.worker.1", 7.5)]
+    assert (job.preemptions, job.retries, job.platform_retries) == (1, 0, 0)
+    told = [(event.kind, event.data["reason"]) for event in await lab.events(job_id) if event.kind.startswith("job.")]
+    assert told[3:5] == [("job.stopping", FOR_BERT.message), ("job.queued", FOR_BERT.message)]
+    assert [task.state_name for task in await lab.tasks(job_id, 1)] == ["Stopped", "Stopped"]
+
+
+async def test_a_preempted_job_waits_without_backing_off_and_its_places_are_free(lab: Laboratory) -> None:
+    job_id = await a_running_job(lab)
+    lab.backend.auto_stop = False
+    await lab.submit(a_spec(a_role(cpu=8), name="bert", priority=Priority.HIGH))
+    preempt(lab, job_id)
+    await lab.becomes(job_id, "Stopping")
+    assert lab.context.clusters["lab"].used("n1")[0] == 2000, "places are held until the last task has ended"
+    lab.pass_time(5.0)
+    for index in range(2):
+        lab.backend.end(f"{job_id}.1.worker.{index}", exit_code=143, stopped=True)
+    job = await lab.becomes(job_id, "Queued")
+    assert job.state == Queued(lab.now)
+    await lab.until(lambda: lab.context.clusters["lab"].used("n1")[0] == 8000)
+
+
+@pytest.mark.parametrize("command", [commands.kill, commands.hold])
+async def test_a_kill_or_hold_during_the_stop_wins(lab: Laboratory, command) -> None:  # type: ignore[no-untyped-def]
+    lab.backend.auto_stop = False
+    job_id = await a_running_job(lab)
+    preempt(lab, job_id)
+    await lab.becomes(job_id, "Stopping")
+    await command(lab.context, job_id, "amy")
+    for index in range(2):
+        lab.backend.end(f"{job_id}.1.worker.{index}", exit_code=143, stopped=True)
+    ended = await lab.becomes(job_id, "Cancelled" if command is commands.kill else "Held")
+    assert ended.reason == ("killed by amy" if command is commands.kill else "held by amy")
+
+
+async def test_a_preemption_survives_a_restart_in_its_middle(lab: Laboratory) -> None:
+    lab.backend.auto_stop = False
+    job_id = await a_running_job(lab)
+    preempt(lab, job_id)
+    await lab.becomes(job_id, "Stopping")
+    await lab.close()
+    lab.backend.auto_stop = True
+    await lab.open()
+    job = await lab.becomes(job_id, "Running", attempt=2)
+    assert job.preemptions == 1
+    assert all(count == 1 for count in lab.backend.starts.values())
+
+
+async def test_a_starting_gang_can_be_preempted(lab: Laboratory) -> None:
+    lab.backend.auto_start = False
+    job_id = await lab.submit(a_spec(a_role(replicas=2)))
+    await lab.becomes(job_id, "Starting")
+    lab.backend.begin(f"{job_id}.1.worker.0")
+    preempt(lab, job_id)
+    job = await lab.becomes(job_id, "Starting", attempt=2)
+    assert (job.preemptions, job.ran_s) == (1, 0.0)
+    assert [task.state_name for task in await lab.tasks(job_id, 1)] == ["Stopped", "Stopped"]
+
+
+async def test_a_gang_that_is_just_being_launched_is_preempted_after_the_launch(
+    lab: Laboratory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gate = asyncio.Event()
+    reserve = type(lab.backend).reserve_ports
+
+    async def slow(backend, node, owner, count):  # type: ignore[no-untyped-def]
+        await gate.wait()
+        return await reserve(backend, node, owner, count)
+
+    blocker = await lab.submit(a_spec(a_role(cpu=8), name="in-the-way"))
+    await lab.becomes(blocker, "Running")
+    job_id = await lab.submit(a_spec(replace(a_role(), ports=1)))
+    monkeypatch.setattr(type(lab.backend), "reserve_ports", slow)
+    lab.backend.end(f"{blocker}.1.worker.0")
+    await lab.until(lambda: lab.context.clusters["lab"].used("n1")[0] == 1000)
+    preempt(lab, job_id)
+    gate.set()
+    job = await lab.becomes(job_id, "Running", attempt=2)
+    assert job.preemptions == 1
+
+
+async def test_a_preemption_of_an_attempt_that_is_over_does_not_touch_the_next(lab: Laboratory) -> None:
+    job_id = await a_running_job(lab, retry_max=3)
+    entry = lab.context.roster.get(job_id)
+    assert entry is not None
+    async with entry.turn:
+        preempt(lab, job_id)
+        preempt(lab, job_id)
+    job = await lab.becomes(job_id, "Running", attempt=2)
+    await lab.settled()
+    assert (await lab.job(job_id)).attempt == 2
+    assert job.preemptions == 1
+
+
+async def test_a_gang_that_had_done_its_work_before_it_heard_has_succeeded(lab: Laboratory) -> None:
+    lab.backend.auto_stop = False
+    job_id = await a_running_job(lab)
+    preempt(lab, job_id)
+    await lab.becomes(job_id, "Stopping")
+    for index in range(2):
+        lab.backend.end(f"{job_id}.1.worker.{index}", exit_code=0)
+    await lab.becomes(job_id, "Succeeded")
+
+
+async def test_work_up_to_the_last_checkpoint_is_kept_and_the_rest_is_lost(lab: Laboratory) -> None:
+    job_id = await a_running_job(lab)
+    lab.pass_time(100.0)
+    lab.backend.checkpoint(f"{job_id}.1.worker.1")
+    lab.pass_time(50.0)
+    await lab.until(lambda: _in_memory(lab, job_id).checkpoint_at is not None)
+    preempt(lab, job_id)
+    job = await lab.becomes(job_id, "Running", attempt=2)
+    assert (job.ran_s, job.checkpoint_at) == (100.0, None)
+    lab.pass_time(30.0)
+    preempt(lab, job_id)
+    job = await lab.becomes(job_id, "Running", attempt=3)
+    assert (job.ran_s, job.preemptions) == (100.0, 2)
+
+
+async def test_a_checkpoint_written_in_the_grace_period_counts(lab: Laboratory) -> None:
+    lab.backend.auto_stop = False
+    job_id = await a_running_job(lab)
+    lab.pass_time(100.0)
+    preempt(lab, job_id)
+    await lab.becomes(job_id, "Stopping")
+    lab.pass_time(5.0)
+    lab.backend.checkpoint(f"{job_id}.1.worker.0")
+    for index in range(2):
+        lab.backend.end(f"{job_id}.1.worker.{index}", exit_code=143, stopped=True)
+    assert (await lab.becomes(job_id, "Running", attempt=2)).ran_s == 105.0
+
+
+async def test_the_gangs_checkpoint_is_the_latest_of_its_tasks_and_is_told_once(lab: Laboratory) -> None:
+    job_id = await a_running_job(lab)
+    lab.pass_time(10.0)
+    lab.backend.checkpoint(f"{job_id}.1.worker.0")
+    await lab.settled()
+    lab.pass_time(0.2)
+    lab.backend.checkpoint(f"{job_id}.1.worker.1")
+    await lab.settled()
+    assert (await lab.told(job_id)).count("job.checkpointed") == 1
+    lab.pass_time(10.0)
+    lab.backend.checkpoint(f"{job_id}.1.worker.1")
+    await lab.settled()
+    assert (await lab.told(job_id)).count("job.checkpointed") == 2
+    assert (await lab.job(job_id)).checkpoint_at == lab.now
+    assert (await lab.job(job_id)).state == Running(lab.now - 20.2)
+
+
+async def test_a_checkpoint_made_while_the_server_was_away_is_known_after_its_start(lab: Laboratory) -> None:
+    job_id = await a_running_job(lab)
+    await lab.close()
+    lab.backend.clock += 10.0
+    lab.backend.checkpoint(f"{job_id}.1.worker.0")
+    await lab.open()
+    await lab.until(lambda: _in_memory(lab, job_id).checkpoint_at == lab.now)
+
+
+async def test_a_held_job_keeps_its_work_and_a_time_limit_counts_it(lab: Laboratory) -> None:
+    job_id = await a_running_job(lab, time_limit_s=1000.0)
+    lab.pass_time(999.0)
+    lab.backend.checkpoint(f"{job_id}.1.worker.0")
+    await lab.settled()
+    await commands.hold(lab.context, job_id, "amy")
+    job = await lab.becomes(job_id, "Held")
+    assert job.state == Held(lab.now, "amy")
+    assert job.ran_s == 999.0
+    await commands.resume(lab.context, job_id, "amy")
+    await lab.becomes(job_id, "Failed")
+
+
+async def test_an_ended_job_knows_how_long_it_ran(lab: Laboratory) -> None:
+    job_id = await a_running_job(lab)
+    lab.pass_time(40.0)
+    for index in range(2):
+        lab.backend.end(f"{job_id}.1.worker.{index}")
+    assert (await lab.becomes(job_id, "Succeeded")).ran_s == 40.0
+
+
+async def test_an_elastic_gang_runs_with_the_places_it_was_given_and_is_resized(lab: Laboratory) -> None:
+    job_id = await lab.submit(a_spec(a_role(replicas=2, least=1, most=4), held=True))
+    await commands.resume(lab.context, job_id, "amy")
+    await lab.becomes(job_id, "Running")
+    cluster = lab.context.clusters["lab"]
+    preempt(lab, job_id, RESIZED)
+    await lab.becomes(job_id, "Running", attempt=2)
+    await commands.hold(lab.context, job_id, "amy")
+    await lab.becomes(job_id, "Held")
+    job = await commands.resume(lab.context, job_id, "amy")
+    cluster.unqueued(job_id)
+    worker = job.spec.roles[0].resources
+    slots = tuple(Slot("worker", index, "n1", worker) for index in range(4))
+    cluster.holds(demand_of(job), slots, lab.now)
+    carry_out(lab.context, cluster, Plan(starts=(Start(job_id, slots),)))
+    job = await lab.becomes(job_id, "Running", attempt=3)
+    assert (job.sizes, job.tally.active, job.preemptions) == ((("worker", 4),), 4, 0)
+    environments = [lab.backend.tasks[f"{job_id}.3.worker.{index}"].request.env for index in range(4)]
+    assert {env["MUSTER_WORLD_SIZE"] for env in environments} == {"4"}
+    for index in range(4):
+        lab.backend.end(f"{job_id}.3.worker.{index}")
+    assert (await lab.becomes(job_id, "Succeeded")).tally.succeeded == 4
+
+
+def _in_memory(lab: Laboratory, job_id: str) -> Job:
+    entry = lab.context.roster.get(job_id)
+    assert entry is not None
+    return entry.job
