@@ -5,11 +5,18 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from tests.parts.postgres import NewDatabase, PostgresMissing, running_postgres
 from tests.parts.server import MusterServer, running_server
 
 Golden = Callable[[Path, str], None]
+
+
+def pytest_configure() -> None:
+    """An example that takes long on a busy machine is no failure: hypothesis would call it one after 0.2 s."""
+    settings.register_profile("patient", settings(), deadline=None, suppress_health_check=[HealthCheck.too_slow])
+    settings.load_profile("patient")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
