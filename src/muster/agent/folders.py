@@ -19,8 +19,9 @@ FACTS = "task.json"
 STOP = "stop"
 ERROR = "error"
 OOM = "oom"
+CHECKPOINT = "checkpoint"
 
-RESERVED_NAMES = frozenset((LOG, STARTED, EXIT, WORK, FACTS, STOP, ERROR, OOM))
+RESERVED_NAMES = frozenset((LOG, STARTED, EXIT, WORK, FACTS, STOP, ERROR, OOM, CHECKPOINT))
 
 _WRITE_NEW = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
 

@@ -13,11 +13,13 @@ from muster.agent import logs, node, orders
 from muster.agent.adopting import Adopting
 from muster.agent.cgroups import find_groups
 from muster.agent.channel import Channel
+from muster.agent.checkpoints import Checkpoints
 from muster.agent.diagnostics import Diagnostics
 from muster.agent.errors import BAD_REQUEST, STILL_RUNNING, SYSTEM, TOO_LARGE, AgentError, from_os_error
 from muster.agent.exits import ExitWatch
 from muster.agent.frames import FrameTooLarge, Message
 from muster.agent.gpus import NOTHING_FOUND, FoundGpus, find_gpus
+from muster.agent.inotify import Inotify
 from muster.agent.launching import Launching
 from muster.agent.loop import Loop
 from muster.agent.metering import Metering
@@ -61,7 +63,10 @@ class Service:
         self._launching = Launching(
             loop, self._book, self._ports, self._groups, self._settling, self._notices, self._boot
         )
-        self._watching = LogWatching(loop, self._log_grown)
+        inotify = Inotify(loop)
+        self._watching = LogWatching(loop, inotify, self._log_grown)
+        self._checkpoints = Checkpoints(loop, inotify, self._task_told)
+        self._settling.on_running.append(self._checkpoints.watch)
         self._metering = Metering(loop, self._book, self._usage_sampled, diagnostics)
         self._operations: Dict[str, Operation] = {
             "ping": self._ping,
@@ -177,9 +182,13 @@ class Service:
         return {}
 
     def _task_changed(self, task: Task) -> None:
-        self._push({"event": "task", "status": task.status()})
+        self._task_told(task)
         if task.over:
             self._watching.ended(task)
+            self._checkpoints.ended(task)
+
+    def _task_told(self, task: Task) -> None:
+        self._push({"event": "task", "status": task.status()})
 
     def _log_grown(self, task: str, size: int) -> None:
         self._push({"event": "log", "task": task, "size": size})

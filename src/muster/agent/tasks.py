@@ -10,7 +10,7 @@ import time
 from typing import Any, Callable, Dict, Iterator, Optional, Tuple
 
 from muster.agent.errors import UNKNOWN_TASK, AgentError
-from muster.agent.folders import LOG
+from muster.agent.folders import CHECKPOINT, LOG
 from muster.agent.loop import Timer
 from muster.agent.processes import Identity, Target
 from muster.agent.records import signal_of
@@ -59,6 +59,13 @@ class Task:
         except OSError:
             return 0
 
+    def checkpoint_at(self) -> Optional[float]:
+        """When it last said that its work is safe."""
+        try:
+            return os.stat(os.path.join(self.folder, CHECKPOINT), follow_symlinks=False).st_mtime
+        except OSError:
+            return None
+
     def status(self) -> Dict[str, Any]:
         return {
             "task": self.uid,
@@ -72,6 +79,7 @@ class Task:
             "stopped": self.stopped,
             "error": None if self.error is None else {"code": self.error.code, "message": self.error.message},
             "log_bytes": self.log_bytes(),
+            "checkpoint_at": self.checkpoint_at(),
         }
 
 

@@ -244,6 +244,7 @@ def _observation(node: str, status: Mapping[str, Any]) -> Observation:
         stopped=bool(status.get("stopped")),
         error_code=error.get("code", ""),
         error_message=error.get("message", ""),
+        checkpoint_at=status.get("checkpoint_at"),
     )
 
 
