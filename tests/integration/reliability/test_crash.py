@@ -22,7 +22,7 @@ JOBS = 300
 SERVER_KILLS = 20
 AGENT_KILLS = 10
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(280)]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
 
 @pytest.fixture
