@@ -40,6 +40,14 @@ MEMORY = Ending(
     "memory", LIMIT, "The task used more memory than it asked for{limit} and was killed.",
     "Raise resources.memory, or use smaller batches and fewer data-loading processes.",
 )  # fmt: skip
+DEPENDENCY_FAILED = Ending(
+    "dependency-failed", CONFIGURATION, "It was to run after {job} had succeeded, and that job ended {state}.",
+    "Mend and run {job} again, then submit this one again after it.",
+)  # fmt: skip
+DEPENDENCY_GONE = Ending(
+    "dependency-gone", CONFIGURATION, "It was to run after job {job}, which has been removed from the history.",
+    "Submit it again without that job in `after`, or after another one.",
+)  # fmt: skip
 STOPPED = Ending("stopped", USER, "The task was stopped on request.", "Nothing to mend.")
 
 LAUNCH_ERRORS: Mapping[str, Ending] = {

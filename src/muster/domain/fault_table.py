@@ -4,6 +4,8 @@ from collections.abc import Iterable
 
 from muster.domain.diagnosis import PYTHON_EXCEPTION
 from muster.domain.endings import (
+    DEPENDENCY_FAILED,
+    DEPENDENCY_GONE,
     EXIT_CODES,
     EXITED,
     LAUNCH_ERRORS,
@@ -41,7 +43,16 @@ _HEADINGS = "| code | kind | tried again | cause | what to do |\n|---|---|---|--
 
 def fault_table_markdown() -> str:
     kinds = "".join(f"| {kind.value} | {meaning} |\n" for kind, meaning in _KINDS.items())
-    certain = (LOST, *LAUNCH_ERRORS.values(), LAUNCH_FAILED, TIME_LIMIT, MEMORY, STOPPED)
+    certain = (
+        LOST,
+        *LAUNCH_ERRORS.values(),
+        LAUNCH_FAILED,
+        TIME_LIMIT,
+        MEMORY,
+        DEPENDENCY_FAILED,
+        DEPENDENCY_GONE,
+        STOPPED,
+    )
     log = (*(symptom.ending for symptom in SYMPTOMS), PYTHON_EXCEPTION)
     ends = (*SIGNALS.values(), SIGNALLED, *EXIT_CODES.values(), EXITED, NO_TRACE)
     return "\n".join(

@@ -9,6 +9,7 @@ from muster.domain.specs import JobSpec
 from muster.domain.virtual_clusters import VirtualCluster
 from muster.engine.conditions import refusals, too_large, with_defaults
 from muster.engine.context import Context
+from muster.engine.dependencies import resolved
 from muster.engine.sharing import DEFAULT, in_queue, may_use
 from muster.lib.ids import new_id
 from muster.scheduling.demand import demand_of
@@ -27,6 +28,14 @@ async def admit_all(context: Context, specs: Sequence[JobSpec], owner: str) -> l
     return jobs
 
 
+async def readmit(context: Context, job: Job, spec: JobSpec) -> Job:
+    """The same job with another spec, by the same rules; it needs room only in a queue where it is not yet."""
+    found = await _admit(context, spec, job.owner)
+    if found.vc and found.vc != job.vc:
+        _require_room(context, context.sharing.virtual[found.vc], job.owner, 1)
+    return replace(job, spec=found.spec, cluster=found.cluster, vc=found.vc)
+
+
 async def _admit(context: Context, spec: JobSpec, owner: str) -> Job:
     cluster, vc = _destination(context, spec.cluster or context.default_cluster)
     if cluster not in context.backends:
@@ -42,6 +51,8 @@ async def _admit(context: Context, spec: JobSpec, owner: str) -> Job:
     problems = [*context.backends[cluster].cannot_honour(spec), *_refusals(context, cluster, vc, spec)]
     if spec.package is not None and await context.store.package(spec.package, owner) is None:
         problems.append(Problem("package", f"no package {spec.package} of {owner}", "upload the folder first"))
+    spec, unmet = await resolved(context, spec, owner)
+    problems += unmet
     if problems:
         raise Invalid(f"cluster {name} cannot run this job", problems=tuple(problems))
     now = context.clock()

@@ -24,6 +24,7 @@ from muster.domain.resources import Placement
 from muster.domain.specs import JobSpec
 from muster.engine.admission import admit
 from muster.engine.context import Context
+from muster.engine.dependencies import look_at_dependents, queue, waits_for_others
 from muster.engine.launching import Intent, act, give_back, intend, planned_tasks, requests_for
 from muster.engine.roster import Entry
 from muster.engine.settling import stop, stop_tasks
@@ -64,7 +65,7 @@ async def submit(
 
 async def _intent_at_once(context: Context, job: Job) -> Intent | None:
     """When nobody is ahead and there is room, submission and intent are written together: one fsync serves both."""
-    if not isinstance(job.state, Queued):
+    if not isinstance(job.state, Queued) or waits_for_others(job):
         return None
     start = context.clusters[job.cluster].start_at_once(demand_of(job))
     if start is None:
@@ -116,7 +117,7 @@ async def dry_run(context: Context, spec: JobSpec, owner: str) -> tuple[Job, lis
 
 
 async def kill(context: Context, job_id: str, actor: str, grace_s: float | None = None) -> Job:
-    entry = await _open_entry(context, job_id, "kill")
+    entry = await open_entry(context, job_id, "kill")
     async with entry.turn:
         job = entry.job
         if isinstance(job.state, Queued | Held):
@@ -138,7 +139,7 @@ async def kill(context: Context, job_id: str, actor: str, grace_s: float | None 
 
 async def hold(context: Context, job_id: str, actor: str) -> Job:
     """A queued job waits until it is resumed; a running one is stopped first and loses what it has not saved."""
-    entry = await _open_entry(context, job_id, "hold")
+    entry = await open_entry(context, job_id, "hold")
     async with entry.turn:
         job = entry.job
         if isinstance(job.state, Held):
@@ -155,7 +156,7 @@ async def hold(context: Context, job_id: str, actor: str) -> Job:
 
 
 async def resume(context: Context, job_id: str, actor: str) -> Job:
-    entry = await _open_entry(context, job_id, "resume")
+    entry = await open_entry(context, job_id, "resume")
     async with entry.turn:
         if not isinstance(entry.job.state, Held):
             raise Conflict(f"job {entry.job.name} is {entry.job.state_name}, not Held")
@@ -165,8 +166,7 @@ async def resume(context: Context, job_id: str, actor: str) -> Job:
             Change(job=job, events=[audit_event("job.resume", actor, now, job=job), job_event(job, now, actor=actor)])
         )
         entry.job = job
-        context.clusters[job.cluster].queued(demand_of(job))
-        context.wake.set()
+        queue(context, entry)
         return job
 
 
@@ -188,6 +188,7 @@ async def delete(context: Context, job: Job, actor: str) -> None:
     tasks = await context.store.tasks(job.id)
     now = context.clock()
     await context.apply(Change(removed_job=job.id, events=[audit_event("job.delete", actor, now, job=job)]))
+    look_at_dependents(context, job.id)
     shutil.rmtree(context.logs / job.id, ignore_errors=True)
     backend = context.backends.get(job.cluster)
     for task in tasks if backend else ():
@@ -207,13 +208,13 @@ def _submission(job: Job, actor: str, key: RequestKey | None) -> Change:
 
 
 def _enter(context: Context, job: Job) -> None:
-    context.roster.add(job)
+    entry = context.roster.add(job)
     if isinstance(job.state, Queued):
-        context.clusters[job.cluster].queued(demand_of(job))
-        context.wake.set()
+        queue(context, entry)
 
 
-async def _open_entry(context: Context, job_id: str, what: str) -> Entry:
+async def open_entry(context: Context, job_id: str, what: str) -> Entry:
+    """The job as it is in memory; Conflict when it has ended."""
     entry = context.roster.get(job_id)
     if entry is None:
         job = await context.store.job(job_id)
@@ -232,5 +233,6 @@ async def _leave_queue(context: Context, entry: Entry, state: JobState, reason: 
         cluster.released(job.id)  # a cycle may have planned it meanwhile
     if job.is_final:
         context.roster.remove(job.id)
+        look_at_dependents(context, job.id)
     context.wake.set()
     return job

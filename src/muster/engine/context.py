@@ -68,6 +68,7 @@ class Context:
         task = asyncio.create_task(self._guarded(work, what), name=what)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+        task.add_done_callback(lambda _: work.close())  # a step cancelled before it began was never awaited
 
     def later(self, delay_s: float, work: Callable[[], Coroutine[Any, Any, None]], what: str) -> None:
         """Run a step after a while, if the engine still runs then."""

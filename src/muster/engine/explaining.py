@@ -1,11 +1,11 @@
 """Why a job is where it is, and what to do about it: the same words for command line, API and page."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import assert_never
 
 from muster.domain.diagnosis import evidence
-from muster.domain.errors import MusterError
+from muster.domain.errors import Conflict, MusterError
 from muster.domain.faults import Fault
 from muster.domain.jobs import (
     Cancelled,
@@ -19,11 +19,17 @@ from muster.domain.jobs import (
     Succeeded,
 )
 from muster.domain.reasons import Reason
+from muster.domain.specs import JobSpec
 from muster.domain.tasks import Task, TaskFailed, TaskLost
+from muster.engine import dependencies
+from muster.engine.admission import readmit
 from muster.engine.context import Context
 from muster.engine.logs import LogReader
 from muster.engine.observing import TAIL_BYTES
 from muster.lib.quantities import format_duration
+from muster.scheduling.demand import demand_of
+from muster.scheduling.state import ClusterState
+from muster.scheduling.views import WhatIf
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,29 +49,63 @@ class Explanation:
     evidence: tuple[str, ...]
     attempts: tuple[AttemptStory, ...]
     next: str
+    starts_at: float | None
+    """About when a waiting job starts, as far as can be told."""
 
 
 async def explain(context: Context, reader: LogReader, job: Job) -> Explanation:
     tasks = await context.store.tasks(job.id)
     current = [task for task in tasks if task.attempt == job.attempt]
     fault = _fault(job, current)
-    reason = live_reason(context, job)
-    summary, next_step = _story(job, current, fault, reason, context.clock())
+    reasons = live_reasons(context, job)
+    summary, next_step = _story(job, current, fault, reasons[0] if reasons else None, context.clock())
     return Explanation(
         job=job,
         summary=summary,
-        reasons=(reason,) if reason else (),
+        reasons=reasons,
         fault=fault,
         evidence=tuple(await _evidence(context, reader, job, tasks, fault)),
         attempts=tuple(_attempts(tasks)),
         next=next_step,
+        starts_at=_estimate(context, job),
     )
 
 
+async def what_if(context: Context, job: Job, spec: JobSpec) -> WhatIf:
+    """What would be said of a waiting job if it had asked for this instead. Nothing changes."""
+    if not isinstance(job.state, Queued | Held):
+        raise Conflict(f"job {job.name} is {job.state_name}: only of one that waits can it be told when it would start")
+    other = await readmit(context, job, spec)
+    demand = demand_of(replace(other, state=Queued(job.state.since)))
+    return context.clusters[other.cluster].what_if(demand, context.clock())
+
+
 def live_reason(context: Context, job: Job) -> Reason | None:
-    """What the last scheduling cycle said of a waiting job."""
-    cluster = context.clusters.get(job.cluster)
-    return cluster.reason(job.id) if cluster is not None and isinstance(job.state, Queued) else None
+    """The first of what keeps a waiting job, as the last scheduling cycle saw it."""
+    cluster = _queue_of(context, job)
+    reason = cluster.reason(job.id) if cluster is not None else None
+    return None if reason is None else _as_of_now(context, job, reason)
+
+
+def live_reasons(context: Context, job: Job) -> tuple[Reason, ...]:
+    """All that keeps it, in order."""
+    cluster = _queue_of(context, job)
+    found = cluster.reasons(job.id, context.clock()) if cluster is not None else ()
+    return tuple(_as_of_now(context, job, reason) for reason in found)
+
+
+def _estimate(context: Context, job: Job) -> float | None:
+    cluster = _queue_of(context, job)
+    return cluster.estimate(job.id, context.clock()) if cluster is not None else None
+
+
+def _queue_of(context: Context, job: Job) -> ClusterState | None:
+    return context.clusters.get(job.cluster) if isinstance(job.state, Queued) else None
+
+
+def _as_of_now(context: Context, job: Job, reason: Reason) -> Reason:
+    """The scheduler was told once whom a job waits for; what those jobs do now is known here."""
+    return dependencies.reason(context, job) if reason.code == dependencies.CODE else reason
 
 
 def _fault(job: Job, tasks: Sequence[Task]) -> Fault | None:

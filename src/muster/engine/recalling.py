@@ -9,12 +9,12 @@ import asyncio
 import structlog
 
 from muster.domain.errors import MusterError, NotFound
-from muster.domain.jobs import HOLDING, Queued, Running, Starting, Stopping
+from muster.domain.jobs import HOLDING
 from muster.engine.context import Context
-from muster.engine.reconciling import reconcile, slot_of
+from muster.engine.dependencies import look_at_dependents
+from muster.engine.reconciling import place, reconcile
 from muster.engine.roster import Entry
 from muster.engine.settling import RETRY_S
-from muster.scheduling.demand import demand_of
 
 _log = structlog.get_logger("engine.recalling")
 
@@ -66,10 +66,9 @@ def _place(context: Context, entry: Entry) -> None:
     cluster.released(job.id)
     if job.is_final:
         context.roster.remove(job.id)
-    elif isinstance(job.state, Queued):
-        cluster.queued(demand_of(job))
-    elif isinstance(job.state, Starting | Running | Stopping):
-        cluster.holds(demand_of(job), [slot_of(entry, task) for task in entry.current_tasks()], job.state.since)
+        look_at_dependents(context, job.id)
+    else:
+        place(context, entry)
     context.wake.set()
 
 

@@ -11,6 +11,7 @@ import structlog
 from muster.domain.jobs import HOLDING, Queued, Running, Starting, Stopping
 from muster.domain.tasks import Task, TaskLaunching
 from muster.engine.context import Context
+from muster.engine.dependencies import queue
 from muster.engine.launching import act
 from muster.engine.observing import receive
 from muster.engine.roster import Entry
@@ -32,10 +33,20 @@ async def load(context: Context) -> None:
         cluster = context.clusters.get(job.cluster)
         if cluster is None:
             _log.error("job on a cluster that is not configured", job=job.id, cluster=job.cluster)
-        elif isinstance(job.state, Queued):
-            cluster.queued(demand_of(job))
-        elif isinstance(job.state, Starting | Running | Stopping):
-            cluster.holds(demand_of(job), [slot_of(entry, task) for task in entry.current_tasks()], job.state.since)
+        else:
+            place(context, entry)
+
+
+def place(context: Context, entry: Entry) -> None:
+    """Tell the scheduler of an open job: it waits, or has places already."""
+    job, cluster = entry.job, context.clusters[entry.job.cluster]
+    if isinstance(job.state, Queued):
+        queue(context, entry)
+    elif isinstance(job.state, Starting | Running | Stopping):
+        tasks = entry.current_tasks()
+        cluster.holds(demand_of(job), [_slot_of(entry, task) for task in tasks], _since(job.state, tasks))
+        if job.checkpoint_at is not None:
+            cluster.checkpointed(job.id, job.checkpoint_at)
 
 
 async def reconcile(context: Context, cluster: str) -> None:
@@ -104,6 +115,12 @@ def _put_settled_aside(context: Context, cluster: str, known: dict[str, Observat
             context.backends[cluster].settled(observation.task_id, observation.node or "")
 
 
-def slot_of(entry: Entry, task: Task) -> Slot:
+def _since(state: Starting | Running | Stopping, tasks: list[Task]) -> float:
+    """When it came to its places; of one that is stopping, when the last of its tasks began."""
+    starts = [task.started_at for task in tasks if task.started_at is not None]
+    return max(starts) if isinstance(state, Stopping) and starts else state.since
+
+
+def _slot_of(entry: Entry, task: Task) -> Slot:
     resources = entry.job.spec.role(task.role).resources
     return Slot(task.role, task.index, task.placement.node, resources, task.placement.devices)

@@ -22,6 +22,8 @@ class Entry:
     launched: asyncio.Event = field(default_factory=asyncio.Event)
     """Set while no launch is under way: a stop waits for it, so that it never overtakes the start."""
     deadline: asyncio.TimerHandle | None = None
+    may_start: bool = True
+    """False while it waits for other jobs."""
 
     def current_tasks(self) -> list[Task]:
         return sorted(self.tasks.values(), key=lambda task: task.rank)
@@ -30,23 +32,50 @@ class Entry:
 class Roster:
     def __init__(self) -> None:
         self._entries: dict[str, Entry] = {}
+        self._dependents: dict[str, set[str]] = {}
 
     def add(self, job: Job, tasks: Iterable[Task] = ()) -> Entry:
         entry = Entry(job, {task.id: task for task in tasks})
         entry.launched.set()
         self._entries[job.id] = entry
+        self._note_dependencies(job)
         return entry
+
+    def respecify(self, entry: Entry, job: Job) -> None:
+        """The same job with another spec."""
+        self._forget_dependencies(entry.job)
+        entry.job = job
+        self._note_dependencies(job)
+
+    def dependents(self, job_id: str) -> list[Entry]:
+        """Open jobs that named this one, oldest first."""
+        found = [self._entries[one] for one in self._dependents.get(job_id, ()) if one in self._entries]
+        return sorted(found, key=lambda entry: (entry.job.created_at, entry.job.id))
 
     def get(self, job_id: str) -> Entry | None:
         return self._entries.get(job_id)
 
     def remove(self, job_id: str) -> None:
         entry = self._entries.pop(job_id, None)
-        if entry is not None and entry.deadline is not None:
+        if entry is None:
+            return
+        if entry.deadline is not None:
             entry.deadline.cancel()
+        self._forget_dependencies(entry.job)
 
     def entries(self) -> list[Entry]:
         return list(self._entries.values())
 
     def __len__(self) -> int:
         return len(self._entries)
+
+    def _note_dependencies(self, job: Job) -> None:
+        for dependency in job.spec.after:
+            self._dependents.setdefault(dependency.job, set()).add(job.id)
+
+    def _forget_dependencies(self, job: Job) -> None:
+        for dependency in job.spec.after:
+            waiting = self._dependents.get(dependency.job, set())
+            waiting.discard(job.id)
+            if not waiting:
+                self._dependents.pop(dependency.job, None)

@@ -33,6 +33,7 @@ from muster.domain.jobs import (
 )
 from muster.domain.tasks import Task, TaskStopped, TaskStopping, TaskSucceeded, move_task
 from muster.engine.context import Context
+from muster.engine.dependencies import look_at_dependents
 from muster.engine.roster import Entry
 from muster.engine.telling import checkpoint_event, job_event, task_event
 from muster.engine.timing import watch_time_limit
@@ -239,6 +240,7 @@ def _release(context: Context, entry: Entry) -> None:
     if job.is_final:
         context.roster.remove(job.id)
         learn(cluster, job)
+        look_at_dependents(context, job.id)
     elif isinstance(job.state, Queued):
         cluster.queued(demand_of(job))
     context.wake.set()

@@ -18,8 +18,7 @@ def watch_time_limit(context: Context, entry: Entry, expire: Expire) -> None:
     limit_s = entry.job.spec.time_limit_s
     if limit_s is None or not isinstance(entry.job.state, Running):
         return
-    left_s = limit_s - entry.job.ran_s  # what earlier attempts have done and saved counts
-    delay_s = max(0.0, entry.job.state.since + left_s - context.clock())
+    delay_s = max(0.0, entry.job.state.since + limit_s - context.clock())
     attempt, fault = entry.job.attempt, time_limit_fault(format_duration(limit_s))
     entry.deadline = asyncio.get_running_loop().call_later(
         delay_s, lambda: context.spawn(expire(context, entry, attempt, fault), f"expire {entry.job.id}")

@@ -1,0 +1,72 @@
+"""A spec with some of its values replaced: `{"resources.gpu": 2, "priority": "high"}`. Read again by the rules of a
+submission, so what a change may not do is told in the same words."""
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from muster.domain.errors import Invalid, Problem
+from muster.domain.specs import PS_ROLE, JobSpec, Role
+from muster.wire.documents import Document
+from muster.wire.specs import spec_from_document, spec_to_wire
+
+_OF_A_ROLE = ("command", "replicas", "min", "max", "resources", "ports", "minFailed", "minSucceeded")
+_SHORT = {
+    "gpu": "resources.gpu",
+    "gpus": "resources.gpu",
+    "gpuType": "resources.gpuType",
+    "cpu": "resources.cpu",
+    "memory": "resources.memory",
+    "workers": "replicas",
+    "vc": "cluster",
+}
+"""What people call it; any path of the spec will do as well."""
+
+
+def changed_spec(spec: JobSpec, changes: Mapping[str, Any]) -> JobSpec:
+    """Raises Invalid with every problem. Parameters that were put into commands are there already: changing `params`
+    changes what history shows, not the commands."""
+    if not changes:
+        raise Invalid("nothing is to be changed", hint="give at least one value, such as resources.gpu=2")
+    base = spec_to_wire(spec)
+    for role in spec.roles:
+        if _ends_with_all(spec, role):
+            base["roles"][role.name].pop("minSucceeded", None)  # all of them, however many there will be
+    paths = {path: _path(spec, path) for path in changes}
+    changed = spec_from_document(Document(base), overrides={paths[path]: value for path, value in changes.items()})
+    if changed.name != spec.name:
+        problem = Problem("name", "a job keeps its name", "submit it anew under another name")
+        raise Invalid("the job spec has 1 problem", problems=(problem,))
+    return changed
+
+
+def read_changes(items: Iterable[str]) -> dict[str, Any]:
+    """`gpus=2` → {"gpus": 2}. Numbers, true, null and JSON are read as such, all else is text."""
+    changes: dict[str, Any] = {}
+    for item in items:
+        key, equals, text = item.partition("=")
+        if not equals or not key.strip():
+            raise Invalid(f"a change is KEY=VALUE, not {item!r}", hint="such as gpus=2 or vc=vision")
+        try:
+            changes[key.strip()] = json.loads(text)
+        except ValueError:
+            changes[key.strip()] = text.strip()
+    return changes
+
+
+def _ends_with_all(spec: JobSpec, role: Role) -> bool:
+    has_ps = any(one.name == PS_ROLE for one in spec.roles)
+    return has_ps and role.completion.min_succeeded == role.replicas
+
+
+def _path(spec: JobSpec, given: str) -> str:
+    """A role's key without its role means the only role, or the only one that has GPUs."""
+    path = _SHORT.get(given, given)
+    if path.split(".", 1)[0] not in _OF_A_ROLE:
+        return path
+    candidates = [role for role in spec.roles if role.resources.gpus] if "gpu" in path else []
+    roles = candidates if len(candidates) == 1 else spec.roles
+    if len(roles) != 1:
+        names = ", ".join(f"roles.{role.name}.{path}" for role in roles)
+        raise Invalid(f"{given} of which role?", hint=f"say {names}")
+    return f"roles.{roles[0].name}.{path}"
