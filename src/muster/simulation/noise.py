@@ -1,9 +1,13 @@
-"""Predictions that are wrong in the way in which real ones are: mostly a little, sometimes by a hundred times."""
+"""What a policy is told of run times beforehand: the truth, nothing, or predictions that are wrong in the way in which
+real ones are: mostly a little, sometimes by a hundred times.
+"""
 
 import math
 import random
 from collections.abc import Callable, Sequence
+from typing import assert_never
 
+from muster.simulation.options import Durations, DurationsKind
 from muster.simulation.records import TraceJob
 
 _Draw = Callable[[random.Random], float]
@@ -27,10 +31,20 @@ ERRORS: tuple[tuple[float, _Draw], ...] = (
 """Share of the jobs, and their error e: the prediction is the run time times or divided by (1 + e), evenly."""
 
 
-def noisy_durations(jobs: Sequence[TraceJob], seed: int) -> dict[str, float]:
-    """By job id. The same for the same seed and order of jobs."""
-    source = random.Random(seed)  # noqa: S311 - nothing is kept secret by it
-    return {job.job_id: job.duration_s * _factor(source) for job in jobs}
+def foretold(jobs: Sequence[TraceJob], durations: Durations) -> list[float | None]:
+    """For each job, in order; None where nothing is known. Noise is the same for the same seed and order of jobs."""
+    match durations.kind:
+        case DurationsKind.EXACT:
+            return [job.duration_s for job in jobs]
+        case DurationsKind.UNKNOWN:
+            return [None for _ in jobs]
+        case DurationsKind.LIMIT:
+            return [job.limit_s for job in jobs]
+        case DurationsKind.NOISY:
+            source = random.Random(durations.seed)  # noqa: S311 - nothing is kept secret by it
+            return [job.duration_s * _factor(source) for job in jobs]
+        case _:
+            assert_never(durations.kind)
 
 
 def _factor(source: random.Random) -> float:

@@ -4,7 +4,8 @@ from itertools import pairwise
 import pytest
 
 from muster.simulation.generating import GANGS, Recipe, generate
-from muster.simulation.noise import noisy_durations
+from muster.simulation.noise import foretold
+from muster.simulation.options import Durations, DurationsKind
 from muster.simulation.records import TraceJob
 from muster.simulation.traces import write_trace
 
@@ -14,10 +15,14 @@ JOBS = [TraceJob(f"j{number}", number, 100.0, 1) for number in range(20_000)]
 BOUNDS = (0.0, 0.1, 0.5, 1.0, 10.0, 100.0)
 
 
+def noisy(seed: int) -> list[float]:
+    predicted = foretold(JOBS, Durations(DurationsKind.NOISY, seed))
+    return [value for value in predicted if value is not None]
+
+
 def errors(seed: int) -> list[float]:
     """How far each prediction is off: e of times or divided by (1 + e)."""
-    predicted = noisy_durations(JOBS, seed).values()
-    return [max(value / 100, 100 / value) - 1 for value in predicted]
+    return [max(value / 100, 100 / value) - 1 for value in noisy(seed)]
 
 
 def test_errors_are_spread_as_promised() -> None:
@@ -28,7 +33,7 @@ def test_errors_are_spread_as_promised() -> None:
 
 
 def test_predictions_are_as_often_too_long_as_too_short() -> None:
-    longer = sum(value > 100 for value in noisy_durations(JOBS, 1).values())
+    longer = sum(value > 100 for value in noisy(1))
 
     assert longer / len(JOBS) == pytest.approx(0.5, abs=0.01)
 
@@ -42,8 +47,18 @@ def test_large_errors_are_spread_evenly_over_decades() -> None:
 
 
 def test_a_seed_says_it_all() -> None:
-    assert noisy_durations(JOBS, 3) == noisy_durations(JOBS, 3)
-    assert noisy_durations(JOBS, 3) != noisy_durations(JOBS, 4)
+    assert noisy(3) == noisy(3)
+    assert noisy(3) != noisy(4)
+
+
+@pytest.mark.parametrize(
+    ("kind", "told"),
+    [(DurationsKind.EXACT, [60.0, 5.0]), (DurationsKind.UNKNOWN, [None, None]), (DurationsKind.LIMIT, [3600.0, None])],
+)
+def test_the_rest_is_told_as_it_is(kind: DurationsKind, told: list[float | None]) -> None:
+    jobs = [TraceJob("a", 0, 60, 1, limit_s=3600), TraceJob("b", 0, 5, 1)]
+
+    assert foretold(jobs, Durations(kind)) == told
 
 
 def test_the_same_recipe_gives_the_same_trace() -> None:
