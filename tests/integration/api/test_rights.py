@@ -83,7 +83,7 @@ def _call(row: Row, who: str, world: World) -> httpx.Response:
         row.method,
         f"{caller.server.url}{path}",
         headers=headers,
-        params=dict(row.query),
+        params=world.filled(dict(row.query)),
         json=world.filled(row.body),
         content=row.piece,
         timeout=60,

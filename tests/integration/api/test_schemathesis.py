@@ -39,7 +39,10 @@ class Target:
 @pytest.fixture(scope="module")
 def target(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Target]:
     """A server of its own with one of each thing, so that calls reach behind the first look-up."""
-    with running_server(tmp_path_factory.mktemp("fuzzed")) as server:
+    home = tmp_path_factory.mktemp("fuzzed")
+    (home / "clusters.d").mkdir()
+    (home / "clusters.d" / "vcs.yaml").write_text("{name: somebody, userLimits: {queuedJobs: 1000}}\n")
+    with running_server(home) as server:
         admin = Caller(server, server.token)
         job = admin.submit({"name": unique("real"), "command": "echo hello"})
         server.wait(job["id"])

@@ -7,15 +7,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from muster.domain.accounts import Package, Token, User, UserRole
+from muster.domain.errors import Problem
 from muster.domain.events import Event
 from muster.domain.faults import Fault, FaultKind
 from muster.domain.jobs import JOB_STATES, Cancelled, Failed, Job, Outcome, Running, Stopping, Succeeded, Verdict
 from muster.domain.nodes import Node, NodeState
 from muster.domain.reasons import Reason
 from muster.domain.resources import Capacity, Device, Placement, Resources
-from muster.domain.specs import JobSpec, Role
+from muster.domain.specs import JobSpec, Mount, Role, Runtime
 from muster.domain.tasks import TASK_STATES, Task, TaskFailed, TaskLost
-from muster.wire import schemas, views
+from muster.domain.virtual_clusters import Defaults, Limits, Share, VirtualCluster
+from muster.scheduling.views import Quota, ShareView
+from muster.wire import cluster_shapes, cluster_views, schemas, views
 from tests.integration.api.calling import Caller, ok
 from tests.integration.api.people import People
 from tests.integration.api.world import World
@@ -70,7 +73,7 @@ def test_everything_else_is_what_its_schema_says() -> None:
     shown(views.event_view(Event("job.queued", NOW, "1", "me", "me", {"a": 1}, 7)), schemas.EventOut)
     shown(views.fault_view(FAULT), schemas.FaultOut)
     shown(views.reason_view(Reason("wait", "because", "less", {"free": 1})), schemas.ReasonOut)
-    shown(views.user_view(User("me", UserRole.ADMIN, NOW)), schemas.UserOut)
+    shown(views.user_view(User("me", UserRole.ADMIN, NOW, groups=("a",))), schemas.UserOut)
     shown(views.token_view(Token("1", "me", "x", "hash", NOW, NOW, NOW)), schemas.TokenOut)
     shown(views.package_view(Package("0" * 64, "me", 5, NOW)), schemas.PackageOut)
     capacity = Capacity(2000, 1 << 30, (Device(0, "A100"), Device(1, "A100")))
@@ -81,6 +84,24 @@ def test_everything_else_is_what_its_schema_says() -> None:
     shown(shared, schemas.NodeOut)
     assert [(gpu["job"], gpu["used"]) for gpu in whole["gpus"]] == [("a", 1), (None, 0)]
     assert [(gpu["job"], gpu["used"]) for gpu in shared["gpus"]] == [("a", 0.75), (None, 0)]
+
+
+@pytest.mark.fast
+@pytest.mark.parametrize("names_people", [True, False])
+def test_a_virtual_cluster_is_what_its_schema_says(names_people: bool) -> None:
+    share = Share({"": 1, "A100": 4}, 1500, 1 << 30)
+    limits = Limits(1, 2, 3.5, 4)
+    given = Defaults({"A": "1"}, Runtime(conda="x"), (Mount("a", "/b"),), Resources(250, 1 << 30, 1, ("A100",)))
+    full = VirtualCluster("a", "lab", share, share, users=("li",), limits=limits, user_limits=limits, defaults=given)
+    now = ShareView("a", share, share, Share(), share, 1, 2, 0.25)
+    for vc, state in ((full, now), (VirtualCluster("b", "lab"), None)):
+        view = cluster_views.virtual_cluster_view(vc, state, names_people=names_people)
+        shown(view, cluster_shapes.VirtualClusterOut)
+    shown(cluster_views.problem_view(Problem("a", "wrong", "mend", 3, "a.yaml")), cluster_shapes.ClusterProblemOut)
+    for limit in (4, 0.5):
+        shown(
+            cluster_views.quota_view(Quota("a", "", "runningGpus", limit, 1.25, ("1",)), ["x"]), cluster_shapes.QuotaOut
+        )
 
 
 @pytest.mark.fast
@@ -104,6 +125,9 @@ ANSWERS: list[tuple[str, type[schemas.Shape]]] = [
     ("/nodes", schemas.NodeList),
     ("/nodes/{node}", schemas.NodeOut),
     ("/clusters", schemas.ClusterList),
+    ("/virtual-clusters", cluster_shapes.VirtualClusterList),
+    ("/virtual-clusters/{virtual_cluster}", cluster_shapes.VirtualClusterOut),
+    ("/quotas", cluster_shapes.QuotaList),
     ("/usage", schemas.UsageOut),
     ("/users", schemas.UserList),
     ("/tokens", schemas.TokenList),
@@ -120,7 +144,7 @@ def world(people: People) -> World:
 @pytest.mark.parametrize(("path", "schema"), ANSWERS, ids=[path for path, _ in ANSWERS])
 def test_a_real_answer_is_what_its_schema_says(path: str, schema: type[schemas.Shape], world: World) -> None:
     me: Caller = world.people.owner
-    for kind in ("ran", "held", "node", "package"):
+    for kind in ("ran", "held", "node", "package", "virtual_cluster"):
         if f"{{{kind}}}" in path:
             path = path.replace(f"{{{kind}}}", world.thing(kind))
     shown(ok(me.get(path)), schema)

@@ -8,6 +8,7 @@ import httpx
 
 from tests.integration.api.calling import Caller, ok
 from tests.integration.api.people import PASSWORD, People, new_user, unique
+from tests.parts.server import polls
 
 QUIET = {"command": "true", "hold": True}
 PACKAGE = b"not really an archive"
@@ -35,6 +36,17 @@ class World:
         job = self.people.owner.submit({"name": unique("ran"), "command": "echo hello"})
         self.people.server.wait(job["id"])
         return str(job["id"])
+
+    @cached_property
+    def private_virtual_cluster(self) -> str:
+        """One that only the owner may use."""
+        name = unique("vc")
+        file = self.people.server.home / "clusters.d" / f"{name}.yaml"
+        file.write_text(f"name: {name}\nusers: [{self.people.owner.name}]\nuserLimits: {{runningGpus: 4}}\n")
+        for _ in polls(20):
+            if self.people.admin.get(f"/virtual-clusters/{name}").status_code == 200:
+                return name
+        raise AssertionError("the virtual cluster was not read")
 
     @cached_property
     def uploaded(self) -> str:
@@ -67,6 +79,9 @@ class World:
 
     def _node(self) -> str:
         return str(ok(self.people.owner.get("/nodes"))["items"][0]["name"])
+
+    def _virtual_cluster(self) -> str:
+        return self.private_virtual_cluster
 
     def _owner(self) -> str:
         return self.people.owner.name
