@@ -28,7 +28,7 @@ def virtual_cluster_columns() -> list[Column[VirtualClusterView]]:
 
 def quota_columns() -> list[Column[QuotaView]]:
     return [
-        Column("VC", lambda quota: quota.virtual_cluster),
+        Column("VC", lambda quota: quota.vc),
         Column("USER", lambda quota: quota.user),
         Column("LIMIT ON", lambda quota: quota.kind),
         Column("USED", lambda quota: f"{quota.used:g}", right=True),

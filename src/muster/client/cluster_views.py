@@ -61,7 +61,7 @@ class VirtualClusters:
 class QuotaView:
     """`user` is empty for a limit of the virtual cluster as a whole; `jobs` are names of jobs that wait on it."""
 
-    virtual_cluster: str
+    vc: str
     user: str
     kind: str
     limit: float
@@ -73,7 +73,7 @@ class QuotaView:
     @classmethod
     def of(cls, raw: Raw) -> Self:
         return cls(
-            virtual_cluster=raw["virtualCluster"],
+            vc=raw["vc"],
             user=raw.get("user") or "",
             kind=raw["kind"],
             limit=raw["limit"],

@@ -69,7 +69,7 @@ class VirtualClusterList(Shape):
 
 
 class QuotaOut(Shape):
-    virtual_cluster: str
+    vc: str
     user: str | None = Field(description="Null: of the virtual cluster as a whole.")
     kind: str
     limit: int | float

@@ -60,7 +60,7 @@ def share_view(share: Share) -> View:
 def quota_view(quota: Quota, jobs: Sequence[str]) -> View:
     """`jobs`: names of those that wait on it, as far as the reader may see them."""
     return {
-        "virtualCluster": quota.vc,
+        "vc": quota.vc,
         "user": quota.user or None,
         "kind": quota.kind,
         "limit": _number(quota.limit),

@@ -109,16 +109,16 @@ def test_shares_follow_what_runs(admin: Caller, member: Caller) -> None:
 
 def _quota(who: Caller, kind: str) -> dict[str, object]:
     items = ok(who.get("/quotas", params={"user": "me"}))["items"]
-    (found,) = [item for item in items if item["kind"] == kind and item["virtualCluster"] == "vision"]
+    (found,) = [item for item in items if item["kind"] == kind and item["vc"] == "vision"]
     return dict(found)
 
 
 def test_limits_are_told_before_anything_is_used(guest: Caller, member: Caller, admin: Caller) -> None:
     items = ok(guest.get("/quotas"))["items"]
-    assert [(item["virtualCluster"], item["user"], item["kind"]) for item in items] == [("open", None, "runningJobs")]
+    assert [(item["vc"], item["user"], item["kind"]) for item in items] == [("open", None, "runningJobs")]
     problem(guest.get("/quotas", params={"user": member.name}), 403, "forbidden")
     of_member = ok(admin.get("/quotas", params={"user": member.name}))["items"]
-    assert {(item["virtualCluster"], item["user"]) for item in of_member} == {("vision", member.name), ("open", None)}
+    assert {(item["vc"], item["user"]) for item in of_member} == {("vision", member.name), ("open", None)}
     problem(admin.get("/quotas", params={"user": "nobody-here"}), 404, "not-found")
 
 
@@ -147,7 +147,7 @@ def test_the_command_line_shows_shares_and_limits(server: MusterServer) -> None:
     assert "Limits of each user:" in told
     assert "GREETING=hello" in told
     quotas = server.json("get", "quota")["items"]
-    assert ("open", "runningJobs") in {(quota["virtualCluster"], quota["kind"]) for quota in quotas}
+    assert ("open", "runningJobs") in {(quota["vc"], quota["kind"]) for quota in quotas}
 
 
 def test_a_server_does_not_start_with_a_broken_file(tmp_path: Path) -> None:

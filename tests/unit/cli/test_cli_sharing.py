@@ -95,7 +95,7 @@ def test_describe_of_what_is_not_there_fails(server: TinyServer) -> None:
 
 
 def test_quotas_show_limit_used_and_what_waits(server: TinyServer) -> None:
-    quota = {"virtualCluster": "vision", "user": "li", "kind": "runningGpus", "limit": 4, "used": 3.5, "waiting": 2}
+    quota = {"vc": "vision", "user": "li", "kind": "runningGpus", "limit": 4, "used": 3.5, "waiting": 2}
     whole = {**quota, "user": None, "kind": "gpuHoursPerWeek", "limit": 500, "used": 12, "waiting": 0, "jobs": []}
     server.on("GET", "/quotas", Answer(200, {"items": [{**quota, "jobs": ["mnist", "bert"]}, whole]}))
     lines = muster(server, "get", "quota", "--user", "li").out.splitlines()
