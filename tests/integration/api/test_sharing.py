@@ -142,7 +142,7 @@ def test_a_change_is_in_force_without_a_restart_and_a_mistake_is_told(server: Mu
 def test_the_command_line_shows_shares_and_limits(server: MusterServer) -> None:
     lines = server.run("vc", "list", check=True).stdout.splitlines()
     assert lines[0].split()[:3] == ["NAME", "POLICY", "GUARANTEED"]
-    assert any(line.split()[:8] == "vision fair 2 GPU (A100: 2) 3 GPU".split() for line in lines)
+    assert any(line.split()[:8] == ["vision", "fair", "2", "GPU", "(A100:", "2)", "3", "GPU"] for line in lines)
     told = server.run("vc", "describe", "vision", check=True).stdout
     assert "Limits of each user:" in told
     assert "GREETING=hello" in told
