@@ -166,4 +166,7 @@ async def test_a_promise_that_the_nodes_cannot_keep_is_told_when_they_are_known(
     await lab.open()
     sharing = lab.context.sharing
     assert list(sharing.virtual) == ["vision"]
-    assert "9" in sharing.problems[0].message
+    (problem,) = sharing.problems
+    assert "9" in problem.message
+    sharing.reload(lab.context.clusters)
+    assert sharing.problems == (problem,)

@@ -58,13 +58,14 @@ class Sharing:
         assert self._folder is not None
         try:
             found = self._folder.read()
-            self._refuse_oversubscription(found, clusters)
+            is_new = found != tuple(self.virtual.values())
+            if is_new:
+                self._refuse_oversubscription(found, clusters)
         except Invalid as error:
             if error.problems != self._wrong:
                 _log.error("virtual clusters stay as they were", problems=[str(problem) for problem in error.problems])
             self._wrong = error.problems
             return
-        is_new = found != tuple(self.virtual.values())
         self._wrong = ()
         if is_new:
             self._take(found, clusters)

@@ -65,8 +65,8 @@ def test_what_is_wrong_with_the_files_is_told_beside_the_list(server: TinyServer
     outcome = muster(server, "vc", "list", "-o", "json")
     assert outcome.document == whole
     assert outcome.err.splitlines() == [
-        "warning: not in force: a.yaml, line 3: max.gpus: unknown key (did you mean gpu?)",
-        "warning: not in force: b.yaml: unknown key (did you mean gpu?)",
+        "warning: a.yaml, line 3: max.gpus: unknown key (did you mean gpu?)",
+        "warning: b.yaml: unknown key (did you mean gpu?)",
     ]
 
 

@@ -30,7 +30,8 @@ def command() -> None:
 def list_(output: str) -> None:
     """List the virtual clusters that you may use, with what is promised, used, borrowed and lent.
 
-    Admins also see what is wrong with the files, if they have changed and cannot be used.
+    Admins also see what is wrong: files that have changed and cannot be used (what was before is still in force), and
+    guarantees that the nodes do not allow any more.
 
     \b
     Examples:
@@ -45,7 +46,7 @@ def list_(output: str) -> None:
     if not found.items:
         say("no virtual clusters: everybody shares everything")
     for problem in found.problems:
-        say_warning(f"not in force: {problem}")
+        say_warning(str(problem))
 
 
 @command.command()
