@@ -160,8 +160,8 @@ async def test_gpu_time_is_told_by_attempt_and_only_what_lies_after_the_instant(
     for one, tasks in ((job, ran), (replace(idle, spec=replace(idle.spec, name="idle")), [without]), (old, [before])):
         await store.apply(Change(new_job=one, tasks=tasks))
     assert await store.spent_since(100.0) == [
-        Spent("vision", "amy", 2 * 10.0, 110.0),
-        Spent("vision", "amy", 2 * 10.0 + 2 * 20.0 + 0.25 * 4.0, 140.0),
+        Spent("lab", "vision", "amy", 2 * 10.0, 110.0),
+        Spent("lab", "vision", "amy", 2 * 10.0 + 2 * 20.0 + 0.25 * 4.0, 140.0),
     ]
 
 

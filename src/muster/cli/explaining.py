@@ -1,15 +1,17 @@
 """An explanation as text for people."""
 
 from collections.abc import Iterator
+from datetime import datetime
 from typing import Any
 
 import click
 
 from muster.cli.colours import of_state
-from muster.client.views import ExplanationView
+from muster.client.views import ExplanationView, Raw, instant
 
 
-def explanation_lines(explanation: ExplanationView) -> Iterator[str]:
+def explanation_lines(explanation: ExplanationView, now: datetime) -> Iterator[str]:
+    """Times are told as this machine's clock shows them."""
     state = click.style(explanation.state, fg=of_state(explanation.state), bold=True)
     yield f"{explanation.job} is {state}"
     if explanation.summary:
@@ -19,6 +21,10 @@ def explanation_lines(explanation: ExplanationView) -> Iterator[str]:
             yield f"  - {reason.get('message') or reason.get('code')}"
         if reason.get("change") and reason["change"] != explanation.next:
             yield f"    would change if: {reason['change']}"
+    if explanation.starts_at is not None:
+        yield f"  Starts {about(explanation.starts_at, now)}."
+    if explanation.what_if is not None:
+        yield from _what_if_lines(explanation.what_if, now)
     if explanation.fault is not None:
         yield from _fault_lines(explanation.fault)
     if explanation.evidence:
@@ -32,6 +38,23 @@ def explanation_lines(explanation: ExplanationView) -> Iterator[str]:
             yield f"  {attempt.get('attempt')}. {verdict}{why}"
     if explanation.next and explanation.next != (explanation.fault or {}).get("advice"):
         yield f"\nNext: {explanation.next}"
+
+
+def about(start: datetime, now: datetime) -> str:
+    """`at about 14:20`, with the day when it is another one; what is due now is `at once`."""
+    if start <= now:
+        return "at once"
+    here, today = start.astimezone(), now.astimezone().date()
+    day = "" if here.date() == today else f" on {here:%Y-%m-%d}"
+    return f"at about {here:%H:%M}{day}"
+
+
+def _what_if_lines(supposed: Raw, now: datetime) -> Iterator[str]:
+    changes = ", ".join(f"{key}={value}" for key, value in supposed["changes"].items())
+    starts_at = instant(supposed["startsAt"])
+    when = "when it would start cannot be told" if starts_at is None else f"it would start {about(starts_at, now)}"
+    yield f"\nWith {changes}: {when}"
+    yield from (f"  - {reason['message']}" for reason in supposed["reasons"])
 
 
 def _fault_lines(fault: Any) -> Iterator[str]:

@@ -2,7 +2,7 @@
 
 import json
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -141,9 +141,13 @@ class JobHandle:
     def events(self, *, follow: bool = False, after: int | None = None) -> Iterator[EventView]:
         return job_events(self._transport, f"{self._path}/events", follow=follow, after=after)
 
-    def explain(self) -> ExplanationView:
-        """Why it waits, runs or failed, in words."""
-        return ExplanationView.of(self._transport.json(Request("GET", f"{self._path}/explain")))
+    def explain(self, what_if: Mapping[str, Any] | None = None) -> ExplanationView:
+        """Why it waits, runs or failed, in words. `what_if` also answers for a waiting job with such changes:
+
+        job.explain({"gpus": 2, "vc": "vision"}).what_if
+        """
+        query = {"what_if": [f"{key}={_as_text(value)}" for key, value in (what_if or {}).items()]}
+        return ExplanationView.of(self._transport.json(Request("GET", f"{self._path}/explain", query)))
 
     def spec(self) -> dict[str, Any]:
         """What was asked, in canonical form."""
@@ -161,6 +165,19 @@ class JobHandle:
 
     def resume(self) -> Self:
         return self._act("resume", {})
+
+    def bump(self, priority: str = "urgent") -> Self:
+        """Gives a waiting job another priority, as far as its virtual cluster allows."""
+        return self._act("bump", {"priority": priority})
+
+    def move(self, to: str) -> Self:
+        """Moves a waiting job to another cluster, virtual or physical."""
+        return self._act("move", {"to": to})
+
+    def change(self, changes: Mapping[str, Any]) -> Self:
+        """Changes the spec of a waiting job: `{"resources.gpu": 2}`. One that runs is a MusterError with code
+        `conflict`."""
+        return self._act("change", {"set": dict(changes)})
 
     def retry(self) -> "JobHandle":
         """A new job with the same spec."""
@@ -192,6 +209,10 @@ def job_events(transport: Transport, path: str, *, follow: bool, **query: Any) -
         if not answer.get("nextCursor"):
             return
         query["after"] = answer["nextCursor"]  # an event's number is its cursor
+
+
+def _as_text(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value)
 
 
 def _post(path: str, body: dict[str, Any]) -> Request:

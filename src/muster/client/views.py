@@ -28,7 +28,9 @@ class JobView:
     state: str
     mode: str
     cluster: str
+    vc: str
     attempt: int
+    preemptions: int
     succeeded: int
     failed: int
     active: int
@@ -57,7 +59,9 @@ class JobView:
             state=raw["state"],
             mode=raw.get("mode") or "",
             cluster=raw.get("cluster") or "",
+            vc=raw.get("vc") or "",
             attempt=raw.get("attempt") or 0,
+            preemptions=raw.get("preemptions") or 0,
             succeeded=raw.get("succeeded") or 0,
             failed=raw.get("failed") or 0,
             active=raw.get("active") or 0,
@@ -208,6 +212,8 @@ class ExplanationView:
     evidence: Sequence[str]
     attempts: Sequence[Raw]
     next: str
+    starts_at: datetime | None
+    what_if: Raw | None
     raw: Raw = field(repr=False)
 
     @classmethod
@@ -221,6 +227,8 @@ class ExplanationView:
             evidence=tuple(raw.get("evidence") or ()),
             attempts=tuple(raw.get("attempts") or ()),
             next=raw.get("next") or "",
+            starts_at=instant(raw.get("startsAt")),
+            what_if=raw.get("whatIf"),
             raw=raw,
         )
 

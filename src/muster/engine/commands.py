@@ -67,7 +67,7 @@ async def _intent_at_once(context: Context, job: Job) -> Intent | None:
     """When nobody is ahead and there is room, submission and intent are written together: one fsync serves both."""
     if not isinstance(job.state, Queued) or waits_for_others(job):
         return None
-    start = context.clusters[job.cluster].start_at_once(demand_of(job))
+    start = context.clusters[job.cluster].start_at_once(demand_of(job), context.clock())
     if start is None:
         return None
     try:

@@ -20,7 +20,7 @@ from muster.engine.context import Context
 from muster.engine.roster import Entry
 from muster.engine.telling import job_event
 from muster.ports.store import Change
-from muster.scheduling.demand import demand_of
+from muster.scheduling.demand import JobDemand, demand_of
 
 _log = structlog.get_logger("engine.dependencies")
 CODE = "dependency"
@@ -56,14 +56,16 @@ def waits_for_others(job: Job) -> bool:
 
 def queue(context: Context, entry: Entry) -> None:
     """The job waits for its turn; one with dependencies is parked until they have been looked at."""
-    job, cluster = entry.job, context.clusters[entry.job.cluster]
-    entry.may_start = not waits_for_others(job)
-    if entry.may_start:
-        cluster.queued(demand_of(job))
-    else:
-        cluster.queued(replace(demand_of(job), blocked=reason(context, job)))
-        context.spawn(look(context, entry), f"dependencies {job.id}")
+    entry.may_start = not waits_for_others(entry.job)
+    context.clusters[entry.job.cluster].queued(demand_in_queue(context, entry))
     context.wake.set()
+    if not entry.may_start:
+        context.spawn(look(context, entry), f"dependencies {entry.job.id}")
+
+
+def demand_in_queue(context: Context, entry: Entry) -> JobDemand:
+    demand = demand_of(entry.job)
+    return demand if entry.may_start else replace(demand, blocked=reason(context, entry.job))
 
 
 def look_at_dependents(context: Context, job_id: str) -> None:

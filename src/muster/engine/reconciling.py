@@ -5,14 +5,16 @@ task id.
 """
 
 from collections import defaultdict
+from collections.abc import Sequence
 
 import structlog
 
-from muster.domain.jobs import HOLDING, Queued, Running, Starting, Stopping
+from muster.domain.jobs import HOLDING, Job, Queued, Running, Starting, Stopping
 from muster.domain.tasks import Task, TaskLaunching
 from muster.engine.context import Context
 from muster.engine.dependencies import queue
 from muster.engine.launching import act
+from muster.engine.learning import remember_jobs, remember_usage
 from muster.engine.observing import receive
 from muster.engine.roster import Entry
 from muster.engine.settling import expire, settle, stop_orphan, stop_tasks
@@ -25,6 +27,8 @@ _log = structlog.get_logger("engine.reconciling")
 
 async def load(context: Context) -> None:
     """Fill memory from the store. Nothing acts yet."""
+    await remember_usage(context)
+    context.spawn(remember_jobs(context), "remember")
     tasks: dict[str, list[Task]] = defaultdict(list)
     for task in await context.store.open_tasks():
         tasks[task.job_id].append(task)
@@ -42,9 +46,8 @@ def place(context: Context, entry: Entry) -> None:
     job, cluster = entry.job, context.clusters[entry.job.cluster]
     if isinstance(job.state, Queued):
         queue(context, entry)
-    elif isinstance(job.state, Starting | Running | Stopping):
-        tasks = entry.current_tasks()
-        cluster.holds(demand_of(job), [_slot_of(entry, task) for task in tasks], _since(job.state, tasks))
+    elif (since := standing_since(job, entry.current_tasks())) is not None:
+        cluster.holds(demand_of(job), slots_of(job, entry.current_tasks()), since)
         if job.checkpoint_at is not None:
             cluster.checkpointed(job.id, job.checkpoint_at)
 
@@ -115,12 +118,16 @@ def _put_settled_aside(context: Context, cluster: str, known: dict[str, Observat
             context.backends[cluster].settled(observation.task_id, observation.node or "")
 
 
-def _since(state: Starting | Running | Stopping, tasks: list[Task]) -> float:
-    """When it came to its places; of one that is stopping, when the last of its tasks began."""
+def standing_since(job: Job, tasks: Sequence[Task]) -> float | None:
+    """When a job came to its places; of one that is stopping, when the last of its tasks began. None: it has none."""
+    if not isinstance(job.state, Starting | Running | Stopping):
+        return None
     starts = [task.started_at for task in tasks if task.started_at is not None]
-    return max(starts) if isinstance(state, Stopping) and starts else state.since
+    return max(starts) if isinstance(job.state, Stopping) and starts else job.state.since
 
 
-def _slot_of(entry: Entry, task: Task) -> Slot:
-    resources = entry.job.spec.role(task.role).resources
-    return Slot(task.role, task.index, task.placement.node, resources, task.placement.devices)
+def slots_of(job: Job, tasks: Sequence[Task]) -> list[Slot]:
+    return [
+        Slot(task.role, task.index, task.placement.node, job.spec.role(task.role).resources, task.placement.devices)
+        for task in tasks
+    ]

@@ -11,7 +11,6 @@ from typing import assert_never
 import structlog
 
 from muster.domain.completion import decide, tally
-from muster.domain.endings import TIME_LIMIT
 from muster.domain.errors import BackendError, MusterError, StaleWrite, Unavailable
 from muster.domain.events import Event
 from muster.domain.faults import Fault, FaultKind
@@ -34,6 +33,7 @@ from muster.domain.jobs import (
 from muster.domain.tasks import Task, TaskStopped, TaskStopping, TaskSucceeded, move_task
 from muster.engine.context import Context
 from muster.engine.dependencies import look_at_dependents
+from muster.engine.learning import learn
 from muster.engine.roster import Entry
 from muster.engine.telling import checkpoint_event, job_event, task_event
 from muster.engine.timing import watch_time_limit
@@ -41,7 +41,6 @@ from muster.lib.backoff import exponential
 from muster.ports.backend import CONNECTION_LOST, Observation
 from muster.ports.store import Change
 from muster.scheduling.demand import demand_of
-from muster.scheduling.state import ClusterState
 
 _log = structlog.get_logger("engine.settling")
 RETRY_S = 1.0
@@ -244,13 +243,6 @@ def _release(context: Context, entry: Entry) -> None:
     elif isinstance(job.state, Queued):
         cluster.queued(demand_of(job))
     context.wake.set()
-
-
-def learn(cluster: ClusterState, job: Job) -> None:
-    """From jobs that took the time they needed, or all that they were given."""
-    ran_out = isinstance(job.state, Failed) and job.state.fault.code == TIME_LIMIT.code
-    if isinstance(job.state, Succeeded) or ran_out:
-        cluster.learnt(demand_of(job), job.ran_s)
 
 
 async def _commit(

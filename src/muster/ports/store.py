@@ -72,6 +72,7 @@ class JobFilter:
 class Spent:
     """GPU time that one attempt of a job took."""
 
+    cluster: str
     vc: str
     owner: str
     gpu_s: float

@@ -1,6 +1,6 @@
 """What the scheduler learns from after a start: jobs that ended, and the GPU time that was spent."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import groupby
 from typing import Any
 
@@ -21,8 +21,12 @@ _RECENT = union_all(
     select(jobs.c.id).where(~jobs.c.is_open, jobs.c.ended_at > bindparam("instant")),
 ).subquery()
 _WITH_DEVICES: Select[Any] = (
-    select(tasks.c.job_id, tasks.c.attempt, tasks.c.role, tasks.c.started_at, tasks.c.ended_at)
+    select(
+        *(tasks.c.job_id, tasks.c.attempt, tasks.c.role, tasks.c.started_at, tasks.c.ended_at),
+        *(jobs.c.cluster, jobs.c.vc, jobs.c.owner, jobs.c.spec),
+    )
     .join(_RECENT, _RECENT.c.id == tasks.c.job_id)
+    .join(jobs, jobs.c.id == tasks.c.job_id)
     .where(
         tasks.c.started_at.is_not(None),
         tasks.c.ended_at > bindparam("instant"),
@@ -30,7 +34,6 @@ _WITH_DEVICES: Select[Any] = (
     )
     .order_by(tasks.c.job_id, tasks.c.attempt)
 )
-_WANTED = select(jobs.c.vc, jobs.c.owner, jobs.c.spec).where(jobs.c.id == bindparam("the_id"))
 
 
 def last_ended(connection: Connection, limit: int) -> list[Job]:
@@ -40,21 +43,17 @@ def last_ended(connection: Connection, limit: int) -> list[Job]:
 
 def spent_since(connection: Connection, instant: float) -> list[Spent]:
     """Only tasks with devices are read, and of each job's spec only what its roles ask of a GPU."""
-    rows = connection.execute(_WITH_DEVICES, {"instant": instant}).all()
-    return [
-        spent
-        for job_id, members in groupby(rows, key=lambda row: row.job_id)
-        for spent in _of_job(connection, job_id, list(members), instant)
-    ]
+    rows = connection.execute(_WITH_DEVICES, {"instant": instant})
+    return [spent for _, members in groupby(rows, key=lambda row: row.job_id) for spent in _of_job(members, instant)]
 
 
-def _of_job(connection: Connection, job_id: str, members: list[Row[Any]], instant: float) -> Iterator[Spent]:
-    wanted = connection.execute(_WANTED, {"the_id": job_id}).one()
-    gpus = {role["name"]: _gpus(role["resources"]) for role in from_json(wanted.spec)["roles"]}
+def _of_job(members: Iterable[Row[Any]], instant: float) -> Iterator[Spent]:
     for _, group in groupby(members, key=lambda row: row.attempt):
-        tasks_of_attempt = list(group)
-        gpu_s = sum((row.ended_at - max(row.started_at, instant)) * gpus[row.role] for row in tasks_of_attempt)
-        yield Spent(wanted.vc, wanted.owner, gpu_s, max(row.ended_at for row in tasks_of_attempt))
+        gang = list(group)
+        job = gang[0]
+        gpus = {role["name"]: _gpus(role["resources"]) for role in from_json(job.spec)["roles"]}
+        gpu_s = sum((row.ended_at - max(row.started_at, instant)) * gpus[row.role] for row in gang)
+        yield Spent(job.cluster, job.vc, job.owner, gpu_s, max(row.ended_at for row in gang))
 
 
 def _gpus(resources: dict[str, Any]) -> float:

@@ -6,6 +6,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
 from muster.domain.accounts import UserRole
+from muster.domain.specs import Priority
 from muster.wire.spec_schema import Seconds
 
 
@@ -40,6 +41,20 @@ class BulkIn(Shape):
 
 class KillIn(Shape):
     grace: Seconds | None = Field(None, description="Between SIGTERM and SIGKILL; the spec's own if absent.")
+
+
+class BumpIn(Shape):
+    priority: Priority = Priority.URGENT
+
+
+class MoveIn(Shape):
+    to: str = Field(min_length=1, max_length=100, description="A cluster, virtual or physical.")
+
+
+class ChangeIn(Shape):
+    set: dict[str, Any] = Field(
+        min_length=1, description="New values by path: {'resources.gpu': 2}; a role's own path if there are several."
+    )
 
 
 class LoginIn(Shape):
@@ -85,10 +100,12 @@ class JobOut(Shape):
     state: JobStateName
     mode: Literal["Single", "PS", "Collective"]
     cluster: str
+    vc: str = Field(description="Its virtual cluster; empty where there is none.")
     framework: str
     priority: str
     attempt: int
     retries: int
+    preemptions: int
     succeeded: int
     failed: int
     active: int
@@ -96,6 +113,7 @@ class JobOut(Shape):
     created_at: str
     started_at: str | None
     ended_at: str | None
+    checkpoint_at: str | None = Field(description="When the current attempt last said that its work is safe.")
     reason: str
     labels: dict[str, str]
     resources: ResourcesOut
@@ -189,6 +207,14 @@ class AttemptOut(Shape):
     outcome: str
 
 
+class WhatIfOut(Shape):
+    """The same for the job as it would be with the changes asked about."""
+
+    changes: dict[str, Any]
+    reasons: list[ReasonOut]
+    starts_at: str | None
+
+
 class ExplainOut(Shape):
     job: str
     state: JobStateName
@@ -198,6 +224,8 @@ class ExplainOut(Shape):
     evidence: list[str]
     attempts: list[AttemptOut]
     next: str
+    starts_at: str | None = Field(description="About when a waiting job starts, as far as can be told.")
+    what_if: WhatIfOut | None
 
 
 class CpuOut(Shape):

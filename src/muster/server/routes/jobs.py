@@ -7,11 +7,11 @@ from fastapi import APIRouter, Depends, Header, Query, Response
 from fastapi.responses import JSONResponse
 
 from muster.domain.errors import Invalid, Problem
-from muster.domain.jobs import JOB_STATES
+from muster.domain.jobs import JOB_STATES, Job
 from muster.domain.specs import JobSpec
-from muster.engine import commands
+from muster.engine import changing, commands
 from muster.engine.accounts import Principal
-from muster.engine.explaining import explain
+from muster.engine.explaining import explain, what_if
 from muster.lib.clock import from_iso, optional_iso
 from muster.lib.quantities import parse_duration
 from muster.ports.store import JobFilter, RequestKey
@@ -20,6 +20,7 @@ from muster.server.bodies import SUBMISSION_DOCUMENTED, read_submission
 from muster.server.notices import told_of_the_text, with_warnings
 from muster.server.services import Services, authenticated, services
 from muster.wire import schemas
+from muster.wire.changing import changed_spec, read_changes
 from muster.wire.documents import Document
 from muster.wire.specs import Reading, read_source, reading_of, spec_from_document, spec_to_wire
 from muster.wire.views import fault_view, reason_view, task_view
@@ -96,6 +97,7 @@ async def list_jobs(
     state: Annotated[list[str] | None, Query(description="Repeat, or separate by commas.")] = None,
     owner: Annotated[str | None, Query(description="`me` is you.")] = None,
     cluster: str | None = None,
+    vc: Annotated[str | None, Query(description="A virtual cluster.")] = None,
     label: Annotated[list[str] | None, Query(description="key=value; repeat for several.")] = None,
     text: Annotated[str | None, Query(max_length=200, description="Part of name, owner or id.")] = None,
     name: str | None = None,
@@ -112,6 +114,7 @@ async def list_jobs(
         states=_states(state),
         owner=owner,
         cluster=cluster,
+        vc=vc,
         name=name,
         labels=tuple(_label(item) for item in label or ()),
         text=text,
@@ -151,9 +154,18 @@ async def get_tasks(
 
 
 @router.get("/jobs/{ref}/explain", response_model=schemas.ExplainOut, summary="Why it waits or failed")
-async def get_explanation(ref: str, me: Me, parts: Parts) -> Response:
+async def get_explanation(
+    ref: str,
+    me: Me,
+    parts: Parts,
+    changes: Annotated[
+        list[str] | None, Query(alias="what_if", description="gpus=2, vc=b or any path=value; repeat for several.")
+    ] = None,
+) -> Response:
+    """`what_if` also answers for a waiting job as it would be with these changes, and changes nothing."""
     job = await parts.find_job(me, ref, Action.JOB_READ)
     told = await explain(parts.context, parts.logs, job)
+    supposed = await _supposed(parts, job, read_changes(changes)) if changes else None
     return JSONResponse(
         {
             "job": job.name,
@@ -172,6 +184,8 @@ async def get_explanation(ref: str, me: Me, parts: Parts) -> Response:
                 for story in told.attempts
             ],
             "next": told.next,
+            "startsAt": optional_iso(told.starts_at),
+            "whatIf": supposed,
         }
     )
 
@@ -212,6 +226,32 @@ async def resume(ref: str, me: Me, parts: Parts) -> Response:
     return JSONResponse(parts.job_view(me, await commands.resume(parts.context, job.id, me.name)))
 
 
+@router.post("/jobs/{ref}/bump", response_model=schemas.JobOut, summary="Give a waiting job another priority")
+async def bump(ref: str, me: Me, parts: Parts, body: schemas.BumpIn | None = None) -> Response:
+    """As far as its virtual cluster lets its owner; admins may give any."""
+    job = await parts.find_job(me, ref, Action.JOB_CHANGE)
+    wanted = (body or schemas.BumpIn()).priority
+    bumped = await changing.bump(parts.context, job.id, me.name, wanted, is_admin=me.is_admin)
+    return JSONResponse(parts.job_view(me, bumped))
+
+
+@router.post("/jobs/{ref}/move", response_model=schemas.JobOut, summary="Move a waiting job to another cluster")
+async def move(ref: str, me: Me, parts: Parts, body: schemas.MoveIn) -> Response:
+    """Virtual or physical, by the rules of a submission there."""
+    job = await parts.find_job(me, ref, Action.JOB_CHANGE)
+    return JSONResponse(parts.job_view(me, await changing.move_to(parts.context, job.id, me.name, body.to)))
+
+
+@router.post("/jobs/{ref}/change", response_model=schemas.JobOut, summary="Change the spec of a waiting job")
+async def change(ref: str, me: Me, parts: Parts, body: schemas.ChangeIn) -> Response:
+    """The changed spec is read as a submission is. A job that runs is a conflict: hold it first."""
+    job = await parts.find_job(me, ref, Action.JOB_CHANGE)
+    changed = await changing.change(
+        parts.context, job.id, me.name, lambda spec: changed_spec(spec, body.set), changed=sorted(body.set)
+    )
+    return JSONResponse(parts.job_view(me, changed))
+
+
 @router.post("/jobs/{ref}/retry", status_code=201, response_model=schemas.JobOut, summary="Submit it again")
 async def retry(ref: str, me: Me, parts: Parts, idempotency_key: RepeatKey = None) -> Response:
     """A new job with the same spec, once the old one has ended. A repeated call with the same Idempotency-Key answers
@@ -225,6 +265,15 @@ async def retry(ref: str, me: Me, parts: Parts, idempotency_key: RepeatKey = Non
 async def delete(ref: str, me: Me, parts: Parts) -> None:
     job = await parts.find_job(me, ref, Action.JOB_CHANGE)
     await commands.delete(parts.context, job, me.name)
+
+
+async def _supposed(parts: Services, job: Job, changes: dict[str, Any]) -> dict[str, Any]:
+    told = await what_if(parts.context, job, changed_spec(job.spec, changes))
+    return {
+        "changes": changes,
+        "reasons": [reason_view(reason) for reason in told.reasons],
+        "startsAt": optional_iso(told.starts_at),
+    }
 
 
 def _read(body: schemas.SubmitIn) -> Reading:
