@@ -7,7 +7,6 @@ import pytest
 from muster.domain.errors import Conflict, Forbidden, Invalid, Unplaceable
 from muster.domain.jobs import Held, Job, Queued
 from muster.domain.specs import Dependency, Priority
-from muster.domain.virtual_clusters import VirtualCluster
 from muster.engine import commands
 from muster.engine.changing import bump, change, move_to
 from muster.engine.explaining import live_reason
@@ -28,13 +27,11 @@ async def set_values(lab: Laboratory, job_id: str, values: dict[str, object], ac
     return await change(lab.context, job_id, actor, lambda spec: changed_spec(spec, values), changed=sorted(values))
 
 
-def two_virtual_clusters(lab: Laboratory) -> None:
-    low_only = VirtualCluster("small", "lab", priorities=(Priority.LOW, Priority.NORMAL))
-    lab.context.sharing.virtual = {
-        vc.name: vc
-        for vc in (VirtualCluster("vision", "lab"), low_only, VirtualCluster("closed", "lab", users=("bob",)))
-    }
-    lab.context.clusters["lab"].configured(lab.context.sharing.of("lab"))
+async def with_virtual_clusters(lab: Laboratory) -> None:
+    before = lab.context.sharing.virtual
+    text = "name: vision\n---\n{name: small, priorities: [low, normal]}\n---\n{name: closed, users: [bob]}\n"
+    (lab.clusters / "vcs.yaml").write_text(text)
+    await lab.until(lambda: lab.context.sharing.virtual is not before)
 
 
 async def test_a_waiting_job_that_asks_for_less_may_start(lab: Laboratory) -> None:
@@ -148,7 +145,7 @@ async def test_a_bumped_job_goes_first(lab: Laboratory) -> None:
 
 
 async def test_an_owner_is_bumped_as_far_as_the_virtual_cluster_allows_and_by_an_admin_further(lab: Laboratory) -> None:
-    two_virtual_clusters(lab)
+    await with_virtual_clusters(lab)
     job_id = await lab.submit(a_spec(cluster="small", held=True))
     with pytest.raises(Invalid) as caught:
         await bump(lab.context, job_id, "amy", Priority.URGENT, is_admin=False)
@@ -157,7 +154,7 @@ async def test_an_owner_is_bumped_as_far_as_the_virtual_cluster_allows_and_by_an
 
 
 async def test_a_job_is_moved_to_another_virtual_cluster_by_its_rules(lab: Laboratory) -> None:
-    two_virtual_clusters(lab)
+    await with_virtual_clusters(lab)
     job_id = await lab.submit(a_spec(cluster="vision", priority=Priority.HIGH, held=True))
     assert (await lab.job(job_id)).vc == "vision"
     with pytest.raises(Invalid, match="small cannot run this job"):

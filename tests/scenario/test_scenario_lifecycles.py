@@ -6,6 +6,7 @@ import shutil
 import tempfile
 from collections import defaultdict
 from collections.abc import Callable, Coroutine
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,21 +23,29 @@ from hypothesis.stateful import (
 )
 
 from muster.domain import tasks as task_rules
-from muster.domain.errors import Conflict
+from muster.domain.errors import Conflict, Invalid
 from muster.domain.events import Event
-from muster.domain.jobs import HOLDING, Job
-from muster.domain.specs import JobSpec
-from muster.engine import commands
+from muster.domain.jobs import HOLDING, Job, Stopping
+from muster.domain.reasons import Reason
+from muster.domain.resources import Resources
+from muster.domain.sizes import spec_of_attempt
+from muster.domain.specs import Dependency, JobSpec, Priority
+from muster.engine import changing, commands
+from muster.engine.checking import differences
+from muster.engine.cycling import carry_out
 from muster.ports.store import JobFilter
+from muster.scheduling.demand import Plan, Preemption
 from tests.parts.building import a_ps_spec, a_role, a_spec
 from tests.parts.laboratory import Laboratory
 
 pytestmark = [pytest.mark.fast]
 FINAL_EVENTS = ("job.succeeded", "job.failed", "job.cancelled")
+MADE_WAY = Reason("preempted", "made way for another")
 SPECS: dict[str, Callable[..., JobSpec]] = {
     "single": lambda **fields: a_spec(a_role(cpu=3), **fields),
     "collective": lambda **fields: a_spec(a_role(replicas=2, cpu=2), **fields),
     "ps": lambda **fields: a_ps_spec(ps=1, workers=2, **fields),
+    "elastic": lambda **fields: a_spec(a_role(replicas=2, cpu=2, least=1, most=3), **fields),
 }
 
 
@@ -53,6 +62,8 @@ class Lifecycles(RuleBasedStateMachine):
 
     @initialize()
     def begin(self) -> None:
+        self.lab.clusters.mkdir()
+        (self.lab.clusters / "vcs.yaml").write_text("name: vision\n---\nname: speech\n")
         self.run(self.lab.open())
 
     def run(self, work: Coroutine[Any, Any, Any]) -> Any:
@@ -65,10 +76,26 @@ class Lifecycles(RuleBasedStateMachine):
 
     # What happens
 
-    @rule(kind=st.sampled_from(sorted(SPECS)), retry_max=st.integers(0, 1), held=st.booleans())
-    def submit(self, kind: str, retry_max: int, held: bool) -> None:
-        self.count += 1
-        self.run(self.lab.submit(SPECS[kind](name=f"job-{self.count}", retry_max=retry_max, held=held)))
+    @rule(
+        kind=st.sampled_from(sorted(SPECS)),
+        cluster=st.sampled_from([None, "vision", "speech"]),
+        retry_max=st.integers(0, 1),
+        held=st.booleans(),
+        follows=st.booleans(),
+    )
+    def submit(self, kind: str, cluster: str | None, retry_max: int, held: bool, follows: bool) -> None:
+        after = (Dependency(f"job-{self.count}"),) if follows and self.count else ()
+        fields = {"cluster": cluster, "retry_max": retry_max, "held": held, "after": after}
+        spec = SPECS[kind](name=f"job-{self.count + 1}", **fields)
+
+        async def submitted() -> None:
+            try:
+                await self.lab.submit(spec)
+                self.count += 1
+            except Invalid:
+                assert after, "only a job after one that failed can be refused here"
+
+        self.run(submitted())
 
     @precondition(lambda self: self.count)
     @rule(which=st.integers(0, 20), command=st.sampled_from([commands.kill, commands.hold, commands.resume]))
@@ -82,6 +109,42 @@ class Lifecycles(RuleBasedStateMachine):
                 pass  # the wrong moment: nothing may have changed, which the invariants see
 
         self.run(asked())
+
+    @precondition(lambda self: self.count)
+    @rule(
+        which=st.integers(0, 20),
+        what=st.sampled_from(
+            [
+                lambda context, job: changing.bump(context, job, "amy", Priority.HIGH, is_admin=False),
+                lambda context, job: changing.move_to(context, job, "amy", "speech"),
+                lambda context, job: changing.change(context, job, "amy", _smaller),
+            ]
+        ),
+    )
+    def change(self, which: int, what: Callable[..., Coroutine[Any, Any, Job]]) -> None:
+        jobs = self.jobs()
+
+        async def asked() -> None:
+            try:
+                await what(self.lab.context, jobs[which % len(jobs)].id)
+            except (Conflict, Invalid):
+                pass  # it runs, or the job it waits for has failed meanwhile
+
+        self.run(asked())
+
+    @precondition(lambda self: self.running())
+    @rule(which=st.integers(0, 20))
+    def make_way(self, which: int) -> None:
+        running = self.running()
+        job_id = running[which % len(running)].split(".")[0]
+        cluster = self.lab.context.clusters["lab"]
+        self.act(lambda: carry_out(self.lab.context, cluster, Plan(preemptions=(Preemption(job_id, MADE_WAY),))))
+
+    @precondition(lambda self: self.running() and not self.lab.backend.is_away)
+    @rule(which=st.integers(0, 20))
+    def checkpoint(self, which: int) -> None:
+        running = self.running()
+        self.act(lambda: self.lab.backend.checkpoint(running[which % len(running)]))
 
     @precondition(lambda self: self.running())
     @rule(which=st.integers(0, 20), exit_code=st.sampled_from([0, 0, 0, 1, 127]))
@@ -140,10 +203,12 @@ class Lifecycles(RuleBasedStateMachine):
             self.versions[job.id] = job.version
             self.check_memory(job)
         self.check_places(jobs)
+        if not any(isinstance(job.state, Stopping) for job in jobs):
+            assert self.runner.run(differences(self.lab.context)) == []
         assert all(count == 1 for count in self.lab.backend.starts.values()), "a task was started twice"
 
     def check_story(self, job: Job, events: list[Event]) -> None:
-        moves = [event.kind for event in events if event.kind.startswith("job.")]
+        moves = [event.kind for event in events if event.kind.startswith("job.") and event.kind != "job.checkpointed"]
         assert moves[-1] == f"job.{job.state_name.lower()}", "the last event is the state"
         assert sum(kind in FINAL_EVENTS for kind in moves) == int(job.is_final), "one end at most"
         paths: dict[str, list[str]] = defaultdict(lambda: ["Launching"])
@@ -161,10 +226,9 @@ class Lifecycles(RuleBasedStateMachine):
 
     def check_places(self, jobs: list[Job]) -> None:
         holding = [job for job in jobs if isinstance(job.state, HOLDING)]
-        taken = sum(role.replicas * role.resources.cpu_m for job in holding for role in job.spec.roles)
+        taken = sum(role.replicas * role.resources.cpu_m for job in holding for role in spec_of_attempt(job).roles)
         cluster = self.lab.context.clusters["lab"]
         assert cluster.used("n1")[0] == taken <= 8000
-        assert cluster._nodes["n1"].cpu_m == 8000 - taken
         assert cluster.waiting == sum(job.state_name == "Queued" for job in jobs)
 
     def jobs(self) -> list[Job]:
@@ -194,6 +258,10 @@ class Lifecycles(RuleBasedStateMachine):
         assert all(job.is_final for job in self.jobs())
         assert self.running() == [], "tasks were left running"
         assert self.lab.context.clusters["lab"].used("n1")[0] == 0
+
+
+def _smaller(spec: JobSpec) -> JobSpec:
+    return replace(spec, roles=tuple(replace(role, resources=Resources(1000)) for role in spec.roles))
 
 
 def test_lifecycles_hold_together(database_template: Path) -> None:

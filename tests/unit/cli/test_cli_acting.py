@@ -1,9 +1,14 @@
 """Waiting for jobs, stopping them, and asking why."""
 
+import os
+import re
+from datetime import datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from muster.cli.explaining import about
 from tests.unit.cli.calling import ID, muster, with_job
 from tests.unit.client.tiny_server import Answer, TinyServer, a_job, problem
 
@@ -92,3 +97,63 @@ def test_explanation_reads_as_text(server: TinyServer) -> None:
     ):
         assert said in text
     assert muster(server, "explain", "mnist", "-o", "json").document == EXPLANATION
+
+
+def test_what_if_is_asked_and_its_answer_read_out(server: TinyServer) -> None:
+    with_job(server)
+    waits = {"code": "share", "message": "vision has 4 of its 4 GPUs", "change": "", "numbers": {}}
+    supposed = {"changes": {"gpus": 2, "vc": "vision"}, "reasons": [waits], "startsAt": "2020-01-02T03:04:05.678Z"}
+    told = {**EXPLANATION, "fault": None, "startsAt": "2999-01-02T03:04:05.678Z", "whatIf": supposed}
+    server.on("GET", f"/jobs/{ID}/explain", Answer(200, told))
+    text = muster(server, "explain", "mnist", "--what-if", "gpus=2", "--what-if", "vc=vision").out
+    assert server.asked[-1].query == {"what_if": ["gpus=2", "vc=vision"]}
+    assert re.search(r"Starts at about \d\d:\d\d on 2999-01-0\d\.", text)
+    assert "With gpus=2, vc=vision: it would start at once\n  - vision has 4 of its 4 GPUs" in text
+
+
+def test_a_start_today_is_told_by_the_clock_alone() -> None:
+    noon = datetime(2026, 5, 4, 12).astimezone()
+    assert about(noon + timedelta(hours=2, minutes=20), noon) == "at about 14:20"
+    assert about(noon + timedelta(hours=20), noon) == "at about 08:00 on 2026-05-05"
+    assert about(noon, noon) == "at once"
+
+
+@pytest.mark.parametrize(
+    ("words", "sent"),
+    [
+        (["bump", "mnist"], {"priority": "urgent"}),
+        (["bump", "mnist", "--priority", "low"], {"priority": "low"}),
+        (["move", "mnist", "--to", "vision"], {"to": "vision"}),
+        (["change", "mnist", "--set", "resources.gpu=2", "--set", "timeLimit=2h"],
+         {"set": {"resources.gpu": 2, "timeLimit": "2h"}}),
+    ],
+)  # fmt: skip
+def test_a_waiting_job_is_changed(server: TinyServer, words: list[str], sent: dict[str, Any]) -> None:
+    with_job(server)
+    server.on("POST", f"/jobs/{ID}/{words[0]}", Answer(200, a_job(state="Queued")))
+    outcome = muster(server, *words)
+    assert (outcome.code, outcome.out) == (0, "mnist\n")
+    assert server.asked[-1].json == sent
+
+
+def test_a_change_needs_something_to_change(server: TinyServer) -> None:
+    assert muster(server, "change", "mnist").code == 2
+    assert muster(server, "change", "mnist", "--set", "nothing").code == 2
+    assert muster(server, "move", "mnist").code == 2
+
+
+def test_a_checkpoint_is_said_by_a_file_and_without_a_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MUSTER_TASK_DIR", str(tmp_path))
+    assert muster(None, "checkpoint-done").code == 0
+    os.utime(tmp_path / "checkpoint", (5, 5))
+    assert muster(None, "checkpoint-done").code == 0
+    assert (tmp_path / "checkpoint").stat().st_mtime > 5
+
+
+def test_outside_a_task_there_is_no_checkpoint_to_tell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("MUSTER_TASK_DIR", raising=False)
+    outcome = muster(None, "checkpoint-done")
+    assert (outcome.code, "MUSTER_TASK_DIR is not set" in outcome.err) == (2, True)
+    monkeypatch.setenv("MUSTER_TASK_DIR", str(tmp_path / "gone"))
+    outcome = muster(None, "checkpoint-done")
+    assert (outcome.code, "cannot write" in outcome.err) == (1, True)
