@@ -19,7 +19,7 @@ def job_columns() -> list[Column[JobView]]:
         Column("NAME", lambda job: job.name),
         Column("ID", lambda job: job.id, wide=True),
         Column("OWNER", lambda job: job.owner, wide=True),
-        Column("CLUSTER", lambda job: job.cluster, wide=True),
+        Column("CLUSTER", lambda job: job.vc or job.cluster, wide=True),
         Column("STATE", lambda job: job.state, colour=of_state),
         Column("MODE", lambda job: job.mode),
         Column("PRIORITY", lambda job: job.raw.get("priority"), wide=True),

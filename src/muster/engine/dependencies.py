@@ -68,6 +68,12 @@ def demand_in_queue(context: Context, entry: Entry) -> JobDemand:
     return demand if entry.may_start else replace(demand, blocked=reason(context, entry.job))
 
 
+def supposed_demand(context: Context, job: Job) -> JobDemand:
+    """Of a job as it might be: kept by whatever of its dependencies is open now."""
+    is_kept = waits_for_others(job) and any(context.roster.get(one.job) is not None for one in job.spec.after)
+    return replace(demand_of(job), blocked=reason(context, job)) if is_kept else demand_of(job)
+
+
 def look_at_dependents(context: Context, job_id: str) -> None:
     """A job has ended, or is gone from the history."""
     for entry in context.roster.dependents(job_id):

@@ -27,7 +27,6 @@ from muster.engine.context import Context
 from muster.engine.logs import LogReader
 from muster.engine.observing import TAIL_BYTES
 from muster.lib.quantities import format_duration
-from muster.scheduling.demand import demand_of
 from muster.scheduling.state import ClusterState
 from muster.scheduling.views import WhatIf
 
@@ -76,7 +75,7 @@ async def what_if(context: Context, job: Job, spec: JobSpec) -> WhatIf:
     if not isinstance(job.state, Queued | Held):
         raise Conflict(f"job {job.name} is {job.state_name}: only of one that waits can it be told when it would start")
     other = await readmit(context, job, spec)
-    demand = demand_of(replace(other, state=Queued(job.state.since)))
+    demand = dependencies.supposed_demand(context, replace(other, state=Queued(job.state.since)))
     return context.clusters[other.cluster].what_if(demand, context.clock())
 
 
@@ -121,7 +120,7 @@ def _story(job: Job, tasks: Sequence[Task], fault: Fault | None, reason: Reason 
     name = job.name
     match job.state:
         case Queued():
-            again = f" It failed before: {fault.cause}" if fault else ""
+            again = f" It failed before: {fault.cause}" if fault else f" Before: {job.reason}." if job.reason else ""
             waits = reason.message if reason else "about to start"
             return f"{name} waits: {waits}.{again}", reason.change if reason else "nothing, it starts by itself"
         case Held(by=by):

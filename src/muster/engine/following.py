@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from muster.domain.errors import Invalid, MusterError, NotFound
 from muster.domain.jobs import Job
+from muster.domain.specs import Role
 from muster.domain.tasks import Task
 from muster.engine.context import Context
 from muster.engine.logs import LogReader, Piece
@@ -72,12 +73,17 @@ async def follow_job(
 
 def check_workers(job: Job, names: Sequence[str]) -> None:
     """Said before a stream begins: a name that the job's spec does not have will never have a log."""
-    known = [f"{role.name}-{index}" for role in job.spec.roles for index in range(role.replicas)]
+    known = [f"{role.name}-{index}" for role in job.spec.roles for index in range(_most(role))]
     unknown = [name for name in names if name.removeprefix(f"{job.name}-") not in known]
     if unknown:
         more = ", …" if len(known) > _NAMES_SHOWN else ""
         hint = f"it has {', '.join(known[:_NAMES_SHOWN])}{more}"
         raise NotFound(f"job {job.name} has no worker {', '.join(unknown)}", hint=hint)
+
+
+def _most(role: Role) -> int:
+    """Any attempt of an elastic role may have had as many."""
+    return max(role.replicas, role.max_replicas or 0)
 
 
 def _chosen(tasks: Sequence[Task], names: Sequence[str]) -> list[Task]:

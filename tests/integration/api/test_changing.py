@@ -81,3 +81,15 @@ def test_an_unknown_dependency_is_told_with_its_path(me: Caller) -> None:
     spec = {"name": unique("after"), "command": "true", "after": [{"job": "nobody"}]}
     answer = problem(me.post("/jobs", {"spec": spec}), 422, "invalid")
     assert [one["path"] for one in answer["problems"]] == ["after[0].job"]
+
+
+@pytest.mark.parametrize("announce", ['touch "$MUSTER_TASK_DIR/checkpoint"', "muster checkpoint-done"])
+def test_a_checkpoint_announced_inside_a_task_is_known_to_the_job(me: Caller, announce: str) -> None:
+    name = unique("saves")
+    job = me.submit({"name": name, "command": f"{announce}; sleep 60", "resources": {"cpu": "10m"}})
+    with me.stream(f"/jobs/{job['id']}/events?follow=true") as events:
+        told = next(event for event in events if event.event == "job.checkpointed")
+    shown = ok(me.get(f"/jobs/{job['id']}"))
+    assert told.data["state"] in ("Starting", "Running")
+    assert shown["checkpointAt"] >= shown["createdAt"]
+    ok(me.post(f"/jobs/{job['id']}/kill", {"grace": 0}), 202)

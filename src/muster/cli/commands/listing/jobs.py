@@ -19,6 +19,7 @@ _PAGE = 50
 @click.option("--owner", metavar="USER", help="Only this user's.")
 @click.option("--mine", is_flag=True, help="Only yours.")
 @click.option("--cluster", metavar="NAME", help="Only on this cluster.")
+@click.option("--vc", metavar="NAME", help="Only in this virtual cluster.")
 @click.option("-l", "--label", multiple=True, metavar="K=V", help="Only with this label; repeatable.")
 @click.option("--text", metavar="TEXT", help="Only those that mention the text.")
 @click.option("--since", metavar="TIME", help="Only since a time, or for a while: 2026-01-31, 7d, 2h.")
@@ -31,6 +32,7 @@ def command(
     owner: str | None,
     mine: bool,
     cluster: str | None,
+    vc: str | None,
     label: tuple[str, ...],
     text: str | None,
     since: str | None,
@@ -57,6 +59,7 @@ def command(
         "state": [word for item in state for word in item.split(",") if word],
         "owner": "me" if mine else owner,
         "cluster": cluster,
+        "vc": vc,
         "label": label,
         "text": text,
         "since": since,
