@@ -50,6 +50,10 @@ class JobDemand:
     """Since when it waits this time; when it was created, if absent."""
     where: Where = ANYWHERE
     elastic: tuple[Elastic, ...] = ()
+    checkpoint_every_s: float | None = None
+    """It saves its work by itself this often (0: always); None if it is only known by what it announces."""
+    restart_s: float = 0.0
+    """What a restart costs on top of the work lost."""
     blocked: Reason | None = None
     """It may not start yet for a reason that is not hardware: a dependency."""
 

@@ -1,12 +1,15 @@
 """Reasons in words: what is missing, the numbers, and what would change it."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from muster.domain.nodes import Node
 from muster.domain.reasons import Reason
+from muster.domain.resources import Resources
 from muster.lib.quantities import about_bytes, format_cpu
-from muster.scheduling.demand import JobDemand, TaskDemand
+from muster.scheduling.arena import Arena
+from muster.scheduling.demand import JobDemand
 from muster.scheduling.ledger import NodeLedger
+from muster.scheduling.shapes import Shape
 
 
 def backing_off(seconds: float) -> Reason:
@@ -18,78 +21,209 @@ def backing_off(seconds: float) -> Reason:
     )
 
 
+def makes_way(name: str, is_reclaimed: bool) -> Reason:
+    if is_reclaimed:
+        return Reason(
+            "reclaimed",
+            f"gave back to {name} what its virtual cluster had borrowed",
+            "it goes on by itself when there is room",
+            {"for": name},
+        )
+    return Reason("preempted", f"made way for {name}", "it goes on by itself when there is room", {"for": name})
+
+
+def resized(before: int, after: int) -> Reason:
+    return Reason(
+        "resize",
+        f"restarts with {after} tasks instead of {before}",
+        "it starts again at once",
+        {"before": before, "after": after},
+    )
+
+
 def behind(name: str, ahead: int | None = None) -> Reason:
     place = "" if ahead is None else f", {ahead} ahead of it in the queue"
     numbers: dict[str, int | float | str] = {"behind": name} if ahead is None else {"behind": name, "ahead": ahead}
     return Reason("behind", f"waits behind {name}{place}", f"it moves up when {name} starts or leaves", numbers)
 
 
-def short(
-    job: JobDemand, task: TaskDemand, kind: str, usable: Sequence[NodeLedger], every: Iterable[NodeLedger]
-) -> Reason:
-    """The gang fits the cluster, but not now: what is free now, with nothing of this gang placed."""
-    if not usable:
-        states = ", ".join(sorted({str(ledger.node.state) for ledger in every})) or "none known"
-        return Reason("no-node", f"no node is ready ({states})", "see `muster get nodes`", {"kind": "node"})
-    want, free = _amounts(kind, job, task, usable)
-    wanted, available = _show(kind, want, task), _show_free(kind, free)
-    gang = f" for {len(job.tasks)} tasks together" if len(job.tasks) > 1 else ""
-    apart = f", but not {_show(kind, _of_task(kind, task), task)} on one node" if want <= free else ""
+def being_left(names: Sequence[str]) -> Reason:
     return Reason(
-        f"no-free-{kind}",
-        f"needs {wanted}{gang}; {available} free now{apart}",
-        "it starts when running jobs end, or now if it asks for less",
-        {"kind": kind, "wanted": wanted, "free": available},
+        "being-left",
+        f"has its places; {', '.join(names)} still {'leaves' if len(names) == 1 else 'leave'} them",
+        "it starts when they have gone, after their grace at the latest",
+        {"leaving": len(names)},
     )
 
 
-def never(job: JobDemand, task: TaskDemand, kind: str, ledgers: Sequence[NodeLedger]) -> Reason:
-    """No moment will come: what one node, and all together, could hold at most."""
+def reserved(name: str, at: float) -> Reason:
+    return Reason(
+        "reserved",
+        f"what is free is reserved for {name}",
+        "it may start before that with a time limit short enough to be gone by then",
+        {"for": name, "at": round(at, 3)},
+    )
+
+
+def only_promised(vc: str) -> Reason:
+    return Reason(
+        "share",
+        f"all that {vc} is guaranteed is in use, and it does not borrow",
+        "it starts when other jobs of the virtual cluster end",
+        {"vc": vc},
+    )
+
+
+def not_interruptible(vc: str) -> Reason:
+    return Reason(
+        "share",
+        f"all that {vc} is guaranteed is in use, and a job that refuses preemption cannot borrow",
+        "it starts when other jobs of the virtual cluster end, or at once with `preemptible: true` if there is room",
+        {"vc": vc},
+    )
+
+
+def lacks(shape: Shape, arena: Arena) -> str:
+    """The kind of resource that keeps the gang out now: GPUs only when no node has enough of them, for where they are
+    it is something else that lacks."""
+    usable = list(_suiting(shape, arena))
+    if not usable:
+        return "node"
+    kinds = {ledger.shortage(group.want) for group in shape.groups for ledger in usable}
+    hardest = shape.groups[0].want
+    if hardest.gpus and shape.gpu_m > 1000 * sum(ledger.all_gpus(hardest.gpu_models) for ledger in usable):
+        return "gpu"
+    if None in kinds and hardest.gpus:
+        return "gpu"
+    return next((kind for kind in ("cpu", "memory") if kind in kinds), "gpu" if hardest.gpus else "cpu")
+
+
+def short(shape: Shape, arena: Arena) -> Reason:
+    """The gang fits the cluster, but not now: what is free now, with nothing of this gang placed."""
+    usable = list(_suiting(shape, arena))
+    if not usable:
+        return _no_node(shape, arena)
+    kind = lacks(shape, arena)
+    want, free = _amounts(kind, shape, usable)
+    one = next((group.want for group in shape.groups if _of(kind, group.want)), shape.groups[0].want)
+    wanted, available = _show(kind, want, one), _show_free(kind, free)
+    gang = f" for {shape.tasks} tasks together" if shape.tasks > 1 else ""
+    numbers: dict[str, int | float | str] = {"kind": kind, "wanted": wanted, "free": available}
+    if want <= free:
+        nodes = sum(1 for ledger in usable if _has(kind, ledger, one))
+        each = _show(kind, _of(kind, one), one)
+        return Reason(
+            "fragmented",
+            f"needs {wanted}{gang}; {available} free now on {nodes} node{'s' if nodes != 1 else ''},"
+            f" but not {each} on one node{' for each' if shape.tasks > 1 else ''}",
+            "it starts when jobs on one of them end, or now if a task asks for less",
+            {**numbers, "nodes": nodes, "on_one": each},
+        )
+    return Reason(
+        f"no-free-{kind}",
+        f"needs {wanted}{gang}; {available} free now",
+        "it starts when running jobs end, or now if it asks for less",
+        numbers,
+    )
+
+
+def never(job: JobDemand, shape: Shape, arena: Arena) -> Reason:
+    """No moment will come: what one node, and all together, could hold at most. The arena is empty of jobs."""
+    ledgers = list(arena.ledgers.values())
     if not ledgers:
         return Reason("no-node", "the cluster has no node", "see `muster get nodes`", {"kind": "node"})
     largest = "; ".join(sorted({_describe(ledger.node) for ledger in ledgers}))
-    if all(ledger.shortage(task.resources) for ledger in ledgers):
-        alone = _show(kind, _of_task(kind, task), task)
-        message = f"one {task.role} task asks for {alone}, and no node has that; the largest that could run: {largest}"
+    suiting = list(_suiting(shape, arena))
+    if not suiting:
+        return Reason("never", f"{_where_words(shape)}", "change `where`", {"largest": largest})
+    hopeless = next((g for g in shape.groups if all(ledger.shortage(g.want) for ledger in suiting)), None)
+    if hopeless is not None:
+        kind = _shortest_kind(hopeless.want, suiting)
+        alone = _show(kind, _of(kind, hopeless.want), hopeless.want)
+        role = hopeless.members[0][0]
+        message = f"one {role} task asks for {alone}, and no node has that; the largest that could run: {largest}"
     else:
-        want, have = _amounts(kind, job, task, ledgers)
-        apart = f", and not {_show(kind, _of_task(kind, task), task)} on one node for each" if want <= have else ""
+        kind = lacks(shape, arena)
+        want, have = _amounts(kind, shape, suiting)
+        one = next((group.want for group in shape.groups if _of(kind, group.want)), shape.groups[0].want)
+        apart = f", and not {_show(kind, _of(kind, one), one)} on one node for each" if want <= have else ""
         message = (
-            f"its {len(job.tasks)} tasks must run together and ask for {_show(kind, want, task)}, but the whole cluster"
+            f"its {shape.tasks} tasks must run together and ask for {_show(kind, want, one)}, but the whole cluster"
             f" has {_show_free(kind, have)}{apart}; the largest that could run: {largest}"
             + (" on one node" if len(ledgers) > 1 else "")
         )
     return Reason("never", message, "ask for fewer replicas or less per task", {"largest": largest})
 
 
-def _amounts(kind: str, job: JobDemand, task: TaskDemand, ledgers: Sequence[NodeLedger]) -> tuple[int, int]:
-    """What the gang wants of the kind, and what the nodes have. GPUs: of the models that the task accepts."""
-    models = task.resources.gpu_models
-    rivals = [one for one in job.tasks if kind != "gpu" or one.resources.gpu_models == models]
-    want = sum(_of_task(kind, one) for one in rivals)
+def _suiting(shape: Shape, arena: Arena) -> list[NodeLedger]:
+    if shape.is_plain:
+        return list(arena.usable())
+    names = arena.nodes_for(shape.where, shape.where_key)
+    return [ledger for ledger in arena.usable() if ledger.name in names]
+
+
+def _no_node(shape: Shape, arena: Arena) -> Reason:
+    if any(arena.usable()):
+        return Reason("no-node", _where_words(shape), "change `where`, or see `muster get nodes`", {"kind": "node"})
+    states = ", ".join(sorted({str(ledger.node.state) for ledger in arena.ledgers.values()})) or "none known"
+    return Reason("no-node", f"no node is ready ({states})", "see `muster get nodes`", {"kind": "node"})
+
+
+def _where_words(shape: Shape) -> str:
+    where = shape.where
+    parts = []
+    if where.nodes:
+        parts.append(f"named {', '.join(where.nodes)}")
+    if where.labels:
+        parts.append("with " + ", ".join(f"{key}={value}" for key, value in sorted(where.labels.items())))
+    if where.not_nodes:
+        parts.append(f"other than {', '.join(where.not_nodes)}")
+    return f"no node that is ready is {' and '.join(parts) or 'suitable'}"
+
+
+def _shortest_kind(want: Resources, ledgers: Sequence[NodeLedger]) -> str:
+    kinds = {ledger.shortage(want) for ledger in ledgers}
+    return next((kind for kind in ("cpu", "memory") if kind in kinds), "gpu")
+
+
+def _amounts(kind: str, shape: Shape, ledgers: Sequence[NodeLedger]) -> tuple[int, int]:
+    """What the gang wants of the kind, and what the nodes have. GPUs: of the models that the hardest task accepts."""
+    models = shape.groups[0].want.gpu_models
+    rivals = [group for group in shape.groups if kind != "gpu" or group.want.gpu_models == models]
+    want = sum(_of(kind, group.want) * len(group.members) for group in rivals)
     if kind == "gpu":
-        return want, sum(ledger.all_gpus(models) for ledger in ledgers)
+        return want, sum(_free_gpu_m(ledger, models) for ledger in ledgers)
     if kind == "memory":
         return want, sum(ledger.memory_bytes for ledger in ledgers)
     return want, sum(ledger.cpu_m for ledger in ledgers)
 
 
-def _of_task(kind: str, task: TaskDemand) -> int:
-    want = task.resources
-    return {"gpu": want.gpus, "memory": want.memory_bytes, "cpu": want.cpu_m}[kind]
+def _free_gpu_m(ledger: NodeLedger, models: tuple[str, ...]) -> int:
+    accepted = set(ledger.acceptable(models))
+    parts = sum(1000 - used for index, used in ledger.shared.items() if ledger.models.get(index) in accepted)
+    return 1000 * ledger.all_gpus(models) + parts
 
 
-def _show(kind: str, amount: int, task: TaskDemand) -> str:
+def _has(kind: str, ledger: NodeLedger, want: Resources) -> bool:
     if kind == "gpu":
-        models = task.resources.gpu_models
-        named = f" of model {' or '.join(models)}" if models else ""
-        return f"{amount} GPU{'s' if amount != 1 else ''}{named}"
+        return _free_gpu_m(ledger, want.gpu_models) > 0
+    return (ledger.memory_bytes if kind == "memory" else ledger.cpu_m) > 0
+
+
+def _of(kind: str, want: Resources) -> int:
+    return {"gpu": want.gpu_m, "memory": want.memory_bytes, "cpu": want.cpu_m}[kind]
+
+
+def _show(kind: str, amount: int, want: Resources) -> str:
+    if kind == "gpu":
+        named = f" of model {' or '.join(want.gpu_models)}" if want.gpu_models else ""
+        return f"{amount / 1000:g} GPU{'s' if amount != 1000 else ''}{named}"
     return f"{about_bytes(amount)} memory" if kind == "memory" else f"{format_cpu(amount)} CPU"
 
 
 def _show_free(kind: str, amount: int) -> str:
     if kind == "gpu":
-        return str(amount)
+        return f"{amount / 1000:g}"
     return about_bytes(amount) if kind == "memory" else format_cpu(amount)
 
 

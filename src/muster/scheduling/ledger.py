@@ -1,36 +1,41 @@
 """What is free on one node. Taking and giving back are exact inverses, so a trial can be undone."""
 
-from dataclasses import dataclass, field
+from bisect import insort
 
 from muster.domain.nodes import Node
-from muster.domain.resources import Resources
+from muster.domain.resources import WHOLE_GPU, Resources
 
 
-@dataclass(slots=True)
 class NodeLedger:
-    node: Node
-    cpu_m: int = 0
-    memory_bytes: int = 0
-    devices: dict[str, list[int]] = field(default_factory=dict)
-    """Free device indices by model, ascending."""
+    """Whole devices by model, the used part of shared ones, CPU and memory."""
 
-    @classmethod
-    def of(cls, node: Node) -> "NodeLedger":
-        devices: dict[str, list[int]] = {}
+    __slots__ = ("cpu_m", "free", "jobs", "memory_bytes", "models", "name", "node", "shared")
+
+    def __init__(self, node: Node) -> None:
+        self.node = node
+        self.name = node.name
+        self.cpu_m = node.capacity.cpu_m
+        self.memory_bytes = node.capacity.memory_bytes
+        self.models = {device.index: device.model for device in node.capacity.devices}
+        self.free: dict[str, list[int]] = {}
+        """Devices that nobody uses, by model, ascending."""
         for device in node.capacity.devices:
-            devices.setdefault(device.model, []).append(device.index)
-        return cls(node, node.capacity.cpu_m, node.capacity.memory_bytes, {m: sorted(d) for m, d in devices.items()})
+            insort(self.free.setdefault(device.model, []), device.index)
+        self.shared: dict[int, int] = {}
+        """Used thousandths of devices that are shared."""
+        self.jobs: dict[str, int] = {}
+        """Who is here, and with how many tasks."""
 
     def free_gpus(self, models: tuple[str, ...] = ()) -> int:
         """The most that one task could get: devices of one task are of one model."""
-        return max((len(self.devices[model]) for model in self._acceptable(models)), default=0)
+        return max((len(self.free[model]) for model in self.acceptable(models)), default=0)
 
     def all_gpus(self, models: tuple[str, ...] = ()) -> int:
-        return sum(len(self.devices[model]) for model in self._acceptable(models))
+        return sum(len(self.free[model]) for model in self.acceptable(models))
 
     def shortage(self, want: Resources) -> str | None:
         """The first kind of resource that is missing, or None when the task fits."""
-        if want.gpus and self.free_gpus(want.gpu_models) < want.gpus:
+        if want.gpus and self._device_model(want) is None:
             return "gpu"
         if self.cpu_m < want.cpu_m:
             return "cpu"
@@ -44,35 +49,74 @@ class NodeLedger:
         self.memory_bytes -= want.memory_bytes
         if not want.gpus:
             return ()
-        model = self._model_for(want)
-        free = self.devices[model]
-        taken, self.devices[model] = free[: want.gpus], free[want.gpus :]
+        model = self._device_model(want)
+        assert model is not None
+        if want.gpu_share < WHOLE_GPU:
+            return (self._take_part(model, want.gpu_share),)
+        free = self.free[model]
+        taken, self.free[model] = free[: want.gpus], free[want.gpus :]
         return tuple(taken)
 
     def take_exactly(self, want: Resources, devices: tuple[int, ...]) -> None:
-        """Reserve what a running task already has, after a restart."""
+        """Reserve what a task already has, or what a promise names."""
         self.cpu_m -= want.cpu_m
         self.memory_bytes -= want.memory_bytes
-        for model, free in self.devices.items():
-            self.devices[model] = [index for index in free if index not in devices]
+        for index in devices:
+            model = self.models.get(index)
+            if model is None:
+                continue  # a device that has left the node since
+            if index in self.free[model]:
+                self.free[model].remove(index)
+            if want.gpu_share < WHOLE_GPU:
+                self.shared[index] = self.shared.get(index, 0) + want.gpu_share
 
     def give_back(self, want: Resources, devices: tuple[int, ...]) -> None:
         self.cpu_m += want.cpu_m
         self.memory_bytes += want.memory_bytes
-        if not devices:
-            return
-        models = {device.index: device.model for device in self.node.capacity.devices}
         for index in devices:
-            if index in models:  # a device that has left the node since is not given back
-                self.devices[models[index]] = sorted({*self.devices.get(models[index], ()), index})
+            model = self.models.get(index)
+            if model is None:
+                continue
+            if want.gpu_share < WHOLE_GPU:
+                left = self.shared.pop(index) - want.gpu_share
+                if left > 0:
+                    self.shared[index] = left
+                    continue
+            if index not in self.free[model]:
+                insort(self.free[model], index)
 
-    def _acceptable(self, models: tuple[str, ...]) -> list[str]:
+    def acceptable(self, models: tuple[str, ...]) -> list[str]:
         if not models:
-            return list(self.devices)
+            return list(self.free)
         wanted = [model.lower() for model in models]
-        return sorted((m for m in self.devices if m.lower() in wanted), key=lambda m: wanted.index(m.lower()))
+        return sorted((m for m in self.free if m.lower() in wanted), key=lambda m: wanted.index(m.lower()))
 
-    def _model_for(self, want: Resources) -> str:
+    def room_on(self, device: int) -> int:
+        """Thousandths of the device that are free."""
+        if device in self.shared:
+            return WHOLE_GPU - self.shared[device]
+        return WHOLE_GPU if device in self.free.get(self.models.get(device, ""), ()) else 0
+
+    def _device_model(self, want: Resources) -> str | None:
         """The most preferred model that has enough; with no preference the one that is left with least."""
-        enough = [model for model in self._acceptable(want.gpu_models) if len(self.devices[model]) >= want.gpus]
-        return enough[0] if want.gpu_models else min(enough, key=lambda model: (len(self.devices[model]), model))
+        free = self.free
+        if want.gpu_share < WHOLE_GPU:
+            enough = [m for m in self.acceptable(want.gpu_models) if free[m] or self._shareable(m, want.gpu_share)]
+        elif len(free) == 1 and not want.gpu_models:
+            model, devices = next(iter(free.items()))
+            return model if len(devices) >= want.gpus else None
+        else:
+            enough = [model for model in self.acceptable(want.gpu_models) if len(free[model]) >= want.gpus]
+        if not enough:
+            return None
+        return enough[0] if want.gpu_models else min(enough, key=lambda model: (len(free[model]), model))
+
+    def _shareable(self, model: str, share: int) -> list[int]:
+        return [i for i, used in self.shared.items() if used + share <= WHOLE_GPU and self.models.get(i) == model]
+
+    def _take_part(self, model: str, share: int) -> int:
+        """The fullest shared device that still has the part, else a new one."""
+        fitting = self._shareable(model, share)
+        index = max(fitting, key=lambda i: (self.shared[i], -i)) if fitting else self.free[model].pop(0)
+        self.shared[index] = self.shared.get(index, 0) + share
+        return index

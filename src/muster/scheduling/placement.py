@@ -1,59 +1,191 @@
-"""Putting a whole gang on nodes, or none of it."""
+"""Putting a whole gang on nodes, or none of it; on as few nodes as will do, and leaving large holes open."""
 
 from collections.abc import Iterable, Sequence
 
 from muster.domain.resources import Resources
-from muster.scheduling.demand import Slot, TaskDemand
+from muster.domain.specs import Spread, Together
+from muster.scheduling.arena import Allowed, Arena
+from muster.scheduling.demand import Slot
 from muster.scheduling.ledger import NodeLedger
+from muster.scheduling.shapes import Group, Shape, stays_together
 
 
-def place(tasks: Sequence[TaskDemand], ledgers: Sequence[NodeLedger]) -> tuple[list[Slot], TaskDemand | None]:
-    """Take a place for every task. Answers the slots, and the first task that found none: then the caller undoes.
-
-    Tasks that accept few GPU models first, then big ones, and each to a node that the gang already uses, else to the
-    fullest that still holds it: this keeps a gang on few nodes and large holes open.
-    """
-    slots: list[Slot] = []
-    used: set[str] = set()
-    for task in sorted(tasks, key=_difficulty, reverse=True):
-        ledger = _choose(task.resources, ledgers, used)
-        if ledger is None:
-            return slots, task
-        devices = ledger.take(task.resources)
-        used.add(ledger.node.name)
-        slots.append(Slot(task.role, task.index, ledger.node.name, task.resources, devices))
-    return slots, None
-
-
-def undo(slots: Iterable[Slot], ledgers: dict[str, NodeLedger]) -> None:
-    for slot in slots:
-        ledgers[slot.node].give_back(slot.resources, slot.devices)
-
-
-def shortage(task: TaskDemand, ledgers: Iterable[NodeLedger]) -> str:
-    """The kind of resource that kept the task out: asked before the rest of the gang is undone. GPUs only when no node
-    has enough of them, for where they are it is something else that lacks."""
-    kinds = {ledger.shortage(task.resources) for ledger in ledgers}
-    return next((kind for kind in ("cpu", "memory") if kind in kinds), "gpu")
-
-
-def _difficulty(task: TaskDemand) -> tuple[bool, bool, int, int, int]:
-    """A task that takes any model must not take the only cards that another one accepts."""
-    want = task.resources
-    return want.gpus > 0, bool(want.gpu_models), want.gpus, want.cpu_m, want.memory_bytes
-
-
-def _choose(want: Resources, ledgers: Sequence[NodeLedger], used: set[str]) -> NodeLedger | None:
-    fitting = [ledger for ledger in ledgers if ledger.shortage(want) is None]
-    if not fitting:
+def place(shape: Shape, arena: Arena, allowed: Allowed | None = None) -> tuple[Slot, ...] | None:
+    """Take a place for every task, or leave everything as it was. What is known not to fit is not tried again."""
+    trying = True if allowed is not None else arena.worth_trying(shape)
+    if trying is False:
         return None
-    return min(fitting, key=lambda ledger: _fullness(ledger, want, used))
+    slots = _on_these(shape, arena, trying) if isinstance(trying, list) else _anywhere(shape, arena, allowed)
+    if slots is None and allowed is None:
+        arena.misfit(shape)
+    return slots
 
 
-def _fullness(ledger: NodeLedger, want: Resources, used: set[str]) -> tuple[bool, int, int, int, str]:
-    spare_gpus = sum(len(free) for free in ledger.devices.values())
-    preferred = next(
-        (rank for rank, model in enumerate(want.gpu_models) if ledger.free_gpus((model,)) >= want.gpus),
-        len(want.gpu_models),
+def undo(slots: Iterable[Slot], arena: Arena) -> None:
+    for slot in slots:
+        arena.give_back(slot)
+
+
+def _on_these(shape: Shape, arena: Arena, names: Sequence[str]) -> tuple[Slot, ...] | None:
+    """A single task that fitted nowhere before: only nodes that have grown since can hold it."""
+    want = shape.groups[0].want
+    suitable = None if shape.is_plain else arena.nodes_for(shape.where, shape.where_key)
+    found = [
+        ledger
+        for name in dict.fromkeys(names)
+        if (ledger := arena.ledgers.get(name)) is not None
+        and ledger.node.is_usable
+        and (suitable is None or name in suitable)
+        and ledger.shortage(want) is None
+    ]
+    if not found:
+        return None
+    best = min(found, key=lambda ledger: (_left(ledger, want), ledger.name))
+    return _take(arena, best.name, shape.groups)
+
+
+def _anywhere(shape: Shape, arena: Arena, allowed: Allowed | None) -> tuple[Slot, ...] | None:
+    if shape.gpu_m >= 1000 and arena.free_gpu_m < shape.gpu_m and not any(g.want.shares_gpu for g in shape.groups):
+        return None
+    if not shape.is_plain:
+        return _where_it_may(shape, arena, allowed)
+    if shape.one is not None:
+        ledger = next(arena.fitting(shape.one.resources, allowed), None)
+        return None if ledger is None else _take(arena, ledger.name, shape.groups)
+    return _gang(shape, arena, allowed)
+
+
+def _where_it_may(shape: Shape, arena: Arena, allowed: Allowed | None) -> tuple[Slot, ...] | None:
+    """Only nodes that suit; and all of them under one switch or in one rack where that is asked."""
+    suitable = arena.nodes_for(shape.where, shape.where_key)
+    label = stays_together(shape.where)
+    if label is None:
+        return _gang(shape, arena, _both(allowed, suitable))
+    parts: dict[str, set[str]] = {}
+    for name in suitable:
+        if value := arena.ledgers[name].node.labels.get(label):
+            parts.setdefault(value, set()).add(name)
+    free = {value: sum(arena.ledgers[name].all_gpus() for name in names) for value, names in parts.items()}
+    for value in sorted(parts, key=lambda value: (free[value], value)):
+        if slots := _gang(shape, arena, _both(allowed, frozenset(parts[value]))):
+            return slots
+    return None
+
+
+def _both(allowed: Allowed | None, names: frozenset[str]) -> Allowed:
+    if allowed is None:
+        return lambda ledger, want: ledger.name in names
+    return lambda ledger, want: ledger.name in names and allowed(ledger, want)
+
+
+def _gang(shape: Shape, arena: Arena, allowed: Allowed | None) -> tuple[Slot, ...] | None:
+    """On one node if one holds all; else of one GPU model, the preferred first; else as it comes."""
+    if shape.whole is not None:
+        ledger = next(arena.fitting(shape.whole, allowed), None)
+        if ledger is not None:
+            return _take(arena, ledger.name, shape.groups)
+    if shape.where.together is Together.NODE:
+        return _parts_on_one(shape, arena, allowed) if shape.whole is None else None
+    wanted = {group.want.gpu_models for group in shape.groups if group.want.gpus}
+    if len(wanted) == 1:
+        (models,) = wanted
+        for model in models or (arena.models() if len(arena.models()) > 1 else ()):
+            if slots := _spread(_of_model(shape.groups, model), arena, allowed, shape.where.spread):
+                return _as_asked(slots, shape)
+    return _spread(shape.groups, arena, allowed, shape.where.spread)
+
+
+def _parts_on_one(shape: Shape, arena: Arena, allowed: Allowed | None) -> tuple[Slot, ...] | None:
+    hardest = shape.groups[0].want
+    for ledger in list(arena.fitting(hardest, allowed)):
+        only = frozenset([ledger.name])
+        if slots := _spread(shape.groups, arena, _both(allowed, only), Spread.PACK):
+            return slots
+    return None
+
+
+def _spread(
+    groups: tuple[Group, ...], arena: Arena, allowed: Allowed | None, spread: Spread
+) -> tuple[Slot, ...] | None:
+    slots: list[Slot] = []
+    used: dict[str, None] = {}
+    for group in groups:
+        want, left = group.want, list(group.members)
+        while left:
+            name, count = _next_node(want, len(left), arena, allowed, used, spread)
+            if name is None:
+                undo(slots, arena)
+                return None
+            used[name] = None
+            for role, index in left[:count]:
+                slots.append(Slot(role, index, name, want, arena.take(name, want)))
+            left = left[count:]
+    return tuple(slots)
+
+
+def _next_node(
+    want: Resources, tasks: int, arena: Arena, allowed: Allowed | None, used: dict[str, None], spread: Spread
+) -> tuple[str | None, int]:
+    """A node that the gang already uses; else the fullest that holds all that is left; else the one that holds most."""
+    if spread is Spread.APART:
+        for ledger in arena.fitting(want, allowed):
+            if ledger.name not in used:
+                return ledger.name, 1
+        return None, 0
+    for name in used:
+        ledger = arena.ledgers[name]
+        if ledger.shortage(want) is None and (allowed is None or allowed(ledger, want)):
+            return name, min(tasks, _holds(ledger, want))
+    best: NodeLedger | None = None
+    most = 0
+    for ledger in arena.fitting(want, allowed):
+        holds = _holds(ledger, want)
+        if holds >= tasks:
+            return ledger.name, tasks
+        if holds > most:
+            best, most = ledger, holds
+    return (best.name, most) if best is not None else (None, 0)
+
+
+def _holds(ledger: NodeLedger, want: Resources) -> int:
+    """How many such tasks the node holds, at least one."""
+    if want.shares_gpu:
+        return 1
+    counts = []
+    if want.gpus:
+        counts.append(ledger.free_gpus(want.gpu_models) // want.gpus)
+    if want.cpu_m:
+        counts.append(ledger.cpu_m // want.cpu_m)
+    if want.memory_bytes:
+        counts.append(ledger.memory_bytes // want.memory_bytes)
+    return max(1, min(counts, default=1 << 30))
+
+
+def _take(arena: Arena, name: str, groups: tuple[Group, ...]) -> tuple[Slot, ...]:
+    if len(groups) == 1 and len(groups[0].members) == 1:
+        role, index = groups[0].members[0]
+        return (Slot(role, index, name, groups[0].want, arena.take(name, groups[0].want)),)
+    return tuple(
+        Slot(role, index, name, group.want, arena.take(name, group.want))
+        for group in groups
+        for role, index in group.members
     )
-    return ledger.node.name not in used, preferred, spare_gpus, ledger.cpu_m, ledger.node.name
+
+
+def _of_model(groups: tuple[Group, ...], model: str) -> tuple[Group, ...]:
+    return tuple(
+        Group(Resources(g.want.cpu_m, g.want.memory_bytes, g.want.gpus, (model,), g.want.gpu_share), g.members)
+        if g.want.gpus
+        else g
+        for g in groups
+    )
+
+
+def _as_asked(slots: tuple[Slot, ...], shape: Shape) -> tuple[Slot, ...]:
+    """With the resources as the job wrote them: the model was ours to choose."""
+    asked = {member: group.want for group in shape.groups for member in group.members}
+    return tuple(Slot(s.role, s.index, s.node, asked[s.role, s.index], s.devices) for s in slots)
+
+
+def _left(ledger: NodeLedger, want: Resources) -> int:
+    return ledger.free_gpus(want.gpu_models) - want.gpus

@@ -1,190 +1,141 @@
-"""The long-lived state of one cluster: takes events, answers `cycle(now) → Plan`.
+"""The long-lived state of one cluster: what `planning` decides by, and what it tells people about it.
 
-First come, first served within a priority, whole gangs only. A job that does not fit holds back those behind it, but
-only from the kind of resource it lacks: a gang that waits for GPUs does not stop CPU jobs.
+Answers are made from what the last cycle left behind, and a look ahead is the same planner run on in virtual time.
 """
 
-from bisect import bisect_left, insort
 from collections.abc import Iterable
-from itertools import islice
+from copy import deepcopy
 
-from muster.domain.nodes import Node
 from muster.domain.reasons import Reason
-from muster.domain.virtual_clusters import VirtualCluster
-from muster.scheduling.demand import JobDemand, Plan, Slot, Start
-from muster.scheduling.explaining import backing_off, behind, never, short
-from muster.scheduling.ledger import NodeLedger
-from muster.scheduling.placement import place, shortage, undo
+from muster.domain.virtual_clusters import Share, VirtualCluster
+from muster.scheduling import explaining, promising
+from muster.scheduling.demand import JobDemand
+from muster.scheduling.forecasting import first_start
+from muster.scheduling.holding import Holder
+from muster.scheduling.planning import Planner, used
+from muster.scheduling.queueing import Waiting
+from muster.scheduling.views import Quota, ShareView, WhatIf
 
-_LOOK_AHEAD = 1000
-"""How many waiting jobs one cycle looks at, so that a cycle's cost does not grow with the queue."""
 
-
-class ClusterState:
-    def __init__(self, name: str) -> None:
-        self.name = name
-        self._nodes: dict[str, NodeLedger] = {}
-        self._held: dict[str, tuple[Slot, ...]] = {}
-        self._queue: list[tuple[int, float, str]] = []
-        self._waiting: dict[str, JobDemand] = {}
-        self._reasons: dict[str, Reason] = {}
-
-    # What happened
-
-    def node_changed(self, node: Node) -> None:
-        """A node joined, or its capacity or state is another. What jobs hold there stays held."""
-        ledger = NodeLedger.of(node)
-        for slots in self._held.values():
-            for slot in slots:
-                if slot.node == node.name:
-                    ledger.take_exactly(slot.resources, slot.devices)
-        self._nodes[node.name] = ledger
-
-    def node_removed(self, name: str) -> None:
-        self._nodes.pop(name, None)
-
-    def queued(self, job: JobDemand) -> None:
-        self.unqueued(job.job_id)
-        self._waiting[job.job_id] = job
-        insort(self._queue, job.order)
-
-    def unqueued(self, job_id: str) -> None:
-        job = self._waiting.pop(job_id, None)
-        self._reasons.pop(job_id, None)
-        if job is not None:
-            del self._queue[bisect_left(self._queue, job.order)]
-
-    def holds(self, job: JobDemand, slots: Iterable[Slot], since: float) -> None:
-        """A job already has these places: told after a restart."""
-        taken = tuple(slots)
-        self._held[job.job_id] = taken
-        for slot in taken:
-            if slot.node in self._nodes:
-                self._nodes[slot.node].take_exactly(slot.resources, slot.devices)
-
-    def released(self, job_id: str) -> None:
-        for slot in self._held.pop(job_id, ()):
-            if slot.node in self._nodes:
-                self._nodes[slot.node].give_back(slot.resources, slot.devices)
-
-    # What follows
-
-    def cycle(self, now: float) -> Plan:
-        """Start what can start. The places of the jobs started are taken when this returns."""
-        starts: list[Start] = []
-        waits: dict[str, Reason] = {}
-        blocked: dict[str, str] = {}
-        wake_at: float | None = None
-        ledgers = self._usable()
-        for _, _, job_id in islice(self._queue, _LOOK_AHEAD):
-            job = self._waiting[job_id]
-            if job.not_before is not None and job.not_before > now:
-                wake_at = job.not_before if wake_at is None else min(wake_at, job.not_before)
-                waits[job_id] = backing_off(job.not_before - now)
-                continue
-            if blocker := _blocker(job, blocked):
-                waits[job_id] = behind(blocker)
-                if _wanted_by_all(blocked):
-                    break
-                continue
-            slots, misfit = place(job.tasks, ledgers)
-            if misfit is None:
-                starts.append(Start(job_id, tuple(slots)))
-                self._held[job_id] = starts[-1].slots
-                continue
-            kind = shortage(misfit, ledgers)
-            undo(slots, self._nodes)
-            reason = short(job, misfit, kind, ledgers, self._nodes.values())
-            waits[job_id] = reason
-            blocked.setdefault(str(reason.numbers["kind"]), job.name)
-        for start in starts:
-            self.unqueued(start.job_id)
-        self._reasons = waits
-        return Plan(tuple(starts), (), wake_at)
-
-    def start_at_once(self, job: JobDemand) -> Start | None:
-        """Places for a job that has just come, if nobody waits and there is room; they are taken when this returns."""
-        if self._waiting:
-            return None
-        slots, misfit = place(job.tasks, self._usable())
-        if misfit is not None:
-            undo(slots, self._nodes)
-            return None
-        self._held[job.job_id] = tuple(slots)
-        return Start(job.job_id, tuple(slots))
-
-    def is_planned(self, start: Start) -> bool:
-        """Whether the places of this start are still the job's."""
-        return self._held.get(start.job_id) is start.slots
-
-    def configured(self, virtual_clusters: Iterable[VirtualCluster]) -> None:
-        """The virtual clusters are these now."""
-
-    def checkpointed(self, job_id: str, at: float) -> None:
-        """The work of a running job up to now is safe."""
-
-    def learnt(self, job: JobDemand, ran_s: float) -> None:
-        """A job ended by itself after so much run time: told in order to predict others like it."""
-
+class ClusterState(Planner):
     def reasons(self, job_id: str, now: float) -> tuple[Reason, ...]:
-        reason = self.reason(job_id)
-        return (reason,) if reason else ()
+        """Why a queued job waits, what matters most first."""
+        parked = self.parked.get(job_id)
+        if parked is not None:
+            if parked.blocked is not None:
+                return (parked.blocked,)
+            return (explaining.backing_off(max(0.0, (parked.not_before or now) - now)),)
+        holder = self.holders.get(job_id)
+        if holder is not None and holder.waits_for:
+            return (explaining.being_left([self.leaving[left].job.name for left in sorted(holder.waits_for)]),)
+        waiting = self.queue.jobs.get(job_id)
+        return () if waiting is None else tuple(self._reasons(waiting))
 
     def reason(self, job_id: str) -> Reason | None:
-        """Why a queued job waits, as the last cycle saw it; jobs it did not reach stand behind the first."""
-        if job_id in self._reasons:
-            return self._reasons[job_id]
-        job = self._waiting.get(job_id)
-        if job is None:
-            return None
-        ahead = bisect_left(self._queue, job.order)
-        return behind(self._waiting[self._queue[0][2]].name, ahead) if ahead else None
+        return next(iter(self.reasons(job_id, self._latest)), None)
 
-    def never_fits(self, job: JobDemand) -> Reason | None:
-        """Could the gang run with nobody else on the cluster? Unreachable nodes count: they may come back. While a node
-        has not said what it has, nothing is known to be too large."""
-        if any(not ledger.node.capacity.cpu_m for ledger in self._nodes.values()):
+    def estimate(self, job_id: str, now: float) -> float | None:
+        """About when it starts, if nothing new comes and jobs run as long as those like them did."""
+        if job_id not in self.queue.jobs:
             return None
-        ledgers = [NodeLedger.of(ledger.node) for ledger in self._nodes.values()]
-        slots, misfit = place(job.tasks, ledgers)
-        if misfit is None:
-            return None
-        kind = shortage(misfit, ledgers)
-        undo(slots, {ledger.node.name: ledger for ledger in ledgers})
-        return never(job, misfit, kind, ledgers)
+        return first_start(deepcopy(self), job_id, now)
+
+    def what_if(self, job: JobDemand, now: float) -> WhatIf:
+        """The answer for a changed demand. Nothing here changes."""
+        other = deepcopy(self)
+        other.moved(job)
+        plan = other.cycle(now)
+        if any(start.job_id == job.job_id for start in plan.starts):
+            return WhatIf((), now)
+        return WhatIf(other.reasons(job.job_id, now), first_start(other, job.job_id, now, plan))
+
+    def oversubscribed(self, virtual_clusters: Iterable[VirtualCluster]) -> str | None:
+        """What they would promise beyond what there is, in numbers; nothing while no node is known."""
+        nodes = [ledger.node for ledger in self.arena.ledgers.values() if ledger.node.capacity.cpu_m]
+        return promising.oversubscribed(list(virtual_clusters), nodes) if nodes else None
+
+    def quotas(self, now: float) -> list[Quota]:
+        """Every limit that is in use, with those who wait on it."""
+        found = []
+        stuck = [(w, self.verdicts.get(w.lane)) for w in sorted(self.queue.jobs.values(), key=lambda w: w.key)]
+        for vc in self.vcs.values():
+            for quota in self.accounts.quotas(vc, now):
+                waits = tuple(
+                    waiting.job.job_id
+                    for waiting, reason in stuck
+                    if reason is not None
+                    and reason.code == "limit"
+                    and (reason.numbers["vc"], reason.numbers["user"], reason.numbers["limit"])
+                    == (quota.vc, quota.user, quota.kind)
+                )
+                found.append(Quota(quota.vc, quota.user, quota.kind, quota.limit, quota.used, waits))
+        return found
+
+    def shares(self, now: float) -> list[ShareView]:
+        return [self._share_of(vc) for vc in self.vcs.values()]
 
     def used(self, node: str) -> tuple[int, int, dict[int, str]]:
-        """CPU and memory held on the node, and the job of each held device."""
+        """CPU and memory held on the node, and the job of each held device; of a shared one, the last."""
+        ledger = self.arena.ledgers.get(node)
         cpu_m = memory = 0
         devices: dict[int, str] = {}
-        for job_id, slots in self._held.items():
-            for slot in slots:
+        for job_id in ledger.jobs if ledger is not None else ():
+            holder = self.holders.get(job_id)
+            for slot in holder.slots if holder is not None else ():
                 if slot.node == node:
                     cpu_m += slot.resources.cpu_m
                     memory += slot.resources.memory_bytes
                     devices.update(dict.fromkeys(slot.devices, job_id))
         return cpu_m, memory, devices
 
-    @property
-    def waiting(self) -> int:
-        return len(self._waiting)
+    def device_shares(self, node: str) -> dict[int, int]:
+        """Used thousandths of the devices that are shared."""
+        ledger = self.arena.ledgers.get(node)
+        return dict(ledger.shared) if ledger is not None else {}
 
-    def _usable(self) -> list[NodeLedger]:
-        return [ledger for ledger in self._nodes.values() if ledger.node.is_usable]
+    def backlog(self) -> tuple[int, float, float]:
+        """Jobs that wait for hardware, the GPUs they want together, and those that the smallest wants."""
+        lanes = [lane for lanes in self.queue.lanes.values() for lane in lanes.values()]
+        wanted = sum(len(lane) * lane.shape.gpu_m for lane in lanes) / 1000
+        return len(self.queue), wanted, min((lane.shape.gpu_m for lane in lanes), default=0) / 1000
 
+    def _reasons(self, waiting: Waiting) -> list[Reason]:
+        found: list[Reason] = []
+        if waiting.lane in self.verdicts:
+            verdict = self.verdicts[waiting.lane]
+            found.append(verdict if verdict is not None else explaining.short(waiting.shape, self.arena))
+        reservation = self.reservation
+        if reservation is not None and reservation.job.job_id != waiting.job.job_id:
+            found.append(explaining.reserved(reservation.job.name, reservation.at))
+        ahead = self.queue.ahead_of(waiting)
+        if ahead:
+            first = min(lane.head for lane in self.queue.lanes[waiting.job.vc].values())
+            found.append(explaining.behind(self.queue.jobs[first[3]].job.name, ahead))
+        return found
 
-def _blocker(job: JobDemand, blocked: dict[str, str]) -> str | None:
-    """The job ahead that lacks something this one wants too."""
-    for kind, name in blocked.items():
-        if any(_wants(task.resources, kind) for task in job.tasks):
-            return name
-    return None
+    def _share_of(self, vc: VirtualCluster) -> ShareView:
+        own = [holder for holder in self.holders.values() if holder.job.vc == vc.name]
+        others = [holder for holder in self.holders.values() if holder.job.vc != vc.name]
+        return ShareView(
+            vc=vc.name,
+            guaranteed=vc.guaranteed,
+            used=used(own, self.arena),
+            borrowed=used([holder for holder in own if holder.promised is None], self.arena),
+            lent=self._lent(vc.name, others),
+            running=len(own),
+            waiting=len([w for w in self.queue.jobs.values() if w.job.vc == vc.name])
+            + len([job for job in self.parked.values() if job.vc == vc.name]),
+            prediction_error=self.predictor.error,
+        )
 
-
-def _wants(resources: object, kind: str) -> bool:
-    return bool(getattr(resources, {"gpu": "gpus", "cpu": "cpu_m", "memory": "memory_bytes", "node": "cpu_m"}[kind]))
-
-
-def _wanted_by_all(blocked: dict[str, str]) -> bool:
-    """Nothing behind can start: nearly every job wants CPU, and without a usable node nobody starts."""
-    return "cpu" in blocked or "node" in blocked
+    def _lent(self, vc: str, others: Iterable[Holder]) -> Share:
+        """Devices of its cells on which others stand."""
+        cells = self.promises.arenas.get(vc)
+        gpus: dict[str, int] = {}
+        for holder in others if cells is not None else ():
+            for slot in holder.slots:
+                cell = cells.ledgers.get(slot.node) if cells is not None else None
+                for device in slot.devices:
+                    if cell is not None and device in cell.models:
+                        gpus[cell.models[device]] = gpus.get(cell.models[device], 0) + 1
+        return Share(gpus)

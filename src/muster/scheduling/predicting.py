@@ -1,0 +1,170 @@
+"""How much work a job still has, learnt from those that ended before.
+
+Service is run time times GPUs (a job without GPUs counts as one). Jobs that are alike share a histogram of service in
+steps of the square root of two; a narrow kind of job that has been seen seldom leans on the wider ones. A foretold run
+time is weighed by how far such foretelling was off before: what is measured, not what is claimed, decides its weight.
+"""
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from math import log2
+
+_STEP = 2**0.5
+_STEPS = 56
+EDGES: tuple[float, ...] = (0.0, *(16.0 * _STEP**power for power in range(_STEPS - 1)))
+"""From 16 GPU-seconds to about 1e9."""
+_MIDDLE = tuple((low + high) / 2 for low, high in zip(EDGES, (*EDGES[1:], EDGES[-1] * _STEP), strict=True))
+_TRUST = 10.0
+"""So many jobs of a narrow kind weigh as much as all of the wider kind."""
+_UNKNOWN = 1.0
+"""The weight of knowing nothing: any size is as likely as any other, on a scale of factors."""
+_RATIOS = 41
+"""Histogram of log2(actual / foretold) by half steps, from -10 to 10."""
+
+
+@dataclass(slots=True)
+class _Kind:
+    counts: list[float] = field(default_factory=lambda: [0.0] * _STEPS)
+    sums: list[float] = field(default_factory=lambda: [0.0] * _STEPS)
+    seen: int = 0
+    table: tuple[float, ...] = ()
+    table_seen: int = -1
+    table_wider: int = -1
+
+
+class Predictor:
+    def __init__(self) -> None:
+        self._kinds: dict[str, _Kind] = {}
+        self._ratios = [0.0] * _RATIOS
+        self._foretold = 0
+        self._errors: list[float] = []
+
+    def learn(self, likeness: Sequence[str], service: float, foretold: float | None = None) -> None:
+        step = step_of(service)
+        if foretold is None:
+            if likeness and (kind := self._kinds.get(likeness[0])) is not None and kind.seen >= 3:
+                self._note_error(self._typical(kind), service)
+        else:
+            self._foretold += 1
+            self._ratios[_ratio_step(service, foretold)] += 1.0
+            self._note_error(foretold, service)
+        for key in dict.fromkeys((*likeness, "")):
+            kind = self._kinds.setdefault(key, _Kind())
+            kind.seen += 1
+            kind.counts[step] += 1.0
+            kind.sums[step] += service
+
+    @property
+    def error(self) -> float | None:
+        """The median of |predicted - actual| / actual over the last jobs that had a prediction."""
+        recent = sorted(self._errors[-1000:])
+        return recent[len(recent) // 2] if recent else None
+
+    def work_left(self, likeness: Sequence[str], service: float, foretold: float | None = None) -> float:
+        """The least expected service per job ended, over all ways of giving it a turn (Gittins' index, inverted): small
+        for what probably ends soon. `service` is what it has had."""
+        if foretold is not None:
+            return self._foretold_left(likeness, service, foretold)
+        return self._table(likeness)[min(step_of(service), _STEPS - 1)]
+
+    def expected(self, likeness: Sequence[str], foretold: float | None = None) -> float:
+        """Mean service of such a job, for schedulers that cannot interrupt it."""
+        counts, sums = self._counts(likeness)
+        if foretold is not None:
+            counts, sums = self._weighed(counts, foretold)
+        return sum(sums) / sum(counts)
+
+    def median(self, likeness: Sequence[str]) -> float | None:
+        """Of the narrowest kind that was seen often enough to say anything."""
+        for key in likeness:
+            kind = self._kinds.get(key)
+            if kind is not None and kind.seen >= 3:
+                return self._typical(kind)
+        return None
+
+    def _typical(self, kind: _Kind) -> float:
+        half, count = sum(kind.counts) / 2, 0.0
+        for number, total in zip(kind.counts, kind.sums, strict=True):
+            count += number
+            if count >= half and number:
+                return total / number
+        return 0.0
+
+    def _note_error(self, predicted: float, actual: float) -> None:
+        self._errors.append(abs(predicted - actual) / max(actual, 1.0))
+        if len(self._errors) > 4000:
+            del self._errors[:2000]
+
+    def _table(self, likeness: Sequence[str]) -> tuple[float, ...]:
+        """Work left at every step, for the narrowest kind that was seen; made anew when enough was learnt since."""
+        key = next((key for key in likeness if key in self._kinds), "")
+        kind = self._kinds.setdefault(key, _Kind())
+        wider = self._kinds[""].seen if "" in self._kinds else 0
+        if not kind.table or kind.seen > kind.table_seen * 1.1 + 1 or wider > kind.table_wider * 1.5 + 1:
+            kind.table = _work_left(*self._counts(likeness))
+            kind.table_seen, kind.table_wider = kind.seen, wider
+        return kind.table
+
+    def _counts(self, likeness: Sequence[str]) -> tuple[list[float], list[float]]:
+        """From the widest kind to the narrowest, each leaning on what came before."""
+        counts = [_UNKNOWN / _STEPS] * _STEPS
+        sums = [count * middle for count, middle in zip(counts, _MIDDLE, strict=True)]
+        for key in reversed(tuple(dict.fromkeys((*likeness, "")))):
+            kind = self._kinds.get(key)
+            if kind is None:
+                continue
+            total = sum(counts)
+            lean = _TRUST / total if total > _TRUST else 1.0
+            counts = [lean * wide + own for wide, own in zip(counts, kind.counts, strict=True)]
+            sums = [lean * wide + own for wide, own in zip(sums, kind.sums, strict=True)]
+        return counts, sums
+
+    def _foretold_left(self, likeness: Sequence[str], service: float, foretold: float) -> float:
+        if self._foretold < 30:
+            return max(foretold - service, foretold * 0.05)
+        counts, sums = self._weighed(self._counts(likeness)[0], foretold)
+        return _left_at(counts, sums, min(step_of(service), _STEPS - 1))
+
+    def _weighed(self, counts: list[float], foretold: float) -> tuple[list[float], list[float]]:
+        """What is likely of such jobs, times how likely the foretelling is for each size."""
+        weights = [
+            count * (self._ratios[_ratio_step(middle, foretold)] + 0.02)
+            for count, middle in zip(counts, _MIDDLE, strict=True)
+        ]
+        return weights, [weight * middle for weight, middle in zip(weights, _MIDDLE, strict=True)]
+
+
+def step_of(service: float) -> int:
+    return min(bisect_right(EDGES, service + 1e-6) - 1, _STEPS - 1)
+
+
+def next_edge(service: float) -> float | None:
+    """The service at which the answer may change."""
+    step = bisect_right(EDGES, service + 1e-6)
+    return EDGES[step] if step < _STEPS else None
+
+
+def _ratio_step(actual: float, foretold: float) -> int:
+    ratio = log2(max(actual, 1e-3) / max(foretold, 1e-3))
+    return min(_RATIOS - 1, max(0, round(ratio * 2) + _RATIOS // 2))
+
+
+def _work_left(counts: Sequence[float], sums: Sequence[float]) -> tuple[float, ...]:
+    return tuple(_left_at(counts, sums, step) for step in range(_STEPS))
+
+
+def _left_at(counts: Sequence[float], sums: Sequence[float], step: int) -> float:
+    had = EDGES[step]
+    beyond = sum(counts[step:])
+    ended = work = 0.0
+    best = float("inf")
+    for k in range(step, _STEPS):
+        if not counts[k]:
+            continue
+        ended += counts[k]
+        beyond -= counts[k]
+        work += sums[k] - had * counts[k]
+        upto = EDGES[k + 1] if k + 1 < _STEPS else EDGES[k] * _STEP
+        best = min(best, (work + max(0.0, beyond) * (upto - had)) / ended)
+    return best

@@ -1,0 +1,112 @@
+"""A reservation for the job that is next and does not fit: when time limits will have freed its places, and where.
+Others may start meanwhile if they are gone by then, or stand where they do not matter. Only limits count: a prediction
+never reserves anything."""
+
+from bisect import bisect_left, insort
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from muster.domain.resources import Resources
+from muster.scheduling.arena import Allowed, Arena
+from muster.scheduling.demand import JobDemand, Slot
+from muster.scheduling.holding import Holder
+from muster.scheduling.ledger import NodeLedger
+from muster.scheduling.placement import place, undo
+from muster.scheduling.shapes import Shape
+
+_FARTHEST = 5000
+"""So many ends are looked at before a reservation is given up."""
+
+
+class Ends:
+    """Holders with a time limit, by when it runs out."""
+
+    def __init__(self) -> None:
+        self._order: list[tuple[float, str]] = []
+        self._at: dict[str, float] = {}
+
+    def add(self, holder: Holder) -> None:
+        limit = holder.job.time_limit_s
+        if limit is not None:
+            end = holder.since + limit
+            self._at[holder.job.job_id] = end
+            insort(self._order, (end, holder.job.job_id))
+
+    def remove(self, job_id: str) -> None:
+        end = self._at.pop(job_id, None)
+        if end is not None:
+            del self._order[bisect_left(self._order, (end, job_id))]
+
+    def in_order(self) -> list[tuple[float, str]]:
+        return self._order
+
+
+@dataclass(slots=True)
+class Spare:
+    """What a reserved node will have left beside the reservation."""
+
+    cpu_m: int
+    memory_bytes: int
+    gpu_m: int
+
+
+@dataclass(slots=True)
+class Reservation:
+    job: JobDemand
+    at: float
+    spare: dict[str, Spare] = field(default_factory=dict)
+    """Only for the nodes it needs."""
+
+    def allows(self, other: JobDemand, now: float) -> Allowed | None:
+        """Where a job behind it may go: anywhere if it is gone by then, else where enough is spare."""
+        if other.time_limit_s is not None and now + other.time_limit_s <= self.at:
+            return None
+        return self._leaves_enough
+
+    def charge(self, other: JobDemand, slots: Iterable[Slot], now: float) -> None:
+        if self.allows(other, now) is None:
+            return
+        for slot in slots:
+            if spare := self.spare.get(slot.node):
+                spare.cpu_m -= slot.resources.cpu_m
+                spare.memory_bytes -= slot.resources.memory_bytes
+                spare.gpu_m -= slot.resources.gpu_m
+
+    def _leaves_enough(self, ledger: NodeLedger, want: Resources) -> bool:
+        spare = self.spare.get(ledger.name)
+        return spare is None or (
+            spare.gpu_m >= want.gpu_m and spare.cpu_m >= want.cpu_m and spare.memory_bytes >= want.memory_bytes
+        )
+
+
+def reserve(
+    job: JobDemand, shape: Shape, arena: Arena, ends: Ends, holders: Mapping[str, Holder], now: float
+) -> Reservation | None:
+    """The earliest moment at which limits alone make room, with nothing of the arena changed when this returns."""
+    freed: list[Holder] = []
+    slots: tuple[Slot, ...] | None = None
+    at = now
+    try:
+        for end, job_id in ends.in_order()[:_FARTHEST]:
+            holder = holders.get(job_id)
+            if holder is None:
+                continue
+            freed.append(holder)
+            undo(holder.slots, arena)
+            at = max(now, end)
+            slots = place(shape, arena)
+            if slots is not None:
+                break
+        if slots is None:
+            return None
+        nodes = {slot.node: arena.ledgers[slot.node] for slot in slots}
+        spare = {
+            name: Spare(ledger.cpu_m, ledger.memory_bytes, 1000 * ledger.all_gpus()) for name, ledger in nodes.items()
+        }
+        return Reservation(job, at, spare)
+    finally:
+        if slots is not None:
+            undo(slots, arena)
+        for holder in freed:
+            for slot in holder.slots:
+                arena.take_exactly(slot)

@@ -1,0 +1,103 @@
+"""The shape of a gang: all that placement asks about it. Jobs of one shape fit or do not fit together, so the answer
+for one of them serves all."""
+
+from dataclasses import dataclass, field
+
+from muster.domain.resources import Resources
+from muster.domain.specs import Spread, Together, Where
+from muster.scheduling.demand import JobDemand, TaskDemand
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Tasks that ask for the same."""
+
+    want: Resources
+    members: tuple[tuple[str, int], ...]
+    """Role and index of each."""
+
+
+@dataclass(eq=False, slots=True)
+class Shape:
+    """Compared by identity: `Shapes` makes each only once."""
+
+    groups: tuple[Group, ...]
+    where: Where
+    gpu_m: int
+    """GPUs of the whole gang, in thousandths."""
+    tasks: int
+    whole: Resources | None
+    """The gang as one task, if it could stand on one node: its GPUs are whole and of the same models."""
+    one: TaskDemand | None
+    """The only task, if there is but one."""
+    number: int = 0
+    where_key: tuple[object, ...] = ()
+    is_plain: bool = True
+    """Any node will do, and the tasks need not be told apart."""
+
+
+@dataclass(slots=True)
+class Shapes:
+    """Every shape once."""
+
+    _known: dict[tuple[object, ...], Shape] = field(default_factory=dict)
+
+    def of(self, job: JobDemand) -> Shape:
+        tasks, where = job.tasks, job.where
+        where_key = _where_key(where)
+        key: tuple[object, ...]
+        if len(tasks) == 1:
+            key = (tasks[0], where_key)
+        else:
+            key = (tasks, where_key)
+        shape = self._known.get(key)
+        if shape is None:
+            shape = self._known[key] = _shape(tasks, where, len(self._known), where_key)
+        return shape
+
+
+def _where_key(where: Where) -> tuple[object, ...]:
+    labels = tuple(sorted(where.labels.items())) if where.labels else ()
+    return where.nodes, where.not_nodes, labels, where.spread, where.together
+
+
+def _shape(tasks: tuple[TaskDemand, ...], where: Where, number: int, where_key: tuple[object, ...]) -> Shape:
+    members: dict[Resources, list[tuple[str, int]]] = {}
+    for task in tasks:
+        members.setdefault(task.resources, []).append((task.role, task.index))
+    groups = tuple(Group(want, tuple(members[want])) for want in sorted(members, key=_difficulty, reverse=True))
+    return Shape(
+        groups=groups,
+        where=where,
+        gpu_m=sum(task.resources.gpu_m for task in tasks),
+        tasks=len(tasks),
+        whole=_as_one(groups, where),
+        one=tasks[0] if len(tasks) == 1 else None,
+        number=number,
+        where_key=where_key,
+        is_plain=not (where.nodes or where.not_nodes or where.labels or where.together) and where.spread is Spread.PACK,
+    )
+
+
+def _as_one(groups: tuple[Group, ...], where: Where) -> Resources | None:
+    models = {group.want.gpu_models for group in groups if group.want.gpus}
+    if len(models) > 1 or any(group.want.shares_gpu for group in groups):
+        return None
+    if where.spread is Spread.APART and sum(len(group.members) for group in groups) > 1:
+        return None
+    return Resources(
+        sum(group.want.cpu_m * len(group.members) for group in groups),
+        sum(group.want.memory_bytes * len(group.members) for group in groups),
+        sum(group.want.gpus * len(group.members) for group in groups),
+        next(iter(models), ()),
+    )
+
+
+def _difficulty(want: Resources) -> tuple[bool, bool, int, int, int]:
+    """A task that takes any model must not take the only cards that another one accepts."""
+    return want.gpus > 0, bool(want.gpu_models), want.gpu_m, want.cpu_m, want.memory_bytes
+
+
+def stays_together(where: Where) -> str | None:
+    """The node label that all tasks must share."""
+    return None if where.together in (Together.ANYWHERE, Together.NODE) else str(where.together)

@@ -1,0 +1,25 @@
+"""The policies that a simulation may compare, as profiles of the scheduler."""
+
+from muster.domain.virtual_clusters import OrderPolicy
+from muster.scheduling.predicting import Predictor
+from muster.scheduling.ranking import Arrival, Attained, Overtaking, Remaining, policies
+from muster.scheduling.ranking import Policy as Profile
+from muster.simulation.options import Policy
+
+
+def profile(policy: Policy, predictor: Predictor, *, may_interrupt: bool) -> Profile:
+    match policy:
+        case Policy.FIFO:
+            return Profile("fifo", Arrival(), Overtaking.NEVER)
+        case Policy.FIRST_FIT:
+            return Profile("first-fit", Arrival())
+        case Policy.EASY:
+            return Profile("easy", Arrival(), Overtaking.RESERVED)
+        case Policy.SSF:
+            return Profile("ssf", Remaining(predictor))
+        case Policy.SRSF:
+            return Profile("srsf", Remaining(predictor), interrupts=may_interrupt)
+        case Policy.LAS:
+            return Profile("las", Attained(), interrupts=may_interrupt)
+        case Policy.FAIR | Policy.DEFAULT:
+            return policies(predictor, may_interrupt=may_interrupt)[OrderPolicy(policy)]
