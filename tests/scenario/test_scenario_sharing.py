@@ -88,7 +88,7 @@ async def test_a_job_outside_the_virtual_clusters_must_be_ready_to_leave(lab: La
 
 async def test_a_job_larger_than_max_is_refused_with_the_numbers(lab: Laboratory) -> None:
     await configure(lab, "{name: vision, max: {cpu: 2}}\n")
-    message = "this job can never run on vision: it wants 3 cores, and max is 2"
+    message = "this job can never run on vision: vision may use 2 CPUs and would use 3"
     with pytest.raises(Unplaceable, match=message):
         await admit(lab.context, a_spec(a_role(cpu=3), cluster="vision"), "amy")
 

@@ -1,17 +1,19 @@
 """What a virtual cluster gives a job that comes to it, and what it asks of one. Pure: a spec in, values out."""
 
-from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 
 from muster.domain.errors import Problem
 from muster.domain.reasons import Reason
 from muster.domain.resources import WHOLE_GPU, Resources
 from muster.domain.specs import JobSpec, Role, Runtime
-from muster.domain.virtual_clusters import Defaults, VirtualCluster
+from muster.domain.virtual_clusters import Defaults, Share, VirtualCluster
 from muster.lib.quantities import format_bytes, format_cpu
+from muster.scheduling.limiting import beyond_max
 from muster.wire.specs import DEFAULT_CPU_M
 
 _SAYS_NOTHING = Resources(DEFAULT_CPU_M)
+_LESS = "ask for less, or for another virtual cluster"
 
 
 def with_defaults(spec: JobSpec, defaults: Defaults) -> JobSpec:
@@ -40,48 +42,62 @@ def refusals(spec: JobSpec, vc: VirtualCluster) -> list[Problem]:
 
 def too_large(spec: JobSpec, vc: VirtualCluster) -> Reason | None:
     """Whether the gang, at its smallest, is more than the virtual cluster may ever have at one time."""
-    if vc.max is not None:
-        found = _over_share(spec, vc.max.gpus, vc.max.cpu_m, vc.max.memory_bytes, "max")
-    elif not vc.borrows:
-        share = vc.guaranteed
-        found = _over_share(spec, share.gpus, share.cpu_m, share.memory_bytes, "guaranteed, without borrowing,")
-    else:
-        found = iter(())
-    limits = (("limits.runningGpus", vc.limits.running_gpus), ("userLimits.runningGpus", vc.user_limits.running_gpus))
-    asked_m = sum(map(_gpus_m, spec.roles))
-    over_limits = (
-        _reason(_gpus(asked_m), _gpus(most * WHOLE_GPU), name)
-        for name, most in limits
-        if most is not None and asked_m > most * WHOLE_GPU
-    )
-    return next(found, None) or next(over_limits, None)
+    return next(_ceilings_broken(spec, vc), None)
 
 
-def _over_share(spec: JobSpec, gpus: Mapping[str, int], cpu_m: int, memory: int, name: str) -> Iterator[Reason]:
-    """What a share leaves out is not limited by it."""
-    for most_m, who in _gpu_ceilings(spec, gpus):
-        asked_m = sum(map(_gpus_m, who))
-        if asked_m > most_m:
-            yield _reason(_gpus(asked_m, who), _gpus(most_m, who), name)
-    asked_cpu_m = sum(role.resources.cpu_m * _least(role) for role in spec.roles)
-    if cpu_m and asked_cpu_m > cpu_m:
-        yield _reason(f"{format_cpu(asked_cpu_m)} cores", format_cpu(cpu_m), name)
-    asked_bytes = sum(role.resources.memory_bytes * _least(role) for role in spec.roles)
-    if memory and asked_bytes > memory:
-        yield _reason(f"{format_bytes(asked_bytes)} of memory", format_bytes(memory), name)
+def _ceilings_broken(spec: JobSpec, vc: VirtualCluster) -> Iterator[Reason]:
+    """By the scheduler's own rule for `max`: what is refused here is what it would never start."""
+    asked = _Asked.by(spec.roles)
+    if (reason := beyond_max(vc, Share(), asked.models, asked.gpu_m, asked.cpu_m)) is not None:
+        yield replace(reason, code="never", change=_LESS)
+    if vc.max is not None and vc.max.memory_bytes and asked.memory_bytes > vc.max.memory_bytes:
+        yield _never(f"{format_bytes(asked.memory_bytes)} of memory", format_bytes(vc.max.memory_bytes), "max")
+    if not vc.borrows:
+        yield from _beyond_guarantee(spec, asked, vc.guaranteed)
+    for name, limits in (("limits", vc.limits), ("userLimits", vc.user_limits)):
+        most = limits.running_gpus
+        if most is not None and asked.gpu_m > most * WHOLE_GPU:
+            yield _never(_gpus(asked.gpu_m), _gpus(most * WHOLE_GPU), f"{name}.runningGpus")
 
 
-def _gpu_ceilings(spec: JobSpec, gpus: Mapping[str, int]) -> Iterator[tuple[int, list[Role]]]:
-    """Roles with the most GPUs that they may have together: those that want the same models, then all."""
-    if not gpus:
-        return
-    by_model = {model.lower(): count for model, count in gpus.items() if model}
+def _beyond_guarantee(spec: JobSpec, asked: "_Asked", share: Share) -> Iterator[Reason]:
+    """Who may not borrow has the guarantee and nothing else. CPU and memory come along with GPUs if none are named."""
+    name = "guaranteed, without borrowing,"
     wanting = [role for role in spec.roles if role.resources.gpus]
-    for models in dict.fromkeys(role.resources.gpu_models for role in wanting if by_model):
-        acceptable = {model.lower() for model in models} or set(by_model)
-        same = [role for role in wanting if role.resources.gpu_models == models]
-        yield WHOLE_GPU * sum(by_model.get(model, 0) for model in acceptable), same
-    yield WHOLE_GPU * gpus.get("", sum(by_model.values())), wanting
+    for models in dict.fromkeys(role.resources.gpu_models for role in wanting):
+        alike = _Asked.by([role for role in wanting if role.resources.gpu_models == models])
+        most_m = WHOLE_GPU * _of_models(share, models)
+        if alike.gpu_m > most_m:
+            yield _never(_gpus(alike.gpu_m, models), _gpus(most_m, models), name)
+    if asked.gpu_m > (most_m := WHOLE_GPU * sum(share.gpus.values())):
+        yield _never(_gpus(asked.gpu_m), _gpus(most_m), name)
+    if share.cpu_m and not share.gpus and asked.cpu_m > share.cpu_m:
+        yield _never(f"{format_cpu(asked.cpu_m)} cores", format_cpu(share.cpu_m), name)
+
+
+def _of_models(share: Share, models: tuple[str, ...]) -> int:
+    wanted = {model.lower() for model in models}
+    return sum(count for model, count in share.gpus.items() if not wanted or not model or model.lower() in wanted)
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """What roles ask for together, elastic ones at their smallest."""
+
+    gpu_m: int
+    cpu_m: int
+    memory_bytes: int
+    models: tuple[str, ...]
+
+    @classmethod
+    def by(cls, roles: Iterable[Role]) -> "_Asked":
+        each = [(role.resources, role.replicas if role.min_replicas is None else role.min_replicas) for role in roles]
+        return cls(
+            sum(one.gpu_m * count for one, count in each),
+            sum(one.cpu_m * count for one, count in each),
+            sum(one.memory_bytes * count for one, count in each),
+            next((one.gpu_models for one, _ in each if one.gpus), ()),
+        )
 
 
 def _with_resources(role: Role, given: Resources | None) -> Role:
@@ -100,19 +116,10 @@ def _with_resources(role: Role, given: Resources | None) -> Role:
     return replace(role, resources=filled)
 
 
-def _least(role: Role) -> int:
-    return role.replicas if role.min_replicas is None else role.min_replicas
-
-
-def _gpus_m(role: Role) -> int:
-    return role.resources.gpu_m * _least(role)
-
-
-def _gpus(millis: int, roles: list[Role] | None = None) -> str:
-    models = dict.fromkeys(model for role in roles or () for model in role.resources.gpu_models)
+def _gpus(millis: int, models: tuple[str, ...] = ()) -> str:
     named = f" of model {' or '.join(models)}" if models else ""
     return f"{millis / WHOLE_GPU:g} {'GPU' if millis == WHOLE_GPU else 'GPUs'}{named}"
 
 
-def _reason(asked: str, most: str, name: str) -> Reason:
-    return Reason("never", f"it wants {asked}, and {name} is {most}", "ask for less, or for another virtual cluster")
+def _never(asked: str, most: str, name: str) -> Reason:
+    return Reason("never", f"it wants {asked}, and {name} is {most}", _LESS)

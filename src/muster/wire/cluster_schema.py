@@ -86,7 +86,7 @@ def read_virtual_cluster(document: Document, physical: str) -> VirtualCluster:
     problems: list[Problem] = []
     try:
         model = VirtualClusterIn.model_validate(data)
-        problems = _max_below_guaranteed(model)
+        problems = _max_below_guaranteed(model) + _nothing_to_run_on(model)
         defaults = _defaults(data.get("defaults") or {})
     except ValidationError as error:
         problems = [_in_own_words(problem) for problem in problems_of(error, data)]
@@ -143,6 +143,12 @@ def _max_below_guaranteed(model: VirtualClusterIn) -> list[Problem]:
     if most.gpu is not None and not _covers(_gpus(most), _gpus(model.guaranteed)):
         found.append(Problem("max.gpu", "is less than what is guaranteed", "see guaranteed.gpu"))
     return found
+
+
+def _nothing_to_run_on(model: VirtualClusterIn) -> list[Problem]:
+    if model.borrow or not _share(model.guaranteed).is_nothing:
+        return []
+    return [Problem("borrow", "is false, and nothing is guaranteed: no job could run", "guarantee something")]
 
 
 def _covers(most: Mapping[str, int], promised: Mapping[str, int]) -> bool:

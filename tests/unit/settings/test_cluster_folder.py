@@ -133,6 +133,11 @@ def test_max_limits_only_what_it_names(tmp_path: Path) -> None:
     assert less.path == "max.cpu"
 
 
+def test_who_may_not_borrow_needs_a_guarantee(tmp_path: Path) -> None:
+    (problem,) = problems(tmp_path, a="name: a\nborrow: false\n")
+    assert (problem.path, problem.line) == ("borrow", 2)
+
+
 def test_names_are_unique_and_physical_clusters_are_known(tmp_path: Path) -> None:
     told = problems(tmp_path, a="name: one\n---\nname: lab\n", b="name: one\ncluster: lap\n")
     assert [str(problem) for problem in told] == [
