@@ -82,6 +82,10 @@ class Planner:
         self._standings = Standings(self.arena, self.holders, _physical, self._may_leave)
         self._own_standings: dict[str, Standings] = {}
         self._are_dealt = True
+        self._borrowers: dict[str, dict[str, Holder]] = {}
+        """By virtual cluster, those who have places and are not promised them."""
+        self._stirred: set[str] = set()
+        """Virtual clusters in which something happened since the last cycle."""
         self._timers: list[tuple[float, int, str, str]] = []
         self._stamp = count()
         self._changed = True
@@ -147,8 +151,11 @@ class Planner:
         """The work of a running job up to now is safe."""
         holder = self.holders.get(job_id)
         if holder is not None:
-            holder.checkpoint_at = at
+            was_resumable, holder.checkpoint_at = holder.is_resumable, at
+            if not was_resumable:
+                self._next_rank(holder, self._policy_of(holder.job.vc), holder.ran_s(at), at)
             self._touch(holder)
+            self._stirred.add(holder.job.vc)
             self._changed = True
 
     def released(self, job_id: str) -> None:
@@ -202,8 +209,9 @@ class Planner:
         self.reservation = None
         if not self._are_dealt:
             self._deal(now)
-        for vc in self.promises.arenas:
+        for vc in sorted(self._stirred & self.promises.arenas.keys()):
             self._keep_promise(vc, now)
+        self._stirred.clear()
         self._share(now)
         if not self.queue.jobs:
             self._grow(now)
@@ -270,6 +278,7 @@ class Planner:
             elif what == "turn":
                 self._end_turn(job_id, at)
             else:
+                self._stirred.update(self.vcs)
                 self._changed = True
 
     def _timer(self, at: float, what: str, job_id: str) -> None:
@@ -307,6 +316,7 @@ class Planner:
             holder.rank = rank
             self._touch(holder)
             if self.queue.jobs:
+                self._stirred.add(holder.job.vc)
                 self._changed = True
         self._next_rank(holder, policy, ran_s, at)
 
@@ -322,6 +332,7 @@ class Planner:
         if holder is not None and holder.protected_until <= at:
             holder.priority = holder.job.priority
             self._touch(holder)
+            self._stirred.add(holder.job.vc)
             self._changed = True
 
     # The queue
@@ -336,6 +347,7 @@ class Planner:
 
     def _stand(self, job: JobDemand, since: float, priority: int, rank: float, common: float) -> None:
         policy = self._policy_of(job.vc)
+        self._stirred.add(job.vc)
         key = (-priority, rank, job.created_at, job.job_id)
         waiting = Waiting(job, self._shapes.of(job), gpus_of(job), since, priority, rank, common, key, ("", 0, ""))
         vc = self.vcs.get(job.vc)
@@ -364,19 +376,24 @@ class Planner:
             vc: Standings(arena, self.holders, _promised, self._may_lose_promise)
             for vc, arena in self.promises.arenas.items()
         }
+        self._stirred.update(self.vcs)
+        self._borrowers.clear()
         for holder in sorted(self.holders.values(), key=_order):
             holder.promised = None
-            if holder.job.vc in self.promises.arenas:
-                self._promise_where_it_stands(holder)
+            if holder.job.vc in self.promises.arenas and not self._promise_where_it_stands(holder):
+                self._borrows(holder)
 
     def _keep_promise(self, vc: str, now: float) -> None:
         """In the order of the virtual cluster, as if it were alone: its waiting jobs, and those that borrow so far."""
         arena = self.promises.arenas[vc]
         entries: list[tuple[tuple[float, ...], str, Lane | Holder]] = []
+        standings = self._own_standings[vc]
+        standings.refresh()
         for lane in self.queue.lanes.get(vc, {}).values():
-            entries.append((self._turn(lane)[:3], lane.head[3], lane))
-        for holder in self._borrowers(vc):
-            if arena.worth_trying(holder.shape):
+            if self._may_start(lane, arena, standings):
+                entries.append((self._turn(lane)[:3], lane.head[3], lane))
+        for holder in self._borrowers.get(vc, {}).values():
+            if holder.waits_for is None and arena.worth_trying(holder.shape):
                 entries.append((_order(holder)[:3], holder.job.job_id, holder))
         heapify(entries)
         while entries:
@@ -394,12 +411,17 @@ class Planner:
             elif self._policy_of(vc).overtaking is Overtaking.NEVER:
                 return
 
-    def _borrowers(self, vc: str) -> list[Holder]:
-        return [
-            holder
-            for holder in self.holders.values()
-            if holder.job.vc == vc and holder.promised is None and holder.waits_for is None
-        ]
+    def _borrows(self, holder: Holder) -> None:
+        holder.promised = None
+        if holder.job.vc in self.promises.arenas:
+            self._borrowers.setdefault(holder.job.vc, {})[holder.job.job_id] = holder
+
+    def _is_promised(self, holder: Holder, promised: tuple[Slot, ...]) -> None:
+        """The capacity is taken in what its virtual cluster is promised; now it is the holder's."""
+        holder.promised = promised
+        self.promises.arenas[holder.job.vc].seat(holder.job.job_id, promised)
+        self._borrowers.get(holder.job.vc, {}).pop(holder.job.job_id, None)
+        self._touch(holder)
 
     def _start_promised(self, waiting: Waiting, arena: Arena, now: float) -> bool:
         """Places among those that are promised, and physically: free ones, else those that others borrow."""
@@ -417,7 +439,8 @@ class Planner:
             if promised is not None:
                 for holder in losers:
                     arena.unseat(holder.job.job_id, holder.promised or ())
-                    holder.promised = None
+                    self._borrows(holder)
+                    self._touch(holder)
                 return self._take_promised(waiting, job, shape, promised, now)
         return False
 
@@ -433,6 +456,7 @@ class Planner:
                 self.arena.take_exactly(slot)
         elif (elsewhere := place(shape, self.arena)) is not None:
             slots = elsewhere
+            promised = self._moved_promise(promised, slots, arena)
         elif not self._clear(promised, waiting, now):
             undo(promised, arena)
             return False
@@ -468,6 +492,14 @@ class Planner:
                 arena.take_exactly(slot)
         return found
 
+    def _moved_promise(self, promised: tuple[Slot, ...], slots: tuple[Slot, ...], arena: Arena) -> tuple[Slot, ...]:
+        """The promise where the job stands, if that is promised to nobody else; so nobody has to move later."""
+        undo(promised, arena)
+        best = slots if still_free(slots, arena) else promised
+        for slot in best:
+            arena.take_exactly(slot)
+        return best
+
     def _clear(self, promised: tuple[Slot, ...], waiting: Waiting, now: float) -> bool:
         """Whoever stands on these places leaves. None of them was promised to anybody else."""
         gone: dict[str, Holder] = {}
@@ -494,7 +526,7 @@ class Planner:
         """Those who have its devices; then, for CPU and memory, those of the node who lose least."""
         ledger = self.arena.ledgers[slot.node]
         here = [self.holders[job_id] for job_id in ledger.jobs if job_id in self.holders]
-        movable = [one for one in here if self._may_be_cleared(one, slot.node)]
+        movable = [one for one in here if _stands_elsewhere(one, slot.node)]
         wanted = set(slot.devices)
         found = [
             one
@@ -514,10 +546,6 @@ class Planner:
                 cpu_m += sum(s.resources.cpu_m for s in one.slots if s.node == slot.node)
                 memory += sum(s.resources.memory_bytes for s in one.slots if s.node == slot.node)
         return found
-
-    def _may_be_cleared(self, holder: Holder, node: str) -> bool:
-        """It borrows here, even if it is promised places elsewhere."""
-        return holder.promised is None or all(slot.node != node for slot in holder.promised)
 
     def _promise(self, holder: Holder) -> None:
         """A borrower for whom there is room by now in what is promised: where it stands, if that can be."""
@@ -544,9 +572,7 @@ class Planner:
             else:
                 for slot in promised:
                     arena.take_exactly(slot)
-        holder.promised = promised
-        arena.seat(holder.job.job_id, promised)
-        self._touch(holder)
+        self._is_promised(holder, promised)
 
     def _promise_where_it_stands(self, holder: Holder) -> bool:
         arena = self.promises.arenas[holder.job.vc]
@@ -554,9 +580,7 @@ class Planner:
             return False
         for slot in holder.slots:
             arena.take_exactly(slot)
-        holder.promised = holder.slots
-        arena.seat(holder.job.job_id, holder.slots)
-        self._touch(holder)
+        self._is_promised(holder, holder.slots)
         return True
 
     def _unpromise(self, holder: Holder) -> None:
@@ -564,6 +588,7 @@ class Planner:
         if holder.promised is not None and arena is not None:
             arena.unseat(holder.job.job_id, holder.promised)
             undo(holder.promised, arena)
+            self._stirred.add(holder.job.vc)
         holder.promised = None
 
     def _may_lose_promise(self, holder: Holder) -> bool:
@@ -573,7 +598,8 @@ class Planner:
 
     def _share(self, now: float) -> None:
         """Lane by lane in order, until nobody who is next fits anywhere."""
-        turns = Turns(self.queue, self._turn)
+        self._standings.refresh()
+        turns = Turns(self.queue, self._turn, lambda lane: self._may_start(lane, self.arena, self._standings))
         blocked: dict[str, _Head] = {}
         while (lane := turns.next()) is not None:
             waiting = self.queue.jobs[lane.head[3]]
@@ -584,6 +610,19 @@ class Planner:
                 turns.again(lane)
             else:
                 self._block(waiting, now, blocked)
+
+    def _may_start(self, lane: Lane, arena: Arena, standings: Standings) -> bool:
+        """Whether its head is worth a try: something became free since it was last refused, or somebody who has places
+        stands behind it. A head that lets nobody pass is always looked at."""
+        if arena.worth_trying(lane.shape):
+            return True
+        key, policy = lane.head, self._policy_of(lane.vc)
+        if policy.overtaking is not Overtaking.FREE or -key[0] >= TOP_PRIORITY:
+            return True
+        if self.queue.jobs[key[3]].job.elastic:
+            return True
+        standing = standing_of_waiting(-key[0], key[1], policy.interrupts)
+        return self._may_interrupt and standings.reach(lane.shape, standing)
 
     def _try(self, waiting: Waiting, now: float) -> bool:
         reason = self._forbidden(waiting.job, waiting.shape, now) or self._may_not_borrow(waiting.job)
@@ -756,8 +795,9 @@ class Planner:
         self.arena.seat(job.job_id, slots)
         self.accounts.take(holder, since)
         if promised is not None:
-            holder.promised = promised
-            self.promises.arenas[job.vc].seat(job.job_id, promised)
+            self._is_promised(holder, promised)
+        else:
+            self._borrows(holder)
         self._ends.add(holder)
         self._next_rank(holder, policy, job.ran_s, since)
         if priority > job.priority:
@@ -809,6 +849,8 @@ class Planner:
         """Out of the books; its places have been given back."""
         job_id = holder.job.job_id
         del self.holders[job_id]
+        self._stirred.add(holder.job.vc)
+        self._borrowers.get(holder.job.vc, {}).pop(job_id, None)
         self._waiting_for_leavers.pop(job_id, None)
         self.accounts.leave(holder, max(holder.since, self._latest))
         self._ends.remove(job_id)
@@ -845,6 +887,13 @@ def _physical(holder: Holder) -> tuple[Slot, ...]:
 
 def _promised(holder: Holder) -> tuple[Slot, ...]:
     return holder.promised or ()
+
+
+def _stands_elsewhere(holder: Holder, node: str) -> bool:
+    """It borrows on this node, even if it is promised other devices of it, or another node."""
+    own = {device for slot in holder.promised or () if slot.node == node for device in slot.devices}
+    is_promised = any(slot.node == node for slot in holder.promised or ())
+    return not is_promised or any(own.isdisjoint(s.devices) and s.devices for s in holder.slots if s.node == node)
 
 
 def _order(holder: Holder) -> tuple[float, float, float, str]:

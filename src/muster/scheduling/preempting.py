@@ -55,6 +55,11 @@ class Standings:
                 self._refresh(name)
         return known
 
+    def reach(self, shape: Shape, standing: float) -> bool:
+        """Whether anybody who is in the way stands behind that."""
+        known = self.farthest(_need(shape))
+        return bool(known) and known[-1][0] > standing
+
     def again(self, name: str) -> None:
         self._refresh(name)
 

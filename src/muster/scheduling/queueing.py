@@ -107,14 +107,14 @@ class Turns:
     """Hands out lanes by whose head is next: within a virtual cluster by its own policy, between them by the rank that
     is common to all. A lane that was handed out is done with, unless it is asked for `again`."""
 
-    def __init__(self, queue: Queue, turn: Callable[[Lane], Turn]) -> None:
+    def __init__(self, queue: Queue, turn: Callable[[Lane], Turn], may_start: Callable[[Lane], bool]) -> None:
         self._queue = queue
         self._turn = turn
         self._numbers = count()
         self._of_vc: dict[str, list[tuple[Turn, int, Lane]]] = {}
         self._vcs: list[tuple[Turn, int, str]] = []
         for vc, lanes in queue.lanes.items():
-            heads = [(turn(lane), next(self._numbers), lane) for lane in lanes.values()]
+            heads = [(turn(lane), next(self._numbers), lane) for lane in lanes.values() if may_start(lane)]
             if heads:
                 heapify(heads)
                 self._of_vc[vc] = heads

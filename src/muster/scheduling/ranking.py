@@ -99,8 +99,12 @@ class Expected:
         return float(int(log2(max(1.0, self._predictor.work_left(job.likeness, ran_s * gpus, foretold)))))
 
     def changes_in(self, job: JobDemand, gpus: float, ran_s: float) -> float | None:
-        edge = next_edge(ran_s * gpus)
-        return None if edge is None else (edge - ran_s * gpus) / gpus
+        service = ran_s * gpus
+        rank = self.rank(job, gpus, ran_s)
+        edge = next_edge(service)
+        while edge is not None and self.rank(job, gpus, edge / gpus) == rank:
+            edge = next_edge(edge)
+        return None if edge is None else (edge - service) / gpus
 
 
 class ExpectedWhole(Expected):

@@ -101,9 +101,8 @@ class ClusterState(Planner):
 
     def _reasons(self, waiting: Waiting) -> list[Reason]:
         found: list[Reason] = []
-        if waiting.lane in self.verdicts:
-            verdict = self.verdicts[waiting.lane]
-            found.append(verdict if verdict is not None else explaining.short(waiting.shape, self.arena))
+        verdict = self.verdicts.get(waiting.lane)
+        found.append(verdict if verdict is not None else explaining.short(waiting.shape, self.arena))
         reservation = self.reservation
         if reservation is not None and reservation.job.job_id != waiting.job.job_id:
             found.append(explaining.reserved(reservation.job.name, reservation.at))
