@@ -22,7 +22,7 @@ from muster.domain.jobs import (
 )
 from muster.domain.resources import Placement
 from muster.domain.specs import JobSpec
-from muster.engine.admission import admit
+from muster.engine.admission import admit, admit_all
 from muster.engine.context import Context
 from muster.engine.dependencies import look_at_dependents, queue, waits_for_others
 from muster.engine.launching import Intent, act, give_back, intend, planned_tasks, requests_for
@@ -84,7 +84,7 @@ async def submit_all(
 ) -> tuple[list[Job], bool]:
     """All or none, in one transaction; and whether they are new, as with `submit`."""
     keys = [RequestKey(key.user, f"{key.key}:{number}") if key else None for number in range(len(specs))]
-    jobs = [await admit(context, spec, owner) for spec in specs]
+    jobs = await admit_all(context, specs, owner)
     try:
         await context.apply_all([_submission(job, owner, one) for job, one in zip(jobs, keys, strict=True)])
     except Conflict:

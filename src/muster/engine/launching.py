@@ -98,7 +98,7 @@ async def act(context: Context, entry: Entry) -> None:
 
 def requests_for(context: Context, job: Job, tasks: Sequence[Task]) -> list[LaunchRequest]:
     """The exact requests; what `--dry-run` shows is what would be sent."""
-    composed = compose(job.id, job.owner, job.cluster, job.attempt, spec_of_attempt(job), tasks)
+    composed = compose(job.id, job.owner, job.vc or job.cluster, job.attempt, spec_of_attempt(job), tasks)
     return [_request(context, one) for one in composed]
 
 

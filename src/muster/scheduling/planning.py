@@ -386,15 +386,16 @@ class Planner:
     def _keep_promise(self, vc: str, now: float) -> None:
         """In the order of the virtual cluster, as if it were alone: its waiting jobs, and those that borrow so far."""
         arena = self.promises.arenas[vc]
-        entries: list[tuple[tuple[float, ...], str, Lane | Holder]] = []
+        numbers = count()
+        entries: list[tuple[Turn, int, Lane | Holder]] = []
         standings = self._own_standings[vc]
         standings.refresh()
         for lane in self.queue.lanes.get(vc, {}).values():
             if self._may_start(lane, arena, standings):
-                entries.append((self._turn(lane)[:3], lane.head[3], lane))
+                entries.append((self._turn(lane), next(numbers), lane))
         for holder in self._borrowers.get(vc, {}).values():
             if holder.waits_for is None and arena.worth_trying(holder.shape):
-                entries.append((_order(holder)[:3], holder.job.job_id, holder))
+                entries.append((_order(holder), next(numbers), holder))
         heapify(entries)
         while entries:
             _, _, entry = heappop(entries)
@@ -407,7 +408,7 @@ class Planner:
             waiting = self.queue.jobs[entry.head[3]]
             if self._start_promised(waiting, arena, now):
                 if len(entry):
-                    heappush(entries, (self._turn(entry)[:3], entry.head[3], entry))
+                    heappush(entries, (self._turn(entry), next(numbers), entry))
             elif self._policy_of(vc).overtaking is Overtaking.NEVER:
                 return
 
