@@ -14,7 +14,7 @@ pytestmark = [pytest.mark.fast, pytest.mark.anyio]
 
 
 def after(*names: str, name: str = "train", on: Needed = Needed.SUCCEEDED, **fields: object) -> JobSpec:
-    return a_spec(a_role(), name=name, after=tuple(Dependency(one, on) for one in names), **fields)
+    return a_spec(a_role(), name=name, after=tuple(Dependency(one, on) for one in names), **fields)  # type: ignore[arg-type]
 
 
 async def prepared(lab: Laboratory, name: str = "prep") -> str:

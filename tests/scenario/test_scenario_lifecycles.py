@@ -25,7 +25,7 @@ from hypothesis.stateful import (
 from muster.domain import tasks as task_rules
 from muster.domain.errors import Conflict, Invalid
 from muster.domain.events import Event
-from muster.domain.jobs import HOLDING, Job, Stopping
+from muster.domain.jobs import HOLDING, Job
 from muster.domain.reasons import Reason
 from muster.domain.resources import Resources
 from muster.domain.sizes import spec_of_attempt
@@ -203,8 +203,7 @@ class Lifecycles(RuleBasedStateMachine):
             self.versions[job.id] = job.version
             self.check_memory(job)
         self.check_places(jobs)
-        if not any(isinstance(job.state, Stopping) for job in jobs):
-            assert self.runner.run(differences(self.lab.context)) == []
+        assert self.runner.run(differences(self.lab.context)) == []
         assert all(count == 1 for count in self.lab.backend.starts.values()), "a task was started twice"
 
     def check_story(self, job: Job, events: list[Event]) -> None:

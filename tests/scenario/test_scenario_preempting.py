@@ -1,17 +1,22 @@
 """Gangs that make way: stopped with their own grace, back in the queue, with the work they saved."""
 
 import asyncio
+from collections.abc import AsyncIterator
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from muster.domain.jobs import Held, Job, Queued, Running
 from muster.domain.reasons import Reason
 from muster.domain.specs import Priority
-from muster.engine import commands
+from muster.engine import commands, preempting
+from muster.engine.checking import differences
 from muster.engine.cycling import carry_out
+from muster.engine.explaining import live_reasons
 from muster.scheduling.demand import Plan, Preemption, Slot, Start, demand_of
-from tests.parts.building import a_role, a_spec
+from tests.parts.building import GIB, a_node, a_role, a_spec
+from tests.parts.fake_backend import FakeBackend
 from tests.parts.laboratory import Laboratory
 
 pytestmark = [pytest.mark.fast, pytest.mark.anyio]
@@ -43,16 +48,17 @@ async def test_a_preempted_gang_is_stopped_with_its_own_grace_and_starts_again(l
 async def test_a_preempted_job_waits_without_backing_off_and_its_places_are_free(lab: Laboratory) -> None:
     job_id = await a_running_job(lab)
     lab.backend.auto_stop = False
-    await lab.submit(a_spec(a_role(cpu=8), name="bert", priority=Priority.HIGH))
+    bert = await lab.submit(a_spec(a_role(cpu=8), name="bert", priority=Priority.HIGH))
     preempt(lab, job_id)
     await lab.becomes(job_id, "Stopping")
-    assert lab.context.clusters["lab"].used("n1")[0] == 2000, "places are held until the last task has ended"
+    await lab.settled()
+    assert lab.backend.of(bert) == [], "places are free only when the last task has ended"
     lab.pass_time(5.0)
     for index in range(2):
         lab.backend.end(f"{job_id}.1.worker.{index}", exit_code=143, stopped=True)
     job = await lab.becomes(job_id, "Queued")
     assert job.state == Queued(lab.now)
-    await lab.until(lambda: lab.context.clusters["lab"].used("n1")[0] == 8000)
+    await lab.becomes(bert, "Running")
 
 
 @pytest.mark.parametrize("command", [commands.kill, commands.hold])
@@ -238,3 +244,117 @@ def _in_memory(lab: Laboratory, job_id: str) -> Job:
     entry = lab.context.roster.get(job_id)
     assert entry is not None
     return entry.job
+
+
+GPUS = ("A100",) * 4
+SHARES = """
+{name: vision, guaranteed: {gpu: {A100: 4}}}
+---
+{name: speech}
+"""
+
+
+@pytest.fixture
+async def shared(tmp_path: Path, database_template: Path) -> AsyncIterator[Laboratory]:
+    """Four GPUs, all promised to vision; speech lives on what is idle."""
+    laboratory = Laboratory(tmp_path, database_template, FakeBackend([a_node("n1", 32, 64 * GIB, *GPUS)]))
+    laboratory.clusters.mkdir()
+    (laboratory.clusters / "vcs.yaml").write_text(SHARES)
+    await laboratory.open()
+    yield laboratory
+    await laboratory.close()
+
+
+async def a_borrower(lab: Laboratory, **fields: object) -> str:
+    job_id = await lab.submit(a_spec(a_role(replicas=4, gpus=1), name="whisper", cluster="speech", **fields))  # type: ignore[arg-type]
+    await lab.becomes(job_id, "Running")
+    return job_id
+
+
+async def test_a_guarantee_is_claimed_from_who_borrowed_it_and_the_borrower_comes_back(shared: Laboratory) -> None:
+    borrower = await a_borrower(shared)
+    shared.pass_time(600.0)
+    owner = await shared.submit(a_spec(a_role(gpus=4), name="resnet", cluster="vision"))
+    await shared.becomes(owner, "Running")
+    job = await shared.becomes(borrower, "Queued")
+    assert (job.preemptions, "resnet" in job.reason) == (1, True)
+    assert await differences(shared.context) == []
+    shared.backend.end(f"{owner}.1.worker.0")
+    await shared.becomes(borrower, "Running", attempt=2)
+
+
+async def test_a_restart_in_the_middle_of_a_claim_changes_nothing_of_it(shared: Laboratory) -> None:
+    shared.backend.auto_stop = False
+    borrower = await a_borrower(shared)
+    shared.pass_time(600.0)
+    owner = await shared.submit(a_spec(a_role(gpus=4), name="resnet", cluster="vision"))
+    await shared.becomes(borrower, "Stopping")
+    await shared.settled()
+    assert await differences(shared.context) == []
+    reasons = live_reasons(shared.context, await shared.job(owner))
+    assert "whisper" in reasons[0].message
+    await shared.restart()
+    assert (await shared.job(owner)).state_name == "Queued"
+    for index in range(4):
+        shared.backend.end(f"{borrower}.1.worker.{index}", exit_code=143, stopped=True)
+    await shared.becomes(owner, "Running")
+    job = await shared.becomes(borrower, "Queued")
+    assert job.preemptions == 1
+    assert await differences(shared.context) == []
+
+
+async def test_a_gang_sent_away_before_its_launch_began_waits_again(shared: Laboratory) -> None:
+    blocker = await shared.submit(a_spec(a_role(gpus=4), name="in-the-way", cluster="vision"))
+    await shared.becomes(blocker, "Running")
+    borrower = await shared.submit(a_spec(a_role(gpus=4), name="whisper", cluster="speech"))
+    entry = shared.context.roster.get(borrower)
+    assert entry is not None
+    async with entry.turn:  # its launch has to wait
+        shared.backend.end(f"{blocker}.1.worker.0")
+        await shared.until(lambda: shared.context.clusters["lab"].holders.get(borrower))
+        owner = await shared.submit(a_spec(a_role(gpus=4), name="resnet", cluster="vision"))
+        await shared.until(lambda: borrower in shared.context.clusters["lab"].leaving)
+    await shared.becomes(owner, "Running")
+    await shared.settled()
+    assert await differences(shared.context) == []
+    assert (await shared.job(borrower)).state_name == "Queued"
+    assert shared.backend.of(borrower) == []
+    shared.backend.end(f"{owner}.1.worker.0")
+    await shared.becomes(borrower, "Running")
+
+
+async def test_a_gang_sent_away_while_it_is_being_submitted_leaves(
+    lab: Laboratory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(preempting, "RETRY_S", 0.01)
+    gate = asyncio.Event()
+    reserve = type(lab.backend).reserve_ports
+
+    async def slow(backend, node, owner, count):  # type: ignore[no-untyped-def]
+        await gate.wait()
+        return await reserve(backend, node, owner, count)
+
+    monkeypatch.setattr(type(lab.backend), "reserve_ports", slow)
+    submitting = asyncio.create_task(lab.submit(a_spec(replace(a_role(cpu=8), ports=1))))
+    cluster = lab.context.clusters["lab"]
+    await lab.until(lambda: cluster.holders)
+    urgent = await lab.submit(a_spec(a_role(cpu=8), name="bert", priority=Priority.URGENT))
+    await lab.until(lambda: cluster.leaving)
+    gate.set()
+    job_id = await submitting
+    await lab.becomes(urgent, "Running")
+    assert (await lab.becomes(job_id, "Queued")).preemptions == 1
+
+
+async def test_an_elastic_gang_keeps_its_size_over_a_restart(lab: Laboratory) -> None:
+    in_the_way = await lab.submit(a_spec(a_role(cpu=5), name="in-the-way"))
+    await lab.becomes(in_the_way, "Running")
+    job_id = await lab.submit(a_spec(a_role(replicas=8, least=2, most=8)))
+    job = await lab.becomes(job_id, "Running")
+    assert job.sizes == (("worker", 3),)
+    await lab.restart()
+    assert await differences(lab.context) == []
+    assert lab.context.clusters["lab"].used("n1")[0] == 8000
+    for index in range(3):
+        lab.backend.end(f"{job_id}.1.worker.{index}")
+    await lab.becomes(job_id, "Succeeded")

@@ -44,6 +44,6 @@ def cycle_once(context: Context) -> float | None:
 
 def carry_out(context: Context, cluster: ClusterState, plan: Plan) -> None:
     for preemption in plan.preemptions:
-        begin_preempting(context, preemption)
+        begin_preempting(context, cluster, preemption)
     for start in plan.starts:
         context.spawn(launch(context, cluster, start), f"launch {start.job_id}")

@@ -6,10 +6,12 @@ task id.
 
 from collections import defaultdict
 from collections.abc import Sequence
+from dataclasses import replace
 
 import structlog
 
 from muster.domain.jobs import HOLDING, Job, Queued, Running, Starting, Stopping
+from muster.domain.sizes import spec_of_attempt
 from muster.domain.tasks import Task, TaskLaunching
 from muster.engine.context import Context
 from muster.engine.dependencies import queue
@@ -20,7 +22,7 @@ from muster.engine.roster import Entry
 from muster.engine.settling import expire, settle, stop_orphan, stop_tasks
 from muster.engine.timing import watch_time_limit
 from muster.ports.backend import Observation, Phase
-from muster.scheduling.demand import Slot, demand_of
+from muster.scheduling.demand import JobDemand, Slot, demand_of
 
 _log = structlog.get_logger("engine.reconciling")
 
@@ -47,7 +49,7 @@ def place(context: Context, entry: Entry) -> None:
     if isinstance(job.state, Queued):
         queue(context, entry)
     elif (since := standing_since(job, entry.current_tasks())) is not None:
-        cluster.holds(demand_of(job), slots_of(job, entry.current_tasks()), since)
+        cluster.holds(demand_of_attempt(job), slots_of(job, entry.current_tasks()), since)
         if job.checkpoint_at is not None:
             cluster.checkpointed(job.id, job.checkpoint_at)
 
@@ -116,6 +118,12 @@ def _put_settled_aside(context: Context, cluster: str, known: dict[str, Observat
         is_open = entry is not None and observation.task_id in entry.tasks
         if not is_open and observation.phase in (Phase.ENDED, Phase.LOST):
             context.backends[cluster].settled(observation.task_id, observation.node or "")
+
+
+def demand_of_attempt(job: Job) -> JobDemand:
+    """With as many tasks as an elastic job runs with."""
+    sized = replace(job, spec=spec_of_attempt(job))
+    return replace(demand_of(job), tasks=demand_of(sized).tasks)
 
 
 def standing_since(job: Job, tasks: Sequence[Task]) -> float | None:
