@@ -14,7 +14,8 @@ from bench.peers.figures import Measure, PeerFigures, measure
 from bench.peers.summary import everything, presence
 from bench.results import write_results
 from bench.scale import FULL, QUICK, Scale
-from bench.table import Row, Unit, render
+from bench.scheduling.catalogue import CASES as SCHEDULING
+from bench.table import Row, Sheet, Unit, render
 
 INTERRUPTED = 130
 
@@ -28,26 +29,26 @@ def main() -> int:
     scale = QUICK if arguments.quick else FULL
     cases = _cases(arguments.only, with_demo=arguments.with_demo)
     figures: dict[str, PeerFigures] = {}
-    rows: list[Row] = []
+    parts: list[Row | Sheet] = []
     code = 0
     try:
         for name, measures in _wanted(arguments.only, cases).items():
             if name in arguments.without:
-                rows.append(Row("LEFT OUT", Unit.COUNT, peer=name, note="by --without"))
+                parts.append(Row("LEFT OUT", Unit.COUNT, peer=name, note="by --without"))
                 continue
             print(f"measuring {name} ...", file=sys.stderr, flush=True)
             figures[name] = measure(PEERS[name](), measures, scale)
-            rows.extend(presence(figures[name]))
+            parts.extend(presence(figures[name]))
             if name in arguments.only:
-                rows.extend(everything(figures[name]))
+                parts.extend(everything(figures[name]))
         for case in cases:
             print(f"measuring muster: {case.summary} ...", file=sys.stderr, flush=True)
-            rows.extend(_run(case, scale, figures))
+            parts.extend(_run(case, scale, figures))
     except KeyboardInterrupt:
         print("interrupted; this is what was measured before", file=sys.stderr)
         code = INTERRUPTED
-    print(render(rows))
-    print(f"\nfigures kept in {write_results(scale, figures, rows)}")
+    print(render(parts))
+    print(f"\nfigures kept in {write_results(scale, figures, parts)}")
     return code
 
 
@@ -62,11 +63,11 @@ def _arguments() -> argparse.Namespace:
 
 
 def _case_names() -> list[str]:
-    return [case.name for case in (*CASES, *OPTIONAL)]
+    return [case.name for case in (*CASES, *SCHEDULING, *OPTIONAL)]
 
 
 def _list() -> None:
-    for case in (*CASES, *OPTIONAL):
+    for case in (*CASES, *SCHEDULING, *OPTIONAL):
         print(f"{case.name:15} {case.summary}")
     for name, peer in PEERS.items():
         print(f"{name:15} peer: {peer().method}")
@@ -74,8 +75,8 @@ def _list() -> None:
 
 def _cases(only: Sequence[str], *, with_demo: bool) -> list[Case]:
     if only:
-        return [case for case in (*CASES, *OPTIONAL) if case.name in only]
-    return [*CASES, *(OPTIONAL if with_demo else ())]
+        return [case for case in (*CASES, *SCHEDULING, *OPTIONAL) if case.name in only]
+    return [*CASES, *SCHEDULING, *(OPTIONAL if with_demo else ())]
 
 
 def _wanted(only: Sequence[str], cases: Sequence[Case]) -> dict[str, frozenset[Measure]]:
@@ -87,7 +88,7 @@ def _wanted(only: Sequence[str], cases: Sequence[Case]) -> dict[str, frozenset[M
     return {name: wanted[name] for name in PEERS if name in wanted}
 
 
-def _run(case: Case, scale: Scale, figures: dict[str, PeerFigures]) -> Sequence[Row]:
+def _run(case: Case, scale: Scale, figures: dict[str, PeerFigures]) -> Sequence[Row | Sheet]:
     try:
         return case.run(scale, figures)
     except (MusterAbsent, RuntimeError, TimeoutError, OSError) as problem:

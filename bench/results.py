@@ -11,12 +11,12 @@ from typing import Any
 
 from bench.peers.figures import PeerFigures
 from bench.scale import Scale
-from bench.table import Row
+from bench.table import Row, Sheet
 
 FOLDER = Path(__file__).parent / "results"
 
 
-def write_results(scale: Scale, figures: Mapping[str, PeerFigures], rows: Sequence[Row]) -> Path:
+def write_results(scale: Scale, figures: Mapping[str, PeerFigures], parts: Sequence[Row | Sheet]) -> Path:
     FOLDER.mkdir(exist_ok=True)
     now = datetime.now(UTC)
     path = FOLDER / f"{now:%Y%m%dT%H%M%SZ}.json"
@@ -30,7 +30,8 @@ def write_results(scale: Scale, figures: Mapping[str, PeerFigures], rows: Sequen
         },
         "scale": asdict(scale),
         "peers": {name: asdict(peer) for name, peer in figures.items()},
-        "rows": [_row(row) for row in rows],
+        "rows": [_row(part) for part in parts if isinstance(part, Row)],
+        "sheets": {part.title: [list(line) for line in part.lines] for part in parts if isinstance(part, Sheet)},
     }
     path.write_text(json.dumps(content, indent=2) + "\n")
     return path

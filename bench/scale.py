@@ -20,6 +20,11 @@ class Scale:
     followers: int = 100
     lines_per_s: int = 5000
     follow_s: float = 10.0
+    crowd_nodes: int = 10_000
+    crowd_jobs: int = 100_000
+    crowd_steps: int = 5000
+    crowd_phase_s: float = 60.0
+    """A phase that repeats itself stops after so long."""
 
 
 FULL = Scale()
@@ -35,4 +40,8 @@ QUICK = Scale(
     finished_many=10_000,
     followers=20,
     follow_s=3.0,
+    crowd_nodes=400,
+    crowd_jobs=4000,
+    crowd_steps=200,
+    crowd_phase_s=1.5,
 )

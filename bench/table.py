@@ -43,12 +43,20 @@ def ratio_at_least(bound: float, aim: float | None = None) -> Bar:
     return Bar(Limit.AT_LEAST, bound, Judged.RATIO, aim)
 
 
-def at_most(bound: float) -> Bar:
-    return Bar(Limit.AT_MOST, bound, Judged.VALUE)
+def at_most(bound: float, aim: float | None = None) -> Bar:
+    return Bar(Limit.AT_MOST, bound, Judged.VALUE, aim)
 
 
-def at_least(bound: float) -> Bar:
-    return Bar(Limit.AT_LEAST, bound, Judged.VALUE)
+def at_least(bound: float, aim: float | None = None) -> Bar:
+    return Bar(Limit.AT_LEAST, bound, Judged.VALUE, aim)
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """A table of its own below the others, for what has more columns than a row: all text, the first line its head."""
+
+    title: str
+    lines: Sequence[Sequence[str]]
 
 
 @dataclass(frozen=True)
@@ -84,18 +92,24 @@ def _verdict(bar: Bar, judged: float) -> str:
         return judged <= bound if bar.limit is Limit.AT_MOST else judged >= bound
 
     if not holds(bar.bound):
-        return f"MISSED by {abs(judged - bar.bound) / bar.bound:.0%}"
+        return f"MISSED by {abs(judged - bar.bound) / bar.bound:.0%}" if bar.bound else "MISSED"
     if bar.aim is None:
         return "met"
     return "met, aim too" if holds(bar.aim) else "met, aim not"
 
 
-def render(rows: Sequence[Row]) -> str:
+def render(parts: Sequence[Row | Sheet]) -> str:
+    """The one table, then the sheets."""
     header = ("what", "muster", "peer", "", "ratio", "bar", "verdict", "note")
-    lines = [header, *(_cells(row) for row in rows)]
-    widths = [max(len(line[column]) for line in lines) for column in range(len(header))]
+    rows = [_cells(part) for part in parts if isinstance(part, Row)]
+    sheets = [f"{part.title}\n{_drawn(part.lines)}" for part in parts if isinstance(part, Sheet)]
+    return "\n\n".join([_drawn([header, *rows]), *sheets])
+
+
+def _drawn(lines: Sequence[Sequence[str]]) -> str:
+    widths = [max(len(line[column]) for line in lines) for column in range(len(lines[0]))]
     rule = tuple("-" * width for width in widths)
-    drawn = [header, rule, *lines[1:]]
+    drawn = [lines[0], rule, *lines[1:]]
     return "\n".join(
         "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in drawn
     )
@@ -126,6 +140,7 @@ def _bar(row: Row) -> str:
     if row.bar is None:
         return ""
     sign = "<=" if row.bar.limit is Limit.AT_MOST else ">="
+    aim = row.bar.aim
     if row.bar.judged is Judged.RATIO:
-        return f"{sign} {row.bar.bound:g} of peer"
-    return f"{sign} {_figure(row.bar.bound, row.unit)}"
+        return f"{sign} {row.bar.bound:g} of peer" + ("" if aim is None else f", aim {aim:g}")
+    return f"{sign} {_figure(row.bar.bound, row.unit)}" + ("" if aim is None else f", aim {_figure(aim, row.unit)}")

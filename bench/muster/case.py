@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from bench.peers.figures import Measure, PeerFigures
 from bench.scale import Scale
-from bench.table import Row
+from bench.table import Row, Sheet
 
 Figures = Mapping[str, PeerFigures]
 
@@ -14,7 +14,7 @@ Figures = Mapping[str, PeerFigures]
 class Case:
     name: str
     summary: str
-    run: Callable[[Scale, Figures], Sequence[Row]]
+    run: Callable[[Scale, Figures], Sequence[Row | Sheet]]
     bars: Callable[[Figures], Sequence[Row]]
-    """The same rows without Muster's figures: what is printed when there is no server to measure."""
+    """The same rows without Muster's figures: what is printed when it could not be measured."""
     peers: Mapping[str, frozenset[Measure]] = field(default_factory=dict)

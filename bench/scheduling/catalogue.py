@@ -1,0 +1,5 @@
+"""All questions about the scheduler by itself, in the order of the table."""
+
+from bench.scheduling import speed
+
+CASES = (speed.CASE,)
