@@ -393,23 +393,21 @@ class Planner:
         for lane in self.queue.lanes.get(vc, {}).values():
             if self._may_start(lane, arena, standings):
                 entries.append((self._turn(lane), next(numbers), lane))
+        is_strict = self._policy_of(vc).overtaking is Overtaking.NEVER
         for holder in self._borrowers.get(vc, {}).values():
-            if holder.waits_for is None and arena.worth_trying(holder.shape):
+            if is_strict or (holder.waits_for is None and arena.worth_trying(holder.shape)):
                 entries.append((_order(holder), next(numbers), holder))
         heapify(entries)
         while entries:
             _, _, entry = heappop(entries)
             if isinstance(entry, Holder):
-                if self.holders.get(entry.job.job_id) is entry:
-                    self._promise(entry)
+                is_kept = self.holders.get(entry.job.job_id) is not entry or self._promise(entry)
+            elif not len(entry):
                 continue
-            if not len(entry):
-                continue
-            waiting = self.queue.jobs[entry.head[3]]
-            if self._start_promised(waiting, arena, now):
+            elif is_kept := self._start_promised(self.queue.jobs[entry.head[3]], arena, now):
                 if len(entry):
                     heappush(entries, (self._turn(entry), next(numbers), entry))
-            elif self._policy_of(vc).overtaking is Overtaking.NEVER:
+            if is_strict and not is_kept:
                 return
 
     def _borrows(self, holder: Holder) -> None:
@@ -458,6 +456,9 @@ class Planner:
         elif (elsewhere := place(shape, self.arena)) is not None:
             slots = elsewhere
             promised = self._moved_promise(promised, slots, arena)
+        elif (left := self._reclaim(shape, waiting, now)) is not None:
+            slots = left
+            promised = self._moved_promise(promised, slots, arena)
         elif not self._clear(promised, waiting, now):
             undo(promised, arena)
             return False
@@ -501,8 +502,18 @@ class Planner:
             arena.take_exactly(slot)
         return best
 
+    def _reclaim(self, shape: Shape, waiting: Waiting, now: float) -> tuple[Slot, ...] | None:
+        """Of all who borrow, wherever they stand, those leave who lose least."""
+        room = make_room(shape, -inf, self._standings, lambda holder: True, now)
+        if room is None:
+            return None
+        slots, leaving = room
+        self._send_all_away(leaving, waiting, now)
+        return slots
+
     def _clear(self, promised: tuple[Slot, ...], waiting: Waiting, now: float) -> bool:
-        """Whoever stands on these places leaves. None of them was promised to anybody else."""
+        """Whoever stands on these places leaves, even one that is promised others: none of them was promised to
+        anybody else. The last resort, where what is borrowed lies scattered."""
         gone: dict[str, Holder] = {}
         for slot in promised:
             for holder in self._in_the_way(slot, now):
@@ -548,32 +559,37 @@ class Planner:
                 memory += sum(s.resources.memory_bytes for s in one.slots if s.node == slot.node)
         return found
 
-    def _promise(self, holder: Holder) -> None:
+    def _promise(self, holder: Holder) -> bool:
         """A borrower for whom there is room by now in what is promised: where it stands, if that can be."""
         if self._promise_where_it_stands(holder):
-            return
+            return True
         arena = self.promises.arenas[holder.job.vc]
         promised = place(holder.shape, arena)
         if promised is None:
-            return
-        node = holder.slots[0].node
-        home = promised[0].node
-        on_one = all(s.node == node for s in holder.slots) and all(s.node == home for s in promised)
-        if on_one and node != home:
-            undo(promised, arena)
-            here, there = self.arena.ledgers[node].node, self.arena.ledgers[home].node
-            is_free = self.promises.are_empty_on(node) and self.promises.are_empty_on(home)
-            if is_free and are_alike(here, there):
-                self.promises.exchange(here, there)
-                if self._promise_where_it_stands(holder):
-                    return
-                promised = place(holder.shape, arena)
-                if promised is None:
-                    return
-            else:
-                for slot in promised:
-                    arena.take_exactly(slot)
+            return False
+        if self._exchange_homes(holder, promised) and self._promise_where_it_stands(holder):
+            return True
+        promised = place(holder.shape, arena)
+        if promised is None:
+            return False
         self._is_promised(holder, promised)
+        return True
+
+    def _exchange_homes(self, holder: Holder, promised: tuple[Slot, ...]) -> bool:
+        """On one node: let the cell that it was found move to where it stands. The cell is given back in any case."""
+        undo(promised, self.promises.arenas[holder.job.vc])
+        stands, home = holder.slots[0].node, promised[0].node
+        if stands == home or any(slot.node != stands for slot in holder.slots):
+            return False
+        if any(slot.node != home for slot in promised):
+            return False
+        here, there = self.arena.ledgers.get(stands), self.arena.ledgers[home]
+        if here is None or not are_alike(here.node, there.node):
+            return False
+        if not (self.promises.are_empty_on(stands) and self.promises.are_empty_on(home)):
+            return False
+        self.promises.exchange(here.node, there.node)
+        return True
 
     def _promise_where_it_stands(self, holder: Holder) -> bool:
         arena = self.promises.arenas[holder.job.vc]
@@ -648,9 +664,7 @@ class Planner:
                 slots, leaving = room
                 job = list(sizes_to_try(waiting.job, may_grow=False))[-1]
                 self.queue.remove(job.job_id)
-                for holder in leaving:
-                    self.arena.unseat(holder.job.job_id, holder.slots)
-                    self._send_away(holder, waiting, now)
+                self._send_all_away(leaving, waiting, now)
                 self._seat(job, slots, now, waiting=waiting)
                 return True
         self.verdicts[waiting.lane] = None
@@ -760,6 +774,11 @@ class Planner:
         slots = place(self._shapes.of(job), self.arena)
         undo(slots or (), self.arena)
         return slots is not None
+
+    def _send_all_away(self, holders: Iterable[Holder], waiting: Waiting, now: float) -> None:
+        for holder in holders:
+            self.arena.unseat(holder.job.job_id, holder.slots)
+            self._send_away(holder, waiting, now)
 
     def _send_away(self, holder: Holder, waiting: Waiting, now: float) -> None:
         """Its places are another's already; it keeps its rank, so that it cannot come straight back."""
@@ -892,9 +911,9 @@ def _promised(holder: Holder) -> tuple[Slot, ...]:
 
 def _stands_elsewhere(holder: Holder, node: str) -> bool:
     """It borrows on this node, even if it is promised other devices of it, or another node."""
-    own = {device for slot in holder.promised or () if slot.node == node for device in slot.devices}
-    is_promised = any(slot.node == node for slot in holder.promised or ())
-    return not is_promised or any(own.isdisjoint(s.devices) and s.devices for s in holder.slots if s.node == node)
+    promised = [slot for slot in holder.promised or () if slot.node == node]
+    own = {device for slot in promised for device in slot.devices}
+    return not promised or not all(own.issuperset(slot.devices) for slot in holder.slots if slot.node == node)
 
 
 def _order(holder: Holder) -> tuple[float, float, float, str]:
