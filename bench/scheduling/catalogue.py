@@ -1,5 +1,5 @@
 """All questions about the scheduler by itself, in the order of the table."""
 
-from bench.scheduling import speed
+from bench.scheduling import exactness, speed
 
-CASES = (speed.CASE,)
+CASES = (exactness.CASE, speed.CASE)
