@@ -397,15 +397,22 @@ class Planner:
         for holder in self._borrowers.get(vc, {}).values():
             if is_strict or (holder.waits_for is None and arena.worth_trying(holder.shape)):
                 entries.append((_order(holder), next(numbers), holder))
+        if is_strict:  # whoever had to leave comes back, and before those behind it
+            entries += [
+                (_order(leaver), next(numbers), leaver)
+                for leaver in self.leaving.values()
+                if leaver.job.vc == vc and leaver.promised is None
+            ]
         heapify(entries)
         while entries:
             _, _, entry = heappop(entries)
             if isinstance(entry, Holder):
-                is_kept = self.holders.get(entry.job.job_id) is not entry or self._promise(entry)
+                is_kept = self.holders.get(entry.job.job_id) is entry and self._promise(entry)
             elif not len(entry):
                 continue
-            elif is_kept := self._start_promised(self.queue.jobs[entry.head[3]], arena, now):
-                if len(entry):
+            else:
+                is_kept = self._start_promised(self.queue.jobs[entry.head[3]], arena, now)
+                if is_kept and len(entry):
                     heappush(entries, (self._turn(entry), next(numbers), entry))
             if is_strict and not is_kept:
                 return
