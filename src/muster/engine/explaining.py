@@ -122,7 +122,8 @@ def _story(job: Job, tasks: Sequence[Task], fault: Fault | None, reason: Reason 
         case Queued():
             again = f" It failed before: {fault.cause}" if fault else f" Before: {job.reason}." if job.reason else ""
             waits = reason.message if reason else "about to start"
-            return f"{name} waits: {waits}.{again}", reason.change if reason else "nothing, it starts by itself"
+            told = waits if waits.startswith("waits ") else f"waits: {waits}"
+            return f"{name} {told}.{again}", reason.change if reason else "nothing, it starts by itself"
         case Held(by=by):
             return f"{name} is held{f' by {by}' if by else ''}.", f"muster resume {name}"
         case Starting():
