@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from muster.scheduling.demand import JobDemand, Slot
+from muster.scheduling.queueing import Waiting
 from muster.scheduling.shapes import Shape
 
 BY_PRIORITY = 1e15
@@ -30,6 +31,8 @@ class Holder:
     """It waited long: until then only a guarantee moves it."""
     waits_for: set[str] | None = None
     """Jobs that are still leaving its places."""
+    waited: Waiting | None = None
+    """As it stood in the queue, until its start is told: it may still go back there."""
 
     @property
     def is_resumable(self) -> bool:

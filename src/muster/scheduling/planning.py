@@ -209,16 +209,18 @@ class Planner:
         self.reservation = None
         if not self._are_dealt:
             self._deal(now)
-        for vc in sorted(self._stirred & self.promises.arenas.keys()):
+        stirred, self._stirred = self._stirred, set()
+        for vc in sorted(stirred & self.promises.arenas.keys()):
             self._keep_promise(vc, now)
-        self._stirred.clear()
         self._share(now)
         if not self.queue.jobs:
             self._grow(now)
         starts, preemptions = tuple(self._ready.values()), tuple(self._preemptions)
+        for start in starts:
+            self.holders[start.job_id].waited = None
         self._ready.clear()
         self._preemptions.clear()
-        return Plan(starts, preemptions, self._wake_at())
+        return Plan(starts, preemptions, now if self._changed else self._wake_at())
 
     def start_at_once(self, job: JobDemand, now: float) -> Start | None:
         """Places for a job that has just come, if nobody waits and there is room; they are taken when this returns."""
@@ -299,7 +301,8 @@ class Planner:
         if waiting is None or waiting.priority >= TOP_PRIORITY:
             return
         policy = self._policy_of(waiting.job.vc)
-        if waiting.since + policy.patience_s * (waiting.priority + 1 - waiting.job.priority) > at:
+        patience_s = self._patience_s(waiting.job, policy)
+        if waiting.since + patience_s * (waiting.priority + 1 - waiting.job.priority) > at + 1e-3:
             return  # a timer of an earlier wait
         self.queue.remove(job_id)
         self._stand(waiting.job, waiting.since, waiting.priority + 1, waiting.rank, waiting.common)
@@ -354,7 +357,15 @@ class Planner:
         has_own_lane = policy.by_usage or (vc is not None and vc.user_limits != _NO_LIMITS)
         self.queue.add(waiting, job.user if has_own_lane else "")
         if policy.patience_s < inf and priority < TOP_PRIORITY:
-            self._timer(since + policy.patience_s * (priority + 1 - job.priority), "patience", job.job_id)
+            self._timer(since + self._patience_s(job, policy) * (priority + 1 - job.priority), "patience", job.job_id)
+
+    def _patience_s(self, job: JobDemand, policy: Policy) -> float:
+        return policy.patience_s + policy.patience_runs * self.predictor.run_time(job.likeness, gpus_of(job))
+
+    def _stand_again(self, waiting: Waiting) -> None:
+        """As before; the next cycle looks at it anew."""
+        self._stand(waiting.job, waiting.since, waiting.priority, waiting.rank, waiting.common)
+        self._changed = True
 
     def _policy_of(self, vc: str) -> Policy:
         found = self.vcs.get(vc)
@@ -791,9 +802,10 @@ class Planner:
         """Its places are another's already; it keeps its rank, so that it cannot come straight back."""
         job_id = holder.job.job_id
         self._drop(holder)
-        if self._ready.pop(job_id, None) is not None:  # planned in this very cycle: nobody has heard of it yet
+        if holder.waited is not None:  # nobody has heard of its start yet
+            self._ready.pop(job_id, None)
             self._unpromise(holder)
-            self._stand(holder.job, now, holder.priority, holder.rank, holder.rank)
+            self._stand_again(holder.waited)
             return
         self.leaving[job_id] = holder
         self._sent_away[job_id] = holder.rank
@@ -817,6 +829,7 @@ class Planner:
         priority = job.priority if waiting is None else waiting.priority
         rank = policy.ranker.rank(job, gpus, job.ran_s) if waiting is None else waiting.rank
         holder = Holder(job, self._shapes.of(job), gpus, slots, since, priority, rank)
+        holder.waited = waiting
         holder.is_grown = waiting is not None and len(job.tasks) > len(waiting.job.tasks)
         self.holders[job.job_id] = holder
         self.arena.seat(job.job_id, slots)
@@ -839,19 +852,19 @@ class Planner:
         """Those who are leaving and still have a device, CPU or memory that this job was given."""
         nodes = {slot.node for slot in holder.slots}
         devices = {(slot.node, device) for slot in holder.slots for device in slot.devices}
-        found = set()
-        for job_id, leaver in self.leaving.items():
-            for slot in leaver.slots:
-                ledger = self.arena.ledgers.get(slot.node)
-                if slot.node not in nodes or ledger is None:
-                    continue
-                if (
-                    any((slot.node, device) in devices for device in slot.devices)
-                    or ledger.cpu_m < slot.resources.cpu_m
-                    or ledger.memory_bytes < slot.resources.memory_bytes
-                ):
-                    found.add(job_id)
-        return found
+        left = [(job_id, s) for job_id, leaver in self.leaving.items() for s in leaver.slots if s.node in nodes]
+        tight = set()
+        for node in nodes:
+            ledger = self.arena.ledgers[node]
+            cpu_m = sum(slot.resources.cpu_m for _, slot in left if slot.node == node)
+            memory = sum(slot.resources.memory_bytes for _, slot in left if slot.node == node)
+            if ledger.cpu_m < cpu_m or ledger.memory_bytes < memory:
+                tight.add(node)
+        return {
+            job_id
+            for job_id, slot in left
+            if slot.node in tight or any((slot.node, device) in devices for device in slot.devices)
+        }
 
     def _if_free(self, holder: Holder) -> None:
         if not holder.waits_for:
@@ -859,7 +872,6 @@ class Planner:
             del self._waiting_for_leavers[holder.job.job_id]
             self._touch(holder)
             self._ready[holder.job.job_id] = Start(holder.job.job_id, holder.slots)
-            self._changed = True
 
     def _give_back(self, job_id: str) -> None:
         holder = self.holders.get(job_id)
