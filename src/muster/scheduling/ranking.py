@@ -129,19 +129,28 @@ class Policy:
     by_usage: bool = False
     """Users who have had least come first."""
     patience_s: float = inf
-    """A job that has waited so long counts as one priority higher, again and again; from the top on it blocks."""
+    patience_runs: float = 0.0
+    """A job that has waited so long, and so many times as long as such jobs run, counts as one priority higher, again
+    and again; from the top on it lets nobody pass."""
 
 
-PATIENCE_S = 3 * 24 * HOUR_S
+PATIENCE_S = 24 * HOUR_S
+PATIENCE_RUNS = 10.0
 
 
 def policies(predictor: Predictor, *, may_interrupt: bool = True) -> Mapping[OrderPolicy, Policy]:
     """What a virtual cluster may choose from."""
     expected = Expected(predictor) if may_interrupt else ExpectedWhole(predictor)
     return {
-        OrderPolicy.DEFAULT: Policy("default", expected, interrupts=may_interrupt, patience_s=PATIENCE_S),
+        OrderPolicy.DEFAULT: Policy(
+            "default", expected, interrupts=may_interrupt, patience_s=PATIENCE_S, patience_runs=PATIENCE_RUNS
+        ),
         OrderPolicy.FIFO: Policy("fifo", Arrival(), Overtaking.RESERVED),
-        OrderPolicy.FAIR: Policy("fair", Arrival(), by_usage=True, patience_s=PATIENCE_S),
-        OrderPolicy.LAS: Policy("las", Attained(), interrupts=may_interrupt, patience_s=PATIENCE_S),
-        OrderPolicy.SHORTEST: Policy("shortest", Remaining(predictor), patience_s=PATIENCE_S),
+        OrderPolicy.FAIR: Policy("fair", Arrival(), by_usage=True, patience_s=PATIENCE_S, patience_runs=PATIENCE_RUNS),
+        OrderPolicy.LAS: Policy(
+            "las", Attained(), interrupts=may_interrupt, patience_s=PATIENCE_S, patience_runs=PATIENCE_RUNS
+        ),
+        OrderPolicy.SHORTEST: Policy(
+            "shortest", Remaining(predictor), patience_s=PATIENCE_S, patience_runs=PATIENCE_RUNS
+        ),
     }
