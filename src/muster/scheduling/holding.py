@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from muster.domain.virtual_clusters import Share
 from muster.scheduling.demand import JobDemand, Slot
 from muster.scheduling.queueing import Waiting
 from muster.scheduling.shapes import Shape
@@ -18,6 +19,8 @@ class Holder:
     slots: tuple[Slot, ...]
     since: float
     priority: int
+    use: Share
+    """What its places come to, by model."""
     rank: float = 0.0
     checkpoint_at: float | None = None
     promised: tuple[Slot, ...] | None = None

@@ -20,6 +20,10 @@ class Account:
 
     jobs: int = 0
     gpu_m: int = 0
+    gpus: dict[str, int] = field(default_factory=dict)
+    """Devices by model."""
+    cpu_m: int = 0
+    memory_bytes: int = 0
     weighted_since: float = 0.0
     """Sum of GPUs times when they were taken: what runs now has used `gpus * now - this`."""
     week: deque[tuple[float, float]] = field(default_factory=deque)
@@ -46,18 +50,28 @@ class Account:
             self.faded = self.faded * kept + self.gpu_m / 1000 * (1 - kept) / _RATE
             self.faded_at = now
 
-    def take(self, gpu_m: int, now: float) -> None:
+    @property
+    def share(self) -> Share:
+        return Share({model: count for model, count in self.gpus.items() if count}, self.cpu_m, self.memory_bytes)
+
+    def take(self, gpu_m: int, use: Share, now: float) -> None:
         self._fade(now)
-        self.jobs += 1
-        self.gpu_m += gpu_m
+        self._count(1, gpu_m, use)
         self.weighted_since += gpu_m / 1000 * now
 
-    def leave(self, gpu_m: int, since: float, now: float) -> None:
+    def leave(self, gpu_m: int, use: Share, since: float, now: float) -> None:
         self._fade(now)
-        self.jobs -= 1
-        self.gpu_m -= gpu_m
+        self._count(-1, gpu_m, use)
         self.weighted_since -= gpu_m / 1000 * since
         self.charge(gpu_m / 1000 * max(0.0, now - since), now)
+
+    def _count(self, sign: int, gpu_m: int, use: Share) -> None:
+        self.jobs += sign
+        self.gpu_m += sign * gpu_m
+        self.cpu_m += sign * use.cpu_m
+        self.memory_bytes += sign * use.memory_bytes
+        for model, count in use.gpus.items():
+            self.gpus[model] = self.gpus.get(model, 0) + sign * count
 
     def charge(self, gpu_s: float, at: float) -> None:
         if gpu_s > 0:
@@ -77,11 +91,11 @@ class Accounts:
 
     def take(self, holder: Holder, now: float) -> None:
         for user in ("", holder.job.user):
-            self.of(holder.job.vc, user).take(holder.shape.gpu_m, now)
+            self.of(holder.job.vc, user).take(holder.shape.gpu_m, holder.use, now)
 
     def leave(self, holder: Holder, now: float) -> None:
         for user in ("", holder.job.user):
-            self.of(holder.job.vc, user).leave(holder.shape.gpu_m, holder.since, now)
+            self.of(holder.job.vc, user).leave(holder.shape.gpu_m, holder.use, holder.since, now)
 
     def charge(self, vc: str, user: str, gpu_s: float, at: float) -> None:
         for name in ("", user):

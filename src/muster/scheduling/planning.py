@@ -261,9 +261,6 @@ class Planner:
     def waiting(self) -> int:
         return len(self.queue) + len(self.parked) + len(self._waiting_for_leavers)
 
-    def used_by(self, vc: str) -> Share:
-        return used([holder for holder in self.holders.values() if holder.job.vc == vc], self.arena)
-
     # Time
 
     def _pass(self, now: float) -> None:
@@ -716,7 +713,7 @@ class Planner:
             return None
         models = next((group.want.gpu_models for group in shape.groups if group.want.gpus), ())
         cpu_m = sum(group.want.cpu_m * len(group.members) for group in shape.groups)
-        return beyond_max(vc, self.used_by(vc.name), models, shape.gpu_m, cpu_m)
+        return beyond_max(vc, self.accounts.of(vc.name).share, models, shape.gpu_m, cpu_m)
 
     def _may_not_borrow(self, job: JobDemand) -> Reason | None:
         vc = self.vcs.get(job.vc)
@@ -828,7 +825,7 @@ class Planner:
         gpus = gpus_of(job)
         priority = job.priority if waiting is None else waiting.priority
         rank = policy.ranker.rank(job, gpus, job.ran_s) if waiting is None else waiting.rank
-        holder = Holder(job, self._shapes.of(job), gpus, slots, since, priority, rank)
+        holder = Holder(job, self._shapes.of(job), gpus, slots, since, priority, use_of(slots, self.arena), rank)
         holder.waited = waiting
         holder.is_grown = waiting is not None and len(job.tasks) > len(waiting.job.tasks)
         self.holders[job.job_id] = holder
@@ -906,17 +903,16 @@ def gpus_of(job: JobDemand) -> float:
     return sum(task.resources.gpu_m for task in job.tasks) / 1000 or 1.0
 
 
-def used(holders: Iterable[Holder], arena: Arena) -> Share:
+def use_of(slots: Iterable[Slot], arena: Arena) -> Share:
     gpus: dict[str, int] = {}
     cpu_m = memory = 0
-    for holder in holders:
-        for slot in holder.slots:
-            cpu_m += slot.resources.cpu_m
-            memory += slot.resources.memory_bytes
-            ledger = arena.ledgers.get(slot.node)
-            for device in slot.devices:
-                model = ledger.models.get(device, "") if ledger is not None else ""
-                gpus[model] = gpus.get(model, 0) + 1
+    for slot in slots:
+        cpu_m += slot.resources.cpu_m
+        memory += slot.resources.memory_bytes
+        ledger = arena.ledgers.get(slot.node)
+        for device in slot.devices:
+            model = ledger.models.get(device, "") if ledger is not None else ""
+            gpus[model] = gpus.get(model, 0) + 1
     return Share(gpus, cpu_m, memory)
 
 

@@ -12,7 +12,7 @@ from muster.scheduling import explaining, promising
 from muster.scheduling.demand import JobDemand
 from muster.scheduling.forecasting import first_start
 from muster.scheduling.holding import Holder
-from muster.scheduling.planning import Planner, used
+from muster.scheduling.planning import Planner, use_of
 from muster.scheduling.queueing import Waiting
 from muster.scheduling.views import Quota, ShareView, WhatIf
 
@@ -118,8 +118,8 @@ class ClusterState(Planner):
         return ShareView(
             vc=vc.name,
             guaranteed=vc.guaranteed,
-            used=used(own, self.arena),
-            borrowed=used([holder for holder in own if holder.promised is None], self.arena),
+            used=self.accounts.of(vc.name).share,
+            borrowed=use_of((slot for holder in own if holder.promised is None for slot in holder.slots), self.arena),
             lent=self._lent(vc.name, others),
             running=len(own),
             waiting=len([w for w in self.queue.jobs.values() if w.job.vc == vc.name])
