@@ -20,6 +20,8 @@ class Scale:
     followers: int = 100
     lines_per_s: int = 5000
     follow_s: float = 10.0
+    trace_jobs: int = 0
+    """Of a large trace only the first so many; 0: all."""
     crowd_nodes: int = 10_000
     crowd_jobs: int = 100_000
     crowd_steps: int = 5000
@@ -40,6 +42,7 @@ QUICK = Scale(
     finished_many=10_000,
     followers=20,
     follow_s=3.0,
+    trace_jobs=1000,
     crowd_nodes=400,
     crowd_jobs=4000,
     crowd_steps=200,

@@ -1,5 +1,5 @@
 """All questions about the scheduler by itself, in the order of the table."""
 
-from bench.scheduling import exactness, speed
+from bench.scheduling import exactness, quality, speed
 
-CASES = (exactness.CASE, speed.CASE)
+CASES = (exactness.CASE, quality.CASE, speed.CASE)
