@@ -22,6 +22,8 @@ class Scale:
     follow_s: float = 10.0
     trace_jobs: int = 0
     """Of a large trace only the first so many; 0: all."""
+    shared_jobs: int = 0
+    """The same where virtual clusters share."""
     crowd_nodes: int = 10_000
     crowd_jobs: int = 100_000
     crowd_steps: int = 5000
@@ -43,6 +45,7 @@ QUICK = Scale(
     followers=20,
     follow_s=3.0,
     trace_jobs=1000,
+    shared_jobs=5000,
     crowd_nodes=400,
     crowd_jobs=4000,
     crowd_steps=200,

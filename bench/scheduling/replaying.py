@@ -63,7 +63,9 @@ class Replayed:
     summary: Summary
     """With `cpu_s`: the core that this run had to itself."""
     ends: dict[str, float]
-    """When each job ended."""
+    """When each job ended; empty unless asked for, as are `vcs`."""
+    vcs: dict[str, str]
+    """The virtual cluster of each job."""
 
 
 def replay_all(replays: Sequence[Replay], *, with_ends: bool = False) -> list[Replayed]:
@@ -102,13 +104,14 @@ def _told(runs: Iterator[Replayed], number: int) -> Iterator[Replayed]:
 
 def _run(replay: Replay) -> Replayed:
     run, cpu_s = _simulated(replay)
-    return Replayed(replay, summarise(run) | {"cpu_s": cpu_s}, {})
+    return Replayed(replay, summarise(run) | {"cpu_s": cpu_s}, {}, {})
 
 
 def _run_with_ends(replay: Replay) -> Replayed:
     run, cpu_s = _simulated(replay)
     ends = {done.job.job_id: done.end_s for done in run.finished}
-    return Replayed(replay, summarise(run) | {"cpu_s": cpu_s}, ends)
+    vcs = {done.job.job_id: done.job.vc for done in run.finished}
+    return Replayed(replay, summarise(run) | {"cpu_s": cpu_s}, ends, vcs)
 
 
 def _simulated(replay: Replay) -> tuple[Run, float]:
