@@ -140,6 +140,18 @@ class Arena:
             return True
         return new
 
+    def may_fit(self, shape: Shape) -> bool:
+        """The same, having looked at those nodes."""
+        trying = self.worth_trying(shape)
+        if isinstance(trying, bool):
+            return trying
+        want = shape.groups[0].want
+        ledgers = self.ledgers
+        if any(name in ledgers and ledgers[name].shortage(want) is None for name in trying):
+            return True
+        self.misfit(shape)
+        return False
+
     # Finding
 
     def fitting(self, want: Resources, allowed: Allowed | None = None) -> Iterator[NodeLedger]:

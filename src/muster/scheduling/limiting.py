@@ -149,7 +149,9 @@ def _limit(kind: str, whose: str, vc: str, user: str, used: float, limit: float,
     )
 
 
-def beyond_max(vc: VirtualCluster, used: Share, models: tuple[str, ...], gpu_m: int, cpu_m: int) -> Reason | None:
+def beyond_max(
+    vc: VirtualCluster, used: Share | Account, models: tuple[str, ...], gpu_m: int, cpu_m: int
+) -> Reason | None:
     """The largest share that the virtual cluster may have, borrowed parts included."""
     most = vc.max
     if most is None:
@@ -182,5 +184,5 @@ def beyond_max(vc: VirtualCluster, used: Share, models: tuple[str, ...], gpu_m: 
     return None
 
 
-def _used(used: Share, model: str) -> float:
+def _used(used: Share | Account, model: str) -> float:
     return sum(count for name, count in used.gpus.items() if name.lower() == model)

@@ -443,7 +443,7 @@ class Planner:
             self.verdicts[waiting.lane] = reason
             return False
         for job in sizes_to_try(waiting.job, may_grow=False):
-            shape = self._shapes.of(job)
+            shape = waiting.shape if job is waiting.job else self._shapes.of(job)
             promised = place(shape, arena)
             losers: list[Holder] = []
             if promised is None and self._may_interrupt:
@@ -510,9 +510,10 @@ class Planner:
         return found
 
     def _moved_promise(self, promised: tuple[Slot, ...], slots: tuple[Slot, ...], arena: Arena) -> tuple[Slot, ...]:
-        """The promise where the job stands, if that is promised to nobody else; so nobody has to move later."""
+        """The promise where the job stands, so that it need not move later; but only if that leaves the others of its
+        virtual cluster holes as large as they would find alone."""
         undo(promised, arena)
-        best = slots if still_free(slots, arena) else promised
+        best = slots if still_free(slots, arena) and _holes(slots, arena) == _holes(promised, arena) else promised
         for slot in best:
             arena.take_exactly(slot)
         return best
@@ -638,6 +639,8 @@ class Planner:
             ahead = blocked.get(lane.vc)
             if ahead is not None and (waiting.shape.gpu_m or ahead.lacks != "gpu"):
                 self.verdicts[waiting.lane] = explaining.behind(ahead.name)
+            elif not self._may_start(lane, self.arena, self._standings):
+                continue
             elif self._try(waiting, now):
                 turns.again(lane)
             else:
@@ -646,7 +649,7 @@ class Planner:
     def _may_start(self, lane: Lane, arena: Arena, standings: Standings) -> bool:
         """Whether its head is worth a try: something became free since it was last refused, or somebody who has places
         stands behind it. A head that lets nobody pass is always looked at."""
-        if arena.worth_trying(lane.shape):
+        if arena.may_fit(lane.shape):
             return True
         key, policy = lane.head, self._policy_of(lane.vc)
         if policy.overtaking is not Overtaking.FREE or -key[0] >= TOP_PRIORITY:
@@ -713,7 +716,7 @@ class Planner:
             return None
         models = next((group.want.gpu_models for group in shape.groups if group.want.gpus), ())
         cpu_m = sum(group.want.cpu_m * len(group.members) for group in shape.groups)
-        return beyond_max(vc, self.accounts.of(vc.name).share, models, shape.gpu_m, cpu_m)
+        return beyond_max(vc, self.accounts.of(vc.name), models, shape.gpu_m, cpu_m)
 
     def _may_not_borrow(self, job: JobDemand) -> Reason | None:
         vc = self.vcs.get(job.vc)
@@ -822,10 +825,12 @@ class Planner:
     ) -> None:
         """The capacity is taken; now the job has it."""
         policy = self._policy_of(job.vc)
-        gpus = gpus_of(job)
+        is_as_asked = waiting is not None and job is waiting.job
+        gpus = waiting.gpus if waiting is not None and is_as_asked else gpus_of(job)
+        shape = waiting.shape if waiting is not None and is_as_asked else self._shapes.of(job)
         priority = job.priority if waiting is None else waiting.priority
         rank = policy.ranker.rank(job, gpus, job.ran_s) if waiting is None else waiting.rank
-        holder = Holder(job, self._shapes.of(job), gpus, slots, since, priority, use_of(slots, self.arena), rank)
+        holder = Holder(job, shape, gpus, slots, since, priority, use_of(slots, self.arena), rank)
         holder.waited = waiting
         holder.is_grown = waiting is not None and len(job.tasks) > len(waiting.job.tasks)
         self.holders[job.job_id] = holder
@@ -922,6 +927,10 @@ def _physical(holder: Holder) -> tuple[Slot, ...]:
 
 def _promised(holder: Holder) -> tuple[Slot, ...]:
     return holder.promised or ()
+
+
+def _holes(slots: Iterable[Slot], arena: Arena) -> list[int]:
+    return sorted(arena.ledgers[node].all_gpus() for node in {slot.node for slot in slots})
 
 
 def _stands_elsewhere(holder: Holder, node: str) -> bool:

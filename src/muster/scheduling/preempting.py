@@ -17,7 +17,7 @@ _CANDIDATES = 24
 """So many nodes are weighed against each other."""
 
 Worth = Callable[[Holder], bool]
-Places = Callable[[Holder], Iterable[Slot]]
+Places = Callable[[Holder], tuple[Slot, ...]]
 """A holder's places in the arena in question."""
 Renew = Callable[[str], None]
 """Brings the ranks of a node's holders up to now, where they sink while a job runs."""
@@ -287,8 +287,10 @@ def _on_many(
     return slots, list(gone.values())
 
 
-def still_free(slots: Iterable[Slot], arena: Arena) -> bool:
+def still_free(slots: tuple[Slot, ...], arena: Arena) -> bool:
     """Whether these very places are free, all at once."""
+    if len(slots) == 1:
+        return is_free_at(slots[0], arena)
     taken: list[Slot] = []
     is_free = True
     for slot in slots:

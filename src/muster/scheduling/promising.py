@@ -112,28 +112,39 @@ def deal(vcs: Iterable[VirtualCluster], nodes: Iterable[Node]) -> tuple[dict[tup
 
 
 def _deal_gpus(vc: str, model: str, count: int, left: list[_Left], cells: dict[tuple[str, str], Node]) -> int:
+    """Whole nodes, the largest first; for the rest the node that is filled best by it. Answers what found no room."""
+    room = [(one, _devices(one, model)) for one in left if one.devices]
+    room = [(one, free) for one, free in room if free]
+    whole = sorted((item for item in room if len(item[1]) == item[0].of_all), key=lambda item: -len(item[1]))
+    for one, free in whole:
+        if len(free) <= count:
+            _take_devices(vc, one, free, cells)
+            count -= len(free)
     while count > 0:
-        room = [(one, _devices(one, model)) for one in left if _devices(one, model)]
+        room = [(one, free) for one, before in room if (free := [device for device in before if device in one.devices])]
         if not room:
             return count
-        whole = [(one, free) for one, free in room if len(free) == one.of_all <= count]
-        if whole:
-            one, free = max(whole, key=lambda item: len(item[1]))
-        else:
-            enough = [(one, free) for one, free in room if len(free) >= count]
-            one, free = min(enough, key=lambda i: len(i[1])) if enough else max(room, key=lambda i: len(i[1]))
+        enough = [item for item in room if len(item[1]) >= count]
+        one, free = min(enough, key=lambda i: len(i[1])) if enough else max(room, key=lambda i: len(i[1]))
         taken = free[:count]
-        one.devices = [device for device in one.devices if device not in taken]
-        part = len(taken) / one.of_all
-        cpu_m = min(one.cpu_m, int(one.node.capacity.cpu_m * part))
-        memory = min(one.memory_bytes, int(one.node.capacity.memory_bytes * part))
-        _add(vc, one, taken, cpu_m, memory, cells)
+        _take_devices(vc, one, taken, cells)
         count -= len(taken)
     return 0
 
 
+def _take_devices(vc: str, one: _Left, taken: list[Device], cells: dict[tuple[str, str], Node]) -> None:
+    """With the CPU and memory that belong to such a part of the node."""
+    one.devices = [device for device in one.devices if device not in taken] if len(taken) < len(one.devices) else []
+    part = len(taken) / one.of_all
+    cpu_m = min(one.cpu_m, int(one.node.capacity.cpu_m * part))
+    memory = min(one.memory_bytes, int(one.node.capacity.memory_bytes * part))
+    _add(vc, one, taken, cpu_m, memory, cells)
+
+
 def _deal_cpu(vc: VirtualCluster, left: list[_Left], cells: dict[tuple[str, str], Node]) -> str | None:
     """What the GPU cells have not brought along; from nodes without GPUs first."""
+    if not vc.guaranteed.cpu_m and not vc.guaranteed.memory_bytes:
+        return None
     own = [cell for (name, _), cell in cells.items() if name == vc.name]
     cpu_m = vc.guaranteed.cpu_m - sum(cell.capacity.cpu_m for cell in own)
     memory = vc.guaranteed.memory_bytes - sum(cell.capacity.memory_bytes for cell in own)
