@@ -5,6 +5,7 @@ way; only what stands behind a node differs.
 """
 
 from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
 
 from muster.domain.nodes import Node
 from muster.domain.resources import Resources
@@ -18,6 +19,7 @@ Allowed = Callable[[NodeLedger, Resources], bool]
 _LOG_LIMIT = 4096
 """How many growths are remembered one by one; beyond that a shape is simply tried again."""
 _FEW = 64
+_ROOMY = 8
 
 
 class Arena:
@@ -176,8 +178,23 @@ class Arena:
                 ):
                     yield ledger
 
-    def count_at_least(self, model: str, gpus: int) -> int:
-        return sum(len(bucket) for bucket in self._by_gpus.get(model, [])[gpus:])
+    def roomiest(self, want: Resources, allowed: Allowed | None = None) -> Iterator[NodeLedger]:
+        """A few nodes that hold the task, among those with the most room. Parts of cards: as they come."""
+        if want.shares_gpu:
+            return islice(self.fitting(want, allowed), 1)
+        if not want.gpus:
+            buckets = [bucket for bucket in reversed(self._by_cpu[want.cpu_m.bit_length() :]) if bucket]
+        else:
+            models = [self._by_gpus[model] for model in self._models(want.gpu_models)]
+            most = max((len(one) for one in models), default=0)
+            buckets = [one[k] for k in range(most - 1, want.gpus - 1, -1) for one in models if k < len(one)]
+        found = (
+            ledger
+            for bucket in buckets
+            for ledger in bucket.values()
+            if ledger.shortage(want) is None and (allowed is None or allowed(ledger, want))
+        )
+        return islice(found, _ROOMY)
 
     def models(self) -> list[str]:
         return sorted(self._by_gpus)

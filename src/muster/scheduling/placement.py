@@ -136,15 +136,17 @@ def _next_node(
         ledger = arena.ledgers[name]
         if ledger.shortage(want) is None and (allowed is None or allowed(ledger, want)):
             return name, min(tasks, _holds(ledger, want))
-    best: NodeLedger | None = None
-    most = 0
-    for ledger in arena.fitting(want, allowed):
-        holds = _holds(ledger, want)
-        if holds >= tasks:
-            return ledger.name, tasks
-        if holds > most:
-            best, most = ledger, holds
-    return (best.name, most) if best is not None else (None, 0)
+    if not want.shares_gpu and (all_left := next(arena.fitting(_times(want, tasks), allowed), None)) is not None:
+        return all_left.name, tasks
+    best = max(
+        ((_holds(ledger, want), -number, ledger.name) for number, ledger in enumerate(arena.roomiest(want, allowed))),
+        default=None,
+    )
+    return (best[2], min(tasks, best[0])) if best is not None else (None, 0)
+
+
+def _times(want: Resources, tasks: int) -> Resources:
+    return Resources(want.cpu_m * tasks, want.memory_bytes * tasks, want.gpus * tasks, want.gpu_models)
 
 
 def _holds(ledger: NodeLedger, want: Resources) -> int:

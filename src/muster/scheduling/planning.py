@@ -5,7 +5,8 @@ of priority and rank, whole gangs only, each either on free places, or on places
 at all and with a reason. When nothing has happened since the last cycle, nothing is computed.
 """
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from heapq import heapify, heappop, heappush
 from itertools import count, islice
@@ -29,7 +30,7 @@ from muster.scheduling.queueing import Lane, LaneKey, Queue, Turn, Turns, Waitin
 from muster.scheduling.ranking import Expected, Overtaking, Policy, policies
 from muster.scheduling.reserving import Ends, Reservation, reserve
 from muster.scheduling.shapes import Shape, Shapes
-from muster.scheduling.sizing import sizes_to_try
+from muster.scheduling.sizing import sized, sizes_to_try
 
 TOP_PRIORITY = 4
 """Above urgent: who has waited so long that everybody else stands back."""
@@ -84,6 +85,11 @@ class Planner:
         self._are_dealt = True
         self._borrowers: dict[str, dict[str, Holder]] = {}
         """By virtual cluster, those who have places and are not promised them."""
+        self._is_strict = False
+        self._special: set[LaneKey] = set()
+        """Lanes that are always looked at: somebody in them has waited very long, or is elastic."""
+        self._best: dict[int, float] = {}
+        """By shape, where the first of those who wait stands."""
         self._stirred: set[str] = set()
         """Virtual clusters in which something happened since the last cycle."""
         self._timers: list[tuple[float, int, str, str]] = []
@@ -144,7 +150,9 @@ class Planner:
         taken = tuple(slots)
         for slot in taken:
             self.arena.take_exactly(slot)
-        self._seat(job, taken, since)
+        actual = sized(job, Counter(slot.role for slot in taken)) if job.elastic else job
+        self._seat(actual, taken, since)
+        self.holders[job.job_id].is_grown = len(actual.tasks) > len(job.tasks)
         self._are_dealt = False
 
     def checkpointed(self, job_id: str, at: float) -> None:
@@ -185,15 +193,21 @@ class Planner:
         """Instead of the default. Told before the first job."""
         self._policy = policy
         self._policies = {**self._policies, OrderPolicy.DEFAULT: policy}
+        self._is_strict = self._any_strict()
 
     def configured(self, virtual_clusters: Iterable[VirtualCluster]) -> None:
         """The virtual clusters are these now. Those who wait are ranked anew; those who run stay."""
         self.vcs = {vc.name: vc for vc in virtual_clusters}
+        self._is_strict = self._any_strict()
         self._are_dealt = False
         self._changed = True
         for waiting in list(self.queue.jobs.values()):
             self.queue.remove(waiting.job.job_id)
             self._enter(waiting.job)
+
+    def _any_strict(self) -> bool:
+        used = {self._policy, *(self._policies[vc.policy] for vc in self.vcs.values())}
+        return any(policy.overtaking is not Overtaking.FREE for policy in used)
 
     # What follows
 
@@ -214,6 +228,7 @@ class Planner:
             self._keep_promise(vc, now)
         self._share(now)
         if not self.queue.jobs:
+            self._special.clear()
             self._grow(now)
         starts, preemptions = tuple(self._ready.values()), tuple(self._preemptions)
         for start in starts:
@@ -353,6 +368,8 @@ class Planner:
         vc = self.vcs.get(job.vc)
         has_own_lane = policy.by_usage or (vc is not None and vc.user_limits != _NO_LIMITS)
         self.queue.add(waiting, job.user if has_own_lane else "")
+        if priority >= TOP_PRIORITY or job.elastic:
+            self._special.add(waiting.lane)
         if policy.patience_s < inf and priority < TOP_PRIORITY:
             self._timer(since + self._patience_s(job, policy) * (priority + 1 - job.priority), "patience", job.job_id)
 
@@ -439,11 +456,11 @@ class Planner:
 
     def _start_promised(self, waiting: Waiting, arena: Arena, now: float) -> bool:
         """Places among those that are promised, and physically: free ones, else those that others borrow."""
-        if (reason := self._forbidden(waiting.job, waiting.shape, now)) is not None:
-            self.verdicts[waiting.lane] = reason
-            return False
         for job in sizes_to_try(waiting.job, may_grow=False):
             shape = waiting.shape if job is waiting.job else self._shapes.of(job)
+            if (reason := self._forbidden(job, shape, now)) is not None:
+                self.verdicts[waiting.lane] = reason
+                continue
             promised = place(shape, arena)
             losers: list[Holder] = []
             if promised is None and self._may_interrupt:
@@ -468,6 +485,10 @@ class Planner:
         if still_free(promised, self.arena):
             for slot in promised:
                 self.arena.take_exactly(slot)
+        elif not job.preemptible:  # it must stand on what is promised to it, for it cannot be moved there later
+            if not self._clear(promised, waiting, now):
+                undo(promised, arena)
+                return False
         elif (elsewhere := place(shape, self.arena)) is not None:
             slots = elsewhere
             promised = self._moved_promise(promised, slots, arena)
@@ -554,7 +575,7 @@ class Planner:
         """Those who have its devices; then, for CPU and memory, those of the node who lose least."""
         ledger = self.arena.ledgers[slot.node]
         here = [self.holders[job_id] for job_id in ledger.jobs if job_id in self.holders]
-        movable = [one for one in here if _stands_elsewhere(one, slot.node)]
+        movable = [one for one in here if one.job.preemptible and _stands_elsewhere(one, slot.node)]
         wanted = set(slot.devices)
         found = [
             one
@@ -632,19 +653,55 @@ class Planner:
     def _share(self, now: float) -> None:
         """Lane by lane in order, until nobody who is next fits anywhere."""
         self._standings.refresh()
-        turns = Turns(self.queue, self._turn, lambda lane: self._may_start(lane, self.arena, self._standings))
+        turns = Turns(self.queue, self._turn, self._worth_a_look())
         blocked: dict[str, _Head] = {}
-        while (lane := turns.next()) is not None:
+        closed: set[int] = set()
+        while (lane := turns.next(closed)) is not None:
             waiting = self.queue.jobs[lane.head[3]]
             ahead = blocked.get(lane.vc)
             if ahead is not None and (waiting.shape.gpu_m or ahead.lacks != "gpu"):
                 self.verdicts[waiting.lane] = explaining.behind(ahead.name)
             elif not self._may_start(lane, self.arena, self._standings):
-                continue
+                if self._is_closed(lane.shape):
+                    closed.add(lane.shape.number)
             elif self._try(waiting, now):
                 turns.again(lane)
             else:
                 self._block(waiting, now, blocked)
+
+    def _worth_a_look(self) -> Iterator[Lane]:
+        """Lanes whose head may start, without looking at every lane: by shape, for those of a shape fit or do not fit
+        together. Lanes that let nobody pass, and elastic gangs, are always among them."""
+        for lanes in self.queue.by_shape.values():
+            shape = next(iter(lanes.values())).shape
+            if not self._is_closed(shape):
+                yield from lanes.values()
+            elif self._is_strict or self._special:
+                yield from (lane for key, lane in lanes.items() if key in self._special or self._lets_nobody_pass(lane))
+
+    def _lets_nobody_pass(self, lane: Lane) -> bool:
+        return self._is_strict and self._policy_of(lane.vc).overtaking is not Overtaking.FREE
+
+    def _is_closed(self, shape: Shape) -> bool:
+        """No free places for it, and nobody in the way who stands behind even the first of those who wait for such."""
+        if self.arena.may_fit(shape):
+            return False
+        return not self._may_interrupt or not self._standings.reach(shape, self._best_standing(shape))
+
+    def _best_standing(self, shape: Shape) -> float:
+        if self.queue.stirred:
+            for number in self.queue.stirred:
+                self._best.pop(number, None)
+            self.queue.stirred.clear()
+        best = self._best.get(shape.number)
+        if best is None:
+            lanes = self.queue.by_shape.get(shape.number, {}).values()
+            best = self._best[shape.number] = min((self._standing_of(lane) for lane in lanes), default=inf)
+        return best
+
+    def _standing_of(self, lane: Lane) -> float:
+        key = lane.head
+        return standing_of_waiting(-key[0], key[1], self._policy_of(lane.vc).interrupts)
 
     def _may_start(self, lane: Lane, arena: Arena, standings: Standings) -> bool:
         """Whether its head is worth a try: something became free since it was last refused, or somebody who has places
@@ -656,11 +713,10 @@ class Planner:
             return True
         if self.queue.jobs[key[3]].job.elastic:
             return True
-        standing = standing_of_waiting(-key[0], key[1], policy.interrupts)
-        return self._may_interrupt and standings.reach(lane.shape, standing)
+        return self._may_interrupt and standings.reach(lane.shape, self._standing_of(lane))
 
     def _try(self, waiting: Waiting, now: float) -> bool:
-        reason = self._forbidden(waiting.job, waiting.shape, now) or self._may_not_borrow(waiting.job)
+        reason = self._may_not_borrow(waiting.job)
         if reason is not None:
             self.verdicts[waiting.lane] = reason
             return False
@@ -668,6 +724,8 @@ class Planner:
         may_grow = len(self.queue) == 1
         for job in sizes_to_try(waiting.job, may_grow=may_grow):
             shape = waiting.shape if job is waiting.job else self._shapes.of(job)
+            if (reason := self._forbidden(job, shape, now)) is not None:
+                continue
             allowed = None if reservation is None else reservation.allows(job, now)
             slots = place(shape, self.arena, allowed)
             if slots is not None:
@@ -676,6 +734,9 @@ class Planner:
                 self.queue.remove(job.job_id)
                 self._seat(job, slots, now, waiting=waiting)
                 return True
+        if reason is not None:  # not even the smallest is allowed
+            self.verdicts[waiting.lane] = reason
+            return False
         if self._may_interrupt and reservation is None:
             room = self._room(waiting, self._smallest(waiting), self._standings, now)
             if room is not None:
@@ -701,12 +762,13 @@ class Planner:
         renew = self._renewing(standings, now) if policy.ranker.is_live and policy.interrupts else None
         return make_room(shape, standing, standings, self._worth(waiting, now), now, renew)
 
-    def _forbidden(self, job: JobDemand, shape: Shape, now: float) -> Reason | None:
+    def _forbidden(self, job: JobDemand, shape: Shape, now: float, instead_of: Shape | None = None) -> Reason | None:
         """A limit, or the largest share that its virtual cluster may have."""
         vc = self.vcs.get(job.vc)
         if vc is None:
             return None
-        reason = self.accounts.over(vc, job.user, shape.gpu_m, now)
+        gpu_m = shape.gpu_m - (0 if instead_of is None else instead_of.gpu_m)
+        reason = self.accounts.over(vc, job.user, gpu_m, now)
         if reason is not None:
             if reason.numbers.get("limit") == "gpuHoursPerWeek":
                 account = self.accounts.of(vc.name, str(reason.numbers["user"]))
@@ -716,13 +778,13 @@ class Planner:
             return None
         models = next((group.want.gpu_models for group in shape.groups if group.want.gpus), ())
         cpu_m = sum(group.want.cpu_m * len(group.members) for group in shape.groups)
-        return beyond_max(vc, self.accounts.of(vc.name), models, shape.gpu_m, cpu_m)
+        return beyond_max(vc, self.accounts.of(vc.name), models, gpu_m, cpu_m)
 
     def _may_not_borrow(self, job: JobDemand) -> Reason | None:
         vc = self.vcs.get(job.vc)
         if vc is not None and not vc.borrows:
             return explaining.only_promised(vc.name)
-        if not job.preemptible and job.vc in self.promises.arenas:
+        if not job.preemptible and self.promises.arenas:
             return explaining.not_interruptible(job.vc)
         return None
 
@@ -770,26 +832,29 @@ class Planner:
     def _grow(self, now: float) -> None:
         """Nobody waits: an elastic gang whose work is safe may be restarted with more tasks."""
         for holder in list(self.holders.values()):
-            if not holder.job.elastic or holder.waits_for is not None or not holder.is_resumable:
+            if not holder.job.elastic or not self._may_leave(holder) or not holder.is_resumable:
                 continue
             if holder.lost_s(now) > GROW_LOSS_S or now <= holder.since:
                 continue
             undo(holder.slots, self.arena)
-            larger = next(
-                (job for job in sizes_to_try(holder.job, may_grow=True) if self._could_place(job)), holder.job
-            )
-            for slot in holder.slots:
-                self.arena.take_exactly(slot)
-            if len(larger.tasks) > len(holder.job.tasks):
-                undo(holder.slots, self.arena)
-                self.arena.unseat(holder.job.job_id, holder.slots)
-                self._drop(holder)
-                self.leaving[holder.job.job_id] = holder
-                reason = explaining.resized(len(holder.job.tasks), len(larger.tasks))
-                self._preemptions.append(Preemption(holder.job.job_id, reason))
+            sizes = sizes_to_try(holder.job, may_grow=True)
+            larger = next((job for job in sizes if self._may_grow(holder, job, now)), None)
+            if larger is None:
+                for slot in holder.slots:
+                    self.arena.take_exactly(slot)
+                continue
+            self.arena.unseat(holder.job.job_id, holder.slots)
+            self._drop(holder)
+            self.leaving[holder.job.job_id] = holder
+            reason = explaining.resized(len(holder.job.tasks), len(larger.tasks))
+            self._preemptions.append(Preemption(holder.job.job_id, reason))
 
-    def _could_place(self, job: JobDemand) -> bool:
-        slots = place(self._shapes.of(job), self.arena)
+    def _may_grow(self, holder: Holder, larger: JobDemand, now: float) -> bool:
+        """Whether so many more tasks would be allowed, and there is room; its own places are given back."""
+        shape = self._shapes.of(larger)
+        if len(larger.tasks) <= len(holder.job.tasks) or self._forbidden(larger, shape, now, holder.shape) is not None:
+            return False
+        slots = place(shape, self.arena)
         undo(slots or (), self.arena)
         return slots is not None
 

@@ -51,8 +51,11 @@ class Standings:
         known = self._needs.get(need)
         if known is None:
             known = self._needs[need] = []
-            for name in self.arena.ledgers:
-                self._refresh(name)
+            for name, ledger in self.arena.ledgers.items():
+                if ledger.node.is_usable and (found := self._thresholds(ledger, (need,))):
+                    self._of_node.setdefault(name, {}).update(found)
+                    known.append((found[need], name))
+            known.sort()
         return known
 
     def reach(self, shape: Shape, standing: float) -> bool:
@@ -66,7 +69,7 @@ class Standings:
     def _refresh(self, name: str) -> None:
         old = self._of_node.pop(name, {})
         ledger = self.arena.ledgers.get(name)
-        new = self._thresholds(ledger) if ledger is not None and ledger.node.is_usable else {}
+        new = self._thresholds(ledger, self._needs) if ledger is not None and ledger.node.is_usable else {}
         for need, known in self._needs.items():
             before, after = old.get(need), new.get(need)
             if before == after:
@@ -78,20 +81,18 @@ class Standings:
         if new:
             self._of_node[name] = new
 
-    def _thresholds(self, ledger: NodeLedger) -> dict[int, float]:
-        if not self._needs:
-            return {}
+    def _thresholds(self, ledger: NodeLedger, needs: Iterable[int]) -> dict[int, float]:
         free = ledger.all_gpus()
-        behind = sorted(
-            (
-                (holder.standing(), _gpus_here(self.places(holder), ledger.name))
-                for job_id in ledger.jobs
-                if (holder := self.holders.get(job_id)) is not None and self.may_leave(holder)
-            ),
-            reverse=True,
-        )
+        if not ledger.jobs:
+            return {need: inf for need in needs if 0 < need <= free}
+        behind = [
+            (holder.standing(), _gpus_here(self.places(holder), ledger.name))
+            for job_id in ledger.jobs
+            if (holder := self.holders.get(job_id)) is not None and self.may_leave(holder)
+        ]
+        behind.sort(reverse=True)
         found: dict[int, float] = {}
-        for need in self._needs:
+        for need in needs:
             have = free
             if need == 0:
                 if behind:
@@ -323,7 +324,9 @@ def _most_gpus(arena: Arena) -> int:
     return max((len(ledger.models) for ledger in arena.ledgers.values()), default=1) or 1
 
 
-def _gpus_here(places: Iterable[Slot], node: str) -> int:
+def _gpus_here(places: tuple[Slot, ...], node: str) -> int:
+    if len(places) == 1:
+        return 0 if places[0].resources.shares_gpu else len(places[0].devices)
     return sum(len(slot.devices) for slot in places if slot.node == node and not slot.resources.shares_gpu)
 
 

@@ -2,7 +2,7 @@
 of them. Within a lane, and between lanes, order is by key."""
 
 from bisect import bisect_left, insort
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from heapq import heapify, heappop, heappush
 from itertools import count
@@ -73,6 +73,9 @@ class Queue:
         self.jobs: dict[str, Waiting] = {}
         self.lanes: dict[str, dict[LaneKey, Lane]] = {}
         """Lanes that are not empty, by virtual cluster."""
+        self.by_shape: dict[int, dict[LaneKey, Lane]] = {}
+        self.stirred: set[int] = set()
+        """Shapes of which a lane has changed since a reader last took this out."""
 
     def __len__(self) -> int:
         return len(self.jobs)
@@ -85,7 +88,9 @@ class Queue:
         lane = lanes.get(waiting.lane)
         if lane is None:
             lane = lanes[waiting.lane] = Lane(vc, waiting.shape, user)
+            self.by_shape.setdefault(waiting.shape.number, {})[waiting.lane] = lane
         lane.add(waiting.key)
+        self.stirred.add(waiting.shape.number)
 
     def remove(self, job_id: str) -> Waiting | None:
         waiting = self.jobs.pop(job_id, None)
@@ -94,8 +99,13 @@ class Queue:
         lanes = self.lanes[waiting.job.vc]
         lane = lanes[waiting.lane]
         lane.remove(waiting.key)
+        self.stirred.add(waiting.shape.number)
         if not len(lane):
             del lanes[waiting.lane]
+            of_shape = self.by_shape[waiting.shape.number]
+            del of_shape[waiting.lane]
+            if not of_shape:
+                del self.by_shape[waiting.shape.number]
         return waiting
 
     def ahead_of(self, waiting: Waiting) -> int:
@@ -107,27 +117,27 @@ class Turns:
     """Hands out lanes by whose head is next: within a virtual cluster by its own policy, between them by the rank that
     is common to all. A lane that was handed out is done with, unless it is asked for `again`."""
 
-    def __init__(self, queue: Queue, turn: Callable[[Lane], Turn], may_start: Callable[[Lane], bool]) -> None:
+    def __init__(self, queue: Queue, turn: Callable[[Lane], Turn], lanes: Iterable[Lane]) -> None:
         self._queue = queue
         self._turn = turn
         self._numbers = count()
         self._of_vc: dict[str, list[tuple[Turn, int, Lane]]] = {}
         self._vcs: list[tuple[Turn, int, str]] = []
-        for vc, lanes in queue.lanes.items():
-            heads = [(turn(lane), next(self._numbers), lane) for lane in lanes.values() if may_start(lane)]
-            if heads:
-                heapify(heads)
-                self._of_vc[vc] = heads
-                self._vcs.append((self._common(heads[0]), next(self._numbers), vc))
+        for lane in lanes:
+            self._of_vc.setdefault(lane.vc, []).append((turn(lane), next(self._numbers), lane))
+        for vc, heads in self._of_vc.items():
+            heapify(heads)
+            self._vcs.append((self._common(heads[0]), next(self._numbers), vc))
         heapify(self._vcs)
 
-    def next(self) -> Lane | None:
+    def next(self, closed: Collection[int] = ()) -> Lane | None:
+        """Lanes of closed shapes are passed over."""
         while self._vcs:
             _, _, vc = heappop(self._vcs)
             heads = self._of_vc[vc]
             while heads:
                 turn, _, lane = heappop(heads)
-                if len(lane) and turn == self._turn(lane):
+                if lane.shape.number not in closed and len(lane) and turn == self._turn(lane):
                     self._offer(vc)
                     return lane
         return None
