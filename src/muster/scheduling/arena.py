@@ -28,6 +28,8 @@ class Arena:
         self.touched: set[str] = set()
         """Nodes on which anything changed since a reader last emptied this."""
         self.free_gpu_m = 0
+        self.most_gpus = 1
+        """No node has, or ever had, more."""
         self.nodes_version = 0
         """Moves on when nodes come, change or go."""
         self._by_gpus: dict[str, list[dict[str, NodeLedger]]] = {}
@@ -47,6 +49,7 @@ class Arena:
         """A node joined, or is another than before."""
         self.drop(ledger.name)
         self.nodes_version += 1
+        self.most_gpus = max(self.most_gpus, len(ledger.models))
         self.ledgers[ledger.name] = ledger
         self._suiting.clear()
         self._enter(ledger)

@@ -7,7 +7,7 @@ from muster.scheduling.demand import JobDemand, Slot
 from muster.scheduling.queueing import Waiting
 from muster.scheduling.shapes import Shape
 
-BY_PRIORITY = 1e15
+BY_PRIORITY = 1000.0
 """Farther apart than any two ranks: a lower priority stands behind whatever its rank."""
 
 
@@ -65,6 +65,6 @@ class Holder:
         return -self.priority * BY_PRIORITY + (self.rank if self.is_resumable else -1.0)
 
 
-def standing_of_waiting(priority: int, rank: float, interrupts: bool) -> float:
+def standing_of_waiting(priority: float, rank: float, interrupts: bool) -> float:
     """A waiting job may take the places of those who stand strictly behind this."""
     return -priority * BY_PRIORITY + (rank if interrupts else BY_PRIORITY - 2.0)

@@ -6,9 +6,9 @@ at all and with a reason. When nothing has happened since the last cycle, nothin
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import replace
-from heapq import heapify, heappop, heappush
+from heapq import heappop, heappush
 from itertools import count, islice
 from math import inf
 from typing import NamedTuple
@@ -26,8 +26,8 @@ from muster.scheduling.placement import place, undo
 from muster.scheduling.predicting import Predictor
 from muster.scheduling.preempting import Renew, Standings, Worth, is_free_at, make_room, still_free
 from muster.scheduling.promising import Promises, are_alike
-from muster.scheduling.queueing import Lane, LaneKey, Queue, Turn, Turns, Waiting
-from muster.scheduling.ranking import Expected, Overtaking, Policy, policies
+from muster.scheduling.queueing import Key, Kind, Lane, LaneKey, Queue, Stack, Turns, Waiting
+from muster.scheduling.ranking import Overtaking, Policy, policies
 from muster.scheduling.reserving import Ends, Reservation, reserve
 from muster.scheduling.shapes import Shape, Shapes
 from muster.scheduling.sizing import sized, sizes_to_try
@@ -71,7 +71,6 @@ class Planner:
         self.cycles = 0
         """How often something was computed."""
         self._may_interrupt = may_interrupt
-        self._common = Expected(self.predictor)
         self._policies = policies(self.predictor, may_interrupt=may_interrupt)
         self._policy = self._policies[OrderPolicy.DEFAULT]
         self._shapes = Shapes()
@@ -85,11 +84,6 @@ class Planner:
         self._are_dealt = True
         self._borrowers: dict[str, dict[str, Holder]] = {}
         """By virtual cluster, those who have places and are not promised them."""
-        self._is_strict = False
-        self._special: set[LaneKey] = set()
-        """Lanes that are always looked at: somebody in them has waited very long, or is elastic."""
-        self._best: dict[int, float] = {}
-        """By shape, where the first of those who wait stands."""
         self._stirred: set[str] = set()
         """Virtual clusters in which something happened since the last cycle."""
         self._timers: list[tuple[float, int, str, str]] = []
@@ -193,21 +187,15 @@ class Planner:
         """Instead of the default. Told before the first job."""
         self._policy = policy
         self._policies = {**self._policies, OrderPolicy.DEFAULT: policy}
-        self._is_strict = self._any_strict()
 
     def configured(self, virtual_clusters: Iterable[VirtualCluster]) -> None:
         """The virtual clusters are these now. Those who wait are ranked anew; those who run stay."""
         self.vcs = {vc.name: vc for vc in virtual_clusters}
-        self._is_strict = self._any_strict()
         self._are_dealt = False
         self._changed = True
         for waiting in list(self.queue.jobs.values()):
             self.queue.remove(waiting.job.job_id)
             self._enter(waiting.job)
-
-    def _any_strict(self) -> bool:
-        used = {self._policy, *(self._policies[vc.policy] for vc in self.vcs.values())}
-        return any(policy.overtaking is not Overtaking.FREE for policy in used)
 
     # What follows
 
@@ -228,7 +216,6 @@ class Planner:
             self._keep_promise(vc, now)
         self._share(now)
         if not self.queue.jobs:
-            self._special.clear()
             self._grow(now)
         starts, preemptions = tuple(self._ready.values()), tuple(self._preemptions)
         for start in starts:
@@ -317,7 +304,7 @@ class Planner:
         if waiting.since + patience_s * (waiting.priority + 1 - waiting.job.priority) > at + 1e-3:
             return  # a timer of an earlier wait
         self.queue.remove(job_id)
-        self._stand(waiting.job, waiting.since, waiting.priority + 1, waiting.rank, waiting.common)
+        self._stand(waiting.job, waiting.since, waiting.priority + 1, waiting.rank)
         self._changed = True
 
     def _rank_anew(self, job_id: str, at: float) -> None:
@@ -356,20 +343,18 @@ class Planner:
         policy = self._policy_of(job.vc)
         gpus = gpus_of(job)
         rank = max(policy.ranker.rank(job, gpus, job.ran_s), self._sent_away.pop(job.job_id, -inf))
-        common = self._common.rank(job, gpus, job.ran_s) if self.vcs else rank
         since = job.created_at if job.waiting_since is None else job.waiting_since
-        self._stand(job, since, job.priority, rank, common)
+        self._stand(job, since, job.priority, rank)
 
-    def _stand(self, job: JobDemand, since: float, priority: int, rank: float, common: float) -> None:
+    def _stand(self, job: JobDemand, since: float, priority: int, rank: float) -> None:
         policy = self._policy_of(job.vc)
         self._stirred.add(job.vc)
         key = (-priority, rank, job.created_at, job.job_id)
-        waiting = Waiting(job, self._shapes.of(job), gpus_of(job), since, priority, rank, common, key, ("", 0, ""))
+        waiting = Waiting(job, self._shapes.of(job), gpus_of(job), since, priority, rank, key, ("", 0, "", 0))
         vc = self.vcs.get(job.vc)
         has_own_lane = policy.by_usage or (vc is not None and vc.user_limits != _NO_LIMITS)
-        self.queue.add(waiting, job.user if has_own_lane else "")
-        if priority >= TOP_PRIORITY or job.elastic:
-            self._special.add(waiting.lane)
+        kind = _kind(policy, is_special=priority >= TOP_PRIORITY or bool(job.elastic))
+        self.queue.add(waiting, job.user if has_own_lane else "", kind)
         if policy.patience_s < inf and priority < TOP_PRIORITY:
             self._timer(since + self._patience_s(job, policy) * (priority + 1 - job.priority), "patience", job.job_id)
 
@@ -378,18 +363,15 @@ class Planner:
 
     def _stand_again(self, waiting: Waiting) -> None:
         """As before; the next cycle looks at it anew."""
-        self._stand(waiting.job, waiting.since, waiting.priority, waiting.rank, waiting.common)
+        self._stand(waiting.job, waiting.since, waiting.priority, waiting.rank)
         self._changed = True
 
     def _policy_of(self, vc: str) -> Policy:
         found = self.vcs.get(vc)
         return self._policy if found is None else self._policies[found.policy]
 
-    def _turn(self, lane: Lane) -> Turn:
-        head = lane.head
-        if not self._policy_of(lane.vc).by_usage:
-            return head
-        return head[0], self.accounts.of(lane.vc, lane.user).usage(self._latest), head[2], head[3]
+    def _usage(self, lane: Lane) -> float:
+        return self.accounts.of(lane.stack.vc, lane.user).usage(self._latest)
 
     # What is promised
 
@@ -411,34 +393,29 @@ class Planner:
     def _keep_promise(self, vc: str, now: float) -> None:
         """In the order of the virtual cluster, as if it were alone: its waiting jobs, and those that borrow so far."""
         arena = self.promises.arenas[vc]
-        numbers = count()
-        entries: list[tuple[Turn, int, Lane | Holder]] = []
         standings = self._own_standings[vc]
         standings.refresh()
-        for lane in self.queue.lanes.get(vc, {}).values():
-            if self._may_start(lane, arena, standings):
-                entries.append((self._turn(lane), next(numbers), lane))
+        stacks = [s for s in self.queue.stacks.get(vc, {}).values() if self._is_open(s, arena, standings)]
+        turns: Turns[Holder] = Turns(stacks, self._usage)
         is_strict = self._policy_of(vc).overtaking is Overtaking.NEVER
         for holder in self._borrowers.get(vc, {}).values():
             if is_strict or (holder.waits_for is None and arena.worth_trying(holder.shape)):
-                entries.append((_order(holder), next(numbers), holder))
+                turns.offer(_order(holder), holder)
         if is_strict:  # whoever had to leave comes back, and before those behind it
-            entries += [
-                (_order(leaver), next(numbers), leaver)
-                for leaver in self.leaving.values()
-                if leaver.job.vc == vc and leaver.promised is None
-            ]
-        heapify(entries)
-        while entries:
-            _, _, entry = heappop(entries)
+            for leaver in self.leaving.values():
+                if leaver.job.vc == vc and leaver.promised is None:
+                    turns.offer(_order(leaver), leaver)
+        while (entry := turns.next()) is not None:
             if isinstance(entry, Holder):
                 is_kept = self.holders.get(entry.job.job_id) is entry and self._promise(entry)
-            elif not len(entry):
+            elif not is_strict and not self._may_start(entry, arena, standings):
+                if not self._is_open(entry.stack, arena, standings):
+                    turns.close(entry.stack)
                 continue
             else:
                 is_kept = self._start_promised(self.queue.jobs[entry.head[3]], arena, now)
-                if is_kept and len(entry):
-                    heappush(entries, (self._turn(entry), next(numbers), entry))
+                if is_kept:
+                    turns.again(entry)
             if is_strict and not is_kept:
                 return
 
@@ -653,67 +630,37 @@ class Planner:
     def _share(self, now: float) -> None:
         """Lane by lane in order, until nobody who is next fits anywhere."""
         self._standings.refresh()
-        turns = Turns(self.queue, self._turn, self._worth_a_look())
+        stacks = [s for s in self.queue.all_stacks() if self._is_open(s, self.arena, self._standings)]
+        turns: Turns[Holder] = Turns(stacks, self._usage)
         blocked: dict[str, _Head] = {}
-        closed: set[int] = set()
-        while (lane := turns.next(closed)) is not None:
+        while isinstance(lane := turns.next(), Lane):
             waiting = self.queue.jobs[lane.head[3]]
-            ahead = blocked.get(lane.vc)
+            ahead = blocked.get(lane.stack.vc)
             if ahead is not None and (waiting.shape.gpu_m or ahead.lacks != "gpu"):
                 self.verdicts[waiting.lane] = explaining.behind(ahead.name)
             elif not self._may_start(lane, self.arena, self._standings):
-                if self._is_closed(lane.shape):
-                    closed.add(lane.shape.number)
+                if not self._is_open(lane.stack, self.arena, self._standings):
+                    turns.close(lane.stack)
             elif self._try(waiting, now):
                 turns.again(lane)
             else:
                 self._block(waiting, now, blocked)
 
-    def _worth_a_look(self) -> Iterator[Lane]:
-        """Lanes whose head may start, without looking at every lane: by shape, for those of a shape fit or do not fit
-        together. Lanes that let nobody pass, and elastic gangs, are always among them."""
-        for lanes in self.queue.by_shape.values():
-            shape = next(iter(lanes.values())).shape
-            if not self._is_closed(shape):
-                yield from lanes.values()
-            elif self._is_strict or self._special:
-                yield from (lane for key, lane in lanes.items() if key in self._special or self._lets_nobody_pass(lane))
-
-    def _lets_nobody_pass(self, lane: Lane) -> bool:
-        return self._is_strict and self._policy_of(lane.vc).overtaking is not Overtaking.FREE
-
-    def _is_closed(self, shape: Shape) -> bool:
-        """No free places for it, and nobody in the way who stands behind even the first of those who wait for such."""
-        if self.arena.may_fit(shape):
+    def _is_open(self, stack: Stack, arena: Arena, standings: Standings) -> bool:
+        """Whether any lane of it is worth a look: there may be free places for its shape, or somebody who has places
+        stands behind the first of its heads."""
+        if stack.kind is Kind.ALWAYS or arena.may_fit(stack.shape):
+            return True
+        if not self._may_interrupt or not stack.order:
             return False
-        return not self._may_interrupt or not self._standings.reach(shape, self._best_standing(shape))
-
-    def _best_standing(self, shape: Shape) -> float:
-        if self.queue.stirred:
-            for number in self.queue.stirred:
-                self._best.pop(number, None)
-            self.queue.stirred.clear()
-        best = self._best.get(shape.number)
-        if best is None:
-            lanes = self.queue.by_shape.get(shape.number, {}).values()
-            best = self._best[shape.number] = min((self._standing_of(lane) for lane in lanes), default=inf)
-        return best
-
-    def _standing_of(self, lane: Lane) -> float:
-        key = lane.head
-        return standing_of_waiting(-key[0], key[1], self._policy_of(lane.vc).interrupts)
+        return standings.reach(stack.shape, _standing(stack.order[0][0], stack.kind))
 
     def _may_start(self, lane: Lane, arena: Arena, standings: Standings) -> bool:
-        """Whether its head is worth a try: something became free since it was last refused, or somebody who has places
-        stands behind it. A head that lets nobody pass is always looked at."""
-        if arena.may_fit(lane.shape):
+        """The same for one lane."""
+        stack = lane.stack
+        if stack.kind is Kind.ALWAYS or arena.may_fit(stack.shape):
             return True
-        key, policy = lane.head, self._policy_of(lane.vc)
-        if policy.overtaking is not Overtaking.FREE or -key[0] >= TOP_PRIORITY:
-            return True
-        if self.queue.jobs[key[3]].job.elastic:
-            return True
-        return self._may_interrupt and standings.reach(lane.shape, self._standing_of(lane))
+        return self._may_interrupt and standings.reach(stack.shape, _standing(lane.head, stack.kind))
 
     def _try(self, waiting: Waiting, now: float) -> bool:
         reason = self._may_not_borrow(waiting.job)
@@ -984,6 +931,18 @@ def use_of(slots: Iterable[Slot], arena: Arena) -> Share:
             model = ledger.models.get(device, "") if ledger is not None else ""
             gpus[model] = gpus.get(model, 0) + 1
     return Share(gpus, cpu_m, memory)
+
+
+def _kind(policy: Policy, *, is_special: bool) -> Kind:
+    if is_special or policy.overtaking is not Overtaking.FREE:
+        return Kind.ALWAYS
+    if policy.by_usage:
+        return Kind.BY_USAGE
+    return Kind.INTERRUPTING if policy.interrupts else Kind.PATIENT
+
+
+def _standing(head: Key, kind: Kind) -> float:
+    return standing_of_waiting(-head[0], head[1], kind is Kind.INTERRUPTING)
 
 
 def _physical(holder: Holder) -> tuple[Slot, ...]:

@@ -157,7 +157,7 @@ def _bring_up(known: list[tuple[float, str]], standing: float, standings: Standi
 
 
 def _one_node_could(whole: Resources, arena: Arena) -> bool:
-    return any(len(buckets.models) >= whole.gpus for buckets in arena.ledgers.values())
+    return arena.most_gpus >= whole.gpus
 
 
 def _on_one_node(
@@ -272,7 +272,7 @@ def _on_many(
                 gone[job_id] = holder
                 undo(places(holder), arena)
         visited.add(name)
-        if arena.free_gpu_m < shape.gpu_m or len(visited) * _most_gpus(arena) * 1000 < shape.gpu_m:
+        if arena.free_gpu_m < shape.gpu_m or len(visited) * arena.most_gpus * 1000 < shape.gpu_m:
             continue
         slots = place(shape, arena, lambda ledger, _: ledger.name in visited)
         if slots is not None:
@@ -318,10 +318,6 @@ def _restore(holders: Iterable[Holder], standings: Standings) -> None:
     for holder in holders:
         for slot in standings.places(holder):
             standings.arena.take_exactly(slot)
-
-
-def _most_gpus(arena: Arena) -> int:
-    return max((len(ledger.models) for ledger in arena.ledgers.values()), default=1) or 1
 
 
 def _gpus_here(places: tuple[Slot, ...], node: str) -> int:

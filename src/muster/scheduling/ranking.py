@@ -1,9 +1,11 @@
 """Who is next: one small policy per question, and no other part of the scheduler knows more than `rank`.
 
-A rank orders jobs of one priority, the lowest first. The rank of a waiting job stands still; that of a running job may
+A rank orders jobs of one priority, the lowest first. Ranks of different policies meet where virtual clusters borrow, so
+all of them count in powers of two of GPU-seconds. The rank of a waiting job stands still; that of a running job may
 change with the service it gets, at moments which the policy names.
 """
 
+from bisect import bisect_right
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
@@ -15,6 +17,8 @@ from muster.scheduling.demand import JobDemand
 from muster.scheduling.predicting import Predictor, next_edge
 
 HOUR_S = 3600.0
+_AN_HOUR = log2(HOUR_S)
+"""The rank of jobs of which nothing is asked but when they came."""
 
 
 class Overtaking(StrEnum):
@@ -45,7 +49,7 @@ class Arrival:
     is_live = False
 
     def rank(self, job: JobDemand, gpus: float, ran_s: float) -> float:
-        return 0.0
+        return _AN_HOUR
 
     def changes_in(self, job: JobDemand, gpus: float, ran_s: float) -> float | None:
         return None
@@ -60,8 +64,8 @@ class Attained:
         self._edges = [first * factor**power for power in range(steps)]
 
     def rank(self, job: JobDemand, gpus: float, ran_s: float) -> float:
-        service = ran_s * gpus + 1e-6
-        return float(sum(service >= edge for edge in self._edges))
+        step = bisect_right(self._edges, ran_s * gpus + 1e-6)
+        return log2(self._edges[step - 1]) if step else 0.0
 
     def changes_in(self, job: JobDemand, gpus: float, ran_s: float) -> float | None:
         service = ran_s * gpus
@@ -79,8 +83,8 @@ class Remaining:
     def rank(self, job: JobDemand, gpus: float, ran_s: float) -> float:
         foretold = job.predicted_s if job.predicted_s is not None else job.time_limit_s
         if foretold is None:
-            return self._predictor.work_left(job.likeness, ran_s * gpus)
-        return max(0.0, foretold - ran_s) * gpus
+            return log2(1.0 + self._predictor.work_left(job.likeness, ran_s * gpus))
+        return log2(1.0 + max(0.0, foretold - ran_s) * gpus)
 
     def changes_in(self, job: JobDemand, gpus: float, ran_s: float) -> float | None:
         return None
@@ -112,7 +116,7 @@ class ExpectedWhole(Expected):
 
     def rank(self, job: JobDemand, gpus: float, ran_s: float) -> float:
         foretold = None if job.predicted_s is None else job.predicted_s * gpus
-        return self._predictor.expected(job.likeness, foretold)
+        return log2(1.0 + self._predictor.expected(job.likeness, foretold))
 
     def changes_in(self, job: JobDemand, gpus: float, ran_s: float) -> float | None:
         return None

@@ -95,9 +95,9 @@ class ClusterState(Planner):
 
     def backlog(self) -> tuple[int, float, float]:
         """Jobs that wait for hardware, the GPUs they want together, and those that the smallest wants."""
-        lanes = [lane for lanes in self.queue.lanes.values() for lane in lanes.values()]
-        wanted = sum(len(lane) * lane.shape.gpu_m for lane in lanes) / 1000
-        return len(self.queue), wanted, min((lane.shape.gpu_m for lane in lanes), default=0) / 1000
+        stacks = list(self.queue.all_stacks())
+        wanted = sum(len(lane) * stack.shape.gpu_m for stack in stacks for lane in stack.lanes.values()) / 1000
+        return len(self.queue), wanted, min((stack.shape.gpu_m for stack in stacks), default=0) / 1000
 
     def _reasons(self, waiting: Waiting) -> list[Reason]:
         found: list[Reason] = []
@@ -108,7 +108,7 @@ class ClusterState(Planner):
             found.append(explaining.reserved(reservation.job.name, reservation.at))
         ahead = self.queue.ahead_of(waiting)
         if ahead:
-            first = min(lane.head for lane in self.queue.lanes[waiting.job.vc].values())
+            first = min(lane.head for lane in self.queue.lanes_of(waiting.job.vc))
             found.append(explaining.behind(self.queue.jobs[first[3]].job.name, ahead))
         return found
 
