@@ -6,6 +6,7 @@ priorities, three orders, preemption, gangs on one node and on two. The same see
 
 import random
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import count
 
 from muster.domain.nodes import Node, NodeState
@@ -66,6 +67,16 @@ def demands(seed: int, now: float = 0.0) -> Iterator[JobDemand]:
             vc=f"vc-{user % VCS:02}",
             likeness=(f"user-{user:03}|{gpus}", f"{gpus}", ""),
         )
+
+
+def unlike(jobs: Iterator[JobDemand]) -> Iterator[JobDemand]:
+    """The same jobs, each asking for a little more memory than the one before."""
+    for number, job in enumerate(jobs):
+        more = tuple(
+            replace(task, resources=replace(task.resources, memory_bytes=task.resources.memory_bytes + number))
+            for task in job.tasks
+        )
+        yield replace(job, tasks=more)
 
 
 def _drawn(source: random.Random, weighted: tuple[tuple[int, int], ...]) -> int:

@@ -15,6 +15,7 @@ import resource
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from itertools import islice
 from statistics import median
 from time import perf_counter
@@ -112,6 +113,20 @@ class Rush:
 
     def look(self) -> Figures:
         """Nothing fits, nothing is remembered: what is tried again is everything."""
+        seconds = self._passes()
+        return {"pass_s": median(seconds), "passed_over": self.state.waiting, "passes": len(seconds)}
+
+    def look_at_unlike(self) -> Figures:
+        """The same with a queue in which no two gangs are alike, so that no answer serves two of them."""
+        for job_id in list(self.state.queue.jobs):
+            self.state.unqueued(job_id)
+            del self._demands[job_id]
+        self._coming = crowd.unlike(self._coming)
+        self._queue_up_to(self.jobs)
+        seconds = self._passes()
+        return {"unlike_pass_s": median(seconds), "unlike_passed_over": self.state.waiting}
+
+    def _passes(self) -> list[float]:
         self._settle()
         seconds: list[float] = []
         while len(seconds) < PASSES and (not seconds or sum(seconds) < self.phase_s):
@@ -121,7 +136,7 @@ class Rush:
             seconds.append(perf_counter() - began)
             if plan.starts or plan.preemptions:
                 raise RuntimeError(f"{len(plan.starts)} jobs started in a pass in which nothing should fit")
-        return {"pass_s": median(seconds), "passed_over": self.state.waiting, "passes": len(seconds)}
+        return seconds
 
     def idle(self) -> Figures:
         computed = self.state.cycles
@@ -178,12 +193,14 @@ class Rush:
             self.state.queued(demand)
 
     def _forget(self) -> None:
+        """As if every node had changed, and somebody had come and gone in every virtual cluster."""
         for arena in (self.state.arena, *self.state.promises.arenas.values()):
             arena.forget_misfits()
             arena.touched.update(arena.ledgers)
-        passing = next(self._coming)
-        self.state.queued(passing)
-        self.state.unqueued(passing.job_id)
+        for vc in self.state.vcs:
+            passing = replace(next(self._coming), vc=vc)
+            self.state.queued(passing)
+            self.state.unqueued(passing.job_id)
 
     def _busy_gpus(self) -> int:
         return sum(task.resources.gpus for job_id in self._running for task in self._demands[job_id].tasks)
@@ -241,6 +258,7 @@ def phases(nodes: int, jobs: int, steps: int, phase_s: float) -> Iterator[tuple[
     yield "look", rush.look
     yield "idle", rush.idle
     yield "weigh", rush.weigh
+    yield "look at unlike", rush.look_at_unlike
     yield "plain", Plain(nodes, jobs, phase_s / TENTH).run
 
 

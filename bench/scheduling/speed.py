@@ -70,6 +70,7 @@ def _rows(seen: Crowd, size: str) -> list[Row]:
             FLOW_BAR,
         ),
         _beside("one pass, nothing fits", Unit.SECONDS, seen.get("pass_s"), "plain_pass_s", seen, waiting, PASS_BAR),
+        Row("the same, no two gangs alike", Unit.SECONDS, seen.get("unlike_pass_s")),
         Row(
             "cycles computed though nothing changed",
             Unit.COUNT,
