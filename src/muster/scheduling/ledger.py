@@ -61,6 +61,11 @@ class NodeLedger:
         """Reserve what a task already has, or what a promise names."""
         self.cpu_m -= want.cpu_m
         self.memory_bytes -= want.memory_bytes
+        if devices and want.gpu_share == WHOLE_GPU and (model := self.models.get(devices[0])) is not None:
+            free, count = self.free[model], len(devices)
+            if tuple(free[:count]) == devices:  # as `take` would have given them
+                self.free[model] = free[count:]
+                return
         for index in devices:
             model = self.models.get(index)
             if model is None:
@@ -90,6 +95,17 @@ class NodeLedger:
             return list(self.free)
         wanted = [model.lower() for model in models]
         return sorted((m for m in self.free if m.lower() in wanted), key=lambda m: wanted.index(m.lower()))
+
+    def has_room_on(self, devices: tuple[int, ...], share: int) -> bool:
+        """So much of each of them."""
+        if not devices:
+            return True
+        if share < WHOLE_GPU:
+            return all(self.room_on(device) >= share for device in devices)
+        free = self.free.get(self.models.get(devices[0], ""), ())
+        if tuple(free[: len(devices)]) == devices:
+            return True
+        return all(self.room_on(device) == WHOLE_GPU for device in devices)
 
     def room_on(self, device: int) -> int:
         """Thousandths of the device that are free."""

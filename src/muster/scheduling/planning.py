@@ -371,7 +371,7 @@ class Planner:
         return self._policy if found is None else self._policies[found.policy]
 
     def _usage(self, lane: Lane) -> float:
-        return self.accounts.of(lane.stack.vc, lane.user).usage(self._latest)
+        return self.accounts.of(lane.vc, lane.user).usage(self._latest)
 
     # What is promised
 
@@ -395,11 +395,11 @@ class Planner:
         arena = self.promises.arenas[vc]
         standings = self._own_standings[vc]
         standings.refresh()
-        stacks = [s for s in self.queue.stacks.get(vc, {}).values() if self._is_open(s, arena, standings)]
+        stacks = [s for s in self.queue.own_stacks.get(vc, {}).values() if self._is_open(s, arena, standings)]
         turns: Turns[Holder] = Turns(stacks, self._usage)
         is_strict = self._policy_of(vc).overtaking is Overtaking.NEVER
         for holder in self._borrowers.get(vc, {}).values():
-            if is_strict or (holder.waits_for is None and arena.worth_trying(holder.shape)):
+            if is_strict or (holder.waits_for is None and arena.may_fit(holder.shape)):
                 turns.offer(_order(holder), holder)
         if is_strict:  # whoever had to leave comes back, and before those behind it
             for leaver in self.leaving.values():
@@ -409,8 +409,8 @@ class Planner:
             if isinstance(entry, Holder):
                 is_kept = self.holders.get(entry.job.job_id) is entry and self._promise(entry)
             elif not is_strict and not self._may_start(entry, arena, standings):
-                if not self._is_open(entry.stack, arena, standings):
-                    turns.close(entry.stack)
+                if entry.kind is not Kind.BY_USAGE or not self._is_open(entry.stacks[0], arena, standings):
+                    turns.close(entry.shape, entry.kind)
                 continue
             else:
                 is_kept = self._start_promised(self.queue.jobs[entry.head[3]], arena, now)
@@ -630,17 +630,17 @@ class Planner:
     def _share(self, now: float) -> None:
         """Lane by lane in order, until nobody who is next fits anywhere."""
         self._standings.refresh()
-        stacks = [s for s in self.queue.all_stacks() if self._is_open(s, self.arena, self._standings)]
+        stacks = [s for s in self.queue.stacks.values() if self._is_open(s, self.arena, self._standings)]
         turns: Turns[Holder] = Turns(stacks, self._usage)
         blocked: dict[str, _Head] = {}
         while isinstance(lane := turns.next(), Lane):
             waiting = self.queue.jobs[lane.head[3]]
-            ahead = blocked.get(lane.stack.vc)
+            ahead = blocked.get(lane.vc)
             if ahead is not None and (waiting.shape.gpu_m or ahead.lacks != "gpu"):
                 self.verdicts[waiting.lane] = explaining.behind(ahead.name)
             elif not self._may_start(lane, self.arena, self._standings):
-                if not self._is_open(lane.stack, self.arena, self._standings):
-                    turns.close(lane.stack)
+                if lane.kind is not Kind.BY_USAGE or not self._is_open(lane.stacks[1], self.arena, self._standings):
+                    turns.close(lane.shape, lane.kind)
             elif self._try(waiting, now):
                 turns.again(lane)
             else:
@@ -653,14 +653,13 @@ class Planner:
             return True
         if not self._may_interrupt or not stack.order:
             return False
-        return standings.reach(stack.shape, _standing(stack.order[0][0], stack.kind))
+        return standings.reach(stack.shape, _standing(stack.order[0], stack.kind))
 
     def _may_start(self, lane: Lane, arena: Arena, standings: Standings) -> bool:
-        """The same for one lane."""
-        stack = lane.stack
-        if stack.kind is Kind.ALWAYS or arena.may_fit(stack.shape):
+        """The same for one lane. Those behind it in its stack stand no better."""
+        if lane.kind is Kind.ALWAYS or arena.may_fit(lane.shape):
             return True
-        return self._may_interrupt and standings.reach(stack.shape, _standing(lane.head, stack.kind))
+        return self._may_interrupt and standings.reach(lane.shape, _standing(lane.head, lane.kind))
 
     def _try(self, waiting: Waiting, now: float) -> bool:
         reason = self._may_not_borrow(waiting.job)

@@ -308,7 +308,7 @@ def is_free_at(slot: Slot, arena: Arena) -> bool:
     ledger = arena.ledgers.get(slot.node)
     return (
         ledger is not None
-        and all(ledger.room_on(device) >= slot.resources.gpu_share for device in slot.devices)
+        and ledger.has_room_on(slot.devices, slot.resources.gpu_share)
         and ledger.cpu_m >= slot.resources.cpu_m
         and ledger.memory_bytes >= slot.resources.memory_bytes
     )

@@ -48,8 +48,12 @@ class Waiting:
 class Lane:
     """Keys ascending from `first` on: leaving at the front costs nothing."""
 
-    stack: "Stack"
+    vc: str
     user: str
+    shape: Shape
+    kind: Kind
+    stacks: tuple["Stack", "Stack"]
+    """Of its virtual cluster, and of the whole cluster."""
     keys: list[Key] = field(default_factory=list)
     first: int = 0
 
@@ -82,47 +86,33 @@ class Lane:
 
 @dataclass(slots=True, eq=False)
 class Stack:
-    vc: str
+    """Lanes of one shape and kind, by their heads."""
+
     shape: Shape
     kind: Kind
     lanes: dict[str, Lane] = field(default_factory=dict)
-    """By user; one lane without a name where users are not told apart."""
-    order: list[tuple[Key, str]] = field(default_factory=list)
+    """By the id of the job at their head."""
+    order: list[Key] = field(default_factory=list)
     """Heads, ascending."""
 
-    def add(self, key: Key, user: str) -> None:
-        lane = self.lanes.get(user)
-        if lane is None:
-            lane = self.lanes[user] = Lane(self, user)
-        elif lane.head <= key:
-            lane.add(key)
-            return
-        else:
-            self._leave(lane)
-        lane.add(key)
-        insort(self.order, (lane.head, user))
+    def enter(self, lane: Lane) -> None:
+        head = lane.head
+        self.lanes[head[3]] = lane
+        insort(self.order, head)
 
-    def remove(self, key: Key, user: str) -> None:
-        lane = self.lanes[user]
-        if lane.head != key:
-            lane.remove(key)
-            return
-        self._leave(lane)
-        lane.remove(key)
-        if len(lane):
-            insort(self.order, (lane.head, user))
-        else:
-            del self.lanes[user]
-
-    def _leave(self, lane: Lane) -> None:
-        del self.order[bisect_left(self.order, (lane.head, lane.user))]
+    def leave(self, head: Key) -> None:
+        del self.lanes[head[3]]
+        del self.order[bisect_left(self.order, head)]
 
 
 class Queue:
     def __init__(self) -> None:
         self.jobs: dict[str, Waiting] = {}
-        self.stacks: dict[str, dict[tuple[int, Kind], Stack]] = {}
-        """Those that are not empty, by virtual cluster."""
+        self.stacks: dict[tuple[int, Kind], Stack] = {}
+        """Of the whole cluster; only those that are not empty."""
+        self.own_stacks: dict[str, dict[tuple[int, Kind], Stack]] = {}
+        """By virtual cluster."""
+        self._lanes: dict[LaneKey, Lane] = {}
 
     def __len__(self) -> int:
         return len(self.jobs)
@@ -131,33 +121,61 @@ class Queue:
         vc, number = waiting.job.vc, waiting.shape.number
         self.jobs[waiting.job.job_id] = waiting
         waiting.lane = (vc, number, user, kind)
-        stacks = self.stacks.setdefault(vc, {})
-        stack = stacks.get((number, kind))
-        if stack is None:
-            stack = stacks[number, kind] = Stack(vc, waiting.shape, kind)
-        stack.add(waiting.key, user)
+        lane = self._lanes.get(waiting.lane)
+        if lane is None:
+            stacks = (
+                _stack(self.own_stacks.setdefault(vc, {}), waiting.shape, kind),
+                _stack(self.stacks, waiting.shape, kind),
+            )
+            lane = self._lanes[waiting.lane] = Lane(vc, user, waiting.shape, kind, stacks)
+        elif lane.head <= waiting.key:
+            lane.add(waiting.key)
+            return
+        else:
+            for stack in lane.stacks:
+                stack.leave(lane.head)
+        lane.add(waiting.key)
+        for stack in lane.stacks:
+            stack.enter(lane)
 
     def remove(self, job_id: str) -> Waiting | None:
         waiting = self.jobs.pop(job_id, None)
         if waiting is None:
             return None
-        vc, number, user, kind = waiting.lane
-        stacks = self.stacks[vc]
-        stack = stacks[number, Kind(kind)]
-        stack.remove(waiting.key, user)
-        if not stack.lanes:
-            del stacks[number, Kind(kind)]
+        lane = self._lanes[waiting.lane]
+        if lane.head != waiting.key:
+            lane.remove(waiting.key)
+            return waiting
+        for stack in lane.stacks:
+            stack.leave(waiting.key)
+        lane.remove(waiting.key)
+        if len(lane):
+            for stack in lane.stacks:
+                stack.enter(lane)
+        else:
+            self._drop(lane)
         return waiting
 
-    def all_stacks(self) -> Iterator[Stack]:
-        return (stack for stacks in self.stacks.values() for stack in stacks.values())
-
     def lanes_of(self, vc: str) -> Iterator[Lane]:
-        return (lane for stack in self.stacks.get(vc, {}).values() for lane in stack.lanes.values())
+        return (lane for stack in self.own_stacks.get(vc, {}).values() for lane in stack.lanes.values())
 
     def ahead_of(self, waiting: Waiting) -> int:
         """How many of its virtual cluster are before it."""
         return sum(lane.ahead_of(waiting.key) for lane in self.lanes_of(waiting.job.vc))
+
+    def _drop(self, lane: Lane) -> None:
+        key = (lane.shape.number, lane.kind)
+        del self._lanes[lane.vc, lane.shape.number, lane.user, lane.kind]
+        for stacks in (self.own_stacks[lane.vc], self.stacks):
+            if not stacks[key].order:
+                del stacks[key]
+
+
+def _stack(stacks: dict[tuple[int, Kind], Stack], shape: Shape, kind: Kind) -> Stack:
+    stack = stacks.get((shape.number, kind))
+    if stack is None:
+        stack = stacks[shape.number, kind] = Stack(shape, kind)
+    return stack
 
 
 class Turns(Generic[T]):
@@ -167,15 +185,15 @@ class Turns(Generic[T]):
     def __init__(self, stacks: Iterable[Stack], usage: Callable[[Lane], float]) -> None:
         self._usage = usage
         self._numbers = count()
-        self._closed: set[Stack] = set()
+        self._closed: set[tuple[int, Kind]] = set()
         self._by_usage: dict[str, list[tuple[Key, int, Lane]]] = {}
         self._next: list[tuple[Key, int, Stack | Lane | str | tuple[T]]] = []
         for stack in stacks:
             if stack.kind is Kind.BY_USAGE:
-                fair = self._by_usage.setdefault(stack.vc, [])
-                fair += [(self._fair_key(lane), next(self._numbers), lane) for lane in stack.lanes.values()]
+                for lane in stack.lanes.values():
+                    self._by_usage.setdefault(lane.vc, []).append((self._fair_key(lane), next(self._numbers), lane))
             else:
-                self._next.append((stack.order[0][0], next(self._numbers), stack))
+                self._next.append((stack.order[0], next(self._numbers), stack))
         heapify(self._next)
         for vc, heads in self._by_usage.items():
             heapify(heads)
@@ -197,15 +215,15 @@ class Turns(Generic[T]):
     def again(self, lane: Lane) -> None:
         if not len(lane):
             return
-        if lane.stack.kind is Kind.BY_USAGE:
-            heappush(self._by_usage[lane.stack.vc], (self._fair_key(lane), next(self._numbers), lane))
-            self._offer(lane.stack.vc)
+        if lane.kind is Kind.BY_USAGE:
+            heappush(self._by_usage[lane.vc], (self._fair_key(lane), next(self._numbers), lane))
+            self._offer(lane.vc)
         else:
             heappush(self._next, (lane.head, next(self._numbers), lane))
 
-    def close(self, stack: Stack) -> None:
-        """No lane of it is worth a look any more."""
-        self._closed.add(stack)
+    def close(self, shape: Shape, kind: Kind) -> None:
+        """No lane of these is worth a look any more."""
+        self._closed.add((shape.number, kind))
 
     def _lane(self, key: Key, source: Stack | Lane | str) -> Lane | None:
         if isinstance(source, str):
@@ -213,21 +231,24 @@ class Turns(Generic[T]):
                 return None
             _, _, lane = heappop(self._by_usage[source])
             self._offer(source)
-            return lane if len(lane) and lane.stack not in self._closed else None
-        if isinstance(source, Lane):
-            return source if len(source) and source.head == key and source.stack not in self._closed else None
-        if source in self._closed:
+            return lane if len(lane) and not self._is_closed(lane) else None
+        if self._is_closed(source):
             return None
-        at = bisect_left(source.order, (key, ""))
+        if isinstance(source, Lane):
+            return source if len(source) and source.head == key else None
+        at = bisect_left(source.order, key)
         if at == len(source.order):
             return None
         if at + 1 < len(source.order):
-            heappush(self._next, (source.order[at + 1][0], next(self._numbers), source))
-        found, user = source.order[at]
+            heappush(self._next, (source.order[at + 1], next(self._numbers), source))
+        found = source.order[at]
         if found == key:
-            return source.lanes[user]
-        heappush(self._next, (found, next(self._numbers), source.lanes[user]))
+            return source.lanes[key[3]]
+        heappush(self._next, (found, next(self._numbers), source.lanes[found[3]]))
         return None
+
+    def _is_closed(self, source: Stack | Lane) -> bool:
+        return bool(self._closed) and (source.shape.number, source.kind) in self._closed
 
     def _offer(self, vc: str) -> None:
         heads = self._by_usage[vc]
