@@ -11,6 +11,8 @@ from muster.scheduling.demand import JobDemand
 from muster.scheduling.ledger import NodeLedger
 from muster.scheduling.shapes import Shape
 
+_ENOUGH = 1 << 30
+
 
 def backing_off(seconds: float) -> Reason:
     return Reason(
@@ -89,13 +91,14 @@ def lacks(shape: Shape, arena: Arena) -> str:
     usable = list(_suiting(shape, arena))
     if not usable:
         return "node"
+    for kind in ("gpu", "cpu", "memory"):
+        want, free = _amounts(kind, shape, usable)
+        if want > free or any(_times(kind, group.want, usable) < len(group.members) for group in shape.groups):
+            return kind
     kinds = {ledger.shortage(group.want) for group in shape.groups for ledger in usable}
-    hardest = shape.groups[0].want
-    if hardest.gpus and shape.gpu_m > 1000 * sum(ledger.all_gpus(hardest.gpu_models) for ledger in usable):
+    if None in kinds and shape.gpu_m:
         return "gpu"
-    if None in kinds and hardest.gpus:
-        return "gpu"
-    return next((kind for kind in ("cpu", "memory") if kind in kinds), "gpu" if hardest.gpus else "cpu")
+    return next((kind for kind in ("cpu", "memory") if kind in kinds), "gpu" if shape.gpu_m else "cpu")
 
 
 def short(shape: Shape, arena: Arena) -> Reason:
@@ -196,6 +199,24 @@ def _amounts(kind: str, shape: Shape, ledgers: Sequence[NodeLedger]) -> tuple[in
     if kind == "memory":
         return want, sum(ledger.memory_bytes for ledger in ledgers)
     return want, sum(ledger.cpu_m for ledger in ledgers)
+
+
+def _times(kind: str, want: Resources, ledgers: Sequence[NodeLedger]) -> int:
+    """How many such tasks the nodes would hold if they needed nothing but this."""
+    if kind == "gpu" and want.gpus:
+        return sum(_times_gpu(ledger, want) for ledger in ledgers)
+    one = _of(kind, want)
+    free = (ledger.memory_bytes if kind == "memory" else ledger.cpu_m for ledger in ledgers)
+    return sum(amount // one for amount in free) if one else _ENOUGH
+
+
+def _times_gpu(ledger: NodeLedger, want: Resources) -> int:
+    models = ledger.acceptable(want.gpu_models)
+    if not want.shares_gpu:
+        return sum(len(ledger.free[model]) // want.gpus for model in models)
+    parts = (1000 - used for device, used in ledger.shared.items() if ledger.models.get(device) in models)
+    whole = 1000 // want.gpu_share
+    return sum(part // want.gpu_share for part in parts) + whole * sum(len(ledger.free[model]) for model in models)
 
 
 def _free_gpu_m(ledger: NodeLedger, models: tuple[str, ...]) -> int:
