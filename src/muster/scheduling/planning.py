@@ -82,8 +82,8 @@ class Planner:
         self._standings = Standings(self.arena, self.holders, _physical, self._may_leave)
         self._own_standings: dict[str, Standings] = {}
         self._are_dealt = True
-        self._borrowers: dict[str, dict[str, Holder]] = {}
-        """By virtual cluster, those who have places and are not promised them."""
+        self._borrowers: dict[str, dict[int, dict[str, Holder]]] = {}
+        """By virtual cluster and shape, those who have places and are not promised them."""
         self._stirred: set[str] = set()
         """Virtual clusters in which something happened since the last cycle."""
         self._timers: list[tuple[float, int, str, str]] = []
@@ -132,7 +132,8 @@ class Planner:
         self.parked.pop(job_id, None)
         if self.queue.remove(job_id) is not None:
             self._changed = True
-        if job_id in self._waiting_for_leavers:
+        holder = self.holders.get(job_id)
+        if holder is not None and holder.waited is not None:
             self._give_back(job_id)
 
     def moved(self, job: JobDemand) -> None:
@@ -398,16 +399,19 @@ class Planner:
         stacks = [s for s in self.queue.own_stacks.get(vc, {}).values() if self._is_open(s, arena, standings)]
         turns: Turns[Holder] = Turns(stacks, self._usage)
         is_strict = self._policy_of(vc).overtaking is Overtaking.NEVER
-        for holder in self._borrowers.get(vc, {}).values():
-            if is_strict or (holder.waits_for is None and arena.may_fit(holder.shape)):
-                turns.offer(_order(holder), holder)
+        for alike in self._borrowers.get(vc, {}).values():
+            if alike and (is_strict or arena.may_fit(next(iter(alike.values())).shape)):
+                for holder in alike.values():
+                    if is_strict or holder.waits_for is None:
+                        turns.offer(_order(holder), holder)
         if is_strict:  # whoever had to leave comes back, and before those behind it
             for leaver in self.leaving.values():
                 if leaver.job.vc == vc and leaver.promised is None:
                     turns.offer(_order(leaver), leaver)
         while (entry := turns.next()) is not None:
             if isinstance(entry, Holder):
-                is_kept = self.holders.get(entry.job.job_id) is entry and self._promise(entry)
+                is_here = self.holders.get(entry.job.job_id) is entry
+                is_kept = is_here and arena.may_fit(entry.shape) and self._promise(entry)
             elif not is_strict and not self._may_start(entry, arena, standings):
                 if entry.kind is not Kind.BY_USAGE or not self._is_open(entry.stacks[0], arena, standings):
                     turns.close(entry.shape, entry.kind)
@@ -422,14 +426,18 @@ class Planner:
     def _borrows(self, holder: Holder) -> None:
         holder.promised = None
         if holder.job.vc in self.promises.arenas:
-            self._borrowers.setdefault(holder.job.vc, {})[holder.job.job_id] = holder
+            of_vc = self._borrowers.setdefault(holder.job.vc, {})
+            of_vc.setdefault(holder.shape.number, {})[holder.job.job_id] = holder
 
     def _is_promised(self, holder: Holder, promised: tuple[Slot, ...]) -> None:
         """The capacity is taken in what its virtual cluster is promised; now it is the holder's."""
         holder.promised = promised
         self.promises.arenas[holder.job.vc].seat(holder.job.job_id, promised)
-        self._borrowers.get(holder.job.vc, {}).pop(holder.job.job_id, None)
+        self._borrows_no_more(holder)
         self._touch(holder)
+
+    def _borrows_no_more(self, holder: Holder) -> None:
+        self._borrowers.get(holder.job.vc, {}).get(holder.shape.number, {}).pop(holder.job.job_id, None)
 
     def _start_promised(self, waiting: Waiting, arena: Arena, now: float) -> bool:
         """Places among those that are promised, and physically: free ones, else those that others borrow."""
@@ -902,7 +910,7 @@ class Planner:
         job_id = holder.job.job_id
         del self.holders[job_id]
         self._stirred.add(holder.job.vc)
-        self._borrowers.get(holder.job.vc, {}).pop(job_id, None)
+        self._borrows_no_more(holder)
         self._waiting_for_leavers.pop(job_id, None)
         self.accounts.leave(holder, max(holder.since, self._latest))
         self._ends.remove(job_id)

@@ -28,9 +28,12 @@ class _Kind:
     counts: list[float] = field(default_factory=lambda: [0.0] * _STEPS)
     sums: list[float] = field(default_factory=lambda: [0.0] * _STEPS)
     seen: int = 0
-    table: tuple[float, ...] = ()
-    table_seen: int = -1
-    table_wider: int = -1
+    mixed: tuple[list[float], list[float]] | None = None
+    """With what it leans on, as of when so many were seen, of it and of all."""
+    left: dict[int, float] = field(default_factory=dict)
+    """Work left by step, as far as somebody asked."""
+    mixed_seen: int = -1
+    mixed_wider: int = -1
 
 
 class Predictor:
@@ -66,7 +69,13 @@ class Predictor:
         for what probably ends soon. `service` is what it has had."""
         if foretold is not None:
             return self._foretold_left(likeness, service, foretold)
-        return self._table(likeness)[min(step_of(service), _STEPS - 1)]
+        kind = self._mixed(likeness)
+        step = step_of(service)
+        left = kind.left.get(step)
+        if left is None:
+            assert kind.mixed is not None
+            left = kind.left[step] = _left_at(*kind.mixed, step)
+        return left
 
     def expected(self, likeness: Sequence[str], foretold: float | None = None) -> float:
         """Mean service of such a job, for schedulers that cannot interrupt it."""
@@ -108,15 +117,18 @@ class Predictor:
         if len(self._errors) > 4000:
             del self._errors[:2000]
 
-    def _table(self, likeness: Sequence[str]) -> tuple[float, ...]:
-        """Work left at every step, for the narrowest kind that was seen; made anew when enough was learnt since."""
+    def _mixed(self, likeness: Sequence[str]) -> _Kind:
+        """The narrowest kind that was seen, mixed anew when enough was learnt since."""
         key = next((key for key in likeness if key in self._kinds), "")
-        kind = self._kinds.setdefault(key, _Kind())
+        kind = self._kinds.get(key)
+        if kind is None:
+            kind = self._kinds[key] = _Kind()
         wider = self._kinds[""].seen if "" in self._kinds else 0
-        if not kind.table or kind.seen > kind.table_seen * 1.1 + 1 or wider > kind.table_wider * 1.5 + 1:
-            kind.table = _work_left(*self._counts(likeness))
-            kind.table_seen, kind.table_wider = kind.seen, wider
-        return kind.table
+        if kind.mixed is None or kind.seen > kind.mixed_seen * 1.1 + 1 or wider > kind.mixed_wider * 1.5 + 1:
+            kind.mixed = self._counts(likeness)
+            kind.left.clear()
+            kind.mixed_seen, kind.mixed_wider = kind.seen, wider
+        return kind
 
     def _counts(self, likeness: Sequence[str]) -> tuple[list[float], list[float]]:
         """From the widest kind to the narrowest, each leaning on what came before."""
@@ -160,10 +172,6 @@ def next_edge(service: float) -> float | None:
 def _ratio_step(actual: float, foretold: float) -> int:
     ratio = log2(max(actual, 1e-3) / max(foretold, 1e-3))
     return min(_RATIOS - 1, max(0, round(ratio * 2) + _RATIOS // 2))
-
-
-def _work_left(counts: Sequence[float], sums: Sequence[float]) -> tuple[float, ...]:
-    return tuple(_left_at(counts, sums, step) for step in range(_STEPS))
 
 
 def _left_at(counts: Sequence[float], sums: Sequence[float], step: int) -> float:
