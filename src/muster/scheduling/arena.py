@@ -76,26 +76,23 @@ class Arena:
 
     def take(self, name: str, want: Resources) -> tuple[int, ...]:
         ledger = self.ledgers[name]
-        self._leave(ledger)
         devices = ledger.take(want)
-        self._enter(ledger)
+        self._move(ledger)
         self.touched.add(name)
         return devices
 
     def take_exactly(self, slot: Slot) -> None:
         ledger = self.ledgers.get(slot.node)
         if ledger is not None:
-            self._leave(ledger)
             ledger.take_exactly(slot.resources, slot.devices)
-            self._enter(ledger)
+            self._move(ledger)
             self.touched.add(slot.node)
 
     def give_back(self, slot: Slot) -> None:
         ledger = self.ledgers.get(slot.node)
         if ledger is not None:
-            self._leave(ledger)
             ledger.give_back(slot.resources, slot.devices)
-            self._enter(ledger)
+            self._move(ledger)
             self.grew(slot.node)
 
     def seat(self, job_id: str, slots: Iterable[Slot]) -> None:
@@ -252,28 +249,53 @@ class Arena:
         if not ledger.node.is_usable:
             return
         for model, devices in ledger.free.items():
-            buckets = self._by_gpus.get(model)
-            count = len(devices)
-            if buckets is None:
-                buckets = self._by_gpus[model] = []
-            while len(buckets) <= count:
-                buckets.append({})
-            buckets[count][ledger.name] = ledger
-            self.free_gpu_m += count * 1000
+            self._put(ledger, model, len(devices))
+        self._put_cpu(ledger, max(0, ledger.cpu_m).bit_length())
         if ledger.shared:
             self._partial[ledger.name] = ledger
-        self._by_cpu[max(0, ledger.cpu_m).bit_length()][ledger.name] = ledger
+
+    def _put(self, ledger: NodeLedger, model: str, count: int) -> None:
+        buckets = self._by_gpus.setdefault(model, [])
+        while len(buckets) <= count:
+            buckets.append({})
+        buckets[count][ledger.name] = ledger
+        ledger.indexed[model] = count
+        self.free_gpu_m += count * 1000
+
+    def _put_cpu(self, ledger: NodeLedger, bits: int) -> None:
+        self._by_cpu[bits][ledger.name] = ledger
+        ledger.indexed_cpu = bits
+
+    def _move(self, ledger: NodeLedger) -> None:
+        """Where it belongs now; most takings change but one of its places in the index."""
+        if not ledger.node.is_usable:
+            return
+        indexed = ledger.indexed
+        for model, devices in ledger.free.items():
+            count = len(devices)
+            before = indexed[model]
+            if count != before:
+                del self._by_gpus[model][before][ledger.name]
+                self.free_gpu_m -= before * 1000
+                self._put(ledger, model, count)
+        bits = ledger.cpu_m.bit_length() if ledger.cpu_m > 0 else 0
+        if bits != ledger.indexed_cpu:
+            del self._by_cpu[ledger.indexed_cpu][ledger.name]
+            self._put_cpu(ledger, bits)
+        if ledger.shared:
+            self._partial[ledger.name] = ledger
+        elif self._partial:
+            self._partial.pop(ledger.name, None)
 
     def _leave(self, ledger: NodeLedger) -> None:
         if not ledger.node.is_usable:
             return
-        for model, devices in ledger.free.items():
-            count = len(devices)
-            self._by_gpus[model][count].pop(ledger.name, None)
+        for model, count in ledger.indexed.items():
+            del self._by_gpus[model][count][ledger.name]
             self.free_gpu_m -= count * 1000
-        if ledger.shared:
-            self._partial.pop(ledger.name, None)
-        self._by_cpu[max(0, ledger.cpu_m).bit_length()].pop(ledger.name, None)
+        ledger.indexed.clear()
+        del self._by_cpu[ledger.indexed_cpu][ledger.name]
+        self._partial.pop(ledger.name, None)
 
 
 def suits(where: Where, node: Node) -> bool:

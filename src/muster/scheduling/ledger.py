@@ -9,7 +9,7 @@ from muster.domain.resources import WHOLE_GPU, Resources
 class NodeLedger:
     """Whole devices by model, the used part of shared ones, CPU and memory."""
 
-    __slots__ = ("cpu_m", "free", "jobs", "memory_bytes", "models", "name", "node", "shared")
+    __slots__ = ("cpu_m", "free", "indexed", "indexed_cpu", "jobs", "memory_bytes", "models", "name", "node", "shared")
 
     def __init__(self, node: Node) -> None:
         self.node = node
@@ -23,6 +23,9 @@ class NodeLedger:
             insort(self.free.setdefault(device.model, []), device.index)
         self.shared: dict[int, int] = {}
         """Used thousandths of devices that are shared."""
+        self.indexed: dict[str, int] = {}
+        self.indexed_cpu = 0
+        """Where an arena's index has it."""
         self.jobs: dict[str, int] = {}
         """Who is here, and with how many tasks."""
 

@@ -24,7 +24,7 @@ from muster.scheduling.ledger import NodeLedger
 from muster.scheduling.limiting import Accounts, beyond_max
 from muster.scheduling.placement import place, undo
 from muster.scheduling.predicting import Predictor
-from muster.scheduling.preempting import Renew, Standings, Worth, is_free_at, make_room, still_free
+from muster.scheduling.preempting import Renew, Standings, Worth, is_free_at, make_room, need_of, still_free
 from muster.scheduling.promising import Promises, are_alike
 from muster.scheduling.queueing import Key, Kind, Lane, LaneKey, Queue, Stack, Turns, Waiting
 from muster.scheduling.ranking import Overtaking, Policy, policies
@@ -79,7 +79,9 @@ class Planner:
         self._ends = Ends()
         self._ready: dict[str, Start] = {}
         self._waiting_for_leavers: dict[str, Holder] = {}
-        self._standings = Standings(self.arena, self.holders, _physical, self._may_leave)
+        self._needs: set[int] = set()
+        """GPUs on one node that anybody ever asked for."""
+        self._standings = Standings(self.arena, self.holders, _physical, self._may_leave, self._needs)
         self._own_standings: dict[str, Standings] = {}
         self._are_dealt = True
         self._borrowers: dict[str, dict[int, dict[str, Holder]]] = {}
@@ -350,8 +352,10 @@ class Planner:
     def _stand(self, job: JobDemand, since: float, priority: int, rank: float) -> None:
         policy = self._policy_of(job.vc)
         self._stirred.add(job.vc)
+        shape = self._shapes.of(job)
+        self._needs.add(need_of(shape))
         key = (-priority, rank, job.created_at, job.job_id)
-        waiting = Waiting(job, self._shapes.of(job), gpus_of(job), since, priority, rank, key, ("", 0, "", 0))
+        waiting = Waiting(job, shape, gpus_of(job), since, priority, rank, key, ("", 0, "", 0))
         vc = self.vcs.get(job.vc)
         has_own_lane = policy.by_usage or (vc is not None and vc.user_limits != _NO_LIMITS)
         kind = _kind(policy, is_special=priority >= TOP_PRIORITY or bool(job.elastic))
@@ -381,7 +385,7 @@ class Planner:
         self._are_dealt = True
         self.promises.deal(self.vcs.values(), [ledger.node for ledger in self.arena.ledgers.values()])
         self._own_standings = {
-            vc: Standings(arena, self.holders, _promised, self._may_lose_promise)
+            vc: Standings(arena, self.holders, _promised, self._may_lose_promise, self._needs)
             for vc, arena in self.promises.arenas.items()
         }
         self._stirred.update(self.vcs)
@@ -916,10 +920,12 @@ class Planner:
         self._ends.remove(job_id)
 
     def _touch(self, holder: Holder) -> None:
-        self.arena.touched.update(slot.node for slot in holder.slots)
+        for slot in holder.slots:
+            self.arena.touched.add(slot.node)
         arena = self.promises.arenas.get(holder.job.vc)
         if arena is not None and holder.promised is not None:
-            arena.touched.update(slot.node for slot in holder.promised)
+            for slot in holder.promised:
+                arena.touched.add(slot.node)
 
 
 def gpus_of(job: JobDemand) -> float:

@@ -2,7 +2,7 @@
 all choices the one that loses least work."""
 
 from bisect import bisect_left, insort
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from math import inf
 
 from muster.domain.resources import Resources
@@ -28,9 +28,15 @@ class Standings:
     nodes that changed, and read from the far end."""
 
     def __init__(
-        self, arena: Arena, holders: Mapping[str, Holder], places: Places, may_leave: Callable[[Holder], bool]
+        self,
+        arena: Arena,
+        holders: Mapping[str, Holder],
+        places: Places,
+        may_leave: Callable[[Holder], bool],
+        needs: Collection[int],
     ) -> None:
         self.arena = arena
+        self._ever = needs
         self.holders = holders
         self.places = places
         self.may_leave = may_leave
@@ -48,19 +54,25 @@ class Standings:
 
     def farthest(self, need: int) -> list[tuple[float, str]]:
         """Nodes by how far behind one must go for so many GPUs, the farthest last."""
-        known = self._needs.get(need)
-        if known is None:
-            known = self._needs[need] = []
-            for name, ledger in self.arena.ledgers.items():
-                if ledger.node.is_usable and (found := self._thresholds(ledger, (need,))):
-                    self._of_node.setdefault(name, {}).update(found)
-                    known.append((found[need], name))
-            known.sort()
-        return known
+        if need not in self._needs:
+            self._begin({need, *self._ever} - self._needs.keys())
+        return self._needs[need]
+
+    def _begin(self, needs: set[int]) -> None:
+        """All that anybody may ask for, in one go."""
+        for need in needs:
+            self._needs[need] = []
+        for name, ledger in self.arena.ledgers.items():
+            if ledger.node.is_usable and (found := self._thresholds(ledger, needs)):
+                self._of_node.setdefault(name, {}).update(found)
+                for need, threshold in found.items():
+                    self._needs[need].append((threshold, name))
+        for need in needs:
+            self._needs[need].sort()
 
     def reach(self, shape: Shape, standing: float) -> bool:
         """Whether anybody who is in the way stands behind that."""
-        known = self.farthest(_need(shape))
+        known = self.farthest(need_of(shape))
         return bool(known) and known[-1][0] > standing
 
     def again(self, name: str) -> None:
@@ -121,7 +133,7 @@ def make_room(
     are taken when this answers. Nothing is changed when it does not."""
     arena = standings.arena
     standings.refresh()
-    need = _need(shape)
+    need = need_of(shape)
     known = standings.farthest(need)
     if renew is not None:
         _bring_up(known, standing, standings, renew, _CANDIDATES * shape.tasks)
@@ -134,7 +146,7 @@ def make_room(
     return _on_many(shape, need, standing, standings, worth, now)
 
 
-def _need(shape: Shape) -> int:
+def need_of(shape: Shape) -> int:
     """GPUs on one node, of the task that wants most; a part of a card counts as none, and is looked at in detail."""
     want = shape.groups[0].want
     return 0 if want.shares_gpu else want.gpus
