@@ -88,6 +88,8 @@ class Planner:
         """By virtual cluster and shape, those who have places and are not promised them."""
         self._stirred: set[str] = set()
         """Virtual clusters in which something happened since the last cycle."""
+        self._unsettled: list[Holder] = []
+        """They have left since the last cycle; when, only the next one is told."""
         self._timers: list[tuple[float, int, str, str]] = []
         self._stamp = count()
         self._changed = True
@@ -205,6 +207,7 @@ class Planner:
     def cycle(self, now: float) -> Plan:
         """Start what can start. The places of the jobs started are taken when this returns."""
         self._latest = max(self._latest, now)
+        self._settle_accounts(now)
         self._pass(now)
         if not self._changed:
             return Plan(wake_at=self._wake_at())
@@ -231,6 +234,7 @@ class Planner:
         """Places for a job that has just come, if nobody waits and there is room; they are taken when this returns."""
         if self.queue.jobs or self.leaving or self.promises.arenas or job.blocked is not None or job.elastic:
             return None
+        self._settle_accounts(now)
         if job.vc in self.vcs and self._forbidden(job, self._shapes.of(job), now) is not None:
             return None
         slots = place(self._shapes.of(job), self.arena)
@@ -803,6 +807,7 @@ class Planner:
                 continue
             self.arena.unseat(holder.job.job_id, holder.slots)
             self._drop(holder)
+            self._settle_accounts(now)
             self.leaving[holder.job.job_id] = holder
             reason = explaining.resized(len(holder.job.tasks), len(larger.tasks))
             self._preemptions.append(Preemption(holder.job.job_id, reason))
@@ -825,6 +830,7 @@ class Planner:
         """Its places are another's already; it keeps its rank, so that it cannot come straight back."""
         job_id = holder.job.job_id
         self._drop(holder)
+        self._settle_accounts(now)
         if holder.waited is not None:  # nobody has heard of its start yet
             self._ready.pop(job_id, None)
             self._unpromise(holder)
@@ -916,8 +922,13 @@ class Planner:
         self._stirred.add(holder.job.vc)
         self._borrows_no_more(holder)
         self._waiting_for_leavers.pop(job_id, None)
-        self.accounts.leave(holder, max(holder.since, self._latest))
+        self._unsettled.append(holder)
         self._ends.remove(job_id)
+
+    def _settle_accounts(self, now: float) -> None:
+        for holder in self._unsettled:
+            self.accounts.leave(holder, max(holder.since, now))
+        self._unsettled.clear()
 
     def _touch(self, holder: Holder) -> None:
         for slot in holder.slots:

@@ -50,7 +50,6 @@ def test_running_jobs_of_each_user_are_limited_and_others_pass() -> None:
 def test_gpu_hours_count_for_seven_days() -> None:
     state = a_cluster(a_gpu_node("n1", 8), vcs=[a_vc("v", limits=Limits(gpu_hours_week=10))])
     assert started(queue(state, a_demand(1, gpus(5), vc="v"), at=0.0)) == ["j1"]
-    state.cycle(2 * HOUR_S)
     state.released("j1")
     plan = queue(state, a_demand(2, gpus(1), vc="v"), at=2 * HOUR_S)
     assert started(plan) == []
