@@ -19,6 +19,8 @@ _TRUST = 10.0
 """So many jobs of a narrow kind weigh as much as all of the wider kind."""
 _UNKNOWN = 1.0
 """The weight of knowing nothing: any size is as likely as any other, on a scale of factors."""
+_FEW_FORETOLD = 30
+"""Until so many have ended, foretelling is believed: nothing is known of how far it is off."""
 _RATIOS = 41
 """Histogram of log2(actual / foretold) by half steps, from -10 to 10."""
 
@@ -79,6 +81,8 @@ class Predictor:
 
     def expected(self, likeness: Sequence[str], foretold: float | None = None) -> float:
         """Mean service of such a job, for schedulers that cannot interrupt it."""
+        if foretold is not None and self._foretold < _FEW_FORETOLD:
+            return foretold
         counts, sums = self._counts(likeness)
         if foretold is not None:
             counts, sums = self._weighed(counts, foretold)
@@ -145,7 +149,7 @@ class Predictor:
         return counts, sums
 
     def _foretold_left(self, likeness: Sequence[str], service: float, foretold: float) -> float:
-        if self._foretold < 30:
+        if self._foretold < _FEW_FORETOLD:
             return max(foretold - service, foretold * 0.05)
         counts, sums = self._weighed(self._counts(likeness)[0], foretold)
         return _left_at(counts, sums, min(step_of(service), _STEPS - 1))
