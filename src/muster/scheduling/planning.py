@@ -42,6 +42,8 @@ GROW_LOSS_S = 60.0
 """An elastic gang is restarted at a larger size only if that loses less run time than this: just after a checkpoint."""
 _FEW = 64
 _NO_LIMITS = Limits()
+_EVERYBODY = "*"
+"""In place of a virtual cluster: whoever has waited longest lets nobody pass, of whatever virtual cluster."""
 
 
 class _Head(NamedTuple):
@@ -308,10 +310,13 @@ class Planner:
             return
         policy = self._policy_of(waiting.job.vc)
         patience_s = self._patience_s(waiting.job, policy)
-        if waiting.since + patience_s * (waiting.priority + 1 - waiting.job.priority) > at + 1e-3:
-            return  # a timer of an earlier wait
+        due = waiting.since + patience_s * (waiting.priority + 1 - waiting.job.priority)
+        if due > at + 1e-3:  # a timer of an earlier wait, or such jobs turned out to run longer
+            self._timer(due, "patience", job_id)
+            return
         self.queue.remove(job_id)
-        self._stand(waiting.job, waiting.since, waiting.priority + 1, waiting.rank)
+        is_last = waiting.priority + 1 == TOP_PRIORITY  # from there on, who has waited longest is next
+        self._stand(waiting.job, waiting.since, waiting.priority + 1, waiting.since if is_last else waiting.rank)
         self._changed = True
 
     def _rank_anew(self, job_id: str, at: float) -> None:
@@ -340,6 +345,8 @@ class Planner:
         holder = self.holders.get(job_id)
         if holder is not None and holder.protected_until <= at:
             holder.priority = holder.job.priority
+            ranker = self._policy_of(holder.job.vc).ranker
+            holder.rank = ranker.rank(holder.job, holder.gpus, holder.ran_s(at))
             self._touch(holder)
             self._stirred.add(holder.job.vc)
             self._changed = True
@@ -425,11 +432,19 @@ class Planner:
                     turns.close(entry.shape, entry.kind)
                 continue
             else:
-                is_kept = self._start_promised(self.queue.jobs[entry.head[3]], arena, now)
+                waiting = self.queue.jobs[entry.head[3]]
+                is_kept = self._start_promised(waiting, arena, now)
                 if is_kept:
                     turns.again(entry)
+                elif waiting.priority >= TOP_PRIORITY and self._may_hold_back(waiting, arena):
+                    return
             if is_strict and not is_kept:
                 return
+
+    def _may_hold_back(self, waiting: Waiting, arena: Arena) -> bool:
+        """Whether all that is promised should be kept for it: it would fit there, and nothing forbids it."""
+        most = 1000 * sum(len(ledger.models) for ledger in arena.usable())
+        return self.verdicts.get(waiting.lane) is None and waiting.shape.gpu_m <= most
 
     def _borrows(self, holder: Holder) -> None:
         holder.promised = None
@@ -651,7 +666,7 @@ class Planner:
         blocked: dict[str, _Head] = {}
         while isinstance(lane := turns.next(), Lane):
             waiting = self.queue.jobs[lane.head[3]]
-            ahead = blocked.get(lane.vc)
+            ahead = blocked.get(lane.vc) or blocked.get(_EVERYBODY)
             if ahead is not None and (waiting.shape.gpu_m or ahead.lacks != "gpu"):
                 self.verdicts[waiting.lane] = explaining.behind(ahead.name)
             elif not self._may_start(lane, self.arena, self._standings):
@@ -661,6 +676,15 @@ class Planner:
                 turns.again(lane)
             else:
                 self._block(waiting, now, blocked)
+                if self.reservation is not None and self.reservation.job is not waiting.job:
+                    self._backfill(lane, self.reservation, now)
+
+    def _backfill(self, lane: Lane, reservation: Reservation, now: float) -> None:
+        """Behind a head that would stay too long: those that are gone before the reserved start."""
+        for key in lane.keys[lane.first + 1 : lane.first + _FEW]:
+            waiting = self.queue.jobs[key[3]]
+            if reservation.allows(waiting.job, now) is None and not self._try(waiting, now):
+                return
 
     def _is_open(self, stack: Stack, arena: Arena, standings: Standings) -> bool:
         """Whether any lane of it is worth a look: there may be free places for its shape, or somebody who has places
@@ -765,7 +789,8 @@ class Planner:
             if self.reservation is not None:
                 return
         if overtaking is Overtaking.NEVER or self.reservation is None:
-            blocked.setdefault(waiting.job.vc, _Head(waiting.job.name, explaining.lacks(waiting.shape, self.arena)))
+            whom = _EVERYBODY if waiting.priority >= TOP_PRIORITY else waiting.job.vc
+            blocked.setdefault(whom, _Head(waiting.job.name, explaining.lacks(waiting.shape, self.arena)))
 
     def _worth(self, waiting: Waiting, now: float) -> Worth:
         def worth(holder: Holder) -> bool:
