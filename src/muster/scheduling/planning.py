@@ -108,6 +108,8 @@ class Planner:
         before = self.arena.ledgers.get(node.name)
         if before is not None and before.node == node:
             return
+        if not node.is_usable:
+            self._withdraw_starts(node.name)
         ledger = NodeLedger(node)
         for holder in self.holders.values():
             for slot in holder.slots:
@@ -120,9 +122,17 @@ class Planner:
         self._changed = True
 
     def node_removed(self, name: str) -> None:
+        self._withdraw_starts(name)
         self.arena.drop(name)
         self._are_dealt = False
         self._changed = True
+
+    def _withdraw_starts(self, node: str) -> None:
+        """Those of which nobody has heard yet: they waited for others to leave."""
+        for holder in list(self.holders.values()):
+            if holder.waited is not None and any(slot.node == node for slot in holder.slots):
+                self._give_back(holder.job.job_id)
+                self._stand_again(holder.waited)
 
     def queued(self, job: JobDemand) -> None:
         self.unqueued(job.job_id)
@@ -315,8 +325,8 @@ class Planner:
             self._timer(due, "patience", job_id)
             return
         self.queue.remove(job_id)
-        is_last = waiting.priority + 1 == TOP_PRIORITY  # from there on, who has waited longest is next
-        self._stand(waiting.job, waiting.since, waiting.priority + 1, waiting.since if is_last else waiting.rank)
+        is_last = waiting.priority + 1 == TOP_PRIORITY  # from there on rank is nothing, and the longest wait is next
+        self._stand(waiting.job, waiting.since, waiting.priority + 1, 0.0 if is_last else waiting.rank)
         self._changed = True
 
     def _rank_anew(self, job_id: str, at: float) -> None:
@@ -365,7 +375,7 @@ class Planner:
         self._stirred.add(job.vc)
         shape = self._shapes.of(job)
         self._needs.add(need_of(shape))
-        key = (-priority, rank, job.created_at, job.job_id)
+        key = (-priority, rank, job.created_at if priority < TOP_PRIORITY else since, job.job_id)
         waiting = Waiting(job, shape, gpus_of(job), since, priority, rank, key, ("", 0, "", 0))
         vc = self.vcs.get(job.vc)
         has_own_lane = policy.by_usage or (vc is not None and vc.user_limits != _NO_LIMITS)
