@@ -220,7 +220,8 @@ class Cluster(RuleBasedStateMachine):
 
     def _cycle(self) -> bool:
         before = set(self.state.holders)
-        rebuilt = None if self.vcs or self.leaving or self.were_preempted else self._rebuilt()
+        is_plain = not (self.vcs or self.leaving or self.were_preempted or self._is_anybody_protected())
+        rebuilt = self._rebuilt() if is_plain else None
         plan, again = self.state.cycle(self.now), self.twin.cycle(self.now)
         assert again == plan, "the same events, another plan"
         if rebuilt is not None:
@@ -244,6 +245,10 @@ class Cluster(RuleBasedStateMachine):
         busy = {(slot.node, device) for left in self.leaving.values() for slot in left for device in slot.devices}
         assert not busy & {(slot.node, device) for slot in slots for device in slot.devices}, "others still leave it"
         self.held[job_id], self.since[job_id] = slots, self.now
+
+    def _is_anybody_protected(self) -> bool:
+        """After a long wait; nobody remembers that over a restart."""
+        return any(holder.protected_until > self.now for holder in self.state.holders.values())
 
     def _rebuilt(self) -> ClusterState:
         """From what is told after a restart."""
