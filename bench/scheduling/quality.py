@@ -120,7 +120,7 @@ def run(scale: Scale, figures: Figures) -> Sequence[Row | Sheet]:
     for (setting, variant, _), one in zip(asked, done, strict=True):
         summaries.setdefault((setting, variant), []).append(one.summary)
     found = {which: mean_of(seeds) for which, seeds in summaries.items()}
-    return [*_held(found), _slowest(done), *(_sheet(setting, found) for setting in settings)]
+    return [*_held(found), slowest(done), *(_sheet(setting, found) for setting in settings)]
 
 
 def _held(found: Found) -> list[Row]:
@@ -141,13 +141,13 @@ def _theirs(held: Held) -> float | None:
     return line(held.setting.trace, held.setting.nodes, held.peer).mean_jct
 
 
-def _slowest(done: Sequence[Replayed]) -> Row:
-    slowest = max((one for one in done if one.replay.trace == PHILLY.trace), key=lambda one: one.summary["cpu_s"])
-    each = slowest.replay
+def slowest(done: Sequence[Replayed]) -> Row:
+    longest = max((one for one in done if one.replay.trace == PHILLY.trace), key=lambda one: one.summary["cpu_s"])
+    each = longest.replay
     note = f"of one core: {each.policy}, {each.durations}, preemption {each.cost}, {each.nodes}"
     if each.first is not None:
         note += f"; the first {each.first:,} jobs only"
-    return Row("philly82k, the slowest run", Unit.SECONDS, slowest.summary["cpu_s"], bar=RUN_BAR, note=note)
+    return Row("philly82k, the slowest run", Unit.SECONDS, longest.summary["cpu_s"], bar=RUN_BAR, note=note)
 
 
 def _sheet(setting: Setting, found: Found) -> Sheet:

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from bench.muster.case import Case, Figures
 from bench.scale import Scale
 from bench.scheduling.lines import ALONE_FIFO, MEAN_QUEUES, README
-from bench.scheduling.quality import COSTS
+from bench.scheduling.quality import COSTS, RUN_BAR, slowest
 from bench.scheduling.replaying import Replay, Replayed, replay_all, written
 from bench.table import Row, Sheet, Unit, at_most
 from muster.simulation.apart import WORSE_BY_S
@@ -42,6 +42,7 @@ def run(scale: Scale, figures: Figures) -> Sequence[Row | Sheet]:
         ),
         *_against(together.summary["vcs"], own.summary["vcs"], lines),
         _worse_row(worse_off(together.ends, own.ends), worse_off(together.ends, fifo.ends)),
+        slowest(done),
         _sheet(together, own, fifo),
         Sheet("philly82k with 11 VCs, all of them", [COST_HEAD, *_costs(done), *_known()]),
     ]
@@ -123,6 +124,7 @@ def _bars(figures: Figures) -> Sequence[Row]:
         Row("philly82k with 11 VCs: mean queue", Unit.SECONDS, bar=QUEUE_BAR),
         Row("worst VC: mean queue over its FIFO line", Unit.TIMES, bar=LINE_BAR),
         _worse_row(None, None),
+        Row("philly82k, the slowest run", Unit.SECONDS, bar=RUN_BAR),
     ]
 
 
