@@ -112,6 +112,8 @@ class Queue:
         """Of the whole cluster; only those that are not empty."""
         self.own_stacks: dict[str, dict[tuple[int, Kind], Stack]] = {}
         """By virtual cluster."""
+        self.gpu_m = 0
+        """What all of them want together."""
         self._lanes: dict[LaneKey, Lane] = {}
 
     def __len__(self) -> int:
@@ -120,6 +122,7 @@ class Queue:
     def add(self, waiting: Waiting, user: str, kind: Kind) -> None:
         vc, number = waiting.job.vc, waiting.shape.number
         self.jobs[waiting.job.job_id] = waiting
+        self.gpu_m += waiting.shape.gpu_m
         waiting.lane = (vc, number, user, kind)
         lane = self._lanes.get(waiting.lane)
         if lane is None:
@@ -142,6 +145,7 @@ class Queue:
         waiting = self.jobs.pop(job_id, None)
         if waiting is None:
             return None
+        self.gpu_m -= waiting.shape.gpu_m
         lane = self._lanes[waiting.lane]
         if lane.head != waiting.key:
             lane.remove(waiting.key)

@@ -90,6 +90,10 @@ class Remaining:
         return None
 
 
+_SMALL = 256.0
+"""GPU-seconds below which nobody is told apart: it is not worth interrupting anybody for less."""
+
+
 class Expected:
     """Least expected work left, by factors of two, from what was learnt of jobs like it and from what it has had."""
 
@@ -100,7 +104,7 @@ class Expected:
 
     def rank(self, job: JobDemand, gpus: float, ran_s: float) -> float:
         foretold = None if job.predicted_s is None else job.predicted_s * gpus
-        return float(int(log2(max(1.0, self._predictor.work_left(job.likeness, ran_s * gpus, foretold)))))
+        return float(int(log2(max(_SMALL, self._predictor.work_left(job.likeness, ran_s * gpus, foretold)))))
 
     def changes_in(self, job: JobDemand, gpus: float, ran_s: float) -> float | None:
         service = ran_s * gpus
@@ -138,8 +142,8 @@ class Policy:
     and again; from the top on it lets nobody pass."""
 
 
-PATIENCE_S = 24 * HOUR_S
-PATIENCE_RUNS = 10.0
+PATIENCE_S = 3 * 24 * HOUR_S
+PATIENCE_RUNS = 30.0
 
 
 def policies(predictor: Predictor, *, may_interrupt: bool = True) -> Mapping[OrderPolicy, Policy]:

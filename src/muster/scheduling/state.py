@@ -95,9 +95,8 @@ class ClusterState(Planner):
 
     def backlog(self) -> tuple[int, float, float]:
         """Jobs that wait for hardware, the GPUs they want together, and those that the smallest wants."""
-        stacks = list(self.queue.stacks.values())
-        wanted = sum(len(lane) * stack.shape.gpu_m for stack in stacks for lane in stack.lanes.values()) / 1000
-        return len(self.queue), wanted, min((stack.shape.gpu_m for stack in stacks), default=0) / 1000
+        smallest = min((stack.shape.gpu_m for stack in self.queue.stacks.values()), default=0)
+        return len(self.queue), self.queue.gpu_m / 1000, smallest / 1000
 
     def _reasons(self, waiting: Waiting) -> list[Reason]:
         found: list[Reason] = []
