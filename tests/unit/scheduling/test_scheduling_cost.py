@@ -2,11 +2,11 @@
 
 import pytest
 
-from muster.scheduling import state as state_module
+from muster.scheduling import planning
 from muster.scheduling.placement import place
 from muster.scheduling.state import ClusterState
 from tests.parts.building import GIB, a_node, a_role
-from tests.unit.scheduling.test_scheduling_examples import a_demand
+from tests.unit.scheduling.clusters import a_cluster, a_demand, a_gpu_node, gpus, queue, started
 
 pytestmark = pytest.mark.fast
 JOBS = 10_000
@@ -17,46 +17,57 @@ def tries(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """How many tasks were placed in each try; the real `place` does the work."""
     counted: list[int] = []
 
-    def counting(tasks, ledgers):  # type: ignore[no-untyped-def]
-        counted.append(len(tasks))
-        return place(tasks, ledgers)
+    def counting(shape, *rest):  # type: ignore[no-untyped-def]
+        counted.append(shape.tasks)
+        return place(shape, *rest)
 
-    monkeypatch.setattr(state_module, "place", counting)
+    monkeypatch.setattr(planning, "place", counting)
     return counted
 
 
 def a_full_cluster() -> ClusterState:
-    state = ClusterState("lab")
-    state.node_changed(a_node("n1", 4, 32 * GIB, "A100"))
-    state.queued(a_demand(0, a_role(cpu=3, gpus=1)))
-    assert len(state.cycle(0.0).starts) == 1
+    state = a_cluster(a_node("n1", 4, 32 * GIB, "A100"))
+    assert started(queue(state, a_demand(0, a_role(cpu=3, gpus=1)), at=0.0)) == ["j0"]
     return state
 
 
 def test_one_try_finds_that_ten_thousand_cpu_jobs_wait(tries: list[int]) -> None:
     state = a_full_cluster()
-    for number in range(1, JOBS + 1):
-        state.queued(a_demand(number, a_role(cpu=2)))
     tries.clear()
-    plan = state.cycle(1.0)
+    plan = queue(state, *(a_demand(number, a_role(cpu=2)) for number in range(1, JOBS + 1)), at=1.0)
     assert (len(plan.starts), len(tries)) == (0, 1)
-    assert len(plan.waits) == 2
 
 
-def test_jobs_behind_one_that_waits_for_gpus_are_not_tried(tries: list[int]) -> None:
+def test_one_try_for_each_shape_finds_that_nothing_fits(tries: list[int]) -> None:
     state = a_full_cluster()
-    for number in range(1, JOBS + 1):
-        state.queued(a_demand(number, a_role(cpu=0.1, gpus=1)))
     tries.clear()
-    plan = state.cycle(1.0)
-    assert (len(plan.starts), len(tries)) == (0, 1)
-    assert len(plan.waits) <= 1000
+    plan = queue(state, *(a_demand(number, a_role(cpu=2 + number % 7)) for number in range(1, JOBS + 1)), at=1.0)
+    assert (len(plan.starts), len(tries)) == (0, 7)
 
 
 def test_a_start_costs_one_try_each_and_one_more_to_know_that_it_is_full(tries: list[int]) -> None:
     state = a_full_cluster()
-    for number in range(1, JOBS + 1):
-        state.queued(a_demand(number, a_role(cpu=0.1)))
     tries.clear()
-    assert len(state.cycle(1.0).starts) == 10
-    assert len(tries) == 11
+    plan = queue(state, *(a_demand(number, a_role(cpu=0.1)) for number in range(1, JOBS + 1)), at=1.0)
+    assert (len(plan.starts), len(tries)) == (10, 11)
+
+
+def test_a_shape_that_did_not_fit_is_not_tried_again_until_something_is_free(tries: list[int]) -> None:
+    state = a_cluster(a_gpu_node("n1", 4), a_gpu_node("n2", 4))
+    queue(state, a_demand(1, gpus(4)), a_demand(2, gpus(4)), *(a_demand(n, gpus(2)) for n in range(3, 100)))
+    tries.clear()
+    queue(state, a_demand(100, gpus(2)), at=101.0)
+    assert len(tries) == 0
+    state.released("j1")
+    assert len(started(state.cycle(102.0))) == 2
+    assert len(tries) == 3
+
+
+def test_nothing_is_computed_when_nothing_has_changed(tries: list[int]) -> None:
+    state = a_full_cluster()
+    queue(state, *(a_demand(number, gpus(1)) for number in range(1, 100)), at=1.0)
+    tries.clear()
+    computed = state.cycles
+    for at in range(2, 50):
+        assert state.cycle(float(at)).starts == ()
+    assert (state.cycles, tries) == (computed, [])

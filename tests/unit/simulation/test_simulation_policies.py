@@ -167,18 +167,18 @@ def test_fair_who_has_used_least_first(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_default_the_least_expected_work_first_and_interrupts(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Foretold work in powers of two: a 4000 (2^11), b 100 (2^6), c 60 (2^5). b interrupts a, c interrupts b; b goes
-    on before a."""
+    """What is foretold is believed at first: b has far less to do than a, and c far less than b. b interrupts a, c
+    interrupts b; b goes on before a."""
     trace = """
-        a   0 4000 1
-        b 100  100 1
-        c 110   60 1
+        a   0 90000 1
+        b 100  2000 1
+        c 110    60 1
     """
     assert schedule(monkeypatch, trace, "1x1", Policy.DEFAULT) == rows("""
-        job start end preempted
-        a       0 4160 100
-        b     100  260 110
-        c     110  170 -
+        job start   end preempted
+        a       0 92060 100
+        b     100  2160 110
+        c     110   170 -
     """)
 
 
