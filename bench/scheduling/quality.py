@@ -112,9 +112,11 @@ HELD = (
 
 def run(scale: Scale, figures: Figures) -> Sequence[Row | Sheet]:
     settings: Sequence[Setting] = SETTINGS
+    variants: Sequence[Variant] = VARIANTS
     if scale.trace_jobs:
+        variants = [variant for variant in VARIANTS if variant.cost not in COSTS[1:]]
         settings = (Setting(PHILLY.trace, FEW_NODES, scale.trace_jobs), MURI3, SETTINGS[-1])
-    asked = [(s, variant, each) for s in settings for variant in VARIANTS for each in variant.replays(s)]
+    asked = [(s, variant, each) for s in settings for variant in variants for each in variant.replays(s)]
     done = replay_all([each for _, _, each in asked])
     summaries: dict[tuple[Setting, Variant], list[Summary]] = {}
     for (setting, variant, _), one in zip(asked, done, strict=True):
@@ -156,9 +158,13 @@ def _sheet(setting: Setting, found: Found) -> Sheet:
         title += f", the first {setting.first:,} jobs only"
     ours = [
         (v.policy, _durations(v), v.cost, *cells(found[setting, v]), "ours")
-        for v in sorted(VARIANTS, key=lambda v: found[setting, v]["mean_jct"])
+        for v in sorted(_variants(setting, found), key=lambda v: found[setting, v]["mean_jct"])
     ]
     return Sheet(title, [HEAD, *ours, *(_line_cells(each) for each in lines(setting.trace, setting.nodes))])
+
+
+def _variants(setting: Setting, found: Found) -> list[Variant]:
+    return [variant for where, variant in found if where == setting]
 
 
 def _durations(variant: Variant) -> str:
