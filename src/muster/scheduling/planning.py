@@ -479,7 +479,7 @@ class Planner:
             if (reason := self._forbidden(job, shape, now)) is not None:
                 self.verdicts[waiting.lane] = reason
                 continue
-            promised = place(shape, arena)
+            promised = place(shape, arena) or self._repacked(shape, arena, job.vc)
             losers: list[Holder] = []
             if promised is None and self._may_interrupt:
                 room = self._room(waiting, shape, self._own_standings[waiting.job.vc], now)
@@ -492,6 +492,42 @@ class Planner:
                     self._touch(holder)
                 return self._take_promised(waiting, job, shape, promised, now)
         return False
+
+    def _repacked(self, shape: Shape, arena: Arena, vc: str) -> tuple[Slot, ...] | None:
+        """Whoever stands elsewhere does not care where its promise lies: it may lie where it leaves room for this gang,
+        as it would in a private cluster that was packed well."""
+        if arena.free_gpu_m < shape.gpu_m or not shape.gpu_m:
+            return None
+        strays = [h for h in self.holders.values() if h.job.vc == vc and h.promised not in (None, h.slots)]
+        if not strays:
+            return None
+        before = [holder.promised or () for holder in strays]
+        for promised in before:
+            undo(promised, arena)
+        slots = place(shape, arena)
+        after = self._all_placed(strays, arena) if slots is not None else None
+        if after is None:
+            undo(slots or (), arena)
+            for slot in (slot for promised in before for slot in promised):
+                arena.take_exactly(slot)
+            return None
+        for holder, old, new in zip(strays, before, after, strict=True):
+            arena.unseat(holder.job.job_id, old)
+            arena.seat(holder.job.job_id, new)
+            holder.promised = new
+        return slots
+
+    def _all_placed(self, holders: list[Holder], arena: Arena) -> list[tuple[Slot, ...]] | None:
+        """Places for each of them, the largest first; or none for anybody."""
+        found: dict[str, tuple[Slot, ...]] = {}
+        for holder in sorted(holders, key=lambda holder: -holder.gpus):
+            slots = place(holder.shape, arena)
+            if slots is None:
+                for taken in found.values():
+                    undo(taken, arena)
+                return None
+            found[holder.job.job_id] = slots
+        return [found[holder.job.job_id] for holder in holders]
 
     def _take_promised(
         self, waiting: Waiting, job: JobDemand, shape: Shape, promised: tuple[Slot, ...], now: float
