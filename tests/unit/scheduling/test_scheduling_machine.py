@@ -88,14 +88,21 @@ class Cluster(RuleBasedStateMachine):
         self.since: dict[str, float] = {}
         self.saved: dict[str, float] = {}
         self.were_preempted = False
+        self.is_even = False
         self.now = 100.0
 
     # Events
 
-    @initialize(capacities=st.lists(_capacities, min_size=2, max_size=5))
-    def begin(self, capacities: list[tuple[int, int, str, int, str]]) -> None:
+    @initialize(capacities=st.lists(_capacities, min_size=2, max_size=5), is_even=st.booleans())
+    def begin(self, capacities: list[tuple[int, int, str, int, str]], is_even: bool) -> None:
+        """Even: nodes with as many free GPUs are as good as each other, so it does not matter which is taken."""
+        self.is_even = is_even
         for number, (cpu, memory, model, count, rack) in enumerate(capacities):
-            self._node(replace(a_node(f"n{number}", cpu, memory * GIB, *[model] * count), labels={"rack": rack}))
+            if is_even:
+                node = a_node(f"n{number}", 64, 64 * GIB, *["A100"] * count)
+            else:
+                node = replace(a_node(f"n{number}", cpu, memory * GIB, *[model] * count), labels={"rack": rack})
+            self._node(node)
 
     @rule(vcs=st.tuples(_vcs, _vcs))
     def virtual_clusters_change(self, vcs: tuple[VirtualCluster, VirtualCluster]) -> None:
@@ -220,7 +227,9 @@ class Cluster(RuleBasedStateMachine):
 
     def _cycle(self) -> bool:
         before = set(self.state.holders)
-        is_plain = not (self.vcs or self.leaving or self.were_preempted or self._is_anybody_protected())
+        is_plain = self.is_even and not (
+            self.vcs or self.leaving or self.were_preempted or self._is_anybody_protected()
+        )
         rebuilt = self._rebuilt() if is_plain else None
         plan, again = self.state.cycle(self.now), self.twin.cycle(self.now)
         assert again == plan, "the same events, another plan"
@@ -284,7 +293,7 @@ class Cluster(RuleBasedStateMachine):
         if where.spread is Spread.APART:
             assert len({node.name for node in nodes}) == len(nodes)
         if where.together is Together.RACK:
-            assert len({node.labels["rack"] for node in nodes}) == 1
+            assert len({node.labels.get("rack") for node in nodes}) == 1
         for slot, node in zip(slots, nodes, strict=True):
             models = {device.index: device.model for device in node.capacity.devices}
             given = {models[index] for index in slot.devices}
