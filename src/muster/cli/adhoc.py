@@ -23,7 +23,7 @@ class Asked:
     ps: int = 0
     cpu: str | None = None
     memory: str | None = None
-    gpu: int | None = None
+    gpu: float | None = None
     gpu_type: str | None = None
     framework: str | None = None
     cluster: str | None = None

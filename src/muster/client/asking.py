@@ -16,14 +16,15 @@ class Role:
 
         Role(command=["python", "train.py"], replicas=4, gpu=1, memory="8Gi")
 
-    `cpu`, `memory` and `gpu` are for each replica. `extra` takes any other key of the spec as it is.
+    `cpu`, `memory` and `gpu` are for each replica; `gpu=0.5` is half of one card. `extra` takes any other
+    key of the spec as it is.
     """
 
     command: Command
     replicas: int = 1
     cpu: str | float | None = None
     memory: str | int | None = None
-    gpu: int | None = None
+    gpu: float | None = None
     gpu_type: str | None = None
     env: Mapping[str, str] = field(default_factory=dict)
     extra: Mapping[str, Any] = field(default_factory=dict)
@@ -64,7 +65,7 @@ class Job:
     replicas: int | None = None
     cpu: str | float | None = None
     memory: str | int | None = None
-    gpu: int | None = None
+    gpu: float | None = None
     gpu_type: str | None = None
     roles: Mapping[str, Role] = field(default_factory=dict)
     framework: str | None = None

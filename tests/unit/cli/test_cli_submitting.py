@@ -128,3 +128,18 @@ def test_run_sends_the_current_folder(server: TinyServer, tmp_path: Path, monkey
     outcome = muster(server, "run", "-d", "--", "python", "train.py")
     assert outcome.code == 0
     assert server.requests("POST", "/jobs")[0].json["package"] == package.digest
+
+
+@pytest.mark.parametrize(("text", "gpu"), [("0.5", 0.5), ("2", 2), ("0", 0)])
+def test_run_asks_for_whole_gpus_or_a_part_of_one(server: TinyServer, text: str, gpu: float) -> None:
+    server.on("POST", "/jobs", Answer(201, a_job()))
+    muster(server, "run", "--no-package", "-d", "--gpu", text, "--", "true")
+    assert server.asked[0].json["spec"]["roles"]["worker"]["resources"] == {"gpu": gpu}
+
+
+@pytest.mark.parametrize("text", ["1.5", "half", "-1"])
+def test_run_refuses_gpus_that_cannot_be_given(server: TinyServer, text: str) -> None:
+    outcome = muster(server, "run", "--no-package", "--gpu", text, "--", "true")
+    assert outcome.code == 2
+    assert "expected a whole number of GPUs, or a part of one such as 0.5" in outcome.err
+    assert server.asked == []

@@ -8,21 +8,24 @@ import click
 from muster.cli.adhoc import Asked, as_job, folder_to_send
 from muster.cli.assignments import parse_assignments, parse_texts, read_env_file
 from muster.cli.following import exit_by, follow
+from muster.cli.option_types import Parsed
 from muster.cli.options import output_option
 from muster.cli.output import print_document
 from muster.cli.plans import print_plan
 from muster.cli.session import connect, say
 from muster.cli.uploads import announce_packing, shown_upload
 from muster.client.submitting import Changes, prepare
+from muster.lib.quantities import gpu_number, parse_gpu
 
 _FRAMEWORKS = ("paddle", "torch", "tensorflow", "mpi", "jax", "plain")
+_GPU = Parsed("gpus", lambda text: gpu_number(parse_gpu(text)))
 
 
 @click.command(context_settings={"ignore_unknown_options": False, "allow_interspersed_args": False})
 @click.argument("words", metavar="-- COMMAND...", nargs=-1, required=True, type=click.UNPROCESSED)
 @click.option("-w", "--workers", type=click.IntRange(min=1), default=1, show_default=True, help="How many workers.")
 @click.option("--ps", type=click.IntRange(min=0), default=0, help="How many parameter servers (same command).")
-@click.option("-g", "--gpu", type=click.IntRange(min=0), help="GPUs for each worker.")
+@click.option("-g", "--gpu", type=_GPU, metavar="GPUS", help="GPUs for each worker: 2, or 0.5 of one.")
 @click.option("--gpu-type", metavar="MODEL", help="Which GPUs, such as A100.")
 @click.option("-c", "--cpu", metavar="CORES", help="CPU for each task: 2, 0.5, 500m.")
 @click.option("-m", "--memory", metavar="SIZE", help="Memory for each task: 512Mi, 8Gi.")
@@ -45,7 +48,7 @@ def command(
     words: tuple[str, ...],
     workers: int,
     ps: int,
-    gpu: int | None,
+    gpu: float | None,
     gpu_type: str | None,
     cpu: str | None,
     memory: str | None,
