@@ -124,6 +124,9 @@ def command(
     delayed), ssf (shortest GPU-time first), srsf (shortest remaining GPU-time, preemptive), las (least attained
     service), fair (by past usage of users), default.
 
+    Durations: unknown is the honest setting for your own cluster, where nobody knows beforehand how long a job runs and
+    a policy can only learn from those that have ended; exact shows what it could reach at best.
+
     Preemption costs: 0; helios (7 s to restart 1 GPU, 30 s up to 8, 60 s above); checkpoint:30m (work since the last
     multiple of it is lost); none (nothing is preempted).
 
@@ -133,7 +136,7 @@ def command(
       muster sim --trace jobs.csv --nodes 8x8xV100,4x4xA100 --policy fifo,las,default --picture compared.svg
       muster sim --trace jobs.csv --nodes 80x8 --policy srsf --durations noisy:1 --preemption-cost helios -o json
       muster sim --trace jobs.csv --nodes 12x8 --vc vision=8 --vc speech=4 --apart
-      muster sim --from-history --since 30d --policy default,fair
+      muster sim --from-history --since 30d --policy default,fair --durations unknown
       muster sim generate --jobs 1000 --seed 1 > jobs.csv
     """
     if ctx.invoked_subcommand is not None:
