@@ -27,7 +27,11 @@ SETTLED = 30
 """More cycles at one moment than this mean that the plan never comes to rest."""
 
 _capacities = st.tuples(
-    st.integers(1, 16), st.integers(1, 16), st.sampled_from(MODELS), st.integers(0, 8), st.sampled_from("rs")
+    st.integers(1, 16),
+    st.integers(1, 16),
+    st.sampled_from(MODELS),
+    st.sampled_from([1, 2, 2, 4, 0, 8]),
+    st.sampled_from("rs"),
 )
 _roles = st.one_of(
     st.builds(
@@ -68,6 +72,20 @@ _vcs = st.builds(
     st.sampled_from(OrderPolicy),
     _limits,
     _limits,
+)
+_jobs = st.tuples(
+    _roles,
+    st.sampled_from(Priority),
+    st.sampled_from([None, None, None, 5.0]),
+    st.fixed_dictionaries(
+        {
+            "vc": st.sampled_from(VCS),
+            "user": st.sampled_from(["amy", "bob"]),
+            "where": _wheres,
+            "time_limit_s": st.sampled_from([None, None, 20.0, 90.0]),
+            "preemptible": st.sampled_from([True, True, True, True, True, False]),
+        }
+    ),
 )
 
 
@@ -112,40 +130,14 @@ class Cluster(RuleBasedStateMachine):
             for state in (self.state, self.twin):
                 state.configured(named)
 
-    @rule(
-        role=_roles,
-        vc=st.sampled_from(VCS),
-        user=st.sampled_from(["amy", "bob"]),
-        priority=st.sampled_from(Priority),
-        where=_wheres,
-        limit=st.sampled_from([None, None, 20.0, 90.0]),
-        wait=st.sampled_from([None, None, None, 5.0]),
-        preemptible=st.sampled_from([True, True, True, False]),
-    )
-    def job_comes(
-        self,
-        role: Role,
-        vc: str,
-        user: str,
-        priority: Priority,
-        where: Where,
-        limit: float | None,
-        wait: float | None,
-        preemptible: bool,
-    ) -> None:
-        job = a_demand(
-            len(self.demands),
-            role,
-            priority=priority,
-            vc=vc,
-            user=user,
-            where=where,
-            time_limit_s=limit,
-            not_before=None if wait is None else self.now + wait,
-            preemptible=preemptible,
-        )
-        self.demands[job.job_id] = job
-        self._queue(job)
+    @rule(jobs=st.lists(_jobs, min_size=2, max_size=8))
+    def jobs_come(self, jobs: list[tuple[Role, Priority, float | None, dict[str, object]]]) -> None:
+        for role, priority, wait, fields in jobs:
+            not_before = None if wait is None else self.now + wait
+            job = a_demand(len(self.demands), role, priority=priority, not_before=not_before, **fields)
+            self.demands[job.job_id] = job
+            self._queue(job)
+        self.time_passes(1.0)
 
     @precondition(lambda self: self.waiting)
     @rule(data=st.data())
