@@ -126,10 +126,11 @@ def event_text(event: EventView) -> str:
 
 
 def resources_text(resources: Any) -> str | None:
-    """`cpu=1 memory=2Gi gpu=2`."""
+    """`cpu=1 memory=2Gi gpu=2 gpuType=A100,V100`."""
     if not resources:
         return None
-    return " ".join(f"{name}={value}" for name, value in resources.items() if value not in _NONE) or None
+    texts = {name: _joined(value) if isinstance(value, list) else value for name, value in resources.items()}
+    return " ".join(f"{name}={text}" for name, text in texts.items() if text not in _NONE) or None
 
 
 def _joined(values: Sequence[Any] | None) -> str | None:

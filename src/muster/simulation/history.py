@@ -52,7 +52,8 @@ def _node(item: Raw) -> tuple[int, str, str, float, float]:
 
 
 def _ran_s(item: Raw) -> float:
-    if (ran_s := item.get("ranS")) is not None:
+    """Nothing is told of jobs that ended before servers counted it."""
+    if ran_s := item.get("ranS"):
         return float(ran_s)
     return max(_seconds(item["endedAt"]) - _seconds(item["startedAt"]), 0.0)
 

@@ -91,6 +91,7 @@ class ResourcesOut(Shape):
     cpu: str
     memory: str
     gpu: float = Field(description="0.5 for half of one.")
+    gpu_type: list[str] = Field(description="Models that were asked for, in order of preference; none means any.")
 
 
 class JobOut(Shape):
@@ -114,6 +115,8 @@ class JobOut(Shape):
     started_at: str | None
     ended_at: str | None
     checkpoint_at: str | None = Field(description="When the current attempt last said that its work is safe.")
+    ran_s: float = Field(description="Run time that was not lost; an attempt counts when it has ended.")
+    time_limit: str | None = Field(description="As `2h30m`.")
     reason: str
     labels: dict[str, str]
     resources: ResourcesOut

@@ -13,7 +13,7 @@ from muster.domain.reasons import Reason
 from muster.domain.resources import WHOLE_GPU
 from muster.domain.tasks import Task, TaskFailed, TaskLost
 from muster.lib.clock import iso, optional_iso
-from muster.lib.quantities import format_bytes, format_cpu, gpu_number
+from muster.lib.quantities import format_bytes, format_cpu, format_duration, gpu_number
 
 View = dict[str, Any]
 
@@ -43,12 +43,15 @@ def job_view(job: Job, *, reason: str | None = None) -> View:
         "startedAt": optional_iso(job.started_at),
         "endedAt": optional_iso(job.ended_at),
         "checkpointAt": optional_iso(job.checkpoint_at),
+        "ranS": job.ran_s,
+        "timeLimit": None if spec.time_limit_s is None else format_duration(spec.time_limit_s),
         "reason": job.reason if reason is None else reason,
         "labels": dict(spec.labels),
         "resources": {
             "cpu": format_cpu(sum(each.cpu_m * count for each, count in roles)),
             "memory": format_bytes(sum(each.memory_bytes * count for each, count in roles)),
             "gpu": gpu_number(sum(each.gpu_m * count for each, count in roles)),
+            "gpuType": list(dict.fromkeys(model for each, _ in roles if each.gpus for model in each.gpu_models)),
         },
         "version": job.version,
     }

@@ -42,7 +42,7 @@ def shown(view: dict[str, Any], schema: type[schemas.Shape]) -> None:
 @pytest.mark.fast
 @pytest.mark.parametrize("state", JOB_STATES.values(), ids=list(JOB_STATES))
 def test_a_job_in_every_state_is_what_its_schema_says(state: type[Any]) -> None:
-    spec = JobSpec("a", (Role("worker", 2, ("x",)),), labels={"k": "v"})
+    spec = JobSpec("a", (Role("worker", 2, ("x",)),), labels={"k": "v"}, time_limit_s=90.0)
     job = Job("1", "me", "local", spec, state(**JOB_FIELDS.get(state, {"since": NOW})), NOW, ended_at=NOW)
     shown(views.job_view(job), schemas.JobOut)
 

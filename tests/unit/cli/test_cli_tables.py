@@ -1,10 +1,13 @@
 """Tables line up whatever is in them, and nothing in them can steer the terminal."""
 
+from typing import Any
+
 import pytest
 from click import unstyle
 from hypothesis import given
 from hypothesis import strategies as st
 
+from muster.cli.columns import resources_text
 from muster.cli.tables import Column, cut, display_width, render, shown
 
 pytestmark = pytest.mark.fast
@@ -57,3 +60,18 @@ def test_title_of_the_last_column_survives_a_narrow_terminal() -> None:
 @given(st.text(max_size=30), st.integers(1, 20))
 def test_cut_text_is_never_too_wide(text: str, width: int) -> None:
     assert display_width(cut(text, width)) <= width
+
+
+@pytest.mark.parametrize(
+    ("resources", "text"),
+    [
+        (
+            {"cpu": "1", "memory": "2Gi", "gpu": 2, "gpuType": ["A100", "V100"]},
+            "cpu=1 memory=2Gi gpu=2 gpuType=A100,V100",
+        ),
+        ({"cpu": "500m", "memory": "0", "gpu": 0, "gpuType": []}, "cpu=500m"),
+        ({}, None),
+    ],
+)
+def test_resources_are_told_without_what_is_not_asked_for(resources: dict[str, Any], text: str | None) -> None:
+    assert resources_text(resources) == text

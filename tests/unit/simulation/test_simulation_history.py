@@ -2,9 +2,13 @@ from typing import Any
 
 import pytest
 
+from muster.domain.jobs import Job, Succeeded
+from muster.domain.resources import Resources
+from muster.domain.specs import JobSpec, Role
 from muster.simulation.history import jobs_of, nodes_of
 from muster.simulation.options import NodeGroup
 from muster.simulation.records import TraceJob
+from muster.wire.views import job_view
 
 pytestmark = pytest.mark.fast
 
@@ -34,6 +38,20 @@ def test_what_newer_servers_say_is_used() -> None:
     )
 
     assert jobs_of([told]) == [TraceJob("a", 0, 90, 0.5, "amy", "vision", "V100", 1, 0, 3600)]
+
+
+def test_a_job_of_which_no_run_time_was_counted_ran_from_start_to_end() -> None:
+    assert jobs_of([a_past_job(ranS=0.0)])[0].duration_s == 120
+
+
+def test_all_that_a_server_tells_of_a_job_reaches_the_trace() -> None:
+    worker = Role("worker", 2, ("x",), Resources(1500, 1 << 30, 2, ("V100", "A100")))
+    spec = JobSpec("a", (Role("ps", 1, ("x",)), worker), time_limit_s=5400.0)
+    job = Job(
+        "1", "amy", "lab", spec, Succeeded(400.0), 100.0, started_at=200.0, ended_at=400.0, vc="vision", ran_s=90.5
+    )
+
+    assert jobs_of([job_view(job)]) == [TraceJob("1", 0, 90.5, 4, "amy", "vision", "V100", 3, 2048, 5400)]
 
 
 def test_submissions_count_from_the_first() -> None:

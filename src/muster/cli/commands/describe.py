@@ -62,6 +62,7 @@ def _describe_job(client: Client, ref: str, output: str) -> None:
             ("Checkpoint", raw.get("checkpointAt")),
             ("Workers", f"{job.tasks}: {job.active} active, {job.succeeded} succeeded, {job.failed} failed"),
             ("Resources", resources_text(raw.get("resources"))),
+            ("Time limit", raw.get("timeLimit")),
             ("Labels", " ".join(f"{key}={value}" for key, value in (raw.get("labels") or {}).items())),
             ("Created", raw.get("createdAt")),
             ("Started", raw.get("startedAt")),
