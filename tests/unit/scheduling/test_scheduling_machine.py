@@ -219,7 +219,7 @@ class Cluster(RuleBasedStateMachine):
 
     def _cycle(self) -> bool:
         before = set(self.state.holders)
-        is_plain = self.is_even and not (
+        is_plain = self._is_any_node_as_good() and not (
             self.vcs or self.leaving or self.were_preempted or self._is_anybody_protected()
         )
         rebuilt = self._rebuilt() if is_plain else None
@@ -246,6 +246,11 @@ class Cluster(RuleBasedStateMachine):
         busy = {(slot.node, device) for left in self.leaving.values() for slot in left for device in slot.devices}
         assert not busy & {(slot.node, device) for slot in slots for device in slot.devices}, "others still leave it"
         self.held[job_id], self.since[job_id] = slots, self.now
+
+    def _is_any_node_as_good(self) -> bool:
+        """Of those with as many free GPUs; parts of cards, and tasks that must be apart, tell them from each other."""
+        is_whole = not any(task.resources.shares_gpu for job in self.demands.values() for task in job.tasks)
+        return self.is_even and is_whole and all(job.where == Where() for job in self.waiting.values())
 
     def _is_anybody_protected(self) -> bool:
         """After a long wait; nobody remembers that over a restart."""
