@@ -5,6 +5,7 @@ from typing import Any
 
 from muster.cli.colours import of_state
 from muster.cli.tables import Column
+from muster.client.views import NodeView
 from muster.lib.quantities import about_bytes
 
 Raw = Mapping[str, Any]
@@ -46,8 +47,8 @@ def _memory(node: Raw) -> str:
 
 
 def _gpus(node: Raw) -> str | None:
-    gpus = node.get("gpus") or []
-    return f"{sum(1 for gpu in gpus if gpu.get('job'))}/{len(gpus)}" if gpus else None
+    given = NodeView.of(node)
+    return f"{given.gpus_used:g}/{len(given.gpus)}" if given.gpus else None
 
 
 def _percent(value: Any) -> str | None:

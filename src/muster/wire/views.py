@@ -117,12 +117,12 @@ def node_view(
     cpu_m: int,
     memory_bytes: int,
     device_jobs: Mapping[int, str],
+    device_shares: Mapping[int, int],
     tasks: int,
     usage: View | None,
-    device_shares: Mapping[int, int] | None = None,
 ) -> View:
     """`device_shares`: how much is taken of devices that are shared, in thousandths."""
-    taken = {**dict.fromkeys(device_jobs, WHOLE_GPU), **(device_shares or {})}
+    taken = {**dict.fromkeys(device_jobs, WHOLE_GPU), **device_shares}
     return {
         "name": node.name,
         "cluster": node.cluster,

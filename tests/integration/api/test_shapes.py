@@ -79,7 +79,7 @@ def test_everything_else_is_what_its_schema_says() -> None:
     capacity = Capacity(2000, 1 << 30, (Device(0, "A100"), Device(1, "A100")))
     node = Node("node", "local", "127.0.0.1", capacity, NodeState.READY)
     given: Any = {"cpu_m": 500, "memory_bytes": 5, "device_jobs": {0: "a"}, "tasks": 1, "usage": {"load1": 0.5}}
-    whole, shared = (views.node_view(node, **given, device_shares=shares) for shares in (None, {0: 750}))
+    whole, shared = (views.node_view(node, **given, device_shares=shares) for shares in ({}, {0: 750}))
     shown(whole, schemas.NodeOut)
     shown(shared, schemas.NodeOut)
     assert [(gpu["job"], gpu["used"]) for gpu in whole["gpus"]] == [("a", 1), (None, 0)]

@@ -1,5 +1,7 @@
 """What `get` and `describe` print, and what they ask for."""
 
+from typing import Any
+
 import pytest
 import yaml
 
@@ -75,9 +77,8 @@ def test_workers_are_listed_with_the_promised_columns(server: TinyServer) -> Non
     assert muster(server, "get", "tasks", "mnist", "-o", "name").out == "mnist-worker-0\n"
 
 
-@pytest.mark.parametrize(("used", "shown"), [(1, "1/2"), (0.5, "0.5/2")])
-def test_nodes_show_what_is_given_of_them(server: TinyServer, used: float, shown: str) -> None:
-    node = {
+def a_node(used: float = 0, **changes: Any) -> dict[str, Any]:
+    return {
         "name": "gpu-01",
         "cluster": "local",
         "state": "Ready",
@@ -90,10 +91,28 @@ def test_nodes_show_what_is_given_of_them(server: TinyServer, used: float, shown
         "tasks": 2,
         "note": "",
         "usage": None,
+        **changes,
     }
-    server.on("GET", "/nodes", Answer(200, {"items": [node]}))
+
+
+@pytest.mark.parametrize(("used", "shown"), [(1, "1/2"), (0.5, "0.5/2")])
+def test_nodes_show_what_is_given_of_them(server: TinyServer, used: float, shown: str) -> None:
+    server.on("GET", "/nodes", Answer(200, {"items": [a_node(used)]}))
     line = muster(server, "get", "nodes").out.splitlines()[1]
     assert line.split() == ["gpu-01", "local", "Ready", "2.5/8", "1.0", "GiB/16.0", "GiB", shown, "2", "-"]
+
+
+@pytest.mark.parametrize(
+    ("used", "in_use", "line"),
+    [(1, "1/2", "GPU 0: A100, mnist"), (0.25, "0.25/2", "GPU 0: A100, mnist (0.25 of it is given)")],
+)
+def test_a_card_that_is_shared_shows_how_much_of_it_is_given(
+    server: TinyServer, used: float, in_use: str, line: str
+) -> None:
+    server.on("GET", "/usage", Answer(200, {"nodes": [a_node(used)], "tasks": []}))
+    assert in_use in muster(server, "top", "--once").out.split()
+    server.on("GET", "/nodes/gpu-01", Answer(200, a_node(used)))
+    assert line in muster(server, "describe", "node/gpu-01").out.splitlines()
 
 
 def test_describe_shows_what_may_be_read(server: TinyServer) -> None:

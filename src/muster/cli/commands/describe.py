@@ -1,5 +1,6 @@
 """`muster describe`."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import click
@@ -113,4 +114,10 @@ def _describe_node(node: NodeView, output: str) -> None:
             ]
         )
     for gpu in node.gpus:
-        click.echo(f"GPU {gpu.get('index')}: {gpu.get('model')}, {gpu.get('job') or 'free'}")
+        click.echo(f"GPU {gpu.get('index')}: {gpu.get('model')}, {_given(gpu)}")
+
+
+def _given(gpu: Mapping[str, Any]) -> str:
+    """Who has it; of a card that is shared, who came last, and how much of it is given."""
+    used = gpu.get("used") or 0
+    return f"{gpu.get('job') or 'free'}{f' ({used:g} of it is given)' if 0 < used < 1 else ''}"

@@ -218,7 +218,7 @@ async function loadNodes() {
 
 function nodeRow(node) {
   const given = (used, total) => word("given", { used, total });
-  const taken = node.gpus.filter((gpu) => gpu.job).length;
+  const taken = Number(node.gpus.reduce((sum, gpu) => sum + gpu.used, 0).toFixed(3));
   const models = [...new Set(node.gpus.map((gpu) => gpu.model))].join(", ");
   const usage = node.usage
     ? `CPU ${Math.round(node.usage.cpuPercent)} %, ${bytes(node.usage.memoryUsedBytes)}`

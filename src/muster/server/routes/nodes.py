@@ -86,7 +86,8 @@ def _nodes(me: Principal, parts: Services) -> list[View]:
 
 def _view(me: Principal, parts: Services, node: Node) -> View:
     context = parts.context
-    cpu_m, memory_bytes, devices = context.clusters[node.cluster].used(node.name)
+    cluster = context.clusters[node.cluster]
+    cpu_m, memory_bytes, devices = cluster.used(node.name)
     names = {}
     for index, job_id in devices.items():
         entry = context.roster.get(job_id)
@@ -103,6 +104,7 @@ def _view(me: Principal, parts: Services, node: Node) -> View:
         cpu_m=cpu_m,
         memory_bytes=memory_bytes,
         device_jobs=names,
+        device_shares=cluster.device_shares(node.name),
         tasks=tasks,
         usage=_camel(usage.figures) if usage else None,
     )
