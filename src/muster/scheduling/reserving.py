@@ -10,7 +10,6 @@ from muster.domain.resources import Resources
 from muster.scheduling.arena import Allowed, Arena
 from muster.scheduling.demand import JobDemand, Slot
 from muster.scheduling.holding import Holder
-from muster.scheduling.ledger import NodeLedger
 from muster.scheduling.placement import place, undo
 from muster.scheduling.shapes import Shape
 
@@ -61,7 +60,11 @@ class Reservation:
         """Where a job behind it may go: anywhere if it is gone by then, else where enough is spare."""
         if other.time_limit_s is not None and now + other.time_limit_s <= self.at:
             return None
-        return self._leaves_enough
+        gang = Resources(
+            sum(task.resources.cpu_m for task in other.tasks), sum(task.resources.memory_bytes for task in other.tasks)
+        )
+        gpu_m = sum(task.resources.gpu_m for task in other.tasks)
+        return lambda ledger, want: self._leaves_enough(ledger.name, gang, gpu_m)
 
     def charge(self, other: JobDemand, slots: Iterable[Slot], now: float) -> None:
         if self.allows(other, now) is None:
@@ -72,10 +75,11 @@ class Reservation:
                 spare.memory_bytes -= slot.resources.memory_bytes
                 spare.gpu_m -= slot.resources.gpu_m
 
-    def _leaves_enough(self, ledger: NodeLedger, want: Resources) -> bool:
-        spare = self.spare.get(ledger.name)
+    def _leaves_enough(self, node: str, gang: Resources, gpu_m: int) -> bool:
+        """For the whole gang: several of its tasks may come to stand on this node."""
+        spare = self.spare.get(node)
         return spare is None or (
-            spare.gpu_m >= want.gpu_m and spare.cpu_m >= want.cpu_m and spare.memory_bytes >= want.memory_bytes
+            spare.gpu_m >= gpu_m and spare.cpu_m >= gang.cpu_m and spare.memory_bytes >= gang.memory_bytes
         )
 
 
