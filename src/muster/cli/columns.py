@@ -61,6 +61,7 @@ def node_columns() -> list[Column[NodeView]]:
         Column("MEMORY", lambda node: f"{about_bytes(node.memory_used)}/{about_bytes(node.memory_total)}", right=True),
         Column("GPU", lambda node: f"{node.gpus_used:g}/{len(node.gpus)}" if node.gpus else None, right=True),
         Column("MODEL", lambda node: _joined(sorted({str(gpu.get("model")) for gpu in node.gpus})), wide=True),
+        Column("LABELS", lambda node: _joined([f"{key}={value}" for key, value in node.labels.items()]), wide=True),
         Column("TASKS", lambda node: node.tasks, right=True),
         Column("NOTE", lambda node: node.note),
     ]

@@ -132,6 +132,7 @@ class NodeView:
     gpus: Sequence[Raw]
     tasks: int
     note: str
+    labels: Mapping[str, str]
     raw: Raw = field(repr=False)
 
     @property
@@ -152,6 +153,7 @@ class NodeView:
             gpus=tuple(raw.get("gpus") or ()),
             tasks=raw.get("tasks") or 0,
             note=raw.get("note") or "",
+            labels=dict(raw.get("labels") or {}),
             raw=raw,
         )
 

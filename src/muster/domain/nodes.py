@@ -1,7 +1,7 @@
 """A node: a machine that runs tasks, and what may be done with it."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from muster.domain.resources import Capacity
@@ -31,3 +31,18 @@ class Node:
     @property
     def is_usable(self) -> bool:
         return self.state is NodeState.READY
+
+
+@dataclass(frozen=True, slots=True)
+class NodeSettings:
+    """What an admin wrote of a node, and where. What the machine has, it tells itself."""
+
+    name: str
+    cluster: str
+    labels: Mapping[str, str] = field(default_factory=dict)
+    line: int | None = None
+    file: str = ""
+
+    def applied(self, node: Node) -> Node:
+        """Where both know a label, the admin is right."""
+        return replace(node, labels={**node.labels, **self.labels})

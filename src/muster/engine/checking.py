@@ -25,7 +25,7 @@ async def _rebuilt(context: Context) -> dict[str, ClusterState]:
     states = {name: ClusterState(name) for name in context.clusters}
     for name, state in states.items():
         state.configured(context.sharing.of(name))
-        for node in context.backends[name].nodes():
+        for node in context.nodes(name):
             state.node_changed(node)
     tasks: dict[str, list[Task]] = defaultdict(list)
     for task in await context.store.open_tasks():

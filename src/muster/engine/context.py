@@ -10,6 +10,7 @@ from typing import Any
 import structlog
 
 from muster.domain.errors import StaleWrite, Unavailable
+from muster.domain.nodes import Node
 from muster.engine.hub import Hub
 from muster.engine.roster import Roster
 from muster.engine.sharing import Sharing
@@ -43,6 +44,10 @@ class Context:
 
     def __post_init__(self) -> None:
         self.clusters = {name: ClusterState(name) for name in self.backends}
+
+    def nodes(self, cluster: str) -> list[Node]:
+        """As the backend knows them, with what admins wrote of them."""
+        return [self.sharing.labelled(node) for node in self.backends[cluster].nodes()]
 
     async def apply(self, change: Change) -> None:
         """Write a job's change. A write that was not confirmed may have happened all the same."""

@@ -29,9 +29,10 @@ class _Listener:
 
     def nodes_changed(self, cluster: str) -> None:
         state = self._context.clusters[cluster]
-        for node in self._context.backends[cluster].nodes():
+        nodes = self._context.nodes(cluster)
+        for node in nodes:
             state.node_changed(node)
-        self._context.sharing.nodes_changed(state)
+        self._context.sharing.nodes_changed(state, nodes)
         self._context.wake.set()
 
     def reconnected(self, cluster: str) -> None:
@@ -56,7 +57,7 @@ async def running_engine(context: Context) -> AsyncIterator[None]:
         asyncio.create_task(run_cycles(context), name="cycles"),
         asyncio.create_task(run_recalling(context), name="recalling"),
         asyncio.create_task(run_retention(context), name="retention"),
-        asyncio.create_task(context.sharing.follow(context.clusters, context.wake), name="sharing"),
+        asyncio.create_task(context.sharing.follow(context.clusters, listener.nodes_changed), name="sharing"),
     ]
     context.wake.set()
     try:

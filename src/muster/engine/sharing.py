@@ -1,20 +1,22 @@
-"""The virtual clusters in force: read from their folder, read again when it changes, told to each cluster's scheduler.
+"""The virtual clusters and the labels of nodes in force: read from their folder, read again when it changes, told to
+each cluster's scheduler.
 
 A reading that is wrong, or promises more than there is, changes nothing: the ones before stay, and `problems` says why.
 """
 
-import asyncio
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import structlog
 
 from muster.domain.accounts import User
 from muster.domain.errors import Invalid, Problem
 from muster.domain.jobs import Held, Job, Queued
+from muster.domain.nodes import Node, NodeSettings
 from muster.domain.virtual_clusters import VirtualCluster
+from muster.lib.nearest import nearest
 from muster.scheduling.state import ClusterState
 from muster.scheduling.views import Quota, ShareView
-from muster.settings.clusters import ClusterFolder
+from muster.settings.clusters import ClusterFolder, ClusterSettings
 from muster.settings.watching import folder_changes
 from muster.wire.cluster_views import LIMITS
 
@@ -30,49 +32,73 @@ class Sharing:
     def __init__(self, folder: ClusterFolder | None = None) -> None:
         self.virtual: dict[str, VirtualCluster] = {}
         self._folder = folder
+        self._taken = ClusterSettings()
+        self._nodes: dict[tuple[str, str], NodeSettings] = {}
         self._wrong: tuple[Problem, ...] = ()
         self._broken_promises: dict[str, Problem] = {}
+        self._unknown_nodes: dict[str, tuple[Problem, ...]] = {}
 
     @property
     def problems(self) -> tuple[Problem, ...]:
-        """What is wrong with the files as they are now, and promises that the nodes do not allow any more."""
-        return (*self._wrong, *self._broken_promises.values())
+        """What is wrong with the files as they are now, promises that the nodes do not allow any more, and settings of
+        nodes that there are not."""
+        unknown = (problem for found in self._unknown_nodes.values() for problem in found)
+        return (*self._wrong, *self._broken_promises.values(), *unknown)
 
     def start(self, clusters: Clusters) -> None:
         """Before nodes are known. Raises Invalid: nothing starts with wrong settings."""
         if self._folder is not None:
             self._take(self._folder.read(), clusters)
 
-    async def follow(self, clusters: Clusters, wake: asyncio.Event) -> None:
+    async def follow(self, clusters: Clusters, nodes_changed: Callable[[str], None]) -> None:
+        """`nodes_changed` is called with each cluster after every reading: its nodes may have other labels."""
         if self._folder is None:
             return
         async for _ in folder_changes(self._folder.path):
             try:
                 self.reload(clusters)
+                for name in clusters:
+                    nodes_changed(name)
             except Exception:
-                _log.exception("virtual clusters were not read")  # the next change finds the loop alive
-            wake.set()
+                _log.exception("cluster settings were not read")  # the next change finds the loop alive
 
     def reload(self, clusters: Clusters) -> None:
         """Read the folder again; what is wrong leaves everything as it is."""
         assert self._folder is not None
         try:
             found = self._folder.read()
-            is_new = found != tuple(self.virtual.values())
-            if is_new:
-                self._refuse_oversubscription(found, clusters)
+            if found.virtual != self._taken.virtual:
+                self._refuse_oversubscription(found.virtual, clusters)
         except Invalid as error:
             if error.problems != self._wrong:
-                _log.error("virtual clusters stay as they were", problems=[str(problem) for problem in error.problems])
+                _log.error("cluster settings stay as they were", problems=[str(problem) for problem in error.problems])
             self._wrong = error.problems
             return
         self._wrong = ()
-        if is_new:
+        if found != self._taken:
             self._take(found, clusters)
-            _log.info("virtual clusters", names=[vc.name for vc in found])
+            names, labelled = [vc.name for vc in found.virtual], [node.name for node in found.nodes]
+            _log.info("cluster settings", virtual=names, nodes=labelled)
 
-    def nodes_changed(self, cluster: ClusterState) -> None:
-        """Nodes come and go after the promise was made: that is told, and the promise stays."""
+    def labelled(self, node: Node) -> Node:
+        """With what admins wrote of it."""
+        settings = self._nodes.get((node.cluster, node.name))
+        return node if settings is None else settings.applied(node)
+
+    def nodes_changed(self, cluster: ClusterState, nodes: Sequence[Node]) -> None:
+        """Nodes come and go after the files were read: what does not hold any more is told, and stays."""
+        self._look_for_broken_promises(cluster)
+        unknown = tuple(self._unknown(cluster.name, [node.name for node in nodes]))
+        if unknown and unknown != self._unknown_nodes.get(cluster.name):
+            _log.warning("unknown nodes have settings", problems=[str(problem) for problem in unknown])
+        self._unknown_nodes[cluster.name] = unknown
+
+    def _unknown(self, cluster: str, known: Sequence[str]) -> Iterable[Problem]:
+        """Of no node while none is known."""
+        mine = [node for node in self._taken.nodes if node.cluster == cluster] if known else []
+        return (_unknown_node(node, known) for node in mine if node.name not in known)
+
+    def _look_for_broken_promises(self, cluster: ClusterState) -> None:
         told = cluster.oversubscribed(self.of(cluster.name)) if self.virtual else None
         if told is None:
             self._broken_promises.pop(cluster.name, None)
@@ -84,11 +110,14 @@ class Sharing:
         """Those on a physical cluster."""
         return [vc for vc in self.virtual.values() if vc.cluster == cluster]
 
-    def _take(self, found: Iterable[VirtualCluster], clusters: Clusters) -> None:
-        self.virtual = {vc.name: vc for vc in found}
+    def _take(self, found: ClusterSettings, clusters: Clusters) -> None:
+        before, self._taken = self._taken, found
+        self._nodes = {(node.cluster, node.name): node for node in found.nodes}
+        if found.virtual == before.virtual:
+            return
+        self.virtual = {vc.name: vc for vc in found.virtual}
         for cluster in clusters.values():
             cluster.configured(self.of(cluster.name))
-            self.nodes_changed(cluster)
 
     def _refuse_oversubscription(self, found: Iterable[VirtualCluster], clusters: Clusters) -> None:
         problems = []
@@ -153,3 +182,9 @@ def _queue_quotas(sharing: Sharing, jobs: Iterable[Job]) -> Iterable[Quota]:
 def _oversubscribed(cluster: str, told: str) -> Problem:
     hint = "lower `guaranteed` of some virtual clusters, or add nodes"
     return Problem("guaranteed", f"more is guaranteed on cluster {cluster} than it has: {told}", hint)
+
+
+def _unknown_node(node: NodeSettings, known: Sequence[str]) -> Problem:
+    guess = nearest(node.name, known)
+    hint = f"did you mean {guess}?" if guess else "see `muster get nodes`"
+    return Problem("nodes", f"cluster {node.cluster} has no node {node.name!r}", hint, node.line, node.file)

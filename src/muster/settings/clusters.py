@@ -1,15 +1,26 @@
-"""The folder `clusters.d`: virtual clusters, one or several documents a file. All that is wrong is told at once."""
+"""The folder `clusters.d`: virtual clusters and labels of nodes, one or several documents a file. All that is wrong is
+told at once.
+"""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from muster.domain.errors import Invalid, Problem
+from muster.domain.nodes import NodeSettings
 from muster.domain.virtual_clusters import VirtualCluster
-from muster.wire.cluster_schema import read_virtual_cluster
+from muster.wire.cluster_schema import read_nodes, read_virtual_cluster
 from muster.wire.documents import Document, read_documents
 
 _SUFFIXES = (".yaml", ".yml")
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterSettings:
+    """All that the folder says, in order of file and place."""
+
+    virtual: tuple[VirtualCluster, ...] = ()
+    nodes: tuple[NodeSettings, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,21 +30,31 @@ class ClusterFolder:
     path: Path
     physical: tuple[str, ...]
 
-    def read(self) -> tuple[VirtualCluster, ...]:
-        """In order of file and place. Raises Invalid with every problem of every file."""
+    def read(self) -> ClusterSettings:
+        """Raises Invalid with every problem of every file."""
         problems: list[Problem] = []
-        found: list[_Found] = []
+        virtual: list[_Found] = []
+        nodes: list[NodeSettings] = []
         for file in self._files(problems):
             for document in _documents(file, problems):
                 try:
-                    found.append(_Found(file.name, document, _kind(document)(document, self.physical[0])))
+                    match _kind(document):
+                        case "backend":
+                            raise _physical(document)
+                        case "nodes":
+                            found = read_nodes(document, self.physical[0])
+                            nodes += [replace(node, file=file.name) for node in found]
+                            problems += self._stray(document.data.get("cluster"), file.name, document)
+                        case _:
+                            cluster = read_virtual_cluster(document, self.physical[0])
+                            virtual.append(_Found(file.name, document, cluster))
                 except Invalid as error:
                     problems += [replace(problem, file=file.name) for problem in error.problems]
-        problems += self._clashes(found)
+        problems += [*self._clashes(virtual), *self._clashing_nodes(nodes)]
         if problems:
             count = "1 problem" if len(problems) == 1 else f"{len(problems)} problems"
-            raise Invalid(f"the virtual clusters in {self.path} have {count}", problems=tuple(problems))
-        return tuple(one.cluster for one in found)
+            raise Invalid(f"the settings in {self.path} have {count}", problems=tuple(problems))
+        return ClusterSettings(tuple(one.cluster for one in virtual), tuple(nodes))
 
     def _files(self, problems: list[Problem]) -> list[Path]:
         """Hidden ones are what editors leave beside a file."""
@@ -49,15 +70,26 @@ class ClusterFolder:
         first: dict[str, _Found] = {}
         for one in found:
             name, physical = one.cluster.name, one.cluster.cluster
-            if physical not in self.physical:
-                known = f"known clusters: {', '.join(self.physical)}"
-                yield one.problem("cluster", f"there is no cluster {physical!r}", known)
+            yield from self._stray(physical, one.file, one.document)
             if name in self.physical:
                 yield one.problem("name", f"{name} is the name of a physical cluster", "choose another")
             elif name in first:
                 earlier = first[name]
                 yield one.problem("name", f"{name} is given twice", f"also in {earlier.file}, line {earlier.line}")
             first.setdefault(name, one)
+
+    def _clashing_nodes(self, nodes: list[NodeSettings]) -> Iterator[Problem]:
+        first: dict[tuple[str, str], NodeSettings] = {}
+        for node in nodes:
+            earlier = first.setdefault((node.cluster, node.name), node)
+            if earlier is not node:
+                hint = f"also in {earlier.file}, line {earlier.line}"
+                yield Problem("nodes", f"{node.name} is given twice", hint, node.line, node.file)
+
+    def _stray(self, cluster: str | None, file: str, document: Document) -> Iterator[Problem]:
+        if cluster and cluster not in self.physical:
+            known = f"known clusters: {', '.join(self.physical)}"
+            yield Problem("cluster", f"there is no cluster {cluster!r}", known, document.line("cluster"), file)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,13 +120,13 @@ def _documents(file: Path, problems: list[Problem]) -> list[Document]:
     return []
 
 
-def _kind(document: Document) -> Callable[[Document, str], VirtualCluster]:
-    """What a document is shows in its keys: a physical cluster has a backend."""
-    is_physical = isinstance(document.data, dict) and "backend" in document.data
-    return _refuse_physical if is_physical else read_virtual_cluster
+def _kind(document: Document) -> str:
+    """What a document is shows in its keys: a physical cluster has a backend, and what has nodes describes them."""
+    keys = document.data if isinstance(document.data, dict) else {}
+    return next((kind for kind in ("backend", "nodes") if kind in keys), "virtual cluster")
 
 
-def _refuse_physical(document: Document, _: str) -> VirtualCluster:
+def _physical(document: Document) -> Invalid:
     message = "physical clusters other than local are not configured here yet"
-    hint = "leave `backend` out to describe a virtual cluster"
-    raise Invalid("", problems=(Problem("backend", message, hint, document.line("backend")),))
+    hint = "leave `backend` out to describe a virtual cluster, or the nodes of local"
+    return Invalid("", problems=(Problem("backend", message, hint, document.line("backend")),))

@@ -1,4 +1,4 @@
-"""A virtual cluster as admins write it, one document of a file in `clusters.d`."""
+"""Virtual clusters and nodes as admins write them, documents of a file in `clusters.d`."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -7,12 +7,24 @@ from typing import Annotated, Any
 from pydantic import BaseModel, Field, ValidationError
 
 from muster.domain.errors import Invalid, Problem
+from muster.domain.nodes import NodeSettings
 from muster.domain.specs import Priority
 from muster.domain.virtual_clusters import Defaults, Limits, OrderPolicy, Share, VirtualCluster
 from muster.lib.nearest import nearest
 from muster.wire.documents import Document
 from muster.wire.spec_problems import problems_of
-from muster.wire.spec_schema import NAME_PATTERN, Bytes, Cpu, Env, MountIn, ResourcesIn, RuntimeIn, Strict
+from muster.wire.spec_schema import (
+    NAME_PATTERN,
+    Bytes,
+    Cpu,
+    Env,
+    MountIn,
+    NodeName,
+    ResourcesIn,
+    RuntimeIn,
+    Strict,
+    Text,
+)
 from muster.wire.specs import spec_from_document
 
 Count = Annotated[int, Field(ge=0)]
@@ -65,6 +77,20 @@ class VirtualClusterIn(Strict):
     defaults: DefaultsIn = Field(default_factory=DefaultsIn)
 
 
+class NodeIn(Strict):
+    """What a machine does not know of itself."""
+
+    name: NodeName = Field(description="As `muster get nodes` shows it.")
+    labels: dict[str, Text] = Field(default_factory=dict, description="What jobs ask for by `where`.")
+
+
+class NodesIn(Strict):
+    """Nodes of one physical cluster."""
+
+    cluster: str | None = Field(None, description="The physical cluster; the server's default if absent.")
+    nodes: list[NodeIn]
+
+
 _PARTS: dict[str, type[BaseModel]] = {
     "guaranteed": ShareIn,
     "max": ShareIn,
@@ -74,6 +100,7 @@ _PARTS: dict[str, type[BaseModel]] = {
     "runtime": RuntimeIn,
     "mounts": MountIn,
     "resources": ResourcesIn,
+    "nodes": NodeIn,
 }
 
 
@@ -89,7 +116,7 @@ def read_virtual_cluster(document: Document, physical: str) -> VirtualCluster:
         problems = _max_below_guaranteed(model) + _nothing_to_run_on(model)
         defaults = _defaults(data.get("defaults") or {})
     except ValidationError as error:
-        problems = [_in_own_words(problem) for problem in problems_of(error, data)]
+        problems = [_in_own_words(problem, VirtualClusterIn) for problem in problems_of(error, data)]
     except Invalid as error:
         problems += [replace(problem, path=f"defaults.{problem.path}") for problem in error.problems]
     if problems:
@@ -109,6 +136,21 @@ def read_virtual_cluster(document: Document, physical: str) -> VirtualCluster:
         user_limits=_limits(model.user_limits),
         defaults=defaults,
         description=model.description,
+    )
+
+
+def read_nodes(document: Document, physical: str) -> tuple[NodeSettings, ...]:
+    """Raises Invalid as `read_virtual_cluster` does."""
+    try:
+        model = NodesIn.model_validate(document.data)
+    except ValidationError as error:
+        problems = [_in_own_words(problem, NodesIn) for problem in problems_of(error, document.data)]
+        raise Invalid(
+            "", problems=tuple(replace(found, line=document.line(found.path)) for found in problems)
+        ) from None
+    return tuple(
+        NodeSettings(node.name, model.cluster or physical, dict(node.labels), document.line(f"nodes[{index}]"))
+        for index, node in enumerate(model.nodes)
     )
 
 
@@ -159,20 +201,20 @@ def _covers(most: Mapping[str, int], promised: Mapping[str, int]) -> bool:
     )
 
 
-def _in_own_words(problem: Problem) -> Problem:
+def _in_own_words(problem: Problem, root: type[BaseModel]) -> Problem:
     """The job spec's problems name the keys of the job spec."""
     *around, last = problem.path.replace("[", ".[").split(".")
     if problem.message == "unknown key":
-        known = _keys_at(around)
+        known = _keys_at(around, root)
         guess = nearest(last, known)
         return replace(problem, hint=f"did you mean {guess}?" if guess else f"known keys: {', '.join(known)}")
     if problem.hint.startswith("a mapping with "):
-        return replace(problem, hint=f"a mapping with {', '.join(_keys_at([*around, last]))}")
+        return replace(problem, hint=f"a mapping with {', '.join(_keys_at([*around, last], root))}")
     return problem
 
 
-def _keys_at(path: list[str]) -> list[str]:
-    model: type[BaseModel] = VirtualClusterIn
+def _keys_at(path: list[str], root: type[BaseModel]) -> list[str]:
+    model = root
     for part in path:
         model = _PARTS.get(part, model)
     return [field.alias or name for name, field in model.model_fields.items()]

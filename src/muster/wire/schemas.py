@@ -258,6 +258,7 @@ class NodeOut(Shape):
     gpus: list[GpuOut]
     tasks: int
     note: str
+    labels: dict[str, str] = Field(description="What jobs ask for by `where`, as admins wrote it.")
     usage: dict[str, Any] | None
 
 

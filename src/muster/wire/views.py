@@ -141,6 +141,7 @@ def node_view(
         ],
         "tasks": tasks,
         "note": node.note,
+        "labels": dict(node.labels),
         "usage": usage,
     }
 

@@ -1,10 +1,11 @@
-"""Nodes as a server with pretend cards shows them."""
+"""Nodes as a server with pretend cards shows them: what is given of their cards, what admins say of them."""
 
 from collections.abc import Iterator
 
 import pytest
 
-from tests.parts.server import MusterServer, running_server
+from tests.integration.api.calling import Caller, problem
+from tests.parts.server import MusterServer, polls, running_server
 
 
 @pytest.fixture(scope="module")
@@ -22,3 +23,24 @@ def test_a_shared_card_shows_how_much_of_it_is_given(server: MusterServer) -> No
         assert [(gpu["job"], gpu["used"]) for gpu in answer[0]["gpus"]] == [("half", 0.5), (None, 0)]
     server.run("kill", "half", check=True)
     server.wait(job["id"])
+
+
+def test_a_job_asks_for_the_labels_that_an_admin_gives_to_nodes(server: MusterServer) -> None:
+    (node,) = server.json("get", "nodes")["items"]
+    assert node["labels"] == {}
+    spec = {"name": "here", "command": "true", "where": {"labels": {"rack": "a"}, "together": "switch"}}
+    told = problem(Caller(server, server.token).post("/jobs", {"spec": spec}), 422, "unplaceable")
+    assert told["detail"] == "this job can never run on local: no node that is ready is with rack=a"
+
+    labels = f"nodes: [{{name: {node['name']}, labels: {{rack: a, switch: s1}}}}, {{name: nowhere-at-all}}]\n"
+    (server.home / "clusters.d" / "nodes.yaml").write_text(labels)
+    assert any(_labels(server) == {"rack": "a", "switch": "s1"} for _ in polls(30))
+
+    assert server.wait(server.submit(spec)["id"])["state"] == "Succeeded"
+    assert "rack=a,switch=s1" in server.run("get", "nodes", "-o", "wide", check=True).stdout.split()
+    assert "rack=a,switch=s1" in server.run("describe", f"node/{node['name']}", check=True).stdout.split()
+    assert "cluster local has no node 'nowhere-at-all'" in server.run("vc", "list").stderr
+
+
+def _labels(server: MusterServer) -> object:
+    return server.json("get", "nodes")["items"][0]["labels"]

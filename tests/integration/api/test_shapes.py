@@ -77,7 +77,7 @@ def test_everything_else_is_what_its_schema_says() -> None:
     shown(views.token_view(Token("1", "me", "x", "hash", NOW, NOW, NOW)), schemas.TokenOut)
     shown(views.package_view(Package("0" * 64, "me", 5, NOW)), schemas.PackageOut)
     capacity = Capacity(2000, 1 << 30, (Device(0, "A100"), Device(1, "A100")))
-    node = Node("node", "local", "127.0.0.1", capacity, NodeState.READY)
+    node = Node("node", "local", "127.0.0.1", capacity, NodeState.READY, labels={"rack": "a"})
     given: Any = {"cpu_m": 500, "memory_bytes": 5, "device_jobs": {0: "a"}, "tasks": 1, "usage": {"load1": 0.5}}
     whole, shared = (views.node_view(node, **given, device_shares=shares) for shares in ({}, {0: 750}))
     shown(whole, schemas.NodeOut)

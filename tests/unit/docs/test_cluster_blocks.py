@@ -1,11 +1,11 @@
-"""The virtual clusters that the guide shows are accepted, and it names every key that one may have."""
+"""The files that the guide shows are accepted, and it names every key that they may have."""
 
 from pathlib import Path
 
 import pytest
 
 from muster.settings.clusters import ClusterFolder
-from muster.wire.cluster_schema import DefaultsIn, LimitsIn, ShareIn, VirtualClusterIn
+from muster.wire.cluster_schema import DefaultsIn, LimitsIn, NodeIn, NodesIn, ShareIn, VirtualClusterIn
 from tests.unit.docs.pages import ROOT, blocks
 
 pytestmark = pytest.mark.fast
@@ -17,10 +17,12 @@ def test_the_files_in_the_guide_are_valid(tmp_path: Path) -> None:
     files = [block for block in blocks(GUIDE, "yaml") if block.startswith("# clusters.d")]
     for number, block in enumerate(files):
         (tmp_path / f"{number}.yaml").write_text(block)
-    assert [vc.name for vc in ClusterFolder(tmp_path, ("local",)).read()] == ["vision", "default"]
+    found = ClusterFolder(tmp_path, ("local",)).read()
+    assert [vc.name for vc in found.virtual] == ["vision", "default"]
+    assert [node.labels["rack"] for node in found.nodes] == ["a", "a", "b"]
 
 
-@pytest.mark.parametrize("model", [VirtualClusterIn, ShareIn, LimitsIn, DefaultsIn])
+@pytest.mark.parametrize("model", [VirtualClusterIn, ShareIn, LimitsIn, DefaultsIn, NodesIn, NodeIn])
 def test_the_guide_names_every_key(model: type[VirtualClusterIn]) -> None:
     text = GUIDE.read_text(encoding="utf-8")
     assert {

@@ -1,14 +1,15 @@
-"""The virtual clusters of `clusters.d`: what may be written, and every mistake with its file, line and remedy."""
+"""Virtual clusters and nodes in `clusters.d`: what may be written, and every mistake with its file, line and remedy."""
 
 from pathlib import Path
 
 import pytest
 
 from muster.domain.errors import Invalid, Problem
+from muster.domain.nodes import NodeSettings
 from muster.domain.resources import Resources
 from muster.domain.specs import Mount, Priority, Runtime
 from muster.domain.virtual_clusters import Limits, OrderPolicy, Share, VirtualCluster
-from muster.settings.clusters import ClusterFolder
+from muster.settings.clusters import ClusterFolder, ClusterSettings
 
 pytestmark = pytest.mark.fast
 
@@ -35,10 +36,14 @@ defaults:
 """
 
 
-def read(tmp_path: Path, **files: str) -> tuple[VirtualCluster, ...]:
+def read_all(tmp_path: Path, **files: str) -> ClusterSettings:
     for name, text in files.items():
         (tmp_path / f"{name}.yaml").write_text(text)
     return ClusterFolder(tmp_path, ("lab", "annex")).read()
+
+
+def read(tmp_path: Path, **files: str) -> tuple[VirtualCluster, ...]:
+    return read_all(tmp_path, **files).virtual
 
 
 def problems(tmp_path: Path, **files: str) -> list[Problem]:
@@ -151,6 +156,38 @@ def test_a_physical_cluster_is_not_configured_here_yet(tmp_path: Path) -> None:
     (problem,) = problems(tmp_path, a="name: pool\nbackend: ssh\nnodes: [n1]\n")
     assert (problem.line, problem.path) == (2, "backend")
     assert problem.message == "physical clusters other than local are not configured here yet"
+
+
+def test_a_document_with_nodes_gives_them_labels(tmp_path: Path) -> None:
+    found = read_all(
+        tmp_path,
+        a="nodes:\n- name: gpu1\n  labels: {rack: a, slots: 3}\n- {name: gpu2}\n---\nname: vision\n",
+        b="{cluster: annex, nodes: [{name: gpu1, labels: {rack: b}}]}",
+    )
+    assert found.nodes == (
+        NodeSettings("gpu1", "lab", {"rack": "a", "slots": "3"}, 2, "a.yaml"),
+        NodeSettings("gpu2", "lab", {}, 4, "a.yaml"),
+        NodeSettings("gpu1", "annex", {"rack": "b"}, 1, "b.yaml"),
+    )
+    assert [vc.name for vc in found.virtual] == ["vision"]
+
+
+def test_every_mistake_about_nodes_is_told(tmp_path: Path) -> None:
+    told = problems(
+        tmp_path,
+        a="nodes:\n- name: gpu1\n  label: {rack: a}\n- labels: {rack: a}\n- gpu3\nname: vision\n",
+        b="nodes: [{name: gpu1}]\n---\nnodes:\n- {name: gpu1}\n---\ncluster: lap\nnodes: [{name: gpu1}]\n",
+        c="nodes: {gpu1: {rack: a}}\n",
+    )
+    assert [str(problem) for problem in told] == [
+        "a.yaml, line 3: nodes[0].label: unknown key (did you mean labels?)",
+        "a.yaml, line 4: nodes[1].name: is required",
+        "a.yaml, line 5: nodes[2]: is 'gpu3' (a mapping with name, labels)",
+        "a.yaml, line 6: name: unknown key (known keys: cluster, nodes)",
+        "b.yaml, line 6: cluster: there is no cluster 'lap' (known clusters: lab, annex)",
+        "c.yaml, line 1: nodes: is {'gpu1': {'rack': 'a'}} (expected a list)",
+        "b.yaml, line 4: nodes: gpu1 is given twice (also in b.yaml, line 1)",
+    ]
 
 
 def test_what_cannot_be_read_is_named(tmp_path: Path) -> None:

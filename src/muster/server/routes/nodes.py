@@ -81,7 +81,7 @@ async def get_usage(me: Me, parts: Parts) -> Response:
 
 
 def _nodes(me: Principal, parts: Services) -> list[View]:
-    return [_view(me, parts, node) for backend in parts.context.backends.values() for node in backend.nodes()]
+    return [_view(me, parts, node) for cluster in parts.context.backends for node in parts.context.nodes(cluster)]
 
 
 def _view(me: Principal, parts: Services, node: Node) -> View:
