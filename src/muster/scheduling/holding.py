@@ -61,7 +61,7 @@ class Holder:
     def standing(self) -> float:
         """Among those who have places: the largest leaves first."""
         if self.is_grown:
-            return -self.priority * BY_PRIORITY + BY_PRIORITY / 2
+            return -self.priority * BY_PRIORITY + BY_PRIORITY - 1.0
         return -self.priority * BY_PRIORITY + (self.rank if self.is_resumable else -1.0)
 
 

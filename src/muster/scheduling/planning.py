@@ -376,7 +376,7 @@ class Planner:
         shape = self._shapes.of(job)
         self._needs.add(need_of(shape))
         key = (-priority, rank, job.created_at if priority < TOP_PRIORITY else since, job.job_id)
-        waiting = Waiting(job, shape, gpus_of(job), since, priority, rank, key, ("", 0, "", 0))
+        waiting = Waiting(job, shape, gpus_of(job), since, priority, rank, key, ("", 0, "", 0), self.cycles)
         vc = self.vcs.get(job.vc)
         has_own_lane = policy.by_usage or (vc is not None and vc.user_limits != _NO_LIMITS)
         kind = _kind(policy, is_special=priority >= TOP_PRIORITY or bool(job.elastic))
@@ -474,7 +474,7 @@ class Planner:
 
     def _start_promised(self, waiting: Waiting, arena: Arena, now: float) -> bool:
         """Places among those that are promised, and physically: free ones, else those that others borrow."""
-        for job in sizes_to_try(waiting.job, may_grow=False):
+        for job in sizes_to_try(waiting.job, may_grow=len(self.queue) == 1):
             shape = waiting.shape if job is waiting.job else self._shapes.of(job)
             if (reason := self._forbidden(job, shape, now)) is not None:
                 self.verdicts[waiting.lane] = reason
@@ -841,7 +841,8 @@ class Planner:
     def _worth(self, waiting: Waiting, now: float) -> Worth:
         def worth(holder: Holder) -> bool:
             if holder.priority < waiting.priority:
-                return True
+                # patience alone is no reason to destroy work that cannot be resumed
+                return holder.is_resumable or holder.job.priority < waiting.job.priority
             if holder.is_grown:
                 return holder.lost_s(now) <= GROW_LOSS_S
             lost = holder.lost_work(now)

@@ -42,6 +42,8 @@ class Waiting:
     rank: float
     key: Key
     lane: LaneKey
+    cycle: int
+    """The last that was computed before it came."""
 
 
 @dataclass(slots=True, eq=False)

@@ -153,7 +153,9 @@ def policies(predictor: Predictor, *, may_interrupt: bool = True) -> Mapping[Ord
         OrderPolicy.DEFAULT: Policy(
             "default", expected, interrupts=may_interrupt, patience_s=PATIENCE_S, patience_runs=PATIENCE_RUNS
         ),
-        OrderPolicy.FIFO: Policy("fifo", Arrival(), Overtaking.RESERVED),
+        OrderPolicy.FIFO: Policy(
+            "fifo", Arrival(), Overtaking.RESERVED, patience_s=PATIENCE_S, patience_runs=PATIENCE_RUNS
+        ),
         OrderPolicy.FAIR: Policy("fair", Arrival(), by_usage=True, patience_s=PATIENCE_S, patience_runs=PATIENCE_RUNS),
         OrderPolicy.LAS: Policy(
             "las", Attained(), interrupts=may_interrupt, patience_s=PATIENCE_S, patience_runs=PATIENCE_RUNS

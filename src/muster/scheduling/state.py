@@ -16,6 +16,9 @@ from muster.scheduling.planning import Planner, use_of
 from muster.scheduling.queueing import Waiting
 from muster.scheduling.views import Quota, ShareView, WhatIf
 
+_REHEARSED = 5000
+"""Jobs and nodes up to which a look ahead is made: it copies the whole state while others wait."""
+
 
 class ClusterState(Planner):
     def reasons(self, job_id: str, now: float) -> tuple[Reason, ...]:
@@ -29,19 +32,23 @@ class ClusterState(Planner):
         if holder is not None and holder.waits_for:
             return (explaining.being_left([self.leaving[left].job.name for left in sorted(holder.waits_for)]),)
         waiting = self.queue.jobs.get(job_id)
-        return () if waiting is None else tuple(self._reasons(waiting))
+        if waiting is None or waiting.cycle == self.cycles:
+            return ()  # nobody has looked at it yet
+        return tuple(self._reasons(waiting))
 
     def reason(self, job_id: str) -> Reason | None:
         return next(iter(self.reasons(job_id, self._latest)), None)
 
     def estimate(self, job_id: str, now: float) -> float | None:
         """About when it starts, if nothing new comes and jobs run as long as those like them did."""
-        if job_id not in self.queue.jobs:
+        if job_id not in self.queue.jobs or self._is_too_large_to_rehearse:
             return None
         return first_start(deepcopy(self), job_id, now)
 
     def what_if(self, job: JobDemand, now: float) -> WhatIf:
         """The answer for a changed demand. Nothing here changes."""
+        if self._is_too_large_to_rehearse:
+            return WhatIf(self.reasons(job.job_id, now), None)
         other = deepcopy(self)
         other.moved(job)
         plan = other.cycle(now)
@@ -97,6 +104,10 @@ class ClusterState(Planner):
         """Jobs that wait for hardware, the GPUs they want together, and those that the smallest wants."""
         smallest = min((stack.shape.gpu_m for stack in self.queue.stacks.values()), default=0)
         return len(self.queue), self.queue.gpu_m / 1000, smallest / 1000
+
+    @property
+    def _is_too_large_to_rehearse(self) -> bool:
+        return len(self.holders) + len(self.queue) + len(self.arena.ledgers) > _REHEARSED
 
     def _reasons(self, waiting: Waiting) -> list[Reason]:
         found: list[Reason] = []

@@ -91,9 +91,18 @@ def test_a_large_gang_starts_when_patience_has_run_out(last_s: float, may_interr
     if flood:
         state.configured([VirtualCluster("v", "lab"), VirtualCluster("w", "lab")])
     big = a_demand(1, gpus(2, 4), vc="v" if flood else "")
-    at = flooded(state, big, a_demand(2, gpus(1), vc=flood), last_s, until=3 * STEPS * PATIENCE_S)
+    small = replace(a_demand(2, gpus(1), vc=flood), checkpoint_every_s=0.0)
+    at = flooded(state, big, small, last_s, until=3 * STEPS * PATIENCE_S)
     assert at is not None, "it starves"
     assert PATIENCE_S <= at <= STEPS * PATIENCE_S + (0 if may_interrupt else last_s) + 10
+
+
+def test_patience_interrupts_no_work_that_cannot_be_resumed() -> None:
+    state = a_cluster(*(a_gpu_node(f"n{number}", 2) for number in range(4)))
+    state.follow(Policy("small first", _SmallFirst(), interrupts=True, patience_s=PATIENCE_S))
+    at = flooded(state, a_demand(1, gpus(2, 4)), a_demand(2, gpus(1)), 300.0, until=3 * STEPS * PATIENCE_S)
+    assert at is not None, "it starves"
+    assert STEPS * PATIENCE_S + 10 < at <= STEPS * PATIENCE_S + 310, "those who run are waited for, and nobody else"
 
 
 @pytest.mark.parametrize("may_interrupt", [True, False])
