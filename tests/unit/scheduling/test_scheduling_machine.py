@@ -244,7 +244,8 @@ class Cluster(RuleBasedStateMachine):
         self._check_gang(job, slots)
         self._check_where(job.where, slots)
         busy = {(slot.node, device) for left in self.leaving.values() for slot in left for device in slot.devices}
-        assert not busy & {(slot.node, device) for slot in slots for device in slot.devices}, "others still leave it"
+        whole = [slot for slot in slots if not slot.resources.shares_gpu]  # a part may be free beside one who leaves
+        assert not busy & {(slot.node, device) for slot in whole for device in slot.devices}, "others still leave it"
         self.held[job_id], self.since[job_id] = slots, self.now
 
     def _is_any_node_as_good(self) -> bool:
