@@ -2,9 +2,10 @@
 
 from heapq import heapify, heappop, heappush
 
+from muster.scheduling.books import gpus_of
 from muster.scheduling.demand import JobDemand, Plan
 from muster.scheduling.holding import Holder
-from muster.scheduling.planning import Planner, gpus_of
+from muster.scheduling.planning import Planner
 
 _STEPS = 2000
 """So many ends are lived through before the answer is given up."""

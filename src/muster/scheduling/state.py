@@ -9,10 +9,11 @@ from copy import deepcopy
 from muster.domain.reasons import Reason
 from muster.domain.virtual_clusters import Share, VirtualCluster
 from muster.scheduling import explaining, promising
+from muster.scheduling.books import use_of
 from muster.scheduling.demand import JobDemand
 from muster.scheduling.forecasting import first_start
 from muster.scheduling.holding import Holder
-from muster.scheduling.planning import Planner, use_of
+from muster.scheduling.planning import Planner
 from muster.scheduling.queueing import Waiting
 from muster.scheduling.views import Quota, ShareView, WhatIf
 

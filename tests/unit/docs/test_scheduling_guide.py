@@ -5,7 +5,7 @@ import re
 import pytest
 
 from muster.domain.virtual_clusters import OrderPolicy
-from muster.scheduling import planning, ranking
+from muster.scheduling import books, lining, ranking, weighing
 from tests.unit.docs.pages import ROOT
 
 pytestmark = pytest.mark.fast
@@ -27,15 +27,15 @@ def test_patience_is_as_written(page: str) -> None:
 def test_the_bound_follows_from_patience() -> None:
     hours = ranking.PATIENCE_S / 3600 + ranking.PATIENCE_RUNS
 
-    assert f"after {planning.TOP_PRIORITY - 1} × {hours:g} hours" in GUIDE
+    assert f"after {lining.TOP_PRIORITY - 1} × {hours:g} hours" in GUIDE
 
 
 def test_what_may_be_lost_is_as_written() -> None:
-    assert planning.WORTH == 0.25
+    assert weighing.WORTH == 0.25
     assert "at most a quarter of the work" in GUIDE
-    assert planning.GROW_LOSS_S == 60.0
+    assert weighing.GROW_LOSS_S == 60.0
     assert "loses less than a minute" in GUIDE
-    assert planning.TURN_S == 3600.0
+    assert books.TURN_S == 3600.0
     assert "its first hour of run time" in GUIDE
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from muster.scheduling import planning
+from muster.scheduling import keeping, planning, sharing
 from muster.scheduling.placement import place
 from muster.scheduling.state import ClusterState
 from tests.parts.building import GIB, a_node, a_role
@@ -21,7 +21,8 @@ def tries(monkeypatch: pytest.MonkeyPatch) -> list[int]:
         counted.append(shape.tasks)
         return place(shape, *rest)
 
-    monkeypatch.setattr(planning, "place", counting)
+    for part in (planning, keeping, sharing):
+        monkeypatch.setattr(part, "place", counting)
     return counted
 
 
