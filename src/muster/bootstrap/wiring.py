@@ -1,6 +1,5 @@
 """Which adapter stands behind which port. A new backend is one line here."""
 
-import gc
 import socket
 import sys
 
@@ -15,6 +14,7 @@ from muster.engine.logs import LogReader
 from muster.engine.packages import PackageShelf
 from muster.engine.running import running_engine
 from muster.engine.sharing import Sharing
+from muster.lib.collecting import settle_collector
 from muster.server.app import create_app
 from muster.server.services import Services
 from muster.settings.clusters import ClusterFolder
@@ -56,8 +56,7 @@ async def serve(settings: ServerSettings) -> None:
                 timeout_graceful_shutdown=1,
                 timeout_keep_alive=60,
             )
-            gc.collect()
-            gc.freeze()
+            settle_collector()
             sys.setswitchinterval(0.001)  # a commit that is done should not wait for a busy loop to let go
             await AnnouncingServer(config, url).serve(sockets=[listener])
     finally:

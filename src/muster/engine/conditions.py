@@ -8,7 +8,7 @@ from muster.domain.reasons import Reason
 from muster.domain.resources import WHOLE_GPU, Resources
 from muster.domain.specs import JobSpec, Role, Runtime
 from muster.domain.virtual_clusters import Defaults, Share, VirtualCluster
-from muster.lib.quantities import format_bytes, format_cpu
+from muster.lib.quantities import format_cpu
 from muster.scheduling.limiting import beyond_max
 from muster.wire.specs import DEFAULT_CPU_M
 
@@ -37,6 +37,9 @@ def refusals(spec: JobSpec, vc: VirtualCluster) -> list[Problem]:
     if not spec.preemptible and not vc.may_refuse_preemption:
         hint = "leave it out; an admin can allow it there with mayRefusePreemption"
         found.append(Problem("preemptible", f"false is not allowed in {vc.name}", hint))
+    elif not spec.preemptible and vc.guaranteed.is_nothing:
+        hint = "leave it out: whoever refuses preemption runs on what is guaranteed, and cannot borrow"
+        found.append(Problem("preemptible", f"{vc.name} has no guaranteed share for a job that stays", hint))
     return found
 
 
@@ -48,10 +51,9 @@ def too_large(spec: JobSpec, vc: VirtualCluster) -> Reason | None:
 def _ceilings_broken(spec: JobSpec, vc: VirtualCluster) -> Iterator[Reason]:
     """By the scheduler's own rule for `max`: what is refused here is what it would never start."""
     asked = _Asked.by(spec.roles)
-    if (reason := beyond_max(vc, Share(), asked.models, asked.gpu_m, asked.cpu_m)) is not None:
+    reason = beyond_max(vc, Share(), asked.models, asked.gpu_m, asked.cpu_m, asked.memory_bytes)
+    if reason is not None:
         yield replace(reason, code="never", change=_LESS)
-    if vc.max is not None and vc.max.memory_bytes and asked.memory_bytes > vc.max.memory_bytes:
-        yield _never(f"{format_bytes(asked.memory_bytes)} of memory", format_bytes(vc.max.memory_bytes), "max")
     if not vc.borrows:
         yield from _beyond_guarantee(spec, asked, vc.guaranteed)
     for name, limits in (("limits", vc.limits), ("userLimits", vc.user_limits)):

@@ -68,6 +68,7 @@ class Books:
         self._unsettled: list[Holder] = []
         """They have left since the last cycle; when, only the next one is told."""
         self._timers: list[tuple[float, int, str, str]] = []
+        self._looks_at = 0.0
         self._stamp = count()
         self._changed = True
         self._latest = 0.0
@@ -230,10 +231,10 @@ def use_of(slots: Iterable[Slot], arena: Arena) -> Share:
     for slot in slots:
         cpu_m += slot.resources.cpu_m
         memory += slot.resources.memory_bytes
-        ledger = arena.ledgers.get(slot.node)
-        for device in slot.devices:
-            model = ledger.models.get(device, "") if ledger is not None else ""
-            gpus[model] = gpus.get(model, 0) + 1
+        if slot.devices:  # of one task all are of one model
+            ledger = arena.ledgers.get(slot.node)
+            model = ledger.models.get(slot.devices[0], "") if ledger is not None else ""
+            gpus[model] = gpus.get(model, 0) + len(slot.devices)
     return Share(gpus, cpu_m, memory)
 
 

@@ -34,6 +34,8 @@ class NodeLedger:
         return max((len(self.free[model]) for model in self.acceptable(models)), default=0)
 
     def all_gpus(self, models: tuple[str, ...] = ()) -> int:
+        if not models:
+            return sum(map(len, self.free.values()))
         return sum(len(self.free[model]) for model in self.acceptable(models))
 
     def shortage(self, want: Resources) -> str | None:

@@ -12,6 +12,7 @@ from muster.scheduling.views import Quota
 HALF_LIFE_S = WEEK_S
 """After so long, past use counts half in fair sharing."""
 _RATE = log(2) / HALF_LIFE_S
+_GIB = 1 << 30
 
 
 @dataclass(slots=True)
@@ -150,29 +151,30 @@ def _limit(kind: str, whose: str, vc: str, user: str, used: float, limit: float,
 
 
 def beyond_max(
-    vc: VirtualCluster, used: Share | Account, models: tuple[str, ...], gpu_m: int, cpu_m: int
+    vc: VirtualCluster,
+    used: Share | Account,
+    models: tuple[str, ...],
+    gpu_m: int,
+    cpu_m: int,
+    memory_bytes: int,
 ) -> Reason | None:
     """The largest share that the virtual cluster may have, borrowed parts included."""
     most = vc.max
     if most is None:
         return None
-    total = sum(used.gpus.values())
     checks: list[tuple[str, float, float]] = []
     if gpu_m:
-        any_model = [limit for model, limit in most.gpus.items() if not model]
-        if any_model:
-            checks.append(("GPUs", total + gpu_m / 1000, any_model[0]))
+        gpus = gpu_m / 1000
+        if "" in most.gpus:
+            checks.append(("GPUs", sum(used.gpus.values()) + gpus, most.gpus[""]))
         named = {model.lower(): limit for model, limit in most.gpus.items() if model}
         wanted = [model.lower() for model in models] or list(named)
-        if (
-            named
-            and wanted
-            and all(model in named and _used(used, model) + gpu_m / 1000 > named[model] for model in wanted)
-        ):
-            model = wanted[0]
-            checks.append((f"{model} GPUs", _used(used, model) + gpu_m / 1000, named[model]))
+        if named and wanted and all(model in named and _used(used, model) + gpus > named[model] for model in wanted):
+            checks.append((f"{wanted[0]} GPUs", _used(used, wanted[0]) + gpus, named[wanted[0]]))
     if most.cpu_m:
         checks.append(("CPUs", (used.cpu_m + cpu_m) / 1000, most.cpu_m / 1000))
+    if most.memory_bytes:
+        checks.append(("GiB of memory", (used.memory_bytes + memory_bytes) / _GIB, most.memory_bytes / _GIB))
     for what, would, limit in checks:
         if would > limit:
             return Reason(

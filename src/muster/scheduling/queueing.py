@@ -233,11 +233,7 @@ class Turns(Generic[T]):
 
     def _lane(self, key: Key, source: Stack | Lane | str) -> Lane | None:
         if isinstance(source, str):
-            if not self._by_usage[source]:
-                return None
-            _, _, lane = heappop(self._by_usage[source])
-            self._offer(source)
-            return lane if len(lane) and not self._is_closed(lane) else None
+            return self._least_used(source)
         if self._is_closed(source):
             return None
         if isinstance(source, Lane):
@@ -253,12 +249,21 @@ class Turns(Generic[T]):
         heappush(self._next, (found, next(self._numbers), source.lanes[found[3]]))
         return None
 
+    def _least_used(self, vc: str) -> Lane | None:
+        heads = self._by_usage[vc]
+        while heads:
+            _, _, lane = heappop(heads)
+            if len(lane) and not self._is_closed(lane):
+                self._offer(vc)
+                return lane
+        return None
+
     def _is_closed(self, source: Stack | Lane) -> bool:
         return bool(self._closed) and (source.shape.number, source.kind) in self._closed
 
     def _offer(self, vc: str) -> None:
         heads = self._by_usage[vc]
-        while heads and not len(heads[0][2]):
+        while heads and (not len(heads[0][2]) or self._is_closed(heads[0][2])):
             heappop(heads)
         if heads:
             heappush(self._next, (heads[0][2].head, next(self._numbers), vc))

@@ -46,13 +46,23 @@ class Weighing(Line):
         if reason is not None:
             if reason.numbers.get("limit") == "gpuHoursPerWeek":
                 account = self.accounts.of(vc.name, str(reason.numbers["user"]))
-                self._timer(account.week[0][0] + WEEK_S if account.week else now + WEEK_S, "look", "")
+                self._look_again(account.week[0][0] + WEEK_S if account.week else now + WEEK_S, now)
             return reason
         if vc.max is None:
             return None
         models = next((group.want.gpu_models for group in shape.groups if group.want.gpus), ())
         cpu_m = sum(group.want.cpu_m * len(group.members) for group in shape.groups)
-        return beyond_max(vc, self.accounts.of(vc.name), models, gpu_m, cpu_m)
+        memory = sum(group.want.memory_bytes * len(group.members) for group in shape.groups)
+        if instead_of is not None:
+            cpu_m -= sum(group.want.cpu_m * len(group.members) for group in instead_of.groups)
+            memory -= sum(group.want.memory_bytes * len(group.members) for group in instead_of.groups)
+        return beyond_max(vc, self.accounts.of(vc.name), models, gpu_m, cpu_m, memory)
+
+    def _look_again(self, at: float, now: float) -> None:
+        """One timer for all who wait for a week to pass."""
+        if not now < self._looks_at <= at:
+            self._looks_at = at
+            self._timer(at, "look", "")
 
     def _may_not_borrow(self, job: JobDemand) -> Reason | None:
         vc = self.vcs.get(job.vc)

@@ -66,7 +66,7 @@ class _Simulation:
             self._state.node_changed(node)
         self._per_node = max((len(node.capacity.devices) for node in self._machines), default=0)
         if options.vc_quota is not None:
-            self._state.configured(_virtual_clusters(options.vc_quota, self._per_node))
+            self._state.configured(_virtual_clusters(options.vc_quota, max(group.gpus for group in nodes)))
         self._gpus = sum(len(node.capacity.devices) for node in self._machines)
         self._jobs = jobs
         self._rides: dict[str, _Ride] = {}

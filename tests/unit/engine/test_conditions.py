@@ -58,7 +58,9 @@ def test_what_is_not_allowed_is_told_with_what_is() -> None:
         "preemptible: false is not allowed in vision "
         "(leave it out; an admin can allow it there with mayRefusePreemption)",
     ]
-    assert refusals(spec, replace(VC, may_refuse_preemption=True)) == []
+    open_to_it = replace(VC, may_refuse_preemption=True)
+    assert [problem.path for problem in refusals(spec, open_to_it)] == ["preemptible"], "there is nothing to stay on"
+    assert refusals(spec, replace(open_to_it, guaranteed=Share({"": 1}))) == []
 
 
 def gpus(count: int, *models: str, replicas: int = 1, name: str = "worker") -> Role:
@@ -78,7 +80,7 @@ def gpus(count: int, *models: str, replicas: int = 1, name: str = "worker") -> R
         (a_spec(gpus(5)), Share({"V100": 4}), "vision may use 4 v100 GPUs and would use 5"),
         (a_spec(gpus(4, "A100", "V100")), Share({"V100": 4, "A100": 2}), None),
         (a_spec(a_role(replicas=5)), Share(cpu_m=4000), "vision may use 4 CPUs and would use 5"),
-        (a_spec(a_role(memory=5 * GIB)), Share(memory_bytes=GIB), "it wants 5Gi of memory, and max is 1Gi"),
+        (a_spec(a_role(memory=5 * GIB)), Share(memory_bytes=GIB), "vision may use 1 GiB of memory and would use 5"),
     ],
 )
 def test_a_gang_larger_than_max_can_never_run(spec: JobSpec, most: Share, message: str | None) -> None:
