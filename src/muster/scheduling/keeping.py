@@ -1,6 +1,6 @@
 """Keeping what virtual clusters are promised: each is served in its own order, as if it were alone."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from itertools import islice
 from math import inf
 
@@ -43,13 +43,10 @@ class PromiseKeeper(Weighing):
         standings = self._own_standings[vc]
         standings.refresh()
         stacks = [s for s in self.queue.own_stacks.get(vc, {}).values() if self._is_open(s, arena, standings)]
-        turns: Turns[Holder] = Turns(stacks, self._usage)
+        turns: Turns[Holder] = Turns(stacks, self._usage, lambda s: self._is_open(s, arena, standings))
         is_strict = self._policy_of(vc).overtaking is Overtaking.NEVER
         for alike in self._borrowers.get(vc, {}).values():
-            if alike and (is_strict or arena.may_fit(next(iter(alike.values())).shape)):
-                for holder in alike.values():
-                    if is_strict or holder.waits_for is None:
-                        turns.offer(order_of(holder), holder)
+            self._offer_borrowers(turns, alike, arena, is_strict=is_strict)
         if is_strict:  # whoever had to leave comes back, and before those behind it
             for leaver in self.leaving.values():
                 if leaver.job.vc == vc and leaver.promised is None:
@@ -58,6 +55,8 @@ class PromiseKeeper(Weighing):
             if isinstance(entry, Holder):
                 is_here = self.holders.get(entry.job.job_id) is entry
                 is_kept = is_here and arena.may_fit(entry.shape) and self._promise(entry)
+                if is_kept and not is_strict:
+                    self._offer_borrowers(turns, self._borrowers[vc][entry.shape.number], arena)
             elif not is_strict and not self._may_start(entry, arena, standings):
                 if entry.kind is not Kind.BY_USAGE or not self._is_open(entry.stacks[0], arena, standings):
                     turns.close(entry.shape, entry.kind)
@@ -71,6 +70,20 @@ class PromiseKeeper(Weighing):
                     return
             if is_strict and not is_kept:
                 return
+
+    def _offer_borrowers(
+        self, turns: Turns[Holder], alike: Mapping[str, Holder], arena: Arena, *, is_strict: bool = False
+    ) -> None:
+        """The first of a shape, for when it finds no room the others do not either; under a strict order all."""
+        if is_strict:
+            for holder in alike.values():
+                turns.offer(order_of(holder), holder)
+            return
+        if not alike or not arena.may_fit(next(iter(alike.values())).shape):
+            return
+        first = min((holder for holder in alike.values() if holder.waits_for is None), key=order_of, default=None)
+        if first is not None:
+            turns.offer(order_of(first), first)
 
     def _may_hold_back(self, waiting: Waiting, arena: Arena) -> bool:
         """Whether all that is promised should be kept for it: it would fit there, and nothing forbids it."""

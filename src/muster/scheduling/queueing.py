@@ -188,22 +188,26 @@ class Turns(Generic[T]):
     """Hands out lanes by whose head is next, of those stacks that are worth a look; and other things that have a key.
     A lane that was handed out is done with, unless it is asked for `again`."""
 
-    def __init__(self, stacks: Iterable[Stack], usage: Callable[[Lane], float]) -> None:
+    def __init__(
+        self, stacks: Iterable[Stack], usage: Callable[[Lane], float], is_open: Callable[[Stack], bool]
+    ) -> None:
         self._usage = usage
+        self._is_open = is_open
         self._numbers = count()
         self._closed: set[tuple[int, Kind]] = set()
+        self._unsorted: dict[str, list[Lane]] = {}
+        """Lanes by usage, by virtual cluster: sorted only when its turn comes, and there is still something to have."""
         self._by_usage: dict[str, list[tuple[Key, int, Lane]]] = {}
         self._next: list[tuple[Key, int, Stack | Lane | str | tuple[T]]] = []
         for stack in stacks:
             if stack.kind is Kind.BY_USAGE:
                 for lane in stack.lanes.values():
-                    self._by_usage.setdefault(lane.vc, []).append((self._fair_key(lane), next(self._numbers), lane))
+                    self._unsorted.setdefault(lane.vc, []).append(lane)
             else:
                 self._next.append((stack.order[0], next(self._numbers), stack))
+        for vc, lanes in self._unsorted.items():
+            self._next.append((min(lane.head for lane in lanes), next(self._numbers), vc))
         heapify(self._next)
-        for vc, heads in self._by_usage.items():
-            heapify(heads)
-            self._offer(vc)
 
     def offer(self, key: Key, thing: T) -> None:
         heappush(self._next, (key, next(self._numbers), (thing,)))
@@ -250,13 +254,24 @@ class Turns(Generic[T]):
         return None
 
     def _least_used(self, vc: str) -> Lane | None:
-        heads = self._by_usage[vc]
+        heads = self._by_usage.get(vc)
+        if heads is None:
+            heads = self._by_usage[vc] = self._sorted(self._unsorted[vc])
         while heads:
             _, _, lane = heappop(heads)
             if len(lane) and not self._is_closed(lane):
                 self._offer(vc)
                 return lane
         return None
+
+    def _sorted(self, lanes: list[Lane]) -> list[tuple[Key, int, Lane]]:
+        for stack in {id(lane.stacks[1]): lane.stacks[1] for lane in lanes if len(lane)}.values():
+            if not self._is_open(stack):
+                self.close(stack.shape, stack.kind)
+        heads = [(self._fair_key(lane), next(self._numbers), lane) for lane in lanes if len(lane)]
+        heads = [head for head in heads if not self._is_closed(head[2])]
+        heapify(heads)
+        return heads
 
     def _is_closed(self, source: Stack | Lane) -> bool:
         return bool(self._closed) and (source.shape.number, source.kind) in self._closed

@@ -33,7 +33,7 @@ class Sharer(PromiseKeeper):
         """Lane by lane in order, until nobody who is next fits anywhere."""
         self._standings.refresh()
         stacks = [s for s in self.queue.stacks.values() if self._is_open(s, self.arena, self._standings)]
-        turns: Turns[Holder] = Turns(stacks, self._usage)
+        turns: Turns[Holder] = Turns(stacks, self._usage, lambda s: self._is_open(s, self.arena, self._standings))
         blocked: dict[str, _Head] = {}
         while isinstance(lane := turns.next(), Lane):
             waiting = self.queue.jobs[lane.head[3]]
