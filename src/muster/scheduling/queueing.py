@@ -265,11 +265,18 @@ class Turns(Generic[T]):
         return None
 
     def _sorted(self, lanes: list[Lane]) -> list[tuple[Key, int, Lane]]:
-        for stack in {id(lane.stacks[1]): lane.stacks[1] for lane in lanes if len(lane)}.values():
+        left = [lane for lane in lanes if lane.keys]
+        for stack in {lane.shape.number: lane.stacks[1] for lane in left}.values():
             if not self._is_open(stack):
                 self.close(stack.shape, stack.kind)
-        heads = [(self._fair_key(lane), next(self._numbers), lane) for lane in lanes if len(lane)]
-        heads = [head for head in heads if not self._is_closed(head[2])]
+        usage: dict[str, float] = {}
+        heads = []
+        for lane in left:
+            if len(lane) and not self._is_closed(lane):
+                if lane.user not in usage:
+                    usage[lane.user] = self._usage(lane)
+                head = lane.head
+                heads.append(((head[0], usage[lane.user], head[2], head[3]), next(self._numbers), lane))
         heapify(heads)
         return heads
 
