@@ -52,7 +52,7 @@ async def test_a_gang_stays_in_one_rack(three: Laboratory) -> None:
 
 async def test_labels_that_no_node_has_are_refused(three: Laboratory) -> None:
     await label(three, n1="a")
-    with pytest.raises(Unplaceable, match="this job can never run on lab: no node that is ready is with rack=z"):
+    with pytest.raises(Unplaceable, match="this job can never run on lab: no ready node has rack=z"):
         await three.submit(a_spec(where=Where(labels={"rack": "z"})))
 
 
@@ -65,7 +65,7 @@ async def test_a_job_waits_while_its_label_is_taken_away_and_starts_when_it_is_b
     await label(three, n1="a")
     await three.settled()
     reasons = live_reasons(three.context, await three.job(second))
-    assert (reasons[0].code, reasons[0].message) == ("no-node", "no node that is ready is with rack=b")
+    assert (reasons[0].code, reasons[0].message) == ("no-node", "no ready node has rack=b")
     assert (await three.job(first)).state_name == "Running"
     await label(three, n1="a", n3="b")
     await three.becomes(second, "Running")

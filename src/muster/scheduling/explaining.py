@@ -176,12 +176,12 @@ def _where_words(shape: Shape) -> str:
     where = shape.where
     parts = []
     if where.nodes:
-        parts.append(f"named {', '.join(where.nodes)}")
+        parts.append(f"is named {', '.join(where.nodes)}")
     if where.labels:
-        parts.append("with " + ", ".join(f"{key}={value}" for key, value in sorted(where.labels.items())))
+        parts.append("has " + ", ".join(f"{key}={value}" for key, value in sorted(where.labels.items())))
     if where.not_nodes:
-        parts.append(f"other than {', '.join(where.not_nodes)}")
-    return f"no node that is ready is {' and '.join(parts) or 'suitable'}"
+        parts.append(f"is other than {', '.join(where.not_nodes)}")
+    return f"no ready node {' and '.join(parts) or 'is suitable'}"
 
 
 def _shortest_kind(want: Resources, ledgers: Sequence[NodeLedger]) -> str:

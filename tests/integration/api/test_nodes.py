@@ -30,7 +30,7 @@ def test_a_job_asks_for_the_labels_that_an_admin_gives_to_nodes(server: MusterSe
     assert node["labels"] == {}
     spec = {"name": "here", "command": "true", "where": {"labels": {"rack": "a"}, "together": "switch"}}
     told = problem(Caller(server, server.token).post("/jobs", {"spec": spec}), 422, "unplaceable")
-    assert told["detail"] == "this job can never run on local: no node that is ready is with rack=a"
+    assert told["detail"] == "this job can never run on local: no ready node has rack=a"
 
     labels = f"nodes: [{{name: {node['name']}, labels: {{rack: a, switch: s1}}}}, {{name: nowhere-at-all}}]\n"
     (server.home / "clusters.d" / "nodes.yaml").write_text(labels)
