@@ -75,7 +75,7 @@ def test_a_model_that_no_ready_node_has_is_named() -> None:
 def test_nodes_that_are_asked_for_and_not_there_are_named() -> None:
     state = a_cluster(a_gpu_node("n1", 4))
     queue(state, a_demand(1, gpus(1), where=Where(nodes=("n7",), labels={"disk": "fast"})))
-    assert message(state, "j1") == "no ready node is named n7 and with disk=fast"
+    assert message(state, "j1") == "no ready node is named n7 and has disk=fast"
 
 
 def test_jobs_of_one_kind_are_told_how_many_are_ahead() -> None:
