@@ -164,19 +164,22 @@ class Arena:
         if want.shares_gpu:
             yield from self._fitting_part(want, allowed)
             return
-        models = self._models(want.gpu_models)
-        most = max((len(self._by_gpus[model]) for model in models), default=0)
-        order = [(model, k) for model in models for k in range(want.gpus, len(self._by_gpus[model]))]
-        if not want.gpu_models and len(models) > 1:
-            order = [(model, k) for k in range(want.gpus, most) for model in models if k < len(self._by_gpus[model])]
-        for model, k in order:
-            for ledger in self._by_gpus[model][k].values():
+        for bucket in self._buckets(want):
+            for ledger in bucket.values():
                 if (
                     ledger.cpu_m >= want.cpu_m
                     and ledger.memory_bytes >= want.memory_bytes
                     and (allowed is None or allowed(ledger, want))
                 ):
                     yield ledger
+
+    def _buckets(self, want: Resources) -> list[dict[str, NodeLedger]]:
+        """Nodes with enough free GPUs: of the preferred model first; without a preference, those with fewest first."""
+        stacks = [self._by_gpus[model] for model in self._models(want.gpu_models)]
+        if want.gpu_models or len(stacks) == 1:
+            return [bucket for stack in stacks for bucket in stack[want.gpus :] if bucket]
+        most = max((len(stack) for stack in stacks), default=0)
+        return [stack[k] for k in range(want.gpus, most) for stack in stacks if k < len(stack) and stack[k]]
 
     def roomiest(self, want: Resources, allowed: Allowed | None = None) -> Iterator[NodeLedger]:
         """A few nodes that hold the task, among those with the most room. Parts of cards: as they come."""

@@ -1,17 +1,18 @@
 """Elastic gangs: which sizes to try, and how a demand looks at another size."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from muster.scheduling.demand import JobDemand, TaskDemand
 
 
-def sizes_to_try(job: JobDemand, *, may_grow: bool) -> Iterator[JobDemand]:
-    """The demand as asked, then smaller and smaller; from the largest on where nobody else waits. Elastic roles shrink
-    one task at a time, the largest of them first."""
-    if not job.elastic:
-        yield job
-        return
+def sizes_to_try(job: JobDemand, *, may_grow: bool) -> Iterable[JobDemand]:
+    """The demand as asked, then smaller and smaller; from the largest on where nobody else waits."""
+    return _sizes(job, may_grow) if job.elastic else (job,)
+
+
+def _sizes(job: JobDemand, may_grow: bool) -> Iterator[JobDemand]:
+    """Elastic roles shrink one task at a time, the largest of them first."""
     asked = {one.role: sum(task.role == one.role for task in job.tasks) for one in job.elastic}
     least = {one.role: one.least for one in job.elastic}
     sizes = {one.role: one.most if may_grow else asked[one.role] for one in job.elastic}
