@@ -1,6 +1,7 @@
 """What the scheduler needs to know of a job, and what it answers."""
 
 from dataclasses import dataclass
+from hashlib import blake2b
 
 from muster.domain.jobs import Job, Queued
 from muster.domain.reasons import Reason
@@ -127,7 +128,8 @@ def likeness_of(job: Job) -> tuple[str, ...]:
     spec = job.spec
     stem = spec.name.rstrip("0123456789-_.") or spec.name
     gpus = sum(role.resources.gpu_m * role.replicas for role in spec.roles)
-    command = "\0".join(word for role in spec.roles for word in role.command)
+    words = "\0".join(word for role in spec.roles for word in role.command)
+    command = blake2b(words.encode("utf-8", "surrogateescape"), digest_size=8).hexdigest()
     return (
         f"{job.owner}|{stem}|{gpus}|{spec.package}|{command}",
         f"{job.owner}|{stem}|{gpus}",

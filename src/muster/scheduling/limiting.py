@@ -34,8 +34,7 @@ class Account:
     faded_at: float = 0.0
 
     def week_used(self, now: float) -> float:
-        while self.week and self.week[0][0] <= now - WEEK_S:
-            self.week_gpu_s -= self.week.popleft()[1]
+        self._forget_before(now - WEEK_S)
         running = max(0.0, self.gpu_m / 1000 * now - self.weighted_since)
         return max(0.0, self.week_gpu_s) + running
 
@@ -78,6 +77,11 @@ class Account:
         if gpu_s > 0:
             self.week.append((at, gpu_s))
             self.week_gpu_s += gpu_s
+            self._forget_before(at - WEEK_S)
+
+    def _forget_before(self, at: float) -> None:
+        while self.week and self.week[0][0] <= at:
+            self.week_gpu_s -= self.week.popleft()[1]
 
 
 class Accounts:

@@ -21,6 +21,8 @@ _UNKNOWN = 1.0
 """The weight of knowing nothing: any size is as likely as any other, on a scale of factors."""
 _FEW_FORETOLD = 30
 """Until so many have ended, foretelling is believed: nothing is known of how far it is off."""
+_MOST_KINDS = 10_000
+"""So many are remembered: about 20 MB."""
 _RATIOS = 41
 """Histogram of log2(actual / foretold) by half steps, from -10 to 10."""
 
@@ -55,10 +57,20 @@ class Predictor:
             self._ratios[_ratio_step(service, foretold)] += 1.0
             self._note_error(foretold, service)
         for key in dict.fromkeys((*likeness, "")):
-            kind = self._kinds.setdefault(key, _Kind())
+            kind = self._kinds.get(key)
+            if kind is None:
+                kind = self._kinds[key] = _Kind()
             kind.seen += 1
             kind.counts[step] += 1.0
             kind.sums[step] += service
+        if len(self._kinds) > _MOST_KINDS:
+            self._forget_the_rare()
+
+    def _forget_the_rare(self) -> None:
+        """Half of the kinds, those seen least; of equals, the oldest."""
+        by_seen = sorted(self._kinds, key=lambda key: self._kinds[key].seen)
+        for key in by_seen[: _MOST_KINDS // 2]:
+            del self._kinds[key]
 
     @property
     def error(self) -> float | None:
