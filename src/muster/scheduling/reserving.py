@@ -98,6 +98,8 @@ def reserve(
             freed.append(holder)
             undo(holder.slots, arena)
             at = max(now, end)
+            if not _may_fit_now(shape, holder, arena):
+                continue
             slots = place(shape, arena)
             if slots is not None:
                 break
@@ -114,3 +116,16 @@ def reserve(
         for holder in freed:
             for slot in holder.slots:
                 arena.take_exactly(slot)
+
+
+def _may_fit_now(shape: Shape, left: Holder, arena: Arena) -> bool:
+    """Whether this end can have made the difference: a quick look before a placement is tried."""
+    want = shape.groups[0].want
+    if not want.gpus or any(group.want.shares_gpu for group in shape.groups):
+        return True
+    if arena.free_gpu_m < shape.gpu_m:
+        return False
+    if shape.one is None:
+        return True
+    ledgers = [arena.ledgers[slot.node] for slot in left.slots if slot.node in arena.ledgers]
+    return any(ledger.free_gpus(want.gpu_models) >= want.gpus for ledger in ledgers)
