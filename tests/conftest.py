@@ -14,8 +14,12 @@ Golden = Callable[[Path, str], None]
 
 
 def pytest_configure() -> None:
-    """An example that takes long on a busy machine is no failure: hypothesis would call it one after 0.2 s."""
-    settings.register_profile("patient", settings(), deadline=None, suppress_health_check=[HealthCheck.too_slow])
+    """An example that takes long on a busy machine is no failure: hypothesis would call it one after 0.2 s. And a run
+    is the same everywhere: who looks for new examples asks for `--hypothesis-profile=searching`."""
+    settings.register_profile("searching", settings(), deadline=None, suppress_health_check=[HealthCheck.too_slow])
+    settings.register_profile(
+        "patient", settings(), deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
+    )
     settings.load_profile("patient")
 
 
