@@ -63,7 +63,7 @@ class Service:
         self._launching = Launching(
             loop, self._book, self._ports, self._groups, self._settling, self._notices, self._boot
         )
-        inotify = Inotify(loop)
+        inotify = Inotify(loop.add_reader)
         self._watching = LogWatching(loop, inotify, self._log_grown)
         self._checkpoints = Checkpoints(loop, inotify, self._task_told)
         self._settling.on_running.append(self._checkpoints.watch)

@@ -100,7 +100,7 @@ class Arena:
         for slot in slots:
             ledger = self.ledgers.get(slot.node)
             if ledger is not None:
-                ledger.jobs[job_id] = ledger.jobs.get(job_id, 0) + 1
+                ledger.jobs[job_id] = None
                 self.touched.add(slot.node)
 
     def unseat(self, job_id: str, slots: Iterable[Slot]) -> None:

@@ -104,12 +104,10 @@ class Books:
     ) -> None:
         """The capacity is taken; now the job has it."""
         policy = self._policy_of(job.vc)
-        is_as_asked = waiting is not None and job is waiting.job
-        gpus = waiting.gpus if waiting is not None and is_as_asked else gpus_of(job)
-        shape = waiting.shape if waiting is not None and is_as_asked else self._shapes.of(job)
+        shape = waiting.shape if waiting is not None and job is waiting.job else self._shapes.of(job)
         priority = job.priority if waiting is None else waiting.priority
-        rank = policy.ranker.rank(job, gpus, job.ran_s) if waiting is None else waiting.rank
-        holder = Holder(job, shape, gpus, slots, since, priority, use_of(slots, self.arena), rank)
+        rank = policy.ranker.rank(job, shape.gpus, job.ran_s) if waiting is None else waiting.rank
+        holder = Holder(job, shape, slots, since, priority, use_of(slots, self.arena), rank)
         holder.waited = waiting
         holder.is_grown = waiting is not None and len(job.tasks) > len(waiting.job.tasks)
         self.holders[job.job_id] = holder

@@ -15,7 +15,6 @@ BY_PRIORITY = 1000.0
 class Holder:
     job: JobDemand
     shape: Shape
-    gpus: float
     slots: tuple[Slot, ...]
     since: float
     priority: int
@@ -36,6 +35,10 @@ class Holder:
     """Jobs that are still leaving its places."""
     waited: Waiting | None = None
     """As it stood in the queue, until its start is told: it may still go back there."""
+
+    @property
+    def gpus(self) -> float:
+        return self.shape.gpus
 
     @property
     def is_resumable(self) -> bool:

@@ -9,7 +9,7 @@ from muster.scheduling.books import order_of, promised_to
 from muster.scheduling.demand import JobDemand, Slot
 from muster.scheduling.holding import Holder
 from muster.scheduling.lining import TOP_PRIORITY
-from muster.scheduling.placement import place, undo
+from muster.scheduling.placement import place, retake, undo
 from muster.scheduling.preempting import Standings, is_free_at, make_room, still_free
 from muster.scheduling.promising import are_alike
 from muster.scheduling.queueing import Kind, Turns, Waiting
@@ -126,8 +126,8 @@ class PromiseKeeper(Weighing):
         after = self._all_placed(strays, arena) if slots is not None else None
         if after is None:
             undo(slots or (), arena)
-            for slot in (slot for promised in before for slot in promised):
-                arena.take_exactly(slot)
+            for promised in before:
+                retake(promised, arena)
             return None
         for holder, old, new in zip(strays, before, after, strict=True):
             arena.unseat(holder.job.job_id, old)
@@ -155,8 +155,7 @@ class PromiseKeeper(Weighing):
             promised = self._exchanged(shape, arena, promised) or promised
         slots = promised
         if still_free(promised, self.arena):
-            for slot in promised:
-                self.arena.take_exactly(slot)
+            retake(promised, self.arena)
         elif not job.preemptible:  # it must stand on what is promised to it, for it cannot be moved there later
             if not self._clear(promised, waiting, now):
                 undo(promised, arena)
@@ -198,8 +197,7 @@ class PromiseKeeper(Weighing):
                 if found is None:
                     self.promises.exchange(home, other)
         if found is None:
-            for slot in promised:
-                arena.take_exactly(slot)
+            retake(promised, arena)
         return found
 
     def _moved_promise(self, promised: tuple[Slot, ...], slots: tuple[Slot, ...], arena: Arena) -> tuple[Slot, ...]:
@@ -207,8 +205,7 @@ class PromiseKeeper(Weighing):
         virtual cluster holes as large as they would find alone."""
         undo(promised, arena)
         best = slots if still_free(slots, arena) and _holes(slots, arena) == _holes(promised, arena) else promised
-        for slot in best:
-            arena.take_exactly(slot)
+        retake(best, arena)
         return best
 
     def _reclaim(self, shape: Shape, waiting: Waiting, now: float) -> tuple[Slot, ...] | None:
@@ -238,8 +235,7 @@ class PromiseKeeper(Weighing):
             return True
         undo(promised[: promised.index(slot)], self.arena)
         for holder in gone.values():
-            for one in holder.slots:
-                self.arena.take_exactly(one)
+            retake(holder.slots, self.arena)
             self.arena.seat(holder.job.job_id, holder.slots)
         return False
 
@@ -304,8 +300,7 @@ class PromiseKeeper(Weighing):
         arena = self.promises.arenas[holder.job.vc]
         if not still_free(holder.slots, arena):
             return False
-        for slot in holder.slots:
-            arena.take_exactly(slot)
+        retake(holder.slots, arena)
         self._is_promised(holder, holder.slots)
         return True
 

@@ -26,8 +26,8 @@ class NodeLedger:
         self.indexed: dict[str, int] = {}
         self.indexed_cpu = 0
         """Where an arena's index has it."""
-        self.jobs: dict[str, int] = {}
-        """Who is here, and with how many tasks."""
+        self.jobs: dict[str, None] = {}
+        """Who is here, in the order in which they came."""
 
     def free_gpus(self, models: tuple[str, ...] = ()) -> int:
         """The most that one task could get: devices of one task are of one model."""

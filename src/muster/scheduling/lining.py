@@ -82,8 +82,7 @@ class Line(Books):
 
     def _enter(self, job: JobDemand) -> None:
         policy = self._policy_of(job.vc)
-        gpus = gpus_of(job)
-        rank = max(policy.ranker.rank(job, gpus, job.ran_s), self._sent_away.pop(job.job_id, -inf))
+        rank = max(policy.ranker.rank(job, gpus_of(job), job.ran_s), self._sent_away.pop(job.job_id, -inf))
         since = job.created_at if job.waiting_since is None else job.waiting_since
         self._stand(job, since, job.priority, rank)
 
@@ -93,7 +92,7 @@ class Line(Books):
         shape = self._shapes.of(job)
         self._needs.add(need_of(shape))
         key = (-priority, rank, job.created_at if priority < TOP_PRIORITY else since, job.job_id)
-        waiting = Waiting(job, shape, gpus_of(job), since, priority, rank, key, ("", 0, "", 0), self.cycles)
+        waiting = Waiting(job, shape, since, priority, rank, key, ("", 0, "", 0), self.cycles)
         vc = self.vcs.get(job.vc)
         has_own_lane = policy.by_usage or (vc is not None and vc.user_limits != _NO_LIMITS)
         kind = _kind(policy, is_special=priority >= TOP_PRIORITY or bool(job.elastic))

@@ -26,6 +26,12 @@ def undo(slots: Iterable[Slot], arena: Arena) -> None:
         arena.give_back(slot)
 
 
+def retake(slots: Iterable[Slot], arena: Arena) -> None:
+    """These very places: what was given back for a trial, or is promised, or was held before a restart."""
+    for slot in slots:
+        arena.take_exactly(slot)
+
+
 def _on_these(shape: Shape, arena: Arena, names: Sequence[str]) -> tuple[Slot, ...] | None:
     """A single task that fitted nowhere before: only nodes that have grown since can hold it."""
     want = shape.groups[0].want

@@ -17,10 +17,10 @@ from muster.scheduling.arena import Arena
 from muster.scheduling.books import gpus_of
 from muster.scheduling.demand import JobDemand, Plan, Slot, Start
 from muster.scheduling.ledger import NodeLedger
-from muster.scheduling.placement import place, undo
+from muster.scheduling.placement import place, retake, undo
 from muster.scheduling.ranking import Policy
 from muster.scheduling.sharing import Sharer
-from muster.scheduling.sizing import sized, sizes_to_try
+from muster.scheduling.sizing import at_its_smallest, sized
 
 
 class Planner(Sharer):
@@ -36,7 +36,7 @@ class Planner(Sharer):
             for slot in holder.slots:
                 if slot.node == node.name:
                     ledger.take_exactly(slot.resources, slot.devices)
-                    ledger.jobs[holder.job.job_id] = 1
+                    ledger.jobs[holder.job.job_id] = None
         self.arena.put(ledger)
         self.arena.forget_misfits()
         self._are_dealt = False
@@ -56,6 +56,7 @@ class Planner(Sharer):
                 self._stand_again(holder.waited)
 
     def queued(self, job: JobDemand) -> None:
+        """It waits; or asks for something else now, or stands in another virtual cluster."""
         self.unqueued(job.job_id)
         self._changed = True
         if job.blocked is None and job.not_before is None:
@@ -73,15 +74,10 @@ class Planner(Sharer):
         if holder is not None and holder.waited is not None:
             self._give_back(job_id)
 
-    def moved(self, job: JobDemand) -> None:
-        """It asks for something else now, or stands in another virtual cluster."""
-        self.queued(job)
-
     def holds(self, job: JobDemand, slots: Iterable[Slot], since: float) -> None:
         """A job already has these places: told after a restart."""
         taken = tuple(slots)
-        for slot in taken:
-            self.arena.take_exactly(slot)
+        retake(taken, self.arena)
         actual = sized(job, Counter(slot.role for slot in taken)) if job.elastic else job
         self._seat(actual, taken, since)
         self.holders[job.job_id].is_grown = len(actual.tasks) > len(job.tasks)
@@ -189,7 +185,7 @@ class Planner(Sharer):
             for ledger in self.arena.ledgers.values():
                 self._empty.put(NodeLedger(replace(ledger.node, state=NodeState.READY)))
             self._fits.clear()
-        smallest = list(sizes_to_try(job, may_grow=False))[-1]
+        smallest = at_its_smallest(job)
         shape = self._shapes.of(smallest)
         if shape.number not in self._fits:
             slots = place(shape, self._empty)

@@ -164,7 +164,7 @@ class Predictor:
         if self._foretold < _FEW_FORETOLD:
             return max(foretold - service, foretold * 0.05)
         counts, sums = self._weighed(self._counts(likeness)[0], foretold)
-        return _left_at(counts, sums, min(step_of(service), _STEPS - 1))
+        return _left_at(counts, sums, step_of(service))
 
     def _weighed(self, counts: list[float], foretold: float) -> tuple[list[float], list[float]]:
         """What is likely of such jobs, times how likely the foretelling is for each size."""

@@ -10,7 +10,7 @@ from muster.scheduling.arena import Arena
 from muster.scheduling.demand import Slot
 from muster.scheduling.holding import Holder
 from muster.scheduling.ledger import NodeLedger
-from muster.scheduling.placement import place, undo
+from muster.scheduling.placement import place, retake, undo
 from muster.scheduling.shapes import Shape
 
 _CANDIDATES = 24
@@ -44,15 +44,11 @@ class Standings:
         self.may_leave = may_leave
         self._needs: dict[int, list[tuple[float, str]]] = {}
         self._of_node: dict[str, dict[int, float]] = {}
-        self._stale: set[str] = set()
 
     def refresh(self) -> None:
-        if self.arena.touched:
-            self._stale |= self.arena.touched
-            self.arena.touched.clear()
-        for name in self._stale:
-            self._refresh(name)
-        self._stale.clear()
+        for name in self.arena.touched:
+            self.look_at(name)
+        self.arena.touched.clear()
 
     def farthest(self, need: int) -> list[tuple[float, str]]:
         """Nodes by how far behind one must go for so many GPUs, the farthest last."""
@@ -77,10 +73,8 @@ class Standings:
         known = self.farthest(need_of(shape))
         return bool(known) and known[-1][0] > standing
 
-    def again(self, name: str) -> None:
-        self._refresh(name)
-
-    def _refresh(self, name: str) -> None:
+    def look_at(self, name: str) -> None:
+        """A node that is another than before."""
         old = self._of_node.pop(name, {})
         ledger = self.arena.ledgers.get(name)
         new = self._thresholds(ledger, self._needs) if ledger is not None and ledger.node.is_usable else {}
@@ -166,7 +160,7 @@ def _bring_up(known: list[tuple[float, str]], standing: float, standings: Standi
             continue
         fresh.add(name)
         renew(name)
-        standings.again(name)
+        standings.look_at(name)
         at = len(known) - 1
 
 
@@ -210,8 +204,7 @@ def _on_one_node(
     cost, leaving = best
     for holder in leaving:
         undo(places(holder), arena)
-    only = frozenset([cost[3]])
-    slots = place(shape, arena, lambda ledger, _: ledger.name in only)
+    slots = place(shape, arena, lambda ledger, _: ledger.name == cost[3])
     if slots is None:  # parts of cards, or CPU, that only seemed to be enough
         _restore(leaving, standings)
         return None
@@ -332,8 +325,7 @@ def is_free_at(slot: Slot, arena: Arena) -> bool:
 
 def _restore(holders: Iterable[Holder], standings: Standings) -> None:
     for holder in holders:
-        for slot in standings.places(holder):
-            standings.arena.take_exactly(slot)
+        retake(standings.places(holder), standings.arena)
 
 
 def _gpus_here(places: tuple[Slot, ...], node: str) -> int:

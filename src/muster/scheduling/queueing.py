@@ -35,7 +35,6 @@ class Kind(IntEnum):
 class Waiting:
     job: JobDemand
     shape: Shape
-    gpus: float
     since: float
     priority: int
     """Its own, and one more for every time that patience ran out."""
@@ -81,9 +80,6 @@ class Lane:
 
     def ahead_of(self, key: Key) -> int:
         return bisect_left(self.keys, key, lo=self.first) - self.first
-
-    def __iter__(self) -> Iterator[Key]:
-        return iter(self.keys[self.first :])
 
 
 @dataclass(slots=True, eq=False)

@@ -5,12 +5,13 @@ never reserves anything."""
 from bisect import bisect_left, insort
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from itertools import islice
 
 from muster.domain.resources import Resources
 from muster.scheduling.arena import Allowed, Arena
 from muster.scheduling.demand import JobDemand, Slot
 from muster.scheduling.holding import Holder
-from muster.scheduling.placement import place, undo
+from muster.scheduling.placement import place, retake, undo
 from muster.scheduling.shapes import Shape
 
 _FARTHEST = 5000
@@ -58,7 +59,7 @@ class Reservation:
 
     def allows(self, other: JobDemand, now: float) -> Allowed | None:
         """Where a job behind it may go: anywhere if it is gone by then, else where enough is spare."""
-        if other.time_limit_s is not None and now + other.time_limit_s <= self.at:
+        if self._is_gone_before(other, now):
             return None
         gang = Resources(
             sum(task.resources.cpu_m for task in other.tasks), sum(task.resources.memory_bytes for task in other.tasks)
@@ -67,13 +68,16 @@ class Reservation:
         return lambda ledger, want: self._leaves_enough(ledger.name, gang, gpu_m)
 
     def charge(self, other: JobDemand, slots: Iterable[Slot], now: float) -> None:
-        if self.allows(other, now) is None:
+        if self._is_gone_before(other, now):
             return
         for slot in slots:
             if spare := self.spare.get(slot.node):
                 spare.cpu_m -= slot.resources.cpu_m
                 spare.memory_bytes -= slot.resources.memory_bytes
                 spare.gpu_m -= slot.resources.gpu_m
+
+    def _is_gone_before(self, other: JobDemand, now: float) -> bool:
+        return other.time_limit_s is not None and now + other.time_limit_s <= self.at
 
     def _leaves_enough(self, node: str, gang: Resources, gpu_m: int) -> bool:
         """For the whole gang: several of its tasks may come to stand on this node."""
@@ -91,7 +95,7 @@ def reserve(
     slots: tuple[Slot, ...] | None = None
     at = now
     try:
-        for end, job_id in ends.in_order()[:_FARTHEST]:
+        for end, job_id in islice(ends.in_order(), _FARTHEST):
             holder = holders.get(job_id)
             if holder is None:
                 continue
@@ -114,8 +118,7 @@ def reserve(
         if slots is not None:
             undo(slots, arena)
         for holder in freed:
-            for slot in holder.slots:
-                arena.take_exactly(slot)
+            retake(holder.slots, arena)
 
 
 def _may_fit_now(shape: Shape, left: Holder, arena: Arena) -> bool:

@@ -24,7 +24,9 @@ class Shape:
     groups: tuple[Group, ...]
     where: Where
     gpu_m: int
-    """GPUs of the whole gang, in thousandths."""
+    """GPUs of the whole gang, in thousandths; and its CPU and memory."""
+    cpu_m: int
+    memory_bytes: int
     tasks: int
     whole: Resources | None
     """The gang as one task, if it could stand on one node: its GPUs are whole and of the same models."""
@@ -34,6 +36,11 @@ class Shape:
     where_key: tuple[object, ...] = ()
     is_plain: bool = True
     """Any node will do, and the tasks need not be told apart."""
+
+    @property
+    def gpus(self) -> float:
+        """What service is counted by: a job without GPUs counts as one."""
+        return self.gpu_m / 1000 or 1.0
 
 
 @dataclass(slots=True)
@@ -45,11 +52,7 @@ class Shapes:
     def of(self, job: JobDemand) -> Shape:
         tasks, where = job.tasks, job.where
         where_key = _where_key(where)
-        key: tuple[object, ...]
-        if len(tasks) == 1:
-            key = (tasks[0], where_key)
-        else:
-            key = (tasks, where_key)
+        key = (tasks, where_key)
         shape = self._known.get(key)
         if shape is None:
             shape = self._known[key] = _shape(tasks, where, len(self._known), where_key)
@@ -70,6 +73,8 @@ def _shape(tasks: tuple[TaskDemand, ...], where: Where, number: int, where_key: 
         groups=groups,
         where=where,
         gpu_m=sum(task.resources.gpu_m for task in tasks),
+        cpu_m=sum(task.resources.cpu_m for task in tasks),
+        memory_bytes=sum(task.resources.memory_bytes for task in tasks),
         tasks=len(tasks),
         whole=_as_one(groups, where),
         one=tasks[0] if len(tasks) == 1 else None,

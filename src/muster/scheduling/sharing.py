@@ -7,12 +7,11 @@ from muster.scheduling.demand import JobDemand, Preemption
 from muster.scheduling.holding import Holder
 from muster.scheduling.keeping import PromiseKeeper
 from muster.scheduling.lining import TOP_PRIORITY
-from muster.scheduling.placement import place, undo
+from muster.scheduling.placement import place, retake, undo
 from muster.scheduling.queueing import Kind, Lane, Turns, Waiting
 from muster.scheduling.ranking import Overtaking
 from muster.scheduling.reserving import Reservation, reserve
-from muster.scheduling.shapes import Shape
-from muster.scheduling.sizing import sizes_to_try
+from muster.scheduling.sizing import at_its_smallest, sizes_to_try
 from muster.scheduling.weighing import GROW_LOSS_S
 
 _LOOK_BEHIND = 64
@@ -80,21 +79,17 @@ class Sharer(PromiseKeeper):
             self.verdicts[waiting.lane] = reason
             return False
         if self._may_interrupt and reservation is None:
-            room = self._room(waiting, self._smallest(waiting), self._standings, now)
+            job = at_its_smallest(waiting.job)
+            shape = waiting.shape if job is waiting.job else self._shapes.of(job)
+            room = self._room(waiting, shape, self._standings, now)
             if room is not None:
                 slots, leaving = room
-                job = list(sizes_to_try(waiting.job, may_grow=False))[-1]
                 self.queue.remove(job.job_id)
                 self._send_all_away(leaving, waiting, now)
                 self._seat(job, slots, now, waiting=waiting)
                 return True
         self.verdicts[waiting.lane] = None
         return False
-
-    def _smallest(self, waiting: Waiting) -> Shape:
-        if not waiting.job.elastic:
-            return waiting.shape
-        return self._shapes.of(list(sizes_to_try(waiting.job, may_grow=False))[-1])
 
     def _block(self, waiting: Waiting, now: float, blocked: dict[str, "_Head"]) -> None:
         """It does not start. Who has waited longest, or comes first under a strict policy, keeps others from taking
@@ -125,8 +120,7 @@ class Sharer(PromiseKeeper):
             sizes = sizes_to_try(holder.job, may_grow=True)
             larger = next((job for job in sizes if self._may_grow(holder, job, now)), None)
             if larger is None:
-                for slot in holder.slots:
-                    self.arena.take_exactly(slot)
+                retake(holder.slots, self.arena)
                 continue
             self.arena.unseat(holder.job.job_id, holder.slots)
             self._drop(holder)

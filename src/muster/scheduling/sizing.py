@@ -11,6 +11,10 @@ def sizes_to_try(job: JobDemand, *, may_grow: bool) -> Iterable[JobDemand]:
     return _sizes(job, may_grow) if job.elastic else (job,)
 
 
+def at_its_smallest(job: JobDemand) -> JobDemand:
+    return sized(job, {one.role: one.least for one in job.elastic}) if job.elastic else job
+
+
 def _sizes(job: JobDemand, may_grow: bool) -> Iterator[JobDemand]:
     """Elastic roles shrink one task at a time, the largest of them first."""
     asked = {one.role: sum(task.role == one.role for task in job.tasks) for one in job.elastic}
@@ -36,7 +40,3 @@ def sized(job: JobDemand, sizes: dict[str, int]) -> JobDemand:
             done.add(task.role)
             tasks += [TaskDemand(task.role, index, task.resources) for index in range(sizes[task.role])]
     return job if tuple(tasks) == job.tasks else replace(job, tasks=tuple(tasks))
-
-
-def is_grown(job: JobDemand, asked: JobDemand) -> bool:
-    return len(job.tasks) > len(asked.tasks)

@@ -51,7 +51,7 @@ class ClusterState(Planner):
         if self._is_too_large_to_rehearse:
             return WhatIf(self.reasons(job.job_id, now), None)
         other = deepcopy(self)
-        other.moved(job)
+        other.queued(job)
         plan = other.cycle(now)
         if any(start.job_id == job.job_id for start in plan.starts):
             return WhatIf((), now)

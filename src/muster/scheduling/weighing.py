@@ -24,24 +24,26 @@ class Weighing(Line):
     def _is_open(self, stack: Stack, arena: Arena, standings: Standings) -> bool:
         """Whether any lane of it is worth a look: there may be free places for its shape, or somebody who has places
         stands behind the first of its heads."""
-        if stack.kind is Kind.ALWAYS or arena.may_fit(stack.shape):
-            return True
-        if not self._may_interrupt or not stack.order:
-            return False
-        return standings.reach(stack.shape, _standing(stack.order[0], stack.kind))
+        return bool(stack.order) and self._is_worth_a_try(stack.shape, stack.kind, stack.order[0], arena, standings)
 
     def _may_start(self, lane: Lane, arena: Arena, standings: Standings) -> bool:
         """The same for one lane. Those behind it in its stack stand no better."""
-        if lane.kind is Kind.ALWAYS or arena.may_fit(lane.shape):
+        return self._is_worth_a_try(lane.shape, lane.kind, lane.head, arena, standings)
+
+    def _is_worth_a_try(self, shape: Shape, kind: Kind, head: Key, arena: Arena, standings: Standings) -> bool:
+        if kind is Kind.ALWAYS or arena.may_fit(shape):
             return True
-        return self._may_interrupt and standings.reach(lane.shape, _standing(lane.head, lane.kind))
+        standing = standing_of_waiting(-head[0], head[1], kind is Kind.INTERRUPTING)
+        return self._may_interrupt and standings.reach(shape, standing)
 
     def _forbidden(self, job: JobDemand, shape: Shape, now: float, instead_of: Shape | None = None) -> Reason | None:
         """A limit, or the largest share that its virtual cluster may have."""
         vc = self.vcs.get(job.vc)
         if vc is None:
             return None
-        gpu_m = shape.gpu_m - (0 if instead_of is None else instead_of.gpu_m)
+        gpu_m, cpu_m, memory = shape.gpu_m, shape.cpu_m, shape.memory_bytes
+        if instead_of is not None:
+            gpu_m, cpu_m, memory = gpu_m - instead_of.gpu_m, cpu_m - instead_of.cpu_m, memory - instead_of.memory_bytes
         reason = self.accounts.over(vc, job.user, gpu_m, now)
         if reason is not None:
             if reason.numbers.get("limit") == "gpuHoursPerWeek":
@@ -51,11 +53,6 @@ class Weighing(Line):
         if vc.max is None:
             return None
         models = next((group.want.gpu_models for group in shape.groups if group.want.gpus), ())
-        cpu_m = sum(group.want.cpu_m * len(group.members) for group in shape.groups)
-        memory = sum(group.want.memory_bytes * len(group.members) for group in shape.groups)
-        if instead_of is not None:
-            cpu_m -= sum(group.want.cpu_m * len(group.members) for group in instead_of.groups)
-            memory -= sum(group.want.memory_bytes * len(group.members) for group in instead_of.groups)
         return beyond_max(vc, self.accounts.of(vc.name), models, gpu_m, cpu_m, memory)
 
     def _look_again(self, at: float, now: float) -> None:
@@ -121,7 +118,3 @@ class Weighing(Line):
         self._sent_away[job_id] = holder.rank
         is_reclaimed = holder.job.vc != waiting.job.vc
         self._preemptions.append(Preemption(job_id, explaining.makes_way(waiting.job.name, is_reclaimed)))
-
-
-def _standing(head: Key, kind: Kind) -> float:
-    return standing_of_waiting(-head[0], head[1], kind is Kind.INTERRUPTING)

@@ -4,21 +4,27 @@ Where the folder is away, or the system has no watch to give, it is looked at ev
 """
 
 import asyncio
-import ctypes
-import os
-import struct
 from collections.abc import AsyncIterator
 from pathlib import Path
+
+from muster.agent.inotify import (
+    ATTRIB,
+    CLOSE_WRITE,
+    CREATE,
+    DELETE,
+    DELETE_SELF,
+    IGNORED,
+    MOVE_SELF,
+    MOVED_FROM,
+    MOVED_TO,
+    Inotify,
+)
 
 _SETTLE_S = 0.2
 """Editors write in several steps; the last one is waited for."""
 _LOOK_EVERY_S = 2.0
-_CHANGES = 0x8 | 0x40 | 0x80 | 0x100 | 0x200 | 0x4
-"""Closed after writing, moved out or in, created, deleted, other rights."""
-_FOLDER_GONE = 0x400 | 0x800 | 0x8000
-"""Deleted or moved itself; the watch ended."""
-_EVENT = struct.Struct("iIII")
-_LIBC = ctypes.CDLL(None, use_errno=True)
+_CHANGES = CLOSE_WRITE | MOVED_FROM | MOVED_TO | CREATE | DELETE | ATTRIB
+_FOLDER_GONE = DELETE_SELF | MOVE_SELF | IGNORED
 
 
 async def folder_changes(folder: Path) -> AsyncIterator[None]:
@@ -40,32 +46,26 @@ async def folder_changes(folder: Path) -> AsyncIterator[None]:
 
 
 class _Watch:
-    def __init__(self, descriptor: int) -> None:
+    def __init__(self, inotify: Inotify) -> None:
         self.changed = asyncio.Event()
         self.is_over = False
-        self._descriptor = descriptor
-        asyncio.get_running_loop().add_reader(descriptor, self._read)
+        self._inotify = inotify
 
     @classmethod
     def on(cls, folder: Path) -> "_Watch | None":
-        descriptor = _LIBC.inotify_init1(os.O_NONBLOCK | os.O_CLOEXEC)
-        if descriptor < 0:
+        inotify = Inotify(asyncio.get_running_loop().add_reader)
+        if inotify.fd < 0:
             return None
-        mask = ctypes.c_uint32(_CHANGES | _FOLDER_GONE)
-        if _LIBC.inotify_add_watch(descriptor, os.fsencode(folder), mask) < 0:
-            os.close(descriptor)
+        watch = cls(inotify)
+        if inotify.watch(str(folder), _CHANGES | _FOLDER_GONE, watch._told) is None:
+            watch.close()
             return None
-        return cls(descriptor)
+        return watch
 
     def close(self) -> None:
-        asyncio.get_running_loop().remove_reader(self._descriptor)
-        os.close(self._descriptor)
+        asyncio.get_running_loop().remove_reader(self._inotify.fd)
+        self._inotify.close()
 
-    def _read(self) -> None:
-        data = os.read(self._descriptor, 65536)
-        position = 0
-        while position < len(data):
-            _, mask, _, name_bytes = _EVENT.unpack_from(data, position)
-            position += _EVENT.size + name_bytes
-            self.is_over = self.is_over or bool(mask & _FOLDER_GONE)
+    def _told(self, mask: int, _: bytes) -> None:
+        self.is_over = self.is_over or bool(mask & _FOLDER_GONE)
         self.changed.set()
