@@ -9,6 +9,7 @@ from collections.abc import AsyncGenerator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from muster.domain.clusters import PhysicalCluster
 from muster.domain.errors import BackendError, NotFound, Problem
 from muster.domain.nodes import Node, NodeState
 from muster.domain.specs import JobSpec
@@ -61,6 +62,7 @@ class FakeBackend:
     is_away: bool = False
     clock: float = 1000.0
     listener: BackendListener | None = None
+    settings: PhysicalCluster = field(default_factory=lambda: PhysicalCluster("lab", "fake"))
     _port: int = 20_000
 
     # What the test drives
@@ -111,6 +113,9 @@ class FakeBackend:
 
     async def close(self) -> None:
         self.listener = None
+
+    async def configure(self, settings: PhysicalCluster) -> None:
+        self.settings = settings
 
     def cannot_honour(self, spec: JobSpec) -> list[Problem]:
         return [Problem("mounts", "this cluster mounts nothing")] if spec.mounts else []

@@ -38,6 +38,9 @@ _DISCOVERY_S = 9.0
 
 Answer = Dict[str, Any]
 Operation = Callable[[Mapping[str, Any]], Optional[Answer]]
+Work = Callable[[], Answer]
+SlowOperation = Callable[[Mapping[str, Any]], Work]
+"""Checks its request on the loop; what it answers is the work, done on a thread beside it."""
 
 
 class Service:
@@ -84,6 +87,7 @@ class Service:
             "unwatch_log": self._unwatch_log,
             "usage": self._usage,
         }
+        self._slow_operations: Dict[str, SlowOperation] = {}
 
     def begin(self, channel: Channel) -> None:
         Adopting(self._loop, self._book, self._settling, self._stopping).adopt_all(self._tasks_folder)
@@ -97,21 +101,37 @@ class Service:
         if not isinstance(number, int):
             self._diagnostics.warn("a request without an id was dropped")
             return
+        op = str(request.get("op"))
         try:
-            operation = self._operations.get(str(request.get("op")))
+            if op in self._slow_operations:
+                work = self._slow_operations[op](request)
+                self._loop.run_blocking(work, lambda done: self._done(number, op, done))
+                return
+            operation = self._operations.get(op)
             if operation is None:
                 raise AgentError(BAD_REQUEST, "there is no operation {!r}".format(request.get("op")))
             answer = operation(request)
-        except AgentError as error:
-            self._refuse(number, error)
-        except OSError as error:
-            self._refuse(number, from_os_error(error))
         except Exception as error:
-            self._diagnostics.crash("{} failed".format(request.get("op")), error)
-            self._refuse(number, AgentError(SYSTEM, "the agent failed: {!r}".format(error)))
+            self._failed(number, op, error)
         else:
             if answer is not None:
                 self._answer(number, answer)
+
+    def _done(self, number: int, op: str, done: Future[Answer]) -> None:
+        error = done.exception()
+        if error is None:
+            self._answer(number, done.result())
+        else:
+            self._failed(number, op, error)
+
+    def _failed(self, number: int, op: str, error: BaseException) -> None:
+        if isinstance(error, AgentError):
+            self._refuse(number, error)
+        elif isinstance(error, OSError):
+            self._refuse(number, from_os_error(error))
+        else:
+            self._diagnostics.crash("{} failed".format(op), error)
+            self._refuse(number, AgentError(SYSTEM, "the agent failed: {!r}".format(error)))
 
     def _ping(self, request: Mapping[str, Any]) -> Answer:
         return {}

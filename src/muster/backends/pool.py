@@ -13,6 +13,7 @@ from muster.agent.frames import Message
 from muster.backends.agents import AgentNode
 from muster.backends.metering import UsageMeter
 from muster.backends.watching import LogWatch
+from muster.domain.clusters import PhysicalCluster
 from muster.domain.errors import BackendError, NotFound, Problem
 from muster.domain.nodes import Node
 from muster.domain.specs import JobSpec
@@ -27,8 +28,9 @@ _RETIRED_AT_ONCE = 1000
 class AgentPool:
     """Implements `ports.backend.Backend`. Subclasses make the nodes and may know shortcuts."""
 
-    def __init__(self, cluster: str) -> None:
-        self.cluster = cluster
+    def __init__(self, settings: PhysicalCluster) -> None:
+        self.cluster = settings.name
+        self.settings = settings
         self._nodes: dict[str, AgentNode] = {}
         self._usage: dict[str, NodeUsage] = {}
         self._meters: dict[str, UsageMeter] = defaultdict(UsageMeter)
@@ -51,6 +53,9 @@ class AgentPool:
         for task in self._retiring:
             task.cancel()
         await asyncio.gather(*(node.close() for node in self._nodes.values()))
+
+    async def configure(self, settings: PhysicalCluster) -> None:
+        self.settings = settings
 
     def cannot_honour(self, spec: JobSpec) -> list[Problem]:
         problems = []

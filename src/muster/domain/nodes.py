@@ -27,10 +27,19 @@ class Node:
     """What a person should know, such as why memory limits are not enforced here."""
     labels: Mapping[str, str] = field(default_factory=dict)
     """What jobs may ask for by `where.labels`; `rack` and `switch` say where the node hangs in the network."""
+    alerts: tuple[str, ...] = ()
+    """What an admin should look at: it is not what its file claims, a card is out of service, a folder is missing."""
+    since: float | None = None
+    """When it came to this state."""
 
     @property
     def is_usable(self) -> bool:
         return self.state is NodeState.READY
+
+    def in_service(self) -> "Node":
+        """The node as the scheduler sees it: without devices that nobody should be given, and what is for people."""
+        good = tuple(device for device in self.capacity.devices if not device.out_of_service)
+        return replace(self, capacity=replace(self.capacity, devices=good), alerts=(), since=None)
 
 
 @dataclass(frozen=True, slots=True)

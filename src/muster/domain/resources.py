@@ -37,6 +37,8 @@ class Device:
     model: str
     uuid: str = ""
     memory_bytes: int = 0
+    out_of_service: str = ""
+    """Why nobody should be given it, if so."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,7 +26,7 @@ async def _rebuilt(context: Context) -> dict[str, ClusterState]:
     for name, state in states.items():
         state.configured(context.sharing.of(name))
         for node in context.nodes(name):
-            state.node_changed(node)
+            state.node_changed(node.in_service())
     tasks: dict[str, list[Task]] = defaultdict(list)
     for task in await context.store.open_tasks():
         tasks[task.job_id].append(task)

@@ -31,7 +31,7 @@ class _Listener:
         state = self._context.clusters[cluster]
         nodes = self._context.nodes(cluster)
         for node in nodes:
-            state.node_changed(node)
+            state.node_changed(node.in_service())
         self._context.sharing.nodes_changed(state, nodes)
         self._context.wake.set()
 

@@ -10,6 +10,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Protocol
 
+from muster.domain.clusters import PhysicalCluster
 from muster.domain.errors import Problem
 from muster.domain.nodes import Node
 from muster.domain.specs import JobSpec
@@ -119,6 +120,14 @@ class Backend(Protocol):
     async def close(self) -> None:
         """Let go without touching running tasks."""
         ...
+
+    async def configure(self, settings: PhysicalCluster) -> None:
+        """Take what the cluster's file says now: nodes that are new join, changed ones are looked at again, and those
+        that are gone drain. Also before `start`."""
+        ...
+
+    @property
+    def settings(self) -> PhysicalCluster: ...
 
     def cannot_honour(self, spec: JobSpec) -> list[Problem]:
         """What this backend cannot do of the spec; empty when all is well."""

@@ -12,6 +12,7 @@ from pathlib import Path
 from muster.backends.agents import AgentNode
 from muster.backends.links import ByteReader, ByteWriter
 from muster.backends.pool import AgentPool
+from muster.domain.clusters import PhysicalCluster
 from muster.domain.errors import BackendError
 
 _PASSED_ON = ("MUSTER_FAKE_GPUS",)
@@ -20,7 +21,7 @@ _LEAVE_WITHIN_S = 5.0
 
 class LocalBackend(AgentPool):
     def __init__(self, cluster: str, node: str, root: Path) -> None:
-        super().__init__(cluster)
+        super().__init__(PhysicalCluster(cluster, "local"))
         self._root = root
         agent = AgentNode(
             node, cluster, self._agent_process, address="127.0.0.1", on_push=self.pushed, on_change=self.changed
