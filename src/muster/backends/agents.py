@@ -4,8 +4,10 @@ How the line is made (a pipe here, an SSH channel elsewhere) is the `Connector`'
 """
 
 import asyncio
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractAsyncContextManager
+from dataclasses import replace
 from typing import Any
 
 import structlog
@@ -23,9 +25,14 @@ Connector = Callable[[], AbstractAsyncContextManager[tuple[ByteReader, ByteWrite
 _log = structlog.get_logger("backends.agents")
 USAGE_EVERY_S = 5.0
 CONNECT_WITHIN_S = 30.0
+_TICKS = 4
+"""A silence is counted in so many ticks, not in time: when this very server was frozen, nobody was silent."""
 
 
 class AgentNode:
+    """`node` is what is known now. Who finds out more of it (folders, cards) adds it by `note_labels`, `note_alerts`
+    and `note_devices`, labels and alerts each under a name of its own."""
+
     def __init__(
         self,
         name: str,
@@ -33,16 +40,25 @@ class AgentNode:
         connector: Connector,
         *,
         address: str = "",
+        unreachable_after_s: float = 10.0,
         on_push: Callable[["AgentNode", Message], None],
         on_change: Callable[["AgentNode"], None],
+        on_ready: Callable[["AgentNode"], None],
     ) -> None:
-        self.node = Node(name, cluster, address, Capacity(0, 0))
+        self.node = Node(name, cluster, address, Capacity(0, 0), since=time.time())
+        self.hello: Message = {}
+        """What the agent last said of its machine."""
+        self.unreachable_after_s = unreachable_after_s
         self._connector = connector
         self._on_push = on_push
         self._on_change = on_change
+        self._on_ready = on_ready
+        self._labels: dict[str, Mapping[str, str]] = {}
+        self._alerts: dict[str, tuple[str, ...]] = {}
         self._link: AgentLink | None = None
         self._tried = asyncio.Event()
         self._ready = asyncio.Event()
+        self._at_once = asyncio.Event()
         self._loop: asyncio.Task[None] | None = None
         self._failures = 0
 
@@ -56,6 +72,13 @@ class AgentNode:
             self._loop.cancel()
             await asyncio.gather(self._loop, return_exceptions=True)
 
+    def reconnect(self) -> None:
+        """Drop the line, if there is one, and connect without waiting."""
+        self._failures = 0
+        self._at_once.set()
+        if self._link is not None:
+            self._link.drop()
+
     async def ask(self, op: str, **arguments: Any) -> Message:
         """Waits for the line if it is being made anew; CONNECTION_LOST when there is none in time."""
         if self._link is None:
@@ -67,6 +90,37 @@ class AgentNode:
         assert self._link is not None
         return await self._link.ask(op, **arguments)
 
+    # What others find out
+
+    def note_labels(self, source: str, labels: Mapping[str, str]) -> None:
+        self._labels[source] = dict(labels)
+        self._change(labels={label: value for found in self._labels.values() for label, value in found.items()})
+
+    def note_alerts(self, source: str, alerts: Iterable[str]) -> None:
+        self._alerts[source] = tuple(alerts)
+        self._change(alerts=tuple(alert for found in self._alerts.values() for alert in found))
+
+    def note_devices(self, out_of_service: Mapping[int, str]) -> None:
+        """By index, why a device is out of service; all others are in it."""
+        capacity = self.node.capacity
+        devices = tuple(
+            replace(device, out_of_service=out_of_service.get(device.index, "")) for device in capacity.devices
+        )
+        self._change(capacity=replace(capacity, devices=devices))
+
+    def set_state(self, state: NodeState, note: str) -> None:
+        since = self.node.since if state is self.node.state else time.time()
+        self._change(state=state, note=note, since=since)
+
+    def _change(self, **facts: Any) -> None:
+        """Told only when something is another than before."""
+        changed = replace(self.node, **facts)
+        if changed != self.node:
+            self.node = changed
+            self._on_change(self)
+
+    # The line
+
     async def _stay_connected(self) -> None:
         while True:
             try:
@@ -74,33 +128,57 @@ class AgentNode:
             except (MusterError, OSError, KeyError, ValueError) as error:
                 self._failures += 1
                 _log.warning("agent unreachable", node=self.node.name, error=str(error))
-                self._set(NodeState.UNREACHABLE, str(error))
+                self.set_state(NodeState.UNREACHABLE, str(error))
             self._tried.set()
-            await asyncio.sleep(exponential(self._failures, first_s=0.2, limit_s=30.0))
+            await self._pause(exponential(self._failures, first_s=0.2, limit_s=30.0))
+
+    async def _pause(self, seconds: float) -> None:
+        try:
+            async with asyncio.timeout(seconds):
+                await self._at_once.wait()
+        except TimeoutError:
+            pass
+        self._at_once.clear()
 
     async def _serve_once(self) -> None:
         async with self._connector() as (reader, writer):
             link = AgentLink(self.node.name, reader, writer, lambda message: self._on_push(self, message))
             reading = asyncio.create_task(link.run())
+            listening = asyncio.create_task(self._listen_for_silence(link))
             try:
-                self.node = _node(self.node, await link.ask("hello"))
+                self.hello = await link.ask("hello")
                 await link.ask("usage", every_s=USAGE_EVERY_S)
                 self._link = link
                 self._failures = 0
                 self._ready.set()
-                self._on_change(self)
+                self._greeted()
                 self._tried.set()
                 await reading
             finally:
                 self._ready.clear()
                 self._link = None
                 reading.cancel()
-                await asyncio.gather(reading, return_exceptions=True)
-        raise BackendError(f"the agent on {self.node.name} has gone")
+                listening.cancel()
+                await asyncio.gather(reading, listening, return_exceptions=True)
+        raise BackendError(f"the agent on {self.node.name} has gone" if not link.silence else link.silence)
 
-    def _set(self, state: NodeState, note: str) -> None:
-        self.node = Node(self.node.name, self.node.cluster, self.node.address, self.node.capacity, state, note)
+    def _greeted(self) -> None:
+        since = time.time() if self.node.state is not NodeState.READY else self.node.since
+        self.node = replace(_node(self.node, self.hello), since=since)
         self._on_change(self)
+        self._on_ready(self)
+
+    async def _listen_for_silence(self, link: AgentLink) -> None:
+        """The usage that an agent tells is its heartbeat; an agent that tells nothing is asked."""
+        silent_ticks, heard = 0, link.heard
+        while True:
+            await asyncio.sleep(self.unreachable_after_s / _TICKS)
+            silent_ticks, heard = (0, link.heard) if link.heard != heard else (silent_ticks + 1, heard)
+            if silent_ticks >= _TICKS:
+                link.drop(f"node {self.node.name} has been silent for {self.unreachable_after_s:g} s")
+                return
+            if silent_ticks:
+                link.poke()
 
 
 def _node(before: Node, hello: Message) -> Node:
@@ -111,4 +189,5 @@ def _node(before: Node, hello: Message) -> Node:
     capacity = Capacity(int(hello["cpus"]) * 1000, int(hello["memory_bytes"]), devices)
     limits = hello["limits"]
     note = "" if limits["memory"] else f"memory limits are not enforced here: {limits['why']}"
-    return Node(before.name, before.cluster, before.address or str(hello["address"]), capacity, NodeState.READY, note)
+    address = before.address or str(hello["address"])
+    return replace(before, address=address, capacity=capacity, state=NodeState.READY, note=note)

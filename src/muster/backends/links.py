@@ -32,19 +32,45 @@ class AgentLink:
         self._waiting: dict[int, asyncio.Future[Message]] = {}
         self._last_id = 0
         self._broken = False
+        self._dropped = asyncio.Event()
+        self.heard = 0
+        """How many times something came in."""
+        self.silence = ""
+        """Why the line was dropped, if it was for silence."""
 
     async def run(self) -> None:
+        dropped = asyncio.create_task(self._dropped.wait())
+        reading = asyncio.create_task(self._read())
+        try:
+            await asyncio.wait((dropped, reading), return_when=asyncio.FIRST_COMPLETED)
+            if reading.done():
+                reading.result()
+        except FrameError as error:
+            raise BackendError(f"the agent on {self._name} does not speak as it should: {error}") from None
+        finally:
+            dropped.cancel()
+            reading.cancel()
+            self._break()
+
+    def drop(self, why: str = "") -> None:
+        """Give the line up: `run` ends."""
+        self.silence = why
+        self._dropped.set()
+
+    def poke(self) -> None:
+        """Have the agent say something; nobody waits for it."""
+        self._last_id += 1
+        self._writer.write(encode({"id": self._last_id, "op": "ping"}))
+
+    async def _read(self) -> None:
         decoder = FrameDecoder()
         try:
             while data := await self._reader.read(_READ_BYTES):
+                self.heard += 1
                 for message in decoder.feed(data):
                     self._take(message)
         except ConnectionError:
             return
-        except FrameError as error:
-            raise BackendError(f"the agent on {self._name} does not speak as it should: {error}") from None
-        finally:
-            self._break()
 
     async def ask(self, op: str, **arguments: Any) -> Message:
         if self._broken:

@@ -189,10 +189,12 @@ class AgentPool:
             self._usage[agent.node.name] = self._meters[agent.node.name].read(message)
 
     def changed(self, agent: AgentNode) -> None:
-        if self._listener is None:
-            return
-        self._listener.nodes_changed(self.cluster)
-        if agent.node.is_usable and self._is_started:
+        if self._listener is not None:
+            self._listener.nodes_changed(self.cluster)
+
+    def ready(self, agent: AgentNode) -> None:
+        """It answers, for the first time or again."""
+        if self._listener is not None and self._is_started:
             self._listener.reconnected(self.cluster)
             if self._watches:
                 self._rewatching = asyncio.create_task(self._watch_again(agent))

@@ -24,7 +24,13 @@ class LocalBackend(AgentPool):
         super().__init__(PhysicalCluster(cluster, "local"))
         self._root = root
         agent = AgentNode(
-            node, cluster, self._agent_process, address="127.0.0.1", on_push=self.pushed, on_change=self.changed
+            node,
+            cluster,
+            self._agent_process,
+            address="127.0.0.1",
+            on_push=self.pushed,
+            on_change=self.changed,
+            on_ready=self.ready,
         )
         self.add(agent)
 
