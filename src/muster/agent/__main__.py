@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import argparse
-import fcntl
 import os
 import signal
 import sys
-import time
 from typing import List, Optional
 
 from muster.agent import ports
 from muster.agent.channel import Channel
 from muster.agent.diagnostics import Diagnostics
+from muster.agent.locking import lock
 from muster.agent.loop import Loop
 from muster.agent.service import Service
 from muster.version import __version__
-
-_LOCK_WAIT_S = 10.0
-_LOCK_RETRY_S = 0.02
 
 
 def main(argv: Optional[List[str]] = None) -> None:
@@ -28,7 +24,7 @@ def main(argv: Optional[List[str]] = None) -> None:
     os.makedirs(root, 0o700, exist_ok=True)
     os.chmod(root, 0o700)
     out_fd = _take_stdout()
-    _lock(root)
+    lock(root, options.take_over)
     os.chdir("/")  # hold no file system that somebody may want to unmount
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # a Ctrl-C in the server's terminal is meant for the server
     diagnostics = Diagnostics(os.path.join(root, "agent.log"))
@@ -48,6 +44,7 @@ def _serve(root: str, candidates: List[int], out_fd: int, diagnostics: Diagnosti
         if problem:
             diagnostics.warn(problem)
         diagnostics.note("the server is gone; tasks go on")
+        service.leave()
         _leave(1 if problem else 0)
 
     service.begin(Channel(loop, sys.stdin.fileno(), out_fd, service.handle, close))
@@ -63,6 +60,11 @@ def _parser() -> argparse.ArgumentParser:
         default=ports.DEFAULT_RANGE,
         metavar="A-B",
         help="where ports for tasks come from (default %(default)s)",
+    )
+    parser.add_argument(
+        "--take-over",
+        action="store_true",
+        help="end an agent that has the root and does not leave by itself; its tasks go on",
     )
     parser.add_argument("--version", action="version", version=__version__)
     return parser
@@ -84,20 +86,6 @@ def _take_stdout() -> int:
     out_fd = os.dup(1)
     os.dup2(2, 1)
     return out_fd
-
-
-def _lock(root: str) -> None:
-    """One agent per root. Kept open, and so locked, for the life of the process."""
-    fd = os.open(os.path.join(root, "lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    deadline = time.monotonic() + _LOCK_WAIT_S
-    while True:
-        try:
-            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            return
-        except BlockingIOError:
-            if time.monotonic() > deadline:
-                sys.exit("muster agent: another agent has been using {} for {:g} s".format(root, _LOCK_WAIT_S))
-            time.sleep(_LOCK_RETRY_S)
 
 
 def _leave(code: int) -> None:

@@ -96,6 +96,10 @@ def seconds(request: Mapping[str, Any], key: str) -> float:
     return float(value)
 
 
+def argv(request: Mapping[str, Any]) -> Tuple[str, ...]:
+    return _argv(request.get("argv"))
+
+
 def _argv(value: Any) -> Tuple[str, ...]:
     if not isinstance(value, list) or not value or not all(_is_clean(item) for item in value):
         raise _bad("argv must be a list of texts, at least one")

@@ -16,6 +16,7 @@ from muster.agent.channel import Channel
 from muster.agent.checkpoints import Checkpoints
 from muster.agent.diagnostics import Diagnostics
 from muster.agent.errors import BAD_REQUEST, STILL_RUNNING, SYSTEM, TOO_LARGE, AgentError, from_os_error
+from muster.agent.executing import Executing
 from muster.agent.exits import ExitWatch
 from muster.agent.frames import FrameTooLarge, Message
 from muster.agent.gpus import NOTHING_FOUND, FoundGpus, find_gpus
@@ -70,6 +71,7 @@ class Service:
         self._watching = LogWatching(loop, inotify, self._log_grown)
         self._checkpoints = Checkpoints(loop, inotify, self._task_told)
         self._settling.on_running.append(self._checkpoints.watch)
+        self._executing = Executing(loop, exits, root, self._boot, self._answer)
         self._metering = Metering(loop, self._book, self._usage_sampled, diagnostics)
         self._operations: Dict[str, Operation] = {
             "ping": self._ping,
@@ -86,15 +88,23 @@ class Service:
             "watch_log": self._watch_log,
             "unwatch_log": self._unwatch_log,
             "usage": self._usage,
+            "exec_start": self._executing.start,
+            "exec_read": self._executing.read,
+            "exec_stop": self._executing.stop,
         }
         self._slow_operations: Dict[str, SlowOperation] = {}
 
     def begin(self, channel: Channel) -> None:
         Adopting(self._loop, self._book, self._settling, self._stopping).adopt_all(self._tasks_folder)
         self._retiring.empty_trash()
+        self._executing.sweep()
         self._loop.run_blocking(lambda: find_gpus(os.environ), self._gpus_found)
         self._loop.call_later(_DISCOVERY_S, self._stop_waiting_for_gpus)
         self._channel = channel
+
+    def leave(self) -> None:
+        """The line is gone: what an admin ran through it goes too; tasks go on."""
+        self._executing.stop_all()
 
     def handle(self, request: Message) -> None:
         number = request.get("id")
