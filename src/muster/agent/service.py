@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from concurrent.futures import Future
-from typing import Any, Callable, Dict, List, Mapping, Optional
+from typing import Any, Callable, Dict, List, Mapping, Optional, Tuple
 
 from muster.agent import logs, node, orders
 from muster.agent.adopting import Adopting
@@ -19,6 +19,7 @@ from muster.agent.errors import BAD_REQUEST, STILL_RUNNING, SYSTEM, TOO_LARGE, A
 from muster.agent.executing import Executing
 from muster.agent.exits import ExitWatch
 from muster.agent.frames import FrameTooLarge, Message
+from muster.agent.gpu_watching import GpuWatch
 from muster.agent.gpus import NOTHING_FOUND, FoundGpus, find_gpus
 from muster.agent.inotify import Inotify
 from muster.agent.launching import Launching
@@ -53,7 +54,7 @@ class Service:
         self._boot = boot_id()
         self._groups = find_groups()
         self._gpus: Optional[FoundGpus] = None
-        self._waiting_hellos: List[int] = []
+        self._waiting_hellos: List[Tuple[int, str]] = []
 
         self._tasks_folder = os.path.join(root, "tasks")
         os.makedirs(self._tasks_folder, 0o700, exist_ok=True)
@@ -147,7 +148,8 @@ class Service:
         return {}
 
     def _hello(self, request: Mapping[str, Any]) -> Optional[Answer]:
-        self._waiting_hellos.append(request["id"])
+        interface = orders.text(request, "interface") if request.get("interface") is not None else None
+        self._waiting_hellos.append((request["id"], node.address(interface)))
         self._answer_hellos()
         return None
 
@@ -208,7 +210,8 @@ class Service:
 
     def _usage(self, request: Mapping[str, Any]) -> Answer:
         every_s = orders.seconds(request, "every_s")
-        self._metering.set_pace(Sampler(self._root, (self._gpus or NOTHING_FOUND).source), every_s)
+        watch = GpuWatch(self._gpus or NOTHING_FOUND, self._tasks_folder)
+        self._metering.set_pace(Sampler(self._root, watch), every_s)
         return {}
 
     def _task_changed(self, task: Task) -> None:
@@ -251,9 +254,9 @@ class Service:
     def _answer_hellos(self) -> None:
         if self._gpus is None:
             return
-        gpus, numbers, self._waiting_hellos = self._gpus, self._waiting_hellos, []
-        for number in numbers:
-            self._answer(number, node.describe(self._root, self._boot, self._groups, gpus))
+        gpus, waiting, self._waiting_hellos = self._gpus, self._waiting_hellos, []
+        for number, address in waiting:
+            self._answer(number, node.describe(self._root, self._boot, self._groups, gpus, address))
 
     def _answer(self, number: int, answer: Answer) -> None:
         try:

@@ -46,6 +46,12 @@ class AgentNode:
         on_ready: Callable[["AgentNode"], None],
     ) -> None:
         self.node = Node(name, cluster, address, Capacity(0, 0), since=time.time())
+        self.address = address
+        """What it was given; what the agent says, if empty."""
+        self.interface: str | None = None
+        """Whose address it has towards other nodes, if none was given."""
+        self.standing = NodeState.READY
+        """What it is while it answers: a node that is leaving is Draining."""
         self.hello: Message = {}
         """What the agent last said of its machine."""
         self.unreachable_after_s = unreachable_after_s
@@ -146,7 +152,7 @@ class AgentNode:
             reading = asyncio.create_task(link.run())
             listening = asyncio.create_task(self._listen_for_silence(link))
             try:
-                self.hello = await link.ask("hello")
+                self.hello = await link.ask("hello", interface=self.interface)
                 await link.ask("usage", every_s=USAGE_EVERY_S)
                 self._link = link
                 self._failures = 0
@@ -163,8 +169,9 @@ class AgentNode:
         raise BackendError(f"the agent on {self.node.name} has gone" if not link.silence else link.silence)
 
     def _greeted(self) -> None:
-        since = time.time() if self.node.state is not NodeState.READY else self.node.since
-        self.node = replace(_node(self.node, self.hello), since=since)
+        since = self.node.since if self.node.state is self.standing else time.time()
+        address = self.address or str(self.hello["address"])
+        self.node = replace(_node(self.node, self.hello), address=address, state=self.standing, since=since)
         self._on_change(self)
         self._on_ready(self)
 
@@ -189,5 +196,4 @@ def _node(before: Node, hello: Message) -> Node:
     capacity = Capacity(int(hello["cpus"]) * 1000, int(hello["memory_bytes"]), devices)
     limits = hello["limits"]
     note = "" if limits["memory"] else f"memory limits are not enforced here: {limits['why']}"
-    address = before.address or str(hello["address"])
-    return replace(before, address=address, capacity=capacity, state=NodeState.READY, note=note)
+    return replace(before, capacity=capacity, note=note)

@@ -44,6 +44,14 @@ class AgentPool:
     def add(self, node: AgentNode) -> None:
         self._nodes[node.node.name] = node
 
+    def drop(self, name: str) -> None:
+        """The node is no longer one of ours."""
+        self._nodes.pop(name, None)
+        self._usage.pop(name, None)
+        self._meters.pop(name, None)
+        if self._listener is not None:
+            self._listener.nodes_changed(self.cluster)
+
     async def start(self, listener: BackendListener) -> None:
         self._listener = listener
         await asyncio.gather(*(node.start() for node in self._nodes.values()))
@@ -111,7 +119,7 @@ class AgentPool:
             self._listener.task_observed(Observation(task_id, Phase.ENDED, stopped=True))
 
     async def observe_all(self) -> list[Observation]:
-        reachable = [agent for agent in self._nodes.values() if agent.node.is_usable]
+        reachable = [agent for agent in self._nodes.values() if agent.node.is_reachable]
         answers = await asyncio.gather(*(self._listed(agent) for agent in reachable))
         return [observation for answer in answers for observation in answer]
 

@@ -36,6 +36,10 @@ class Node:
     def is_usable(self) -> bool:
         return self.state is NodeState.READY
 
+    @property
+    def is_reachable(self) -> bool:
+        return self.state in (NodeState.READY, NodeState.CORDONED, NodeState.DRAINING)
+
     def in_service(self) -> "Node":
         """The node as the scheduler sees it: without devices that nobody should be given, and what is for people."""
         good = tuple(device for device in self.capacity.devices if not device.out_of_service)

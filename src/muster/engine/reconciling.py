@@ -58,14 +58,14 @@ async def reconcile(context: Context, cluster: str) -> None:
     """Bring the open attempts of one cluster and its backend together. Tasks of a node that does not answer are not
     judged: silence says nothing about them."""
     backend = context.backends[cluster]
-    reachable = {node.name for node in backend.nodes() if node.is_usable}
+    reachable = {node.name for node in backend.nodes() if node.is_reachable}
     expected = {
         entry.job.id: [task for task in entry.current_tasks() if not task.has_ended]
         for entry in context.roster.entries()
         if entry.job.cluster == cluster and isinstance(entry.job.state, HOLDING)
     }
     known = {seen.task_id: seen for seen in await backend.observe_all()}
-    reachable &= {node.name for node in backend.nodes() if node.is_usable}
+    reachable &= {node.name for node in backend.nodes() if node.is_reachable}
     for job_id, tasks in expected.items():
         entry = context.roster.get(job_id)
         if entry is not None:

@@ -1,0 +1,171 @@
+"""The ssh backend: the nodes of one cluster file, each with a connection that is kept open and shared by everything."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Iterable
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import structlog
+
+from muster.agent.gpu_models import model_name
+from muster.backends.agents import AgentNode
+from muster.backends.links import ByteReader, ByteWriter
+from muster.backends.pool import AgentPool
+from muster.backends.ssh.boarding import Cargo, agent_aboard
+from muster.backends.ssh.host_keys import HostKeyBook
+from muster.backends.ssh.logging_in import logged_in
+from muster.domain.clusters import Member, PhysicalCluster
+from muster.domain.errors import BackendError
+from muster.domain.nodes import Node, NodeState
+from muster.ports.backend import BackendListener
+
+_log = structlog.get_logger("backends.ssh")
+_LOOK_EVERY_S = 5.0
+
+
+class SshBackend(AgentPool):
+    def __init__(self, settings: PhysicalCluster, *, identity: str, host_keys: Path) -> None:
+        """`identity` tells this server from others that use the same machines."""
+        super().__init__(settings)
+        self._identity = identity
+        self._keys = HostKeyBook(host_keys)
+        self._cargo = Cargo.packed()
+        self._members = {member.name: member for member in settings.members}
+        self._leaving: dict[str, asyncio.Task[None]] = {}
+        self._starting: list[asyncio.Task[None]] = []
+        for member in settings.members:
+            self.add(self._agent_of(member))
+
+    async def start(self, listener: BackendListener) -> None:
+        """Does not wait for the slowest: nodes join as they answer."""
+        self._listener = listener
+        self._is_started = True
+        self._starting = [asyncio.create_task(agent.start()) for agent in self._nodes.values()]
+        if self._starting:
+            await asyncio.wait(self._starting, return_when=asyncio.FIRST_COMPLETED)
+
+    async def close(self) -> None:
+        for leaving in self._leaving.values():
+            leaving.cancel()
+        await super().close()
+
+    async def configure(self, settings: PhysicalCluster) -> None:
+        await super().configure(settings)
+        for member in settings.members:
+            self._take(member)
+        staying = {member.name for member in settings.members}
+        for name in self._members.keys() - staying - self._leaving.keys():
+            _log.info("node leaves", cluster=self.cluster, node=name)
+            self._leaving[name] = asyncio.create_task(self._see_off(self._nodes[name]), name=f"leaving {name}")
+
+    def forget_host_key(self, node: str) -> None:
+        self._keys.forget(self._member(node).login)
+
+    def ready(self, agent: AgentNode) -> None:
+        member = self._members.get(agent.node.name)
+        if member is not None:
+            agent.note_alerts("claims", differences(member, agent.node))
+        super().ready(agent)
+
+    def _take(self, member: Member) -> None:
+        before = self._members.get(member.name)
+        self._members[member.name] = member
+        if before is None:
+            agent = self._agent_of(member)
+            self.add(agent)
+            self._starting.append(asyncio.create_task(agent.start()))
+            self.changed(agent)
+            return
+        agent = self._nodes[member.name]
+        agent.unreachable_after_s = self.settings.unreachable_after_s
+        leaving = self._leaving.pop(member.name, None)
+        if leaving is not None:
+            leaving.cancel()
+            agent.standing = NodeState.READY
+        if leaving is not None or member != before:
+            _log.info("node is looked at again", cluster=self.cluster, node=member.name)
+            _describe(agent, member)
+            agent.reconnect()
+
+    async def _see_off(self, agent: AgentNode) -> None:
+        """Nothing new comes to a node that has left its file. When its tasks have ended and their logs are here, or
+        when it has been silent for too long, it is gone."""
+        agent.standing = NodeState.DRAINING
+        if agent.node.is_reachable:
+            agent.set_state(NodeState.DRAINING, "it is no longer in the cluster's file")
+        while await self._has_tasks(agent):  # noqa: ASYNC110 - the node is asked
+            await asyncio.sleep(_LOOK_EVERY_S)
+        name = agent.node.name
+        await agent.close()
+        self._members.pop(name, None)
+        self._leaving.pop(name, None)
+        self.drop(name)
+
+    async def _has_tasks(self, agent: AgentNode) -> bool:
+        if not agent.node.is_reachable:
+            silent_s = time.time() - (agent.node.since or 0.0)
+            return bool(agent.hello) and silent_s < self.settings.lost_after_s
+        try:
+            return bool((await agent.ask("list"))["tasks"])
+        except BackendError:
+            return True
+
+    def _agent_of(self, member: Member) -> AgentNode:
+        agent = AgentNode(
+            member.name,
+            self.cluster,
+            lambda: self._line(member.name),
+            unreachable_after_s=self.settings.unreachable_after_s,
+            on_push=self.pushed,
+            on_change=self.changed,
+            on_ready=self.ready,
+        )
+        _describe(agent, member)
+        return agent
+
+    @asynccontextmanager
+    async def _line(self, name: str) -> AsyncIterator[tuple[ByteReader, ByteWriter]]:
+        member = self._member(name)
+        async with (
+            logged_in(member.login, self._keys) as connection,
+            agent_aboard(
+                connection,
+                self._cargo,
+                python=member.python,
+                root=member.root,
+                name=f"{self._identity}-{self.cluster}-{name}",
+                arguments=["--take-over"],
+            ) as line,
+        ):
+            yield line
+
+    def _member(self, name: str) -> Member:
+        member = self._members.get(name)
+        if member is None:
+            raise BackendError(f"node {name} has left the cluster {self.cluster}")
+        return member
+
+
+def _describe(agent: AgentNode, member: Member) -> None:
+    agent.address = member.address or ""
+    agent.interface = member.interface
+    agent.note_labels("file", member.labels)
+
+
+def differences(member: Member, node: Node) -> Iterable[str]:
+    """What the file claims of the node against what was found there."""
+    claims, devices = member.claims, node.capacity.devices
+    where = f"{member.file} says" if member.file else "its file says"
+    if claims.gpus is not None and claims.gpus != len(devices):
+        yield f"{where} {claims.gpus} GPUs, there are {len(devices)}"
+    elif claims.gpu_models:
+        claimed, found = sorted(map(_plain, claims.gpu_models)), sorted(_plain(device.model) for device in devices)
+        if claimed != found:
+            models = ", ".join(device.model for device in devices) or "none"
+            yield f"{where} {', '.join(claims.gpu_models)}, there are {models}"
+
+
+def _plain(model: str) -> str:
+    """`RTX 3090`, `rtx3090` and `GeForce RTX 3090` are one."""
+    return model_name(model).replace(" ", "").replace("-", "").lower()

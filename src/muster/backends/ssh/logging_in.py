@@ -1,0 +1,143 @@
+"""From a Login to an open SSH connection: keys, agent, password, jump hosts, `~/.ssh/config`, and host keys.
+
+A host whose key is not known is never talked to. A password is read from its file at the moment it is needed and is
+kept nowhere; no error of this module holds one.
+"""
+
+import stat
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import asyncssh
+
+from muster.backends.ssh.host_keys import HostKeyBook, KeptKey
+from muster.domain.clusters import Login
+from muster.domain.errors import BackendError
+
+CONNECT_WITHIN_S = 20.0
+_KNOWN_HOSTS = ("~/.ssh/known_hosts", "/etc/ssh/ssh_known_hosts")
+
+
+@asynccontextmanager
+async def logged_in(login: Login, book: HostKeyBook) -> AsyncIterator[asyncssh.SSHClientConnection]:
+    """Raises BackendError that says what to do."""
+    async with AsyncExitStack() as stack:
+        through: asyncssh.SSHClientConnection | None = None
+        for hop in _hops(login):
+            through = await stack.enter_async_context(await _connect(hop, through, book))
+        assert through is not None
+        yield through
+
+
+async def _connect(
+    login: Login, through: asyncssh.SSHClientConnection | None, book: HostKeyBook
+) -> asyncssh.SSHClientConnection:
+    shown = shown_login(login)
+    kept = book.of(login)
+    try:
+        options = await asyncssh.SSHClientConnectionOptions.construct(**_options(login, kept))
+        if kept is None and not options.known_hosts:
+            options.known_hosts = _own_known_hosts()  # nothing known: asyncssh would take None for "do not check"
+        return await asyncssh.connect(login.host, tunnel=through or (), options=options)
+    except asyncssh.HostKeyNotVerifiable as error:
+        raise BackendError(f"the host key of {shown} is not trusted: {_host_key_hint(login, kept, error)}") from None
+    except asyncssh.PermissionDenied:
+        raise BackendError(f"{shown} does not let us in: {_login_hint(login)}") from None
+    except (asyncssh.KeyImportError, asyncssh.KeyEncryptionError) as error:
+        hint = "a key with a passphrase has to be given to ssh-agent"
+        raise BackendError(f"the key {login.key_file or 'for ' + shown} cannot be used: {error}; {hint}") from None
+    except (asyncssh.ConfigParseError, asyncssh.Error, TimeoutError, OSError) as error:
+        raise BackendError(f"cannot connect to {shown}: {_told(error)}") from None
+
+
+def _options(login: Login, kept: KeptKey | None) -> dict[str, Any]:
+    options: dict[str, Any] = {
+        "host": login.host,
+        "connect_timeout": CONNECT_WITHIN_S,
+        "login_timeout": CONNECT_WITHIN_S,
+        "compression_algs": ("none",),
+        "request_pty": False,
+    }
+    if login.port is not None:
+        options["port"] = login.port
+    if login.user is not None:
+        options["username"] = login.user
+    if login.key_file is not None:
+        options["client_keys"] = [str(Path(login.key_file).expanduser())]
+        options["agent_path"] = None
+    if login.password_file is not None:
+        options["password"] = _password(Path(login.password_file))
+        if login.key_file is None:
+            options["client_keys"] = None
+    if kept is not None:
+        options["known_hosts"] = kept.trusted
+        options["client_factory"] = kept.client_factory
+    return options
+
+
+def _password(path: Path) -> str:
+    try:
+        if path.stat().st_mode & (stat.S_IRWXG | stat.S_IRWXO):
+            raise BackendError(f"others may read the password file {path}: chmod 600 it")
+        return path.read_text(encoding="utf-8").split("\n", 1)[0]
+    except (OSError, UnicodeDecodeError) as error:
+        raise BackendError(f"cannot read the password file {path}: {_told(error)}") from None
+
+
+def _own_known_hosts() -> list[str] | bytes:
+    found = [str(path) for name in _KNOWN_HOSTS if (path := Path(name).expanduser()).is_file()]
+    return found or b"# nothing is known\n"
+
+
+def _hops(login: Login) -> list[Login]:
+    """The jump hosts, then the host itself. They are entered with the same key or password."""
+    return [_jump(login, hop.strip()) for hop in (login.jump or "").split(",") if hop.strip()] + [login]
+
+
+def _jump(login: Login, text: str) -> Login:
+    user, _, rest = text.rpartition("@")
+    host, port = _host_and_port(rest)
+    return replace(login, host=host, port=port, user=user or login.user, jump=None, host_key=None)
+
+
+def _host_and_port(text: str) -> tuple[str, int | None]:
+    if text.startswith("["):
+        host, _, rest = text[1:].partition("]")
+        return host, int(rest[1:]) if rest.startswith(":") else None
+    host, colon, port = text.rpartition(":")
+    return (host, int(port)) if colon and ":" not in host else (text, None)
+
+
+def shown_login(login: Login) -> str:
+    user = f"{login.user}@" if login.user else ""
+    port = f":{login.port}" if login.port else ""
+    return f"{user}{login.host}{port}"
+
+
+def _host_key_hint(login: Login, kept: KeptKey | None, error: Exception) -> str:
+    if kept is not None:
+        return kept.complaint()
+    scan = f"ssh-keyscan {'-p ' + str(login.port) + ' ' if login.port else ''}{login.host}"
+    return (
+        f"add it to known_hosts (`{scan}` shows it), write it as hostKey in the cluster file, or allow "
+        f"hostKeys: first-use ({_told(error)})"
+    )
+
+
+def _login_hint(login: Login) -> str:
+    if login.password_file is not None and login.key_file is None:
+        return f"the password in {login.password_file} was not accepted"
+    if login.key_file is not None:
+        return f"it does not accept the key {login.key_file}; see its authorized_keys"
+    return "it accepts none of our keys; give keyFile or passwordFile in the cluster file, or add a key to ssh-agent"
+
+
+def _told(error: BaseException) -> str:
+    if isinstance(error, TimeoutError):
+        return f"no answer in {CONNECT_WITHIN_S:g} s"
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror
+    return str(error) or type(error).__name__
