@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import re
 import subprocess
+from dataclasses import replace
 from typing import Any, Dict, List, Mapping, Optional, Sequence
 
 from muster.agent.gpu_models import model_name
@@ -19,9 +20,11 @@ _MIB = 1024 * 1024
 NVIDIA_FACTS = ("nvidia-smi", "--query-gpu=index,uuid,name,memory.total", "--format=csv,noheader,nounits")
 NVIDIA_LOADS = (
     "nvidia-smi",
-    "--query-gpu=index,utilization.gpu,memory.used,memory.total,temperature.gpu,power.draw",
+    "--query-gpu=index,uuid,utilization.gpu,memory.used,memory.total,temperature.gpu,power.draw,"
+    "ecc.errors.uncorrected.volatile.total",
     "--format=csv,noheader,nounits",
 )
+NVIDIA_PROCESSES = ("nvidia-smi", "--query-compute-apps=gpu_uuid,pid", "--format=csv,noheader,nounits")
 ROCM_FACTS = ("rocm-smi", "--showproductname", "--showuniqueid", "--showmeminfo", "vram", "--json")
 ROCM_LOADS = ("rocm-smi", "--showuse", "--showmeminfo", "vram", "--showtemp", "--showpower", "--json")
 
@@ -29,11 +32,21 @@ ROCM_LOADS = ("rocm-smi", "--showuse", "--showmeminfo", "vram", "--showtemp", "-
 class NvidiaSmi:
     source = "nvidia-smi"
 
+    def __init__(self) -> None:
+        self._indices: Dict[str, int] = {}
+
     def gpus(self) -> List[Gpu]:
-        return parse_nvidia_facts(_run(NVIDIA_FACTS))
+        found = parse_nvidia_facts(_run(NVIDIA_FACTS))
+        self._indices = {gpu.uuid: gpu.index for gpu in found}
+        return found
 
     def loads(self) -> List[GpuLoad]:
-        return parse_nvidia_loads(_run(NVIDIA_LOADS))
+        """By the index that each card had at first: the tool counts anew when one has gone."""
+        processes = parse_nvidia_processes(_run(NVIDIA_PROCESSES))
+        return [
+            replace(load, index=self._indices.get(uuid, load.index), pids=tuple(processes.get(uuid, ())))
+            for uuid, load in parse_nvidia_loads(_run(NVIDIA_LOADS)).items()
+        ]
 
 
 class RocmSmi:
@@ -54,11 +67,23 @@ def parse_nvidia_facts(text: str) -> List[Gpu]:
     return found
 
 
-def parse_nvidia_loads(text: str) -> List[GpuLoad]:
-    found = []
-    for fields in _rows(text, 6):
-        load, used, total, temperature, power = (_number(field) for field in fields[1:])
-        found.append(GpuLoad(int(fields[0]), load, _bytes(used), _bytes(total), temperature, power))
+def parse_nvidia_loads(text: str) -> Dict[str, GpuLoad]:
+    """By the card's UUID."""
+    found = {}
+    for fields in _rows(text, 8):
+        load, used, total, temperature, power, errors = (_number(field) for field in fields[2:])
+        ecc_errors = None if errors is None else int(errors)
+        found[fields[1]] = GpuLoad(int(fields[0]), load, _bytes(used), _bytes(total), temperature, power, ecc_errors)
+    return found
+
+
+def parse_nvidia_processes(text: str) -> Dict[str, List[int]]:
+    """By the card's UUID."""
+    found: Dict[str, List[int]] = {}
+    for line in text.splitlines():
+        uuid, _, pid = (part.strip() for part in line.partition(","))
+        if pid.isdigit():
+            found.setdefault(uuid, []).append(int(pid))
     return found
 
 

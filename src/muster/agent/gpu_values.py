@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Optional
+from typing import Optional, Tuple
 
 
 @dataclass(frozen=True)
@@ -22,3 +22,5 @@ class GpuLoad:
     memory_total_bytes: Optional[int]
     temperature_c: Optional[float]
     power_w: Optional[float]
+    ecc_errors: Optional[int] = None  # that could not be corrected, since the card was last reset
+    pids: Tuple[int, ...] = ()  # of the processes that compute on it

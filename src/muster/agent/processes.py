@@ -105,13 +105,26 @@ def find_members(targets: Sequence[Target], current_boot: str) -> Dict[str, List
             foreign.add(stat.pid)  # the number has gone to a new leader, and so has its session
         if stat.session in sessions:
             by_session.append((stat.session, stat.pid))
-        mark = _mark_of(stat.pid)
+        mark = mark_of(stat.pid)
         if mark in wanted:
             members[wanted[mark]].add(stat.pid)
     for session, pid in by_session:
         if session not in foreign:
             members[sessions[session][0]].add(pid)
     return {task: sorted(pids) for task, pids in members.items() if pids}
+
+
+def mark_of(pid: int) -> bytes:
+    """The folder of the task that it says it belongs to; empty when it says nothing, or may not be asked."""
+    try:
+        with open("/proc/{}/environ".format(pid), "rb") as file:
+            environ = file.read()
+    except OSError:
+        return b""
+    if not environ.startswith(_MARK_BYTES):
+        _, found, environ = environ.partition(b"\0" + _MARK_BYTES)
+        return environ.partition(b"\0")[0] if found else b""
+    return environ[len(_MARK_BYTES) :].partition(b"\0")[0]
 
 
 def kill_all(pids: Iterable[int]) -> None:
@@ -139,15 +152,3 @@ def _sessions(targets: Sequence[Target], current_boot: str) -> Dict[int, Tuple[s
         for target in targets
         if target.supervisor is not None and target.supervisor.boot_id == current_boot
     }
-
-
-def _mark_of(pid: int) -> bytes:
-    try:
-        with open("/proc/{}/environ".format(pid), "rb") as file:
-            environ = file.read()
-    except OSError:
-        return b""
-    if not environ.startswith(_MARK_BYTES):
-        _, found, environ = environ.partition(b"\0" + _MARK_BYTES)
-        return environ.partition(b"\0")[0] if found else b""
-    return environ[len(_MARK_BYTES) :].partition(b"\0")[0]

@@ -1,19 +1,20 @@
-"""How busy the machine and the tasks are: one sample is one pass over /proc.
+"""How busy the machine and the tasks are.
 
-Percentages need two moments, so a Sampler remembers the last one. Sampling may block (GPU tools) and runs on a
-thread of its own; it only reads the snapshot of tasks that it is given.
+Percentages and rates need two moments, so a Sampler remembers the last one. Sampling may block (GPU tools) and runs on
+a thread of its own; it only reads the snapshot of tasks that it is given. It is done every few seconds on every node
+and must be cheap: all of /proc is read only where tasks run.
 """
 
 from __future__ import annotations
 
 import os
 import time
-from dataclasses import asdict
-from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple
+from typing import Any, Dict, List, NamedTuple, Optional, Sequence
 
-from muster.agent.gpus import GpuSource
-from muster.agent.node import meminfo
+from muster.agent.gpu_watching import GpuWatch
+from muster.agent.network import NetworkMeter
 from muster.agent.processes import PAGE_BYTES, TICKS_PER_S, ProcessStat, scan
+from muster.agent.procfs import OpenFile
 
 
 class CpuTimes(NamedTuple):
@@ -22,33 +23,43 @@ class CpuTimes(NamedTuple):
 
 
 class Sampler:
-    def __init__(self, root: str, gpus: GpuSource) -> None:
+    def __init__(self, root: str, gpus: GpuWatch) -> None:
         self._root = root
         self._gpus = gpus
-        self._before = read_cpu_times()
+        self._network = NetworkMeter()
+        self._mount = mount_point(root)
+        self._stat, self._memory = OpenFile("/proc/stat"), OpenFile("/proc/meminfo")
+        self._before = parse_cpu_times(self._stat.read())
 
     def sample(self, supervisors: Dict[int, str]) -> Dict[str, Any]:
         """`supervisors` maps the pid of each running task's supervisor to the task."""
-        return {"at": time.time(), "node": self._node(), "tasks": task_usage(supervisors, list(scan()))}
+        node = self._node()
+        node["gpus"] = self._gpus.read(supervisors)
+        tasks = task_usage(supervisors, list(scan())) if supervisors else {}
+        return {"at": time.time(), "node": node, "tasks": tasks}
 
     def _node(self) -> Dict[str, Any]:
-        before, now = self._before, read_cpu_times()
+        before, now = self._before, parse_cpu_times(self._stat.read())
         self._before = now
         percents = [percent(old, new) for old, new in zip(before, now)]  # noqa: B905 - strict= is newer than 3.8
-        memory = meminfo()
+        memory = parse_memory(self._memory.read())
         disk = os.statvfs(self._root)
-        received, sent = read_network()
+        links, traffic = self._network.read(), self._network.total()
         return {
             "cpu_percent": percents[0],
             "per_core": percents[1:],
             "memory_used_bytes": memory["MemTotal"] - memory.get("MemAvailable", memory["MemFree"]),
             "memory_total_bytes": memory["MemTotal"],
+            "memory_available_bytes": memory.get("MemAvailable", memory["MemFree"]),
+            "memory_free_bytes": memory["MemFree"],
+            "disk_mount": self._mount,
             "disk_used_bytes": (disk.f_blocks - disk.f_bfree) * disk.f_frsize,
             "disk_total_bytes": disk.f_blocks * disk.f_frsize,
-            "net_rx_bytes": received,
-            "net_tx_bytes": sent,
+            "disk_free_bytes": disk.f_bavail * disk.f_frsize,
+            "net_rx_bytes": traffic.received,
+            "net_tx_bytes": traffic.sent,
+            "net": links,
             "load1": os.getloadavg()[0],
-            "gpus": [asdict(load) for load in self._gpus.loads()],
         }
 
 
@@ -72,10 +83,14 @@ def percent(old: CpuTimes, new: CpuTimes) -> float:
     return round(100.0 * (new.busy - old.busy) / passed, 1) if passed > 0 else 0.0
 
 
-def read_cpu_times() -> List[CpuTimes]:
+def parse_cpu_times(data: bytes) -> List[CpuTimes]:
     """The whole machine first, then each core."""
-    with open("/proc/stat", encoding="ascii") as file:
-        return [parse_cpu_line(line) for line in file if line.startswith("cpu")]
+    found = []
+    for line in data.decode("ascii", "replace").splitlines():
+        if not line.startswith("cpu"):
+            break  # they come first, and what follows is long
+        found.append(parse_cpu_line(line))
+    return found
 
 
 def parse_cpu_line(line: str) -> CpuTimes:
@@ -85,15 +100,20 @@ def parse_cpu_line(line: str) -> CpuTimes:
     return CpuTimes(total - fields[3] - fields[4], total)
 
 
-def read_network() -> Tuple[int, int]:
-    received = sent = 0
-    with open("/proc/net/dev", encoding="ascii") as file:
-        for line in file:
-            name, colon, figures = line.partition(":")
-            if colon and name.strip() != "lo":
-                fields = figures.split()
-                received, sent = received + int(fields[0]), sent + int(fields[8])
-    return received, sent
+def parse_memory(data: bytes) -> Dict[str, int]:
+    """In bytes: total, free and, where the kernel tells, available; they are the first three lines."""
+    found = {}
+    for line in data.decode("ascii", "replace").split("\n", 3)[:3]:
+        name, _, value = line.partition(":")
+        found[name] = int(value.split()[0]) * 1024
+    return found
+
+
+def mount_point(path: str) -> str:
+    path = os.path.realpath(path)
+    while not os.path.ismount(path):
+        path = os.path.dirname(path)
+    return path
 
 
 def _task_of(process: ProcessStat, supervisors: Dict[int, str], by_pid: Dict[int, ProcessStat]) -> Optional[str]:
