@@ -4,11 +4,12 @@ each cluster's scheduler.
 A reading that is wrong, or promises more than there is, changes nothing: the ones before stay, and `problems` says why.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 
 import structlog
 
 from muster.domain.accounts import User
+from muster.domain.clusters import PhysicalCluster
 from muster.domain.errors import Invalid, Problem
 from muster.domain.jobs import Held, Job, Queued
 from muster.domain.nodes import Node, NodeSettings
@@ -50,15 +51,19 @@ class Sharing:
         if self._folder is not None:
             self._take(self._folder.read(), clusters)
 
-    async def follow(self, clusters: Clusters, nodes_changed: Callable[[str], None]) -> None:
-        """`nodes_changed` is called with each cluster after every reading: its nodes may have other labels."""
+    @property
+    def physical(self) -> tuple[PhysicalCluster, ...]:
+        """What the files say of physical clusters."""
+        return self._taken.physical
+
+    async def follow(self, clusters: Clusters, settings_changed: Callable[[], Awaitable[None]]) -> None:
+        """`settings_changed` is called after every reading."""
         if self._folder is None:
             return
-        async for _ in folder_changes(self._folder.path):
+        async for _ in folder_changes(self._folder.path, self._folder.files_beside):
             try:
                 self.reload(clusters)
-                for name in clusters:
-                    nodes_changed(name)
+                await settings_changed()
             except Exception:
                 _log.exception("cluster settings were not read")  # the next change finds the loop alive
 

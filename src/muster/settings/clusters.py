@@ -1,16 +1,20 @@
-"""The folder `clusters.d`: virtual clusters and labels of nodes, one or several documents a file. All that is wrong is
-told at once.
+"""The folder `clusters.d`: physical clusters, their nodes, virtual clusters and labels of nodes, one or several
+documents a file. All that is wrong is told at once.
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from muster.domain.clusters import Member, PhysicalCluster
 from muster.domain.errors import Invalid, Problem
 from muster.domain.nodes import NodeSettings
 from muster.domain.virtual_clusters import VirtualCluster
+from muster.settings.physical import NamedFiles
 from muster.wire.cluster_schema import read_nodes, read_virtual_cluster
 from muster.wire.documents import Document, read_documents
+from muster.wire.physical_clusters import LOCAL, Described, physical_name, read_members, read_physical
+from muster.wire.physical_schema import LoginIn
 
 _SUFFIXES = (".yaml", ".yml")
 
@@ -21,40 +25,32 @@ class ClusterSettings:
 
     virtual: tuple[VirtualCluster, ...] = ()
     nodes: tuple[NodeSettings, ...] = ()
+    physical: tuple[PhysicalCluster, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class ClusterFolder:
-    """`physical` are the clusters that there are, the default first."""
+    """`physical` are the clusters that there are without a file, the default first."""
 
     path: Path
     physical: tuple[str, ...]
 
     def read(self) -> ClusterSettings:
         """Raises Invalid with every problem of every file."""
-        problems: list[Problem] = []
-        virtual: list[_Found] = []
-        nodes: list[NodeSettings] = []
+        reading = _Reading(self.physical, NamedFiles(self.path))
+        reading.take_all(list(self._documents(reading.problems)))
+        return reading.result(self.path)
+
+    def files_beside(self) -> frozenset[Path]:
+        """What else the settings hang on: node lists, keys and password files. Those of wrong files too, which may be
+        mended by mending one of these."""
+        named = NamedFiles(self.path)
+        return frozenset(path for found in self._documents([]) for path in named.of(found.document))
+
+    def _documents(self, problems: list[Problem]) -> Iterator["_Found"]:
         for file in self._files(problems):
             for document in _documents(file, problems):
-                try:
-                    match _kind(document):
-                        case "backend":
-                            raise _physical(document)
-                        case "nodes":
-                            found = read_nodes(document, self.physical[0])
-                            nodes += [replace(node, file=file.name) for node in found]
-                            problems += self._stray(document.data.get("cluster"), file.name, document)
-                        case _:
-                            cluster = read_virtual_cluster(document, self.physical[0])
-                            virtual.append(_Found(file.name, document, cluster))
-                except Invalid as error:
-                    problems += [replace(problem, file=file.name) for problem in error.problems]
-        problems += [*self._clashes(virtual), *self._clashing_nodes(nodes)]
-        if problems:
-            count = "1 problem" if len(problems) == 1 else f"{len(problems)} problems"
-            raise Invalid(f"the settings in {self.path} have {count}", problems=tuple(problems))
-        return ClusterSettings(tuple(one.cluster for one in virtual), tuple(nodes))
+                yield _Found(file, document)
 
     def _files(self, problems: list[Problem]) -> list[Path]:
         """Hidden ones are what editors leave beside a file."""
@@ -65,45 +61,153 @@ class ClusterFolder:
             return []
         return [file for file in files if file.suffix in _SUFFIXES and not file.name.startswith(".")]
 
-    def _clashes(self, found: list["_Found"]) -> Iterator[Problem]:
-        """What each document by itself cannot see."""
-        first: dict[str, _Found] = {}
-        for one in found:
-            name, physical = one.cluster.name, one.cluster.cluster
-            yield from self._stray(physical, one.file, one.document)
-            if name in self.physical:
-                yield one.problem("name", f"{name} is the name of a physical cluster", "choose another")
-            elif name in first:
-                earlier = first[name]
-                yield one.problem("name", f"{name} is given twice", f"also in {earlier.file}, line {earlier.line}")
-            first.setdefault(name, one)
-
-    def _clashing_nodes(self, nodes: list[NodeSettings]) -> Iterator[Problem]:
-        first: dict[tuple[str, str], NodeSettings] = {}
-        for node in nodes:
-            earlier = first.setdefault((node.cluster, node.name), node)
-            if earlier is not node:
-                hint = f"also in {earlier.file}, line {earlier.line}"
-                yield Problem("nodes", f"{node.name} is given twice", hint, node.line, node.file)
-
-    def _stray(self, cluster: str | None, file: str, document: Document) -> Iterator[Problem]:
-        if cluster and cluster not in self.physical:
-            known = f"known clusters: {', '.join(self.physical)}"
-            yield Problem("cluster", f"there is no cluster {cluster!r}", known, document.line("cluster"), file)
-
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    file: str
+    path: Path
     document: Document
-    cluster: VirtualCluster
+
+    @property
+    def file(self) -> str:
+        return self.path.name
 
     @property
     def line(self) -> int | None:
         return self.document.line("name")
 
+    @property
+    def kind(self) -> str:
+        """What a document is shows in its keys: a physical cluster has a backend, what has nodes describes them."""
+        keys = self.document.data if isinstance(self.document.data, dict) else {}
+        return next((kind for kind in ("backend", "nodes") if kind in keys), "virtual cluster")
+
+    @property
+    def also(self) -> str:
+        return f"also in {self.file}, line {self.line}" if self.line else f"also in {self.file}"
+
     def problem(self, path: str, message: str, hint: str) -> Problem:
         return Problem(path, message, hint, self.document.line(path), self.file)
+
+
+@dataclass(slots=True)
+class _Reading:
+    """One reading of all documents: first the physical clusters, which the others may name in whatever order."""
+
+    given: tuple[str, ...]
+    files: NamedFiles
+    problems: list[Problem] = field(default_factory=list)
+    _defined: dict[str, _Found] = field(default_factory=dict)
+    """Physical clusters by name, right or wrong."""
+    _described: dict[str, Described] = field(default_factory=dict)
+    _members: list[tuple[str, Member]] = field(default_factory=list)
+    _virtual: list[tuple[_Found, VirtualCluster]] = field(default_factory=list)
+    _nodes: list[NodeSettings] = field(default_factory=list)
+
+    def take_all(self, documents: list[_Found]) -> None:
+        for found in documents:
+            if found.kind == "backend":
+                self._tell_of(found, self._take_physical)
+        for found in documents:
+            if found.kind == "nodes":
+                self._tell_of(found, self._take_nodes)
+            elif found.kind == "virtual cluster":
+                self._tell_of(found, self._take_virtual)
+
+    def result(self, folder: Path) -> ClusterSettings:
+        """Raises Invalid."""
+        self.problems += [*self._clashing_virtual(), *self._clashing_labels(), *self._clashing_members()]
+        if self.problems:
+            count = "1 problem" if len(self.problems) == 1 else f"{len(self.problems)} problems"
+            by_file = sorted(self.problems, key=lambda problem: problem.file)
+            raise Invalid(f"the settings in {folder} have {count}", problems=tuple(by_file))
+        physical = tuple(
+            replace(described.cluster, members=tuple(member for cluster, member in self._members if cluster == name))
+            for name, described in self._described.items()
+        )
+        return ClusterSettings(tuple(vc for _, vc in self._virtual), tuple(self._nodes), physical)
+
+    def _tell_of(self, found: _Found, take: Callable[[_Found], None]) -> None:
+        try:
+            take(found)
+        except Invalid as error:
+            self.problems += [replace(problem, file=problem.file or found.file) for problem in error.problems]
+
+    def _take_physical(self, found: _Found) -> None:
+        document, name = found.document, physical_name(found.document, found.path.stem)
+        earlier = self._defined.setdefault(name, found)
+        if earlier is not found:
+            self.problems.append(found.problem("name", f"{name} is given twice", earlier.also))
+        elif name in self.given and document.data["backend"] != LOCAL:
+            self.problems.append(found.problem("name", f"{name} is a cluster of the server's own", "choose another"))
+        described = read_physical(document, found.path.stem)
+        self._refuse_open_secrets(document)
+        self._described[name] = replace(described, cluster=replace(described.cluster, file=found.file))
+        self._add(name, described.cluster.members, found)
+        self._add(name, self.files.listed(described, document), found)
+
+    def _take_nodes(self, found: _Found) -> None:
+        cluster = found.document.data.get("cluster") or self.given[0]
+        definition = self._defined.get(cluster) if isinstance(cluster, str) else None
+        if definition is None or definition.document.data["backend"] == LOCAL:
+            labelled: Iterable[NodeSettings] = read_nodes(found.document, self.given[0])
+            self.problems += self._stray(found.document.data.get("cluster"), found)
+        else:
+            described = self._described.get(cluster) or Described(PhysicalCluster(cluster, "ssh"), LoginIn())
+            members, labelled = read_members(found.document, described)
+            self._refuse_open_secrets(found.document)
+            self._add(cluster, members, found)
+        self._nodes += [replace(node, file=found.file) for node in labelled]
+
+    def _take_virtual(self, found: _Found) -> None:
+        self._virtual.append((found, read_virtual_cluster(found.document, self.given[0])))
+
+    def _add(self, cluster: str, members: Iterable[Member], found: _Found) -> None:
+        resolved = self.files.resolved(members)
+        self._members += [(cluster, replace(member, file=member.file or found.file)) for member in resolved]
+
+    def _refuse_open_secrets(self, document: Document) -> None:
+        if problems := tuple(self.files.secret_problems(document)):
+            raise Invalid("", problems=problems)
+
+    def _clashing_virtual(self) -> Iterator[Problem]:
+        """What each document by itself cannot see."""
+        first: dict[str, _Found] = {}
+        for found, vc in self._virtual:
+            yield from self._stray(vc.cluster, found)
+            if vc.name in self._known:
+                yield found.problem("name", f"{vc.name} is the name of a physical cluster", "choose another")
+            elif vc.name in first:
+                yield found.problem("name", f"{vc.name} is given twice", first[vc.name].also)
+            first.setdefault(vc.name, found)
+
+    def _clashing_labels(self) -> Iterator[Problem]:
+        first: dict[tuple[str, str], NodeSettings] = {}
+        for node in self._nodes:
+            earlier = first.setdefault((node.cluster, node.name), node)
+            if earlier is not node:
+                yield _twice(node, earlier)
+
+    def _clashing_members(self) -> Iterator[Problem]:
+        first: dict[tuple[str, str], Member] = {}
+        for cluster, member in self._members:
+            earlier = first.setdefault((cluster, member.name), member)
+            if earlier is not member:
+                yield _twice(member, earlier)
+
+    def _stray(self, cluster: str | None, found: _Found) -> Iterator[Problem]:
+        if cluster and cluster not in self._known:
+            yield found.problem(
+                "cluster", f"there is no cluster {cluster!r}", f"known clusters: {', '.join(self._known)}"
+            )
+
+    @property
+    def _known(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys((*self.given, *self._defined)))
+
+
+def _twice(node: NodeSettings | Member, earlier: NodeSettings | Member) -> Problem:
+    place = f"{earlier.file}, line {earlier.line}" if earlier.line else earlier.file
+    return Problem("nodes", f"{node.name} is given twice", f"also in {place}", node.line, node.file)
 
 
 def _documents(file: Path, problems: list[Problem]) -> list[Document]:
@@ -118,15 +222,3 @@ def _documents(file: Path, problems: list[Problem]) -> list[Document]:
         told = error.problems or (Problem("", error.message),)
         problems += [replace(problem, file=file.name) for problem in told]
     return []
-
-
-def _kind(document: Document) -> str:
-    """What a document is shows in its keys: a physical cluster has a backend, and what has nodes describes them."""
-    keys = document.data if isinstance(document.data, dict) else {}
-    return next((kind for kind in ("backend", "nodes") if kind in keys), "virtual cluster")
-
-
-def _physical(document: Document) -> Invalid:
-    message = "physical clusters other than local are not configured here yet"
-    hint = "leave `backend` out to describe a virtual cluster, or the nodes of local"
-    return Invalid("", problems=(Problem("backend", message, hint, document.line("backend")),))

@@ -1,10 +1,12 @@
 """Tells when the files of a folder change, by inotify on the event loop: no thread, and nothing happens in between.
 
-Where the folder is away, or the system has no watch to give, it is looked at every other second instead.
+Where the folder is away, or the system has no watch to give, it is looked at every other second instead. So are files
+beside it, which may lie on a network where nobody tells.
 """
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from contextlib import suppress
 from pathlib import Path
 
 from muster.agent.inotify import (
@@ -24,25 +26,54 @@ _SETTLE_S = 0.2
 """Editors write in several steps; the last one is waited for."""
 _LOOK_EVERY_S = 2.0
 _CHANGES = CLOSE_WRITE | MOVED_FROM | MOVED_TO | CREATE | DELETE | ATTRIB
+_Mark = tuple[int, int, int, int] | int | None
+"""What tells one state of a file from the next: its stat, or why there is none."""
 _FOLDER_GONE = DELETE_SELF | MOVE_SELF | IGNORED
 
 
-async def folder_changes(folder: Path) -> AsyncIterator[None]:
+def _nothing() -> Iterable[Path]:
+    return ()
+
+
+async def folder_changes(folder: Path, beside: Callable[[], Iterable[Path]] = _nothing) -> AsyncIterator[None]:
     """Yields once the watch stands, so that nothing between an earlier reading and now is missed; then after changes.
-    Never ends."""
+    `beside` says, before each time, which other files are looked at. Never ends."""
     while True:
         watch = _Watch.on(folder)
         try:
+            seen = _marks(beside())  # before the reading, so that a change during it is not missed
             yield
             while watch is not None and not watch.is_over:
-                await watch.changed.wait()
+                await _changed(watch, seen)
                 await asyncio.sleep(_SETTLE_S)
                 watch.changed.clear()
+                seen = _marks(beside())
                 yield
         finally:
             if watch is not None:
                 watch.close()
         await asyncio.sleep(_LOOK_EVERY_S)
+
+
+async def _changed(watch: "_Watch", seen: Mapping[Path, _Mark]) -> None:
+    if not seen:
+        await watch.changed.wait()
+        return
+    while not watch.changed.is_set() and _marks(seen) == seen:
+        with suppress(TimeoutError):
+            await asyncio.wait_for(watch.changed.wait(), _LOOK_EVERY_S)
+
+
+def _marks(files: Iterable[Path]) -> dict[Path, _Mark]:
+    return {file: _mark(file) for file in files}
+
+
+def _mark(file: Path) -> _Mark:
+    try:
+        found = file.stat()
+    except OSError as error:
+        return error.errno
+    return found.st_ino, found.st_mtime_ns, found.st_ctime_ns, found.st_size
 
 
 class _Watch:

@@ -10,9 +10,9 @@ from muster.domain.errors import Invalid, Problem
 from muster.domain.nodes import NodeSettings
 from muster.domain.specs import Priority
 from muster.domain.virtual_clusters import Defaults, Limits, OrderPolicy, Share, VirtualCluster
-from muster.lib.nearest import nearest
+from muster.wire.cluster_problems import located, refused
 from muster.wire.documents import Document
-from muster.wire.spec_problems import problems_of
+from muster.wire.physical_schema import Labels
 from muster.wire.spec_schema import (
     NAME_PATTERN,
     Bytes,
@@ -23,7 +23,6 @@ from muster.wire.spec_schema import (
     ResourcesIn,
     RuntimeIn,
     Strict,
-    Text,
 )
 from muster.wire.specs import spec_from_document
 
@@ -81,7 +80,7 @@ class NodeIn(Strict):
     """What a machine does not know of itself."""
 
     name: NodeName = Field(description="As `muster get nodes` shows it.")
-    labels: dict[str, Text] = Field(default_factory=dict, description="What jobs ask for by `where`.")
+    labels: Labels = Field(default_factory=dict, description="What jobs ask for by `where`.")
 
 
 class NodesIn(Strict):
@@ -116,11 +115,11 @@ def read_virtual_cluster(document: Document, physical: str) -> VirtualCluster:
         problems = _max_below_guaranteed(model) + _nothing_to_run_on(model)
         defaults = _defaults(data.get("defaults") or {})
     except ValidationError as error:
-        problems = [_in_own_words(problem, VirtualClusterIn) for problem in problems_of(error, data)]
+        raise refused(error, document, VirtualClusterIn, _PARTS) from None
     except Invalid as error:
         problems += [replace(problem, path=f"defaults.{problem.path}") for problem in error.problems]
     if problems:
-        raise Invalid("", problems=tuple(replace(found, line=document.line(found.path)) for found in problems))
+        raise located(document, *problems)
     return VirtualCluster(
         name=model.name,
         cluster=model.cluster or physical,
@@ -144,10 +143,7 @@ def read_nodes(document: Document, physical: str) -> tuple[NodeSettings, ...]:
     try:
         model = NodesIn.model_validate(document.data)
     except ValidationError as error:
-        problems = [_in_own_words(problem, NodesIn) for problem in problems_of(error, document.data)]
-        raise Invalid(
-            "", problems=tuple(replace(found, line=document.line(found.path)) for found in problems)
-        ) from None
+        raise refused(error, document, NodesIn, _PARTS) from None
     return tuple(
         NodeSettings(node.name, model.cluster or physical, dict(node.labels), document.line(f"nodes[{index}]"))
         for index, node in enumerate(model.nodes)
@@ -199,22 +195,3 @@ def _covers(most: Mapping[str, int], promised: Mapping[str, int]) -> bool:
     return sum(promised.values()) <= sum(most.values()) and all(
         amount <= most.get(name, 0) for name, amount in promised.items() if name
     )
-
-
-def _in_own_words(problem: Problem, root: type[BaseModel]) -> Problem:
-    """The job spec's problems name the keys of the job spec."""
-    *around, last = problem.path.replace("[", ".[").split(".")
-    if problem.message == "unknown key":
-        known = _keys_at(around, root)
-        guess = nearest(last, known)
-        return replace(problem, hint=f"did you mean {guess}?" if guess else f"known keys: {', '.join(known)}")
-    if problem.hint.startswith("a mapping with "):
-        return replace(problem, hint=f"a mapping with {', '.join(_keys_at([*around, last], root))}")
-    return problem
-
-
-def _keys_at(path: list[str], root: type[BaseModel]) -> list[str]:
-    model = root
-    for part in path:
-        model = _PARTS.get(part, model)
-    return [field.alias or name for name, field in model.model_fields.items()]

@@ -152,12 +152,6 @@ def test_names_are_unique_and_physical_clusters_are_known(tmp_path: Path) -> Non
     ]
 
 
-def test_a_physical_cluster_is_not_configured_here_yet(tmp_path: Path) -> None:
-    (problem,) = problems(tmp_path, a="name: pool\nbackend: ssh\nnodes: [n1]\n")
-    assert (problem.line, problem.path) == (2, "backend")
-    assert problem.message == "physical clusters other than local are not configured here yet"
-
-
 def test_a_document_with_nodes_gives_them_labels(tmp_path: Path) -> None:
     found = read_all(
         tmp_path,
@@ -185,8 +179,8 @@ def test_every_mistake_about_nodes_is_told(tmp_path: Path) -> None:
         "a.yaml, line 5: nodes[2]: is 'gpu3' (a mapping with name, labels)",
         "a.yaml, line 6: name: unknown key (known keys: cluster, nodes)",
         "b.yaml, line 6: cluster: there is no cluster 'lap' (known clusters: lab, annex)",
-        "c.yaml, line 1: nodes: is {'gpu1': {'rack': 'a'}} (expected a list)",
         "b.yaml, line 4: nodes: gpu1 is given twice (also in b.yaml, line 1)",
+        "c.yaml, line 1: nodes: is {'gpu1': {'rack': 'a'}} (expected a list)",
     ]
 
 

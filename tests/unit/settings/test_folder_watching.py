@@ -74,3 +74,21 @@ async def test_a_folder_that_is_replaced_is_watched_on(
     await _next(changes)
     (folder / "new.yaml").write_text("1")
     await _next(changes)
+
+
+async def test_files_beside_the_folder_are_looked_at_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(watching, "_LOOK_EVERY_S", 0.01)
+    monkeypatch.setattr(watching, "_SETTLE_S", 0.0)
+    folder, listed = tmp_path / "clusters.d", tmp_path / "nodes.json"
+    folder.mkdir()
+    told = folder_changes(folder, lambda: [listed])
+    await _next(told)
+    listed.write_text("[]")
+    await _next(told)
+    listed.chmod(0o600)
+    await _next(told)
+    listed.unlink()
+    await _next(told)
+    (folder / "new.yaml").write_text("1")
+    await _next(told)
+    await told.aclose()  # type: ignore[attr-defined]

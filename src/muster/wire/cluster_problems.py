@@ -1,0 +1,69 @@
+"""What the models of cluster files refuse, in words for people: each problem with its line and the keys there are."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+from pydantic import BaseModel, ValidationError
+
+from muster.domain.errors import Invalid, Problem
+from muster.lib.nearest import nearest
+from muster.wire.documents import Document
+from muster.wire.spec_problems import problems_of
+
+Parts = Mapping[str, type[BaseModel]]
+"""Which model stands under which key, wherever the key is."""
+PASSWORD = "password"  # noqa: S105 - the name of a key
+_IN_ITS_OWN_FILE = "write it to a file that only the server's account may read, and name that file: passwordFile"
+
+
+def refused(error: ValidationError, document: Document, root: type[BaseModel], parts: Parts) -> Invalid:
+    found = (_in_own_words(problem, root, parts) for problem in problems_of(error, document.data))
+    return located(document, *found)
+
+
+def located(document: Document, *problems: Problem) -> Invalid:
+    """With the line of each, and without any password that somebody wrote into the file."""
+    secrets = sorted(_passwords(document.data), key=len, reverse=True)
+    return Invalid(
+        "", problems=tuple(replace(_without(secrets, found), line=document.line(found.path)) for found in problems)
+    )
+
+
+def _in_own_words(problem: Problem, root: type[BaseModel], parts: Parts) -> Problem:
+    """The job spec's problems name the keys of the job spec."""
+    *around, last = problem.path.replace("[", ".[").split(".")
+    if problem.message == "unknown key" and last == PASSWORD:
+        return replace(problem, message="is a secret, and others may read this file", hint=_IN_ITS_OWN_FILE)
+    if problem.message == "unknown key":
+        known = _keys_at(around, root, parts)
+        guess = nearest(last, known)
+        return replace(problem, hint=f"did you mean {guess}?" if guess else f"known keys: {', '.join(known)}")
+    if problem.hint.startswith("a mapping with "):
+        return replace(problem, hint=f"a mapping with {', '.join(_keys_at([*around, last], root, parts))}")
+    return problem
+
+
+def _keys_at(path: list[str], root: type[BaseModel], parts: Parts) -> list[str]:
+    model = root
+    for part in path:
+        model = parts.get(part, model)
+    return [field.alias or name for name, field in model.model_fields.items()]
+
+
+def _without(secrets: list[str], problem: Problem) -> Problem:
+    message = problem.message
+    for secret in secrets:
+        message = message.replace(secret, "…")
+    return replace(problem, message=message)
+
+
+def _passwords(data: Any) -> Iterator[str]:
+    if isinstance(data, Mapping):
+        for key, value in data.items():
+            if key == PASSWORD and value not in (None, ""):
+                yield str(value)
+            yield from _passwords(value)
+    elif isinstance(data, list):
+        for item in data:
+            yield from _passwords(item)

@@ -1,0 +1,73 @@
+"""The node list of the original system, `gpu_slaver_info.json`, read as it is."""
+
+import json
+from typing import Annotated, Any
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, RootModel, ValidationError
+
+from muster.domain.clusters import Member
+from muster.domain.errors import Invalid, Problem
+from muster.wire.cluster_problems import refused
+from muster.wire.documents import MAX_BYTES, Document, read_document
+from muster.wire.physical_clusters import member
+from muster.wire.physical_schema import Host, LoginIn, MemberIn, MemberName, User, listed
+
+
+class SlaverIn(BaseModel):
+    """A node of the original system."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    name: MemberName
+    ip: Host
+    user_name: User | None = None
+    gpu_count: Annotated[int, Field(ge=0)] | None = None
+    gpu_info: Annotated[list[str], BeforeValidator(listed)] = Field(default_factory=list)
+
+
+class _SlaversIn(RootModel[list[SlaverIn]]):
+    pass
+
+
+def read_slaver_list(text: str, defaults: LoginIn) -> tuple[Member, ...]:
+    """Raises Invalid with every problem, each with its line."""
+    document = _read(text)
+    try:
+        found = _SlaversIn.model_validate(document.data).root
+    except ValidationError as error:
+        raise refused(error, document, SlaverIn, {}) from None
+    return tuple(member(_as_member(slaver), defaults, document.line(f"[{i}]")) for i, slaver in enumerate(found))
+
+
+def _read(text: str) -> Document:
+    if len(text) > MAX_BYTES:
+        raise _wrong(f"is larger than {MAX_BYTES >> 10} KiB")
+    try:
+        data = json.loads(text.removeprefix("\ufeff"))
+    except json.JSONDecodeError as error:
+        raise _wrong(f"is no JSON: {error.msg[:1].lower()}{error.msg[1:]}", error.lineno) from None
+    except (RecursionError, ValueError):
+        raise _wrong("is no JSON that can be read") from None
+    if not isinstance(data, list):
+        raise _wrong("is no list", 1)
+    return Document(data, _lines(text))
+
+
+def _lines(text: str) -> dict[Any, int]:
+    """JSON is YAML but for a few oddities, such as tabs. Lines are a help, and absent then."""
+    try:
+        return read_document(text).lines
+    except Invalid:
+        return {}
+
+
+def _wrong(message: str, line: int | None = None) -> Invalid:
+    hint = "a list of objects with name, ip, user_name, gpu_count and gpu_info"
+    return Invalid("", problems=(Problem("", message, hint, line),))
+
+
+def _as_member(slaver: SlaverIn) -> MemberIn:
+    given = {"name": slaver.name, "host": slaver.ip, "user": slaver.user_name, "gpus": slaver.gpu_count}
+    return MemberIn.model_validate(
+        {key: value for key, value in given.items() if value is not None} | {"gpuModels": slaver.gpu_info}
+    )
