@@ -43,7 +43,7 @@ class Node:
     def in_service(self) -> "Node":
         """The node as the scheduler sees it: without devices that nobody should be given, and what is for people."""
         good = tuple(device for device in self.capacity.devices if not device.out_of_service)
-        return replace(self, capacity=replace(self.capacity, devices=good), alerts=(), since=None)
+        return replace(self, capacity=replace(self.capacity, devices=good), note="", alerts=(), since=None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,3 +59,34 @@ class NodeSettings:
     def applied(self, node: Node) -> Node:
         """Where both know a label, the admin is right."""
         return replace(node, labels={**node.labels, **self.labels})
+
+
+class Mark(StrEnum):
+    CORDONED = "cordoned"
+    """Nothing new is placed there."""
+    DRAINING = "draining"
+    """The same, and it is to become empty."""
+
+
+@dataclass(frozen=True, slots=True)
+class NodeMark:
+    """What an admin decided about a node. It stays until it is taken back, whatever the node does meanwhile."""
+
+    cluster: str
+    node: str
+    mark: Mark
+    reason: str
+    by: str
+    at: float
+
+    def applied(self, node: Node, *, is_empty: bool) -> Node:
+        """Only a node that is ready looks marked; of others what they are matters more, and the mark is told."""
+        told = "; ".join(words for words in (self._words(is_empty), node.note) if words)
+        if not node.is_usable:
+            return replace(node, note=told)
+        state = NodeState.CORDONED if self.mark is Mark.CORDONED else NodeState.DRAINING
+        return replace(node, state=state, note=told, since=max(self.at, node.since or 0.0))
+
+    def _words(self, is_empty: bool) -> str:
+        what = "drained" if self.mark is Mark.DRAINING and is_empty else str(self.mark)
+        return f"{what} by {self.by}{f': {self.reason}' if self.reason else ''}"

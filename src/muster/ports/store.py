@@ -11,6 +11,7 @@ from typing import Generic, Protocol, TypeVar
 from muster.domain.accounts import Package, Token, User
 from muster.domain.events import Event
 from muster.domain.jobs import Job
+from muster.domain.nodes import NodeMark
 from muster.domain.tasks import Task
 
 T = TypeVar("T")
@@ -33,7 +34,8 @@ class Change:
     moves since it was loaded); all but its spec is written. `rewritten_job` is the same with its spec and labels; the
     name stays. `tasks` are inserted or replaced whole by id. `removed_job` deletes a finished job with
     its tasks, keys and job and task events (audit events stay). `used_token` notes when a token was last used, and is
-    no error for one that is gone. `removed_package` forgets a digest for all its owners.
+    no error for one that is gone. `removed_package` forgets a digest for all its owners. `node_mark` takes the place of
+    what was marked of that node before; `unmarked_node` is a cluster and a node, and no error where there is no mark.
     """
 
     new_job: Job | None = None
@@ -52,6 +54,8 @@ class Change:
     used_token: tuple[str, float] | None = None
     new_package: Package | None = None
     removed_package: str | None = None
+    node_mark: NodeMark | None = None
+    unmarked_node: tuple[str, str] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,6 +164,8 @@ class Store(Protocol):
     async def package(self, digest: str, owner: str | None) -> Package | None: ...
 
     async def packages_in_use(self) -> set[str]: ...
+
+    async def node_marks(self) -> list[NodeMark]: ...
 
     async def ping(self) -> None: ...
 

@@ -12,9 +12,10 @@ from muster.domain.accounts import Package, Token, User
 from muster.domain.errors import Invalid, Unavailable
 from muster.domain.events import Event
 from muster.domain.jobs import Job
+from muster.domain.nodes import NodeMark
 from muster.domain.tasks import Task
 from muster.ports.store import Change, JobFilter, Page, RequestKey, Spent
-from muster.stores import accounts, events, history, jobs, listing, packages, tasks
+from muster.stores import accounts, events, history, jobs, listing, node_marks, packages, tasks
 from muster.stores.committing import Committer
 from muster.stores.engines import READERS, unavailable
 
@@ -101,6 +102,9 @@ class SqlStore:
 
     async def packages_in_use(self) -> set[str]:
         return await self._read(packages.packages_in_use)
+
+    async def node_marks(self) -> list[NodeMark]:
+        return await self._read(node_marks.all_marks)
 
     async def ping(self) -> None:
         await self._read(events.last_event)

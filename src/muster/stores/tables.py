@@ -21,7 +21,7 @@ from sqlalchemy import (
     text,
 )
 
-HEAD = "0003"
+HEAD = "0004"
 """The newest migration: what the code needs. Revisions are numbers of four digits, so that older sorts lower."""
 
 EVENT_COUNTER = "events"
@@ -183,4 +183,16 @@ packages = Table(
     Column("size_bytes", _NUMBER, nullable=False),
     Column("created_at", Double, nullable=False),
     PrimaryKeyConstraint("digest", "owner"),
+)
+
+node_marks = Table(
+    "node_marks",
+    metadata,
+    Column("cluster", Text, nullable=False),
+    Column("node", Text, nullable=False),
+    Column("mark", Text, nullable=False),
+    Column("reason", Text, nullable=False),
+    Column("by", Text, nullable=False),
+    Column("at", Double, nullable=False),
+    PrimaryKeyConstraint("cluster", "node"),
 )

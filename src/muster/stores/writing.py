@@ -18,6 +18,7 @@ from muster.stores.accounts import (
     why_user_not_inserted,
 )
 from muster.stores.jobs import insert_jobs, remove_job, rewrite_job, update_jobs, why_not_inserted
+from muster.stores.node_marks import put_mark, remove_mark
 from muster.stores.packages import insert_package, remove_package
 from muster.stores.tasks import put_tasks
 
@@ -59,6 +60,7 @@ def _is_of_jobs_only(change: Change) -> bool:
         *(change.rewritten_job, change.removed_job, change.new_user, change.user, change.removed_user),
         *(change.new_token, change.removed_token, change.used_token),
         *(change.new_package, change.removed_package),
+        *(change.node_mark, change.unmarked_node),
     )
     return all(part is None for part in others)
 
@@ -94,3 +96,7 @@ def _write_others(connection: Connection, change: Change) -> None:
         remove_package(connection, change.removed_package)
     if change.new_package is not None:
         insert_package(connection, change.new_package)
+    if change.unmarked_node is not None:
+        remove_mark(connection, *change.unmarked_node)
+    if change.node_mark is not None:
+        put_mark(connection, change.node_mark)

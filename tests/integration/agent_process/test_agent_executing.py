@@ -31,7 +31,7 @@ def test_both_streams_and_the_code_come_back(agent: Agent) -> None:
 
 
 def test_a_command_has_a_clean_environment_its_home_and_no_input(start_agent: StartAgent) -> None:
-    agent = start_agent(None, SECRET_OF_AGENT="x")  # noqa: S106
+    agent = start_agent(None, SECRET_OF_AGENT="x")
     said, _ = finished(agent, "/bin/sh", "-c", "pwd; cat; env")
     home, *env = said["stdout"].decode().splitlines()
     assert home == os.path.realpath(pwd.getpwuid(os.getuid()).pw_dir)
