@@ -1,11 +1,13 @@
 """The home folder: made private, and used by one server at a time."""
 
 import fcntl
+import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from muster.domain.errors import Conflict, Invalid
+from muster.lib.ids import new_id
 
 
 def make_home(home: Path) -> None:
@@ -15,6 +17,16 @@ def make_home(home: Path) -> None:
             (home / name).mkdir(mode=0o700, exist_ok=True)
     except OSError as error:
         raise Invalid(f"cannot use {home} as the home folder: {error}", hint="set MUSTER_HOME to another") from None
+
+
+def identity(home: Path) -> str:
+    """Tells this server from others on the machines they share: made once, and kept with the home folder."""
+    path = home / "identity"
+    if not path.exists():
+        partial = home / f".identity.{secrets.token_hex(4)}"
+        partial.write_text(new_id() + "\n")
+        partial.replace(path)
+    return path.read_text().strip()
 
 
 @contextmanager

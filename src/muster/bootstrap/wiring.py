@@ -2,14 +2,18 @@
 
 import socket
 import sys
+from functools import partial
 
 import uvicorn
 
 from muster.backends.local.backend import LocalBackend
+from muster.backends.ssh.backend import SshBackend
+from muster.bootstrap.homing import identity
 from muster.bootstrap.listening import AnnouncingServer, listen, shown_host
 from muster.bootstrap.welcoming import LOCAL, leave_context
 from muster.engine.accounts import Accounts
 from muster.engine.context import Context
+from muster.engine.fleet import Builder
 from muster.engine.logs import LogReader
 from muster.engine.packages import PackageShelf
 from muster.engine.running import running_engine
@@ -43,7 +47,7 @@ async def serve(settings: ServerSettings) -> None:
             LogReader(context),
             settings.private_jobs,
         )
-        async with running_engine(context):
+        async with running_engine(context, _builders(settings)):
             await leave_context(settings.home, url, services)
             config = uvicorn.Config(
                 create_app(services),
@@ -61,3 +65,9 @@ async def serve(settings: ServerSettings) -> None:
             await AnnouncingServer(config, url).serve(sockets=[listener])
     finally:
         await store.close()
+
+
+def _builders(settings: ServerSettings) -> dict[str, Builder]:
+    """The backends that cluster files may name."""
+    own = identity(settings.home)
+    return {"ssh": partial(SshBackend, identity=own, host_keys=settings.home / "host-keys")}

@@ -1,7 +1,7 @@
 """What every part of the engine shares, handed in by `bootstrap`."""
 
 import asyncio
-from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,6 +10,7 @@ from typing import Any
 import structlog
 
 from muster.domain.errors import StaleWrite, Unavailable
+from muster.domain.jobs import Job
 from muster.domain.nodes import Node
 from muster.engine.hub import Hub
 from muster.engine.roster import Roster
@@ -17,6 +18,7 @@ from muster.engine.sharing import Sharing
 from muster.lib.clock import Clock, wall_clock
 from muster.ports.backend import Backend
 from muster.ports.store import Change, Store
+from muster.scheduling.demand import JobDemand, demand_of
 from muster.scheduling.state import ClusterState
 
 _log = structlog.get_logger("engine")
@@ -25,7 +27,7 @@ _log = structlog.get_logger("engine")
 @dataclass(slots=True)
 class Context:
     store: Store
-    backends: Mapping[str, Backend]
+    backends: dict[str, Backend]
     default_cluster: str
     logs: Path
     """Where collected logs are kept, one folder a job."""
@@ -48,6 +50,11 @@ class Context:
     def nodes(self, cluster: str) -> list[Node]:
         """As the backend knows them, with what admins wrote of them."""
         return [self.sharing.labelled(node) for node in self.backends[cluster].nodes()]
+
+    def demand_of(self, job: Job) -> JobDemand:
+        """With what its cluster's folders and environments ask of a node."""
+        backend = self.backends.get(job.cluster)
+        return demand_of(job, backend.settings if backend is not None else None)
 
     async def apply(self, change: Change) -> None:
         """Write a job's change. A write that was not confirmed may have happened all the same."""

@@ -1,21 +1,17 @@
 """The engine as a whole: starts in the right order, runs its loops, stops without touching a task."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 
-import structlog
-
-from muster.domain.errors import MusterError
 from muster.engine.context import Context
 from muster.engine.cycling import run_cycles
+from muster.engine.fleet import Builder, Fleet
 from muster.engine.observing import receive
 from muster.engine.recalling import run_recalling
 from muster.engine.reconciling import load, reconcile
 from muster.engine.retaining import run_retention
 from muster.ports.backend import Observation
-
-_log = structlog.get_logger("engine")
 
 
 class _Listener:
@@ -40,24 +36,27 @@ class _Listener:
 
 
 @asynccontextmanager
-async def running_engine(context: Context) -> AsyncIterator[None]:
+async def running_engine(context: Context, builders: Mapping[str, Builder] | None = None) -> AsyncIterator[None]:
+    """`builders`: by name of backend, how one is made from what a file says of a cluster."""
     context.store.listen(context.hub.publish)
     context.hub.last_seq = await context.store.last_event()
     context.sharing.start(context.clusters)
-    await load(context)
     listener = _Listener(context)
-    for name, backend in context.backends.items():
-        try:
-            await backend.start(listener)
-            listener.nodes_changed(name)
-            await reconcile(context, name)
-        except MusterError as error:
-            _log.error("backend did not start", cluster=name, error=str(error))
+    fleet = Fleet(context, listener, builders or {})
+    fleet.build()
+    await load(context)
+    await fleet.start()
+
+    async def settings_changed() -> None:
+        await fleet.follow()
+        for name in list(context.clusters):
+            listener.nodes_changed(name)  # their nodes may have other labels
+
     loops = [
         asyncio.create_task(run_cycles(context), name="cycles"),
         asyncio.create_task(run_recalling(context), name="recalling"),
         asyncio.create_task(run_retention(context), name="retention"),
-        asyncio.create_task(context.sharing.follow(context.clusters, listener.nodes_changed), name="sharing"),
+        asyncio.create_task(context.sharing.follow(context.clusters, settings_changed), name="sharing"),
     ]
     context.wake.set()
     try:
@@ -67,5 +66,4 @@ async def running_engine(context: Context) -> AsyncIterator[None]:
             loop.cancel()
         await asyncio.gather(*loops, return_exceptions=True)
         await context.drain()
-        for backend in context.backends.values():
-            await backend.close()
+        await fleet.close()
