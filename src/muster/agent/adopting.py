@@ -30,7 +30,8 @@ class Adopting:
 
     def _adopt(self, uid: str, folder: str) -> None:
         facts = folders.read_json(os.path.join(folder, folders.FACTS)) or {}
-        task = Task(uid, folder, tuple(facts.get("ports", ())), tuple(facts.get("groups", ())))
+        ports, groups, digests = (tuple(facts.get(key, ())) for key in ("ports", "groups", "digests"))
+        task = Task(uid, folder, ports, groups, digests)
         self._book.add(task)
         self._stopping.resume(task)
         self._settling.resume(task)

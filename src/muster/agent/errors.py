@@ -7,6 +7,7 @@ import errno
 BAD_REQUEST = "bad-request"
 DISK_FULL = "disk-full"
 NO_PORTS = "no-ports"
+NOT_SHIPPED = "not-shipped"
 PACKAGE = "package"
 PORT_IN_USE = "port-in-use"
 START_FAILED = "start-failed"

@@ -75,6 +75,18 @@ def remove_tree(path: str) -> None:
     shutil.rmtree(path, ignore_errors=True)
 
 
+def size_of(path: str) -> int:
+    """Bytes of all files below; links count nothing."""
+    total = 0
+    for parent, _, names in os.walk(path):
+        for name in names:
+            try:
+                total += os.stat(os.path.join(parent, name), follow_symlinks=False).st_size
+            except OSError:
+                continue  # gone meanwhile
+    return total
+
+
 def _write(path: str, content: bytes) -> None:
     fd = os.open(path, _WRITE_NEW, 0o600)
     try:

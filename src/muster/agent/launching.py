@@ -10,7 +10,8 @@ import os
 from concurrent.futures import Future
 from typing import Dict, Mapping, Optional
 
-from muster.agent import cgroups, folders, records, supervisor
+from muster.agent import cgroups, folders, inputs, records, supervisor
+from muster.agent.blobs import BlobStore, missing
 from muster.agent.errors import DISK_FULL, PACKAGE, AgentError, from_os_error
 from muster.agent.loop import Loop
 from muster.agent.notices import Notices
@@ -33,6 +34,7 @@ class Launching:
         groups: cgroups.Groups,
         settling: Settling,
         notices: Notices,
+        blobs: BlobStore,
         current_boot: str,
     ) -> None:
         self._loop = loop
@@ -41,6 +43,7 @@ class Launching:
         self._groups = groups
         self._settling = settling
         self._notices = notices
+        self._blobs = blobs
         self._boot = current_boot
 
     def launch(self, order: LaunchOrder) -> Task:
@@ -54,13 +57,20 @@ class Launching:
             known.under_way = True  # whoever still looks after the old view may stop
             self._book.remove(known)  # its own ports must not stand in its way
         self._ports.check(order.ports, order.port_owner)
+        archives = self._archives(order)
         task = self._prepare(order)
         self._book.add(task)
-        if order.package is None:
-            self._spawn_or_undo(task, order)
+        if archives:
+            self._unpack_then_spawn(task, order, archives)
         else:
-            self._unpack_then_spawn(task, order)
+            self._spawn_or_undo(task, order)
         return task
+
+    def _archives(self, order: LaunchOrder) -> Dict[str, str]:
+        """Where each archive lies: where the server says, if it has the same disk, else in our store."""
+        return {
+            one.digest: self._blobs.require(one.digest) if one.path is None else one.path for one in order.references
+        }
 
     def _prepare(self, order: LaunchOrder) -> Task:
         folder = self._book.folder_of(order.task)
@@ -73,6 +83,7 @@ class Launching:
                 "ports": order.ports,
                 "devices": order.devices,
                 "groups": groups,
+                "digests": order.digests,
             }
             folders.prepare(folder, facts, order.files)
             if order.package is None:
@@ -80,7 +91,7 @@ class Launching:
         except OSError as error:
             folders.remove_tree(folder)
             raise from_os_error(error) from error
-        task = Task(order.task, folder, order.ports, groups)
+        task = Task(order.task, folder, order.ports, groups, order.digests)
         task.under_way = True
         return task
 
@@ -93,16 +104,20 @@ class Launching:
             folders.remove_tree(task.folder)
             raise from_os_error(error) from error
 
-    def _unpack_then_spawn(self, task: Task, order: LaunchOrder) -> None:
-        package = order.package
-        assert package is not None
+    def _unpack_then_spawn(self, task: Task, order: LaunchOrder, archives: Mapping[str, str]) -> None:
         work = os.path.join(task.folder, folders.WORK)
+
+        def unpack_all() -> None:
+            if order.package is not None:
+                unpack(archives[order.package.digest], order.package.digest, work)
+            for one in order.inputs:
+                inputs.place(one, archives[one.digest], self._blobs.input_folder(one.digest), work)
 
         def unpacked(future: Future[None]) -> None:
             if not task.over:  # it may have been stopped meanwhile
-                self._after_unpacking(task, order, future.exception())
+                self._after_unpacking(task, order, _real_cause(order, archives, future.exception()))
 
-        self._loop.run_blocking(lambda: unpack(package.path, package.digest, work), unpacked)
+        self._loop.run_blocking(unpack_all, unpacked)
 
     def _after_unpacking(self, task: Task, order: LaunchOrder, error: Optional[BaseException]) -> None:
         if error is not None:
@@ -135,7 +150,17 @@ class Launching:
         self._settling.watch_child(task, pid)
 
 
+def _real_cause(
+    order: LaunchOrder, archives: Mapping[str, str], error: Optional[BaseException]
+) -> Optional[BaseException]:
+    """An archive of our own store that is gone is not the fault of who packed it: it was removed meanwhile."""
+    gone = [one for one in order.references if one.path is None and not os.path.exists(archives[one.digest])]
+    return missing(gone[0].digest) if error is not None and gone else error
+
+
 def _unpacking_failure(error: BaseException) -> AgentError:
+    if isinstance(error, AgentError):
+        return error
     failure = from_os_error(error) if isinstance(error, OSError) else AgentError(PACKAGE, str(error))
     return failure if failure.code == DISK_FULL else AgentError(PACKAGE, failure.message)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from dataclasses import dataclass
-from typing import Any, Dict, List, Mapping, Optional, Tuple
+from typing import Any, Dict, List, Mapping, Optional, Tuple, Union
 
 from muster.agent.errors import BAD_REQUEST, AgentError
 from muster.agent.folders import RESERVED_NAMES
@@ -18,8 +18,20 @@ _DIGEST = re.compile(r"(?:sha256:)?([0-9a-f]{64})\Z")
 
 @dataclass(frozen=True)
 class PackageRef:
+    """Without a path it is what the server sent to this node before."""
+
     digest: str
-    path: str
+    path: Optional[str]
+
+
+@dataclass(frozen=True)
+class InputRef:
+    """`target` is where in the working folder it is linked; `member` the one file of it, if it is but one."""
+
+    digest: str
+    path: Optional[str]
+    target: str
+    member: str
 
 
 @dataclass(frozen=True)
@@ -41,9 +53,19 @@ class LaunchOrder:
     port_owner: Optional[str]
     files: Mapping[str, str]
     package: Optional[PackageRef]
+    inputs: Tuple[InputRef, ...]
     cwd: Optional[str]
     limits: Limits
     devices: Tuple[int, ...]
+
+    @property
+    def references(self) -> Tuple[Union[PackageRef, InputRef], ...]:
+        """Everything that must be on this node before it can start."""
+        return self.inputs if self.package is None else (self.package, *self.inputs)
+
+    @property
+    def digests(self) -> Tuple[str, ...]:
+        return tuple(one.digest for one in self.references)
 
 
 def launch_order(request: Mapping[str, Any]) -> LaunchOrder:
@@ -55,6 +77,7 @@ def launch_order(request: Mapping[str, Any]) -> LaunchOrder:
         port_owner=_optional_text(request, "port_owner"),
         files=_files(request.get("files")),
         package=_package(request.get("package")),
+        inputs=_inputs(request.get("inputs")),
         cwd=_cwd(request),
         limits=_limits(request.get("limits")),
         devices=_numbers(request, "devices", 0, 4095),
@@ -98,6 +121,28 @@ def seconds(request: Mapping[str, Any], key: str) -> float:
 
 def argv(request: Mapping[str, Any]) -> Tuple[str, ...]:
     return _argv(request.get("argv"))
+
+
+def digest(request: Mapping[str, Any]) -> str:
+    found = _DIGEST.match(text(request, "digest"))
+    if found is None:
+        raise _bad("digest must be a sha256 in hexadecimal, not {!r}".format(request["digest"]))
+    return found.group(1)
+
+
+def relative_path(request: Mapping[str, Any], key: str) -> str:
+    """A path that cannot lead out of the folder that it is relative to, as far as its own words go."""
+    value = text(request, key)
+    if value.startswith("/") or ".." in value.split("/") or not _is_clean(value) or len(value) > 4096:
+        raise _bad("{} must be a relative path without '..', not {!r}".format(key, value[:200]))
+    return value
+
+
+def relative_paths(request: Mapping[str, Any], key: str) -> List[str]:
+    value = request.get(key)
+    if not isinstance(value, list) or len(value) > 1000:
+        raise _bad("{} must be a list of relative paths, at most 1000".format(key))
+    return [relative_path({key: item}, key) for item in value]
 
 
 def _argv(value: Any) -> Tuple[str, ...]:
@@ -156,11 +201,25 @@ def _package(value: Any) -> Optional[PackageRef]:
     if value is None:
         return None
     if not isinstance(value, dict):
-        raise _bad("package must be null or an object with digest and path")
-    digest = _DIGEST.match(text(value, "digest"))
-    if digest is None:
-        raise _bad("package.digest must be a sha256 in hexadecimal, not {!r}".format(value["digest"]))
-    return PackageRef(digest.group(1), text(value, "path"))
+        raise _bad("package must be null or an object with a digest and perhaps a path")
+    return PackageRef(digest(value), _optional_text(value, "path"))
+
+
+def _inputs(value: Any) -> Tuple[InputRef, ...]:
+    items = value or []
+    if not isinstance(items, list) or not all(isinstance(item, dict) for item in items):
+        raise _bad("inputs must be a list of objects with digest and target")
+    return tuple(_input(item) for item in items)
+
+
+def _input(item: Mapping[str, Any]) -> InputRef:
+    target = "/".join(part for part in relative_path(item, "target").split("/") if part not in ("", "."))
+    if not target:
+        raise _bad("an input cannot be the whole working folder; give it a name in there")
+    member = item.get("member") or ""
+    if not isinstance(member, str) or "/" in member or member in (".", "..") or not _is_clean(member):
+        raise _bad("member must be the name of one file, not {!r}".format(member))
+    return InputRef(digest(item), _optional_text(item, "path"), target, member)
 
 
 def _cwd(request: Mapping[str, Any]) -> Optional[str]:

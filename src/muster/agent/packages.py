@@ -14,7 +14,9 @@ import tarfile
 import tempfile
 import zlib
 from dataclasses import dataclass
-from typing import IO, Any, Dict, List, Tuple
+from typing import IO, Any, Callable, Dict, List, Optional, Tuple
+
+from muster.agent import folders
 
 _PIECE_BYTES = 1024 * 1024
 
@@ -31,18 +33,35 @@ class PackageLimits:
     name_bytes: int = 255
 
 
-def unpack(archive: str, digest: str, target: str, limits: PackageLimits = PackageLimits()) -> None:  # noqa: B008
-    """Make `target` the package's content. If it exists it is complete already, from an earlier try."""
+def unpack(
+    archive: str,
+    digest: str,
+    target: str,
+    limits: PackageLimits = PackageLimits(),  # noqa: B008
+    finish: Optional[Callable[[str], None]] = None,
+) -> None:
+    """Make `target` the package's content. If it exists it is complete already, from an earlier try or by another
+    task. `finish` gets the content before anybody can see it."""
     if os.path.isdir(target):
         return
     partial = tempfile.mkdtemp(prefix=".muster-unpack-", dir=os.path.dirname(target))
     try:
         _unpack_verified(archive, digest, partial, limits)
-        os.rename(partial, target)
+        if finish is not None:
+            finish(partial)
+        _rename_unless_there(partial, target)
     except (tarfile.TarError, EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise PackageError("the package cannot be read: {}".format(error)) from error
     finally:
-        shutil.rmtree(partial, ignore_errors=True)
+        folders.remove_tree(partial)
+
+
+def _rename_unless_there(partial: str, target: str) -> None:
+    try:
+        os.rename(partial, target)
+    except OSError:
+        if not os.path.isdir(target):
+            raise
 
 
 def _unpack_verified(archive: str, digest: str, folder: str, limits: PackageLimits) -> None:

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import os
 from concurrent.futures import Future
-from typing import Any, Callable, Dict, List, Mapping, Optional, Tuple
+from typing import Any, Callable, Dict, FrozenSet, List, Mapping, Optional, Tuple
 
 from muster.agent import logs, node, orders
 from muster.agent.adopting import Adopting
+from muster.agent.blobs import BlobStore
 from muster.agent.cgroups import find_groups
 from muster.agent.channel import Channel
 from muster.agent.checkpoints import Checkpoints
@@ -18,6 +19,7 @@ from muster.agent.diagnostics import Diagnostics
 from muster.agent.errors import BAD_REQUEST, STILL_RUNNING, SYSTEM, TOO_LARGE, AgentError, from_os_error
 from muster.agent.executing import Executing
 from muster.agent.exits import ExitWatch
+from muster.agent.filing import Filing
 from muster.agent.frames import FrameTooLarge, Message
 from muster.agent.gpu_watching import GpuWatch
 from muster.agent.gpus import NOTHING_FOUND, FoundGpus, find_gpus
@@ -26,6 +28,7 @@ from muster.agent.launching import Launching
 from muster.agent.loop import Loop
 from muster.agent.metering import Metering
 from muster.agent.notices import Notices
+from muster.agent.outputs import Outputs
 from muster.agent.ports import PortLedger
 from muster.agent.processes import Identity, boot_id
 from muster.agent.retiring import Retiring
@@ -65,8 +68,9 @@ class Service:
         self._stopping = Stopping(loop, self._settling, self._boot)
         self._ports = PortLedger(port_candidates, self._ports_of_live_tasks)
         self._notices = Notices(loop, self._boot, self._supervisor_started)
+        self._blobs = BlobStore(root, self._digests_of_live_tasks)
         self._launching = Launching(
-            loop, self._book, self._ports, self._groups, self._settling, self._notices, self._boot
+            loop, self._book, self._ports, self._groups, self._settling, self._notices, self._blobs, self._boot
         )
         inotify = Inotify(loop.add_reader)
         self._watching = LogWatching(loop, inotify, self._log_grown)
@@ -93,7 +97,11 @@ class Service:
             "exec_read": self._executing.read,
             "exec_stop": self._executing.stop,
         }
-        self._slow_operations: Dict[str, SlowOperation] = {}
+        self._slow_operations: Dict[str, SlowOperation] = {
+            **Filing().operations(),
+            **self._blobs.operations(),
+            **Outputs(root, self._book).operations(),
+        }
 
     def begin(self, channel: Channel) -> None:
         Adopting(self._loop, self._book, self._settling, self._stopping).adopt_all(self._tasks_folder)
@@ -237,6 +245,9 @@ class Service:
 
     def _ports_of_live_tasks(self) -> Dict[int, str]:
         return {port: task.uid for task in self._book if not task.over for port in task.ports}
+
+    def _digests_of_live_tasks(self) -> FrozenSet[str]:
+        return frozenset(digest for task in self._book if not task.over for digest in task.digests)
 
     def _gpus_found(self, future: Future[FoundGpus]) -> None:
         error = future.exception()

@@ -22,11 +22,19 @@ LOST = "lost"
 
 
 class Task:
-    def __init__(self, uid: str, folder: str, ports: Tuple[int, ...] = (), groups: Tuple[str, ...] = ()) -> None:
+    def __init__(
+        self,
+        uid: str,
+        folder: str,
+        ports: Tuple[int, ...] = (),
+        groups: Tuple[str, ...] = (),
+        digests: Tuple[str, ...] = (),
+    ) -> None:
         self.uid = uid
         self.folder = folder
         self.ports = ports
         self.groups = groups  # folders of the control groups made for it
+        self.digests = digests  # of the package and the inputs that it needs on this node
         self.phase = PREPARING
         self.pid: Optional[int] = None
         self.identity: Optional[Identity] = None

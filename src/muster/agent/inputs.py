@@ -1,0 +1,60 @@
+"""Puts a task's inputs before it: each content is unpacked once on this node, read-only, and linked into the working
+folders of all tasks that read it. Nothing is written through a link, and no link is made outside the working folder.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from typing import Callable
+
+from muster.agent.orders import InputRef
+from muster.agent.packages import PackageError, unpack
+
+_NOT_WRITABLE = ~(stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH)
+
+
+def place(reference: InputRef, archive: str, content: str, work: str) -> None:
+    """`content` is the folder of the unpacked archive, `work` the task's working folder. Doing it twice is harmless."""
+    unpack(archive, reference.digest, content, finish=make_read_only)
+    os.utime(content)
+    source = os.path.join(content, reference.member) if reference.member else content
+    if reference.member and (os.path.islink(source) or not os.path.isfile(source)):
+        raise PackageError("the input {} has no file {!r}".format(reference.digest, reference.member))
+    link = _place_in(work, reference.target)
+    try:
+        os.symlink(source, link)
+    except FileExistsError:
+        if not os.path.islink(link) or os.readlink(link) != source:
+            raise PackageError(
+                "the input {!r} would replace something of the package".format(reference.target)
+            ) from None
+
+
+def make_read_only(folder: str) -> None:
+    _each_below(folder, lambda path, mode: os.chmod(path, mode & _NOT_WRITABLE))
+
+
+def _place_in(work: str, target: str) -> str:
+    """Where the link goes, with the folders above it made. A link in the package must not lead it elsewhere."""
+    inside = os.path.realpath(work)
+    *parents, name = target.split("/")
+    folder = inside
+    for part in parents:
+        folder = os.path.join(folder, part)
+        try:
+            os.mkdir(folder, 0o755)
+        except FileExistsError:
+            if os.path.islink(folder) or not os.path.isdir(folder):
+                raise PackageError("the input {!r} lies below something that is not a folder".format(target)) from None
+    return os.path.join(folder, name)
+
+
+def _each_below(folder: str, change: Callable[[str, int], None]) -> None:
+    """Folders after what is in them, so that they can still be entered; links are left alone."""
+    for parent, names, files in os.walk(folder, topdown=False):
+        for name in files + names:
+            path = os.path.join(parent, name)
+            mode = os.stat(path, follow_symlinks=False).st_mode
+            if not stat.S_ISLNK(mode):
+                change(path, stat.S_IMODE(mode))
