@@ -5,7 +5,7 @@ Tasks outlive the engine, as real ones do: hand the same backend to the next eng
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -125,6 +125,9 @@ class FakeBackend:
 
     def usage(self) -> Mapping[str, NodeUsage]:
         return {}
+
+    def history(self, node: str, since: float = 0.0) -> Sequence[NodeUsage]:
+        return ()
 
     async def reserve_ports(self, node: str, owner: str, count: int) -> tuple[int, ...]:
         if self.port_errors:

@@ -13,6 +13,7 @@ from typing import Any
 import structlog
 
 from muster.agent.frames import Message
+from muster.backends.health import known_devices
 from muster.backends.links import AgentLink, ByteReader, ByteWriter
 from muster.domain.errors import BackendError, MusterError
 from muster.domain.nodes import Node, NodeState
@@ -23,7 +24,7 @@ from muster.ports.backend import CONNECTION_LOST
 Connector = Callable[[], AbstractAsyncContextManager[tuple[ByteReader, ByteWriter]]]
 
 _log = structlog.get_logger("backends.agents")
-USAGE_EVERY_S = 5.0
+USAGE_EVERY_S = 2.0
 CONNECT_WITHIN_S = 30.0
 _TICKS = 4
 """A silence is counted in so many ticks, not in time: when this very server was frozen, nobody was silent."""
@@ -193,7 +194,8 @@ def _node(before: Node, hello: Message) -> Node:
         Device(int(gpu["index"]), str(gpu["model"]), str(gpu.get("uuid") or ""), int(gpu.get("memory_bytes") or 0))
         for gpu in hello["gpus"]
     )
-    capacity = Capacity(int(hello["cpus"]) * 1000, int(hello["memory_bytes"]), devices)
+    known = known_devices(before.capacity.devices, devices)
+    capacity = Capacity(int(hello["cpus"]) * 1000, int(hello["memory_bytes"]), known)
     limits = hello["limits"]
     note = "" if limits["memory"] else f"memory limits are not enforced here: {limits['why']}"
     return replace(before, capacity=capacity, note=note)

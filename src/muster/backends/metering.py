@@ -1,5 +1,7 @@
 """Usage samples of one node: CPU seconds that only grow become per cent of a core."""
 
+import time
+
 from muster.agent.frames import Message
 from muster.ports.backend import NodeUsage, TaskUsage
 
@@ -17,7 +19,7 @@ class UsageMeter:
             for task, use in message["tasks"].items()
         }
         self._before, self._at = cpu_s, at
-        return NodeUsage(at, message["node"], tasks)
+        return NodeUsage(at, message["node"], tasks, time.time())
 
     def _percent(self, task: str, cpu_s: float, at: float) -> float | None:
         if task not in self._before or at <= self._at:

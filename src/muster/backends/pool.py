@@ -11,7 +11,9 @@ import structlog
 
 from muster.agent.frames import Message
 from muster.backends.agents import AgentNode
+from muster.backends.health import card_alerts, out_of_service
 from muster.backends.metering import UsageMeter
+from muster.backends.ringing import UsageRing
 from muster.backends.watching import LogWatch
 from muster.domain.clusters import PhysicalCluster
 from muster.domain.errors import BackendError, NotFound, Problem
@@ -34,6 +36,7 @@ class AgentPool:
         self._nodes: dict[str, AgentNode] = {}
         self._usage: dict[str, NodeUsage] = {}
         self._meters: dict[str, UsageMeter] = defaultdict(UsageMeter)
+        self._rings: dict[str, UsageRing] = defaultdict(UsageRing)
         self._watches: dict[str, LogWatch] = {}
         self._listener: BackendListener | None = None
         self._is_started = False
@@ -49,6 +52,7 @@ class AgentPool:
         self._nodes.pop(name, None)
         self._usage.pop(name, None)
         self._meters.pop(name, None)
+        self._rings.pop(name, None)
         if self._listener is not None:
             self._listener.nodes_changed(self.cluster)
 
@@ -88,6 +92,9 @@ class AgentPool:
 
     def usage(self) -> Mapping[str, NodeUsage]:
         return self._usage
+
+    def history(self, node: str, since: float = 0.0) -> Sequence[NodeUsage]:
+        return self._rings[node].since(since) if node in self._rings else ()
 
     async def reserve_ports(self, node: str, owner: str, count: int) -> tuple[int, ...]:
         answer = await self._agent(node).ask("reserve_ports", owner=owner, count=count)
@@ -194,7 +201,17 @@ class AgentPool:
         elif event == "log" and (watch := self._watches.get(message["task"])):
             watch.grown(int(message["size"]))
         elif event == "usage":
-            self._usage[agent.node.name] = self._meters[agent.node.name].read(message)
+            self._usage_pushed(agent, message)
+
+    def _usage_pushed(self, agent: AgentNode, message: Message) -> None:
+        name = agent.node.name
+        if self._nodes.get(name) is not agent:
+            return  # a last word of one that has left
+        usage = self._usage[name] = self._meters[name].read(message)
+        self._rings[name].add(usage)
+        reasons = out_of_service(usage.figures["gpus"], agent.node.capacity.devices)
+        agent.note_devices(reasons)
+        agent.note_alerts("cards", card_alerts(reasons))
 
     def changed(self, agent: AgentNode) -> None:
         if self._listener is not None:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
-from muster.domain.resources import Capacity
+from muster.domain.resources import Capacity, Device
 
 
 class NodeState(StrEnum):
@@ -31,6 +31,8 @@ class Node:
     """What an admin should look at: it is not what its file claims, a card is out of service, a folder is missing."""
     since: float | None = None
     """When it came to this state."""
+    withheld: tuple[Device, ...] = ()
+    """As the scheduler sees it: devices that are out of service, and may come back."""
 
     @property
     def is_usable(self) -> bool:
@@ -43,7 +45,14 @@ class Node:
     def in_service(self) -> "Node":
         """The node as the scheduler sees it: without devices that nobody should be given, and what is for people."""
         good = tuple(device for device in self.capacity.devices if not device.out_of_service)
-        return replace(self, capacity=replace(self.capacity, devices=good), note="", alerts=(), since=None)
+        bad = tuple(replace(device, out_of_service="") for device in self.capacity.devices if device.out_of_service)
+        capacity = replace(self.capacity, devices=good)
+        return replace(self, capacity=capacity, withheld=bad, note="", alerts=(), since=None)
+
+    def at_best(self) -> "Node":
+        """Ready, with all its devices in service."""
+        capacity = replace(self.capacity, devices=(*self.capacity.devices, *self.withheld))
+        return replace(self, capacity=capacity, withheld=(), state=NodeState.READY)
 
 
 @dataclass(frozen=True, slots=True)

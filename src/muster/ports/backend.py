@@ -4,16 +4,16 @@ A backend starts, stops and observes tasks on the nodes of one cluster. It remem
 asked twice (same task id) happens once, and after a crash `observe_all` tells what really is there.
 """
 
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from muster.domain.clusters import PhysicalCluster
 from muster.domain.errors import Problem
 from muster.domain.nodes import Node
-from muster.domain.specs import JobSpec
+from muster.domain.specs import JobSpec, Mount
 
 CONNECTION_LOST = "connection-lost"
 """A BackendError's reason when the answer never came: the act may have happened."""
@@ -40,6 +40,12 @@ class LaunchRequest:
     memory_bytes: int | None = None
     cpu_m: int | None = None
     package: PackageSource | None = None
+    image: str | None = None
+    """Run in a container of this image; how, its node's engine decides."""
+    mounts: tuple[Mount, ...] = ()
+    """What the container sees of the node besides the task's folder; both sides absolute."""
+    links: Mapping[str, str] = field(default_factory=dict)
+    """Made in the working directory: name there → path of the node."""
 
 
 class Phase(StrEnum):
@@ -89,8 +95,12 @@ class TaskUsage:
 @dataclass(frozen=True, slots=True)
 class NodeUsage:
     at: float
-    figures: Mapping[str, object]
+    """By the node's clock."""
+    figures: Mapping[str, Any]
+    """As the agent names them: see `muster.agent.usage`."""
     tasks: Mapping[str, TaskUsage]
+    heard_at: float = 0.0
+    """By ours."""
 
 
 class BackendListener(Protocol):
@@ -135,7 +145,13 @@ class Backend(Protocol):
 
     def nodes(self) -> list[Node]: ...
 
-    def usage(self) -> Mapping[str, NodeUsage]: ...
+    def usage(self) -> Mapping[str, NodeUsage]:
+        """By node, what was last heard of it. Nodes that left are not in it."""
+        ...
+
+    def history(self, node: str, since: float = 0.0) -> Sequence[NodeUsage]:
+        """The last few minutes of one node, the oldest first, without its tasks: what was heard after `since`."""
+        ...
 
     async def reserve_ports(self, node: str, owner: str, count: int) -> tuple[int, ...]:
         """Free ports on the node, held for `owner` until its launch, never given twice."""

@@ -1,0 +1,66 @@
+"""Which cards nobody should be given, and why: pure, from what the agent says of them.
+
+A card comes back when its reason is gone. Errors of its memory are counted by the card itself until it is reset.
+"""
+
+from collections.abc import Mapping, Sequence, Set
+from dataclasses import replace
+from itertools import count
+from typing import Any
+
+from muster.domain.resources import Device
+
+_NAMED = 3
+VANISHED = "the driver does not list it any more: look for it in the machine, or restart the node"
+
+
+def out_of_service(cards: Sequence[Mapping[str, Any]], devices: Sequence[Device]) -> dict[int, str]:
+    """By index. `cards` are those of one sample, `devices` those that the node is known to have."""
+    told = {int(card["index"]): card for card in cards}
+    reasons = {device.index: _reason(told.get(device.index)) for device in devices}
+    return {index: reason for index, reason in reasons.items() if reason}
+
+
+def card_alerts(reasons: Mapping[int, str]) -> tuple[str, ...]:
+    return tuple(f"GPU {index} is out of service: {reason}" for index, reason in sorted(reasons.items()))
+
+
+def known_devices(before: Sequence[Device], told: Sequence[Device]) -> tuple[Device, ...]:
+    """The devices of a node that has just said hello, after what was known of them. One that was out of service stays
+    so until a sample clears it. As many as are missing are kept, out of service; one that was replaced is not."""
+    reasons = {_identity(device): device.out_of_service for device in before}
+    here = [replace(device, out_of_service=reasons.get(_identity(device), "")) for device in told]
+    names = {_identity(device) for device in told}
+    gone = [device for device in before if _identity(device) not in names][: max(0, len(before) - len(told))]
+    taken = {device.index for device in told}
+    for device in gone:
+        index = device.index if device.index not in taken else _first_free(taken)
+        taken.add(index)
+        here.append(replace(device, index=index, out_of_service=VANISHED))
+    return tuple(sorted(here, key=lambda device: device.index))
+
+
+def _first_free(taken: Set[int]) -> int:
+    """Drivers count anew after a restart: the place of one that has gone may be another's."""
+    return next(index for index in count() if index not in taken)
+
+
+def _reason(card: Mapping[str, Any] | None) -> str:
+    if card is None or card.get("missing"):
+        return VANISHED
+    if errors := card.get("ecc_errors"):
+        plural = "s" if errors != 1 else ""
+        return f"{errors} memory error{plural} that ECC could not correct: reset the card or replace it"
+    if foreign := card.get("foreign_pids"):
+        return _held_by(foreign)
+    return ""
+
+
+def _held_by(foreign: Sequence[Mapping[str, Any]]) -> str:
+    named = ", ".join(f"{process['name']} (pid {process['pid']})" for process in foreign[:_NAMED])
+    more = f" and {len(foreign) - _NAMED} more" if len(foreign) > _NAMED else ""
+    return f"in use by {named}{more}, which Muster did not start"
+
+
+def _identity(device: Device) -> str:
+    return device.uuid or f"{device.model} {device.index}"
