@@ -9,6 +9,8 @@ RESERVED = "muster/"
 CONDA = f"{RESERVED}conda"
 CONTAINERS = f"{RESERVED}containers"
 """Its value is the container engine that is used there: podman, docker or apptainer."""
+CONTAINER_GPUS = f"{RESERVED}container-gpus"
+"""Containers there can be given cards."""
 
 
 def folder_label(name: str) -> str:

@@ -8,6 +8,8 @@ from muster.domain.resources import Resources
 
 PS_ROLE = "ps"
 WORKER_ROLE = "worker"
+ANY_VALUE = "*"
+"""In `where.labels`: the node has the label, whatever its value."""
 
 
 class Mode(StrEnum):

@@ -12,7 +12,6 @@ from muster.engine.context import Context
 from muster.engine.dependencies import resolved
 from muster.engine.sharing import DEFAULT, in_queue, may_use
 from muster.lib.ids import new_id
-from muster.scheduling.demand import demand_of
 
 
 async def admit(context: Context, spec: JobSpec, owner: str) -> Job:
@@ -59,7 +58,7 @@ async def _admit(context: Context, spec: JobSpec, owner: str) -> Job:
     state = Held(now, owner) if spec.held else Queued(now)
     job = Job(new_id(), owner, cluster, replace(spec, cluster=name), state, now, vc=vc.name if vc else "")
     reason = too_large(spec, vc) if vc else None
-    reason = reason or context.clusters[cluster].never_fits(demand_of(job))
+    reason = reason or context.clusters[cluster].never_fits(context.demand_of(job))
     if reason is not None and reason.code == "never":
         raise Unplaceable(f"this job can never run on {name}: {reason.message}", hint=reason.change)
     return job

@@ -11,7 +11,7 @@ from muster.domain.tasks import Task
 from muster.engine.context import Context
 from muster.engine.dependencies import demand_in_queue
 from muster.engine.reconciling import demand_of_attempt, slots_of, standing_since
-from muster.scheduling.demand import Slot, demand_of
+from muster.scheduling.demand import Slot
 from muster.scheduling.state import ClusterState
 
 
@@ -35,9 +35,9 @@ async def _rebuilt(context: Context) -> dict[str, ClusterState]:
             continue
         if isinstance(job.state, Queued):
             entry = context.roster.get(job.id)
-            states[job.cluster].queued(demand_in_queue(context, entry) if entry else demand_of(job))
+            states[job.cluster].queued(demand_in_queue(context, entry) if entry else context.demand_of(job))
         elif (since := standing_since(job, tasks[job.id])) is not None:
-            states[job.cluster].holds(demand_of_attempt(job), slots_of(job, tasks[job.id]), since)
+            states[job.cluster].holds(demand_of_attempt(context, job), slots_of(job, tasks[job.id]), since)
     return states
 
 

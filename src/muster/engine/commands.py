@@ -32,7 +32,6 @@ from muster.engine.telling import audit_event, job_event
 from muster.launch.composing import ports_needed
 from muster.ports.backend import LaunchRequest
 from muster.ports.store import Change, RequestKey
-from muster.scheduling.demand import demand_of
 
 
 async def submit(
@@ -67,7 +66,7 @@ async def _intent_at_once(context: Context, job: Job) -> Intent | None:
     """When nobody is ahead and there is room, submission and intent are written together: one fsync serves both."""
     if not isinstance(job.state, Queued) or waits_for_others(job):
         return None
-    start = context.clusters[job.cluster].start_at_once(demand_of(job), context.clock())
+    start = context.clusters[job.cluster].start_at_once(context.demand_of(job), context.clock())
     if start is None:
         return None
     try:

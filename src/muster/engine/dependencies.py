@@ -20,7 +20,7 @@ from muster.engine.context import Context
 from muster.engine.roster import Entry
 from muster.engine.telling import job_event
 from muster.ports.store import Change
-from muster.scheduling.demand import JobDemand, demand_of
+from muster.scheduling.demand import JobDemand
 
 _log = structlog.get_logger("engine.dependencies")
 CODE = "dependency"
@@ -64,14 +64,14 @@ def queue(context: Context, entry: Entry) -> None:
 
 
 def demand_in_queue(context: Context, entry: Entry) -> JobDemand:
-    demand = demand_of(entry.job)
+    demand = context.demand_of(entry.job)
     return demand if entry.may_start else replace(demand, blocked=reason(context, entry.job))
 
 
 def supposed_demand(context: Context, job: Job) -> JobDemand:
     """Of a job as it might be: kept by whatever of its dependencies is open now."""
     is_kept = waits_for_others(job) and any(context.roster.get(one.job) is not None for one in job.spec.after)
-    return replace(demand_of(job), blocked=reason(context, job)) if is_kept else demand_of(job)
+    return replace(context.demand_of(job), blocked=reason(context, job)) if is_kept else context.demand_of(job)
 
 
 def look_at_dependents(context: Context, job_id: str) -> None:
@@ -96,7 +96,7 @@ async def look(context: Context, entry: Entry) -> None:
             return
         if not standing.is_open:
             entry.may_start = True
-            context.clusters[entry.job.cluster].queued(demand_of(entry.job))
+            context.clusters[entry.job.cluster].queued(context.demand_of(entry.job))
             context.wake.set()
 
 

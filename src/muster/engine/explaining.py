@@ -21,7 +21,7 @@ from muster.domain.jobs import (
 from muster.domain.reasons import Reason
 from muster.domain.specs import JobSpec
 from muster.domain.tasks import Task, TaskFailed, TaskLost
-from muster.engine import dependencies
+from muster.engine import dependencies, lacking
 from muster.engine.admission import readmit
 from muster.engine.context import Context
 from muster.engine.logs import LogReader
@@ -104,6 +104,8 @@ def _queue_of(context: Context, job: Job) -> ClusterState | None:
 
 def _as_of_now(context: Context, job: Job, reason: Reason) -> Reason:
     """The scheduler was told once whom a job waits for; what those jobs do now is known here."""
+    if reason.code == lacking.CODE:
+        return lacking.told(context, job, reason)
     return dependencies.reason(context, job) if reason.code == dependencies.CODE else reason
 
 

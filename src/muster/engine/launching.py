@@ -18,10 +18,11 @@ from muster.engine.observing import receive
 from muster.engine.roster import Entry
 from muster.engine.telling import job_event
 from muster.launch.composing import Composed, compose, ports_needed
+from muster.launch.locating import located
 from muster.lib.backoff import exponential
 from muster.ports.backend import CONNECTION_LOST, Backend, LaunchRequest, Observation, PackageSource, Phase
 from muster.ports.store import Change
-from muster.scheduling.demand import Start, demand_of
+from muster.scheduling.demand import Start
 from muster.scheduling.state import ClusterState
 
 _log = structlog.get_logger("engine.launching")
@@ -41,7 +42,7 @@ async def launch(context: Context, cluster: ClusterState, start: Start) -> None:
         except MusterError as error:
             _log.warning("start put off", job=entry.job.id, error=str(error))
             await give_back(context, entry.job, {slot.node for slot in start.slots})
-            cluster.queued(replace(demand_of(entry.job), not_before=context.clock() + exponential(1)))
+            cluster.queued(replace(context.demand_of(entry.job), not_before=context.clock() + exponential(1)))
             context.wake.set()
             return
         entry.job, entry.tasks = intent.job, {task.id: task for task in intent.tasks}
@@ -98,7 +99,10 @@ async def act(context: Context, entry: Entry) -> None:
 
 def requests_for(context: Context, job: Job, tasks: Sequence[Task]) -> list[LaunchRequest]:
     """The exact requests; what `--dry-run` shows is what would be sent."""
-    composed = compose(job.id, job.owner, job.vc or job.cluster, job.attempt, spec_of_attempt(job), tasks)
+    settings = context.backends[job.cluster].settings
+    spec = located(spec_of_attempt(job), settings)
+    vc = job.vc or job.cluster
+    composed = compose(job.id, job.owner, vc, job.attempt, spec, tasks, conda_root=settings.conda_root)
     return [_request(context, one) for one in composed]
 
 
@@ -177,4 +181,7 @@ def _request(context: Context, one: Composed) -> LaunchRequest:
         memory_bytes=one.memory_bytes,
         cpu_m=one.cpu_m,
         package=PackageSource(digest, context.packages / f"{digest}.tar.gz") if digest else None,
+        image=one.image,
+        mounts=one.mounts,
+        links=one.links,
     )

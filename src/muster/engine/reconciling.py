@@ -49,7 +49,7 @@ def place(context: Context, entry: Entry) -> None:
     if isinstance(job.state, Queued):
         queue(context, entry)
     elif (since := standing_since(job, entry.current_tasks())) is not None:
-        cluster.holds(demand_of_attempt(job), slots_of(job, entry.current_tasks()), since)
+        cluster.holds(demand_of_attempt(context, job), slots_of(job, entry.current_tasks()), since)
         if job.checkpoint_at is not None:
             cluster.checkpointed(job.id, job.checkpoint_at)
 
@@ -120,10 +120,10 @@ def _put_settled_aside(context: Context, cluster: str, known: dict[str, Observat
             context.backends[cluster].settled(observation.task_id, observation.node or "")
 
 
-def demand_of_attempt(job: Job) -> JobDemand:
+def demand_of_attempt(context: Context, job: Job) -> JobDemand:
     """With as many tasks as an elastic job runs with."""
     sized = replace(job, spec=spec_of_attempt(job))
-    return replace(demand_of(job), tasks=demand_of(sized).tasks)
+    return replace(context.demand_of(job), tasks=demand_of(sized).tasks)
 
 
 def standing_since(job: Job, tasks: Sequence[Task]) -> float | None:

@@ -40,7 +40,6 @@ from muster.engine.timing import watch_time_limit
 from muster.lib.backoff import exponential
 from muster.ports.backend import CONNECTION_LOST, Observation
 from muster.ports.store import Change
-from muster.scheduling.demand import demand_of
 
 _log = structlog.get_logger("engine.settling")
 RETRY_S = 1.0
@@ -241,7 +240,7 @@ def _release(context: Context, entry: Entry) -> None:
         learn(cluster, job)
         look_at_dependents(context, job.id)
     elif isinstance(job.state, Queued):
-        cluster.queued(demand_of(job))
+        cluster.queued(context.demand_of(job))
     context.wake.set()
 
 

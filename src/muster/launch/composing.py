@@ -8,13 +8,14 @@ widened its own would compute on cards that are allotted to somebody else).
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from muster.domain.specs import Framework, JobSpec, Role
+from muster.domain.specs import Framework, JobSpec, Mount, Role
 from muster.domain.tasks import Task
 from muster.launch.devices import visible_devices
 from muster.launch.frameworks import RECIPES
 from muster.launch.frameworks.mpi import HOSTFILE, hostfile
 from muster.launch.gang import Gang, muster_gang, worker_rank
 from muster.launch.identity import identity
+from muster.launch.locating import mounted
 from muster.launch.runtimes import runtime_environment
 
 
@@ -30,6 +31,9 @@ class Composed:
     memory_bytes: int | None = None
     cpu_m: int | None = None
     package_digest: str | None = None
+    image: str | None = None
+    mounts: tuple[Mount, ...] = ()
+    links: Mapping[str, str] = field(default_factory=dict)
 
 
 def ports_needed(spec: JobSpec, role: Role, index: int) -> int:
@@ -56,6 +60,7 @@ def compose(
 def _compose(gang: Gang, task: Task, conda_root: str | None) -> Composed:
     role = gang.spec.role(task.role)
     _check_ports(gang.spec, role, task)
+    places = mounted(gang.spec)
     return Composed(
         task_id=task.id,
         node=task.placement.node,
@@ -67,6 +72,9 @@ def _compose(gang: Gang, task: Task, conda_root: str | None) -> Composed:
         memory_bytes=role.resources.memory_bytes or None,
         cpu_m=role.resources.cpu_m or None,
         package_digest=gang.spec.package,
+        image=gang.spec.runtime.image,
+        mounts=places.binds,
+        links=places.links,
     )
 
 

@@ -1,6 +1,6 @@
 """Where the interpreter comes from: the PATH of a virtual or conda environment on the node.
 
-Images are no affair of this module: a backend that runs containers takes them from the spec.
+Images are no affair of this module: see `containers`.
 """
 
 from pathlib import PurePosixPath

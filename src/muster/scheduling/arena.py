@@ -9,7 +9,7 @@ from itertools import islice
 
 from muster.domain.nodes import Node
 from muster.domain.resources import Resources
-from muster.domain.specs import Where
+from muster.domain.specs import ANY_VALUE, Where
 from muster.scheduling.demand import Slot
 from muster.scheduling.ledger import NodeLedger
 from muster.scheduling.shapes import Shape
@@ -306,4 +306,4 @@ def suits(where: Where, node: Node) -> bool:
         return False
     if node.name in where.not_nodes:
         return False
-    return all(node.labels.get(key) == value for key, value in where.labels.items())
+    return all(key in node.labels and value in (node.labels[key], ANY_VALUE) for key, value in where.labels.items())

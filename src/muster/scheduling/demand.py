@@ -3,7 +3,9 @@
 from dataclasses import dataclass
 from hashlib import blake2b
 
+from muster.domain.clusters import PhysicalCluster
 from muster.domain.jobs import Job, Queued
+from muster.domain.needs import where_of
 from muster.domain.reasons import Reason
 from muster.domain.resources import Resources
 from muster.domain.specs import Where
@@ -98,7 +100,8 @@ class Plan:
     wake_at: float | None = None
 
 
-def demand_of(job: Job) -> JobDemand:
+def demand_of(job: Job, cluster: PhysicalCluster | None = None) -> JobDemand:
+    """`cluster` tells which folders the job's paths mean: it goes only where they are in order."""
     state = job.state
     return JobDemand(
         job_id=job.id,
@@ -114,7 +117,7 @@ def demand_of(job: Job) -> JobDemand:
         preemptible=job.spec.preemptible,
         ran_s=job.ran_s,
         waiting_since=state.since if isinstance(state, Queued) else None,
-        where=job.spec.where,
+        where=job.spec.where if cluster is None else where_of(job.spec, cluster),
         elastic=tuple(
             Elastic(role.name, role.min_replicas or role.replicas, role.max_replicas or role.replicas)
             for role in job.spec.roles

@@ -2,16 +2,20 @@
 
 from collections.abc import Sequence
 
+from muster.domain.clusters import RESERVED
+from muster.domain.needs import in_words, without_needs
 from muster.domain.nodes import Node
 from muster.domain.reasons import Reason
 from muster.domain.resources import Resources
 from muster.lib.quantities import about_bytes, format_cpu
-from muster.scheduling.arena import Arena
+from muster.scheduling.arena import Arena, suits
 from muster.scheduling.demand import JobDemand
 from muster.scheduling.ledger import NodeLedger
 from muster.scheduling.shapes import Shape
 
 _ENOUGH = 1 << 30
+_WAIT = "it starts when running jobs end, or now if it asks for less"
+_AN_ADMIN = "it starts when that is mended; `muster get nodes -o wide` shows what is wrong"
 
 
 def backing_off(seconds: float) -> Reason:
@@ -112,20 +116,24 @@ def short(shape: Shape, arena: Arena) -> Reason:
     wanted, available = _show(kind, want, one), _show_free(kind, free)
     gang = f" for {shape.tasks} tasks together" if shape.tasks > 1 else ""
     numbers: dict[str, int | float | str] = {"kind": kind, "wanted": wanted, "free": available}
+    withheld = _withheld(usable, one.gpu_models) if kind == "gpu" else 0
+    besides = f"; {withheld} more {'is' if withheld == 1 else 'are'} out of service" if withheld else ""
+    if withheld:
+        numbers["out_of_service"] = withheld
     if want <= free:
         nodes = sum(1 for ledger in usable if _has(kind, ledger, one))
         each = _show(kind, _of(kind, one), one)
         return Reason(
             "fragmented",
             f"needs {wanted}{gang}; {available} free now on {nodes} node{'s' if nodes != 1 else ''},"
-            f" but not {each} on one node{' for each' if shape.tasks > 1 else ''}",
+            f" but not {each} on one node{' for each' if shape.tasks > 1 else ''}{besides}",
             "it starts when jobs on one of them end, or now if a task asks for less",
             {**numbers, "nodes": nodes, "on_one": each},
         )
     return Reason(
         f"no-free-{kind}",
-        f"needs {wanted}{gang}; {available} free now",
-        "it starts when running jobs end, or now if it asks for less",
+        f"needs {wanted}{gang}; {available} free now{besides}",
+        _WAIT if not withheld else f"{_WAIT}; `muster get nodes -o wide` shows what is out of service",
         numbers,
     )
 
@@ -167,6 +175,9 @@ def _suiting(shape: Shape, arena: Arena) -> list[NodeLedger]:
 
 def _no_node(shape: Shape, arena: Arena) -> Reason:
     if any(arena.usable()):
+        wished = without_needs(shape.where)
+        if wished is not shape.where and any(suits(wished, ledger.node) for ledger in arena.usable()):
+            return Reason("not-in-order", _where_words(shape), _AN_ADMIN, {"kind": "node"})
         return Reason("no-node", _where_words(shape), "change `where`, or see `muster get nodes`", {"kind": "node"})
     states = ", ".join(sorted({str(ledger.node.state) for ledger in arena.ledgers.values()})) or "none known"
     return Reason("no-node", f"no node is ready ({states})", "see `muster get nodes`", {"kind": "node"})
@@ -178,10 +189,14 @@ def _where_words(shape: Shape) -> str:
     if where.nodes:
         parts.append(f"is named {', '.join(where.nodes)}")
     if where.labels:
-        parts.append("has " + ", ".join(f"{key}={value}" for key, value in sorted(where.labels.items())))
+        parts.append("has " + ", ".join(_label_words(key, value) for key, value in sorted(where.labels.items())))
     if where.not_nodes:
         parts.append(f"is other than {', '.join(where.not_nodes)}")
     return f"no ready node {' and '.join(parts) or 'is suitable'}"
+
+
+def _label_words(key: str, value: str) -> str:
+    return in_words(key) if key.startswith(RESERVED) else f"{key}={value}"
 
 
 def _shortest_kind(want: Resources, ledgers: Sequence[NodeLedger]) -> str:
@@ -223,6 +238,12 @@ def _free_gpu_m(ledger: NodeLedger, models: tuple[str, ...]) -> int:
     accepted = set(ledger.acceptable(models))
     parts = sum(1000 - used for index, used in ledger.shared.items() if ledger.models.get(index) in accepted)
     return 1000 * ledger.all_gpus(models) + parts
+
+
+def _withheld(ledgers: Sequence[NodeLedger], models: tuple[str, ...]) -> int:
+    wanted = {model.lower() for model in models}
+    devices = (device for ledger in ledgers for device in ledger.node.withheld)
+    return sum(not wanted or device.model.lower() in wanted for device in devices)
 
 
 def _has(kind: str, ledger: NodeLedger, want: Resources) -> bool:

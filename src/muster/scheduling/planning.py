@@ -9,7 +9,8 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
 
-from muster.domain.nodes import Node, NodeState
+from muster.domain.needs import without_needs
+from muster.domain.nodes import Node
 from muster.domain.reasons import Reason
 from muster.domain.virtual_clusters import OrderPolicy, VirtualCluster
 from muster.scheduling import explaining
@@ -176,16 +177,17 @@ class Planner(Sharer):
         return holder is not None and holder.slots is start.slots
 
     def never_fits(self, job: JobDemand) -> Reason | None:
-        """Could the gang run with nobody else on the cluster? Unreachable nodes count: they may come back. While a node
-        has not said what it has, nothing is known to be too large."""
+        """Could the gang run with nobody else on the cluster? Unreachable nodes and devices that are out of service
+        count: they may come back; and a folder that is missing may yet be there. While a node has not said what it
+        has, nothing is known to be too large."""
         if any(not ledger.node.capacity.cpu_m for ledger in self.arena.ledgers.values()):
             return None
         if self._empty_of != self.arena.nodes_version:
             self._empty, self._empty_of = Arena(), self.arena.nodes_version
             for ledger in self.arena.ledgers.values():
-                self._empty.put(NodeLedger(replace(ledger.node, state=NodeState.READY)))
+                self._empty.put(NodeLedger(ledger.node.at_best()))
             self._fits.clear()
-        smallest = at_its_smallest(job)
+        smallest = at_its_smallest(replace(job, where=without_needs(job.where)))
         shape = self._shapes.of(smallest)
         if shape.number not in self._fits:
             slots = place(shape, self._empty)

@@ -1,0 +1,89 @@
+"""What a spec needs of a node beyond hardware: folders in order, a conda installation, a container engine.
+
+Pure: whether a node has it, the backend finds out and says by labels. What a person wrote stays as it is written.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+from muster.domain.clusters import CONDA, CONTAINER_GPUS, CONTAINERS, RESERVED, PhysicalCluster, folder_label
+from muster.domain.specs import ANY_VALUE, JobSpec, Where
+
+OK = "ok"
+
+
+def needs_of(spec: JobSpec, cluster: PhysicalCluster) -> dict[str, str]:
+    """Labels with their values, as in `where.labels`."""
+    needs = {folder_label(name): OK for name in folders_used(spec, cluster)}
+    runtime = spec.runtime
+    if runtime.conda and "/" not in runtime.conda:
+        needs[CONDA] = OK
+    if runtime.image:
+        needs[CONTAINERS] = ANY_VALUE
+        if any(role.resources.gpus for role in spec.roles):
+            needs[CONTAINER_GPUS] = OK
+    return needs
+
+
+def where_of(spec: JobSpec, cluster: PhysicalCluster) -> Where:
+    """`spec.where` with what the spec needs besides."""
+    needs = needs_of(spec, cluster)
+    return replace(spec.where, labels={**spec.where.labels, **needs}) if needs else spec.where
+
+
+def folders_used(spec: JobSpec, cluster: PhysicalCluster) -> list[str]:
+    """Names of the cluster's folders that the spec speaks of."""
+    return list(dict.fromkeys(name for path in _paths(spec) if (name := folder_name(path, cluster))))
+
+
+def folder_name(path: str, cluster: PhysicalCluster) -> str | None:
+    """The folder by whose name the path begins, if there is one."""
+    name = path.partition("/")[0]
+    return name if name and cluster.folder(name) is not None else None
+
+
+def without_needs(where: Where) -> Where:
+    """What a person asked for alone. A folder that is not in order now may be so in a minute."""
+    if not any(label.startswith(RESERVED) for label in where.labels):
+        return where
+    return replace(where, labels={key: value for key, value in where.labels.items() if not key.startswith(RESERVED)})
+
+
+def unmet(labels: Mapping[str, str], found: Mapping[str, str]) -> list[str]:
+    """The reserved ones of these labels that a node does not have."""
+    return [
+        key
+        for key, value in labels.items()
+        if key.startswith(RESERVED) and (key not in found or value not in (ANY_VALUE, found[key]))
+    ]
+
+
+def in_words(label: str) -> str:
+    """A reserved label as people speak of it, after "no ready node has"."""
+    prefix = folder_label("")
+    if label.startswith(prefix):
+        return f"folder {label.removeprefix(prefix)} in order"
+    words = {
+        CONDA: "the cluster's conda in order",
+        CONTAINERS: "a container engine that works",
+        CONTAINER_GPUS: "a container engine that can hand out GPUs",
+    }
+    return words.get(label, label)
+
+
+def alert_prefix(label: str) -> str:
+    """How an alert begins that says why a node has not got the label."""
+    folder = folder_label("")
+    if label.startswith(folder):
+        return f"folder {label.removeprefix(folder)} is "
+    return "conda is " if label == CONDA else "containers: "
+
+
+def _paths(spec: JobSpec) -> Iterator[str]:
+    for mount in spec.mounts:
+        yield mount.source
+    for path in (spec.runtime.venv, spec.runtime.conda):
+        if path and "/" in path:
+            yield path
+    if spec.runtime.image and spec.runtime.image.endswith(".sif"):
+        yield spec.runtime.image

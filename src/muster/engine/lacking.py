@@ -1,0 +1,32 @@
+"""What is wrong on which node, when a job waits for something that should be there: a folder, conda, containers.
+
+The scheduler only sees labels; what was found instead, the nodes' alerts say.
+"""
+
+from dataclasses import replace
+
+from muster.domain.jobs import Job
+from muster.domain.needs import alert_prefix, needs_of, unmet
+from muster.domain.reasons import Reason
+from muster.engine.context import Context
+
+CODE = "not-in-order"
+_NODES_NAMED = 5
+
+
+def told(context: Context, job: Job, reason: Reason) -> Reason:
+    """The reason with what each node lacks: `gpu2: not the same as on gpu1`."""
+    needs = needs_of(job.spec, context.backends[job.cluster].settings)
+    found = []
+    for node in context.nodes(job.cluster):
+        lacking = unmet(needs, node.labels) if node.is_usable else []
+        found += [f"{node.name}: {problem}" for label in lacking if (problem := _problem(label, node.alerts))]
+    if not found:
+        return reason
+    more = f" and {len(found) - _NODES_NAMED} more" if len(found) > _NODES_NAMED else ""
+    return replace(reason, message=f"{reason.message}: {'; '.join(found[:_NODES_NAMED])}{more}")
+
+
+def _problem(label: str, alerts: tuple[str, ...]) -> str:
+    prefix = alert_prefix(label)
+    return next((alert.removeprefix(prefix) for alert in alerts if alert.startswith(prefix)), "")
