@@ -127,6 +127,23 @@ class Mount:
 
 
 @dataclass(frozen=True, slots=True)
+class Input:
+    """Files that are not part of the package. `source` is the digest of their archive; with a name behind a slash it is
+    that one file of it. `target` is where in the working directory they are found."""
+
+    source: str
+    target: str
+
+    @property
+    def digest(self) -> str:
+        return self.source.partition("/")[0]
+
+    @property
+    def member(self) -> str:
+        return self.source.partition("/")[2]
+
+
+@dataclass(frozen=True, slots=True)
 class JobSpec:
     name: str
     roles: tuple[Role, ...]
@@ -148,6 +165,9 @@ class JobSpec:
     after: tuple[Dependency, ...] = ()
     where: Where = field(default_factory=Where)
     preemptible: bool = True
+    inputs: tuple[Input, ...] = ()
+    outputs: tuple[str, ...] = ()
+    """Paths and patterns in the working directory that are brought back when a task has ended."""
 
     @property
     def mode(self) -> Mode:
@@ -159,6 +179,12 @@ class JobSpec:
     @property
     def task_count(self) -> int:
         return sum(role.replicas for role in self.roles)
+
+    @property
+    def digests(self) -> tuple[str, ...]:
+        """Of the archives that a node needs before a task can start there."""
+        package = () if self.package is None else (self.package,)
+        return (*package, *(one.digest for one in self.inputs))
 
     def role(self, name: str) -> Role:
         return next(role for role in self.roles if role.name == name)

@@ -4,7 +4,7 @@ A backend starts, stops and observes tasks on the nodes of one cluster. It remem
 asked twice (same task id) happens once, and after a crash `observe_all` tells what really is there.
 """
 
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
@@ -26,6 +26,16 @@ class PackageSource:
 
 
 @dataclass(frozen=True, slots=True)
+class InputSource:
+    """An archive whose content, or one file of it, is found at `target` in the working directory."""
+
+    digest: str
+    path: Path
+    target: str
+    member: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class LaunchRequest:
     """Exactly what is started: composed purely by `launch`, shown by `--dry-run`, sent unchanged."""
 
@@ -40,12 +50,40 @@ class LaunchRequest:
     memory_bytes: int | None = None
     cpu_m: int | None = None
     package: PackageSource | None = None
+    inputs: tuple[InputSource, ...] = ()
     image: str | None = None
     """Run in a container of this image; how, its node's engine decides."""
     mounts: tuple[Mount, ...] = ()
     """What the container sees of the node besides the task's folder; both sides absolute."""
     links: Mapping[str, str] = field(default_factory=dict)
     """Made in the working directory: name there → path of the node."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unready:
+    """A node that could not be given what a task needs there."""
+
+    node: str
+    code: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class OutputFile:
+    path: str
+    size: int
+    mtime: float
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True)
+class Collected:
+    """What was brought back of a task. `left_out` are files beyond the limit; `skipped` counts those whose names are no
+    text, or that were too many."""
+
+    files: tuple[OutputFile, ...] = ()
+    left_out: tuple[str, ...] = ()
+    skipped: int = 0
 
 
 class Phase(StrEnum):
@@ -101,6 +139,20 @@ class NodeUsage:
     tasks: Mapping[str, TaskUsage]
     heard_at: float = 0.0
     """By ours."""
+
+
+@dataclass(frozen=True, slots=True)
+class CommandOutput:
+    stream: str
+    """`stdout` or `stderr`."""
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class CommandEnd:
+    exit_code: int
+    """128 and the number for a signal."""
+    timed_out: bool = False
 
 
 class BackendListener(Protocol):
@@ -159,6 +211,15 @@ class Backend(Protocol):
 
     async def release_ports(self, node: str, owner: str) -> None: ...
 
+    async def prepare(self, requests: Sequence[LaunchRequest]) -> list[Unready]:
+        """Bring what these tasks need to their nodes, before the first of them is launched. Empty when all is there;
+        else nothing was started, and trying again goes on from what has arrived. May be cancelled."""
+        ...
+
+    def sending(self, digests: Collection[str]) -> str:
+        """What of these is on its way to nodes for longer than a moment, in words; empty if nothing is."""
+        ...
+
     async def launch(self, request: LaunchRequest) -> str:
         """Start the task once, however often this is called; answers its handle. What follows is observed."""
         ...
@@ -168,8 +229,17 @@ class Backend(Protocol):
         ENDED and stopped."""
         ...
 
-    async def observe_all(self) -> list[Observation]:
-        """Every task that the reachable nodes know."""
+    async def observe_all(self) -> Mapping[str, Sequence[Observation]]:
+        """Every task that the nodes know, by node. One that does not answer is left out, which is no error."""
+        ...
+
+    def reconnect(self, node: str) -> None:
+        """Give up the line to the node and make it anew, without waiting as one does after failures. Returns at once."""
+        ...
+
+    def execute(self, node: str, argv: Sequence[str], timeout_s: float) -> AsyncGenerator[CommandOutput | CommandEnd]:
+        """Run a command there that is no task: what it prints as it comes, then its end. It is ended when the generator
+        is closed before, or the line breaks."""
         ...
 
     def settled(self, task_id: str, node: str) -> None:
@@ -191,4 +261,11 @@ class Backend(Protocol):
 
     async def collect_log(self, task_id: str, node: str, target: Path) -> None:
         """Bring the whole log to `target`; doing it twice gives the same file."""
+        ...
+
+    async def collect_outputs(
+        self, task_id: str, node: str, patterns: Sequence[str], target: Path, admit: Callable[[int], bool]
+    ) -> Collected:
+        """Bring what an ended task left under these patterns to the folder `target`, file by file. Asked again it goes on
+        from what is there. `admit` is asked for each file, by its size, whether there is room for it."""
         ...

@@ -33,6 +33,11 @@ class SubmitIn(Shape):
     set: dict[str, Any] = Field(default_factory=dict, description="Overrides by path: {'roles.worker.replicas': 4}.")
     params: dict[str, Any] = Field(default_factory=dict)
     package: str | None = Field(None, pattern=DIGEST_PATTERN, description="Digest of an uploaded package.")
+    inputs: list[dict[str, Any]] | None = Field(
+        None,
+        max_length=100,
+        description="Uploaded inputs: each with `source`, a digest (or digest/file), and `target`.",
+    )
 
 
 class BulkIn(Shape):
@@ -246,6 +251,7 @@ class GpuOut(Shape):
     model: str
     used: float = Field(description="How much of it is given to tasks: 0 to 1.")
     job: str | None
+    out_of_service: str | None = Field(description="Why nobody is given it, if so. Who has it already keeps it.")
 
 
 class NodeOut(Shape):
@@ -258,6 +264,7 @@ class NodeOut(Shape):
     gpus: list[GpuOut]
     tasks: int
     note: str
+    alerts: list[str] = Field(description="What an admin should look at.")
     labels: dict[str, str] = Field(description="What jobs ask for by `where`, as admins wrote it.")
     usage: dict[str, Any] | None
 
@@ -291,6 +298,28 @@ class TaskUsageOut(Shape):
 class UsageOut(Shape):
     nodes: list[NodeOut]
     tasks: list[TaskUsageOut]
+
+
+class UsageSample(Shape):
+    """Rates and percentages are since the sample before. What the machine does not tell is null or absent."""
+
+    model_config = ConfigDict(extra="allow")
+
+    at: str
+    cpu_percent: float
+    per_core: list[float]
+    load1: float
+    memory_total_bytes: int
+    memory_used_bytes: int
+    disk_total_bytes: int
+    disk_used_bytes: int
+    net: list[dict[str, Any]] = Field(description="Each link that is up: name, speedMbit, rxBytesS, txBytesS …")
+    gpus: list[dict[str, Any]] = Field(description="Each card: load, memoryUsedBytes, temperatureC, powerW …")
+
+
+class UsageHistory(Shape):
+    node: str
+    items: list[UsageSample] = Field(description="The oldest first; about five minutes are kept.")
 
 
 class UserOut(Shape):
@@ -346,6 +375,22 @@ class PackageOut(Shape):
     size: int
     received: int
     complete: bool
+
+
+class OutputOut(Shape):
+    path: str
+    size: int
+    sha256: str
+    modified_at: str
+    task: str
+
+
+class OutputList(Shape):
+    items: list[OutputOut]
+    attempt: int
+    complete: bool = Field(description="Whether nothing more is to come of this attempt.")
+    left_out: list[str] = Field(description="Beyond the server's limit.")
+    problems: list[str]
 
 
 class ProblemItem(Shape):

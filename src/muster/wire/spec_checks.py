@@ -11,14 +11,23 @@ from typing import Any
 from muster.domain.errors import Problem
 from muster.domain.specs import PS_ROLE, WORKER_ROLE, Spread, Together
 from muster.lib.nearest import nearest
-from muster.wire.spec_schema import MAX_DEPENDENCIES
+from muster.wire.spec_schema import MAX_DEPENDENCIES, MAX_INPUTS
 
 PARAM = re.compile(r"\$\{params\.([^}]*)\}")
 _FLAT_KEYS = ("command", "replicas", "min", "max", "resources", "ports", "minFailed", "minSucceeded")
 
 
 def cross_checks(data: Mapping[str, Any]) -> list[Problem]:
-    return [*_form(data), *_roles(data), *_elastic(data), *_runtime(data), *_after(data), *_where(data), *_params(data)]
+    return [
+        *_form(data),
+        *_roles(data),
+        *_elastic(data),
+        *_runtime(data),
+        *_after(data),
+        *_where(data),
+        *_inputs(data),
+        *_params(data),
+    ]
 
 
 def _form(data: Mapping[str, Any]) -> Iterator[Problem]:
@@ -80,6 +89,28 @@ def _after(data: Mapping[str, Any]) -> Iterator[Problem]:
         if job in seen:
             yield Problem(path, f"names {job} again", "once is enough")
         seen.add(job)
+
+
+def _inputs(data: Mapping[str, Any]) -> Iterator[Problem]:
+    """Two inputs cannot lie in the same place, nor one inside another: what was unpacked is read-only."""
+    given = data.get("inputs")
+    items = given if isinstance(given, list) else [given]
+    if len(items) > MAX_INPUTS:
+        yield Problem("inputs", f"names {len(items)}", f"at most {MAX_INPUTS}")
+    taken: list[list[str]] = []
+    for place, item in enumerate(items[:MAX_INPUTS]):
+        source = _mapping(item).get("source", item)
+        target = _mapping(item).get("target") or source
+        if not isinstance(target, str) or not isinstance(source, str):
+            continue
+        parts = [part for part in target.split("/") if part not in ("", ".")]
+        parts = parts if _mapping(item).get("target") else parts[-1:]
+        path = ("inputs" if items is not given else f"inputs[{place}]") + ".target"
+        if not parts or parts == [".."]:
+            yield Problem(path, "is required: the source has no name of its own", "give it a name, as target: data")
+        elif any(one[: len(parts)] == parts or parts[: len(one)] == one for one in taken):
+            yield Problem(path, f"{'/'.join(parts)} is taken by another input", "give each a place of its own")
+        taken.append(parts)
 
 
 def _where(data: Mapping[str, Any]) -> Iterator[Problem]:

@@ -13,6 +13,7 @@ ROLE_PATTERN = r"^[A-Za-z]([A-Za-z0-9_-]{0,30}[A-Za-z0-9])?$"
 VARIABLE_PATTERN = r"^[A-Za-z_][A-Za-z0-9_]*$"
 MAX_REPLICAS = 4096
 MAX_DEPENDENCIES = 100
+MAX_INPUTS = 100
 
 _QUANTITY_SCHEMA = {"anyOf": [{"type": "string"}, {"type": "number", "minimum": 0}]}
 
@@ -37,6 +38,20 @@ def _dependencies(value: Any) -> Any:
     """`prep` and `[prep, other]` are short for mappings with `job`."""
     items = [value] if isinstance(value, str | dict) else value
     return [{"job": item} if isinstance(item, str) else item for item in items] if isinstance(items, list) else value
+
+
+def _inputs(value: Any) -> Any:
+    """`./data` and `[./data, ./more]` are short for mappings with `source`."""
+    items = [value] if isinstance(value, str | dict) else value
+    return [{"source": item} if isinstance(item, str) else item for item in items] if isinstance(items, list) else value
+
+
+def _inside(value: str) -> str:
+    """A path that stays in the working directory, as far as its words go."""
+    parts = [part for part in value.split("/") if part not in ("", ".")]
+    if value.startswith("/") or ".." in parts or not parts or "\0" in value:
+        raise ValueError("expected a path in the working directory, without '..'")
+    return "/".join(parts) + ("/" if value.endswith("/") else "")
 
 
 def _passable(value: str) -> str:
@@ -74,6 +89,7 @@ ShellLine = Annotated[str, Field(min_length=1, max_length=65536), AfterValidator
 Command = ShellLine | Annotated[list[Text], Field(min_length=1, max_length=1024)]
 
 Name = Annotated[str, Field(pattern=NAME_PATTERN)]
+InnerPath = Annotated[str, Field(min_length=1, max_length=1024), AfterValidator(_inside)]
 NodeName = Annotated[str, Field(min_length=1, max_length=253)]
 NodeNames = Annotated[list[NodeName], BeforeValidator(_listed, json_schema_input_type=NodeName | list[NodeName])]
 
@@ -141,6 +157,29 @@ class DependencyIn(Strict):
     on: Needed = Field(Needed.SUCCEEDED, description="What it must have come to.")
 
 
+class InputIn(Strict):
+    """Files or a folder beside the job file that tasks read."""
+
+    source: str = Field(
+        min_length=1,
+        max_length=1024,
+        description="A file or folder, relative to the job file; uploaded once. Or the digest of one that is there.",
+    )
+    target: InnerPath | None = Field(
+        None, description="Where in the working directory it is found. The source's own name if absent."
+    )
+
+
+Inputs = Annotated[
+    list[InputIn],
+    BeforeValidator(
+        _inputs, json_schema_input_type=str | InputIn | Annotated[list[str | InputIn], Field(max_length=MAX_INPUTS)]
+    ),
+]
+Outputs = Annotated[
+    list[InnerPath], BeforeValidator(_listed, json_schema_input_type=InnerPath | list[InnerPath]), Field(max_length=100)
+]
+
 After = Annotated[
     list[DependencyIn],
     BeforeValidator(
@@ -183,6 +222,11 @@ class JobSpecIn(CompletionIn):
     )
     labels: dict[str, Text] = Field(default_factory=dict, description="For filters: muster get jobs --label k=v.")
     package: str | None = Field(None, description="A folder, uploaded once; it becomes the working directory.")
+    inputs: Inputs = Field(default_factory=list, description="Data for the tasks that is not part of the package.")
+    outputs: Outputs = Field(
+        default_factory=list,
+        description="What is brought back when a task has ended, as model/, metrics.json or logs/*.csv.",
+    )
     runtime: RuntimeIn = Field(default_factory=RuntimeIn)
     mounts: list[MountIn] = Field(default_factory=list)
     gloo: Literal[0, 1, 2] = Field(0, description="Gloo rings in a ps job: 1 workers, 2 workers and servers.")

@@ -21,6 +21,7 @@ _PARTS = (
     ("Retry", "RetryIn", "`retry`."),
     ("Runtime", "RuntimeIn", "`runtime`: one of the three."),
     ("Mount", "MountIn", "Each of `mounts`."),
+    ("Input", "InputIn", "Each of `inputs`. A path alone is its `source`."),
 )
 
 

@@ -13,6 +13,7 @@ from muster.domain.specs import (
     WORKER_ROLE,
     Completion,
     Dependency,
+    Input,
     JobSpec,
     Mount,
     Role,
@@ -28,7 +29,7 @@ from muster.wire.dialects.translation import Translation
 from muster.wire.documents import Document
 from muster.wire.spec_checks import PARAM, cross_checks
 from muster.wire.spec_problems import problems_of
-from muster.wire.spec_schema import CompletionIn, JobSpecIn, ResourcesIn, RoleIn, WhereIn
+from muster.wire.spec_schema import CompletionIn, InputIn, JobSpecIn, ResourcesIn, RoleIn, WhereIn
 
 DEFAULT_CPU_M = 250
 """Small on purpose: four modest tasks a core, so that a ps job fits a laptop when nobody said anything."""
@@ -105,6 +106,8 @@ def spec_to_wire(spec: JobSpec) -> dict[str, Any]:
         "params": dict(spec.params),
         "labels": dict(spec.labels),
         "package": spec.package,
+        "inputs": [{"source": one.source, "target": one.target} for one in spec.inputs],
+        "outputs": list(spec.outputs),
         "runtime": {
             k: v
             for k, v in (("conda", spec.runtime.conda), ("venv", spec.runtime.venv), ("image", spec.runtime.image))
@@ -201,6 +204,8 @@ def _spec(model: JobSpecIn) -> JobSpec:
         params=dict(model.params),
         labels=dict(model.labels),
         package=model.package,
+        inputs=tuple(_input(one) for one in model.inputs),
+        outputs=tuple(dict.fromkeys(model.outputs)),
         runtime=Runtime(model.runtime.conda, model.runtime.venv, model.runtime.image),
         mounts=tuple(Mount(mount.source, mount.target, mount.read_only) for mount in model.mounts),
         gloo=model.gloo,
@@ -255,6 +260,11 @@ def _resources(resources: ResourcesIn) -> Resources:
     is_shared = 0 < resources.gpu < WHOLE_GPU
     gpus, share = (1, resources.gpu) if is_shared else (resources.gpu // WHOLE_GPU, WHOLE_GPU)
     return Resources(cpu_m, resources.memory or 0, gpus, tuple(models), share)
+
+
+def _input(given: InputIn) -> Input:
+    name = given.source.rstrip("/").rpartition("/")[2]
+    return Input(given.source, (given.target or name).rstrip("/"))
 
 
 def _where(where: WhereIn) -> Where:

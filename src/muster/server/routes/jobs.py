@@ -18,6 +18,7 @@ from muster.ports.store import JobFilter, RequestKey
 from muster.server.access import Action, require
 from muster.server.bodies import SUBMISSION_DOCUMENTED, read_submission
 from muster.server.notices import told_of_the_text, with_warnings
+from muster.server.instants import instant
 from muster.server.services import Services, authenticated, services
 from muster.wire import schemas
 from muster.wire.changing import changed_spec, read_changes
@@ -118,8 +119,8 @@ async def list_jobs(
         name=name,
         labels=tuple(_label(item) for item in label or ()),
         text=text,
-        created_after=_instant("since", since, now),
-        created_before=_instant("until", until, now),
+        created_after=instant("since", since, now),
+        created_before=instant("until", until, now),
     )
     page = await parts.context.store.jobs(where, limit=limit, cursor=cursor)
     return JSONResponse({"items": [parts.job_view(me, job) for job in page.items], "nextCursor": page.next_cursor})
@@ -282,6 +283,8 @@ def _read(body: schemas.SubmitIn) -> Reading:
     overrides: dict[str, Any] = dict(body.set)
     if body.package is not None:
         overrides["package"] = body.package
+    if body.inputs is not None:
+        overrides["inputs"] = body.inputs
     if body.source is not None:
         return read_source(body.source, overrides=overrides, params=body.params)
     return reading_of(Document(body.spec), overrides=overrides, params=body.params)
@@ -318,16 +321,3 @@ def _label(text: str) -> tuple[str, str]:
     if not equals or not key:
         raise Invalid(f"a label filter is key=value, not {text!r}")
     return key, value
-
-
-def _instant(what: str, text: str | None, now: float) -> float | None:
-    if text is None:
-        return None
-    try:
-        return now - parse_duration(text)
-    except ValueError:
-        pass  # not an age, then a time
-    try:
-        return from_iso(text)
-    except (ValueError, OverflowError):
-        raise Invalid(f"{what} is an ISO-8601 time or an age such as 7d, not {text!r}") from None
