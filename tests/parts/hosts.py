@@ -13,18 +13,21 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from tests.parts.host import Host, Link
+from tests.parts.host import Host
 from tests.parts.host_claims import PATH, CommandFailed, claim_number, command, remove
-from tests.parts.host_files import DISK, PLAIN_USER, HostFiles, HostOptions, new_key
+from tests.parts.host_files import DISK, HostFiles, HostOptions, mount_overlay, new_key
+from tests.parts.host_logins import PLAIN_USER
+from tests.parts.host_network import Bridge, make_namespace
+from tests.parts.old_python import oldest_python
 
-__all__ = ["DISK", "PLAIN_USER", "Host", "HostOptions", "HostPool", "hosts_unavailable"]
+__all__ = ["DISK", "PLAIN_USER", "Host", "HostOptions", "HostPool", "hosts_unavailable", "oldest_python"]
 
 _TOOLS = ("sshd", "ssh-keygen", "ip", "unshare", "nsenter", "openssl")
 _FOLDERS = ("/var/tmp", "/tmp", "/dev/shm")
 
 
 class HostPool:
-    """Hosts that reach each other, and a machine that reaches them all.
+    """Hosts that reach each other, and this machine that reaches them all.
 
     With hosts `behind`, the first of the others is the only way to those: it has a link to each side.
     """
@@ -38,38 +41,35 @@ class HostPool:
 
     def __enter__(self) -> Self:
         self._claim = claim_number(_folder() / "muster-test-hosts")
+        self._front = Bridge(f"{self._claim.prefix}front", self._claim.front)
+        self._back = Bridge(f"{self._claim.prefix}back", self._claim.back)
         try:
             self._make()
         except BaseException:
-            self.close()
+            self._close()
             raise
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.close()
+        self._close()
 
     def __getitem__(self, index: int) -> Host:
         return self.hosts[index]
-
-    def close(self) -> None:
-        for host in self.everyone:
-            host.power_off()
-        remove(self._claim)
 
     @property
     def everyone(self) -> list[Host]:
         return self.hosts + self.behind
 
     @property
-    def address(self) -> str:
-        """Where hosts reach this machine."""
-        return str(self._claim.front[1])
-
-    @property
     def jump(self) -> Host:
         return self.hosts[0]
+
+    @property
+    def address(self) -> str:
+        """Where hosts reach this machine."""
+        return self._front.own_address
 
     @property
     def key_file(self) -> Path:
@@ -77,72 +77,54 @@ class HostPool:
 
     @property
     def known_hosts(self) -> str:
+        """The content of a file of that name."""
         return "".join(f"{host.known_hosts_line}\n" for host in self.everyone)
 
-    def add(self, options: HostOptions | None = None) -> Host:
-        """One more host."""
-        number = len(self.everyone)
-        host = self._host(number, f"{self._claim.prefix}front", f"{self._claim.front[number + 10]}/24", options)
-        self.hosts.append(host)
-        self._start(host)
-        return host
+    @property
+    def sshd_logs(self) -> dict[str, str]:
+        return {host.name: host.sshd_log for host in self.everyone}
 
-    def share(self, path: Path) -> None:
-        """The same folder of the machine on all hosts, at the same path, like a network folder."""
+    def add(self, options: HostOptions | None = None) -> Host:
+        """One more host that this machine reaches."""
+        return self._add(self.hosts, self._front, options or HostOptions())
+
+    def share(self, source: Path, path: Path | None = None) -> None:
+        """The same folder of the machine on all hosts, like a network folder: see `Host.share`."""
         for host in self.everyone:
-            host.share(path)
+            host.share(source, path)
 
     def _make(self) -> None:
         new_key(self.key_file, "tests of muster")
-        self._add_bridge("front")
-        command("ip", "address", "add", f"{self.address}/24", "dev", f"{self._claim.prefix}front")
+        self._front.make()
+        self._front.join()
         for options in self._wanted:
             self.add(options)
         if self._wanted_behind:
-            self._make_behind()
-
-    def _make_behind(self) -> None:
-        self._add_bridge("back")
-        # Without an address there this machine would ask its gateway for them.
-        command("ip", "route", "add", "unreachable", str(self._claim.back))
-        bridge = f"{self._claim.prefix}back"
-        _connect(Link(f"{self._claim.prefix}jump", self.jump.name), bridge, f"{self._claim.back[10]}/24", "eth1")
-        command("ip", "link", "set", f"{self._claim.prefix}jump", "up")
+            self._back.make()
+            self._back.stay_out()
+            self._back.plug(0, f"{self._claim.prefix}jump", self.jump.name, "eth1").set_up(True)
         for options in self._wanted_behind:
-            number = len(self.everyone)
-            host = self._host(number, bridge, f"{self._claim.back[number + 10]}/24", options)
-            self.behind.append(host)
-            self._start(host)
+            self._add(self.behind, self._back, options)
 
-    def _add_bridge(self, side: str) -> None:
-        bridge = f"{self._claim.prefix}{side}"
-        command("ip", "link", "add", bridge, "type", "bridge")
-        command("ip", "link", "set", bridge, "addrgenmode", "none", "up")
-
-    def _host(self, number: int, bridge: str, address: str, options: HostOptions | None) -> Host:
-        options = options or HostOptions()
+    def _add(self, side: list[Host], bridge: Bridge, options: HostOptions) -> Host:
+        number = len(self.everyone)
         name = f"{self._claim.prefix}h{number}"
-        link = Link(name, name)
         files = HostFiles(self._claim.folder / name, name, options)
-        files.new_host_key()
         files.write_authorized_key(self.key_file.with_name("key.pub").read_text())
-        files.write_sshd_config(options)
-        command("ip", "netns", "add", name)
-        command("ip", "-netns", name, "link", "set", "lo", "up")
-        _connect(link, bridge, address, "eth0")
-        return Host(files, link, address.split("/")[0], options, self.key_file)
-
-    def _start(self, host: Host) -> None:
+        make_namespace(name)
+        host = Host(files, bridge.plug(number, name, name, "eth0"), options, self.key_file)
+        side.append(host)
         host.power_on()
         for each in self.everyone:
             each.write_names({other.name: other.address for other in self.everyone})
+        return host
 
-
-def _connect(link: Link, bridge: str, address: str, name: str) -> None:
-    command("ip", "link", "add", link.name, "type", "veth", "peer", name, "netns", link.namespace)
-    command("ip", "link", "set", link.name, "addrgenmode", "none", "master", bridge)
-    command("ip", "-netns", link.namespace, "address", "add", address, "dev", name)
-    command("ip", "-netns", link.namespace, "link", "set", name, "up")
+    def _close(self) -> None:
+        try:
+            for host in self.everyone:
+                host.power_off()
+        finally:
+            remove(self._claim)
 
 
 @cache
@@ -171,7 +153,7 @@ def _folder() -> Path:
             for part in (top, upper, work):
                 part.mkdir()
             try:
-                command("mount", "-t", "overlay", "overlay", "-o", f"lowerdir=/,upperdir={upper},workdir={work}", top)
+                mount_overlay(upper, work, top)
             except CommandFailed as error:
                 said.append(str(error))
                 continue

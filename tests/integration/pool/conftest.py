@@ -1,6 +1,6 @@
 """Real SSH hosts for the tests of a file; they skip, with the reason, where no hosts can be made."""
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 
 import pytest
 
@@ -16,6 +16,17 @@ def can_make_hosts() -> None:
 
 @pytest.fixture(scope="module")
 def pool(can_make_hosts: None) -> Iterator[HostPool]:
-    """Four plain hosts. A test leaves them as it found them; one that cannot makes a pool of its own."""
+    """Four plain hosts. A test leaves them on, reachable and unshared; one that cannot makes a pool of its own."""
     with HostPool(4) as made:
         yield made
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """A failed test shows what the SSH servers of its hosts have logged."""
+    report = yield
+    pools = [value for value in getattr(item, "funcargs", {}).values() if isinstance(value, HostPool)]
+    if report.failed:
+        for name, log in (found for pool in pools for found in pool.sshd_logs.items()):
+            report.sections.append((f"sshd of {name}", log[-3000:]))
+    return report

@@ -21,11 +21,18 @@ def connect(host: Host, **options: Any) -> AbstractAsyncContextManager[asyncssh.
     return asyncssh.connect(host.address, host.port, **(usual | options))
 
 
-def said(host: Host, command: str, **options: Any) -> str:
-    """What a command on the host printed; a command that fails fails the test."""
+def says(host: Host, command: str, **options: Any) -> asyncssh.SSHCompletedProcess:
+    """A command on the host, and how it went."""
 
-    async def ask() -> str:
+    async def ask() -> asyncssh.SSHCompletedProcess:
         async with asyncio.timeout(30), connect(host, **options) as connection:
-            return str((await connection.run(command, check=True)).stdout)
+            return await connection.run(command)
 
-    return asyncio.run(ask()).strip()
+    return asyncio.run(ask())
+
+
+def said(host: Host, command: str, **options: Any) -> str:
+    """What a command on the host printed; one that fails fails the test."""
+    done = says(host, command, **options)
+    assert done.returncode == 0, f"{command!r} on {host}: {done.stderr!s}"
+    return str(done.stdout).strip()
