@@ -1,11 +1,16 @@
 #!/bin/sh
-# What the tests use beside Python: PostgreSQL, Chromium for the page, busybox as a second shell for the supervisor. As root it is installed; else the tests that
+# What the tests use beside Python: PostgreSQL, Chromium for the page, busybox as a second shell for the supervisor,
+# OpenSSH's server and iproute2 for hosts of their own. As root it is installed; else the tests that
 # need a missing part skip and say so.
 set -eu
+PATH="$PATH:/usr/sbin:/sbin"
 missing=""
 ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || command -v initdb >/dev/null 2>&1 || missing="$missing postgresql"
 command -v chromium >/dev/null 2>&1 || missing="$missing chromium"
 command -v busybox >/dev/null 2>&1 || missing="$missing busybox"
+command -v sshd >/dev/null 2>&1 || missing="$missing openssh-server"
+command -v ip >/dev/null 2>&1 || missing="$missing iproute2"
+command -v openssl >/dev/null 2>&1 || missing="$missing openssl"
 [ -n "$missing" ] || exit 0
 if [ "$(id -u)" != 0 ]; then
     echo "not root, so not installed:$missing (their tests will skip)" >&2
@@ -13,6 +18,14 @@ if [ "$(id -u)" != 0 ]; then
 fi
 echo "installing$missing"
 export DEBIAN_FRONTEND=noninteractive
+# The tests start the servers that they need; installing one must not start it for the machine.
+policy=/usr/sbin/policy-rc.d
+if [ ! -e "$policy" ]; then
+    trap 'rm -f "$policy"' EXIT
+    trap 'exit 1' INT TERM
+    printf '#!/bin/sh\nexit 101\n' >"$policy"
+    chmod 755 "$policy"
+fi
 apt-get update -qq
 # shellcheck disable=SC2086
 apt-get install -y -qq --no-install-recommends $missing >/dev/null
