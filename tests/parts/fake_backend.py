@@ -4,8 +4,9 @@ Tasks outlive the engine, as real ones do: hand the same backend to the next eng
 """
 
 import asyncio
+import hashlib
 from collections import Counter
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -16,13 +17,24 @@ from muster.domain.specs import JobSpec
 from muster.ports.backend import (
     CONNECTION_LOST,
     BackendListener,
+    Collected,
+    CommandEnd,
+    CommandOutput,
     LaunchRequest,
     LogChunk,
     NodeUsage,
     Observation,
+    OutputFile,
     Phase,
+    Unready,
 )
 from tests.parts.building import a_node
+
+
+def _set_event() -> asyncio.Event:
+    event = asyncio.Event()
+    event.set()
+    return event
 
 
 @dataclass(slots=True)
@@ -50,6 +62,15 @@ class FakeBackend:
     stops: list[tuple[str, float]] = field(default_factory=list)
     forgotten: list[str] = field(default_factory=list)
     settled_tasks: list[str] = field(default_factory=list)
+    prepared: list[tuple[str, ...]] = field(default_factory=list)
+    """The nodes of each gang that was prepared."""
+    may_prepare: asyncio.Event = field(default_factory=_set_event)
+    """Cleared by a test that wants preparing to take long."""
+    unready: list[Unready] = field(default_factory=list)
+    """What the next preparations fail for, one each."""
+    outputs: dict[str, bytes] = field(default_factory=dict)
+    """What every task leaves, by path; patterns are not looked at."""
+    output_error: Exception | None = None
     refusals: list[BackendError] = field(default_factory=list)
     """Raised by the next launches, one each."""
     answers_lost: int = 0
@@ -59,7 +80,9 @@ class FakeBackend:
     port_errors: int = 0
     stop_errors: int = 0
     log_error: Exception | None = None
-    is_away: bool = False
+    away: set[str] = field(default_factory=set)
+    """Nodes that do not answer."""
+    reconnects: list[str] = field(default_factory=list)
     clock: float = 1000.0
     listener: BackendListener | None = None
     settings: PhysicalCluster = field(default_factory=lambda: PhysicalCluster("lab", "fake"))
@@ -91,16 +114,28 @@ class FakeBackend:
         assert self.listener is not None
         self.listener.task_observed(Observation(task_id, Phase.LOST))
 
-    def leave(self) -> None:
-        """The node stops answering."""
-        self.is_away = True
-        self._set_state(NodeState.UNREACHABLE)
+    @property
+    def is_away(self) -> bool:
+        """Whether any node is."""
+        return bool(self.away)
 
-    def come_back(self) -> None:
-        self.is_away = False
-        self._set_state(NodeState.READY)
+    def leave(self, *names: str) -> None:
+        """Nodes stop answering: these, or all."""
+        gone = set(names) or {node.name for node in self.machines}
+        self.away |= gone
+        self._set_state(gone, NodeState.UNREACHABLE)
+
+    def come_back(self, *names: str) -> None:
+        back = set(names) or {node.name for node in self.machines}
+        self.away -= back
+        self._set_state(back, NodeState.READY)
         assert self.listener is not None
         self.listener.reconnected(self.cluster)
+
+    def tell_nodes(self) -> None:
+        """Say that something of the nodes has changed, whether it has or not."""
+        if self.listener is not None:
+            self.listener.nodes_changed(self.cluster)
 
     # What the engine calls
 
@@ -139,10 +174,18 @@ class FakeBackend:
     async def release_ports(self, node: str, owner: str) -> None:
         return None
 
+    async def prepare(self, requests: Sequence[LaunchRequest]) -> list[Unready]:
+        self.prepared.append(tuple(request.node for request in requests))
+        await self.may_prepare.wait()
+        return [self.unready.pop(0)] if self.unready else []
+
+    def sending(self, digests: Collection[str]) -> str:
+        return "" if self.may_prepare.is_set() else "sending 1.2 GiB of 4.0 GiB to n1"
+
     async def launch(self, request: LaunchRequest) -> str:
         if self.refusals:
             raise self.refusals.pop(0)
-        self._answer()
+        self._answer(request.node)
         if self.requests_lost:
             self.requests_lost -= 1
             raise _lost()
@@ -158,7 +201,7 @@ class FakeBackend:
         return request.task_id
 
     async def stop(self, task_id: str, node: str, grace_s: float) -> None:
-        self._answer()
+        self._answer(node)
         if self.stop_errors:
             self.stop_errors -= 1
             raise BackendError("the node is busy")
@@ -169,30 +212,44 @@ class FakeBackend:
         elif self.auto_stop and self.tasks[task_id].runs:
             self.end(task_id, exit_code=143, stopped=True)
 
-    async def observe_all(self) -> list[Observation]:
-        return [] if self.is_away else [task.seen for task in self.tasks.values()]
+    async def observe_all(self) -> dict[str, list[Observation]]:
+        return {
+            node.name: [task.seen for task in self.tasks.values() if task.request.node == node.name]
+            for node in self.machines
+            if node.name not in self.away
+        }
+
+    def reconnect(self, node: str) -> None:
+        self.reconnects.append(node)
+
+    async def execute(
+        self, node: str, argv: Sequence[str], timeout_s: float
+    ) -> AsyncGenerator[CommandOutput | CommandEnd]:
+        self._answer(node)
+        yield CommandOutput("stdout", " ".join(argv).encode())
+        yield CommandEnd(0)
 
     def settled(self, task_id: str, node: str) -> None:
         self.settled_tasks.append(task_id)
 
     async def forget(self, task_id: str, node: str) -> None:
-        self._answer()
+        self._answer(node)
         self.forgotten.append(task_id)
         self.tasks.pop(task_id, None)
 
     async def read_log(self, task_id: str, node: str, offset: int, limit: int) -> LogChunk:
-        self._answer()
+        self._answer(node)
         task = self._task(task_id)
         data = task.log[offset : offset + limit]
         return LogChunk(data, offset, len(task.log), not task.runs and offset + len(data) >= len(task.log))
 
     async def tail_offset(self, task_id: str, node: str, lines: int) -> int:
-        self._answer()
+        self._answer(node)
         kept = self._task(task_id).log.splitlines(keepends=True)[-lines:] if lines else []
         return len(self._task(task_id).log) - sum(map(len, kept))
 
     async def watch_log(self, task_id: str, node: str) -> AsyncGenerator[int]:
-        self._answer()
+        self._answer(node)
         task = self._task(task_id)
         yield len(task.log)
         while task.runs:
@@ -201,32 +258,49 @@ class FakeBackend:
             yield len(task.log)
 
     async def collect_log(self, task_id: str, node: str, target: Path) -> None:
-        self._answer()
+        self._answer(node)
         if self.log_error is not None:
             raise self.log_error
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_bytes(self._task(task_id).log)
+
+    async def collect_outputs(
+        self, task_id: str, node: str, patterns: Sequence[str], target: Path, admit: Callable[[int], bool]
+    ) -> Collected:
+        self._answer()
+        if self.output_error is not None:
+            raise self.output_error
+        files, left_out = [], []
+        for path, data in self.outputs.items():
+            if not admit(len(data)):
+                left_out.append(path)
+                continue
+            (target / path).parent.mkdir(parents=True, exist_ok=True)
+            (target / path).write_bytes(data)
+            files.append(OutputFile(path, len(data), self.clock, hashlib.sha256(data).hexdigest()))
+        return Collected(tuple(files), tuple(left_out))
 
     def _task(self, task_id: str) -> FakeTask:
         if task_id not in self.tasks:
             raise NotFound(f"no task {task_id}")
         return self.tasks[task_id]
 
-    def _answer(self) -> None:
-        if self.is_away:
+    def _answer(self, node: str) -> None:
+        if node in self.away:
             raise _lost()
 
     def _change(self, task_id: str, **facts: object) -> None:
         task = self.tasks[task_id]
         task.seen = replace(task.seen, **facts)  # type: ignore[arg-type]
         task.changed.set()
-        if self.listener is not None and not self.is_away:
+        if self.listener is not None and task.request.node not in self.away:
             self.listener.task_observed(task.seen)
 
-    def _set_state(self, state: NodeState) -> None:
-        self.machines = [replace(node, state=state) for node in self.machines]
-        if self.listener is not None:
-            self.listener.nodes_changed(self.cluster)
+    def _set_state(self, names: set[str], state: NodeState) -> None:
+        self.machines = [
+            replace(node, state=state, since=self.clock) if node.name in names else node for node in self.machines
+        ]
+        self.tell_nodes()
 
 
 def _lost() -> BackendError:

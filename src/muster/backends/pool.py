@@ -3,23 +3,37 @@
 import asyncio
 import base64
 from collections import defaultdict
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import structlog
 
+from muster.agent.errors import NOT_SHIPPED
 from muster.agent.frames import Message
 from muster.backends.agents import AgentNode
+from muster.backends.collecting import Collecting
 from muster.backends.health import card_alerts, out_of_service
 from muster.backends.metering import UsageMeter
 from muster.backends.ringing import UsageRing
+from muster.backends.shipping import Shipping
 from muster.backends.watching import LogWatch
 from muster.domain.clusters import PhysicalCluster
-from muster.domain.errors import BackendError, NotFound, Problem
+from muster.domain.errors import BackendError, MusterError, NotFound, Problem
 from muster.domain.nodes import Node
 from muster.domain.specs import JobSpec
-from muster.ports.backend import BackendListener, LaunchRequest, LogChunk, NodeUsage, Observation, Phase
+from muster.ports.backend import (
+    BackendListener,
+    Collected,
+    CommandEnd,
+    CommandOutput,
+    LaunchRequest,
+    LogChunk,
+    NodeUsage,
+    Observation,
+    Phase,
+    Unready,
+)
 
 _log = structlog.get_logger("backends.pool")
 _CHUNK = 1 << 20
@@ -29,6 +43,9 @@ _RETIRED_AT_ONCE = 1000
 
 class AgentPool:
     """Implements `ports.backend.Backend`. Subclasses make the nodes and may know shortcuts."""
+
+    ships = False
+    """Whether the nodes have disks of their own: what tasks need is then sent to them."""
 
     def __init__(self, settings: PhysicalCluster) -> None:
         self.cluster = settings.name
@@ -43,6 +60,8 @@ class AgentPool:
         self._settled: dict[str, list[str]] = defaultdict(list)
         self._retiring: set[asyncio.Task[None]] = set()
         self._rewatching: asyncio.Task[None] | None = None
+        self._shipping = Shipping(self._ask_node)
+        self._collecting = Collecting(self._ask_node)
 
     def add(self, node: AgentNode) -> None:
         self._nodes[node.node.name] = node
@@ -53,6 +72,7 @@ class AgentPool:
         self._usage.pop(name, None)
         self._meters.pop(name, None)
         self._rings.pop(name, None)
+        self._shipping.forget(name)
         if self._listener is not None:
             self._listener.nodes_changed(self.cluster)
 
@@ -64,6 +84,7 @@ class AgentPool:
     async def close(self) -> None:
         for task in self._retiring:
             task.cancel()
+        await self._shipping.close()
         await asyncio.gather(*(node.close() for node in self._nodes.values()))
 
     async def configure(self, settings: PhysicalCluster) -> None:
@@ -103,7 +124,45 @@ class AgentPool:
     async def release_ports(self, node: str, owner: str) -> None:
         await self._agent(node).ask("release_ports", owner=owner)
 
+    async def prepare(self, requests: Sequence[LaunchRequest]) -> list[Unready]:
+        """Side by side; when one node cannot be prepared, the others are not waited for."""
+        wanted = {(request.node, one.digest): one.path for request in requests for one in request.sources}
+        if not self.ships or not wanted:
+            return []
+        bringing = [asyncio.create_task(self._bring(node, digest, path)) for (node, digest), path in wanted.items()]
+        try:
+            for done in asyncio.as_completed(bringing):
+                if unready := await done:
+                    return [unready]
+            return []
+        finally:
+            for task in bringing:
+                task.cancel()
+            await asyncio.gather(*bringing, return_exceptions=True)
+
+    def sending(self, digests: Collection[str]) -> str:
+        return self._shipping.told(digests)
+
     async def launch(self, request: LaunchRequest) -> str:
+        try:
+            return await self._launch(request)
+        except BackendError as error:
+            if error.reason != NOT_SHIPPED:
+                raise
+        self._shipping.forget(request.node)  # the node made room for others meanwhile
+        for one in request.sources:
+            await self._shipping.ensure(request.node, one.digest, one.path)
+        return await self._launch(request)
+
+    async def _bring(self, node: str, digest: str, path: Path) -> Unready | None:
+        try:
+            await self._shipping.ensure(node, digest, path)
+        except MusterError as error:
+            reason = error.reason if isinstance(error, BackendError) else ""
+            return Unready(node, reason or error.code, error.message)
+        return None
+
+    async def _launch(self, request: LaunchRequest) -> str:
         package = request.package
         await self._agent(request.node).ask(
             "launch",
@@ -115,7 +174,16 @@ class AgentPool:
             port_owner=request.port_owner if request.ports else None,
             devices=list(request.devices),
             limits=_limits(request),
-            package={"digest": package.digest, "path": str(package.path)} if package else None,
+            package={"digest": package.digest, "path": self._path_there(package.path)} if package else None,
+            inputs=[
+                {
+                    "digest": one.digest,
+                    "path": self._path_there(one.path),
+                    "target": one.target,
+                    "member": one.member,
+                }
+                for one in request.inputs
+            ],
             cwd=None,
         )
         return request.task_id
@@ -125,10 +193,37 @@ class AgentPool:
         if answer.get("phase") == "unknown" and self._listener is not None:
             self._listener.task_observed(Observation(task_id, Phase.ENDED, stopped=True))
 
-    async def observe_all(self) -> list[Observation]:
+    async def observe_all(self) -> dict[str, Sequence[Observation]]:
         reachable = [agent for agent in self._nodes.values() if agent.node.is_reachable]
-        answers = await asyncio.gather(*(self._listed(agent) for agent in reachable))
-        return [observation for answer in answers for observation in answer]
+        answers = await asyncio.gather(*(self._listed(agent) for agent in reachable), return_exceptions=True)
+        heard: dict[str, Sequence[Observation]] = {}
+        for agent, answer in zip(reachable, answers, strict=True):
+            if isinstance(answer, BackendError):
+                _log.info("node did not say what it has", node=agent.node.name, error=str(answer))
+            elif isinstance(answer, BaseException):
+                raise answer
+            else:
+                heard[agent.node.name] = answer
+        return heard
+
+    def reconnect(self, node: str) -> None:
+        self._agent(node).reconnect()
+
+    async def execute(
+        self, node: str, argv: Sequence[str], timeout_s: float
+    ) -> AsyncGenerator[CommandOutput | CommandEnd]:
+        agent = self._agent(node)
+        name = (await agent.ask("exec_start", argv=list(argv), timeout_s=timeout_s))["exec"]
+        try:
+            while True:
+                answer = await agent.ask("exec_read", exec=name)
+                for piece in answer["output"]:
+                    yield CommandOutput(str(piece["stream"]), base64.b64decode(piece["data"]))
+                if answer["ended"]:
+                    yield CommandEnd(int(answer["exit_code"]), bool(answer["timed_out"]))
+                    return
+        finally:
+            await _quietly(agent.ask("exec_stop", exec=name))
 
     def settled(self, task_id: str, node: str) -> None:
         """Told to the node together with others, a little later: it is housekeeping."""
@@ -180,6 +275,11 @@ class AgentPool:
                     break
         partial.replace(target)
 
+    async def collect_outputs(
+        self, task_id: str, node: str, patterns: Sequence[str], target: Path, admit: Callable[[int], bool]
+    ) -> Collected:
+        return await self._collecting.collect(task_id, node, patterns, target, admit)
+
     def _start_retiring(self) -> None:
         settled, self._settled = self._settled, defaultdict(list)
         task = asyncio.create_task(self._retire(settled))
@@ -219,6 +319,7 @@ class AgentPool:
 
     def ready(self, agent: AgentNode) -> None:
         """It answers, for the first time or again."""
+        self._shipping.forget(agent.node.name)
         if self._listener is not None and self._is_started:
             self._listener.reconnected(self.cluster)
             if self._watches:
@@ -246,6 +347,13 @@ class AgentPool:
         for status in answer["tasks"]:
             self._tell_watch(status)  # it may have ended while nobody could tell us
         return [_observation(agent.node.name, status) for status in answer["tasks"]]
+
+    def _path_there(self, path: Path) -> str | None:
+        """Where the agent finds an archive: on the disk that it shares with us, or in its own store."""
+        return None if self.ships else str(path)
+
+    async def _ask_node(self, node: str, op: str, /, **arguments: Any) -> Message:
+        return await self._agent(node).ask(op, **arguments)
 
     def _agent(self, node: str) -> AgentNode:
         if node not in self._nodes:

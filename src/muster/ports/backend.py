@@ -58,6 +58,11 @@ class LaunchRequest:
     links: Mapping[str, str] = field(default_factory=dict)
     """Made in the working directory: name there → path of the node."""
 
+    @property
+    def sources(self) -> "tuple[PackageSource | InputSource, ...]":
+        """The archives that its node needs before it can start."""
+        return self.inputs if self.package is None else (self.package, *self.inputs)
+
 
 @dataclass(frozen=True, slots=True)
 class Unready:
@@ -234,7 +239,7 @@ class Backend(Protocol):
         ...
 
     def reconnect(self, node: str) -> None:
-        """Give up the line to the node and make it anew, without waiting as one does after failures. Returns at once."""
+        """Give up the line to the node and make it anew, without waiting as after a failure. Returns at once."""
         ...
 
     def execute(self, node: str, argv: Sequence[str], timeout_s: float) -> AsyncGenerator[CommandOutput | CommandEnd]:
@@ -266,6 +271,6 @@ class Backend(Protocol):
     async def collect_outputs(
         self, task_id: str, node: str, patterns: Sequence[str], target: Path, admit: Callable[[int], bool]
     ) -> Collected:
-        """Bring what an ended task left under these patterns to the folder `target`, file by file. Asked again it goes on
-        from what is there. `admit` is asked for each file, by its size, whether there is room for it."""
+        """Bring what an ended task left under these patterns to the folder `target`, file by file. Asked again it goes
+        on from what is there. `admit` is asked for each file, by its size, whether there is room for it."""
         ...
