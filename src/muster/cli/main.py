@@ -36,6 +36,7 @@ ENTRIES = {
     "change": _entry("changing", "Change what waiting jobs ask for.", CHANGE, "change"),
     "delete": _entry("delete", "Forget ended jobs, with their logs and history.", CHANGE),
     "top": _entry("top", "Show what nodes and tasks use right now.", MACHINES),
+    "node": _entry("node", "Look at nodes, add and remove them.", MACHINES),
     "vc": _entry("vc", "Look at virtual clusters and their shares.", MACHINES),
     "sim": _entry("sim", "Replay jobs in virtual time, and compare policies.", MACHINES),
     "doctor": _entry("doctor", "Check this machine and say how to mend it.", MACHINES),

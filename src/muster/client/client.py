@@ -157,6 +157,15 @@ class Client:
     def node(self, name: str) -> NodeView:
         return NodeView.of(self._get(f"/nodes/{segment(name)}"))
 
+    def add_node(self, cluster: str, name: str, ssh: str, **fields: Any) -> dict[str, Any]:
+        """`ssh` is [user@]host[:port]. Fields: keyFile, password, jump, hostKeys, hostKey, address, interface, python,
+        root, labels. Admins only."""
+        return dict(self._post(f"/clusters/{segment(cluster)}/nodes", {"name": name, "ssh": ssh, **fields}))
+
+    def remove_node(self, name: str, cluster: str | None = None) -> None:
+        """Of those that were added. Admins only."""
+        self.transport.json(Request("DELETE", f"{API}/nodes/{segment(name)}", {"cluster": cluster}))
+
     def clusters(self) -> list[ClusterView]:
         return [ClusterView.of(item) for item in self._items("/clusters")]
 
@@ -174,6 +183,10 @@ class Client:
     def usage(self) -> dict[str, Any]:
         """What nodes and tasks burn at this moment."""
         return dict(self._get("/usage"))
+
+    def node_usage(self, name: str, since: str | None = None) -> list[dict[str, Any]]:
+        """How busy a node was in the last few minutes, the oldest sample first; `since` is a time, or an age as 1m."""
+        return list(self._get(f"/nodes/{segment(name)}/usage", {"since": since})["items"])
 
     def schema(self) -> dict[str, Any]:
         """The JSON Schema of the job spec."""

@@ -66,8 +66,9 @@ class Member:
     """Where the node keeps tasks; of a relative one, in the home of the account."""
     labels: Mapping[str, str] = field(default_factory=dict)
     claims: Claims = field(default_factory=Claims)
-    file: str = ""
-    line: int | None = None
+    file: str = field(default="", compare=False)
+    """Where it stands. A node that only moved is the same."""
+    line: int | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,8 +99,8 @@ class PhysicalCluster:
     lost_after_s: float = 60.0
     """Tasks of a node that has been unreachable this long are taken for lost."""
     description: str = ""
-    file: str = ""
-    line: int | None = None
+    file: str = field(default="", compare=False)
+    line: int | None = field(default=None, compare=False)
 
     def folder(self, name: str) -> Folder | None:
         return next((folder for folder in self.folders if folder.name == name), None)

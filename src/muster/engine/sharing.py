@@ -4,6 +4,7 @@ each cluster's scheduler.
 A reading that is wrong, or promises more than there is, changes nothing: the ones before stay, and `problems` says why.
 """
 
+import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 
 import structlog
@@ -32,6 +33,7 @@ Clusters = Mapping[str, ClusterState]
 class Sharing:
     def __init__(self, folder: ClusterFolder | None = None) -> None:
         self.virtual: dict[str, VirtualCluster] = {}
+        self.writing = asyncio.Lock()
         self._folder = folder
         self._taken = ClusterSettings()
         self._nodes: dict[tuple[str, str], NodeSettings] = {}
@@ -50,6 +52,11 @@ class Sharing:
         """Before nodes are known. Raises Invalid: nothing starts with wrong settings."""
         if self._folder is not None:
             self._take(self._folder.read(), clusters)
+
+    @property
+    def folder(self) -> ClusterFolder | None:
+        """Whoever writes there holds `writing`."""
+        return self._folder
 
     @property
     def physical(self) -> tuple[PhysicalCluster, ...]:

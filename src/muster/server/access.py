@@ -20,6 +20,7 @@ class Action(StrEnum):
     PACKAGE_READ = "read a package"
     PACKAGE_UPLOAD = "upload a package"
     CLUSTER_SEE = "see clusters and nodes"
+    NODE_MANAGE = "manage nodes"
     QUOTA_SEE = "see a user's quotas"
     TOKEN_MANAGE = "see and revoke a token"  # noqa: S105
     PASSWORD_CHANGE = "change a password"  # noqa: S105
@@ -36,6 +37,7 @@ RIGHTS: dict[Action, Who] = {
     Action.PACKAGE_READ: Who.OWNER,
     Action.PACKAGE_UPLOAD: Who.ANYBODY,
     Action.CLUSTER_SEE: Who.ANYBODY,
+    Action.NODE_MANAGE: Who.ADMIN,
     Action.QUOTA_SEE: Who.OWNER,
     Action.TOKEN_MANAGE: Who.OWNER,
     Action.PASSWORD_CHANGE: Who.OWNER,

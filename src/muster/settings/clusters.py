@@ -2,9 +2,10 @@
 documents a file. All that is wrong is told at once.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from types import MappingProxyType
 
 from muster.domain.clusters import Member, PhysicalCluster
 from muster.domain.errors import Invalid, Problem
@@ -35,27 +36,30 @@ class ClusterFolder:
     path: Path
     physical: tuple[str, ...]
 
-    def read(self) -> ClusterSettings:
-        """Raises Invalid with every problem of every file."""
+    def read(self, instead: Mapping[str, str | None] = MappingProxyType({})) -> ClusterSettings:
+        """Raises Invalid with every problem of every file. `instead` has the texts that files would have if they were
+        written, None for one that would be removed."""
         reading = _Reading(self.physical, NamedFiles(self.path))
-        reading.take_all(list(self._documents(reading.problems)))
+        reading.take_all(list(self._documents(reading.problems, instead)))
         return reading.result(self.path)
 
     def files_beside(self) -> frozenset[Path]:
         """What else the settings hang on: node lists, keys and password files. Those of wrong files too, which may be
         mended by mending one of these."""
         named = NamedFiles(self.path)
-        return frozenset(path for found in self._documents([]) for path in named.of(found.document))
+        return frozenset(path for found in self._documents([], {}) for path in named.of(found.document))
 
-    def _documents(self, problems: list[Problem]) -> Iterator["_Found"]:
-        for file in self._files(problems):
-            for document in _documents(file, problems):
+    def _documents(self, problems: list[Problem], instead: Mapping[str, str | None]) -> Iterator["_Found"]:
+        files = {file for file in self._files(problems) if file.name not in instead}
+        files |= {self.path / name for name, text in instead.items() if text is not None}
+        for file in sorted(files):
+            for document in _documents(file, instead.get(file.name), problems):
                 yield _Found(file, document)
 
     def _files(self, problems: list[Problem]) -> list[Path]:
         """Hidden ones are what editors leave beside a file."""
         try:
-            files = sorted(self.path.iterdir())
+            files = list(self.path.iterdir())
         except OSError as error:
             problems.append(Problem("", f"cannot be read: {error.strerror}", file=str(self.path)))
             return []
@@ -210,10 +214,11 @@ def _twice(node: NodeSettings | Member, earlier: NodeSettings | Member) -> Probl
     return Problem("nodes", f"{node.name} is given twice", f"also in {place}", node.line, node.file)
 
 
-def _documents(file: Path, problems: list[Problem]) -> list[Document]:
-    """Those that are not empty."""
+def _documents(file: Path, text: str | None, problems: list[Problem]) -> list[Document]:
+    """Those that are not empty. `text` is what the file would have."""
     try:
-        return [document for document in read_documents(file.read_text(encoding="utf-8")) if document.data is not None]
+        text = file.read_text(encoding="utf-8") if text is None else text
+        return [document for document in read_documents(text) if document.data is not None]
     except OSError as error:
         problems.append(Problem("", f"cannot be read: {error.strerror}", file=file.name))
     except UnicodeDecodeError:

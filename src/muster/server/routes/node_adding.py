@@ -1,0 +1,38 @@
+"""Nodes that admins add to a cluster and take out of it."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Query, Response
+from fastapi.responses import JSONResponse
+
+from muster.engine import nodes_file
+from muster.engine.accounts import Principal
+from muster.server.access import Action, require
+from muster.server.services import Services, authenticated, services
+from muster.wire.adding_nodes import NodeAddedOut, NodeAddIn, node_document
+
+router = APIRouter(tags=["clusters and nodes"])
+Me = Annotated[Principal, Depends(authenticated)]
+Parts = Annotated[Services, Depends(services)]
+
+
+@router.post("/clusters/{cluster}/nodes", status_code=201, response_model=NodeAddedOut, summary="Add a node")
+async def add_node(cluster: str, body: NodeAddIn, me: Me, parts: Parts) -> Response:
+    """Written to the cluster's files; the cluster is made if there is none. `GET /nodes/{name}` then says how the node
+    joins."""
+    require(me, Action.NODE_MANAGE)
+    member = await nodes_file.add(parts.context, cluster, node_document(body), body.password, actor=me.name)
+    return JSONResponse({"name": member.name, "cluster": cluster, "host": member.login.host}, 201)
+
+
+@router.delete("/nodes/{name}", status_code=204, summary="Remove a node that was added")
+async def remove_node(
+    name: str,
+    me: Me,
+    parts: Parts,
+    cluster: Annotated[str | None, Query(description="Where several clusters have a node of that name.")] = None,
+) -> None:
+    """It takes no new task, and is gone when those it runs have ended. A node of a file that an admin wrote is taken
+    out there."""
+    require(me, Action.NODE_MANAGE)
+    await nodes_file.remove(parts.context, name, cluster, actor=me.name)
