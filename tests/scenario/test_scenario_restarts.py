@@ -219,7 +219,7 @@ async def test_a_task_that_turns_up_running_after_its_attempt_is_stopped(lab: La
     lab.backend.lose(f"{job_id}.1.worker.0")
     await lab.becomes(job_id, "Queued")
     await lab.settled()
-    lab.backend.is_away = False
+    lab.backend.away.clear()
     receive(lab.context, lab.backend.tasks[f"{job_id}.1.worker.0"].seen)
     await lab.until(lambda: not lab.backend.tasks[f"{job_id}.1.worker.0"].runs)
     assert (await lab.job(job_id)).state_name == "Queued"

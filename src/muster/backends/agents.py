@@ -68,9 +68,12 @@ class AgentNode:
         self._at_once = asyncio.Event()
         self._loop: asyncio.Task[None] | None = None
         self._failures = 0
+        self._missed_at = 0.0
+        """When the line was lost, or first sought, by the loop's clock."""
 
     async def start(self) -> None:
         """Returns after the first try to connect; goes on trying for as long as it takes."""
+        self._missed_at = asyncio.get_running_loop().time()
         self._loop = asyncio.create_task(self._stay_connected(), name=f"agent {self.node.name}")
         await self._tried.wait()
 
@@ -87,14 +90,14 @@ class AgentNode:
             self._link.drop()
 
     async def ask(self, op: str, **arguments: Any) -> Message:
-        """Waits for the line if it is being made anew; CONNECTION_LOST when there is none in time."""
-        if self._link is None:
+        """Waits for the line if it is being made anew; CONNECTION_LOST when there is none in time. A node that has
+        been away for longer than that is known to be away, and nobody waits for it."""
+        while self._link is None:
             try:
-                async with asyncio.timeout(CONNECT_WITHIN_S):
+                async with asyncio.timeout_at(self._missed_at + CONNECT_WITHIN_S):
                     await self._ready.wait()
             except TimeoutError:
                 raise BackendError(f"node {self.node.name} does not answer", reason=CONNECTION_LOST) from None
-        assert self._link is not None
         return await self._link.ask(op, **arguments)
 
     # What others find out
@@ -162,6 +165,8 @@ class AgentNode:
                 self._tried.set()
                 await reading
             finally:
+                if self._link is not None:
+                    self._missed_at = asyncio.get_running_loop().time()
                 self._ready.clear()
                 self._link = None
                 reading.cancel()

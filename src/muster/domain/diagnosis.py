@@ -69,6 +69,8 @@ def classify(
     be named in the sentence."""
     if lost:
         fault = LOST.fault()
+        if error_message:
+            fault = replace(fault, cause=f"The task was lost: {_clause(error_message)}.")
     elif error_code:
         fault = LAUNCH_ERRORS.get(error_code, LAUNCH_FAILED).fault(message=_clause(error_message or error_code))
     elif time_limit_hit:

@@ -11,7 +11,7 @@ import structlog
 
 from muster.domain.errors import StaleWrite, Unavailable
 from muster.domain.jobs import Job
-from muster.domain.nodes import Node
+from muster.domain.nodes import Node, NodeMark
 from muster.engine.hub import Hub
 from muster.engine.roster import Roster
 from muster.engine.sharing import Sharing
@@ -42,19 +42,29 @@ class Context:
     """Something changed that may let a waiting job start."""
     in_doubt: asyncio.Queue[str] = field(default_factory=asyncio.Queue)
     """Jobs of which the store may know more than we do."""
+    marks: dict[tuple[str, str], NodeMark] = field(default_factory=dict)
+    """What admins decided, by cluster and node."""
+    given_up: dict[str, frozenset[str]] = field(default_factory=dict)
+    """By cluster, nodes that have been silent for so long that their tasks were taken for lost."""
     _tasks: set[asyncio.Task[None]] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         self.clusters = {name: ClusterState(name) for name in self.backends}
 
     def nodes(self, cluster: str) -> list[Node]:
-        """As the backend knows them, with what admins wrote of them."""
-        return [self.sharing.labelled(node) for node in self.backends[cluster].nodes()]
+        """As the backend knows them, with what admins wrote and decided of them."""
+        return [self._marked(self.sharing.labelled(node)) for node in self.backends[cluster].nodes()]
 
     def demand_of(self, job: Job) -> JobDemand:
         """With what its cluster's folders and environments ask of a node."""
         backend = self.backends.get(job.cluster)
         return demand_of(job, backend.settings if backend is not None else None)
+
+    def _marked(self, node: Node) -> Node:
+        mark = self.marks.get((node.cluster, node.name))
+        if mark is None:
+            return node
+        return mark.applied(node, is_empty=not self.roster.tasks_on(node.cluster, node.name))
 
     async def apply(self, change: Change) -> None:
         """Write a job's change. A write that was not confirmed may have happened all the same."""

@@ -72,10 +72,13 @@ async def observe(context: Context, entry: Entry) -> None:
 
 def _stop_what_is_over(context: Context, entry: Entry, observations: Sequence[Observation]) -> None:
     """A task that still runs although its attempt went on without it: its node was silent when that was decided."""
+    given_up: set[str] = set()
     for observation in observations:
         task = entry.tasks.get(observation.task_id)
         is_open = isinstance(entry.job.state, HOLDING) and task is not None and not task.has_ended
-        if observation.phase is Phase.RUNNING and not is_open:
+        if observation.phase is Phase.LOST:
+            given_up.add(observation.task_id)
+        elif observation.phase is Phase.RUNNING and (not is_open or observation.task_id in given_up):
             stopping = stop_orphan(context, entry.job.cluster, observation)
             context.spawn(stopping, f"orphan {observation.task_id}")
 
@@ -146,7 +149,7 @@ async def _end(context: Context, job: Job, task: Task, observation: Observation)
         lost=observation.phase is Phase.LOST,
         error_code=observation.error_code,
         error_message=observation.error_message,
-        log_tail=await log_tail(context, job, task),
+        log_tail="" if observation.phase is Phase.LOST else await log_tail(context, job, task),
     )
     fault = replace(fault, task=task.name, exit_code=observation.exit_code, signal=observation.signal)
     return TaskLost(at, fault) if observation.phase is Phase.LOST else TaskFailed(at, fault)

@@ -15,6 +15,7 @@ from muster.domain.sizes import spec_of_attempt
 from muster.domain.tasks import Task, TaskLaunching
 from muster.engine.context import Context
 from muster.engine.dependencies import queue
+from muster.engine.late_logs import OVER, collect_late, is_of_the_past
 from muster.engine.launching import act
 from muster.engine.learning import remember_jobs, remember_usage
 from muster.engine.observing import receive
@@ -57,22 +58,21 @@ def place(context: Context, entry: Entry) -> None:
 async def reconcile(context: Context, cluster: str) -> None:
     """Bring the open attempts of one cluster and its backend together. Tasks of a node that does not answer are not
     judged: silence says nothing about them."""
-    backend = context.backends[cluster]
-    reachable = {node.name for node in backend.nodes() if node.is_reachable}
     expected = {
         entry.job.id: [task for task in entry.current_tasks() if not task.has_ended]
         for entry in context.roster.entries()
         if entry.job.cluster == cluster and isinstance(entry.job.state, HOLDING)
     }
-    known = {seen.task_id: seen for seen in await backend.observe_all()}
-    reachable &= {node.name for node in backend.nodes() if node.is_reachable}
+    answers = await context.backends[cluster].observe_all()
+    known = {seen.task_id: seen for answer in answers.values() for seen in answer}
     for job_id, tasks in expected.items():
         entry = context.roster.get(job_id)
         if entry is not None:
-            heard = [task for task in tasks if task.id in known or task.placement.node in reachable]
+            heard = [task for task in tasks if task.id in known or task.placement.node in answers]
             context.spawn(_resume(context, entry, heard, known), f"resume {job_id}")
     _stop_orphans(context, cluster, known)
-    _put_settled_aside(context, cluster, known)
+    past = [seen for seen in known.values() if seen.phase in OVER and is_of_the_past(context, seen)]
+    await collect_late(context, cluster, past)
 
 
 async def _resume(context: Context, entry: Entry, expected: list[Task], known: dict[str, Observation]) -> None:
@@ -109,15 +109,6 @@ def _stop_orphans(context: Context, cluster: str, known: dict[str, Observation])
             continue
         _log.warning("stopping a task that belongs to no open attempt", task=observation.task_id)
         context.spawn(stop_orphan(context, cluster, observation), f"orphan {observation.task_id}")
-
-
-def _put_settled_aside(context: Context, cluster: str, known: dict[str, Observation]) -> None:
-    """Tasks of attempts that ended before: their end was recorded, but a crash came before the backend was told."""
-    for observation in known.values():
-        entry = context.roster.get(observation.task_id.split(".", 1)[0])
-        is_open = entry is not None and observation.task_id in entry.tasks
-        if not is_open and observation.phase in (Phase.ENDED, Phase.LOST):
-            context.backends[cluster].settled(observation.task_id, observation.node or "")
 
 
 def demand_of_attempt(context: Context, job: Job) -> JobDemand:

@@ -66,6 +66,16 @@ class Roster:
     def entries(self) -> list[Entry]:
         return list(self._entries.values())
 
+    def tasks_on(self, cluster: str, node: str) -> list[Task]:
+        """Those that have not ended."""
+        return [
+            task
+            for entry in self._entries.values()
+            if entry.job.cluster == cluster
+            for task in entry.tasks.values()
+            if task.placement.node == node and not task.has_ended
+        ]
+
     def __len__(self) -> int:
         return len(self._entries)
 

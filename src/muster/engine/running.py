@@ -7,10 +7,13 @@ from contextlib import asynccontextmanager
 from muster.engine.context import Context
 from muster.engine.cycling import run_cycles
 from muster.engine.fleet import Builder, Fleet
+from muster.engine.late_logs import OVER, is_of_the_past, see_to
+from muster.engine.nodes import tell_scheduler
 from muster.engine.observing import receive
 from muster.engine.recalling import run_recalling
 from muster.engine.reconciling import load, reconcile
 from muster.engine.retaining import run_retention
+from muster.engine.silence import Silence
 from muster.ports.backend import Observation
 
 
@@ -19,17 +22,17 @@ class _Listener:
 
     def __init__(self, context: Context) -> None:
         self._context = context
+        self.silence = Silence(context)
 
     def task_observed(self, observation: Observation) -> None:
         receive(self._context, observation)
+        is_gone = self._context.roster.get(observation.task_id.split(".", 1)[0]) is None
+        if is_gone or (observation.phase in OVER and is_of_the_past(self._context, observation)):
+            self._context.spawn(see_to(self._context, observation), f"see to {observation.task_id}")
 
     def nodes_changed(self, cluster: str) -> None:
-        state = self._context.clusters[cluster]
-        nodes = self._context.nodes(cluster)
-        for node in nodes:
-            state.node_changed(node.in_service())
-        self._context.sharing.nodes_changed(state, nodes)
-        self._context.wake.set()
+        tell_scheduler(self._context, cluster)
+        self.silence.look(cluster)
 
     def reconnected(self, cluster: str) -> None:
         self._context.spawn(reconcile(self._context, cluster), f"reconcile {cluster}")
@@ -44,6 +47,7 @@ async def running_engine(context: Context, builders: Mapping[str, Builder] | Non
     listener = _Listener(context)
     fleet = Fleet(context, listener, builders or {})
     fleet.build()
+    context.marks = {(mark.cluster, mark.node): mark for mark in await context.store.node_marks()}
     await load(context)
     await fleet.start()
 
@@ -64,6 +68,7 @@ async def running_engine(context: Context, builders: Mapping[str, Builder] | Non
     finally:
         for loop in loops:
             loop.cancel()
+        listener.silence.close()
         await asyncio.gather(*loops, return_exceptions=True)
         await context.drain()
         await fleet.close()

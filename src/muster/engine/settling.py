@@ -104,15 +104,17 @@ async def stop(
 async def stop_tasks(context: Context, entry: Entry, task_ids: Sequence[str], grace_s: float | None = None) -> None:
     """Ask the backend to end them, until it has heard; their ends are observed. A stop never overtakes the launch."""
     await entry.launched.wait()
-    left = [entry.tasks[task_id] for task_id in task_ids if task_id in entry.tasks]
     tries = 0
-    while left := await _not_told(context, entry.job, left, grace_s):
+    left = list(task_ids)
+    while open_tasks := [entry.tasks[one] for one in left if one in entry.tasks and not entry.tasks[one].has_ended]:
+        left = await _not_told(context, entry.job, open_tasks, grace_s)
+        if not left:
+            return
         tries += 1
         await asyncio.sleep(exponential(tries, first_s=0.2, limit_s=30.0))
-        left = [task for task in left if task.id in entry.tasks and not entry.tasks[task.id].has_ended]
 
 
-async def _not_told(context: Context, job: Job, tasks: Sequence[Task], grace_s: float | None) -> list[Task]:
+async def _not_told(context: Context, job: Job, tasks: Sequence[Task], grace_s: float | None) -> list[str]:
     backend = context.backends[job.cluster]
     grace = job.spec.grace_s if grace_s is None else grace_s
     results = await asyncio.gather(
@@ -121,7 +123,7 @@ async def _not_told(context: Context, job: Job, tasks: Sequence[Task], grace_s: 
     missed = [(task, result) for task, result in zip(tasks, results, strict=True) if isinstance(result, BaseException)]
     for task, error in missed:
         _log.warning("stop not delivered", task=task.id, error=str(error))
-    return [task for task, _ in missed]
+    return [task.id for task, _ in missed]
 
 
 async def stop_orphan(context: Context, cluster: str, orphan: Observation) -> None:
@@ -208,20 +210,22 @@ def _ran_s(job: Job, tasks: Sequence[Task], *, goes_on: bool) -> float:
 
 
 async def _with_logs(context: Context, job: Job, tasks: Sequence[Task]) -> list[Task]:
-    backend = context.backends[job.cluster]
+    """A node that has been given up is not asked: its logs are collected when it is back (`late_logs`)."""
+    away = context.given_up.get(job.cluster, frozenset())
+    wanted = [task for task in tasks if task.log is None and task.placement.node not in away]
+    kept = {task.id: task for task in await asyncio.gather(*(kept_log(context, job.cluster, one) for one in wanted))}
+    return [kept.get(task.id, task) for task in tasks]
 
-    async def kept(task: Task) -> Task:
-        name = f"{job.id}/{task.attempt}.{task.role}-{task.index}.log"
-        try:
-            await backend.collect_log(task.id, task.placement.node, context.logs / name)
-        except (MusterError, OSError) as error:  # the node is away, or our own disk is full
-            _log.warning("log not collected", task=task.id, error=str(error))
-            return task
-        return replace(task, log=name)
 
-    return list(await asyncio.gather(*(kept(task) for task in tasks if task.log is None))) + [
-        task for task in tasks if task.log is not None
-    ]
+async def kept_log(context: Context, cluster: str, task: Task) -> Task:
+    """The task with its log collected; as it was, if that cannot be done now."""
+    name = f"{task.job_id}/{task.attempt}.{task.role}-{task.index}.log"
+    try:
+        await context.backends[cluster].collect_log(task.id, task.placement.node, context.logs / name)
+    except (MusterError, OSError) as error:  # the node is away, or our own disk is full
+        _log.warning("log not collected", task=task.id, error=str(error))
+        return task
+    return replace(task, log=name)
 
 
 def _release(context: Context, entry: Entry) -> None:
