@@ -56,6 +56,20 @@ def complete_jobs(ctx: click.Context, _parameter: click.Parameter, incomplete: s
     return [CompletionItem(name, help=text) for name, text in helps.items() if name.startswith(incomplete)]
 
 
+def complete_nodes(ctx: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    from muster.client.client import Client
+    from muster.client.errors import MusterError
+    from muster.client.transport import Timeouts
+
+    chosen = ctx.find_root().params
+    quick = Timeouts(_COMPLETION_TIMEOUT_S, _COMPLETION_TIMEOUT_S)
+    try:
+        nodes = Client(chosen.get("server"), context=chosen.get("context"), timeouts=quick).nodes()
+    except (MusterError, OSError):
+        return []
+    return [CompletionItem(node.name, help=node.state) for node in nodes if node.name.startswith(incomplete)]
+
+
 def _no_color(ctx: click.Context, _parameter: click.Parameter, value: bool) -> None:
     if value:
         ctx.color = False

@@ -136,11 +136,13 @@ def node_view(
                 "model": device.model,
                 "used": gpu_number(taken.get(device.index, 0)),
                 "job": device_jobs.get(device.index),
+                "outOfService": device.out_of_service or None,
             }
             for device in node.capacity.devices
         ],
         "tasks": tasks,
         "note": node.note,
+        "alerts": list(node.alerts),
         "labels": dict(node.labels),
         "usage": usage,
     }

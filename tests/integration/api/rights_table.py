@@ -41,6 +41,9 @@ def _job(method: str, rest: str, ref: str, owner: int, other: int, **more: Any) 
 
 _HELD = {"name": "{fresh}", "command": "true", "hold": True}
 
+_FAR_NODE = {"name": "{fresh}", "ssh": "nobody@127.0.0.1:1"}
+"""Nothing answers there."""
+
 TABLE = (
     Row("POST", f"{API}/jobs", 201, 201, 201, body={"spec": _HELD}),
     Row("POST", f"{API}/jobs:bulk", 201, 201, 201, body={"specs": [_HELD]}),
@@ -68,6 +71,9 @@ TABLE = (
     Row("GET", f"{API}/quotas", 200, 403, 200, query={"user": "{owner}"}),
     Row("GET", f"{API}/nodes", 200, 200, 200),
     Row("GET", f"{API}/nodes/{{name}}", 200, 200, 200, given={"name": "node"}),
+    Row("GET", f"{API}/nodes/{{name}}/usage", 200, 200, 200, given={"name": "node"}),
+    Row("POST", f"{API}/clusters/{{cluster}}/nodes", 403, 403, 201, given={"cluster": "new_cluster"}, body=_FAR_NODE),
+    Row("DELETE", f"{API}/nodes/{{name}}", 403, 403, 204, given={"name": "added_node"}),
     Row("GET", f"{API}/usage", 200, 200, 200),
     Row("GET", f"{API}/packages/{{digest}}", 200, 404, 404, given={"digest": "package"}),
     Row("GET", f"{API}/packages/{{digest}}/content", 200, 404, 200, given={"digest": "package"}),

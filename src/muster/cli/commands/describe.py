@@ -118,6 +118,7 @@ def _describe_node(node: NodeView, output: str) -> None:
 
 
 def _given(gpu: Mapping[str, Any]) -> str:
-    """Who has it; of a card that is shared, who came last, and how much of it is given."""
-    used = gpu.get("used") or 0
-    return f"{gpu.get('job') or 'free'}{f' ({used:g} of it is given)' if 0 < used < 1 else ''}"
+    """Who has it; of a card that is shared, who came last, and how much of it is given; why nobody else may."""
+    used, why = gpu.get("used") or 0, gpu.get("outOfService")
+    given = f"{gpu.get('job') or 'free'}{f' ({used:g} of it is given)' if 0 < used < 1 else ''}"
+    return f"{given}; out of service: {why}" if why else given

@@ -2,49 +2,104 @@
 
 import sys
 import time
+from collections.abc import Callable
 from typing import Any
 
 import click
 
-from muster.cli.options import output_option
+from muster.cli.node_usage import node_lines
+from muster.cli.options import complete_nodes, output_option
 from muster.cli.output import print_document
 from muster.cli.session import connect
 from muster.cli.tables import render
-from muster.cli.usage import node_usage_columns, task_usage_columns
+from muster.cli.usage import Card, card_columns, cards_of, node_usage_columns, task_usage_columns
 from muster.client.client import Client
+from muster.client.errors import MusterError
+
+_CHARTED_NODES = 8
+_CARDS_SHOWN = 40
+_CHARTED = "1m"
 
 
 @click.command()
+@click.argument("node", required=False, shell_complete=complete_nodes)
 @click.option("--interval", type=click.FloatRange(min=0.5), default=2.0, show_default=True, help="Seconds between.")
 @click.option("--once", is_flag=True, help="Print once and end; so it is in a pipe.")
 @output_option("table", "json", "yaml")
-def command(interval: float, once: bool, output: str) -> None:
-    """Show what nodes and tasks use right now; Ctrl-C ends it.
+def command(node: str | None, interval: float, once: bool, output: str) -> None:
+    """Show what nodes, their GPUs and tasks use right now; Ctrl-C ends it.
+
+    With NODE, one node with its cores, links and cards, and its last minutes.
 
     \b
     Examples:
       muster top
+      muster top gpu-07
       muster top --once
       muster top -o json | jq '.tasks[] | {task, rssBytes}'
     """
     client = connect()
+    draw = _all_drawn if node is None else _one_drawer(node)
     if output != "table":
-        print_document(client.usage(), output)
+        print_document(client.usage() if node is None else _one(client, node), output)
     elif once or not sys.stdout.isatty():
-        click.echo(_drawn(client.usage()))
+        click.echo(draw(client))
     else:
-        _live(client, interval)
+        _live(client, draw, interval)
 
 
-def _drawn(usage: dict[str, Any]) -> str:
-    nodes, tasks = usage.get("nodes") or [], usage.get("tasks") or []
+def _all_drawn(client: Client) -> str:
+    usage = client.usage()
+    nodes = usage.get("nodes") or []
+    # A chart for each asks the server once for each: what a glance can take in.
+    charted = [node["name"] for node in nodes if node.get("usage")] if len(nodes) <= _CHARTED_NODES else []
+    histories = {name: _history(client, name, _CHARTED) for name in charted}
+    lines = render(node_usage_columns(histories), nodes)
+    lines += _cards_drawn([card for node in nodes for card in cards_of(node)])
+    return "\n".join([*lines, *_tasks_drawn(usage.get("tasks") or [])])
+
+
+def _one_drawer(name: str) -> Callable[[Client], str]:
+    def draw(client: Client) -> str:
+        found = _one(client, name)
+        return "\n".join([*node_lines(found["node"], found["history"]), *_tasks_drawn(found["tasks"])])
+
+    return draw
+
+
+def _one(client: Client, name: str) -> dict[str, Any]:
+    node = client.node(name).raw
+    tasks = [task for task in client.usage().get("tasks") or [] if task.get("node") == name]
+    return {"node": node, "tasks": tasks, "history": _history(client, name, None)}
+
+
+def _history(client: Client, name: str, since: str | None) -> list[dict[str, Any]]:
+    """A node that left in this moment has none."""
+    try:
+        return client.node_usage(name, since)
+    except MusterError as error:
+        if error.status == 404:
+            return []
+        raise
+
+
+def _cards_drawn(cards: list[Card]) -> list[str]:
+    if not cards:
+        return []
+    shown = cards
+    if len(cards) > _CARDS_SHOWN:
+        shown = [card for card in cards if card.gpu.get("job") or card.gpu.get("outOfService")][:_CARDS_SHOWN]
+    more = len(cards) - len(shown)
+    lines = ["", *render(card_columns(shows_recent=False), shown)]
+    return [*lines, f"and {more} more: muster top NODE"] if more else lines
+
+
+def _tasks_drawn(tasks: list[dict[str, Any]]) -> list[str]:
     busiest = sorted(tasks, key=lambda task: task.get("cpuPercent") or 0, reverse=True)
-    lines = render(node_usage_columns(), nodes)
-    lines += ["", *render(task_usage_columns(), busiest)] if busiest else ["", "no task is running"]
-    return "\n".join(lines)
+    return ["", *render(task_usage_columns(), busiest)] if busiest else ["", "no task is running"]
 
 
-def _live(client: Client, interval: float) -> None:
+def _live(client: Client, draw: Callable[[Client], str], interval: float) -> None:
     from rich.console import Console
     from rich.live import Live
     from rich.text import Text
@@ -52,5 +107,5 @@ def _live(client: Client, interval: float) -> None:
     console = Console(no_color=click.get_current_context().find_root().color is False)
     with Live(Text(), console=console, auto_refresh=False, screen=True) as live:
         while True:
-            live.update(Text.from_ansi(_drawn(client.usage())), refresh=True)
+            live.update(Text.from_ansi(draw(client)), refresh=True)
             time.sleep(interval)

@@ -12,13 +12,12 @@ from muster.domain.specs import JobSpec
 from muster.engine import changing, commands
 from muster.engine.accounts import Principal
 from muster.engine.explaining import explain, what_if
-from muster.lib.clock import from_iso, optional_iso
-from muster.lib.quantities import parse_duration
+from muster.lib.clock import optional_iso
 from muster.ports.store import JobFilter, RequestKey
 from muster.server.access import Action, require
 from muster.server.bodies import SUBMISSION_DOCUMENTED, read_submission
-from muster.server.notices import told_of_the_text, with_warnings
 from muster.server.instants import instant
+from muster.server.notices import told_of_the_text, with_warnings
 from muster.server.services import Services, authenticated, services
 from muster.wire import schemas
 from muster.wire.changing import changed_spec, read_changes

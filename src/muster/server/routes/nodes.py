@@ -1,6 +1,6 @@
 """Clusters, nodes and what they are doing."""
 
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import APIRouter, Depends, Response
 from fastapi.responses import JSONResponse
@@ -11,6 +11,7 @@ from muster.engine.accounts import Principal
 from muster.server.access import Action, may, require
 from muster.server.services import Services, authenticated, services
 from muster.wire import schemas
+from muster.wire.usage_views import figures_view
 from muster.wire.views import View, node_view
 
 router = APIRouter(tags=["clusters and nodes"])
@@ -106,17 +107,5 @@ def _view(me: Principal, parts: Services, node: Node) -> View:
         device_jobs=names,
         device_shares=cluster.device_shares(node.name),
         tasks=tasks,
-        usage=_camel(usage.figures) if usage else None,
+        usage=figures_view(usage) if usage else None,
     )
-
-
-def _camel(value: Any) -> Any:
-    """The agent's names are snake_case, the API's camelCase."""
-    if isinstance(value, dict):
-        return {_camel_name(key): _camel(inner) for key, inner in value.items()}
-    return [_camel(item) for item in value] if isinstance(value, list) else value
-
-
-def _camel_name(name: str) -> str:
-    first, *rest = name.split("_")
-    return first + "".join(part.capitalize() for part in rest)

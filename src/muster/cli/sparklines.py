@@ -1,0 +1,17 @@
+"""Small charts of one line."""
+
+from collections.abc import Sequence
+
+_BARS = "▁▂▃▄▅▆▇█"
+
+
+def sparkline(values: Sequence[float | None], most: float, width: int) -> str:
+    """The last `width` values between nothing and `most`; what is not known is a gap."""
+    return "".join(_bar(value, most) for value in values[-width:])
+
+
+def _bar(value: float | None, most: float) -> str:
+    if value is None or most <= 0:
+        return " "
+    step = int(value / most * len(_BARS))
+    return _BARS[min(max(step, 0), len(_BARS) - 1)]
