@@ -20,6 +20,7 @@ STOP = "stop"
 ERROR = "error"
 OOM = "oom"
 CHECKPOINT = "checkpoint"
+CONTAINER_ENV = "container.env"
 
 RESERVED_NAMES = frozenset((LOG, STARTED, EXIT, WORK, FACTS, STOP, ERROR, OOM, CHECKPOINT))
 

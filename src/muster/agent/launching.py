@@ -10,7 +10,7 @@ import os
 from concurrent.futures import Future
 from typing import Dict, Mapping, Optional
 
-from muster.agent import cgroups, folders, inputs, records, supervisor
+from muster.agent import cgroups, containers, folders, inputs, links, records, supervisor
 from muster.agent.blobs import BlobStore, missing
 from muster.agent.errors import DISK_FULL, PACKAGE, AgentError, from_os_error
 from muster.agent.loop import Loop
@@ -84,6 +84,7 @@ class Launching:
                 "devices": order.devices,
                 "groups": groups,
                 "digests": order.digests,
+                "container": containers.facts_of(order.container),
             }
             folders.prepare(folder, facts, order.files)
             if order.package is None:
@@ -135,7 +136,9 @@ class Launching:
             self._settling.fail(task, from_os_error(failure))
 
     def _spawn(self, task: Task, order: LaunchOrder) -> None:
-        cwd = order.cwd or os.path.join(task.folder, folders.WORK)
+        work = os.path.join(task.folder, folders.WORK)
+        cwd = order.cwd or work
+        links.make(work, order.links)
         self._ports.let_go(order.ports)
         pid = supervisor.spawn(
             task.folder,
@@ -144,7 +147,7 @@ class Launching:
             cwd,
             cgroups.join_files(task.groups),
             order.argv,
-            environment(order.env, os.environ, task),
+            environment(_wished(order), os.environ, task),
             self._notices.write_fd,
         )
         self._settling.watch_child(task, pid)
@@ -163,6 +166,11 @@ def _unpacking_failure(error: BaseException) -> AgentError:
         return error
     failure = from_os_error(error) if isinstance(error, OSError) else AgentError(PACKAGE, str(error))
     return failure if failure.code == DISK_FULL else AgentError(PACKAGE, failure.message)
+
+
+def _wished(order: LaunchOrder) -> Mapping[str, str]:
+    """Where the task is in a container its variables are there too, and these are the client's."""
+    return {**containers.client_environment(os.environ), **order.env} if order.container else order.env
 
 
 def environment(wished: Mapping[str, str], own: Mapping[str, str], task: Task) -> Dict[str, str]:

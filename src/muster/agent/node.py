@@ -33,6 +33,9 @@ def describe(root: str, boot_id: str, groups: cgroups.Groups, gpus: FoundGpus, o
         "limits": {"memory": groups.memory is not None, "cpu": groups.cpu is not None, "why": groups.why},
         "address": own_address,
         "disk_free_bytes": disk_free_bytes(root),
+        "root": root,
+        "uid": os.getuid(),
+        "gid": os.getgid(),
     }
 
 

@@ -13,6 +13,7 @@ from muster.agent.folders import RESERVED_NAMES
 _TASK = re.compile(r"[A-Za-z0-9._-]{1,128}\Z")
 # The supervisor is a POSIX shell, and shells drop variables whose names are not identifiers.
 _ENV_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
+_CONTAINER = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,159}\Z")
 _DIGEST = re.compile(r"(?:sha256:)?([0-9a-f]{64})\Z")
 
 
@@ -45,6 +46,14 @@ class Limits:
 
 
 @dataclass(frozen=True)
+class ContainerRef:
+    """The engine's program, and the name of what has to be removed when the task is over, if it is to be."""
+
+    program: str
+    name: str
+
+
+@dataclass(frozen=True)
 class LaunchOrder:
     task: str
     argv: Tuple[str, ...]
@@ -57,6 +66,8 @@ class LaunchOrder:
     cwd: Optional[str]
     limits: Limits
     devices: Tuple[int, ...]
+    links: Mapping[str, str]
+    container: Optional[ContainerRef]
 
     @property
     def references(self) -> Tuple[Union[PackageRef, InputRef], ...]:
@@ -81,6 +92,8 @@ def launch_order(request: Mapping[str, Any]) -> LaunchOrder:
         cwd=_cwd(request),
         limits=_limits(request.get("limits")),
         devices=_numbers(request, "devices", 0, 4095),
+        links=_links(request.get("links")),
+        container=_container(request.get("container")),
     )
 
 
@@ -227,6 +240,27 @@ def _cwd(request: Mapping[str, Any]) -> Optional[str]:
     if cwd is not None and (not os.path.isabs(cwd) or not _is_clean(cwd)):
         raise _bad("cwd must be null or an absolute path, not {!r}".format(cwd))
     return cwd
+
+
+def _links(value: Any) -> Mapping[str, str]:
+    links = _texts(value, "links")
+    for target, source in links.items():
+        if not target or any(part in ("", ".", "..") for part in target.split("/")):
+            raise _bad("links holds {!r}, which is not a name in the working folder".format(target))
+        if not os.path.isabs(source) or not _is_clean(source):
+            raise _bad("links lead to absolute paths, not to {!r}".format(source))
+    return links
+
+
+def _container(value: Any) -> Optional[ContainerRef]:
+    if value is None:
+        return None
+    if not isinstance(value, dict):
+        raise _bad("container must be null or an object with program and name")
+    program, name = text(value, "program"), str(value.get("name") or "")
+    if not os.path.isabs(program) or not _is_clean(program) or not _CONTAINER.match(name or "none"):
+        raise _bad("container must have an absolute program and a name of letters, digits, '.', '_' or '-'")
+    return ContainerRef(program, name)
 
 
 def _limits(value: Any) -> Limits:

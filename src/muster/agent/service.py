@@ -15,6 +15,7 @@ from muster.agent.blobs import BlobStore
 from muster.agent.cgroups import find_groups
 from muster.agent.channel import Channel
 from muster.agent.checkpoints import Checkpoints
+from muster.agent.containers import Containers
 from muster.agent.diagnostics import Diagnostics
 from muster.agent.errors import BAD_REQUEST, STILL_RUNNING, SYSTEM, TOO_LARGE, AgentError, from_os_error
 from muster.agent.executing import Executing
@@ -35,6 +36,7 @@ from muster.agent.retiring import Retiring
 from muster.agent.settling import Settling
 from muster.agent.stopping import Stopping
 from muster.agent.stragglers import Stragglers
+from muster.agent.surroundings import Surroundings
 from muster.agent.tasks import Task, TaskBook
 from muster.agent.usage import Sampler
 from muster.agent.watching import LogWatching
@@ -62,6 +64,7 @@ class Service:
         self._tasks_folder = os.path.join(root, "tasks")
         os.makedirs(self._tasks_folder, 0o700, exist_ok=True)
         self._book = TaskBook(self._tasks_folder, self._task_changed)
+        self._containers = Containers(loop)
         self._retiring = Retiring(loop, self._book, root)
         exits = ExitWatch(loop, self._boot)
         self._settling = Settling(self._book, exits, Stragglers(loop, self._boot), self._boot)
@@ -101,6 +104,7 @@ class Service:
             **Filing().operations(),
             **self._blobs.operations(),
             **Outputs(root, self._book).operations(),
+            **Surroundings(lambda: (self._gpus or NOTHING_FOUND).source.source).operations(),
         }
 
     def begin(self, channel: Channel) -> None:
@@ -227,6 +231,7 @@ class Service:
         if task.over:
             self._watching.ended(task)
             self._checkpoints.ended(task)
+            self._containers.ended(task)
 
     def _task_told(self, task: Task) -> None:
         self._push({"event": "task", "status": task.status()})

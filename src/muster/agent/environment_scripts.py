@@ -1,0 +1,125 @@
+"""The fixed programs that look at environments. They are given paths and names as arguments, and print JSON.
+
+LIST runs under the agent's own Python and only reads files. VERSIONS and TRY run under the Python of an environment,
+whichever that is, so they use what every Python 3 has.
+"""
+
+from __future__ import annotations
+
+# Distributions by framework: what importlib.metadata calls them.
+FRAMEWORKS = {
+    "paddle": ("paddlepaddle-gpu", "paddlepaddle"),
+    "torch": ("torch",),
+    "tensorflow": ("tensorflow", "tensorflow-cpu", "tf-nightly"),
+    "jax": ("jax",),
+}
+
+# Arguments: conda root (or empty), FRAMEWORKS as JSON, then name and path of each folder.
+LIST = r"""
+import glob, json, os, re, sys
+from importlib import metadata
+conda, frameworks, folders = sys.argv[1], json.loads(sys.argv[2]), sys.argv[3:]
+MOST = 500
+found = []
+
+def versions(prefix):
+    here = {}
+    for site in sorted(glob.glob(os.path.join(glob.escape(prefix), "lib", "python3*", "site-packages"))):
+        for one in metadata.distributions(path=[site]):
+            name = re.sub(r"[-_.]+", "-", (one.metadata["Name"] or "")).lower()
+            for framework, names in frameworks.items():
+                if name in names:
+                    here.setdefault(framework, one.version)
+    return here
+
+def python_of(prefix):
+    for record in glob.glob(os.path.join(glob.escape(prefix), "conda-meta", "python-[0-9]*.json")):
+        return os.path.basename(record).split("-")[1]
+    try:
+        with open(os.path.join(prefix, "pyvenv.cfg")) as file:
+            lines = dict(tuple(part.strip() for part in line.split("=", 1)) for line in file if "=" in line)
+        version = lines.get("version") or lines.get("version_info") or ""
+        if version:
+            return ".".join(version.split(".")[:3])
+    except OSError:
+        pass
+    for folder in glob.glob(os.path.join(glob.escape(prefix), "lib", "python3*")):
+        return os.path.basename(folder)[len("python"):]
+    return ""
+
+def add(kind, name, prefix):
+    if len(found) < MOST and os.access(os.path.join(prefix, "bin", "python"), os.X_OK):
+        found.append({"kind": kind, "name": name, "path": prefix, "python": python_of(prefix),
+                      "frameworks": versions(prefix)})
+
+def folders_in(path):
+    try:
+        return sorted(entry.name for entry in os.scandir(path) if entry.is_dir())
+    except OSError:
+        return []
+
+def is_venv(path):
+    return os.path.isfile(os.path.join(path, "pyvenv.cfg"))
+
+def venvs_below(name, path):
+    for child in folders_in(path):
+        if is_venv(os.path.join(path, child)):
+            add("venv", name + "/" + child, os.path.join(path, child))
+
+if conda:
+    add("conda", "base", conda)
+    for name in folders_in(os.path.join(conda, "envs")):
+        add("conda", name, os.path.join(conda, "envs", name))
+for name, path in zip(folders[::2], folders[1::2]):
+    if name in ("envs", "venvs"):
+        venvs_below(name, path)
+    for child in folders_in(path):
+        below = os.path.join(path, child)
+        if not is_venv(below) and (child in ("envs", "venvs") or name in ("envs", "venvs")) and below != conda:
+            venvs_below(name + "/" + child, below)
+print(json.dumps(found))
+"""
+
+# Argument: FRAMEWORKS as JSON.
+VERSIONS = r"""
+import json, sys
+from importlib import metadata
+found = {}
+for framework, names in json.loads(sys.argv[1]).items():
+    for name in names:
+        try:
+            found.setdefault(framework, metadata.version(name))
+        except metadata.PackageNotFoundError:
+            pass
+print("\nmuster:" + json.dumps({"python": sys.version.split()[0], "frameworks": found}))
+"""
+
+# Argument: the framework. What it prints by itself goes before our line.
+TRY = r"""
+import json, sys
+
+def paddle():
+    import paddle
+    return paddle.__version__, paddle.device.cuda.device_count() if paddle.is_compiled_with_cuda() else 0
+
+def torch():
+    import torch
+    return torch.__version__, torch.cuda.device_count() if torch.cuda.is_available() else 0
+
+def tensorflow():
+    import tensorflow
+    return tensorflow.__version__, len(tensorflow.config.list_physical_devices("GPU"))
+
+def jax():
+    import jax
+    return jax.__version__, sum(device.platform != "cpu" for device in jax.devices())
+
+try:
+    version, gpus = globals()[sys.argv[1]]()
+    found = {"version": str(version), "gpus": int(gpus)}
+except BaseException as error:
+    found = {"error": "{}: {}".format(type(error).__name__, error)[:2000]}
+print("\nmuster:" + json.dumps(found))
+"""
+
+TOLD = "muster:"

@@ -1,0 +1,170 @@
+"""Looks whether the cluster's folders are here, writable, and the same as elsewhere: by a marker file in each.
+
+A file server that is away holds up whoever touches its files, for ever and beyond any kill. So every folder is looked
+at by a child of its own, which is given a deadline; and while one still hangs, no second is sent after it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import threading
+import time
+from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Tuple
+
+from muster.agent.errors import BAD_REQUEST, AgentError
+
+MARKER = ".muster-marker"
+ANSWER_WITHIN_S = 10.0
+_MOST = 64
+
+# Arguments: path, marker to leave (empty: only look), whether it must be writable, program that must be there.
+SCRIPT = r"""
+import errno, json, os, sys, time
+path, marker, writable, program = sys.argv[1], sys.argv[2], sys.argv[3] == "writable", sys.argv[4]
+mark = os.path.join(path, ".muster-marker")
+
+def tell(**found):
+    print(json.dumps(found))
+    sys.exit(0)
+
+def words(error):
+    return os.strerror(error.errno) if error.errno else str(error)
+
+def read():
+    for _ in range(20):
+        try:
+            fd = os.open(mark, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+        except FileNotFoundError:
+            return ""
+        text = os.read(fd, 256).decode("utf-8", "replace")
+        os.close(fd)
+        if text.endswith("\n"):
+            return text.strip()
+        time.sleep(0.1)
+    return ""
+
+def leave():
+    try:
+        fd = os.open(mark, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o644)
+    except FileExistsError:
+        return
+    os.write(fd, (marker + "\n").encode())
+    os.fsync(fd)
+    os.close(fd)
+
+def probe():
+    name = os.path.join(path, ".muster-probe-%d-%s" % (os.getpid(), os.urandom(6).hex()))
+    fd = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
+    try:
+        os.write(fd, b"\n")
+    finally:
+        os.close(fd)
+        os.unlink(name)
+
+try:
+    os.listdir(path)
+except OSError as error:
+    gone = error.errno == errno.ENOENT
+    tell(problem="missing: there is no {}".format(path) if gone else "not usable: {}".format(words(error)))
+if program and not os.access(os.path.join(path, program), os.X_OK):
+    tell(problem="not complete: there is no {}".format(os.path.join(path, program)))
+if writable:
+    try:
+        probe()
+    except OSError as error:
+        tell(problem="not writable: {}".format(words(error)))
+found = ""
+if marker:
+    try:
+        found = read()
+        if not found and writable:
+            leave()
+            found = read()
+    except OSError as error:
+        tell(problem="not readable: {}".format(words(error)))
+tell(marker=found)
+"""
+
+
+class FolderOrder(NamedTuple):
+    name: str
+    path: str
+    marker: str
+    writable: bool
+    program: str
+
+
+class FolderChecks:
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._hanging: Dict[str, subprocess.Popen[bytes]] = {}
+
+    def check(self, orders: List[FolderOrder]) -> Dict[str, Dict[str, Any]]:
+        """By name: `problem`, or `marker` as it was found. May block, but not for longer than the deadline."""
+        deadline = time.monotonic() + ANSWER_WITHIN_S
+        started = [(order, self._start(order)) for order in orders]
+        return {order.name: self._finish(order, process, deadline) for order, process in started}
+
+    def _start(self, order: FolderOrder) -> Optional[subprocess.Popen[bytes]]:
+        with self._lock:
+            hanging = self._hanging.get(order.path)
+            if hanging is not None and hanging.poll() is None:
+                return None
+            self._hanging.pop(order.path, None)
+        writable = "writable" if order.writable else ""
+        arguments = [order.path, order.marker, writable, order.program]
+        return subprocess.Popen(
+            [sys.executable, "-I", "-S", "-c", SCRIPT, *arguments],
+            cwd="/",
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+        )
+
+    def _finish(
+        self, order: FolderOrder, process: Optional[subprocess.Popen[bytes]], deadline: float
+    ) -> Dict[str, Any]:
+        if process is None:
+            return _silent()
+        try:
+            output, _ = process.communicate(timeout=max(0.1, deadline - time.monotonic()))
+        except subprocess.TimeoutExpired:
+            process.kill()
+            with self._lock:
+                self._hanging[order.path] = process
+            return _silent()
+        return _read(output)
+
+
+def folder_orders(request: Mapping[str, Any]) -> List[FolderOrder]:
+    asked = request.get("folders")
+    if not isinstance(asked, list) or len(asked) > _MOST:
+        raise AgentError(BAD_REQUEST, "folders must be a list of at most {}".format(_MOST))
+    return [_order(one) for one in asked]
+
+
+def _order(one: Any) -> FolderOrder:
+    fields: Tuple[str, ...] = ("name", "path", "marker", "program")
+    if not isinstance(one, dict) or not all(isinstance(one.get(key, ""), str) for key in fields):
+        raise AgentError(BAD_REQUEST, "each folder is an object with name, path, marker, program and writable")
+    path = one.get("path", "")
+    if not os.path.isabs(path) or "\0" in path:
+        raise AgentError(BAD_REQUEST, "a folder's path must be absolute, not {!r}".format(path))
+    return FolderOrder(
+        one.get("name", ""), path, one.get("marker", ""), bool(one.get("writable")), one.get("program", "")
+    )
+
+
+def _silent() -> Dict[str, Any]:
+    return {"problem": "not answering: nothing was heard of it within {:g} s".format(ANSWER_WITHIN_S)}
+
+
+def _read(output: bytes) -> Dict[str, Any]:
+    try:
+        found = json.loads(output.decode("utf-8"))
+    except ValueError:
+        return {"problem": "not usable: whoever looked at it failed"}
+    return found if isinstance(found, dict) else {}
