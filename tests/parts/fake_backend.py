@@ -267,7 +267,7 @@ class FakeBackend:
     async def collect_outputs(
         self, task_id: str, node: str, patterns: Sequence[str], target: Path, admit: Callable[[int], bool]
     ) -> Collected:
-        self._answer()
+        self._answer(node)
         if self.output_error is not None:
             raise self.output_error
         files, left_out = [], []

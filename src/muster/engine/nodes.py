@@ -55,7 +55,7 @@ async def uncordon(context: Context, cluster: str, node: str, actor: str) -> Non
 async def drain(context: Context, cluster: str, node: str, reason: str, actor: str, *, now: bool = False) -> None:
     """Nothing new is placed there; what runs goes on to its end, or with `now` goes back to the queue."""
     mark = NodeMark(cluster, node, Mark.DRAINING, reason, actor, context.clock())
-    told = audit_event("node.drain", actor, mark.at, name=node, cluster=cluster, reason=reason, now=now)
+    told = audit_event("node.drain", actor, mark.at, name=node, cluster=cluster, reason=reason, requeued=now)
     await _mark(context, mark, told)
     if now:
         _evict_all(context, cluster, node)
