@@ -84,7 +84,8 @@ def test_every_field_is_read(tmp_path: Path) -> None:
     common = Login("gpu1", 2200, "ubuntu", str(key), str(password), "gate.example.org,li@inner:23", HostKeys.FIRST_USE)
     on_node = {"interface": "ib0", "python": "/usr/bin/python3.11", "root": "/var/lib/muster-node"}
     gpu1, gpu2, third, fourth = lab.members
-    assert gpu1 == Member("gpu1", common, **on_node, file="boxes.yaml", line=16)  # type: ignore[arg-type]
+    assert gpu1 == Member("gpu1", common, **on_node)  # type: ignore[arg-type]
+    assert (gpu1.file, gpu1.line) == ("boxes.yaml", 16)
     assert (gpu2.name, gpu2.login.host, gpu2.login.user, gpu2.login.host_key) == ("gpu2", "10.0.0.2", "alice", KEY)
     assert (gpu2.address, gpu2.labels, gpu2.claims) == ("10.1.0.2", {"rack": "a"}, Claims(4, ("RTX3090",)))
     assert (third.name, third.login.host, third.login.user, third.login.port) == ("10.0.0.3", "10.0.0.3", "li", 2222)
@@ -101,7 +102,7 @@ def test_every_field_is_read(tmp_path: Path) -> None:
 def test_a_list_of_names_is_enough(tmp_path: Path) -> None:
     pool = cluster(tmp_path, pool="backend: ssh\nnodes: [gpu1]\n")
     assert pool.name == "pool"
-    assert pool.members == (Member("gpu1", Login("gpu1"), file="pool.yaml", line=2),)
+    assert pool.members == (Member("gpu1", Login("gpu1")),)
 
 
 def test_an_address_of_six_needs_a_name(tmp_path: Path) -> None:
@@ -113,9 +114,7 @@ def test_an_address_of_six_needs_a_name(tmp_path: Path) -> None:
 
 def test_the_servers_own_machine_may_have_folders_and_conda(tmp_path: Path) -> None:
     own = cluster(tmp_path, machine="backend: local\nfolders: {data: /data}\nconda: /opt/conda\n")
-    assert own == PhysicalCluster(
-        "local", "local", folders=(Folder("data", "/data"),), conda="/opt/conda", file="machine.yaml", line=1
-    )
+    assert own == PhysicalCluster("local", "local", folders=(Folder("data", "/data"),), conda="/opt/conda")
     assert told(tmp_path, machine="name: mine\nbackend: local\n") == [
         "machine.yaml, line 1: name: is 'mine' (the server's own machine is the cluster local: leave the name out)"
     ]
@@ -308,17 +307,17 @@ def test_the_list_of_the_original_system_is_read_as_it_is(tmp_path: Path) -> Non
             "n1",
             Login("10.0.0.11", 24, "lab", None, str(psw)),
             claims=Claims(2, ("RTX3090", "RTX3090")),
-            file="gpu_slaver_info.json",
-            line=2,
         ),
         Member(
             "n2",
             Login("10.0.0.12", 24, "lab", None, str(psw)),
             claims=Claims(0),
-            file="gpu_slaver_info.json",
-            line=3,
         ),
     )
+    assert [(node.file, node.line) for node in lab.members] == [
+        ("gpu_slaver_info.json", 2),
+        ("gpu_slaver_info.json", 3),
+    ]
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,205 @@
+"""Nodes added and removed by command: what is written, what is kept, and that a wrong one changes nothing."""
+
+import stat
+import string
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from muster.domain.clusters import Login, PhysicalCluster
+from muster.domain.errors import Conflict, Invalid, NotFound
+from muster.settings.cluster_writing import add_node, remove_node
+from muster.settings.clusters import ClusterFolder
+
+pytestmark = pytest.mark.fast
+
+GPU7 = {"name": "gpu7", "host": "10.0.0.7"}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> ClusterFolder:
+    (tmp_path / "clusters.d").mkdir()
+    return ClusterFolder(tmp_path / "clusters.d", ("local",))
+
+
+def files(folder: ClusterFolder) -> dict[str, str]:
+    return {str(path.relative_to(folder.path)): path.read_text() for path in folder.path.rglob("*") if path.is_file()}
+
+
+def mode(path: Path) -> int:
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+def lab(folder: ClusterFolder) -> PhysicalCluster:
+    (found,) = (cluster for cluster in folder.read().physical if cluster.name == "lab")
+    return found
+
+
+def test_the_first_node_makes_the_cluster(folder: ClusterFolder) -> None:
+    settings = add_node(folder, "lab", {**GPU7, "user": "li", "port": 24, "labels": {"rack": "0o17"}})
+    assert settings == folder.read()
+    (member,) = lab(folder).members
+    assert (member.name, member.login) == ("gpu7", Login("10.0.0.7", 24, "li"))
+    assert (member.labels, member.file) == ({"rack": "0o17"}, "lab.added.yaml")
+    assert set(files(folder)) == {"lab.yaml", "lab.added.yaml"}
+    assert {mode(folder.path / name) for name in files(folder)} == {0o600}
+    assert files(folder)["lab.added.yaml"].startswith("# Written by `muster node add`")
+
+
+def test_an_admins_own_cluster_file_is_left_as_it_is(folder: ClusterFolder) -> None:
+    own = "# ours\nname: lab\nbackend: ssh\ndefaults: {user: li}\nnodes: [gpu1]\n"
+    (folder.path / "boxes.yaml").write_text(own)
+    add_node(folder, "lab", GPU7)
+    add_node(folder, "lab", {"name": "gpu8", "host": "10.0.0.8"})
+    assert [(node.name, node.login.user) for node in lab(folder).members] == [
+        ("gpu1", "li"),
+        ("gpu7", "li"),
+        ("gpu8", "li"),
+    ]
+    assert set(files(folder)) == {"boxes.yaml", "lab.added.yaml"}
+    assert files(folder)["boxes.yaml"] == own
+    remove_node(folder, "lab", "gpu7")
+    assert [node.name for node in lab(folder).members] == ["gpu1", "gpu8"]
+    remove_node(folder, "lab", "gpu8")
+    assert files(folder) == {"boxes.yaml": own}
+
+
+@pytest.mark.parametrize(
+    ("node", "path"),
+    [
+        ({"name": "gpu7", "host": "-x"}, "host"),
+        ({"name": "gpu7", "host": "10.0.0.7", "keyFile": "missing"}, "keyFile"),
+        ({"name": "gpu7", "host": "10.0.0.7", "labels": {"muster/conda": "x"}}, "labels.muster/conda"),
+        ({"name": "gpu7", "host": "10.0.0.7", "prot": 22}, "prot"),
+        ({"name": "gpu1", "host": "10.0.0.7"}, "name"),
+        ({"name": "../gpu7", "host": "10.0.0.7"}, "name"),
+        ({"host": "10.0.0.7"}, "name"),
+    ],
+)
+@pytest.mark.parametrize("password", [None, "s3cr3t"])
+def test_a_wrong_node_changes_nothing(
+    folder: ClusterFolder, node: dict[str, Any], path: str, password: str | None
+) -> None:
+    (folder.path / "lab.yaml").write_text("backend: ssh\nnodes: [gpu1]\n")
+    before = files(folder)
+    with pytest.raises(Invalid) as refused:
+        add_node(folder, "lab", node, password)
+    (problem,) = refused.value.problems
+    assert (problem.path, problem.file, problem.line) == (path, "", None)
+    assert files(folder) == before
+
+
+@pytest.mark.parametrize("cluster", ["local", "../lab", "six boxes", ""])
+def test_a_cluster_that_cannot_have_nodes_is_refused(folder: ClusterFolder, cluster: str) -> None:
+    with pytest.raises(Invalid) as refused:
+        add_node(folder, cluster, GPU7)
+    assert [problem.path for problem in refused.value.problems] == ["cluster"]
+    assert files(folder) == {}
+
+
+def test_files_that_are_wrong_already_are_to_be_mended_first(folder: ClusterFolder) -> None:
+    (folder.path / "other.yaml").write_text("name: a\nborow: true\n")
+    before = files(folder)
+    with pytest.raises(Invalid) as refused:
+        add_node(folder, "lab", GPU7)
+    assert refused.value.hint == "mend the files first"
+    assert [problem.message for problem in refused.value.problems] == [
+        "other.yaml, line 2: borow: unknown key (did you mean borrow?)"
+    ]
+    assert files(folder) == before
+
+
+def test_a_file_with_the_clusters_name_that_is_something_else_is_not_replaced(folder: ClusterFolder) -> None:
+    (folder.path / "lab.yaml").write_text("name: vision\n")
+    with pytest.raises(Conflict, match=r"lab\.yaml has something else in it"):
+        add_node(folder, "lab", GPU7)
+    assert files(folder) == {"lab.yaml": "name: vision\n"}
+
+
+def test_the_name_of_a_virtual_cluster_is_taken(folder: ClusterFolder) -> None:
+    (folder.path / "vcs.yaml").write_text("name: lab\n")
+    with pytest.raises(Invalid) as refused:
+        add_node(folder, "lab", GPU7)
+    assert "lab is the name of a physical cluster" in refused.value.problems[0].message
+    assert files(folder) == {"vcs.yaml": "name: lab\n"}
+
+
+def test_a_password_is_kept_in_a_file_of_its_own_and_goes_with_the_node(folder: ClusterFolder) -> None:
+    add_node(folder, "lab", GPU7, "s3cr3t")
+    secret = folder.path / "secrets" / "lab.gpu7.password"
+    assert lab(folder).members[0].login.password_file == str(secret)
+    assert secret.read_text() == "s3cr3t\n"
+    assert (mode(secret), mode(secret.parent)) == (0o600, 0o700)
+    assert all("s3cr3t" not in text for name, text in files(folder).items() if name.endswith(".yaml"))
+    remove_node(folder, "lab", "gpu7")
+    assert set(files(folder)) == {"lab.yaml"}
+
+
+def test_a_second_node_of_the_name_does_not_touch_the_firsts_password(folder: ClusterFolder) -> None:
+    add_node(folder, "lab", GPU7, "first")
+    before = files(folder)
+    with pytest.raises(Invalid):
+        add_node(folder, "lab", GPU7, "second")
+    assert files(folder) == before
+
+
+@pytest.mark.parametrize("password", ["", "two\nlines"])
+def test_a_password_is_one_line(folder: ClusterFolder, password: str) -> None:
+    with pytest.raises(Invalid) as refused:
+        add_node(folder, "lab", GPU7, password)
+    assert [problem.path for problem in refused.value.problems] == ["password"]
+    assert files(folder) == {}
+
+
+def test_a_node_of_an_admins_own_file_is_not_removed(folder: ClusterFolder) -> None:
+    (folder.path / "boxes.yaml").write_text("name: lab\nbackend: ssh\nnodes:\n- gpu1\n")
+    with pytest.raises(Conflict, match=r"it stands in boxes\.yaml, line 4"):
+        remove_node(folder, "lab", "gpu1")
+    with pytest.raises(NotFound, match="cluster lab has no node 'gpu2'"):
+        remove_node(folder, "lab", "gpu2")
+    with pytest.raises(NotFound):
+        remove_node(folder, "../lab", "gpu2")
+
+
+def test_what_somebody_wrote_into_the_file_of_added_nodes_is_not_lost(folder: ClusterFolder) -> None:
+    add_node(folder, "lab", GPU7)
+    file = folder.path / "lab.added.yaml"
+    file.write_text(file.read_text() + "---\nname: vision\n")
+    before = files(folder)
+    with pytest.raises(Conflict, match=r"lab\.added\.yaml is not as Muster wrote it"):
+        remove_node(folder, "lab", "gpu7")
+    with pytest.raises(Conflict, match=r"lab\.added\.yaml is not as Muster wrote it"):
+        add_node(folder, "lab", {"name": "gpu8"})
+    assert files(folder) == before
+
+
+def test_a_node_whose_password_file_was_lost_can_be_removed(folder: ClusterFolder) -> None:
+    add_node(folder, "lab", GPU7, "s3cr3t")
+    (folder.path / "secrets" / "lab.gpu7.password").unlink()
+    assert remove_node(folder, "lab", "gpu7").physical[0].members == ()
+
+
+NAMES = st.text(string.ascii_letters + string.digits, min_size=1, max_size=8)
+TEXTS = st.characters(exclude_characters="\0", exclude_categories=["Cs"])
+LABELS = st.dictionaries(st.text(TEXTS, min_size=1, max_size=8), st.text(TEXTS), max_size=3)
+
+
+@given(st.lists(st.tuples(NAMES, LABELS), max_size=4, unique_by=lambda node: node[0]), st.data())
+def test_what_is_added_is_read_back_and_removing_undoes_it(
+    tmp_path_factory: pytest.TempPathFactory, nodes: list[tuple[str, dict[str, str]]], data: st.DataObject
+) -> None:
+    folder = ClusterFolder(tmp_path_factory.mktemp("clusters"), ("local",))
+    (folder.path / "lab.yaml").write_text("backend: ssh\n")
+    added = {}
+    for name, labels in nodes:
+        add_node(folder, "lab", {"name": name, "host": "h", "labels": labels})
+        added[name] = labels
+    assert {member.name: member.labels for member in lab(folder).members} == added
+    for name in data.draw(st.permutations(list(added))):
+        remove_node(folder, "lab", name)
+        del added[name]
+        assert {member.name: member.labels for member in lab(folder).members} == added
+    assert set(files(folder)) == {"lab.yaml"}
