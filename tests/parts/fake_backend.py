@@ -28,6 +28,7 @@ from muster.ports.backend import (
     Phase,
     Unready,
 )
+from muster.ports.files import FileSpace
 from tests.parts.building import a_node
 
 
@@ -86,6 +87,7 @@ class FakeBackend:
     clock: float = 1000.0
     listener: BackendListener | None = None
     settings: PhysicalCluster = field(default_factory=lambda: PhysicalCluster("lab", "fake"))
+    files: FileSpace | None = None
     _port: int = 20_000
 
     # What the test drives

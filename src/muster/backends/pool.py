@@ -13,10 +13,13 @@ from muster.agent.errors import NOT_SHIPPED
 from muster.agent.frames import Message
 from muster.backends.agents import AgentNode
 from muster.backends.collecting import Collecting
+from muster.backends.filing import AgentFiles
 from muster.backends.health import card_alerts, out_of_service
+from muster.backends.honouring import cannot_honour
 from muster.backends.metering import UsageMeter
 from muster.backends.ringing import UsageRing
 from muster.backends.shipping import Shipping
+from muster.backends.surroundings import Surroundings
 from muster.backends.watching import LogWatch
 from muster.domain.clusters import PhysicalCluster
 from muster.domain.errors import BackendError, MusterError, NotFound, Problem
@@ -34,6 +37,7 @@ from muster.ports.backend import (
     Phase,
     Unready,
 )
+from muster.ports.files import FileSpace
 
 _log = structlog.get_logger("backends.pool")
 _CHUNK = 1 << 20
@@ -51,6 +55,7 @@ class AgentPool:
         self.cluster = settings.name
         self.settings = settings
         self._nodes: dict[str, AgentNode] = {}
+        self.files: FileSpace | None = AgentFiles(self._agent)
         self._usage: dict[str, NodeUsage] = {}
         self._meters: dict[str, UsageMeter] = defaultdict(UsageMeter)
         self._rings: dict[str, UsageRing] = defaultdict(UsageRing)
@@ -62,6 +67,7 @@ class AgentPool:
         self._rewatching: asyncio.Task[None] | None = None
         self._shipping = Shipping(self._ask_node)
         self._collecting = Collecting(self._ask_node)
+        self._surroundings = Surroundings(lambda: self.settings, lambda: list(self._nodes.values()))
 
     def add(self, node: AgentNode) -> None:
         self._nodes[node.node.name] = node
@@ -73,6 +79,7 @@ class AgentPool:
         self._meters.pop(name, None)
         self._rings.pop(name, None)
         self._shipping.forget(name)
+        self._surroundings.forget(name)
         if self._listener is not None:
             self._listener.nodes_changed(self.cluster)
 
@@ -84,29 +91,16 @@ class AgentPool:
     async def close(self) -> None:
         for task in self._retiring:
             task.cancel()
+        await self._surroundings.close()
         await self._shipping.close()
         await asyncio.gather(*(node.close() for node in self._nodes.values()))
 
     async def configure(self, settings: PhysicalCluster) -> None:
         self.settings = settings
+        self._surroundings.settings_changed()
 
     def cannot_honour(self, spec: JobSpec) -> list[Problem]:
-        problems = []
-        if spec.runtime.image:
-            problems.append(
-                Problem("runtime.image", "this cluster runs no containers", "use runtime.venv or runtime.conda")
-            )
-        if spec.runtime.conda and not spec.runtime.conda.startswith("/"):
-            problems.append(
-                Problem("runtime.conda", "this cluster names no conda installation", "give the environment's folder")
-            )
-        if spec.mounts:
-            problems.append(
-                Problem(
-                    "mounts", "this cluster mounts nothing: tasks see the node's own files", "use paths of the node"
-                )
-            )
-        return problems
+        return list(cannot_honour(spec, self.settings, list(self._nodes), self._surroundings.engines))
 
     def nodes(self) -> list[Node]:
         return [agent.node for agent in self._nodes.values()]
@@ -163,7 +157,9 @@ class AgentPool:
         return None
 
     async def _launch(self, request: LaunchRequest) -> str:
-        package = request.package
+        package, container = request.package, None
+        if request.image:
+            request, container = await self._surroundings.engines.contained(self._agent(request.node), request)
         await self._agent(request.node).ask(
             "launch",
             task=request.task_id,
@@ -184,6 +180,8 @@ class AgentPool:
                 }
                 for one in request.inputs
             ],
+            links=dict(request.links),
+            container=container,
             cwd=None,
         )
         return request.task_id
@@ -320,6 +318,7 @@ class AgentPool:
     def ready(self, agent: AgentNode) -> None:
         """It answers, for the first time or again."""
         self._shipping.forget(agent.node.name)
+        self._surroundings.ready(agent)
         if self._listener is not None and self._is_started:
             self._listener.reconnected(self.cluster)
             if self._watches:

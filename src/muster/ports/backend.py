@@ -14,6 +14,7 @@ from muster.domain.clusters import PhysicalCluster
 from muster.domain.errors import Problem
 from muster.domain.nodes import Node
 from muster.domain.specs import JobSpec, Mount
+from muster.ports.files import FileSpace
 
 CONNECTION_LOST = "connection-lost"
 """A BackendError's reason when the answer never came: the act may have happened."""
@@ -195,6 +196,11 @@ class Backend(Protocol):
 
     @property
     def settings(self) -> PhysicalCluster: ...
+
+    @property
+    def files(self) -> FileSpace | None:
+        """What people may do with the folders of the settings; None where nodes cannot be reached for that."""
+        ...
 
     def cannot_honour(self, spec: JobSpec) -> list[Problem]:
         """What this backend cannot do of the spec; empty when all is well."""

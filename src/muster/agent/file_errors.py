@@ -1,0 +1,44 @@
+"""The codes that operations on files answer with. A caller reacts to the code, a person reads the message."""
+
+from __future__ import annotations
+
+import errno
+from typing import Dict, Tuple
+
+from muster.agent.errors import BAD_REQUEST, AgentError, from_os_error
+
+BUSY = "busy"
+CHANGED = "changed"
+CROSS_DEVICE = "cross-device"
+DENIED = "denied"
+DIGEST = "digest"
+EXISTS = "exists"
+IS_A_FOLDER = "is-a-folder"
+NOT_A_FILE = "not-a-file"
+NOT_A_FOLDER = "not-a-folder"
+NOT_EMPTY = "not-empty"
+NOT_FOUND = "not-found"
+OUTSIDE = "outside"
+TOO_DEEP = "too-deep"
+
+_WORDS: Dict[int, Tuple[str, str]] = {
+    errno.ENOENT: (NOT_FOUND, "there is no such file or folder"),
+    errno.ENOTDIR: (NOT_A_FOLDER, "a part of the path is not a folder"),
+    errno.ELOOP: (NOT_A_FOLDER, "a part of the path is not a folder"),
+    errno.EISDIR: (IS_A_FOLDER, "it is a folder"),
+    errno.EEXIST: (EXISTS, "it exists already"),
+    errno.ENOTEMPTY: (NOT_EMPTY, "the folder is not empty"),
+    errno.EXDEV: (CROSS_DEVICE, "it is on another disk"),
+    errno.EACCES: (DENIED, "the account that runs the node's agent may not do this"),
+    errno.EPERM: (DENIED, "the account that runs the node's agent may not do this"),
+    errno.EROFS: (DENIED, "the node's disk can only be read"),
+    errno.ENAMETOOLONG: (BAD_REQUEST, "the name is too long"),
+    errno.EINVAL: (BAD_REQUEST, "this cannot be done: a folder cannot be put into itself"),
+}
+
+
+def file_error(error: OSError) -> AgentError:
+    """Without paths: whoever asked knows its own, and the node's are nobody's business."""
+    if error.errno in _WORDS:
+        return AgentError(*_WORDS[error.errno])
+    return from_os_error(OSError(error.errno, error.strerror))
