@@ -22,6 +22,8 @@ KINDS = {
     f"POST {API}/jobs/{{ref}}/change": "audit.job.change",
     f"POST {API}/jobs/{{ref}}/retry": "audit.job.submit",
     f"DELETE {API}/jobs/{{ref}}": "audit.job.delete",
+    f"POST {API}/clusters/{{cluster}}/nodes": "audit.node.add",
+    f"DELETE {API}/nodes/{{name}}": "audit.node.remove",
     f"PUT {API}/packages/{{digest}}": "audit.package.upload",
     f"POST {API}/login": "audit.login",
     f"POST {API}/logout": "audit.token.revoke",

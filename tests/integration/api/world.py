@@ -80,6 +80,15 @@ class World:
     def _node(self) -> str:
         return str(ok(self.people.owner.get("/nodes"))["items"][0]["name"])
 
+    def _new_cluster(self) -> str:
+        return unique("cluster")
+
+    def _added_node(self) -> str:
+        name = unique("node")
+        body = {"name": name, "ssh": "nobody@127.0.0.1:1"}
+        ok(self.people.admin.post(f"/clusters/{self._new_cluster()}/nodes", body), 201)
+        return name
+
     def _virtual_cluster(self) -> str:
         return self.private_virtual_cluster
 
