@@ -18,6 +18,7 @@ from muster.engine.logs import LogReader
 from muster.engine.packages import PackageShelf
 from muster.engine.running import running_engine
 from muster.engine.sharing import Sharing
+from muster.exporters.influx import exporting
 from muster.lib.collecting import settle_collector
 from muster.server.app import create_app
 from muster.server.services import Services
@@ -38,6 +39,7 @@ async def serve(settings: ServerSettings) -> None:
             logs=settings.home / "logs",
             packages=settings.home / "packages",
             keep_finished_s=settings.keep_finished,
+            max_output_bytes=settings.max_output_bytes,
             sharing=Sharing(ClusterFolder(settings.clusters_folder, (LOCAL,))),
         )
         services = Services(
@@ -47,7 +49,8 @@ async def serve(settings: ServerSettings) -> None:
             LogReader(context),
             settings.private_jobs,
         )
-        async with running_engine(context, _builders(settings)):
+        exports = exporting(settings.influx, settings.influx_password, context.backends, context.exports)
+        async with running_engine(context, _builders(settings)), exports:
             await leave_context(settings.home, url, services)
             config = uvicorn.Config(
                 create_app(services),

@@ -17,6 +17,7 @@ from muster.engine.roster import Roster
 from muster.engine.sharing import Sharing
 from muster.lib.clock import Clock, wall_clock
 from muster.ports.backend import Backend
+from muster.ports.exporting import ExportCounts
 from muster.ports.store import Change, Store
 from muster.scheduling.demand import JobDemand, demand_of
 from muster.scheduling.state import ClusterState
@@ -34,8 +35,11 @@ class Context:
     packages: Path
     clock: Clock = wall_clock
     keep_finished_s: float | None = None
+    max_output_bytes: int = 20 << 30
+    """Of all that is brought back of one job."""
     sharing: Sharing = field(default_factory=Sharing)
     hub: Hub = field(default_factory=Hub)
+    exports: ExportCounts = field(default_factory=ExportCounts)
     roster: Roster = field(default_factory=Roster)
     clusters: dict[str, ClusterState] = field(default_factory=dict)
     wake: asyncio.Event = field(default_factory=asyncio.Event)
@@ -46,10 +50,17 @@ class Context:
     """What admins decided, by cluster and node."""
     given_up: dict[str, frozenset[str]] = field(default_factory=dict)
     """By cluster, nodes that have been silent for so long that their tasks were taken for lost."""
+    bringing: set[str] = field(default_factory=set)
+    """Tasks whose outputs are on their way."""
     _tasks: set[asyncio.Task[None]] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         self.clusters = {name: ClusterState(name) for name in self.backends}
+
+    @property
+    def outputs(self) -> Path:
+        """Where outputs are kept, one folder a job."""
+        return self.logs.with_name("outputs")
 
     def nodes(self, cluster: str) -> list[Node]:
         """As the backend knows them, with what admins wrote and decided of them."""

@@ -1,9 +1,10 @@
-"""Prometheus metrics: requests, jobs by state, nodes. No names of people or jobs."""
+"""Prometheus metrics: requests, jobs by state, nodes, what is exported. No names of people or jobs."""
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
 from muster.domain.jobs import JOB_STATES
 from muster.engine.context import Context
+from muster.server.node_metrics import node_metrics
 from muster.version import __version__
 
 _LATENCY_BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 5.0, 30.0)
@@ -23,9 +24,8 @@ class Metrics:
         )
         self._jobs = Gauge("muster_jobs", "Jobs by state.", ("state",), registry=self._registry)
         self._nodes = Gauge("muster_nodes", "Nodes by state.", ("cluster", "state"), registry=self._registry)
-        self._cpu = Gauge("muster_node_cpu_percent", "CPU in use.", ("cluster", "node"), registry=self._registry)
-        self._memory = Gauge(
-            "muster_node_memory_used_bytes", "Memory in use.", ("cluster", "node"), registry=self._registry
+        self._exports = Gauge(
+            "muster_export_points", "Points for InfluxDB by what became of them.", ("state",), registry=self._registry
         )
         info = Gauge("muster_info", "The server's version.", ("version",), registry=self._registry)
         info.labels(__version__).set(1)
@@ -42,11 +42,6 @@ class Metrics:
         for cluster, backend in context.backends.items():
             for node in backend.nodes():
                 self._nodes.labels(cluster, str(node.state)).inc()
-            for name, usage in backend.usage().items():
-                self._cpu.labels(cluster, name).set(_number(usage.figures.get("cpu_percent")))
-                self._memory.labels(cluster, name).set(_number(usage.figures.get("memory_used_bytes")))
-        return generate_latest(self._registry)
-
-
-def _number(value: object) -> float:
-    return float(value) if isinstance(value, int | float) else 0.0
+        for state in ("sent", "dropped", "waiting"):
+            self._exports.labels(state).set(getattr(context.exports, state))
+        return generate_latest(self._registry) + await node_metrics(context)

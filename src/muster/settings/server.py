@@ -3,13 +3,14 @@
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 from pydantic.alias_generators import to_camel
 
 from muster.domain.errors import Invalid, Problem
+from muster.settings.influx import InfluxSettings, read_password
 from muster.wire.spec_schema import Seconds
 
 _VARIABLES = {
@@ -37,9 +38,21 @@ class ServerSettings(BaseModel):
         None, description="Remove jobs this long after their end; for ever if absent."
     )
     session_lifetime: Seconds = Field(14 * 86400.0, description="How long a login lasts.")
-    max_package_bytes: int = Field(4 << 30, description="The largest code package.")
+    max_package_bytes: int = Field(4 << 30, description="The largest code package, or input.")
+    max_output_bytes: int = Field(20 << 30, ge=0, description="The most that is brought back of one job's outputs.")
+    influx: InfluxSettings | None = Field(None, description="Where node figures are pushed to; nowhere if absent.")
     log_level: str = Field("info", pattern="^(debug|info|warning|error)$")
     access_log: bool = False
+
+    @model_validator(mode="after")
+    def _secrets_can_be_read(self) -> Self:
+        _ = self.influx_password
+        return self
+
+    @property
+    def influx_password(self) -> str:
+        """Read when it is needed, so that no settings hold it."""
+        return read_password(self.influx, self.home) if self.influx else ""
 
     @property
     def database_url(self) -> str:

@@ -1,0 +1,179 @@
+"""Pushes what nodes use to InfluxDB, every so often, beside everything else.
+
+A database that is away holds nobody up: points wait in a buffer that forgets the oldest, and a line a minute says so.
+"""
+
+import asyncio
+import threading
+import time
+from collections import deque
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager, suppress
+from functools import partial
+
+import structlog
+
+from muster.exporters.influx_database import AccountRefused, DatabaseMissing, InfluxAway, InfluxDatabase, PointsRefused
+from muster.exporters.lines import lines_of
+from muster.lib.backoff import exponential
+from muster.ports.backend import Backend
+from muster.ports.exporting import ExportCounts
+from muster.settings.influx import InfluxSettings
+
+_log = structlog.get_logger("exporters.influx")
+BATCH_LINES = 5_000
+BUFFER_LINES = 200_000
+_SAY_EVERY_S = 60.0
+
+
+@asynccontextmanager
+async def exporting(
+    settings: InfluxSettings | None, password: str, backends: Mapping[str, Backend], counts: ExportCounts
+) -> AsyncIterator[None]:
+    """While this is open. What is still in the buffer at the end is lost."""
+    if settings is None:
+        yield
+        return
+    exporter = InfluxExporter(InfluxDatabase(settings, password), backends, counts)
+    tasks = [
+        asyncio.create_task(exporter.collect_for_ever(settings.every), name="influx collecting"),
+        asyncio.create_task(exporter.send_for_ever(), name="influx sending"),
+    ]
+    try:
+        yield
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+class InfluxExporter:
+    def __init__(
+        self,
+        database: InfluxDatabase,
+        backends: Mapping[str, Backend],
+        counts: ExportCounts,
+        buffer_lines: int = BUFFER_LINES,
+    ) -> None:
+        self._database = database
+        self._backends = backends
+        self._counts = counts
+        self._buffer_lines = buffer_lines
+        self._batches: deque[list[str]] = deque()
+        self._filled = asyncio.Event()
+        self._last: dict[tuple[str, str], float] = {}
+        self._is_made = False
+        self._said_at = 0.0
+        self._failures = 0
+
+    async def collect_for_ever(self, every_s: float) -> None:
+        while True:
+            await asyncio.sleep(every_s)
+            self.collect()
+
+    def collect(self) -> None:
+        """What was heard since the last time, into the buffer."""
+        lines: list[str] = []
+        heard: dict[tuple[str, str], float] = {}
+        for cluster, backend in self._backends.items():
+            for host, usage in backend.usage().items():
+                heard[cluster, host] = usage.heard_at
+                if usage.heard_at > self._last.get((cluster, host), 0.0):
+                    lines += lines_of(cluster, host, usage)
+        self._last = heard
+        for first in range(0, len(lines), BATCH_LINES):
+            self._put(lines[first : first + BATCH_LINES])
+
+    async def send_for_ever(self) -> None:
+        while True:
+            await self._filled.wait()
+            await self.send()
+            if self._failures:
+                await asyncio.sleep(exponential(self._failures, first_s=1.0, limit_s=30.0))
+
+    async def send(self) -> None:
+        """All that waits, until it is away."""
+        while self._batches:
+            batch = self._batches.popleft()
+            self._counts.waiting -= len(batch)
+            try:
+                await _apart(partial(self._deliver, "\n".join(batch).encode()))
+            except (InfluxAway, DatabaseMissing) as error:
+                self._failures += 1
+                self._say("InfluxDB is away", str(error))
+                self._put_back(batch)
+                return
+            except PointsRefused as error:
+                self._counts.dropped += len(batch)
+                self._say("InfluxDB refused points", str(error))
+            else:
+                self._counts.sent += len(batch)
+            self._failures = 0
+        self._filled.clear()
+
+    def _deliver(self, body: bytes) -> None:
+        """On a thread. The database is made before the first points, and again when it was dropped meanwhile."""
+        if not self._is_made:
+            self._make()
+        try:
+            self._database.write(body)
+        except DatabaseMissing:
+            self._is_made = False
+            raise
+
+    def _make(self) -> None:
+        try:
+            self._database.create()
+        except (AccountRefused, PointsRefused, DatabaseMissing):
+            pass  # it may be there all the same; if not, the write says so
+        self._is_made = True
+
+    def _put(self, batch: list[str]) -> None:
+        self._batches.append(batch)
+        self._counts.waiting += len(batch)
+        self._shrink()
+        self._filled.set()
+
+    def _put_back(self, batch: list[str]) -> None:
+        self._batches.appendleft(batch)
+        self._counts.waiting += len(batch)
+        self._shrink()
+
+    def _shrink(self) -> None:
+        while self._counts.waiting > self._buffer_lines and self._batches:
+            oldest = self._batches.popleft()
+            self._counts.waiting -= len(oldest)
+            self._counts.dropped += len(oldest)
+
+    def _say(self, what: str, why: str) -> None:
+        now = time.monotonic()
+        if not self._said_at or now - self._said_at >= _SAY_EVERY_S:
+            self._said_at = now
+            counts = {"waiting": self._counts.waiting, "dropped": self._counts.dropped}
+            _log.warning(what, error=why, **counts)
+
+
+async def _apart(work: Callable[[], None]) -> None:
+    """On a thread that nobody waits for at the end: one of the loop's own would hold up a server that stops."""
+    loop = asyncio.get_running_loop()
+    done: asyncio.Future[None] = loop.create_future()
+
+    def settle(error: Exception | None) -> None:
+        if done.cancelled():
+            return
+        if error is None:
+            done.set_result(None)
+        else:
+            done.set_exception(error)
+
+    def run() -> None:
+        error: Exception | None = None
+        try:
+            work()
+        except Exception as raised:  # the loop's top decides
+            error = raised
+        with suppress(RuntimeError):  # the loop has ended meanwhile
+            loop.call_soon_threadsafe(settle, error)
+
+    threading.Thread(target=run, name="influx", daemon=True).start()
+    await done
