@@ -139,6 +139,10 @@ class AgentNode:
                 self._failures += 1
                 _log.warning("agent unreachable", node=self.node.name, error=str(error))
                 self.set_state(NodeState.UNREACHABLE, str(error))
+            except Exception as error:
+                self._failures += 1
+                _log.exception("agent unreachable", node=self.node.name)
+                self.set_state(NodeState.UNREACHABLE, f"the connection failed in a way nobody foresaw: {error!r}")
             self._tried.set()
             await self._pause(exponential(self._failures, first_s=0.2, limit_s=30.0))
 

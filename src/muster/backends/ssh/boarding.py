@@ -120,7 +120,7 @@ async def agent_aboard(
             if not (await _answer(process.stdout, python, complaints)).get("have"):
                 process.stdin.write(cargo.content)
                 await _answer(process.stdout, python, complaints)
-        yield process.stdout, process.stdin
+        yield _Reader(process.stdout), process.stdin
     except TimeoutError:
         raise BackendError(f"the agent did not start within {_BOARD_WITHIN_S:g} s") from None
     finally:
@@ -138,6 +138,19 @@ async def _answer(stdout: Any, python: str, complaints: "_Complaints") -> dict[s
     if "error" in answer:
         raise BackendError(f"the agent cannot be put there: {answer['error']}")
     return dict(answer)
+
+
+class _Reader:
+    """A line that breaks is a ConnectionError here, whoever made it."""
+
+    def __init__(self, stdout: Any) -> None:
+        self._stdout = stdout
+
+    async def read(self, n: int) -> bytes:
+        try:
+            return bytes(await self._stdout.read(n))
+        except asyncssh.Error as error:
+            raise ConnectionResetError(str(error)) from None
 
 
 class _Complaints:

@@ -38,10 +38,11 @@ async def _connect(
     shown = shown_login(login)
     kept = book.of(login)
     try:
-        options = await asyncssh.SSHClientConnectionOptions.construct(**_options(login, kept))
-        if kept is None and not options.known_hosts:
-            options.known_hosts = _own_known_hosts()  # nothing known: asyncssh would take None for "do not check"
-        return await asyncssh.connect(login.host, tunnel=through or (), options=options)
+        options = _options(login, kept)
+        if kept is None and not (await asyncssh.SSHClientConnectionOptions.construct(**options)).known_hosts:
+            # A config that names no file of known hosts would mean to asyncssh that no host is checked.
+            options["known_hosts"] = _own_known_hosts()
+        return await asyncssh.connect(**options, tunnel=through or ())
     except asyncssh.HostKeyNotVerifiable as error:
         raise BackendError(f"the host key of {shown} is not trusted: {_host_key_hint(login, kept, error)}") from None
     except asyncssh.PermissionDenied:

@@ -1,0 +1,186 @@
+"""Every way into a node, and every way in which it must stay shut. The server is real, and so are the hosts."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.parts.hosts import PLAIN_USER, Host, HostOptions, HostPool, oldest_python
+from tests.parts.server import MusterServer, polls
+from tests.parts.ssh_cluster import CLUSTER, log_of, node_of, nodes, on_hosts, wait_for_nodes, write_cluster
+
+PASSWORD = "c0rrect horse"
+WRONG = "wr0ng h0rse"
+
+
+@pytest.fixture(scope="module")
+def pool(can_make_hosts: None) -> Iterator[HostPool]:
+    hosts = [
+        HostOptions(),
+        HostOptions(user=PLAIN_USER, password=PASSWORD, key_login=False),
+        HostOptions(user=PLAIN_USER, python=oldest_python().path),
+    ]
+    with HostPool(hosts, behind=[HostOptions()]) as made:
+        yield made
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[MusterServer]:
+    """Not started yet; its account has a home of its own, with nothing in it."""
+    (tmp_path / "account" / ".ssh").mkdir(parents=True)
+    made = MusterServer(tmp_path / "home", {"HOME": str(tmp_path / "account"), "SSH_AUTH_SOCK": ""})
+    yield made
+    made.stop()
+
+
+def _start(server: MusterServer, *members: dict[str, Any], **more: Any) -> None:
+    write_cluster(server.home, members, defaults={"root": ".muster-node"}, **more)
+    server.start()
+
+
+def _account(server: MusterServer) -> Path:
+    return server.home.parent / "account" / ".ssh"
+
+
+def _password_file(server: MusterServer, password: str) -> str:
+    path = server.home / "clusters.d" / "password"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.touch(0o600)
+    path.write_text(f"{password}\n")
+    return str(path)
+
+
+def _by_password(server: MusterServer, host: Host, password: str) -> dict[str, Any]:
+    node = node_of(host, passwordFile=_password_file(server, password))
+    del node["keyFile"]
+    return node
+
+
+def _note_of(server: MusterServer, name: str, words: str) -> str:
+    """What is said of a node that cannot be reached."""
+    node: dict[str, Any] = {}
+    for _ in polls(60):
+        node = nodes(server).get(name) or {}
+        if node.get("state") == "Unreachable" and words in node["note"]:
+            return str(node["note"])
+    raise AssertionError(f"{name} does not say {words!r}: {node}")
+
+
+def _everything_said(server: MusterServer) -> str:
+    """Logs of the server, process arguments, listings and events: where a secret must never be."""
+    arguments = " ".join(path.read_bytes().decode("utf-8", "replace") for path in Path("/proc").glob("[0-9]*/cmdline"))
+    listed = [str(server.call("GET", f"/api/v1/{path}")) for path in ("nodes", "clusters", "events?stream=false")]
+    return " ".join([(server.home / "stderr.log").read_text(), arguments, *listed])
+
+
+def test_a_password_logs_in_and_shows_nowhere(server: MusterServer, pool: HostPool) -> None:
+    host = pool[1]
+    _start(server, _by_password(server, host, PASSWORD))
+    wait_for_nodes(server, {host.name: "Ready"})
+    job = server.submit(on_hosts("whoami", 1, "id -un"))
+    assert server.wait(job["id"])["state"] == "Succeeded"
+    assert log_of(server, job["id"], "worker-0") == f"{PLAIN_USER}\n"
+    assert PASSWORD not in _everything_said(server)
+
+
+def test_a_wrong_password_is_told_without_being_shown(server: MusterServer, pool: HostPool) -> None:
+    _start(server, _by_password(server, pool[1], WRONG))
+    assert "was not accepted" in _note_of(server, pool[1].name, "does not let us in")
+    assert WRONG not in _everything_said(server)
+
+
+def test_the_oldest_python_runs_jobs_of_a_plain_user(server: MusterServer, pool: HostPool) -> None:
+    host = pool[2]
+    _start(server, node_of(host))
+    wait_for_nodes(server, {host.name: "Ready"})
+    job = server.submit(on_hosts("old", 1, "python3 --version; id -un"))
+    assert server.wait(job["id"])["state"] == "Succeeded"
+    assert log_of(server, job["id"], "worker-0") == f"Python {oldest_python()}\n{PLAIN_USER}\n"
+
+
+def test_a_host_behind_a_jump_host_is_reached_through_it(server: MusterServer, pool: HostPool) -> None:
+    hidden = pool.behind[0]
+    _account(server).joinpath("known_hosts").write_text(pool.known_hosts)
+    _start(server, node_of(hidden, jump=f"{pool.jump.user}@{pool.jump.address}"))
+    wait_for_nodes(server, {hidden.name: "Ready"})
+    job = server.submit(on_hosts("hidden", 1, "hostname"))
+    assert server.wait(job["id"])["state"] == "Succeeded"
+    assert log_of(server, job["id"], "worker-0") == f"{hidden.name}\n"
+    assert nodes(server)[hidden.name]["address"] == hidden.address
+
+
+def test_a_jump_host_that_is_not_known_is_not_passed(server: MusterServer, pool: HostPool) -> None:
+    hidden = pool.behind[0]
+    _start(server, node_of(hidden, jump=f"{pool.jump.user}@{pool.jump.address}"))
+    assert pool.jump.address in _note_of(server, hidden.name, "is not trusted")
+
+
+def test_a_host_whose_key_nobody_knows_is_not_talked_to(server: MusterServer, pool: HostPool) -> None:
+    host = pool[0]
+    node = node_of(host)
+    del node["hostKey"]
+    _start(server, node)
+    assert "ssh-keyscan" in _note_of(server, host.name, "is not trusted")
+
+
+def test_known_hosts_of_the_account_is_believed(server: MusterServer, pool: HostPool) -> None:
+    host = pool[0]
+    node = node_of(host)
+    del node["hostKey"]
+    _account(server).joinpath("known_hosts").write_text(f"{host.known_hosts_line}\n")
+    _start(server, node)
+    wait_for_nodes(server, {host.name: "Ready"})
+
+
+def test_a_config_that_knows_no_hosts_does_not_open_the_door(server: MusterServer, pool: HostPool) -> None:
+    host = pool[0]
+    node = node_of(host)
+    del node["hostKey"]
+    _account(server).joinpath("config").write_text("Host *\n  UserKnownHostsFile none\n")
+    _start(server, node)
+    _note_of(server, host.name, "is not trusted")
+
+
+def test_the_config_of_the_account_is_honoured(server: MusterServer, pool: HostPool) -> None:
+    host = pool[0]
+    _account(server).joinpath("known_hosts").write_text(f"{host.known_hosts_line}\n")
+    _account(server).joinpath("config").write_text(
+        f"Host box\n  HostName {host.address}\n  User root\n  IdentityFile {host.key_file}\n"
+    )
+    _start(server, {"name": "box", "host": "box"})
+    wait_for_nodes(server, {"box": "Ready"})
+
+
+def test_the_first_key_is_kept_and_another_is_refused(server: MusterServer, can_make_hosts: None) -> None:
+    with HostPool(1) as own:
+        host = own[0]
+        node = node_of(host, hostKeys="first-use")
+        del node["hostKey"]
+        _start(server, node)
+        wait_for_nodes(server, {host.name: "Ready"})
+        host.change_host_key()
+        host.kill_sshd()
+        host.start_sshd()
+        assert "first use" in _note_of(server, host.name, "is not trusted")
+        done = server.run("node", "reconnect", host.name, "--forget-host-key")
+        assert done.returncode == 0, done.stderr
+        wait_for_nodes(server, {host.name: "Ready"})
+
+
+def test_a_pinned_key_that_changed_is_refused(server: MusterServer, can_make_hosts: None) -> None:
+    with HostPool(1) as own:
+        host = own[0]
+        _start(server, node_of(host))
+        wait_for_nodes(server, {host.name: "Ready"})
+        host.change_host_key()
+        host.kill_sshd()
+        host.start_sshd()
+        assert "hostKey" in _note_of(server, host.name, "is not trusted")
+
+
+def test_a_node_without_python_says_so(server: MusterServer, pool: HostPool) -> None:
+    host = pool[0]
+    _start(server, node_of(host, python="/no/such/python"))
+    _note_of(server, host.name, "/no/such/python does not run there")
+    assert CLUSTER in {cluster["name"] for cluster in server.call("GET", "/api/v1/clusters")[1]["items"]}

@@ -1,0 +1,87 @@
+"""A real server with a cluster of real SSH hosts: what most tests of the pool begin with."""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from tests.parts.host import Host
+from tests.parts.host_files import DISK
+from tests.parts.hosts import HostPool
+from tests.parts.server import MusterServer, polls, running_server
+
+CLUSTER = "lab"
+ROOT = f"{DISK}/node"
+"""Where the nodes keep everything of Muster: on a disk of their own, which a test may fill."""
+
+
+def node_of(host: Host, **more: Any) -> dict[str, Any]:
+    """A host as the cluster file gives it, with its key pinned."""
+    return {
+        "name": host.name,
+        "host": host.address,
+        "user": host.user,
+        "keyFile": str(host.key_file),
+        "hostKey": host.host_key,
+        **more,
+    }
+
+
+def write_cluster(home: Path, nodes: Iterable[Mapping[str, Any]], **more: Any) -> Path:
+    """`clusters.d/lab.yaml`, by rename, as a careful editor would."""
+    settings = {"name": CLUSTER, "backend": "ssh", "defaults": {"root": ROOT}, "nodes": list(nodes)} | more
+    folder = home / "clusters.d"
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"{CLUSTER}.yaml"
+    partial = folder / f".{CLUSTER}.yaml"
+    partial.write_text(yaml.safe_dump(settings, sort_keys=False))
+    partial.replace(path)
+    return path
+
+
+@contextmanager
+def serving(home: Path, pool: HostPool, hosts: Iterable[Host] | None = None, **more: Any) -> Iterator[MusterServer]:
+    """All hosts are Ready when it begins."""
+    taken = list(pool.hosts if hosts is None else hosts)
+    write_cluster(home, [node_of(host) for host in taken], **more)
+    with running_server(home) as server:
+        wait_for_nodes(server, {host.name: "Ready" for host in taken})
+        yield server
+
+
+def wait_for_nodes(server: MusterServer, states: Mapping[str, str | None], timeout_s: float = 60.0) -> dict[str, Any]:
+    """Until each node has its state; None: until it is gone."""
+    found: dict[str, Any] = {}
+    for _ in polls(timeout_s):
+        found = nodes(server)
+        if all((found.get(name) or {}).get("state") == state for name, state in states.items()):
+            return found
+    shown = {name: (found.get(name) or {}).get("state") for name in states}
+    notes = json.dumps({name: node.get("note") for name, node in found.items()}, indent=1)
+    raise AssertionError(f"nodes are {shown}, not {dict(states)}, after {timeout_s} s: {notes}")
+
+
+def nodes(server: MusterServer) -> dict[str, Any]:
+    _, page = server.call("GET", "/api/v1/nodes")
+    return {node["name"]: node for node in page["items"] if node["cluster"] == CLUSTER}
+
+
+def on_hosts(name: str, replicas: int, command: str, **more: Any) -> dict[str, Any]:
+    """A spec whose tasks each run on a host of their own."""
+    return {
+        "name": name,
+        "cluster": CLUSTER,
+        "replicas": replicas,
+        "command": command,
+        "resources": {"cpu": 0.1},
+        "where": {"spread": "apart"},
+        **more,
+    }
+
+
+def log_of(server: MusterServer, ref: str, task: str) -> str:
+    _, text = server.call("GET", f"/api/v1/jobs/{ref}/logs/raw?task={task}")
+    return str(text)
