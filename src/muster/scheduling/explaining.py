@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from muster.domain.clusters import RESERVED
 from muster.domain.needs import in_words, without_needs
-from muster.domain.nodes import Node
+from muster.domain.nodes import Node, NodeState
 from muster.domain.reasons import Reason
 from muster.domain.resources import Resources
 from muster.lib.quantities import about_bytes, format_cpu
@@ -120,6 +120,8 @@ def short(shape: Shape, arena: Arena) -> Reason:
     besides = f"; {withheld} more {'is' if withheld == 1 else 'are'} out of service" if withheld else ""
     if withheld:
         numbers["out_of_service"] = withheld
+    if kept_out := _kept_out(shape, arena):
+        besides += f"; {kept_out}"
     if want <= free:
         nodes = sum(1 for ledger in usable if _has(kind, ledger, one))
         each = _show(kind, _of(kind, one), one)
@@ -179,8 +181,19 @@ def _no_node(shape: Shape, arena: Arena) -> Reason:
         if wished is not shape.where and any(suits(wished, ledger.node) for ledger in arena.usable()):
             return Reason("not-in-order", _where_words(shape), _AN_ADMIN, {"kind": "node"})
         return Reason("no-node", _where_words(shape), "change `where`, or see `muster get nodes`", {"kind": "node"})
-    states = ", ".join(sorted({str(ledger.node.state) for ledger in arena.ledgers.values()})) or "none known"
-    return Reason("no-node", f"no node is ready ({states})", "see `muster get nodes`", {"kind": "node"})
+    told = _kept_out(shape, arena) or "none is known"
+    return Reason("no-node", f"no node is ready: {told}", "see `muster get nodes`", {"kind": "node"})
+
+
+def _kept_out(shape: Shape, arena: Arena) -> str:
+    """Nodes that would suit and take nothing now, counted by what they are."""
+    suiting = arena.nodes_for(shape.where, shape.where_key)
+    states = [ledger.node.state for name, ledger in arena.ledgers.items() if name in suiting]
+    parts = []
+    for state in (NodeState.CORDONED, NodeState.DRAINING, NodeState.UNREACHABLE, NodeState.JOINING):
+        if count := states.count(state):
+            parts.append(f"{count} node{' is' if count == 1 else 's are'} {state.lower()}")
+    return ", ".join(parts)
 
 
 def _where_words(shape: Shape) -> str:

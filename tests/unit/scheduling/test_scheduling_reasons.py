@@ -69,7 +69,7 @@ def test_a_model_that_no_ready_node_has_is_named() -> None:
     state = a_cluster(a_gpu_node("n1", 4, "V100"), replace(a_gpu_node("n2", 4, "A100"), state=NodeState.UNREACHABLE))
     assert state.never_fits(a_demand(1, gpus(1, 1, "A100"))) is None
     queue(state, a_demand(1, gpus(1, 1, "A100")))
-    assert message(state, "j1") == "needs 1 GPU of model A100; 0 free now"
+    assert message(state, "j1") == "needs 1 GPU of model A100; 0 free now; 1 node is unreachable"
 
 
 def test_nodes_that_are_asked_for_and_not_there_are_named() -> None:
@@ -148,7 +148,7 @@ def test_nodes_that_are_away_count_for_what_could_run_but_not_for_what_starts() 
     state = a_cluster(a_node("n1", 8, state=NodeState.UNREACHABLE))
     assert state.never_fits(a_demand(1, a_role(cpu=8))) is None
     queue(state, a_demand(1, a_role(cpu=8)))
-    assert message(state, "j1") == "no node is ready (Unreachable)"
+    assert message(state, "j1") == "no node is ready: 1 node is unreachable"
     state.node_changed(a_node("n1", 8))
     assert started(state.cycle(100.0)) == ["j1"]
 
