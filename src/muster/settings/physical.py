@@ -104,7 +104,6 @@ def _of_secret(text: str, path_of: Callable[[str], Path]) -> tuple[str, str] | N
         return f"{text} is no file", "it is a file on the server"
     if not os.access(path, os.R_OK):
         return f"{text} cannot be read by the server", "let the account that runs the server own it"
-    # A file that belongs to another account is as open to its group as that account wanted.
-    if found.st_mode & (0o077 if found.st_uid == os.geteuid() else 0o007):
+    if found.st_mode & (stat.S_IRWXG | stat.S_IRWXO):
         return f"others may read {text}", f"chmod 600 {path}"
     return None if found.st_size else (f"{text} is empty", "")

@@ -122,9 +122,15 @@ def member(node: MemberIn, defaults: LoginIn, line: int | None) -> Member:
         python=of("python"),
         root=of("root"),
         labels=dict(node.labels),
-        claims=Claims(node.gpus, tuple(node.gpu_models)),
+        claims=_claims(node),
         line=line,
     )
+
+
+def _claims(node: MemberIn) -> Claims:
+    """One model for several cards is the model of each."""
+    models = tuple(node.gpu_models)
+    return Claims(node.gpus, models * node.gpus if node.gpus and len(models) == 1 else models)
 
 
 def _folder(name: str, folder: FolderIn) -> Folder:

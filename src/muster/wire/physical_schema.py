@@ -158,7 +158,7 @@ class MemberIn(LoginIn):
     host_key: Annotated[str, AfterValidator(_host_key)] | None = Field(None, description="Its key; no other is taken.")
     address: Host | None = Field(None, description="Its address for other nodes of a job.")
     labels: Labels = Field(default_factory=dict, description="What jobs ask for by `where`.")
-    gpus: Annotated[int, Field(ge=0)] | None = Field(None, description="How many it should have.")
+    gpus: Annotated[int, Field(ge=0, le=1024)] | None = Field(None, description="How many it should have.")
     gpu_models: Annotated[list[Text], BeforeValidator(listed)] = Field(
         default_factory=list, description="Which it should have."
     )

@@ -21,7 +21,7 @@ class SlaverIn(BaseModel):
     name: MemberName
     ip: Host
     user_name: User | None = None
-    gpu_count: Annotated[int, Field(ge=0)] | None = None
+    gpu_count: Annotated[int, Field(ge=0, le=1024)] | None = None
     gpu_info: Annotated[list[str], BeforeValidator(listed)] = Field(default_factory=list)
 
 

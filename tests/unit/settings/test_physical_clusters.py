@@ -87,7 +87,7 @@ def test_every_field_is_read(tmp_path: Path) -> None:
     assert gpu1 == Member("gpu1", common, **on_node)  # type: ignore[arg-type]
     assert (gpu1.file, gpu1.line) == ("boxes.yaml", 16)
     assert (gpu2.name, gpu2.login.host, gpu2.login.user, gpu2.login.host_key) == ("gpu2", "10.0.0.2", "alice", KEY)
-    assert (gpu2.address, gpu2.labels, gpu2.claims) == ("10.1.0.2", {"rack": "a"}, Claims(4, ("RTX3090",)))
+    assert (gpu2.address, gpu2.labels, gpu2.claims) == ("10.1.0.2", {"rack": "a"}, Claims(4, ("RTX3090",) * 4))
     assert (third.name, third.login.host, third.login.user, third.login.port) == ("10.0.0.3", "10.0.0.3", "li", 2222)
     assert (fourth.name, fourth.root, fourth.line) == ("gpu4.example.org", "tasks", 20)
     assert (fourth.login.jump, fourth.login.password_file, fourth.login.key_file) == (None, None, str(key))
