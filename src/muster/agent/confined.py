@@ -48,6 +48,10 @@ class Place:
 def place(root: str, path: str) -> Place:
     if not os.path.isabs(root) or "\0" in root:
         raise AgentError(BAD_REQUEST, "a root must be an absolute path")
+    try:
+        os.fsencode(path)
+    except UnicodeEncodeError:
+        raise AgentError(BAD_REQUEST, "the path is no text") from None
     if "\0" in path:
         raise AgentError(BAD_REQUEST, "a path cannot hold a zero byte")
     parts = _parts(path)

@@ -13,6 +13,7 @@ from muster.bootstrap.listening import AnnouncingServer, listen, shown_host
 from muster.bootstrap.welcoming import LOCAL, leave_context
 from muster.engine.accounts import Accounts
 from muster.engine.context import Context
+from muster.engine.files import Files
 from muster.engine.fleet import Builder
 from muster.engine.logs import LogReader
 from muster.engine.packages import PackageShelf
@@ -47,6 +48,7 @@ async def serve(settings: ServerSettings) -> None:
             Accounts(context, settings.session_lifetime),
             PackageShelf(context, settings.max_package_bytes),
             LogReader(context),
+            Files(context),
             settings.private_jobs,
         )
         exports = exporting(settings.influx, settings.influx_password, context.backends, context.exports)

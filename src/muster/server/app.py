@@ -5,7 +5,19 @@ from fastapi import FastAPI
 from muster.server import openapi, problems
 from muster.server.guarding import Guard
 from muster.server.metrics import Metrics
-from muster.server.routes import accounts, jobs, logs, node_adding, nodes, packages, sharing, system, usage
+from muster.server.routes import (
+    accounts,
+    environments,
+    files,
+    jobs,
+    logs,
+    node_adding,
+    nodes,
+    packages,
+    sharing,
+    system,
+    usage,
+)
 from muster.server.services import Services
 from muster.version import __version__
 
@@ -31,7 +43,7 @@ def create_app(services: Services) -> FastAPI:
     app.state.metrics = Metrics()
     problems.install(app)
     openapi.install(app)
-    for module in (jobs, logs, nodes, node_adding, usage, sharing, packages, accounts):
+    for module in (jobs, logs, nodes, files, node_adding, environments, usage, sharing, packages, accounts):
         app.include_router(module.router, prefix="/api/v1")
     app.include_router(system.api_router, prefix="/api/v1")
     app.include_router(system.router)

@@ -10,6 +10,7 @@ from muster.domain.jobs import Job
 from muster.engine.accounts import Accounts, Principal
 from muster.engine.context import Context
 from muster.engine.explaining import live_reason
+from muster.engine.files import Files
 from muster.engine.logs import LogReader
 from muster.engine.packages import PackageShelf
 from muster.server.access import Action, may, require
@@ -26,6 +27,7 @@ class Services:
     accounts: Accounts
     packages: PackageShelf
     logs: LogReader
+    files: Files
     private_jobs: bool = False
 
     async def find_job(self, principal: Principal, ref: str, action: Action) -> Job:

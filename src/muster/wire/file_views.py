@@ -1,0 +1,40 @@
+"""What the API shows of files; the shapes are in `file_shapes`."""
+
+from muster.domain.clusters import Folder
+from muster.lib.clock import iso
+from muster.ports.files import FileFacts, Hashed, Tally
+from muster.wire.views import View
+
+_YEAR_9999 = 253_402_300_799.0
+"""A file may claim any time; dates end here."""
+
+
+def folder_view(folder: Folder) -> View:
+    return {"name": folder.name, "shared": folder.shared, "readOnly": folder.read_only}
+
+
+def file_view(name: str, facts: FileFacts, target: str | None = None) -> View:
+    return {
+        "name": name,
+        "kind": str(facts.kind),
+        "size": facts.size,
+        "modifiedAt": iso(min(max(facts.mtime, 0.0), _YEAR_9999)),
+        "mode": f"{facts.mode:o}",
+        "version": facts.version,
+        "target": target,
+    }
+
+
+def digest_view(path: str, run: str, found: Hashed) -> View:
+    return {"path": path, "sha256": found.sha256, "bytes": found.bytes, "run": run}
+
+
+def progress_view(run: str, tally: Tally) -> View:
+    return {
+        "done": tally.done,
+        "run": run,
+        "bytes": tally.bytes,
+        "files": tally.files,
+        "folders": tally.folders,
+        "skipped": tally.skipped,
+    }
