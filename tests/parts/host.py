@@ -192,6 +192,8 @@ class Host:
 
     def processes(self, pattern: str = "") -> dict[int, str]:
         """Its processes whose command line matches: command lines by the pids that the host itself sees."""
+        if not self.is_on:
+            return {}
         return {process.inner_pid: process.command for process in processes_of(self._init, pattern)}
 
     def freeze(self, pattern: str) -> None:

@@ -9,9 +9,11 @@ import fcntl
 import ipaddress
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -56,7 +58,7 @@ def claim_number(parent: Path) -> Claim:
     with _locked():
         for claim, owner in list(_claims()):
             if not _lives(owner):
-                _remove(claim)
+                _try_to_remove(claim)
         taken = {claim.number for claim, _ in _claims()}
         links, routes = _links(), _routes()
         for number in _NUMBERS:
@@ -65,7 +67,10 @@ def claim_number(parent: Path) -> Claim:
                 continue
             if any(route.overlaps(ours) for route in routes for ours in (claim.front, claim.back)):
                 continue
+            if mounts_below(claim.folder):
+                continue
             _write(claim)
+            shutil.rmtree(claim.folder, ignore_errors=True)  # claims do not outlive a restart of the machine; this may
             claim.folder.mkdir(parents=True)
             return claim
     raise NoPlaceForHosts(f"{len(_NUMBERS)} pools of hosts exist already; see {_CLAIMS}")
@@ -95,6 +100,13 @@ def start_ticks(pid: int) -> int | None:
         return None
 
 
+def _try_to_remove(claim: Claim) -> None:
+    try:
+        _remove(claim)
+    except RuntimeError as error:  # its number stays taken, and the next pool tries again
+        warnings.warn(f"the pool of hosts in {claim.folder}, of a test run that is gone, stays: {error}", stacklevel=2)
+
+
 def _remove(claim: Claim) -> None:
     namespaces = [name for name in _namespaces() if name.startswith(claim.prefix)]
     for name in namespaces:
@@ -118,7 +130,9 @@ def _remove(claim: Claim) -> None:
 
 def mounts_below(folder: Path) -> list[str]:
     """In the order in which they were mounted."""
-    points = (line.split()[4] for line in Path("/proc/self/mountinfo").read_text().splitlines())
+    # A space is written there as a backslash and 040.
+    lines = Path("/proc/self/mountinfo").read_text().splitlines()
+    points = (re.sub(r"\\([0-7]{3})", lambda code: chr(int(code[1], 8)), line.split()[4]) for line in lines)
     return [point for point in points if point.startswith(f"{folder}/")]
 
 
@@ -169,7 +183,9 @@ def _file(number: int) -> Path:
 
 def _write(claim: Claim) -> None:
     content = {"pid": os.getpid(), "start_ticks": start_ticks(os.getpid()), "folder": str(claim.folder)}
-    _file(claim.number).write_text(json.dumps(content))
+    unfinished = _file(claim.number).with_suffix(".new")
+    unfinished.write_text(json.dumps(content))
+    unfinished.rename(_file(claim.number))
 
 
 def _claims() -> Iterator[tuple[Claim, tuple[int, int]]]:

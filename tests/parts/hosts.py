@@ -23,6 +23,7 @@ from tests.parts.old_python import oldest_python
 __all__ = ["DISK", "PLAIN_USER", "Host", "HostOptions", "HostPool", "hosts_unavailable", "oldest_python"]
 
 _TOOLS = ("sshd", "ssh-keygen", "ip", "unshare", "nsenter", "openssl")
+_TRY = "mount -t proc proc /proc && mount -t sysfs sysfs /sys && ip link add type veth && ip link add type bridge"
 _FOLDERS = ("/var/tmp", "/tmp", "/dev/shm")
 
 
@@ -136,7 +137,7 @@ def hosts_unavailable() -> str | None:
     if missing:
         return f"hosts need {', '.join(missing)}: run scripts/install-test-parts.sh"
     try:
-        command("unshare", "--mount", "--pid", "--fork", "--uts", "--net", "true")
+        command("unshare", "--mount", "--pid", "--fork", "--uts", "--net", "sh", "-c", _TRY)
         _folder()
     except CommandFailed as error:
         return f"hosts need namespaces and an overlay of the root: {error}"

@@ -1,9 +1,12 @@
 """The test hosts are as separate as machines, and fail as machines do."""
 
 import asyncio
+import json
 import signal
+import socket
 import subprocess
 import sys
+import uuid
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -39,9 +42,10 @@ def test_hosts_have_names_addresses_processes_and_files_of_their_own(pool: HostP
     assert not Path("/etc/whose").exists()
 
 
-def test_hosts_start_with_empty_homes_and_temporary_folders(pool: HostPool) -> None:
-    assert said(pool[3], "find /tmp /var/tmp /home -mindepth 1 -maxdepth 1") == f"/home/{PLAIN_USER}"
-    assert "authorized_keys" not in said(pool[3], "find /root -maxdepth 2")
+def test_a_host_starts_with_empty_homes_and_temporary_folders() -> None:
+    with HostPool(1) as pool:
+        assert said(pool[0], "find /tmp /var/tmp /home -mindepth 1 -maxdepth 1") == f"/home/{PLAIN_USER}"
+        assert "authorized_keys" not in said(pool[0], "find /root -maxdepth 2")
 
 
 def test_hosts_reach_each_other_by_name_and_this_machine_by_address(pool: HostPool) -> None:
@@ -171,6 +175,7 @@ def test_power_off_ends_all_processes_and_keeps_files() -> None:
         assert len(outside) == 1
         host.power_off()
         assert not _sleeping(722)
+        assert not host.processes()
         assert host.path("/root/kept").read_text() == "1\n"
         with pytest.raises((OSError, TimeoutError)):
             asyncio.run(asyncio.wait_for(_reach(pool), 1))
@@ -267,48 +272,64 @@ def test_a_shared_folder_is_the_same_on_all_hosts_at_the_same_path(pool: HostPoo
         host.unshare(shared)
 
 
-# Leaving nothing
+# Leaving nothing. Names and numbers tell nothing here: another test may already have a pool of the same number.
 
 
 def test_a_pool_takes_everything_with_it_even_when_the_test_fails(tmp_path: Path) -> None:
-    (tmp_path / "precious").write_text("kept")
+    shared = tmp_path / "precious things"
+    shared.mkdir()
+    (shared / "file").write_text("kept")
     seen = ExitStack()
     pool = seen.enter_context(HostPool(2, behind=[HostOptions(disk_mib=4)]))
-    pool.share(tmp_path)
-    prefix, folder = pool[0].name.rpartition("h")[0], pool.key_file.parent
-    assert _traces(prefix, folder)
+    pool.share(shared)
     said(pool[0], start_sleeping(733))
+    links, files = _links_of(pool), _files_of(pool)
+    assert str(tmp_path) in Path("/proc/self/mountinfo").read_text()
     with pytest.raises(ZeroDivisionError), seen:
         raise ZeroDivisionError
-    assert _traces(prefix, folder) == []
+    assert not links & _all_links()
+    assert not any(file.exists() for file in files)
     assert not _sleeping(733)
-    assert (tmp_path / "precious").read_text() == "kept"
+    assert str(tmp_path) not in Path("/proc/self/mountinfo").read_text()
+    assert (shared / "file").read_text() == "kept"
 
 
 def test_the_next_pool_removes_what_a_killed_test_run_left() -> None:
     with subprocess.Popen([sys.executable, "-c", _HOLD_A_POOL], stdout=subprocess.PIPE, text=True) as run:
         assert run.stdout is not None
-        prefix, folder = run.stdout.readline().split()
+        held = json.loads(run.stdout.readline())
         run.send_signal(signal.SIGKILL)
-    assert _traces(prefix, Path(folder))
-    with HostPool(0) as pool:
-        taken = pool.key_file.parent
-        assert taken == Path(folder) or not _traces(prefix, Path(folder))
-    assert _traces(prefix, Path(folder)) == []
+    with HostPool(0):
+        assert not set(held["links"]) & _all_links()
+        assert not any(Path(file).exists() for file in held["files"])
+        assert not _sleeping(744)
 
 
 _HOLD_A_POOL = """
-import time
+import json, time
+from tests.integration.pool.test_hosts import _files_of, _links_of, said, start_sleeping
 from tests.parts.hosts import HostPool
 with HostPool(1) as pool:
-    print(pool[0].name.rpartition("h")[0], pool.key_file.parent, flush=True)
+    said(pool[0], start_sleeping(744))
+    print(json.dumps({"links": list(_links_of(pool)), "files": list(map(str, _files_of(pool)))}), flush=True)
     time.sleep(600)
 """
 
 
-def _traces(prefix: str, folder: Path) -> list[str]:
-    """Links, namespaces, mounts and files of a pool."""
-    links = [f"link {path.name}" for path in Path("/sys/class/net").glob(f"{prefix}*")]
-    spaces = [f"namespace {path.name}" for path in Path("/run/netns").glob(f"{prefix}*")]
-    mounts = [line for line in Path("/proc/self/mountinfo").read_text().splitlines() if f"{folder}/" in line]
-    return [*links, *spaces, *mounts, *map(str, folder.glob("*"))]
+def _links_of(pool: HostPool) -> set[int]:
+    prefix = pool[0].name.rpartition("h")[0]
+    found = {int((path / "ifindex").read_text()) for path in Path("/sys/class/net").glob(f"{prefix}*")}
+    assert len(found) >= 1 + len(pool.everyone)
+    return found
+
+
+def _all_links() -> set[int]:
+    return {index for index, _ in socket.if_nameindex()}
+
+
+def _files_of(pool: HostPool) -> list[Path]:
+    """One file of each host, of a name that only this pool has."""
+    found = [host.path(f"/root/{uuid.uuid4()}") for host in pool.everyone]
+    for path in found:
+        path.touch()
+    return found
