@@ -29,6 +29,7 @@ from muster.ports.backend import (
     Unready,
 )
 from muster.ports.files import FileSpace
+from muster.ports.environments import Environments
 from tests.parts.building import a_node
 
 
@@ -86,6 +87,7 @@ class FakeBackend:
     reconnects: list[str] = field(default_factory=list)
     clock: float = 1000.0
     listener: BackendListener | None = None
+    environments: Environments | None = None
     settings: PhysicalCluster = field(default_factory=lambda: PhysicalCluster("lab", "fake"))
     files: FileSpace | None = None
     _port: int = 20_000

@@ -63,7 +63,7 @@ def is_venv(path):
 
 def venvs_below(name, path):
     for child in folders_in(path):
-        if is_venv(os.path.join(path, child)):
+        if is_venv(os.path.join(path, child)) and os.path.join(path, child) != conda:
             add("venv", name + "/" + child, os.path.join(path, child))
 
 if conda:

@@ -98,13 +98,15 @@ class FolderOrder(NamedTuple):
 
 
 class FolderChecks:
-    def __init__(self) -> None:
+    def __init__(self, script: str = SCRIPT, within_s: float = ANSWER_WITHIN_S) -> None:
+        self._script = script
+        self._within_s = within_s
         self._lock = threading.Lock()
         self._hanging: Dict[str, subprocess.Popen[bytes]] = {}
 
     def check(self, orders: List[FolderOrder]) -> Dict[str, Dict[str, Any]]:
         """By name: `problem`, or `marker` as it was found. May block, but not for longer than the deadline."""
-        deadline = time.monotonic() + ANSWER_WITHIN_S
+        deadline = time.monotonic() + self._within_s
         started = [(order, self._start(order)) for order in orders]
         return {order.name: self._finish(order, process, deadline) for order, process in started}
 
@@ -117,7 +119,7 @@ class FolderChecks:
         writable = "writable" if order.writable else ""
         arguments = [order.path, order.marker, writable, order.program]
         return subprocess.Popen(
-            [sys.executable, "-I", "-S", "-c", SCRIPT, *arguments],
+            [sys.executable, "-I", "-S", "-c", self._script, *arguments],
             cwd="/",
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
@@ -128,15 +130,18 @@ class FolderChecks:
         self, order: FolderOrder, process: Optional[subprocess.Popen[bytes]], deadline: float
     ) -> Dict[str, Any]:
         if process is None:
-            return _silent()
+            return self._silent()
         try:
             output, _ = process.communicate(timeout=max(0.1, deadline - time.monotonic()))
         except subprocess.TimeoutExpired:
             process.kill()
             with self._lock:
                 self._hanging[order.path] = process
-            return _silent()
+            return self._silent()
         return _read(output)
+
+    def _silent(self) -> Dict[str, Any]:
+        return {"problem": "not answering: nothing was heard of it within {:g} s".format(self._within_s)}
 
 
 def folder_orders(request: Mapping[str, Any]) -> List[FolderOrder]:
@@ -156,10 +161,6 @@ def _order(one: Any) -> FolderOrder:
     return FolderOrder(
         one.get("name", ""), path, one.get("marker", ""), bool(one.get("writable")), one.get("program", "")
     )
-
-
-def _silent() -> Dict[str, Any]:
-    return {"problem": "not answering: nothing was heard of it within {:g} s".format(ANSWER_WITHIN_S)}
 
 
 def _read(output: bytes) -> Dict[str, Any]:

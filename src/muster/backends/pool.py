@@ -13,6 +13,7 @@ from muster.agent.errors import NOT_SHIPPED
 from muster.agent.frames import Message
 from muster.backends.agents import AgentNode
 from muster.backends.collecting import Collecting
+from muster.backends.environments import AgentEnvironments
 from muster.backends.filing import AgentFiles
 from muster.backends.health import card_alerts, out_of_service
 from muster.backends.honouring import cannot_honour
@@ -68,6 +69,7 @@ class AgentPool:
         self._shipping = Shipping(self._ask_node)
         self._collecting = Collecting(self._ask_node)
         self._surroundings = Surroundings(lambda: self.settings, lambda: list(self._nodes.values()))
+        self.environments = AgentEnvironments(lambda: self.settings, self._agent, self._surroundings.engines)
 
     def add(self, node: AgentNode) -> None:
         self._nodes[node.node.name] = node

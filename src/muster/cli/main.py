@@ -37,6 +37,7 @@ ENTRIES = {
     "delete": _entry("delete", "Forget ended jobs, with their logs and history.", CHANGE),
     "top": _entry("top", "Show what nodes and tasks use right now.", MACHINES),
     "node": _entry("node", "Look at nodes, add and remove them.", MACHINES),
+    "env": _entry("env", "List and test the environments that clusters offer.", MACHINES),
     "vc": _entry("vc", "Look at virtual clusters and their shares.", MACHINES),
     "sim": _entry("sim", "Replay jobs in virtual time, and compare policies.", MACHINES),
     "doctor": _entry("doctor", "Check this machine and say how to mend it.", MACHINES),

@@ -6,6 +6,7 @@ from typing import Any
 
 from muster.client import contexts
 from muster.client.cluster_views import QuotaView, VirtualClusters, VirtualClusterView
+from muster.client.environment_views import EnvironmentListing, EnvironmentTestView
 from muster.client.errors import BAD_INPUT, NOT_FOUND, MusterError
 from muster.client.handles import JobHandle, job_events
 from muster.client.submitting import Changes, Submission, Submittable, packed, prepare
@@ -179,6 +180,17 @@ class Client:
     def quotas(self, user: str | None = None) -> list[QuotaView]:
         """Limits and what is used of them: of virtual clusters, and of you, a user, or (for admins) everybody."""
         return [QuotaView.of(item) for item in self._get("/quotas", {"user": user})["items"]]
+
+    def environments(self, cluster: str | None = None, node: str | None = None) -> EnvironmentListing:
+        """What clusters offer as `runtime`: of one cluster or all, on one node or all."""
+        return EnvironmentListing.of(self._get("/environments", {"cluster": cluster, "node": node}))
+
+    def test_environment(
+        self, name: str, cluster: str | None = None, node: str | None = None
+    ) -> list[EnvironmentTestView]:
+        """Import its frameworks on each node that offers it. Takes up to a minute: allow for it with `timeouts`."""
+        body = {"name": name, "cluster": cluster, "node": node}
+        return [EnvironmentTestView.of(item) for item in self._post("/environments:test", body)["items"]]
 
     def usage(self) -> dict[str, Any]:
         """What nodes and tasks burn at this moment."""

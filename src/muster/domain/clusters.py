@@ -1,6 +1,6 @@
 """A physical cluster as an admin describes it: which machines, how they are reached, what they share."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -84,6 +84,10 @@ class Folder:
     users: tuple[str, ...] = ()
     """With groups empty too: everybody."""
     groups: tuple[str, ...] = ()
+
+    def is_open_to(self, user: str, groups: Sequence[str]) -> bool:
+        is_open = not self.users and not self.groups
+        return is_open or user in self.users or not set(self.groups).isdisjoint(groups)
 
 
 @dataclass(frozen=True, slots=True)

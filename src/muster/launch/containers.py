@@ -28,7 +28,6 @@ ROCM = "rocm"
 PRETENDED = "pretended"
 """There are no cards, but a test."""
 
-_RENUMBERED = (CDI, GPUS, HOOK)
 _LONGEST_LINE = 32_000
 """Engines read lines of up to 64 KiB."""
 _SHARES_PER_CPU = 1024
@@ -47,6 +46,11 @@ class Engine:
     """It can hold a container to an amount of memory."""
     gpus: str = ""
     """How it hands out cards; empty: not at all."""
+
+    @property
+    def renumbers(self) -> bool:
+        """Inside there are no other cards than the task's, counted from 0."""
+        return self.gpus in (CDI, GPUS, HOOK)
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +122,7 @@ def _podman(engine: Engine, content: Content, place: Place) -> Contained:
         *(word for variable in inherited for word in ("--env", variable)),
         *("--mount", f"type=bind,source={place.folder},target={place.folder}"),
         *(word for mount in content.mounts for word in ("--mount", _bind(mount))),
-        *_device_words(engine, content.devices),
+        *device_words(engine, content.devices),
         *_limit_words(engine, content),
         *("--entrypoint", ""),
         content.image,
@@ -137,7 +141,7 @@ def _apptainer(engine: Engine, content: Content, place: Place) -> Contained:
         *("--home", place.work),
         *("--pwd", place.work),
         *(word for mount in mounts for word in ("--bind", _colons(mount))),
-        *_device_words(engine, content.devices),
+        *device_words(engine, content.devices),
         _apptainer_image(content.image),
         *content.argv,
     )
@@ -148,8 +152,7 @@ def _apptainer(engine: Engine, content: Content, place: Place) -> Contained:
 
 def _environment(engine: Engine, content: Content, place: Place) -> dict[str, str]:
     env = {"HOME": place.work, **content.env}
-    if content.devices and engine.gpus in _RENUMBERED:
-        # Inside there are no other cards than the task's, counted from 0.
+    if content.devices and engine.renumbers:
         env["CUDA_VISIBLE_DEVICES"] = ",".join(str(number) for number in range(len(content.devices)))
     # By these the agent knows the task's processes, whoever started them.
     return {**env, "MUSTER_TASK_UID": content.task_id, "MUSTER_TASK_DIR": place.folder}
@@ -174,7 +177,7 @@ def _colons(mount: Mount) -> str:
     return f"{mount.source}:{mount.target}{':ro' if mount.read_only else ''}"
 
 
-def _device_words(engine: Engine, devices: tuple[int, ...]) -> Iterator[str]:
+def device_words(engine: Engine, devices: tuple[int, ...]) -> Iterator[str]:
     if not devices:
         return
     numbers = ",".join(str(number) for number in devices)

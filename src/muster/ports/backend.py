@@ -14,6 +14,7 @@ from muster.domain.clusters import PhysicalCluster
 from muster.domain.errors import Problem
 from muster.domain.nodes import Node
 from muster.domain.specs import JobSpec, Mount
+from muster.ports.environments import Environments
 from muster.ports.files import FileSpace
 
 CONNECTION_LOST = "connection-lost"
@@ -202,6 +203,11 @@ class Backend(Protocol):
         """What people may do with the folders of the settings; None where nodes cannot be reached for that."""
         ...
 
+    @property
+    def environments(self) -> Environments | None:
+        """What its nodes offer to jobs; None where nobody can tell."""
+        ...
+
     def cannot_honour(self, spec: JobSpec) -> list[Problem]:
         """What this backend cannot do of the spec; empty when all is well."""
         ...
@@ -223,8 +229,8 @@ class Backend(Protocol):
     async def release_ports(self, node: str, owner: str) -> None: ...
 
     async def prepare(self, requests: Sequence[LaunchRequest]) -> list[Unready]:
-        """Bring what these tasks need to their nodes, before the first of them is launched. Empty when all is there;
-        else nothing was started, and trying again goes on from what has arrived. May be cancelled."""
+        """Bring the archives that these tasks need to their nodes, before the first of them is launched. Empty when all
+        is there; else nothing was started, and trying again goes on from what has arrived. May be cancelled."""
         ...
 
     def sending(self, digests: Collection[str]) -> str:

@@ -40,6 +40,8 @@ _REFUSALS: dict[str, set[int]] = {
     "job_logs": {403},
     "raw_log": {403},
     "upload_piece": {409, 413},
+    "list_environments": {404, 409},
+    "test_environment": {404, 409, 413},
     **dict.fromkeys(("list_files", "file_facts", "file_content", "file_digest", "file_usage"), {403, 409}),
     **dict.fromkeys(("upload_status", "abort_upload", "remove_file"), {403, 409}),
     **dict.fromkeys(("put_file", "make_folder", "move_file", "copy_file"), {403, 409, 413}),

@@ -75,6 +75,8 @@ TABLE = (
     Row("POST", f"{API}/clusters/{{cluster}}/nodes", 403, 403, 201, given={"cluster": "new_cluster"}, body=_FAR_NODE),
     Row("DELETE", f"{API}/nodes/{{name}}", 403, 403, 204, given={"name": "added_node"}),
     Row("GET", f"{API}/usage", 200, 200, 200),
+    Row("GET", f"{API}/environments", 200, 200, 200),
+    Row("POST", f"{API}/environments:test", 404, 404, 404, body={"name": "no-such-environment"}),
     Row("GET", f"{API}/packages/{{digest}}", 200, 404, 404, given={"digest": "package"}),
     Row("GET", f"{API}/packages/{{digest}}/content", 200, 404, 200, given={"digest": "package"}),
     Row("PUT", f"{API}/packages/{{digest}}", 200, 200, 200, given={"digest": "digest"}, query={"size": 9}, piece=b"12"),

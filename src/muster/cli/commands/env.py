@@ -1,0 +1,107 @@
+"""`muster env`: environments that jobs may name."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import click
+
+from muster.cli.environment_columns import environment_columns, trial_columns
+from muster.cli.options import complete_nodes, output_option
+from muster.cli.output import print_document, print_list
+from muster.cli.session import connect, say, say_warning
+from muster.cli.tables import render
+from muster.client.environment_views import EnvironmentTestView
+from muster.client.transport import Timeouts
+
+_PATIENT = Timeouts(answer_s=120.0)
+
+
+@click.group()
+def command() -> None:
+    """List and test the environments that clusters offer.
+
+    A job names one as `runtime.conda`, `runtime.venv` or `runtime.image`.
+
+    \b
+    Examples:
+      muster env list
+      muster env test py310
+      muster submit train.yaml --set runtime.conda=py310
+    """
+
+
+@command.command("list")
+@click.option("--cluster", metavar="NAME", help="Of this cluster only.")
+@click.option("--node", metavar="NAME", help="On this node only.", shell_complete=complete_nodes)
+@output_option()
+def list_(cluster: str | None, node: str | None, output: str) -> None:
+    """List conda environments, virtual environments in the clusters' folders, and container images.
+
+    Versions are read from what is installed; nothing is run. Of an image they are told by `muster env test`.
+
+    \b
+    Examples:
+      muster env list
+      muster env list --cluster lab -o wide
+      muster env list -o json | jq '.items[] | select(.frameworks.torch)'
+    """
+    found = connect(_PATIENT).environments(cluster, node)
+    if output in ("json", "yaml"):
+        print_document(found.raw, output)
+    elif found.items:
+        print_list(found.items, environment_columns(), output)
+    if not found.items:
+        say("no environments: an admin names folders and `conda` in the cluster's file")
+    for problem in found.problems:
+        say_warning(problem)
+
+
+@command.command()
+@click.argument("name")
+@click.option("--cluster", metavar="NAME", help="Of this cluster; the server's default if absent.")
+@click.option("--node", metavar="NAME", help="On this node only.", shell_complete=complete_nodes)
+@output_option("table", "json", "yaml")
+def test(name: str, cluster: str | None, node: str | None, output: str) -> None:
+    """Import an environment's frameworks on each node, and see whether they find the GPU.
+
+    Each framework is imported by the environment's own Python, alone, within a minute in all. It may see one card
+    that no job holds; on a node without a free card only the import is tried. Exits 1 if anything fails.
+
+    \b
+    Examples:
+      muster env test py310
+      muster env test envs/venvs/torch2 --cluster lab --node gpu1
+      muster env test py310 -o json
+    """
+    trials = connect(_PATIENT).test_environment(name, cluster, node)
+    if output != "table":
+        print_document({"items": [trial.raw for trial in trials]}, output)
+    else:
+        click.echo("\n".join(render(trial_columns(), [row for trial in trials for row in _rows(trial)])))
+        for trial in trials:
+            _tell_errors(trial)
+    if not all(trial.ok for trial in trials):
+        raise click.exceptions.Exit(1)
+
+
+def _rows(trial: EnvironmentTestView) -> Iterator[dict[str, Any]]:
+    """One for each framework; one alone where there is none."""
+    for framework in trial.frameworks or ({},):
+        yield {
+            "node": trial.node,
+            "python": trial.python,
+            "framework": framework.get("name"),
+            "version": framework.get("version"),
+            "gpus": framework.get("gpus"),
+            "result": "ok" if framework.get("ok", not trial.error) else "failed",
+        }
+
+
+def _tell_errors(trial: EnvironmentTestView) -> None:
+    if trial.error:
+        say(f"{trial.node}: {trial.error}")
+    for framework in trial.frameworks:
+        if framework.get("error"):
+            say(f"{trial.node}: {framework['name']}: {framework['error']}")
+    if trial.card is None and trial.frameworks:
+        say(f"{trial.node}: no card was free, so none was looked for")

@@ -1,0 +1,163 @@
+"""Which environments clusters offer, and whether they work, node by node.
+
+A test is no job: it takes no place and waits in no queue. It may see one card of the node that no job holds at that
+moment; where there is none, frameworks are imported and no card is looked for.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+from muster.domain.accounts import User
+from muster.domain.errors import BackendError, Conflict, NotFound
+from muster.domain.nodes import Node
+from muster.engine.context import Context
+from muster.lib.nearest import nearest
+from muster.ports.environments import Environment, Environments, Listing, Trial
+
+One = TypeVar("One")
+Found = TypeVar("Found")
+_NODES_AT_ONCE = 16
+_NAMES_TOLD = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Offered:
+    """An environment with the nodes where it is just so."""
+
+    cluster: str
+    environment: Environment
+    nodes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    items: tuple[Offered, ...]
+    problems: tuple[str, ...]
+
+
+async def offered(context: Context, user: User, cluster: str | None, node: str | None) -> Offer:
+    """What one cluster, or all, offer on one node, or all."""
+    items: list[Offered] = []
+    problems: list[str] = []
+    for name in _clusters(context, cluster, node):
+        listings = await _listings(context, user, name, _nodes(context, name, node))
+        items += _gathered(name, listings)
+        problems += [f"{listing.node}: {problem}" for listing in listings for problem in listing.problems]
+    return Offer(tuple(items), tuple(problems))
+
+
+async def tested(context: Context, user: User, name: str, cluster: str | None, node: str | None) -> list[Trial]:
+    """The environment of this name, on every node that offers it or on one."""
+    home = _physical(context, cluster or context.default_cluster)
+    listings = await _listings(context, user, home, _nodes(context, home, node))
+    chosen = [
+        (listing.node, environment)
+        for listing in listings
+        for environment in listing.environments
+        if environment.name == name or environment.path == name
+    ]
+    if not chosen:
+        raise _unknown(name, home, listings)
+    environments = _environments(context, home)
+
+    async def test(one: tuple[str, Environment]) -> Trial:
+        at, environment = one
+        card = _free_card(context, home, at)
+        try:
+            return await environments.test(at, environment, card)
+        except BackendError as error:
+            return Trial(at, environment, card, error=error.message)
+
+    return await _side_by_side(chosen, test)
+
+
+async def _listings(context: Context, user: User, cluster: str, nodes: Sequence[Node]) -> list[Listing]:
+    environments = context.backends[cluster].environments
+    if environments is None:
+        return []
+    settings = context.backends[cluster].settings
+    folders = [folder.name for folder in settings.folders if folder.is_open_to(user.name, user.groups) or user.is_admin]
+
+    async def look(node: Node) -> Listing:
+        try:
+            return await environments.listing(node.name, folders)
+        except BackendError as error:
+            return Listing(node.name, problems=(error.message,))
+
+    return await _side_by_side([node for node in nodes if node.is_reachable], look)
+
+
+async def _side_by_side(many: Sequence[One], ask: Callable[[One], Awaitable[Found]]) -> list[Found]:
+    room = asyncio.Semaphore(_NODES_AT_ONCE)
+
+    async def asked(one: One) -> Found:
+        async with room:
+            return await ask(one)
+
+    return list(await asyncio.gather(*(asked(one) for one in many)))
+
+
+def _gathered(cluster: str, listings: Sequence[Listing]) -> list[Offered]:
+    """Once for all nodes where it is the same, to the version."""
+    found: dict[tuple[object, ...], tuple[Environment, list[str]]] = {}
+    for listing in listings:
+        for one in listing.environments:
+            key = (one.kind, one.name, one.path, one.python, tuple(sorted(one.frameworks.items())))
+            found.setdefault(key, (one, []))[1].append(listing.node)
+    items = [Offered(cluster, environment, tuple(nodes)) for environment, nodes in found.values()]
+    return sorted(items, key=lambda item: (item.environment.kind, item.environment.name, item.nodes))
+
+
+def _free_card(context: Context, cluster: str, name: str) -> int | None:
+    node = next(one for one in context.nodes(cluster) if one.name == name)
+    held = context.clusters[cluster].used(name)[2].keys()
+    free = [one.index for one in node.capacity.devices if not one.out_of_service and one.index not in held]
+    return free[0] if free else None
+
+
+def _clusters(context: Context, cluster: str | None, node: str | None) -> list[str]:
+    if cluster is not None:
+        return [_physical(context, cluster)]
+    if node is None:
+        return list(context.backends)
+    homes = [name for name in context.backends if any(one.name == node for one in context.nodes(name))]
+    if not homes:
+        raise NotFound(f"there is no node {node!r}", hint="see `muster get nodes`")
+    return homes
+
+
+def _physical(context: Context, name: str) -> str:
+    vc = context.sharing.virtual.get(name)
+    home = vc.cluster if vc is not None else name
+    if home not in context.backends:
+        raise NotFound(f"there is no cluster {name!r}", hint="see `muster get clusters`")
+    return home
+
+
+def _nodes(context: Context, cluster: str, name: str | None) -> list[Node]:
+    nodes = context.nodes(cluster)
+    if name is None:
+        return nodes
+    chosen = [node for node in nodes if node.name == name]
+    if not chosen:
+        raise NotFound(f"cluster {cluster} has no node {name!r}", hint="see `muster get nodes`")
+    if not chosen[0].is_reachable:
+        raise Conflict(f"node {name} is {chosen[0].state}: {chosen[0].note or 'it does not answer'}")
+    return chosen
+
+
+def _environments(context: Context, cluster: str) -> Environments:
+    found = context.backends[cluster].environments
+    if found is None:
+        raise NotFound(f"cluster {cluster} tells nothing of environments")
+    return found
+
+
+def _unknown(name: str, cluster: str, listings: Sequence[Listing]) -> NotFound:
+    known = list(dict.fromkeys(one.name for listing in listings for one in listing.environments))
+    guess = nearest(name, known)
+    told = f"it offers {', '.join(known[:_NAMES_TOLD])}" if known else "it offers none: see `muster env list`"
+    hint = f"did you mean {guess}?" if guess else told
+    return NotFound(f"cluster {cluster} offers no environment {name!r}", hint=hint)
