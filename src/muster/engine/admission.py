@@ -1,6 +1,6 @@
 """May this spec become a job? All problems at once; a gang that can never run is refused here, not left waiting."""
 
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
 
 from muster.domain.errors import Conflict, Forbidden, Invalid, Problem, Unplaceable
@@ -50,6 +50,7 @@ async def _admit(context: Context, spec: JobSpec, owner: str) -> Job:
     problems = [*context.backends[cluster].cannot_honour(spec), *_refusals(context, cluster, vc, spec)]
     if spec.package is not None and await context.store.package(spec.package, owner) is None:
         problems.append(Problem("package", f"no package {spec.package} of {owner}", "upload the folder first"))
+    problems += [problem async for problem in _missing_inputs(context, spec, owner)]
     spec, unmet = await resolved(context, spec, owner)
     problems += unmet
     if problems:
@@ -62,6 +63,14 @@ async def _admit(context: Context, spec: JobSpec, owner: str) -> Job:
     if reason is not None and reason.code == "never":
         raise Unplaceable(f"this job can never run on {name}: {reason.message}", hint=reason.change)
     return job
+
+
+async def _missing_inputs(context: Context, spec: JobSpec, owner: str) -> AsyncIterator[Problem]:
+    for place, one in enumerate(spec.inputs):
+        if "/" in one.member or one.member in (".", ".."):
+            yield Problem(f"inputs[{place}].source", f"{one.member!r} is not the name of one file")
+        elif await context.store.package(one.digest, owner) is None:
+            yield Problem(f"inputs[{place}].source", f"no input {one.source} of {owner}", "upload it first")
 
 
 def _destination(context: Context, name: str) -> tuple[str, VirtualCluster | None]:

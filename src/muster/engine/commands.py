@@ -22,6 +22,7 @@ from muster.domain.jobs import (
 )
 from muster.domain.resources import Placement
 from muster.domain.specs import JobSpec
+from muster.engine import outputs
 from muster.engine.admission import admit, admit_all
 from muster.engine.context import Context
 from muster.engine.dependencies import look_at_dependents, queue, waits_for_others
@@ -189,6 +190,7 @@ async def delete(context: Context, job: Job, actor: str) -> None:
     await context.apply(Change(removed_job=job.id, events=[audit_event("job.delete", actor, now, job=job)]))
     look_at_dependents(context, job.id)
     shutil.rmtree(context.logs / job.id, ignore_errors=True)
+    outputs.remove(context, job.id)
     backend = context.backends.get(job.cluster)
     for task in tasks if backend else ():
         try:

@@ -16,6 +16,7 @@ from muster.domain.faults import Fault
 from muster.domain.jobs import Failed, Job, Queued, Succeeded, move
 from muster.domain.reasons import Reason
 from muster.domain.specs import Dependency, JobSpec, Needed
+from muster.engine.avoiding import elsewhere
 from muster.engine.context import Context
 from muster.engine.roster import Entry
 from muster.engine.telling import job_event
@@ -64,7 +65,7 @@ def queue(context: Context, entry: Entry) -> None:
 
 
 def demand_in_queue(context: Context, entry: Entry) -> JobDemand:
-    demand = context.demand_of(entry.job)
+    demand = elsewhere(context, entry, context.demand_of(entry.job))
     return demand if entry.may_start else replace(demand, blocked=reason(context, entry.job))
 
 

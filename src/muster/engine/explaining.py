@@ -80,14 +80,25 @@ async def what_if(context: Context, job: Job, spec: JobSpec) -> WhatIf:
 
 
 def live_reason(context: Context, job: Job) -> Reason | None:
-    """The first of what keeps a waiting job, as the last scheduling cycle saw it."""
+    """The first of what keeps a waiting job, as the last scheduling cycle saw it; of one that starts, what is sent."""
+    if isinstance(job.state, Starting):
+        return _sending(context, job)
     cluster = _queue_of(context, job)
     reason = cluster.reason(job.id) if cluster is not None else None
     return None if reason is None else _as_of_now(context, job, reason)
 
 
+def _sending(context: Context, job: Job) -> Reason | None:
+    backend = context.backends.get(job.cluster)
+    told = backend.sending(job.spec.digests) if backend is not None and job.spec.digests else ""
+    return Reason("sending", told, "it starts when all of it has arrived") if told else None
+
+
 def live_reasons(context: Context, job: Job) -> tuple[Reason, ...]:
     """All that keeps it, in order."""
+    if isinstance(job.state, Starting):
+        sending = _sending(context, job)
+        return () if sending is None else (sending,)
     cluster = _queue_of(context, job)
     found = cluster.reasons(job.id, context.clock()) if cluster is not None else ()
     return tuple(_as_of_now(context, job, reason) for reason in found)
@@ -130,7 +141,8 @@ def _story(job: Job, tasks: Sequence[Task], fault: Fault | None, reason: Reason 
             return f"{name} is held{f' by {by}' if by else ''}.", f"muster resume {name}"
         case Starting():
             late = [task.name for task in tasks if task.started_at is None]
-            return f"{name} is starting; not running yet: {', '.join(late) or 'none'}.", f"muster logs -f {name}"
+            what = f"is {reason.message}" if reason else f"is starting; not running yet: {', '.join(late) or 'none'}"
+            return f"{name} {what}.", reason.change if reason else f"muster logs -f {name}"
         case Running(since=since):
             return f"{name} has been running for {format_duration(round(now - since))}.", f"muster logs -f {name}"
         case Stopping(verdict=verdict):

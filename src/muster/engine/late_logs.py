@@ -12,6 +12,7 @@ from muster.domain.errors import MusterError, NotFound
 from muster.domain.jobs import HOLDING
 from muster.domain.tasks import Task
 from muster.engine.context import Context
+from muster.engine.outputs import bring_late
 from muster.engine.settling import kept_log, stop_orphan
 from muster.ports.backend import Observation, Phase
 from muster.ports.store import Change
@@ -68,4 +69,6 @@ async def _collect(context: Context, cluster: str, observation: Observation, tas
         entry = context.roster.get(task.job_id)
         if entry is not None and task.id in entry.tasks:
             entry.tasks[task.id] = kept
-    context.backends[cluster].settled(observation.task_id, observation.node or "")
+        task = kept
+    if task is None or not await bring_late(context, task):
+        context.backends[cluster].settled(observation.task_id, observation.node or "")

@@ -4,6 +4,7 @@ import asyncio
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import structlog
 
@@ -13,14 +14,25 @@ from muster.domain.jobs import Job, Starting, Tally, move
 from muster.domain.resources import Placement
 from muster.domain.sizes import sizes_of, spec_of_attempt
 from muster.domain.tasks import Task, TaskLaunching, task_id
+from muster.engine.avoiding import elsewhere
 from muster.engine.context import Context
 from muster.engine.observing import receive
 from muster.engine.roster import Entry
 from muster.engine.telling import job_event
+from muster.engine.undoing import undo
 from muster.launch.composing import Composed, compose, ports_needed
 from muster.launch.locating import located
 from muster.lib.backoff import exponential
-from muster.ports.backend import CONNECTION_LOST, Backend, LaunchRequest, Observation, PackageSource, Phase
+from muster.ports.backend import (
+    CONNECTION_LOST,
+    Backend,
+    InputSource,
+    LaunchRequest,
+    Observation,
+    PackageSource,
+    Phase,
+    Unready,
+)
 from muster.ports.store import Change
 from muster.scheduling.demand import Start
 from muster.scheduling.state import ClusterState
@@ -42,7 +54,8 @@ async def launch(context: Context, cluster: ClusterState, start: Start) -> None:
         except MusterError as error:
             _log.warning("start put off", job=entry.job.id, error=str(error))
             await give_back(context, entry.job, {slot.node for slot in start.slots})
-            cluster.queued(replace(context.demand_of(entry.job), not_before=context.clock() + exponential(1)))
+            demand = elsewhere(context, entry, context.demand_of(entry.job))
+            cluster.queued(replace(demand, not_before=context.clock() + exponential(1)))
             context.wake.set()
             return
         entry.job, entry.tasks = intent.job, {task.id: task for task in intent.tasks}
@@ -91,10 +104,34 @@ async def act(context: Context, entry: Entry) -> None:
             for request in requests_for(context, entry.job, entry.current_tasks())
             if isinstance(entry.tasks[request.task_id].state, TaskLaunching)
         ]
+        unready = await _prepare(entry, backend, requests)
+        if unready:
+            await undo(context, entry, unready)
+        if unready is None or unready:
+            return
         launches = [_launch_one(context, backend, request) for request in requests]
         await (launches[0] if len(launches) == 1 else asyncio.gather(*launches))
     finally:
         entry.launched.set()
+
+
+async def _prepare(entry: Entry, backend: Backend, requests: Sequence[LaunchRequest]) -> list[Unready] | None:
+    """The start barrier: every node of the gang has what it needs before the first task is launched. None when the job
+    was stopped meanwhile: what was never launched ends as soon as its node is told to stop it."""
+    if not any(request.sources for request in requests):
+        return []  # nothing to bring: the launch goes out in this very turn
+    attempt = entry.job.attempt
+    preparing = entry.preparing = asyncio.create_task(backend.prepare(requests))
+    try:
+        unready = await preparing
+    except asyncio.CancelledError:
+        if isinstance(entry.job.state, Starting):
+            raise
+        return None
+    finally:
+        entry.preparing = None
+    is_current = isinstance(entry.job.state, Starting) and entry.job.attempt == attempt
+    return unready if is_current else None
 
 
 def requests_for(context: Context, job: Job, tasks: Sequence[Task]) -> list[LaunchRequest]:
@@ -167,6 +204,10 @@ async def _launch_one(context: Context, backend: Backend, request: LaunchRequest
         receive(context, ended)
 
 
+def _archive(context: Context, digest: str) -> Path:
+    return context.packages / f"{digest}.tar.gz"
+
+
 def _request(context: Context, one: Composed) -> LaunchRequest:
     digest = one.package_digest
     return LaunchRequest(
@@ -180,7 +221,11 @@ def _request(context: Context, one: Composed) -> LaunchRequest:
         devices=one.devices,
         memory_bytes=one.memory_bytes,
         cpu_m=one.cpu_m,
-        package=PackageSource(digest, context.packages / f"{digest}.tar.gz") if digest else None,
+        package=PackageSource(digest, _archive(context, digest)) if digest else None,
+        inputs=tuple(
+            InputSource(given.digest, _archive(context, given.digest), given.target, given.member)
+            for given in one.inputs
+        ),
         image=one.image,
         mounts=one.mounts,
         links=one.links,

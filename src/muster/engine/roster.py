@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from muster.domain.jobs import Job
 from muster.domain.tasks import Task
-from muster.ports.backend import Observation
+from muster.ports.backend import Observation, Unready
 
 
 @dataclass(slots=True, eq=False)
@@ -22,6 +22,10 @@ class Entry:
     launched: asyncio.Event = field(default_factory=asyncio.Event)
     """Set while no launch is under way: a stop waits for it, so that it never overtakes the start."""
     deadline: asyncio.TimerHandle | None = None
+    preparing: "asyncio.Task[list[Unready]] | None" = None
+    """Under way: a stop need not wait until the nodes have what nobody will start."""
+    avoid: frozenset[str] = frozenset()
+    """Nodes on which the last try failed for reasons of their own."""
     may_start: bool = True
     """False while it waits for other jobs."""
 

@@ -31,9 +31,11 @@ from muster.domain.jobs import (
     move,
 )
 from muster.domain.tasks import Task, TaskStopped, TaskStopping, TaskSucceeded, move_task
+from muster.engine.avoiding import elsewhere, to_blame
 from muster.engine.context import Context
 from muster.engine.dependencies import look_at_dependents
 from muster.engine.learning import learn
+from muster.engine.outputs import bring
 from muster.engine.roster import Entry
 from muster.engine.telling import checkpoint_event, job_event, task_event
 from muster.engine.timing import watch_time_limit
@@ -103,6 +105,8 @@ async def stop(
 
 async def stop_tasks(context: Context, entry: Entry, task_ids: Sequence[str], grace_s: float | None = None) -> None:
     """Ask the backend to end them, until it has heard; their ends are observed. A stop never overtakes the launch."""
+    if entry.preparing is not None:
+        entry.preparing.cancel()
     await entry.launched.wait()
     tries = 0
     left = list(task_ids)
@@ -160,6 +164,7 @@ async def _finish(context: Context, entry: Entry, job: Job, tasks: dict[str, Tas
     final = move(_counted(job, kept, verdict), _after(job, verdict, now), reason=verdict.reason)
     told = [*events, job_event(final, now)]
     await _commit(context, entry, final, {task.id: task for task in kept}, told)
+    entry.avoid = to_blame(kept) if verdict.outcome is Outcome.RETRY else frozenset()
     _release(context, entry)
 
 
@@ -217,9 +222,13 @@ async def _with_logs(context: Context, job: Job, tasks: Sequence[Task]) -> list[
     return [kept.get(task.id, task) for task in tasks]
 
 
+def log_name(task: Task) -> str:
+    return f"{task.job_id}/{task.attempt}.{task.role}-{task.index}.log"
+
+
 async def kept_log(context: Context, cluster: str, task: Task) -> Task:
     """The task with its log collected; as it was, if that cannot be done now."""
-    name = f"{task.job_id}/{task.attempt}.{task.role}-{task.index}.log"
+    name = log_name(task)
     try:
         await context.backends[cluster].collect_log(task.id, task.placement.node, context.logs / name)
     except (MusterError, OSError) as error:  # the node is away, or our own disk is full
@@ -233,7 +242,9 @@ def _release(context: Context, entry: Entry) -> None:
     job = entry.job
     cluster = context.clusters[job.cluster]
     cluster.released(job.id)
-    for task in entry.tasks.values():
+    if job.spec.outputs:
+        context.spawn(bring(context, job, list(entry.tasks.values())), f"outputs {job.id}")
+    for task in entry.tasks.values() if not job.spec.outputs else ():
         if task.log is not None:
             context.backends[job.cluster].settled(task.id, task.placement.node)
     if entry.deadline is not None:
@@ -244,7 +255,7 @@ def _release(context: Context, entry: Entry) -> None:
         learn(cluster, job)
         look_at_dependents(context, job.id)
     elif isinstance(job.state, Queued):
-        cluster.queued(context.demand_of(job))
+        cluster.queued(elsewhere(context, entry, context.demand_of(job)))
     context.wake.set()
 
 

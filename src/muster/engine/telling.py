@@ -30,6 +30,11 @@ def checkpoint_event(job: Job, now: float) -> Event:
     )
 
 
+def outputs_event(job: Job, now: float, problem: str, **counts: int) -> Event:
+    """What was brought back of an attempt; as its reason, why not all of it was."""
+    return Event("job.outputs", now, job.id, None, job.owner, {**job_event(job, now).data, "reason": problem, **counts})
+
+
 def task_event(task: Task, owner: str, now: float) -> Event:
     data = {
         "name": task.name,

@@ -8,7 +8,7 @@ widened its own would compute on cards that are allotted to somebody else).
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from muster.domain.specs import Framework, JobSpec, Mount, Role
+from muster.domain.specs import Framework, Input, JobSpec, Mount, Role
 from muster.domain.tasks import Task
 from muster.launch.devices import visible_devices
 from muster.launch.frameworks import RECIPES
@@ -31,6 +31,7 @@ class Composed:
     memory_bytes: int | None = None
     cpu_m: int | None = None
     package_digest: str | None = None
+    inputs: tuple[Input, ...] = ()
     image: str | None = None
     mounts: tuple[Mount, ...] = ()
     links: Mapping[str, str] = field(default_factory=dict)
@@ -72,6 +73,7 @@ def _compose(gang: Gang, task: Task, conda_root: str | None) -> Composed:
         memory_bytes=role.resources.memory_bytes or None,
         cpu_m=role.resources.cpu_m or None,
         package_digest=gang.spec.package,
+        inputs=gang.spec.inputs,
         image=gang.spec.runtime.image,
         mounts=places.binds,
         links=places.links,

@@ -1,5 +1,6 @@
 """Code packages by digest, once for every owner."""
 
+from pydantic_core import from_json
 from sqlalchemy import Connection, bindparam, delete, select
 from sqlalchemy.dialects import postgresql, sqlite
 
@@ -15,6 +16,7 @@ _ANY = select(packages).where(packages.c.digest == bindparam("the_digest")).orde
 _OF_OWNER = _ANY.where(packages.c.owner == bindparam("the_owner"))
 _REMOVE = delete(packages).where(packages.c.digest == bindparam("the_digest"))
 _IN_USE = select(jobs.c.package).where(jobs.c.package.is_not(None)).distinct()
+_WITH_INPUTS = select(jobs.c.spec).where(jobs.c.spec.like('%"inputs":[{%'))
 
 
 def insert_package(connection: Connection, package: Package) -> None:
@@ -44,4 +46,6 @@ def package_by_digest(connection: Connection, digest: str, owner: str | None) ->
 
 
 def packages_in_use(connection: Connection) -> set[str]:
-    return set(connection.execute(_IN_USE).scalars())
+    """Code and inputs of all jobs. Few have inputs, so those are read from their specs."""
+    inputs = (one for spec in connection.execute(_WITH_INPUTS).scalars() for one in from_json(spec).get("inputs", ()))
+    return {*connection.execute(_IN_USE).scalars(), *(str(one["source"]).partition("/")[0] for one in inputs)}

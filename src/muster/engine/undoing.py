@@ -1,0 +1,71 @@
+"""An attempt whose nodes could not be given what they need: nothing was started, so it ends at once, on the account of
+whoever is to blame, and is tried again where that can help.
+"""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import replace
+
+import structlog
+
+from muster.domain.completion import failure_verdict
+from muster.domain.diagnosis import classify
+from muster.domain.errors import StaleWrite, Unavailable
+from muster.domain.jobs import Starting
+from muster.domain.tasks import Task, TaskFailed, TaskLaunching, TaskStopped, move_task
+from muster.engine.context import Context
+from muster.engine.roster import Entry
+from muster.engine.settling import RETRY_S, log_name, stop
+from muster.engine.telling import task_event
+from muster.ports.backend import Unready
+
+_log = structlog.get_logger("engine.undoing")
+
+
+async def undo(context: Context, entry: Entry, unready: Sequence[Unready]) -> None:
+    """Tasks of the nodes to blame have failed, the others that were not launched are stopped. Their ports are free."""
+    attempt = entry.job.attempt
+    async with entry.turn:
+        if not isinstance(entry.job.state, Starting) or entry.job.attempt != attempt:
+            return
+        failed = {one.node: one for one in unready}
+        launching = [task for task in entry.current_tasks() if isinstance(task.state, TaskLaunching)]
+        ended = [await _ended(context, task, failed) for task in launching]
+        events = [task_event(task, entry.job.owner, context.clock()) for task in ended]
+        first = next(task.state.fault for task in ended if isinstance(task.state, TaskFailed))
+        verdict = failure_verdict(entry.job, first)
+        try:
+            tasks = entry.tasks | {task.id: task for task in ended}
+            await stop(context, entry, verdict, tasks=tasks, events=events)
+        except (Unavailable, StaleWrite) as error:
+            _log.warning("undoing not written, will try again", job=entry.job.id, error=str(error))
+            context.later(RETRY_S, lambda: undo(context, entry, unready), f"undo {entry.job.id}")
+            return
+    context.spawn(_release_ports(context, entry, ended), f"ports {entry.job.id}")
+
+
+async def _ended(context: Context, task: Task, failed: dict[str, Unready]) -> Task:
+    """With an empty log: it never ran, and nobody need ask its node."""
+    now = context.clock()
+    task = replace(task, log=await asyncio.to_thread(_empty_log, context, task))
+    blamed = failed.get(task.placement.node)
+    if blamed is None:
+        return move_task(task, TaskStopped(now))
+    fault = classify(error_code=blamed.code, error_message=blamed.message)
+    return move_task(task, TaskFailed(now, replace(fault, task=task.name)))
+
+
+def _empty_log(context: Context, task: Task) -> str | None:
+    path = context.logs / log_name(task)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch()
+    except OSError:
+        return None  # our own disk is full; there is nothing in it to miss
+    return log_name(task)
+
+
+async def _release_ports(context: Context, entry: Entry, tasks: Sequence[Task]) -> None:
+    backend, owner = context.backends[entry.job.cluster], f"{entry.job.id}.{tasks[0].attempt}"
+    nodes = {task.placement.node for task in tasks if task.placement.ports}
+    await asyncio.gather(*(backend.release_ports(node, owner) for node in nodes), return_exceptions=True)
