@@ -39,7 +39,7 @@ test: setup-dev setup-system ## set everything up and run all tests
 
 test-frameworks: setup-dev ## train with PaddlePaddle, PyTorch and JAX (downloads them)
 	scripts/install-frameworks.sh
-	$(PYTEST) -m frameworks tests/e2e/test_frameworks.py
+	$(PYTEST) -m frameworks tests/e2e/test_frameworks.py tests/e2e/test_frameworks_pool.py
 
 check: setup-dev ## format, lint, types, import contracts, fast tests
 	$(BIN)/ruff format --check .

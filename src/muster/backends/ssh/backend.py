@@ -25,6 +25,8 @@ _LOOK_EVERY_S = 5.0
 
 
 class SshBackend(AgentPool):
+    ships = True
+
     def __init__(self, settings: PhysicalCluster, *, identity: str, host_keys: Path) -> None:
         """`identity` tells this server from others that use the same machines."""
         super().__init__(settings)
