@@ -32,6 +32,8 @@ class Asked:
     params: Mapping[str, Any] = field(default_factory=dict)
     labels: Mapping[str, str] = field(default_factory=dict)
     package: str | None = None
+    inputs: tuple[str, ...] = ()
+    outputs: tuple[str, ...] = ()
     time_limit: str | None = None
     retries: int | None = None
 
@@ -59,9 +61,18 @@ def as_job(asked: Asked) -> Job:
         params=asked.params,
         labels=asked.labels,
         package=asked.package,
+        inputs=[input_of(text) for text in asked.inputs],
+        outputs=asked.outputs,
         time_limit=asked.time_limit,
         retries=asked.retries,
     )
+
+
+def input_of(text: str) -> Mapping[str, str]:
+    """`PATH` or `PATH:TARGET`."""
+    path, _, target = text.partition(":")
+    source = str(Path(path).expanduser().absolute())
+    return {"source": source, "target": target} if target else {"source": source}
 
 
 def command_of(words: tuple[str, ...]) -> Command:

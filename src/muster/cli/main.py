@@ -25,6 +25,7 @@ ENTRIES = {
     "describe": _entry("describe", "Show everything about a job or a node.", LOOK),
     "explain": _entry("explain", "Say why a job waits, or why it failed.", LOOK),
     "logs": _entry("logs", "Print or follow the logs of a job's workers.", LOOK),
+    "outputs": _entry("outputs", "List or download what a job's tasks left.", LOOK),
     "events": _entry("events", "Show what happened, to one job or to all.", LOOK),
     "checkpoint-done": _entry("checkpoint_done", "Say inside a task that its work is safe.", RUN),
     "kill": _entry("acting", "Stop jobs (also: cancel, stop).", CHANGE, "kill"),

@@ -1,4 +1,4 @@
-"""The progress of an upload, on stderr, on a terminal only, and only when it takes long enough to wonder."""
+"""The progress of an upload or download, on stderr, on a terminal only, and only when it takes long enough to wonder."""
 
 import sys
 import time
@@ -19,23 +19,31 @@ _WONDER_S = 2.0
 
 @contextmanager
 def shown_upload() -> Iterator[Progress | None]:
-    """Gives the callback for `Client.send`; takes the bar away at the end."""
+    """Gives the callback for `Client.send`."""
+    with shown_transfer("uploading") as progress:
+        yield progress
+
+
+@contextmanager
+def shown_transfer(doing: str) -> Iterator[Progress | None]:
+    """Gives what takes the bytes that are there and all there are; takes the bar away at the end."""
     if not sys.stderr.isatty():
         yield None
         return
-    upload = _Upload()
+    transfer = _Transfer(doing)
     try:
-        yield upload.heard
+        yield transfer.heard
     finally:
-        upload.stop()
+        transfer.stop()
 
 
 def announce_packing(folder: Path) -> None:
     say(f"packing {folder}")
 
 
-class _Upload:
-    def __init__(self) -> None:
+class _Transfer:
+    def __init__(self, doing: str) -> None:
+        self._doing = doing
         self._started = time.monotonic()
         self._bar: Bar | None = None
         self._line: TaskID | None = None
@@ -44,20 +52,20 @@ class _Upload:
         if self._bar is None and time.monotonic() - self._started < _WONDER_S:
             return
         if self._bar is None or self._line is None:
-            self._bar, self._line = _started_bar(total)
-        self._bar.update(self._line, completed=received)
+            self._bar, self._line = _started_bar(self._doing, total)
+        self._bar.update(self._line, completed=received, total=total)
 
     def stop(self) -> None:
         if self._bar is not None:
             self._bar.stop()
 
 
-def _started_bar(total: int) -> "tuple[Bar, TaskID]":
+def _started_bar(doing: str, total: int) -> "tuple[Bar, TaskID]":
     from rich.console import Console
     from rich.progress import BarColumn, DownloadColumn, Progress, TimeRemainingColumn
 
     bar = Progress(
-        "uploading", BarColumn(), DownloadColumn(), TimeRemainingColumn(), console=Console(stderr=True), transient=True
+        doing, BarColumn(), DownloadColumn(), TimeRemainingColumn(), console=Console(stderr=True), transient=True
     )
     bar.start()
-    return bar, bar.add_task("uploading", total=total)
+    return bar, bar.add_task(doing, total=total)

@@ -56,7 +56,8 @@ class Job:
             },
         )
 
-    `package` is a folder (packed and uploaded on submit) or the digest of one that the server already has.
+    `package` is a folder (packed and uploaded on submit) or the digest of one that the server already has. `inputs` are
+    files and folders that tasks read, `outputs` what is brought back of what they write.
     `extra` takes any other key of the spec as it is.
     """
 
@@ -78,6 +79,8 @@ class Job:
     labels: Mapping[str, str] = field(default_factory=dict)
     description: str | None = None
     package: str | None = None
+    inputs: Sequence[str | Mapping[str, str]] = ()
+    outputs: Sequence[str] = ()
     hold: bool = False
     extra: Mapping[str, Any] = field(default_factory=dict)
 
@@ -95,6 +98,8 @@ class Job:
             env=dict(self.env),
             params=dict(self.params),
             package=self.package,
+            inputs=[one if isinstance(one, str) else dict(one) for one in self.inputs] or None,
+            outputs=list(self.outputs) or None,
             hold=self.hold or None,
             command=None if self.command is None else _command(self.command),
             replicas=self.replicas,

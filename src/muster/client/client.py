@@ -7,8 +7,11 @@ from typing import Any
 from muster.client import contexts
 from muster.client.cluster_views import QuotaView, VirtualClusters, VirtualClusterView
 from muster.client.environment_views import EnvironmentListing, EnvironmentTestView
+from muster.client.commanding import CommandPiece, CommandResult, stream_command
 from muster.client.errors import BAD_INPUT, NOT_FOUND, MusterError
+from muster.client.files import Files
 from muster.client.handles import JobHandle, job_events
+from muster.client.inputs import check_inputs, send_inputs
 from muster.client.submitting import Changes, Submission, Submittable, packed, prepare
 from muster.client.transport import API, Query, Request, Timeouts, Transport, as_json, new_request_key, segment
 from muster.client.uploading import Progress, upload
@@ -47,6 +50,7 @@ class Client:
     ) -> None:
         chosen = contexts.resolve(server, token, context)
         self.transport = Transport(chosen.server, chosen.token, timeouts)
+        self.files = Files(self.transport)
 
     @property
     def server(self) -> str:
@@ -83,8 +87,10 @@ class Client:
         with packed(submission, announce) as package:
             if package is not None:
                 upload(self.transport, package, progress)
-            digest = package.digest if package else submission.digest
-            answer = self._post("/jobs", submission.with_package(digest), repeatable=True)
+            body = submission.with_package(package.digest if package else submission.digest)
+            if submission.inputs is not None:
+                body["inputs"] = send_inputs(self.transport, submission.inputs, progress, announce)
+            answer = self._post("/jobs", body, repeatable=True)
         return self._handle(answer)
 
     def dry_run(self, submission: Submission) -> dict[str, Any]:
@@ -92,6 +98,9 @@ class Client:
         is packed all the same, because whether it can be is part of the answer."""
         with packed(submission):
             body = submission.with_package(submission.digest)
+        if submission.inputs:
+            check_inputs(submission.inputs)
+            body["set"] = {**body.get("set", {}), "inputs": []}
         if submission.folder is not None:
             body["set"] = {**body.get("set", {}), "package": None}  # the server does not have it, and need not
         return dict(self._post("/jobs", body, repeatable=True, query={"dryRun": True}))
@@ -152,11 +161,35 @@ class Client:
 
     # -- machines -----------------------------------------------------------------------------------------------
 
-    def nodes(self) -> list[NodeView]:
-        return [NodeView.of(item) for item in self._items("/nodes")]
+    def nodes(self, cluster: str | None = None) -> list[NodeView]:
+        return [NodeView.of(item) for item in self._get("/nodes", {"cluster": cluster})["items"]]
 
-    def node(self, name: str) -> NodeView:
-        return NodeView.of(self._get(f"/nodes/{segment(name)}"))
+    def node(self, ref: str) -> NodeView:
+        """By name, or as `CLUSTER/NODE` where two clusters have a node of that name; so in all that follows."""
+        path, query = _node_path(ref)
+        return NodeView.of(self._get(path, query))
+
+    def cordon_node(self, ref: str, reason: str = "") -> NodeView:
+        """Nothing new is placed there; what runs goes on."""
+        return self._node_act(ref, "cordon", {"reason": reason})
+
+    def uncordon_node(self, ref: str) -> NodeView:
+        """Ends a cordon or a drain."""
+        return self._node_act(ref, "uncordon")
+
+    def drain_node(self, ref: str, reason: str = "", *, now: bool = False) -> NodeView:
+        """Like a cordon, and it is to become empty: by itself, or `now`, when its jobs go back to the queue."""
+        return self._node_act(ref, "drain", {"reason": reason, "now": now})
+
+    def reconnect_node(self, ref: str) -> NodeView:
+        return self._node_act(ref, "reconnect")
+
+    def run_on_node(
+        self, ref: str, command: Sequence[str], *, timeout: str | float = "10m"
+    ) -> Iterator[CommandPiece | CommandResult]:
+        """Runs a command on a node, for admins: what it prints as it comes, then how it ended."""
+        path, query = _node_path(ref)
+        return stream_command(self.transport, f"{API}{path}/exec", query, command, timeout)
 
     def add_node(self, cluster: str, name: str, ssh: str, **fields: Any) -> dict[str, Any]:
         """`ssh` is [user@]host[:port]. Fields: keyFile, password, jump, hostKeys, hostKey, address, interface, python,
@@ -259,6 +292,10 @@ class Client:
         headers["Idempotency-Key"] = new_request_key()
         return self.transport.json(Request("POST", API + path, query or {}, data, headers, repeatable))
 
+    def _node_act(self, ref: str, what: str, body: Any = None) -> NodeView:
+        path, query = _node_path(ref)
+        return NodeView.of(self._post(f"{path}/{what}", body if body is not None else {}, query=query))
+
     def _happened_after(self, seq: int) -> bool:
         answer = self._get("/events", {"after": seq, "limit": 1})
         return bool(answer["items"] or answer.get("nextCursor"))
@@ -297,12 +334,20 @@ class Client:
         return JobHandle(self.transport, found[0])
 
 
+def _node_path(ref: str) -> tuple[str, dict[str, str | None]]:
+    cluster, slash, name = ref.rpartition("/")
+    return f"/nodes/{segment(name)}", {"cluster": cluster if slash else None}
+
+
 def _bulk_spec(submission: Submission) -> dict[str, Any]:
-    if submission.folder is not None or "spec" not in submission.body:
+    inputs = submission.inputs or ()
+    if submission.folder is not None or "spec" not in submission.body or any(one.path for one in inputs):
         raise MusterError(
-            "many jobs at once are Job objects or dicts whose package, if any, is a digest",
+            "many jobs at once are Job objects or dicts whose package and inputs, if any, are digests",
             code=BAD_INPUT,
             hint="submit them one by one, or upload the folder first",
         )
     spec = dict(submission.body["spec"])
+    if inputs:
+        spec["inputs"] = [{"source": one.source, "target": one.target} for one in inputs]
     return {**spec, "package": submission.digest} if submission.digest else spec

@@ -4,11 +4,14 @@ import json
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Self
 
 from muster.client.errors import NOT_FOUND, TIMED_OUT, UNREACHABLE, MusterError
+from muster.client.output_views import OutputsView
 from muster.client.sse import read_events
 from muster.client.transport import API, Request, Transport, as_json, new_request_key, segment
+from muster.client.uploading import Progress
 from muster.client.views import EventView, ExplanationView, JobView, TaskView
 from muster.lib.backoff import exponential
 
@@ -137,6 +140,21 @@ class JobHandle:
                 yield chunk
         finally:
             connection.close()
+
+    def outputs(self, attempt: int | None = None) -> OutputsView:
+        """What its tasks left and the server brought back, of the newest attempt or another."""
+        return OutputsView.of(self._transport.json(Request("GET", f"{self._path}/outputs", {"attempt": attempt})))
+
+    def download(
+        self, folder: str | Path, *, attempt: int | None = None, progress: Progress | None = None
+    ) -> list[Path]:
+        """Fetches all outputs into the folder, each checked. What is there already is not fetched again.
+
+        Client().job("mnist").download("results")
+        """
+        from muster.client.downloading import download_all  # digests are no business of `muster get jobs`
+
+        return download_all(self._transport, f"{self._path}/outputs", self.outputs(attempt), Path(folder), progress)
 
     def events(self, *, follow: bool = False, after: int | None = None) -> Iterator[EventView]:
         return job_events(self._transport, f"{self._path}/events", follow=follow, after=after)

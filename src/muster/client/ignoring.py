@@ -41,6 +41,16 @@ class Rules:
         return False
 
 
+class NoRules(Rules):
+    """Everything is meant: data is not code, and git ignores most of it."""
+
+    def inside(self, folder: Path, relative: str) -> Rules:
+        return self
+
+    def leave_out(self, relative: str, *, is_folder: bool) -> bool:
+        return False
+
+
 def _compiled(lines: Sequence[str]) -> _Patterns:
     import pathspec
 

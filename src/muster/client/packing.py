@@ -16,10 +16,11 @@ from pathlib import Path
 from typing import IO, Self
 
 from muster.client.errors import BAD_INPUT, MusterError
-from muster.client.ignoring import Rules
+from muster.client.ignoring import NoRules, Rules
 from muster.lib.quantities import about_bytes
 
 SIZE_LIMIT_BYTES = 1 << 30
+INPUT_LIMIT_BYTES = 4 << 30
 _BIGGEST_SHOWN = 5
 
 
@@ -56,10 +57,29 @@ def pack(folder: str | Path, *, limit_bytes: int = SIZE_LIMIT_BYTES) -> Package:
     if not root.is_dir():
         raise MusterError(f"{folder} is not a folder", code=BAD_INPUT, hint="`package` names the folder to send")
     entries = list(list_entries(root))
-    _check_size(root, entries, limit_bytes)
+    _check_size(root, entries, limit_bytes, "name what the job does not need in .musterignore")
+    return _packed(entries, compression=6)
+
+
+def pack_input(path: Path, *, limit_bytes: int = INPUT_LIMIT_BYTES) -> Package:
+    """A file or a folder with all that is in it, whatever git ignores. Data is packed fast rather than small."""
+    root = path.resolve()
+    if root.is_dir():
+        entries = list(_walk(root, root, "", NoRules()))
+    else:
+        try:
+            status = root.stat()
+        except OSError as error:
+            raise _unreadable(path, error) from error
+        entries = [Entry(path.name, root, status.st_size, status.st_mode)]
+    _check_size(root, entries, limit_bytes, "name a smaller part of it, or use a shared folder of the cluster")
+    return _packed(entries, compression=1)
+
+
+def _packed(entries: list[Entry], *, compression: int) -> Package:
     archive = tempfile.TemporaryFile(prefix="muster-package-")  # noqa: SIM115 - the Package closes it
     try:
-        _write(entries, archive)
+        _write(entries, archive, compression)
         size = archive.tell()
         archive.seek(0)
         digest = hashlib.file_digest(archive, "sha256").hexdigest()
@@ -113,7 +133,7 @@ def _target_inside(root: Path, link: Path, relative: str) -> str:
     return os.path.relpath(target, link.parent)
 
 
-def _check_size(root: Path, entries: list[Entry], limit_bytes: int) -> None:
+def _check_size(root: Path, entries: list[Entry], limit_bytes: int, advice: str) -> None:
     total = sum(entry.size for entry in entries)
     if total <= limit_bytes:
         return
@@ -122,13 +142,13 @@ def _check_size(root: Path, entries: list[Entry], limit_bytes: int) -> None:
     raise MusterError(
         f"{root} is too large to send: {about_bytes(total)}, the limit is {about_bytes(limit_bytes)}",
         code="too-large",
-        hint=f"the biggest are {named}; name what the job does not need in .musterignore",
+        hint=f"the biggest are {named}; {advice}",
     )
 
 
-def _write(entries: list[Entry], archive: IO[bytes]) -> None:
+def _write(entries: list[Entry], archive: IO[bytes], compression: int) -> None:
     with (
-        gzip.GzipFile(filename="", mode="wb", compresslevel=6, fileobj=archive, mtime=0) as packed,
+        gzip.GzipFile(filename="", mode="wb", compresslevel=compression, fileobj=archive, mtime=0) as packed,
         tarfile.open(fileobj=packed, mode="w", format=tarfile.PAX_FORMAT) as tar,
     ):
         for entry in entries:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from muster.client.asking import Job
 from muster.client.errors import BAD_INPUT, MusterError
+from muster.client.inputs import GivenInput, read_inputs
 
 if TYPE_CHECKING:
     from muster.client.packing import Package
@@ -22,11 +23,13 @@ _DIGEST = re.compile(r"[0-9a-f]{64}")
 
 @dataclass(frozen=True, slots=True)
 class Submission:
-    """What to send. `folder` is what is still to be packed; `digest` names what the server may have already."""
+    """What to send. `folder` is what is still to be packed; `digest` names what the server may have already. `inputs`
+    are sent too; None if there are none, or none that can be understood here."""
 
     body: Mapping[str, Any]
     folder: Path | None = None
     digest: str | None = None
+    inputs: tuple[GivenInput, ...] | None = None
 
     def with_package(self, digest: str | None) -> dict[str, Any]:
         return {**self.body, "package": digest} if digest else dict(self.body)
@@ -56,14 +59,18 @@ def prepare(job: Submittable, changes: Changes) -> Submission:
 
 
 def from_spec(spec: Mapping[str, Any], changes: Changes, folder: Path | None = None) -> Submission:
-    named = spec.get("package")
-    kept = {key: value for key, value in spec.items() if key != "package"}
-    return _submission({"spec": kept}, named, folder or Path.cwd(), changes)
+    beside = folder or Path.cwd()
+    inputs = read_inputs(spec.get("inputs"), beside)
+    taken = ("package", "inputs") if inputs is not None else ("package",)
+    kept = {key: value for key, value in spec.items() if key not in taken}
+    return _submission({"spec": kept}, spec.get("package"), inputs, beside, changes)
 
 
 def from_text(text: str, folder: Path, changes: Changes) -> Submission:
-    """`folder` is what a relative `package` in the text is relative to."""
-    return _submission({"source": text}, _package_in(text), folder, changes)
+    """`folder` is what a relative `package` or input in the text is relative to."""
+    written = _written_in(text)
+    inputs = read_inputs(written.get("inputs"), folder)
+    return _submission({"source": text}, written.get("package"), inputs, folder, changes)
 
 
 @contextmanager
@@ -79,8 +86,14 @@ def packed(submission: Submission, announce: Callable[[Path], None] | None = Non
         yield package
 
 
-def _submission(body: Mapping[str, Any], named: Any, folder: Path, changes: Changes) -> Submission:
+def _submission(
+    body: Mapping[str, Any], named: Any, inputs: tuple[GivenInput, ...] | None, folder: Path, changes: Changes
+) -> Submission:
     overrides = dict(changes.overrides)
+    replaced = read_inputs(overrides.get("inputs"), Path.cwd())
+    if replaced is not None:
+        inputs = replaced
+        overrides.pop("inputs")
     if "package" in overrides:
         named, folder = overrides.pop("package"), Path.cwd()
     if overrides:
@@ -88,20 +101,20 @@ def _submission(body: Mapping[str, Any], named: Any, folder: Path, changes: Chan
     if changes.params:
         body = {**body, "params": dict(changes.params)}
     if not isinstance(named, str) or not named:
-        return Submission(body)  # absent, or something that the server will complain about
+        return Submission(body, inputs=inputs)  # absent, or something that the server will complain about
     if _DIGEST.fullmatch(named):
-        return Submission(body, digest=named)
-    return Submission(body, folder=(folder / Path(named).expanduser()).resolve())
+        return Submission(body, digest=named, inputs=inputs)
+    return Submission(body, folder=(folder / Path(named).expanduser()).resolve(), inputs=inputs)
 
 
-def _package_in(text: str) -> Any:
-    if "package" not in text:
-        return None  # the usual case, without the cost of a YAML library
+def _written_in(text: str) -> Mapping[str, Any]:
+    if "package" not in text and "inputs" not in text:
+        return {}  # the usual case, without the cost of a YAML library
     import yaml
 
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
         document = yaml.load(text, Loader=loader)  # noqa: S506 - a safe loader, in C where there is one
     except yaml.YAMLError:
-        return None  # the server says what is wrong, with the line
-    return document.get("package") if isinstance(document, dict) else None
+        return {}  # the server says what is wrong, with the line
+    return document if isinstance(document, dict) else {}

@@ -12,7 +12,9 @@ from muster.server.routes import (
     jobs,
     logs,
     node_adding,
+    node_life,
     nodes,
+    outputs,
     packages,
     sharing,
     system,
@@ -43,7 +45,20 @@ def create_app(services: Services) -> FastAPI:
     app.state.metrics = Metrics()
     problems.install(app)
     openapi.install(app)
-    for module in (jobs, logs, nodes, files, node_adding, environments, usage, sharing, packages, accounts):
+    for module in (
+        jobs,
+        logs,
+        outputs,
+        nodes,
+        files,
+        node_adding,
+        node_life,
+        environments,
+        usage,
+        sharing,
+        packages,
+        accounts,
+    ):
         app.include_router(module.router, prefix="/api/v1")
     app.include_router(system.api_router, prefix="/api/v1")
     app.include_router(system.router)

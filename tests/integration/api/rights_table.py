@@ -56,6 +56,8 @@ TABLE = (
     _job("GET", "/explain", "held", 200, 403),
     _job("GET", "/logs", "ran", 200, 403),
     _job("GET", "/logs/raw", "ran", 200, 403, query={"task": "worker-0"}),
+    _job("GET", "/outputs", "ran", 200, 403),
+    Row("GET", f"{API}/jobs/{{ref}}/outputs/{{path}}", 200, 403, 200, 404, {"ref": "ran", "path": "output"}),
     _job("POST", "/kill", "held", 202, 403, body={}),
     _job("POST", "/hold", "held", 200, 403),
     _job("POST", "/resume", "held", 200, 403),
@@ -74,6 +76,11 @@ TABLE = (
     Row("GET", f"{API}/nodes/{{name}}/usage", 200, 200, 200, given={"name": "node"}),
     Row("POST", f"{API}/clusters/{{cluster}}/nodes", 403, 403, 201, given={"cluster": "new_cluster"}, body=_FAR_NODE),
     Row("DELETE", f"{API}/nodes/{{name}}", 403, 403, 204, given={"name": "added_node"}),
+    *(
+        Row("POST", f"{API}/nodes/{{name}}/{what}", 403, 403, 200, given={"name": "added_node"}, body=body)
+        for what, body in (("cordon", {"reason": "loud"}), ("uncordon", None), ("drain", {}), ("reconnect", None))
+    ),
+    Row("POST", f"{API}/nodes/{{name}}/exec", 403, 403, 200, given={"name": "node"}, body={"command": ["true"]}),
     Row("GET", f"{API}/usage", 200, 200, 200),
     Row("GET", f"{API}/environments", 200, 200, 200),
     Row("POST", f"{API}/environments:test", 404, 404, 404, body={"name": "no-such-environment"}),

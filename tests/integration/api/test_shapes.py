@@ -79,6 +79,7 @@ def test_everything_else_is_what_its_schema_says() -> None:
     capacity = Capacity(2000, 1 << 30, (Device(0, "A100"), Device(1, "A100")))
     node = Node("node", "local", "127.0.0.1", capacity, NodeState.READY, labels={"rack": "a"})
     given: Any = {"cpu_m": 500, "memory_bytes": 5, "device_jobs": {0: "a"}, "tasks": 1, "usage": {"load1": 0.5}}
+    given["login"] = "me@host"
     whole, shared = (views.node_view(node, **given, device_shares=shares) for shares in ({}, {0: 750}))
     shown(whole, schemas.NodeOut)
     shown(shared, schemas.NodeOut)
@@ -121,9 +122,10 @@ ANSWERS: list[tuple[str, type[schemas.Shape]]] = [
     ("/jobs/{ran}/explain", schemas.ExplainOut),
     ("/jobs/{held}/explain", schemas.ExplainOut),
     ("/jobs/{ran}/events", schemas.EventPage),
+    ("/jobs/{ran}/outputs", schemas.OutputList),
     ("/events", schemas.EventPage),
     ("/nodes", schemas.NodeList),
-    ("/nodes/{node}", schemas.NodeOut),
+    ("/nodes/{node}", schemas.NodeDetailOut),
     ("/clusters", schemas.ClusterList),
     ("/virtual-clusters", cluster_shapes.VirtualClusterList),
     ("/virtual-clusters/{virtual_cluster}", cluster_shapes.VirtualClusterOut),

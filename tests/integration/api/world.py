@@ -33,7 +33,7 @@ class World:
 
     @cached_property
     def ran_job(self) -> str:
-        job = self.people.owner.submit({"name": unique("ran"), "command": "echo hello"})
+        job = self.people.owner.submit({"name": unique("ran"), "command": "echo hello | tee said", "outputs": ["said"]})
         self.people.server.wait(job["id"])
         return str(job["id"])
 
@@ -70,6 +70,12 @@ class World:
 
     def _ran(self) -> str:
         return self.ran_job
+
+    def _output(self) -> str:
+        for _ in polls(20):
+            if ok(self.people.owner.get(f"/jobs/{self.ran_job}/outputs"))["complete"]:
+                return "said"
+        raise AssertionError("the outputs were not brought back")
 
     def _package(self) -> str:
         return self.uploaded

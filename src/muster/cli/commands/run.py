@@ -39,6 +39,8 @@ _GPU = Parsed("gpus", lambda text: gpu_number(parse_gpu(text)))
 @click.option("-l", "--label", "labels", multiple=True, metavar="K=V", help="A label; repeatable.")
 @click.option("--package", metavar="DIR", type=click.Path(exists=True, file_okay=False), help="The folder to send.")
 @click.option("--no-package", is_flag=True, help="Send no folder.")
+@click.option("--input", "inputs", multiple=True, metavar="PATH[:TARGET]", help="Data that tasks read; repeatable.")
+@click.option("--outputs", multiple=True, metavar="PATH", help="What to bring back, as model/; repeatable.")
 @click.option("-t", "--time-limit", metavar="DURATION", help="Stop it after so long: 90m, 2h.")
 @click.option("--retries", type=click.IntRange(min=0), help="Try again so often when it fails.")
 @click.option("--dry-run", is_flag=True, help="Show what would be started; start nothing.")
@@ -62,6 +64,8 @@ def command(
     labels: tuple[str, ...],
     package: str | None,
     no_package: bool,
+    inputs: tuple[str, ...],
+    outputs: tuple[str, ...],
     time_limit: str | None,
     retries: int | None,
     dry_run: bool,
@@ -77,6 +81,7 @@ def command(
       muster run -- python train.py --epochs 3
       muster run --workers 2 --gpu 1 -- python train.py
       muster run --workers 2 --ps 2 --framework paddle -- python train.py
+      muster run --input ~/data/mnist:data --outputs model/ -- python train.py
       muster run --no-package -d --name nightly -- /opt/jobs/nightly.sh
       muster run -- 'echo $MUSTER_RANK of $MUSTER_WORLD_SIZE'
     """
@@ -103,6 +108,8 @@ def command(
             params=parse_assignments(params, "--param"),
             labels=parse_texts(labels, "--label"),
             package=None if no_package else folder_to_send(package, Path.cwd(), Path.home(), say),
+            inputs=inputs,
+            outputs=outputs,
             time_limit=time_limit,
             retries=retries,
         )
