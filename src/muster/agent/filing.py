@@ -18,13 +18,14 @@ from muster.agent import file_transfers, file_trees, orders
 from muster.agent.confined import Place, Walk, listing, looking, place, rename
 from muster.agent.errors import BAD_REQUEST, AgentError
 from muster.agent.file_digests import Digests
-from muster.agent.file_errors import file_error
+from muster.agent.file_errors import DENIED, file_error
 from muster.agent.file_runs import Runs
 from muster.agent.file_runs import Work as Steps
 from muster.agent.file_transfers import Uploads
 
 MAX_LISTED = 5000
 MAX_WRITE_BYTES = 4 << 20
+_OURS = ".muster-"
 _KEY = re.compile(r"[0-9a-z]{8,64}\Z")
 _SHA256 = re.compile(r"[0-9a-f]{64}\Z")
 
@@ -232,7 +233,8 @@ def _place(request: Request) -> Place:
 def _new(request: Request) -> Place:
     """A place that may be made, changed or removed: not the root itself."""
     found = _place(request)
-    assert found.name
+    if found.name.startswith(_OURS) and not found.name.startswith(file_transfers.PARTIAL_PREFIX):
+        raise AgentError(DENIED, "names that begin with {} belong to Muster".format(_OURS))
     return found
 
 

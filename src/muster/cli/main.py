@@ -39,6 +39,7 @@ ENTRIES = {
     "top": _entry("top", "Show what nodes and tasks use right now.", MACHINES),
     "node": _entry("node", "Look at nodes, add and remove them.", MACHINES),
     "env": _entry("env", "List and test the environments that clusters offer.", MACHINES),
+    "fs": _entry("fs", "Look at the files of a cluster, bring files there and back.", MACHINES),
     "vc": _entry("vc", "Look at virtual clusters and their shares.", MACHINES),
     "sim": _entry("sim", "Replay jobs in virtual time, and compare policies.", MACHINES),
     "doctor": _entry("doctor", "Check this machine and say how to mend it.", MACHINES),

@@ -6,8 +6,8 @@ from typing import Any
 
 from muster.client import contexts
 from muster.client.cluster_views import QuotaView, VirtualClusters, VirtualClusterView
-from muster.client.environment_views import EnvironmentListing, EnvironmentTestView
 from muster.client.commanding import CommandPiece, CommandResult, stream_command
+from muster.client.environment_views import EnvironmentListing, EnvironmentTestView
 from muster.client.errors import BAD_INPUT, NOT_FOUND, MusterError
 from muster.client.files import Files
 from muster.client.handles import JobHandle, job_events

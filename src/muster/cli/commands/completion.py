@@ -3,6 +3,10 @@
 import click
 from click.shell_completion import get_completion_class
 
+_REPLY = "COMPREPLY+=($value)"
+_NO_SPACE = (_REPLY, f"{_REPLY}\n            [[ $value == *[/:] ]] && compopt -o nospace")
+"""After a folder one goes on typing. Only bash has this line."""
+
 
 @click.command()
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
@@ -20,4 +24,4 @@ def command(ctx: click.Context, shell: str) -> None:
     kind = get_completion_class(shell)
     assert kind is not None
     script = kind(ctx.find_root().command, {}, "muster", "_MUSTER_COMPLETE")
-    click.echo(script.source_template % script.source_vars())
+    click.echo(script.source_template.replace(*_NO_SPACE) % script.source_vars())
