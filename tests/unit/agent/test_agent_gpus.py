@@ -1,9 +1,18 @@
+from pathlib import Path
+
 import pytest
 
+from muster.agent.fake_gpus import parse_fake, parse_fake_file
 from muster.agent.gpu_models import model_name
-from muster.agent.gpu_tools import parse_nvidia_facts, parse_nvidia_loads, parse_rocm_facts, parse_rocm_loads
+from muster.agent.gpu_tools import (
+    parse_nvidia_facts,
+    parse_nvidia_loads,
+    parse_nvidia_processes,
+    parse_rocm_facts,
+    parse_rocm_loads,
+)
 from muster.agent.gpu_values import Gpu, GpuLoad
-from muster.agent.gpus import find_gpus, parse_fake
+from muster.agent.gpus import find_gpus
 
 pytestmark = pytest.mark.fast
 
@@ -66,10 +75,12 @@ def test_pretending_goes_before_every_real_source() -> None:
 def test_nvidia_smi_tables_are_read_and_unknown_figures_left_out() -> None:
     facts = "0, GPU-1a, NVIDIA A100-SXM4-80GB, 81920\n1, GPU-2b, Tesla T4, 15360\n\nNo devices were found\n"
     assert parse_nvidia_facts(facts) == [Gpu(0, "GPU-1a", "A100", 80 << 30), Gpu(1, "GPU-2b", "T4", 15 << 30)]
-    assert parse_nvidia_loads("0, 97, 1024, 81920, 65, 301.50\n1, [N/A], 0, 15360, 40, [Not Supported]\n") == [
-        GpuLoad(0, 97.0, 1 << 30, 80 << 30, 65.0, 301.5),
-        GpuLoad(1, None, 0, 15 << 30, 40.0, None),
-    ]
+    loads = "0, GPU-1a, 97, 1024, 81920, 65, 301.50, 2\n1, GPU-2b, [N/A], 0, 15360, 40, [Not Supported], [N/A]\n"
+    assert parse_nvidia_loads(loads) == {
+        "GPU-1a": GpuLoad(0, 97.0, 1 << 30, 80 << 30, 65.0, 301.5, 2),
+        "GPU-2b": GpuLoad(1, None, 0, 15 << 30, 40.0, None, None),
+    }
+    assert parse_nvidia_processes("GPU-1a, 17\nGPU-1a, 18\nGPU-2b, [N/A]\n\n") == {"GPU-1a": [17, 18]}
 
 
 def test_rocm_smi_json_is_read() -> None:
@@ -80,3 +91,28 @@ def test_rocm_smi_json_is_read() -> None:
     assert parse_rocm_facts(text) == [Gpu(0, "0xabc", "MI250X", 68702699520)]
     assert parse_rocm_loads(text) == [GpuLoad(0, 12.0, 11096064, 68702699520, 33.0, 91.0)]
     assert parse_rocm_facts("") == []
+
+
+def test_pretended_gpus_of_a_file_have_what_its_lines_say() -> None:
+    state = parse_fake_file(
+        "3xA100  \n\n# what happened\nload 0 87 12Gi 65 210\necc 1 3\nprocess 1 17\nprocess 1 18\ngone 2\n"
+    )
+    assert state.loads[0] == GpuLoad(0, 87.0, 12 << 30, 80 << 30, 65.0, 210.0, 0)
+    assert (state.loads[1].ecc_errors, state.loads[1].pids) == (3, (17, 18))
+    assert state.gone == {2}
+    assert parse_fake_file("").gpus == []
+
+
+@pytest.mark.parametrize("line", ["broken 0", "ecc 9 1", "ecc 0", "load 0 87 lots 65 210", "gone"])
+def test_a_line_of_the_file_that_means_nothing_is_an_error(line: str) -> None:
+    with pytest.raises((ValueError, KeyError, IndexError)):
+        parse_fake_file(f"1xA100\n{line}\n")
+
+
+def test_pretended_gpus_of_a_file_are_read_again_each_time(tmp_path: Path) -> None:
+    file = tmp_path / "gpus"
+    file.write_text("2xT4\ngone 0\n")
+    found = find_gpus({"MUSTER_FAKE_GPUS": f"@{file}"})
+    assert [gpu.index for gpu in found.gpus] == [1]
+    file.write_text("2xT4\n")
+    assert [load.index for load in found.source.loads()] == [0, 1]

@@ -47,6 +47,24 @@ def test_reasons_have_their_numbers() -> None:
         state.unqueued(f"j{number}")
 
 
+def test_cards_that_are_out_of_service_are_named_and_may_come_back() -> None:
+    whole = a_gpu_node("n1", 2)
+    broken = replace(whole.capacity.devices[1], out_of_service="3 memory errors")
+    node = replace(whole, capacity=replace(whole.capacity, devices=(whole.capacity.devices[0], broken)))
+    state = a_cluster(node.in_service())
+    assert state.never_fits(a_demand(1, gpus(2))) is None  # nor is such a job refused
+
+    queue(state, a_demand(1, gpus(2)))
+    reason = state.reason("j1")
+    assert reason is not None
+    assert (reason.code, reason.message) == ("no-free-gpu", "needs 2 GPUs; 1 free now; 1 more is out of service")
+    assert reason.numbers["out_of_service"] == 1
+    assert "muster get nodes" in reason.change
+
+    state.node_changed(whole.in_service())
+    assert started(state.cycle(200.0)) == ["j1"]
+
+
 def test_gpus_that_are_free_but_apart_are_counted_by_node() -> None:
     state = a_cluster(*(a_gpu_node(f"n{number}", 4) for number in range(3)))
     for number in range(3):
