@@ -134,7 +134,8 @@ class FakeBackend:
         self.away -= back
         self._set_state(back, NodeState.READY)
         assert self.listener is not None
-        self.listener.reconnected(self.cluster)
+        for name in sorted(back):
+            self.listener.reconnected(self.cluster, name)
 
     def tell_nodes(self) -> None:
         """Say that something of the nodes has changed, whether it has or not."""
@@ -216,11 +217,11 @@ class FakeBackend:
         elif self.auto_stop and self.tasks[task_id].runs:
             self.end(task_id, exit_code=143, stopped=True)
 
-    async def observe_all(self) -> dict[str, list[Observation]]:
+    async def observe_all(self, node: str | None = None) -> dict[str, list[Observation]]:
         return {
-            node.name: [task.seen for task in self.tasks.values() if task.request.node == node.name]
-            for node in self.machines
-            if node.name not in self.away
+            one.name: [task.seen for task in self.tasks.values() if task.request.node == one.name]
+            for one in self.machines
+            if one.name not in self.away and node in (None, one.name)
         }
 
     def reconnect(self, node: str) -> None:

@@ -193,8 +193,9 @@ class AgentPool:
         if answer.get("phase") == "unknown" and self._listener is not None:
             self._listener.task_observed(Observation(task_id, Phase.ENDED, stopped=True))
 
-    async def observe_all(self) -> dict[str, Sequence[Observation]]:
-        reachable = [agent for agent in self._nodes.values() if agent.node.is_reachable]
+    async def observe_all(self, node: str | None = None) -> dict[str, Sequence[Observation]]:
+        asked = self._nodes.values() if node is None else [self._agent(node)]
+        reachable = [agent for agent in asked if agent.node.is_reachable]
         answers = await asyncio.gather(*(self._listed(agent) for agent in reachable), return_exceptions=True)
         heard: dict[str, Sequence[Observation]] = {}
         for agent, answer in zip(reachable, answers, strict=True):
@@ -217,13 +218,16 @@ class AgentPool:
         try:
             while True:
                 answer = await agent.ask("exec_read", exec=name)
-                for piece in answer["output"]:
+                for piece in answer["output"] or [{"stream": "stdout", "data": ""}]:
                     yield CommandOutput(str(piece["stream"]), base64.b64decode(piece["data"]))
                 if answer["ended"]:
                     yield CommandEnd(int(answer["exit_code"]), bool(answer["timed_out"]))
                     return
         finally:
-            await _quietly(agent.ask("exec_stop", exec=name))
+            # Beside us: whoever is being cancelled may not wait for an answer any more.
+            stopping = asyncio.create_task(_quietly(agent.ask("exec_stop", exec=name)))
+            self._retiring.add(stopping)
+            stopping.add_done_callback(self._retiring.discard)
 
     def settled(self, task_id: str, node: str) -> None:
         """Told to the node together with others, a little later: it is housekeeping."""
@@ -322,7 +326,7 @@ class AgentPool:
         self._shipping.forget(agent.node.name)
         self._surroundings.ready(agent)
         if self._listener is not None and self._is_started:
-            self._listener.reconnected(self.cluster)
+            self._listener.reconnected(self.cluster, agent.node.name)
             if self._watches:
                 self._rewatching = asyncio.create_task(self._watch_again(agent))
 

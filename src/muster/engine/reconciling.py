@@ -55,15 +55,16 @@ def place(context: Context, entry: Entry) -> None:
             cluster.checkpointed(job.id, job.checkpoint_at)
 
 
-async def reconcile(context: Context, cluster: str) -> None:
-    """Bring the open attempts of one cluster and its backend together. Tasks of a node that does not answer are not
-    judged: silence says nothing about them."""
+async def reconcile(context: Context, cluster: str, node: str | None = None) -> None:
+    """Bring the open attempts of one cluster and its backend together, or what they have on one node of it. Tasks of a
+    node that does not answer are not judged: silence says nothing about them."""
     expected = {
-        entry.job.id: [task for task in entry.current_tasks() if not task.has_ended]
+        entry.job.id: tasks
         for entry in context.roster.entries()
         if entry.job.cluster == cluster and isinstance(entry.job.state, HOLDING)
+        if (tasks := _open_tasks(entry, node)) or node is None
     }
-    answers = await context.backends[cluster].observe_all()
+    answers = await context.backends[cluster].observe_all(node)
     known = {seen.task_id: seen for answer in answers.values() for seen in answer}
     for job_id, tasks in expected.items():
         entry = context.roster.get(job_id)
@@ -73,6 +74,10 @@ async def reconcile(context: Context, cluster: str) -> None:
     _stop_orphans(context, cluster, known)
     past = [seen for seen in known.values() if seen.phase in OVER and is_of_the_past(context, seen)]
     await collect_late(context, cluster, past)
+
+
+def _open_tasks(entry: Entry, node: str | None) -> list[Task]:
+    return [task for task in entry.current_tasks() if not task.has_ended and node in (None, task.placement.node)]
 
 
 async def _resume(context: Context, entry: Entry, expected: list[Task], known: dict[str, Observation]) -> None:

@@ -34,8 +34,8 @@ class _Listener:
         tell_scheduler(self._context, cluster)
         self.silence.look(cluster)
 
-    def reconnected(self, cluster: str) -> None:
-        self._context.spawn(reconcile(self._context, cluster), f"reconcile {cluster}")
+    def reconnected(self, cluster: str, node: str) -> None:
+        self._context.spawn(reconcile(self._context, cluster, node), f"reconcile {cluster}/{node}")
 
 
 @asynccontextmanager

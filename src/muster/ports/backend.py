@@ -171,7 +171,7 @@ class BackendListener(Protocol):
         """A node joined, left, or has another state or capacity."""
         ...
 
-    def reconnected(self, cluster: str) -> None:
+    def reconnected(self, cluster: str, node: str) -> None:
         """A node answers again after silence: what it has may differ from what was last heard."""
         ...
 
@@ -246,8 +246,9 @@ class Backend(Protocol):
         ENDED and stopped."""
         ...
 
-    async def observe_all(self) -> Mapping[str, Sequence[Observation]]:
-        """Every task that the nodes know, by node. One that does not answer is left out, which is no error."""
+    async def observe_all(self, node: str | None = None) -> Mapping[str, Sequence[Observation]]:
+        """Every task that the nodes, or one of them, know, by node. One that does not answer is left out, which is no
+        error."""
         ...
 
     def reconnect(self, node: str) -> None:
@@ -255,8 +256,8 @@ class Backend(Protocol):
         ...
 
     def execute(self, node: str, argv: Sequence[str], timeout_s: float) -> AsyncGenerator[CommandOutput | CommandEnd]:
-        """Run a command there that is no task: what it prints as it comes, then its end. It is ended when the generator
-        is closed before, or the line breaks."""
+        """Run a command there that is no task: what it prints as it comes (now and then nothing, so that one knows it
+        is there), then its end. It is ended when the generator is closed before, or the line breaks."""
         ...
 
     def settled(self, task_id: str, node: str) -> None:
