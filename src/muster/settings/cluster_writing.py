@@ -3,7 +3,6 @@
 What would be wrong is refused before anything is replaced. One writer at a time: the caller sees to it.
 """
 
-import os
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -14,6 +13,7 @@ import yaml
 
 from muster.domain.errors import Conflict, Invalid, NotFound, Problem
 from muster.settings.clusters import ClusterFolder, ClusterSettings
+from muster.settings.private_files import keep_names, write_private
 from muster.wire.documents import read_documents
 from muster.wire.physical_schema import NODE_NAME_ACCEPTED, is_name
 
@@ -61,9 +61,9 @@ def remove_node(folder: ClusterFolder, cluster: str, name: str) -> ClusterSettin
     settings = folder.read({file.name: text})
     if text is None:
         file.unlink()
-        _sync(folder.path)
+        keep_names(folder.path)
     else:
-        _write(file, text)
+        write_private(file, text)
     with suppress(FileNotFoundError):
         _secret_path(folder, cluster, name).unlink()
     return settings
@@ -192,7 +192,7 @@ def _write_password(folder: ClusterFolder, cluster: str, name: str, password: st
         )
     path = _secret_path(folder, cluster, name)
     path.parent.mkdir(mode=0o700, exist_ok=True)
-    _write(path, f"{password}\n")
+    write_private(path, f"{password}\n")
     return path
 
 
@@ -200,31 +200,4 @@ def _write_all(folder: ClusterFolder, files: Mapping[str, str | None]) -> None:
     """In this order: a reading in between finds a cluster before its nodes."""
     for name, text in files.items():
         if text is not None:
-            _write(folder.path / name, text)
-
-
-def _write(path: Path, text: str) -> None:
-    """All or nothing, for the server's account alone. The temporary name is one that readings pass over."""
-    temporary = path.with_name(f".{path.name}.new")
-    with suppress(FileNotFoundError):
-        temporary.unlink()
-    try:
-        with os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
-    except BaseException:
-        with suppress(FileNotFoundError):
-            temporary.unlink()
-        raise
-    _sync(path.parent)
-
-
-def _sync(folder: Path) -> None:
-    """So that the name lasts too."""
-    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
+            write_private(folder.path / name, text)

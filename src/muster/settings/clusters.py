@@ -2,31 +2,18 @@
 documents a file. All that is wrong is told at once.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
 
-from muster.domain.clusters import Member, PhysicalCluster
 from muster.domain.errors import Invalid, Problem
-from muster.domain.nodes import NodeSettings
-from muster.domain.virtual_clusters import VirtualCluster
+from muster.settings.cluster_reading import ClusterSettings, Found, Reading
 from muster.settings.physical import NamedFiles
-from muster.wire.cluster_schema import read_nodes, read_virtual_cluster
 from muster.wire.documents import Document, read_documents
-from muster.wire.physical_clusters import LOCAL, Described, physical_name, read_members, read_physical
-from muster.wire.physical_schema import LoginIn
 
+__all__ = ["ClusterFolder", "ClusterSettings"]
 _SUFFIXES = (".yaml", ".yml")
-
-
-@dataclass(frozen=True, slots=True)
-class ClusterSettings:
-    """All that the folder says, in order of file and place."""
-
-    virtual: tuple[VirtualCluster, ...] = ()
-    nodes: tuple[NodeSettings, ...] = ()
-    physical: tuple[PhysicalCluster, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +26,7 @@ class ClusterFolder:
     def read(self, instead: Mapping[str, str | None] = MappingProxyType({})) -> ClusterSettings:
         """Raises Invalid with every problem of every file. `instead` has the texts that files would have if they were
         written, None for one that would be removed."""
-        reading = _Reading(self.physical, NamedFiles(self.path))
+        reading = Reading(self.physical, NamedFiles(self.path))
         reading.take_all(list(self._documents(reading.problems, instead)))
         return reading.result(self.path)
 
@@ -49,12 +36,12 @@ class ClusterFolder:
         named = NamedFiles(self.path)
         return frozenset(path for found in self._documents([], {}) for path in named.of(found.document))
 
-    def _documents(self, problems: list[Problem], instead: Mapping[str, str | None]) -> Iterator["_Found"]:
+    def _documents(self, problems: list[Problem], instead: Mapping[str, str | None]) -> Iterator[Found]:
         files = {file for file in self._files(problems) if file.name not in instead}
         files |= {self.path / name for name, text in instead.items() if text is not None}
         for file in sorted(files):
             for document in _documents(file, instead.get(file.name), problems):
-                yield _Found(file, document)
+                yield Found(file, document)
 
     def _files(self, problems: list[Problem]) -> list[Path]:
         """Hidden ones are what editors leave beside a file."""
@@ -64,154 +51,6 @@ class ClusterFolder:
             problems.append(Problem("", f"cannot be read: {error.strerror}", file=str(self.path)))
             return []
         return [file for file in files if file.suffix in _SUFFIXES and not file.name.startswith(".")]
-
-
-@dataclass(frozen=True, slots=True)
-class _Found:
-    path: Path
-    document: Document
-
-    @property
-    def file(self) -> str:
-        return self.path.name
-
-    @property
-    def line(self) -> int | None:
-        return self.document.line("name")
-
-    @property
-    def kind(self) -> str:
-        """What a document is shows in its keys: a physical cluster has a backend, what has nodes describes them."""
-        keys = self.document.data if isinstance(self.document.data, dict) else {}
-        return next((kind for kind in ("backend", "nodes") if kind in keys), "virtual cluster")
-
-    @property
-    def also(self) -> str:
-        return f"also in {self.file}, line {self.line}" if self.line else f"also in {self.file}"
-
-    def problem(self, path: str, message: str, hint: str) -> Problem:
-        return Problem(path, message, hint, self.document.line(path), self.file)
-
-
-@dataclass(slots=True)
-class _Reading:
-    """One reading of all documents: first the physical clusters, which the others may name in whatever order."""
-
-    given: tuple[str, ...]
-    files: NamedFiles
-    problems: list[Problem] = field(default_factory=list)
-    _defined: dict[str, _Found] = field(default_factory=dict)
-    """Physical clusters by name, right or wrong."""
-    _described: dict[str, Described] = field(default_factory=dict)
-    _members: list[tuple[str, Member]] = field(default_factory=list)
-    _virtual: list[tuple[_Found, VirtualCluster]] = field(default_factory=list)
-    _nodes: list[NodeSettings] = field(default_factory=list)
-
-    def take_all(self, documents: list[_Found]) -> None:
-        for found in documents:
-            if found.kind == "backend":
-                self._tell_of(found, self._take_physical)
-        for found in documents:
-            if found.kind == "nodes":
-                self._tell_of(found, self._take_nodes)
-            elif found.kind == "virtual cluster":
-                self._tell_of(found, self._take_virtual)
-
-    def result(self, folder: Path) -> ClusterSettings:
-        """Raises Invalid."""
-        self.problems += [*self._clashing_virtual(), *self._clashing_labels(), *self._clashing_members()]
-        if self.problems:
-            count = "1 problem" if len(self.problems) == 1 else f"{len(self.problems)} problems"
-            by_file = sorted(self.problems, key=lambda problem: problem.file)
-            raise Invalid(f"the settings in {folder} have {count}", problems=tuple(by_file))
-        physical = tuple(
-            replace(described.cluster, members=tuple(member for cluster, member in self._members if cluster == name))
-            for name, described in self._described.items()
-        )
-        return ClusterSettings(tuple(vc for _, vc in self._virtual), tuple(self._nodes), physical)
-
-    def _tell_of(self, found: _Found, take: Callable[[_Found], None]) -> None:
-        try:
-            take(found)
-        except Invalid as error:
-            self.problems += [replace(problem, file=problem.file or found.file) for problem in error.problems]
-
-    def _take_physical(self, found: _Found) -> None:
-        document, name = found.document, physical_name(found.document, found.path.stem)
-        earlier = self._defined.setdefault(name, found)
-        if earlier is not found:
-            self.problems.append(found.problem("name", f"{name} is given twice", earlier.also))
-        elif name in self.given and document.data["backend"] != LOCAL:
-            self.problems.append(found.problem("name", f"{name} is a cluster of the server's own", "choose another"))
-        described = read_physical(document, found.path.stem)
-        self._refuse_open_secrets(document)
-        self._described[name] = replace(described, cluster=replace(described.cluster, file=found.file))
-        self._add(name, described.cluster.members, found)
-        self._add(name, self.files.listed(described, document), found)
-
-    def _take_nodes(self, found: _Found) -> None:
-        cluster = found.document.data.get("cluster") or self.given[0]
-        definition = self._defined.get(cluster) if isinstance(cluster, str) else None
-        if definition is None or definition.document.data["backend"] == LOCAL:
-            labelled: Iterable[NodeSettings] = read_nodes(found.document, self.given[0])
-            self.problems += self._stray(found.document.data.get("cluster"), found)
-        else:
-            described = self._described.get(cluster) or Described(PhysicalCluster(cluster, "ssh"), LoginIn())
-            members, labelled = read_members(found.document, described)
-            self._refuse_open_secrets(found.document)
-            self._add(cluster, members, found)
-        self._nodes += [replace(node, file=found.file) for node in labelled]
-
-    def _take_virtual(self, found: _Found) -> None:
-        self._virtual.append((found, read_virtual_cluster(found.document, self.given[0])))
-
-    def _add(self, cluster: str, members: Iterable[Member], found: _Found) -> None:
-        resolved = self.files.resolved(members)
-        self._members += [(cluster, replace(member, file=member.file or found.file)) for member in resolved]
-
-    def _refuse_open_secrets(self, document: Document) -> None:
-        if problems := tuple(self.files.secret_problems(document)):
-            raise Invalid("", problems=problems)
-
-    def _clashing_virtual(self) -> Iterator[Problem]:
-        """What each document by itself cannot see."""
-        first: dict[str, _Found] = {}
-        for found, vc in self._virtual:
-            yield from self._stray(vc.cluster, found)
-            if vc.name in self._known:
-                yield found.problem("name", f"{vc.name} is the name of a physical cluster", "choose another")
-            elif vc.name in first:
-                yield found.problem("name", f"{vc.name} is given twice", first[vc.name].also)
-            first.setdefault(vc.name, found)
-
-    def _clashing_labels(self) -> Iterator[Problem]:
-        first: dict[tuple[str, str], NodeSettings] = {}
-        for node in self._nodes:
-            earlier = first.setdefault((node.cluster, node.name), node)
-            if earlier is not node:
-                yield _twice(node, earlier)
-
-    def _clashing_members(self) -> Iterator[Problem]:
-        first: dict[tuple[str, str], Member] = {}
-        for cluster, member in self._members:
-            earlier = first.setdefault((cluster, member.name), member)
-            if earlier is not member:
-                yield _twice(member, earlier)
-
-    def _stray(self, cluster: str | None, found: _Found) -> Iterator[Problem]:
-        if cluster and cluster not in self._known:
-            yield found.problem(
-                "cluster", f"there is no cluster {cluster!r}", f"known clusters: {', '.join(self._known)}"
-            )
-
-    @property
-    def _known(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys((*self.given, *self._defined)))
-
-
-def _twice(node: NodeSettings | Member, earlier: NodeSettings | Member) -> Problem:
-    place = f"{earlier.file}, line {earlier.line}" if earlier.line else earlier.file
-    return Problem("nodes", f"{node.name} is given twice", f"also in {place}", node.line, node.file)
 
 
 def _documents(file: Path, text: str | None, problems: list[Problem]) -> list[Document]:
