@@ -1,0 +1,103 @@
+"""The series of nodes that Prometheus reads, as its own parser understands them."""
+
+import asyncio
+from dataclasses import dataclass, field, replace
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+
+from muster.domain.nodes import Node, NodeState
+from muster.engine.context import Context
+from muster.ports.backend import NodeUsage
+from muster.server.node_metrics import HELP, node_metrics
+from tests.parts.building import a_node
+from tests.parts.fake_backend import FakeBackend
+
+pytestmark = pytest.mark.fast
+
+FIGURES: dict[str, Any] = {
+    "cpu_percent": 50.0,
+    "per_core": [25.0, 75.0],
+    "load1": 1.5,
+    "memory_total_bytes": 100,
+    "memory_used_bytes": 40,
+    "memory_available_bytes": 60,
+    "memory_free_bytes": 50,
+    "disk_mount": "/",
+    "disk_total_bytes": 10,
+    "disk_used_bytes": 4,
+    "disk_free_bytes": 5,
+    "net": [{"name": "eth0", "speed_mbit": 8, "rx_bytes_s": 3.0, "tx_bytes_s": 4.0}],
+    "gpus": [
+        {
+            "index": 0,
+            "load": 87.0,
+            "memory_used_bytes": 1,
+            "memory_total_bytes": 2,
+            "temperature_c": 65,
+            "power_w": 210.5,
+            "ecc_errors": 0,
+        }
+    ],
+}
+
+
+@dataclass(slots=True)
+class BusyBackend(FakeBackend):
+    samples: dict[str, NodeUsage] = field(default_factory=dict)
+
+    def usage(self) -> dict[str, NodeUsage]:
+        return self.samples
+
+
+def rendered(backend: BusyBackend, now: float = 12.0) -> dict[tuple[str, str], float]:
+    """(metric, its labels but cluster) → value."""
+    # Rendering reads the backends and the clock, nothing else of the engine.
+    context = cast("Context", SimpleNamespace(backends={"lab": backend}, clock=lambda: now))
+    text = asyncio.run(node_metrics(context)).decode()
+    return {
+        (sample.name, " ".join(f"{k}={v}" for k, v in sorted(sample.labels.items()) if k != "cluster")): sample.value
+        for family in text_string_to_metric_families(text)
+        for sample in family.samples
+    }
+
+
+def test_every_figure_has_its_series() -> None:
+    node = a_node("n1", 8, 100, "A100")
+    found = rendered(BusyBackend([node], samples={"n1": NodeUsage(9.0, FIGURES, {}, 10.0)}))
+    assert {name for name, _ in found} == set(HELP)
+    assert found["muster_node_up", "node=n1"] == 1
+    assert found["muster_node_heard_seconds", "node=n1"] == 2
+    assert found["muster_node_cpu_percent", "node=n1"] == 50
+    assert found["muster_node_core_percent", "core=1 node=n1"] == 75
+    assert found["muster_node_disk_free_bytes", "device=/ node=n1"] == 5
+    assert found["muster_node_net_speed_bytes_per_second", "device=eth0 node=n1"] == 1_000_000
+    assert found["muster_gpu_power_watts", "gpu=0 model=A100 node=n1"] == 210.5
+    assert found["muster_gpu_out_of_service", "gpu=0 model=A100 node=n1"] == 0
+
+
+def test_a_card_that_is_out_of_service_is_counted() -> None:
+    node = a_node("n1", 8, 100, "A100")
+    broken = replace(node.capacity.devices[0], out_of_service="bad")
+    node = replace(node, capacity=replace(node.capacity, devices=(broken,)))
+    assert rendered(BusyBackend([node]))["muster_gpu_out_of_service", "gpu=0 model=A100 node=n1"] == 1
+
+
+def test_a_silent_node_is_down_and_its_old_figures_are_not_told() -> None:
+    node = replace(a_node("n1", 8, 100), state=NodeState.UNREACHABLE)
+    usage = NodeUsage(9.0, FIGURES, {}, 10.0)
+    assert rendered(BusyBackend([node], samples={"n1": usage}), now=110.0) == {
+        ("muster_node_up", "node=n1"): 0,
+        ("muster_node_heard_seconds", "node=n1"): 100,
+    }
+
+
+def test_a_node_that_left_has_no_series() -> None:
+    assert rendered(BusyBackend([], samples={"n1": NodeUsage(9.0, FIGURES, {}, 10.0)})) == {}
+
+
+def test_names_cannot_break_the_format() -> None:
+    node: Node = replace(a_node("n1", 8, 100), name='od"d\\name')
+    assert rendered(BusyBackend([node])) == {("muster_node_up", 'node=od"d\\name'): 1}
