@@ -26,7 +26,11 @@ _PLAIN_NUMBER = re.compile(r"\d+(\.\d+)?")
 _CLOCK = re.compile(r"(\d+):([0-5]\d):([0-5]\d)")
 
 CPU_ACCEPTED = "a number of cores such as 2, 0.5 or 500m"
-GPU_ACCEPTED = "a whole number of GPUs, or a part of one such as 0.5 with at most three decimals"
+GPU_ACCEPTED = (
+    "a whole number of GPUs, or a part of one such as 0.5 with at most three decimals, `exclusive` or `reuse`"
+)
+GPU_WORDS = {"exclusive": 1000, "reuse": 200}
+"""The two ends of sharing a card, in thousandths: alone on it, or with up to four others."""
 BYTES_ACCEPTED = "a size such as 512Mi, 2Gi or 8GB"
 DURATION_ACCEPTED = "a duration such as 90s, 90m, 2h, 1h30m, 02:30:00 or a number of seconds"
 
@@ -37,7 +41,9 @@ def parse_cpu(value: str | int | float) -> int:
 
 
 def parse_gpu(value: object) -> int:
-    """Thousandths of a GPU: whole ones, or a part of a single one."""
+    """Thousandths of a GPU: whole ones, a part of a single one, or a word for either end of sharing."""
+    if isinstance(value, str) and value.strip() in GPU_WORDS:
+        return GPU_WORDS[value.strip()]
     match = None if isinstance(value, bool) else _PLAIN_NUMBER.fullmatch(str(value).strip())
     if match is None:
         raise ValueError(f"expected {GPU_ACCEPTED}")

@@ -70,6 +70,7 @@ Gpu = Annotated[
             "anyOf": [
                 {"type": "integer", "minimum": 0, "maximum": 1024},
                 {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1},
+                {"enum": list(quantities.GPU_WORDS)},
             ]
         }
     ),
@@ -103,7 +104,10 @@ class ResourcesIn(Strict):
 
     cpu: Cpu | None = Field(None, description="Cores, as 2, 0.5 or 500m. 250m if absent.")
     memory: Bytes | None = Field(None, description="As 2Gi. Reserved and enforced; nothing is reserved if absent.")
-    gpu: Gpu = Field(0, description="Whole GPUs, or a part of one such as 0.5, which other tasks then share.")
+    gpu: Gpu = Field(
+        0,
+        description="Whole GPUs, or a part of one such as 0.5, which others share; `exclusive` is 1, `reuse` 0.2.",
+    )
     gpu_type: str | list[str] | None = Field(None, description="A GPU model, or several in order of preference.")
 
 

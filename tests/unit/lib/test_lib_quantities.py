@@ -41,6 +41,10 @@ def test_gpus_written_are_read_back(value: str | float) -> None:
     assert gpu_number(parse_gpu(value)) == float(value)
 
 
+def test_a_card_alone_and_a_card_for_five_have_words() -> None:
+    assert (parse_gpu("exclusive"), parse_gpu(" reuse ")) == (parse_gpu(1), parse_gpu(0.2))
+
+
 def test_whole_gpus_are_written_without_a_point() -> None:
     assert [str(gpu_number(millis)) for millis in (0, 500, 2000, 2500)] == ["0", "0.5", "2", "2.5"]
 
