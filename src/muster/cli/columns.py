@@ -67,6 +67,18 @@ def node_columns() -> list[Column[NodeView]]:
     ]
 
 
+def node_life_columns() -> list[Column[NodeView]]:
+    """The same, with how long it has been so and what an admin should look at."""
+    now = datetime.now(UTC)
+    *before, note = node_columns()
+    return [
+        *before,
+        Column("SINCE", lambda node: ago(node.since, now)),
+        Column("ALERTS", lambda node: len(node.alerts) or None, right=True),
+        note,
+    ]
+
+
 def cluster_columns() -> list[Column[ClusterView]]:
     return [
         Column("NAME", lambda cluster: cluster.name),

@@ -133,6 +133,8 @@ class NodeView:
     tasks: int
     note: str
     labels: Mapping[str, str]
+    alerts: Sequence[str]
+    since: datetime | None
     raw: Raw = field(repr=False)
 
     @property
@@ -154,6 +156,8 @@ class NodeView:
             tasks=raw.get("tasks") or 0,
             note=raw.get("note") or "",
             labels=dict(raw.get("labels") or {}),
+            alerts=tuple(raw.get("alerts") or ()),
+            since=instant(raw.get("since")),
             raw=raw,
         )
 

@@ -3,6 +3,7 @@
 Marks are durable: they hold through restarts of server and node, until they are taken back.
 """
 
+from collections.abc import AsyncGenerator, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -17,6 +18,7 @@ from muster.engine.dependencies import queue
 from muster.engine.roster import Entry
 from muster.engine.settling import RETRY_S, stop
 from muster.engine.telling import audit_event
+from muster.ports.backend import CommandEnd, CommandOutput
 from muster.ports.store import Change
 
 _log = structlog.get_logger("engine.nodes")
@@ -65,6 +67,15 @@ async def reconnect(context: Context, cluster: str, node: str, actor: str) -> No
     told = audit_event("node.reconnect", actor, context.clock(), name=node, cluster=cluster)
     await context.apply(Change(events=[told]))
     context.backends[cluster].reconnect(node)
+
+
+async def execute(
+    context: Context, cluster: str, node: str, argv: Sequence[str], timeout_s: float, actor: str
+) -> AsyncGenerator[CommandOutput | CommandEnd]:
+    """A command that is no job. It begins when its output is read; who asked for what is written before."""
+    told = audit_event("node.exec", actor, context.clock(), name=node, cluster=cluster, command=list(argv))
+    await context.apply(Change(events=[told]))
+    return context.backends[cluster].execute(node, argv, timeout_s)
 
 
 def tell_scheduler(context: Context, cluster: str) -> None:

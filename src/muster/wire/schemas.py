@@ -258,7 +258,9 @@ class NodeOut(Shape):
     name: str
     cluster: str
     state: str
+    since: str | None = Field(description="When it came to this state.")
     address: str
+    login: str | None = Field(description="How the server gets in, where it does so by SSH; for admins.")
     cpu: CpuOut
     memory: MemoryOut
     gpus: list[GpuOut]
@@ -267,6 +269,32 @@ class NodeOut(Shape):
     alerts: list[str] = Field(description="What an admin should look at.")
     labels: dict[str, str] = Field(description="What jobs ask for by `where`, as admins wrote it.")
     usage: dict[str, Any] | None
+
+
+class NodeTaskOut(Shape):
+    task: str
+    job: str
+    owner: str
+    state: TaskStateName
+
+
+class NodeDetailOut(NodeOut):
+    running: list[NodeTaskOut] = Field(description="Its tasks that have not ended, of jobs that one may see.")
+
+
+class CordonIn(Shape):
+    reason: str = Field("", max_length=1000, description="For people.")
+
+
+class DrainIn(CordonIn):
+    now: bool = Field(False, description="What runs there goes back to the queue at once.")
+
+
+class ExecIn(Shape):
+    command: list[Annotated[str, Field(max_length=1 << 17)]] = Field(
+        min_length=1, max_length=1000, description="The program and its arguments; no shell reads them."
+    )
+    timeout: Seconds = Field(600.0, le=86_400, description="Then it is ended.")
 
 
 class NodeList(Shape):

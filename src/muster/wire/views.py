@@ -119,6 +119,7 @@ def node_view(
     device_jobs: Mapping[int, str],
     device_shares: Mapping[int, int],
     tasks: int,
+    login: str | None,
     usage: View | None,
 ) -> View:
     """`device_shares`: how much is taken of devices that are shared, in thousandths."""
@@ -127,7 +128,9 @@ def node_view(
         "name": node.name,
         "cluster": node.cluster,
         "state": str(node.state),
+        "since": optional_iso(node.since),
         "address": node.address,
+        "login": login,
         "cpu": {"total": format_cpu(node.capacity.cpu_m), "used": format_cpu(cpu_m)},
         "memory": {"total": node.capacity.memory_bytes, "used": memory_bytes},
         "gpus": [

@@ -77,7 +77,7 @@ TABLE = (
     Row("POST", f"{API}/clusters/{{cluster}}/nodes", 403, 403, 201, given={"cluster": "new_cluster"}, body=_FAR_NODE),
     Row("DELETE", f"{API}/nodes/{{name}}", 403, 403, 204, given={"name": "added_node"}),
     *(
-        Row("POST", f"{API}/nodes/{{name}}/{what}", 403, 403, 200, given={"name": "added_node"}, body=body)
+        Row("POST", f"{API}/nodes/{{name}}/{what}", 403, 403, 200, given={"name": "joining_node"}, body=body)
         for what, body in (("cordon", {"reason": "loud"}), ("uncordon", None), ("drain", {}), ("reconnect", None))
     ),
     Row("POST", f"{API}/nodes/{{name}}/exec", 403, 403, 200, given={"name": "node"}, body={"command": ["true"]}),

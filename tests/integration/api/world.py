@@ -95,6 +95,14 @@ class World:
         ok(self.people.admin.post(f"/clusters/{self._new_cluster()}/nodes", body), 201)
         return name
 
+    def _joining_node(self) -> str:
+        """One that the server has taken in."""
+        name = self._added_node()
+        for _ in polls(20):
+            if self.people.admin.get(f"/nodes/{name}").status_code == 200:
+                return name
+        raise AssertionError("the node was not taken in")
+
     def _virtual_cluster(self) -> str:
         return self.private_virtual_cluster
 

@@ -1,20 +1,18 @@
 """`muster describe`."""
 
-from collections.abc import Mapping
 from typing import Any
 
 import click
 
 from muster.cli.colours import of_state
-from muster.cli.columns import event_columns, node_columns, resources_text, task_columns
+from muster.cli.columns import event_columns, resources_text, task_columns
+from muster.cli.node_telling import describe_node
 from muster.cli.options import complete_jobs, output_option
 from muster.cli.output import print_document, print_list, print_pairs
 from muster.cli.session import connect
 from muster.client.client import Client
 from muster.client.errors import MusterError
 from muster.client.handles import JobHandle
-from muster.client.views import NodeView
-from muster.lib.quantities import about_bytes
 
 _EVENTS_SHOWN = 15
 
@@ -33,7 +31,7 @@ def command(ref: str, output: str) -> None:
     """
     client = connect()
     if ref.startswith(("node/", "nodes/")):
-        _describe_node(client.node(ref.partition("/")[2]), output)
+        describe_node(client.node(ref.partition("/")[2]), output)
     else:
         _describe_job(client, ref.removeprefix("job/").removeprefix("jobs/"), output)
 
@@ -96,29 +94,3 @@ def _print_roles(spec: dict[str, Any]) -> None:
         command_text = role.get("command")
         words = command_text if isinstance(command_text, str) else " ".join(str(word) for word in command_text or ())
         click.echo(f"  {name} x{role.get('replicas', 1)}: {words}")
-
-
-def _describe_node(node: NodeView, output: str) -> None:
-    if output != "table":
-        print_document(node.raw, output)
-        return
-    usage = node.raw.get("usage") or {}
-    print_list([node], node_columns(), "wide")
-    if usage:
-        click.echo("")
-        print_pairs(
-            [
-                ("CPU used", f"{usage.get('cpuPercent') or 0:.0f} %"),
-                ("Memory used", about_bytes(usage.get("memoryUsedBytes") or 0)),
-                ("Load", f"{usage.get('load1') or 0:.2f}"),
-            ]
-        )
-    for gpu in node.gpus:
-        click.echo(f"GPU {gpu.get('index')}: {gpu.get('model')}, {_given(gpu)}")
-
-
-def _given(gpu: Mapping[str, Any]) -> str:
-    """Who has it; of a card that is shared, who came last, and how much of it is given; why nobody else may."""
-    used, why = gpu.get("used") or 0, gpu.get("outOfService")
-    given = f"{gpu.get('job') or 'free'}{f' ({used:g} of it is given)' if 0 < used < 1 else ''}"
-    return f"{given}; out of service: {why}" if why else given

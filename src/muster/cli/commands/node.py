@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from muster.cli.assignments import parse_texts
+from muster.cli.commands import node_exec, node_life
 from muster.cli.joining import follow_joining
 from muster.cli.options import complete_nodes
 from muster.cli.session import connect, say
@@ -20,13 +21,23 @@ _FIRST = "lab"
 
 @click.group()
 def command() -> None:
-    """Look at nodes, and add and remove them.
+    """Look at nodes, add and remove them, and keep work away from them.
 
     \b
     Examples:
+      muster node list
+      muster node drain gpu7 --reason "new cards on Monday" --wait
+      muster node exec gpu7 -- nvidia-smi
       muster node add gpu7 --ssh ubuntu@10.0.0.7 --cluster lab --key-file ~/.ssh/id_ed25519
       muster node remove gpu7
     """
+
+
+for _one in (
+    *(node_life.list_nodes, node_life.describe, node_life.cordon, node_life.uncordon, node_life.drain),
+    *(node_life.reconnect, node_exec.command),
+):
+    command.add_command(_one)
 
 
 @command.command()

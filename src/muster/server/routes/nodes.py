@@ -2,12 +2,12 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Response
+from fastapi import APIRouter, Depends, Query, Response
 from fastapi.responses import JSONResponse
 
-from muster.domain.errors import NotFound
 from muster.domain.nodes import Node
 from muster.engine.accounts import Principal
+from muster.engine.nodes import find_node
 from muster.server.access import Action, may, require
 from muster.server.services import Services, authenticated, services
 from muster.wire import schemas
@@ -17,6 +17,7 @@ from muster.wire.views import View, node_view
 router = APIRouter(tags=["clusters and nodes"])
 Me = Annotated[Principal, Depends(authenticated)]
 Parts = Annotated[Services, Depends(services)]
+OfCluster = Annotated[str | None, Query(description="Where several clusters have a node of that name.")]
 _HIDDEN = "(private)"
 """In place of the name of a job that holds a GPU and that the reader may not see."""
 
@@ -40,18 +41,19 @@ async def list_clusters(me: Me, parts: Parts) -> Response:
 
 
 @router.get("/nodes", response_model=schemas.NodeList, summary="List nodes")
-async def list_nodes(me: Me, parts: Parts) -> Response:
+async def list_nodes(
+    me: Me, parts: Parts, cluster: Annotated[str | None, Query(description="Only those of this one.")] = None
+) -> Response:
     require(me, Action.CLUSTER_SEE)
-    return JSONResponse({"items": _nodes(me, parts)})
+    return JSONResponse({"items": [view for view in _nodes(me, parts) if cluster in (None, view["cluster"])]})
 
 
-@router.get("/nodes/{name}", response_model=schemas.NodeOut, summary="One node")
-async def get_node(name: str, me: Me, parts: Parts) -> Response:
+@router.get("/nodes/{name}", response_model=schemas.NodeDetailOut, summary="One node")
+async def get_node(name: str, me: Me, parts: Parts, cluster: OfCluster = None) -> Response:
+    """With what runs there; jobs that one may not see are counted, not named."""
     require(me, Action.CLUSTER_SEE)
-    found = next((view for view in _nodes(me, parts) if view["name"] == name), None)
-    if found is None:
-        raise NotFound(f"there is no node {name!r}", hint="see `muster get nodes`")
-    return JSONResponse(found)
+    node = find_node(parts.context, name, cluster)
+    return JSONResponse({**seen_node(me, parts, node), "running": _running(me, parts, node)})
 
 
 @router.get("/usage", response_model=schemas.UsageOut, summary="What nodes and tasks use now")
@@ -82,10 +84,10 @@ async def get_usage(me: Me, parts: Parts) -> Response:
 
 
 def _nodes(me: Principal, parts: Services) -> list[View]:
-    return [_view(me, parts, node) for cluster in parts.context.backends for node in parts.context.nodes(cluster)]
+    return [seen_node(me, parts, node) for cluster in parts.context.backends for node in parts.context.nodes(cluster)]
 
 
-def _view(me: Principal, parts: Services, node: Node) -> View:
+def seen_node(me: Principal, parts: Services, node: Node) -> View:
     context = parts.context
     cluster = context.clusters[node.cluster]
     cpu_m, memory_bytes, devices = cluster.used(node.name)
@@ -94,11 +96,6 @@ def _view(me: Principal, parts: Services, node: Node) -> View:
         entry = context.roster.get(job_id)
         is_seen = entry is not None and may(me, Action.JOB_SEE, entry.job.owner, private=parts.private_jobs)
         names[index] = entry.job.name if entry is not None and is_seen else _HIDDEN
-    tasks = sum(
-        task.placement.node == node.name and not task.has_ended
-        for entry in context.roster.entries()
-        for task in entry.tasks.values()
-    )
     usage = context.backends[node.cluster].usage().get(node.name)
     return node_view(
         node,
@@ -106,6 +103,27 @@ def _view(me: Principal, parts: Services, node: Node) -> View:
         memory_bytes=memory_bytes,
         device_jobs=names,
         device_shares=cluster.device_shares(node.name),
-        tasks=tasks,
+        tasks=len(context.roster.tasks_on(node.cluster, node.name)),
+        login=_login(parts, node) if may(me, Action.NODE_MANAGE, None, private=parts.private_jobs) else None,
         usage=figures_view(usage) if usage else None,
     )
+
+
+def _running(me: Principal, parts: Services, node: Node) -> list[View]:
+    found = []
+    for task in parts.context.roster.tasks_on(node.cluster, node.name):
+        entry = parts.context.roster.get(task.job_id)
+        if entry is not None and may(me, Action.JOB_SEE, entry.job.owner, private=parts.private_jobs):
+            name, owner = entry.job.name, entry.job.owner
+            found.append({"task": task.name, "job": name, "owner": owner, "state": task.state_name})
+    return found
+
+
+def _login(parts: Services, node: Node) -> str | None:
+    """How the server gets in, without what it needs for it."""
+    members = parts.context.backends[node.cluster].settings.members
+    login = next((member.login for member in members if member.name == node.name), None)
+    if login is None:
+        return None
+    user, port = f"{login.user}@" if login.user else "", f":{login.port}" if login.port else ""
+    return f"{user}{login.host}{port}{f' through {login.jump}' if login.jump else ''}"

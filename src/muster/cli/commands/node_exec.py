@@ -1,0 +1,152 @@
+"""`muster node exec`."""
+
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from threading import Lock, Thread
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from muster.cli.failures import Failure
+from muster.cli.options import complete_nodes, output_option
+from muster.cli.output import print_document
+from muster.cli.session import connect, say
+
+if TYPE_CHECKING:
+    from muster.client.commanding import CommandPiece, CommandResult
+
+_COMMAND = "muster.exec.command"
+
+
+class _Exec(click.Command):
+    """Everything after `--` is the command, whatever it looks like."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if "--" in args:
+            place = args.index("--")
+            ctx.meta[_COMMAND] = args[place + 1 :]
+            args = args[:place]
+        return super().parse_args(ctx, args)
+
+    def collect_usage_pieces(self, ctx: click.Context) -> list[str]:
+        return [*super().collect_usage_pieces(ctx), "--", "COMMAND..."]
+
+
+@dataclass(slots=True)
+class _Ran:
+    node: str
+    exit_code: int | None = None
+    timed_out: bool = False
+    error: str | None = None
+    said: dict[str, str] = field(default_factory=lambda: {"stdout": "", "stderr": ""})
+
+    @property
+    def went_well(self) -> bool:
+        return self.exit_code == 0 and self.error is None
+
+    def document(self) -> dict[str, Any]:
+        end = {"exitCode": self.exit_code, "timedOut": self.timed_out, "error": self.error}
+        return {"node": self.node, **end, **self.said}
+
+
+@click.command("exec", cls=_Exec)
+@click.argument("names", metavar="NODE...", nargs=-1, required=True, shell_complete=complete_nodes)
+@click.option("--timeout", default="10m", show_default=True, metavar="DURATION", help="Then it is ended.")
+@output_option("table", "json", "yaml")
+@click.pass_context
+def command(ctx: click.Context, names: tuple[str, ...], timeout: str, output: str) -> None:
+    """Run a command on nodes, for admins. It is no job: it waits for nothing and is ended by Ctrl-C.
+
+    It runs in the home of the node's account, with a clean environment and no input. No shell reads it: for pipes and
+    variables write `sh -c '...'`. With several nodes each line tells its node.
+
+    Exits 0 if the command succeeded on all nodes, else 1; `-o json` has the code of each. Who ran what is in the
+    audit events.
+
+    \b
+    Examples:
+      muster node exec gpu7 -- nvidia-smi
+      muster node exec gpu1 gpu2 gpu3 -- df -h /data
+      muster node exec gpu7 -o json -- sh -c 'uptime; who'
+    """
+    words = ctx.meta.get(_COMMAND)
+    if not words:
+        raise click.UsageError("write the command after `--`: muster node exec gpu7 -- uptime")
+    client, lock = connect(), Lock()
+    results = [_Ran(name) for name in names]
+    width = max(map(len, names)) if len(names) > 1 else 0
+
+    def run(ran: _Ran) -> None:
+        pieces = client.run_on_node(ran.node, words, timeout=timeout)
+        _follow(pieces, ran, _Printer(ran.node, width, lock) if output == "table" else None)
+
+    # Not a pool: it would wait for its threads, and Ctrl-C hangs up, which ends the commands.
+    threads = [Thread(target=run, args=(ran,), daemon=True) for ran in results]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    if output != "table":
+        documents = [ran.document() for ran in results]
+        print_document(documents[0] if len(names) == 1 else {"items": documents}, output)
+    _judge(results)
+
+
+def _follow(pieces: "Iterator[CommandPiece | CommandResult]", ran: _Ran, printer: "_Printer | None") -> None:
+    from muster.client.commanding import CommandResult
+    from muster.client.errors import MusterError
+
+    try:
+        for piece in pieces:
+            if isinstance(piece, CommandResult):
+                ran.exit_code, ran.timed_out = piece.exit_code, piece.timed_out
+            elif printer is None:
+                ran.said[piece.stream] += piece.text
+            else:
+                printer.add(piece.stream, piece.text)
+    except MusterError as error:
+        ran.error = error.message
+    finally:
+        if printer is not None:
+            printer.finish()
+
+
+def _judge(results: Sequence[_Ran]) -> None:
+    for ran in results:
+        if ran.error is not None:
+            say(f"{ran.node}: {ran.error}")
+        elif ran.timed_out:
+            say(f"{ran.node}: took too long and was ended")
+        elif ran.exit_code != 0:
+            say(f"{ran.node}: exited with code {ran.exit_code}")
+    bad = [ran for ran in results if not ran.went_well]
+    if bad:
+        raise Failure(f"the command failed on {len(bad)} of {len(results)} nodes" if len(results) > 1 else "it failed")
+
+
+class _Printer:
+    """One node alone prints as it comes; of several, whole lines with the node's name before."""
+
+    def __init__(self, node: str, width: int, lock: Lock) -> None:
+        self._prefix = f"{node:<{width}} | " if width else ""
+        self._lock = lock
+        self._unfinished = {"stdout": "", "stderr": ""}
+
+    def add(self, stream: str, text: str) -> None:
+        if not self._prefix:
+            self._write(stream, text)
+            return
+        *lines, self._unfinished[stream] = (self._unfinished[stream] + text).split("\n")
+        self._write(stream, "".join(f"{self._prefix}{line}\n" for line in lines))
+
+    def finish(self) -> None:
+        for stream, rest in self._unfinished.items():
+            if rest:
+                self._write(stream, f"{self._prefix}{rest}\n")
+
+    def _write(self, stream: str, text: str) -> None:
+        out = sys.stdout if stream == "stdout" else sys.stderr
+        with self._lock:
+            out.write(text)
+            out.flush()

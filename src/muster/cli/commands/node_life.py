@@ -1,0 +1,157 @@
+"""`muster node list`, `describe`, `cordon`, `uncordon`, `drain` and `reconnect`."""
+
+import time
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+import click
+
+from muster.cli.columns import node_life_columns
+from muster.cli.failures import Failure
+from muster.cli.options import complete_nodes, output_option
+from muster.cli.output import print_document, print_list
+from muster.cli.session import connect, say
+
+if TYPE_CHECKING:
+    from muster.client.client import Client
+    from muster.client.views import NodeView
+
+_LOOK_EVERY_S = 1.0
+_nodes = click.argument("names", metavar="NODE...", nargs=-1, required=True, shell_complete=complete_nodes)
+_reason = click.option("--reason", default="", metavar="TEXT", help="Why, for everybody to see.")
+
+
+@click.command("list")
+@click.option("--cluster", help="Only the nodes of this one.")
+@output_option()
+def list_nodes(cluster: str | None, output: str) -> None:
+    """List nodes: how they are, since when, and what an admin should look at.
+
+    \b
+    Examples:
+      muster node list
+      muster node list --cluster lab -o wide
+      muster node list -o json | jq -r '.items[] | select(.state == "Unreachable") | .name'
+    """
+    print_list(connect().nodes(cluster), node_life_columns(), output)
+
+
+@click.command()
+@click.argument("name", metavar="NODE", shell_complete=complete_nodes)
+@output_option("table", "json", "yaml")
+def describe(name: str, output: str) -> None:
+    """Show everything about a node: cards, folders, alerts and the tasks there.
+
+    \b
+    Examples:
+      muster node describe gpu7
+      muster node describe lab/gpu7 -o yaml
+    """
+    from muster.cli.node_telling import describe_node
+
+    describe_node(connect().node(name), output)
+
+
+@click.command()
+@_nodes
+@_reason
+@output_option("name", "json", "yaml", default="name")
+def cordon(names: tuple[str, ...], reason: str, output: str) -> None:
+    """Keep new tasks away from nodes. What runs there goes on.
+
+    It holds until `muster node uncordon`, through restarts of the node and of the server.
+
+    \b
+    Examples:
+      muster node cordon gpu7 --reason "a fan is loud"
+      muster node cordon lab/gpu7 attic/gpu7
+    """
+    _each(names, lambda client, name: client.cordon_node(name, reason), output)
+
+
+@click.command()
+@_nodes
+@output_option("name", "json", "yaml", default="name")
+def uncordon(names: tuple[str, ...], output: str) -> None:
+    """Let nodes have tasks again, after a cordon or a drain.
+
+    \b
+    Example:
+      muster node uncordon gpu7
+    """
+    _each(names, lambda client, name: client.uncordon_node(name), output)
+
+
+@click.command()
+@_nodes
+@_reason
+@click.option("--now", is_flag=True, help="Stop what runs there; it goes back to the queue and is not counted.")
+@click.option("--wait", is_flag=True, help="Until nothing runs there any more.")
+@output_option("name", "json", "yaml", default="name")
+def drain(names: tuple[str, ...], reason: str, now: bool, wait: bool, output: str) -> None:
+    """Empty nodes: they get no new task, and those they have go on to their end.
+
+    With --now the jobs there are stopped within their grace and start again elsewhere, from their last checkpoint.
+
+    \b
+    Examples:
+      muster node drain gpu7 --reason "new cards on Monday" --wait
+      muster node drain gpu7 gpu8 --now
+    """
+    _each(names, lambda client, name: client.drain_node(name, reason, now=now), output)
+    if wait:
+        _wait_until_empty(connect(), names)
+
+
+@click.command()
+@_nodes
+@output_option("name", "json", "yaml", default="name")
+def reconnect(names: tuple[str, ...], output: str) -> None:
+    """Drop the line to nodes and connect at once, instead of waiting for the next try. Tasks do not notice.
+
+    \b
+    Example:
+      muster node reconnect gpu7
+    """
+    _each(names, lambda client, name: client.reconnect_node(name), output)
+
+
+def _each(names: Sequence[str], act: "Callable[[Client, str], NodeView]", output: str) -> None:
+    """All are tried even if one fails."""
+    from muster.client.errors import UNREACHABLE, MusterError
+
+    client = connect()
+    done: list[NodeView] = []
+    failed: list[MusterError] = []
+    for name in names:
+        try:
+            node = act(client, name)
+        except MusterError as error:
+            if len(names) == 1 or error.code == UNREACHABLE:
+                raise
+            failed.append(error)
+            continue
+        done.append(node)
+        say(f"node {node.name} is {node.state}{f' ({node.note})' if node.note else ''}")
+        if output == "name":
+            click.echo(node.name)
+    if output != "name":
+        raws = [node.raw for node in done]
+        print_document(raws[0] if len(names) == 1 else {"items": raws}, output)
+    if failed:
+        raise Failure(f"{len(failed)} of {len(names)} failed", problems=tuple(error.message for error in failed))
+
+
+def _wait_until_empty(client: "Client", names: Sequence[str]) -> None:
+    left = dict.fromkeys(names, -1)
+    while left:
+        for name in list(left):
+            tasks = client.node(name).tasks
+            if tasks == 0:
+                del left[name]
+                say(f"node {name} is drained")
+            elif tasks != left[name]:
+                left[name] = tasks
+                say(f"node {name} still has {tasks} task{'s' if tasks != 1 else ''}")
+        if left:
+            time.sleep(_LOOK_EVERY_S)

@@ -1,0 +1,54 @@
+"""Commands on nodes, as they print. Asked once and never again: a command that was cut off may have done its work."""
+
+import http.client
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+
+from muster.client.errors import UNREACHABLE, MusterError, unreachable
+from muster.client.sse import EventParser
+from muster.client.transport import Query, Request, Transport, as_json
+
+_READ_BYTES = 256 * 1024
+_SILENCE_S = 60.0  # the server sends a comment well before; longer silence is a dead link
+
+
+@dataclass(frozen=True, slots=True)
+class CommandPiece:
+    """`stream` is stdout or stderr."""
+
+    stream: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class CommandResult:
+    """`exit_code` is 128 and its number for a signal."""
+
+    exit_code: int
+    timed_out: bool
+
+
+def stream_command(
+    transport: Transport, path: str, query: Query, command: Sequence[str], timeout: str | float
+) -> Iterator[CommandPiece | CommandResult]:
+    data, headers = as_json({"command": list(command), "timeout": timeout})
+    headers["Accept"] = "text/event-stream"
+    request = Request("POST", path, query, data, headers, repeatable=False, answer_s=_SILENCE_S)
+    parser = EventParser()
+    try:
+        connection, response = transport.open(request)
+        with closing(connection):
+            while chunk := response.read1(_READ_BYTES):
+                for event in parser.feed(chunk):
+                    told = json.loads(event.data)
+                    if event.kind == "end":
+                        yield CommandResult(int(told["exitCode"]), bool(told["timedOut"]))
+                        return
+                    if event.kind == "failed":
+                        raise MusterError(str(told["detail"]), code="backend")
+                    yield CommandPiece(str(told["stream"]), str(told["text"]))
+    except (OSError, http.client.HTTPException) as error:
+        raise unreachable(transport.server, str(error) or type(error).__name__) from error
+    raise MusterError("the server hung up before the command ended", code=UNREACHABLE)

@@ -1,0 +1,101 @@
+"""What admins do with nodes: keep work away from them, empty them, connect them anew, run a command there."""
+
+import codecs
+import json
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import aclosing
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Response
+from fastapi.responses import JSONResponse, StreamingResponse
+
+from muster.domain.errors import MusterError
+from muster.domain.nodes import Node
+from muster.engine import nodes
+from muster.engine.accounts import Principal
+from muster.ports.backend import CommandEnd, CommandOutput
+from muster.server.access import Action, require
+from muster.server.routes.nodes import OfCluster, seen_node
+from muster.server.services import Services, authenticated, services
+from muster.server.streams import sse, sse_response
+from muster.wire import schemas
+
+router = APIRouter(tags=["clusters and nodes"])
+Me = Annotated[Principal, Depends(authenticated)]
+Parts = Annotated[Services, Depends(services)]
+_STREAM: dict[int | str, dict[str, Any]] = {
+    200: {"content": {"text/event-stream": {}}, "description": "A stream of server-sent events."}
+}
+
+
+@router.post("/nodes/{name}/cordon", response_model=schemas.NodeOut, summary="Keep new tasks away from a node")
+async def cordon_node(name: str, body: schemas.CordonIn, me: Me, parts: Parts, cluster: OfCluster = None) -> Response:
+    """What runs there goes on. It holds until `uncordon`, through restarts too."""
+    node = _managed(me, parts, name, cluster)
+    await nodes.cordon(parts.context, node.cluster, node.name, body.reason, me.name)
+    return _as_it_is_now(me, parts, node)
+
+
+@router.post("/nodes/{name}/uncordon", response_model=schemas.NodeOut, summary="Let a node have tasks again")
+async def uncordon_node(name: str, me: Me, parts: Parts, cluster: OfCluster = None) -> Response:
+    """Ends a drain too."""
+    node = _managed(me, parts, name, cluster)
+    await nodes.uncordon(parts.context, node.cluster, node.name, me.name)
+    return _as_it_is_now(me, parts, node)
+
+
+@router.post("/nodes/{name}/drain", response_model=schemas.NodeOut, summary="Empty a node")
+async def drain_node(name: str, body: schemas.DrainIn, me: Me, parts: Parts, cluster: OfCluster = None) -> Response:
+    """It gets no new task. Those it has go on to their end; with `now` their jobs go back to the queue, which does not
+    count as a retry."""
+    node = _managed(me, parts, name, cluster)
+    await nodes.drain(parts.context, node.cluster, node.name, body.reason, me.name, now=body.now)
+    return _as_it_is_now(me, parts, node)
+
+
+@router.post("/nodes/{name}/reconnect", response_model=schemas.NodeOut, summary="Connect to a node anew")
+async def reconnect_node(name: str, me: Me, parts: Parts, cluster: OfCluster = None) -> Response:
+    """At once, without waiting for the next try. Its tasks do not notice."""
+    node = _managed(me, parts, name, cluster)
+    await nodes.reconnect(parts.context, node.cluster, node.name, me.name)
+    return _as_it_is_now(me, parts, node)
+
+
+@router.post(
+    "/nodes/{name}/exec", response_class=StreamingResponse, responses=_STREAM, summary="Run a command on a node"
+)
+async def exec_on_node(name: str, body: schemas.ExecIn, me: Me, parts: Parts, cluster: OfCluster = None) -> Response:
+    """In the home of the node's account, with a clean environment and no input. Events `output` with {stream, text},
+    then `end` with {exitCode, timedOut}, or `failed` with {detail}. It is ended when the caller hangs up."""
+    node = _managed(me, parts, name, cluster)
+    running = await nodes.execute(parts.context, node.cluster, node.name, body.command, body.timeout, me.name)
+    return sse_response(_told(running))
+
+
+async def _told(running: AsyncGenerator[CommandOutput | CommandEnd]) -> AsyncIterator[str]:
+    decoders = {stream: codecs.getincrementaldecoder("utf-8")("replace") for stream in ("stdout", "stderr")}
+    yield ": connected\n\n"
+    try:
+        async with aclosing(running) as pieces:
+            async for piece in pieces:
+                if isinstance(piece, CommandEnd):
+                    yield _event("end", exitCode=piece.exit_code, timedOut=piece.timed_out)
+                elif text := decoders[piece.stream].decode(piece.data):
+                    yield _event("output", stream=piece.stream, text=text)
+                else:
+                    yield ": still here\n\n"
+    except MusterError as error:
+        yield _event("failed", detail=error.message)
+
+
+def _event(kind: str, **data: object) -> str:
+    return sse(kind, json.dumps(data, ensure_ascii=False))
+
+
+def _managed(me: Principal, parts: Services, name: str, cluster: str | None) -> Node:
+    require(me, Action.NODE_MANAGE)
+    return nodes.find_node(parts.context, name, cluster)
+
+
+def _as_it_is_now(me: Principal, parts: Services, node: Node) -> Response:
+    return JSONResponse(seen_node(me, parts, nodes.find_node(parts.context, node.name, node.cluster)))
