@@ -19,6 +19,7 @@ from muster.engine.file_places import Address, Places
 from muster.engine.telling import audit_event
 from muster.lib.ids import new_id
 from muster.ports.files import (
+    MAX_PIECE_BYTES,
     Exists,
     FileFacts,
     FileKind,
@@ -78,9 +79,25 @@ class Files:
     async def stat(self, user: User, where: Address) -> FileFacts:
         return await self._space(user, where).stat(self._places.place(user, where))
 
-    async def read(self, user: User, where: Address, offset: int, limit: int, *, version: str | None = None) -> Piece:
-        place = self._places.place(user, where)
-        return await self._space(user, where).read(place, offset, limit, version=version)
+    async def read(self, user: User, where: Address, start: int, end: int, version: str) -> AsyncIterator[bytes]:
+        """Those bytes of the file as it was when it had this version; Changed in the middle if it is not any more. The
+        next piece is on its way while one is used."""
+        place, space = self._places.place(user, where), self._space(user, where)
+
+        def ask(offset: int) -> asyncio.Task[Piece]:
+            limit = min(MAX_PIECE_BYTES, end - offset)
+            return asyncio.create_task(space.read(place, offset, limit, version=version))
+
+        coming = ask(start) if start < end else None
+        try:
+            while coming is not None:
+                data = (await coming).data
+                start += len(data)
+                coming = ask(start) if data and start < end else None
+                yield data
+        finally:
+            if coming is not None:
+                coming.cancel()
 
     async def digest(self, user: User, where: Address, run: str | None, length: int | None) -> tuple[str, Hashed]:
         place, run = self._places.place(user, where), _run(run)

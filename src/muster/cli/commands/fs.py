@@ -247,10 +247,10 @@ def du(paths: tuple[RemotePath, ...], within: str, output: str) -> None:
         say_warning(f"not counted to the end within {within}; --within gives it longer")
 
 
-_FOLDER_COLUMNS = [
-    Column[FolderView]("NAME", lambda folder: folder.name),
-    Column[FolderView]("SHARED", lambda folder: "yes" if folder.shared else "each node has its own"),
-    Column[FolderView]("WRITABLE", lambda folder: "no" if folder.read_only else "yes"),
+_FOLDER_COLUMNS: list[Column[FolderView]] = [
+    Column("NAME", lambda folder: folder.name),
+    Column("SHARED", lambda folder: "yes" if folder.shared else "each node has its own"),
+    Column("WRITABLE", lambda folder: "no" if folder.read_only else "yes"),
 ]
 
 

@@ -10,7 +10,7 @@ from muster.domain.errors import TooLarge
 from muster.engine.accounts import Principal
 from muster.engine.file_places import Address
 from muster.engine.files import Receipt, Running, Sending
-from muster.ports.files import MAX_PIECE_BYTES, FileKind, WrongKind
+from muster.ports.files import FileKind, WrongKind
 from muster.server.access import Action, require
 from muster.server.ranges import ranged
 from muster.server.services import Services, authenticated, services
@@ -89,12 +89,8 @@ async def file_content(request: Request, where: Where, me: Me, parts: Parts) -> 
         if found.sha256:
             headers["X-Checksum"] = f"sha256:{found.sha256}"
 
-    async def content(start: int, end: int) -> AsyncIterator[bytes]:
-        while start < end:
-            limit = min(MAX_PIECE_BYTES, end - start)
-            piece = await parts.files.read(me.user, where, start, limit, version=facts.version)
-            start += len(piece.data)
-            yield piece.data
+    def content(start: int, end: int) -> AsyncIterator[bytes]:
+        return parts.files.read(me.user, where, start, end, facts.version)
 
     response = ranged(request, facts.size, content, _RAW)
     response.headers.update(headers)
