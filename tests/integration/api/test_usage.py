@@ -46,9 +46,7 @@ def wait_for_cards(server: MusterServer, reasons: list[str | None]) -> Any:
     for _ in polls(30, 0.2):
         node = the_node(server)
         told = [gpu["outOfService"] for gpu in node["gpus"]]
-        if all(
-            (a is None) == (b is None) and (a or "").startswith(b or "") for a, b in zip(told, reasons, strict=True)
-        ):
+        if all(_begins(why, words) for why, words in zip(told, reasons, strict=True)):
             return node
     raise AssertionError(f"not {reasons}: {node['gpus']}")
 

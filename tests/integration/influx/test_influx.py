@@ -14,6 +14,7 @@ from tests.parts.server import MusterServer, polls, running_server
 
 _RECENT = "time > now() - 5m GROUP BY time(10s)"
 _WITHIN_S = 60.0
+_BOARD = Path(__file__).parents[3] / "deploy" / "grafana" / "servers.json"
 
 
 @pytest.fixture
@@ -87,6 +88,31 @@ def test_a_board_is_answered_from_what_a_server_pushed(influx: Influx, tmp_path:
         assert 0 < disk["value"] <= 100
         assert {row[1] for row in influx.ask('SHOW TAG VALUES FROM "cpu" WITH KEY = "host"', "servers")[0]["values"]}
         assert exported(server)["sent"] > 0
+
+
+def test_every_panel_of_the_board_has_something_to_draw(influx: Influx, tmp_path: Path) -> None:
+    board = json.loads(_BOARD.read_text(encoding="utf-8"))
+    with pushing_server(tmp_path / "home", url=influx.url, database="servers"):
+        for panel in board["panels"]:
+            (target,) = panel["targets"]
+            query = _as_grafana_asks(target["query"])
+            if '"net"' in query and not _has_links(influx):
+                continue  # a machine alone in the world
+            assert values(influx, "servers", query), panel["title"]
+        (servers, interfaces) = [one["query"] for one in board["templating"]["list"] if one["type"] == "query"]
+        assert influx.ask(servers, "servers")
+        assert influx.ask(_as_grafana_asks(interfaces), "servers") or not _has_links(influx)
+
+
+def _as_grafana_asks(query: str) -> str:
+    chosen = {"$server": ".*", "$interface": ".*", "$timeFilter": "time > now() - 5m", "$__interval": "10s"}
+    for name, value in chosen.items():
+        query = query.replace(name, value)
+    return query
+
+
+def _has_links(influx: Influx) -> bool:
+    return bool(influx.ask('SHOW SERIES FROM "net"', "servers"))
 
 
 def test_an_account_that_may_only_write_is_enough_where_the_database_is_there(guarded: Influx, tmp_path: Path) -> None:

@@ -2,7 +2,9 @@ from pathlib import Path
 
 import pytest
 
+from muster.exporters.lines import FIELDS
 from muster.launch.frameworks import RECIPES
+from muster.settings.influx import InfluxSettings
 from muster.settings.server import ServerSettings
 from tests.unit.docs.pages import ROOT, anchors, pages, relative_links, shown_commands
 
@@ -48,3 +50,11 @@ def _leads_somewhere(page: Path, link: str) -> bool:
     if not target.exists():
         return False
     return not heading or heading in anchors(target)
+
+
+def test_the_monitoring_guide_names_what_is_sent_and_set() -> None:
+    guide = (ROOT / "docs/guides/monitoring.md").read_text(encoding="utf-8")
+    settings = {field.alias or name for name, field in InfluxSettings.model_fields.items()}
+    sent = {*FIELDS, *(field for fields in FIELDS.values() for field in fields)}
+
+    assert {name for name in settings | sent if f"`{name}`" not in guide} == set()

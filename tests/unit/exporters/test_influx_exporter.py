@@ -131,7 +131,7 @@ def test_an_account_that_may_not_make_the_database_may_still_write(tiny: TinyInf
 
 
 def test_the_account_travels_in_a_header(tiny: TinyInflux) -> None:
-    settings = InfluxSettings(url=tiny.url, user="muster", password_file="somewhere")  # type: ignore[arg-type]
+    settings = InfluxSettings(url=tiny.url, user="muster", password_file="somewhere")
     InfluxDatabase(settings, "word").write(b"cpu value=1.0 1")
     assert tiny.accounts == {"Basic bXVzdGVyOndvcmQ="}
 
