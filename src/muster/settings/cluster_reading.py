@@ -101,6 +101,8 @@ class Reading:
             self.problems.append(found.problem("name", f"{name} is given twice", earlier.also))
         elif name in self.given and document.data["backend"] != LOCAL:
             self.problems.append(found.problem("name", f"{name} is a cluster of the server's own", "choose another"))
+        elif document.data["backend"] == LOCAL and LOCAL not in self.given:
+            self.problems.append(found.problem("backend", f"this server has no cluster {LOCAL}", "take the file away"))
         described = read_physical(document, found.path.stem)
         self._refuse_open_secrets(document)
         self._described[name] = replace(described, cluster=replace(described.cluster, file=found.file))

@@ -123,6 +123,15 @@ def test_the_servers_own_machine_may_have_folders_and_conda(tmp_path: Path) -> N
     ]
 
 
+def test_a_server_without_a_machine_of_its_own_has_no_local_cluster(tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text("backend: local\n")
+    with pytest.raises(Invalid) as refused:
+        ClusterFolder(tmp_path, ("lab",)).read()
+    assert [str(problem) for problem in refused.value.problems] == [
+        "a.yaml, line 1: backend: this server has no cluster local (take the file away)"
+    ]
+
+
 def test_others_may_name_a_cluster_that_a_later_file_defines(tmp_path: Path) -> None:
     found = read(
         tmp_path,
