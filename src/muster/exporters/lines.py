@@ -34,25 +34,26 @@ def lines_of(cluster: str, host: str, usage: NodeUsage) -> list[str]:
     """`cluster` is a tag too: hosts of two clusters may have the same name."""
     # Our clock and not the node's: boards ask for what is newer than some minutes ago.
     stamp = int(usage.heard_at * 1000)
-    common = {"cluster": cluster, "host": host}
+    common = f"cluster={_escaped(cluster)},host={_escaped(host)}"
     return [
-        _line(measurement, {**common, **tags}, values, stamp)
-        for measurement, tags, values in _points(usage.figures)
-        if any(value is not None for value in values.values())
+        f"{measurement},{common}{tag} {fields} {stamp}"
+        for measurement, tag, values in _points(usage.figures)
+        if (fields := ",".join([f"{name}={float(value)!r}" for name, value in values.items() if value is not None]))
     ]
 
 
-def _points(figures: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, str], Values]]:
+def _points(figures: Mapping[str, Any]) -> Iterator[tuple[str, str, Values]]:
+    """Measurement, the tag of its own, and the fields."""
     for index, percent in enumerate(figures.get("per_core") or ()):
-        yield "cpu", {"cpu": f"cpu{index}"}, {"value": percent}
-    yield "cpu", {"cpu": "cpu-total"}, {"value": figures.get("cpu_percent")}
-    yield "ram", {}, _ram(figures)
+        yield "cpu", f",cpu=cpu{index}", {"value": percent}
+    yield "cpu", ",cpu=cpu-total", {"value": figures.get("cpu_percent")}
+    yield "ram", "", _ram(figures)
     for gpu in figures.get("gpus") or ():
-        yield "gpu", {"gpu": f"gpu{gpu['index']}"}, _gpu(gpu)
+        yield "gpu", f",gpu=gpu{gpu['index']}", _gpu(gpu)
     for link in figures.get("net") or ():
-        yield "net", {"net": link["name"]}, _net(link)
+        yield "net", f",net={_escaped(link['name'])}", _net(link)
     if figures.get("disk_total_bytes"):
-        yield "disk", {"disk": str(figures.get("disk_mount") or "/")}, _disk(figures)
+        yield "disk", f",disk={_escaped(str(figures.get('disk_mount') or '/'))}", _disk(figures)
 
 
 def _ram(figures: Mapping[str, Any]) -> Values:
@@ -96,12 +97,6 @@ def _disk(figures: Mapping[str, Any]) -> Values:
         "free": figures.get("disk_free_bytes", total - used),
         "percent": 100 * used / total,
     }
-
-
-def _line(measurement: str, tags: Mapping[str, str], values: Values, stamp: int) -> str:
-    named = "".join(f",{key}={_escaped(tags[key])}" for key in sorted(tags) if tags[key])
-    fields = ",".join(f"{key}={float(value)!r}" for key, value in values.items() if value is not None)
-    return f"{measurement}{named} {fields} {stamp}"
 
 
 def _escaped(tag: str) -> str:

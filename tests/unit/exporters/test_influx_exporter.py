@@ -86,7 +86,7 @@ def test_each_sample_is_sent_once(tiny: TinyInflux) -> None:
         exporter = an_exporter(tiny.url, backend, counts)
         for heard_at in (1.0, 1.0, 2.0):
             backend.samples["n1"] = a_sample(heard_at)
-            exporter.collect()
+            await exporter.collect()
             await exporter.send()
         assert (counts.sent, counts.waiting, counts.dropped) == (4, 0, 0)
 
@@ -107,7 +107,7 @@ def test_points_wait_unless_they_can_never_be_taken(
     async def scenario() -> ExportCounts:
         counts = ExportCounts()
         exporter = an_exporter(tiny.url, BusyBackend(samples={"n1": a_sample(1.0)}), counts)
-        exporter.collect()
+        await exporter.collect()
         await exporter.send()
         assert (counts.sent, counts.waiting, counts.dropped) == (sent, waiting, dropped)
         await exporter.send()
@@ -123,7 +123,7 @@ def test_an_account_that_may_not_make_the_database_may_still_write(tiny: TinyInf
     async def scenario() -> None:
         counts = ExportCounts()
         exporter = an_exporter(tiny.url, BusyBackend(samples={"n1": a_sample(1.0)}), counts)
-        exporter.collect()
+        await exporter.collect()
         await exporter.send()
         assert counts.sent == 2
 
@@ -146,7 +146,7 @@ def test_the_oldest_points_are_forgotten_when_nobody_takes_them() -> None:
             exporter = an_exporter(url, backend, counts, kept=5)
             for heard_at in range(1, 6):
                 backend.samples = {"n1": a_sample(float(heard_at))}
-                exporter.collect()
+                await exporter.collect()
                 await exporter.send()
             assert (counts.sent, counts.waiting, counts.dropped) == (0, 4, 6)
 

@@ -38,14 +38,14 @@ FIGURES: dict[str, Any] = {
 
 def test_a_sample_becomes_points_that_boards_know() -> None:
     assert lines_of("lab", "gpu1", NodeUsage(1.0, FIGURES, {}, 1700000000.25)) == [
-        "cpu,cluster=lab,cpu=cpu0,host=gpu1 value=10.0 1700000000250",
-        "cpu,cluster=lab,cpu=cpu1,host=gpu1 value=15.0 1700000000250",
-        "cpu,cluster=lab,cpu=cpu-total,host=gpu1 value=12.5 1700000000250",
+        "cpu,cluster=lab,host=gpu1,cpu=cpu0 value=10.0 1700000000250",
+        "cpu,cluster=lab,host=gpu1,cpu=cpu1 value=15.0 1700000000250",
+        "cpu,cluster=lab,host=gpu1,cpu=cpu-total value=12.5 1700000000250",
         "ram,cluster=lab,host=gpu1 total=1000.0,available=750.0,percent=25.0,used=250.0,free=500.0 1700000000250",
-        "gpu,cluster=lab,gpu=gpu0,host=gpu1 load=0.87,mem_used=20480.0,mem_total=81920.0,mem_util=0.25,"
+        "gpu,cluster=lab,host=gpu1,gpu=gpu0 load=0.87,mem_used=20480.0,mem_total=81920.0,mem_util=0.25,"
         "mem_available=61440.0,temperature=65.0 1700000000250",
         "net,cluster=lab,host=gpu1,net=eth0 bandwidth=1000.0,recv_bytes_ps=80.0,sent_bytes_ps=16.0 1700000000250",
-        "disk,cluster=lab,disk=/var/my\\ data,host=gpu1 total=400.0,used=100.0,free=280.0,percent=25.0 1700000000250",
+        "disk,cluster=lab,host=gpu1,disk=/var/my\\ data total=400.0,used=100.0,free=280.0,percent=25.0 1700000000250",
     ]
 
 
@@ -59,7 +59,7 @@ def test_the_tables_say_what_is_sent() -> None:
 
 def test_no_name_can_end_its_tag_or_its_line() -> None:
     (line, *_) = lines_of("a,b=c d", "evil\nname\\", NodeUsage(1.0, {"per_core": [1]}, {}, 1.0))
-    assert line == "cpu,cluster=a\\,b\\=c\\ d,cpu=cpu0,host=evil_name/ value=1.0 1000"
+    assert line == "cpu,cluster=a\\,b\\=c\\ d,host=evil_name/,cpu=cpu0 value=1.0 1000"
 
 
 def test_what_is_not_known_is_not_sent() -> None:
