@@ -4,6 +4,7 @@ Whoever is not logged in (nobody, a disabled user, an expired or revoked token) 
 the rows that are open to all. A new route fails a test until it has a row here.
 """
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -39,6 +40,14 @@ def _job(method: str, rest: str, ref: str, owner: int, other: int, **more: Any) 
     return Row(method, f"{API}/jobs/{{ref}}{rest}", owner, other, owner, 404, {"ref": ref}, **more)
 
 
+def _file(method: str, rest: str, **more: Any) -> Row:
+    """A call on a folder that only its owner may use: for others it is not there."""
+    done = {("POST", "/mkdir"): 201, ("DELETE", "/upload"): 204}.get((method, rest), 200)
+    return Row(method, f"{API}/clusters/{{cluster}}/files{rest}", done, 404, done, given={"cluster": "cluster"}, **more)
+
+
+_PIECE = b"12"
+_SENT = {"path": "{new_file}", "size": len(_PIECE), "sha256": hashlib.sha256(_PIECE).hexdigest()}
 _HELD = {"name": "{fresh}", "command": "true", "hold": True}
 
 _FAR_NODE = {"name": "{fresh}", "ssh": "nobody@127.0.0.1:1"}
@@ -84,6 +93,19 @@ TABLE = (
     Row("GET", f"{API}/usage", 200, 200, 200),
     Row("GET", f"{API}/environments", 200, 200, 200),
     Row("POST", f"{API}/environments:test", 404, 404, 404, body={"name": "no-such-environment"}),
+    Row("GET", f"{API}/clusters/{{cluster}}/files/folders", 200, 200, 200, given={"cluster": "cluster"}),
+    _file("GET", "", query={"path": "{folder}"}),
+    _file("GET", "/stat", query={"path": "{file}"}),
+    _file("GET", "/content", query={"path": "{file}"}),
+    _file("PUT", "/content", query=_SENT, piece=_PIECE),
+    _file("GET", "/upload", query={"path": "{begun_file}", "sha256": "0" * 64}),
+    _file("DELETE", "/upload", query={"path": "{begun_file}", "sha256": "0" * 64}),
+    _file("GET", "/digest", query={"path": "{file}"}),
+    _file("GET", "/usage", query={"path": "{folder}"}),
+    _file("POST", "/mkdir", body={"path": "{new_file}"}),
+    _file("POST", "/move", body={"path": "{file}", "to": "{new_file}"}),
+    _file("POST", "/copy", body={"path": "{file}", "to": "{new_file}"}),
+    _file("DELETE", "", query={"path": "{file}"}),
     Row("GET", f"{API}/packages/{{digest}}", 200, 404, 404, given={"digest": "package"}),
     Row("GET", f"{API}/packages/{{digest}}/content", 200, 404, 200, given={"digest": "package"}),
     Row("PUT", f"{API}/packages/{{digest}}", 200, 200, 200, given={"digest": "digest"}, query={"size": 9}, piece=b"12"),

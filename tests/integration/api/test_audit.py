@@ -24,6 +24,12 @@ KINDS = {
     f"DELETE {API}/jobs/{{ref}}": "audit.job.delete",
     f"POST {API}/clusters/{{cluster}}/nodes": "audit.node.add",
     f"DELETE {API}/nodes/{{name}}": "audit.node.remove",
+    f"PUT {API}/clusters/{{cluster}}/files/content": "audit.fs.write",
+    f"DELETE {API}/clusters/{{cluster}}/files/upload": "audit.fs.abort",
+    f"POST {API}/clusters/{{cluster}}/files/mkdir": "audit.fs.mkdir",
+    f"POST {API}/clusters/{{cluster}}/files/move": "audit.fs.move",
+    f"POST {API}/clusters/{{cluster}}/files/copy": "audit.fs.copy",
+    f"DELETE {API}/clusters/{{cluster}}/files": "audit.fs.remove",
     f"PUT {API}/packages/{{digest}}": "audit.package.upload",
     f"POST {API}/login": "audit.login",
     f"POST {API}/logout": "audit.token.revoke",
@@ -75,7 +81,9 @@ def _act(row: Row, world: World, actor: Caller, path: str) -> httpx.Response:
     if path.endswith("/hold"):
         job = actor.submit({"name": world.thing("fresh"), "command": "sleep 60"})["id"]
         path = f"{API}/jobs/{job}/hold"
-    return actor.send(row.method, path.removeprefix(API), json=body)
+    if row.piece is not None:
+        return actor.send(row.method, path.removeprefix(API), params=world.filled(dict(row.query)), content=row.piece)
+    return actor.send(row.method, path.removeprefix(API), params=world.filled(dict(row.query)), json=body)
 
 
 def _last(world: World) -> int:

@@ -18,7 +18,7 @@ from muster.domain.specs import JobSpec, Mount, Role, Runtime
 from muster.domain.tasks import TASK_STATES, Task, TaskFailed, TaskLost
 from muster.domain.virtual_clusters import Defaults, Limits, Share, VirtualCluster
 from muster.scheduling.views import Quota, ShareView
-from muster.wire import cluster_shapes, cluster_views, schemas, views
+from muster.wire import cluster_shapes, cluster_views, file_shapes, schemas, views
 from tests.integration.api.calling import Caller, ok
 from tests.integration.api.people import People
 from tests.integration.api.world import World
@@ -135,6 +135,11 @@ ANSWERS: list[tuple[str, type[schemas.Shape]]] = [
     ("/tokens", schemas.TokenList),
     ("/whoami", schemas.WhoAmIOut),
     ("/packages/{package}", schemas.PackageOut),
+    ("/clusters/{cluster}/files/folders", file_shapes.FolderList),
+    ("/clusters/{cluster}/files?path={folder}", file_shapes.FileList),
+    ("/clusters/{cluster}/files/stat?path={file}", file_shapes.FileOut),
+    ("/clusters/{cluster}/files/digest?path={file}", file_shapes.DigestOut),
+    ("/clusters/{cluster}/files/usage?path={folder}", file_shapes.ProgressOut),
 ]
 
 
@@ -146,7 +151,7 @@ def world(people: People) -> World:
 @pytest.mark.parametrize(("path", "schema"), ANSWERS, ids=[path for path, _ in ANSWERS])
 def test_a_real_answer_is_what_its_schema_says(path: str, schema: type[schemas.Shape], world: World) -> None:
     me: Caller = world.people.owner
-    for kind in ("ran", "held", "node", "package", "virtual_cluster"):
+    for kind in ("ran", "held", "node", "package", "virtual_cluster", "cluster", "folder", "file"):
         if f"{{{kind}}}" in path:
             path = path.replace(f"{{{kind}}}", world.thing(kind))
     shown(ok(me.get(path)), schema)

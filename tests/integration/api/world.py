@@ -1,7 +1,9 @@
 """The things that calls are about, each made when a test needs it. Held jobs cost no process."""
 
 import hashlib
+import json
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -49,6 +51,19 @@ class World:
         raise AssertionError("the virtual cluster was not read")
 
     @cached_property
+    def private_folder(self) -> Path:
+        """A folder on the nodes, which only the owner may use."""
+        path = self.people.server.home / "shown"
+        path.mkdir(exist_ok=True)
+        file = self.people.server.home / "clusters.d" / "local.yaml"
+        folder = {"path": str(path), "users": [self.people.owner.name]}
+        file.write_text(json.dumps({"name": "local", "backend": "local", "folders": {"shown": folder}}))
+        for _ in polls(20):
+            if ok(self.people.owner.get("/clusters/local/files/folders"))["items"]:
+                return path
+        raise AssertionError("the folder was not read")
+
+    @cached_property
     def uploaded(self) -> str:
         digest = hashlib.sha256(PACKAGE).hexdigest()
         ok(self.people.owner.send("PUT", f"/packages/{digest}", params={"size": len(PACKAGE)}, content=PACKAGE))
@@ -79,6 +94,29 @@ class World:
 
     def _package(self) -> str:
         return self.uploaded
+
+    def _cluster(self) -> str:
+        assert self.private_folder
+        return "local"
+
+    def _folder(self) -> str:
+        return self.private_folder.name
+
+    def _file(self) -> str:
+        name = unique("file")
+        (self.private_folder / name).write_text(name)
+        return f"{self._folder()}/{name}"
+
+    def _new_file(self) -> str:
+        return f"{self._folder()}/{unique('new')}"
+
+    def _begun_file(self) -> str:
+        """Put halfway, by everybody who may."""
+        path = self._new_file()
+        for somebody in (self.people.owner, self.people.admin):
+            query = {"path": path, "size": 9, "sha256": "0" * 64}
+            ok(somebody.send("PUT", "/clusters/local/files/content", params=query, content=b"12"))
+        return path
 
     def _digest(self) -> str:
         return hashlib.sha256(unique("piece").encode()).hexdigest()
