@@ -7,6 +7,7 @@ import pytest
 from muster.domain.accounts import Package, Token, User, UserRole
 from muster.domain.errors import Conflict, NotFound
 from muster.domain.jobs import Succeeded
+from muster.domain.specs import Input
 from muster.ports.store import Change, Store
 from tests.contract.building import a_job, submission
 
@@ -80,6 +81,15 @@ async def test_packages_are_in_use_while_a_job_that_names_them_is_stored(store: 
     assert await store.packages_in_use() == {"a", "b"}
     await store.apply(Change(removed_job=jobs[0].id))
     assert await store.packages_in_use() == {"b"}
+
+
+async def test_inputs_are_in_use_as_packages_are(store: Store) -> None:
+    job = a_job(1, package="a")
+    job = replace(job, spec=replace(job.spec, inputs=(Input("b", "data"), Input("c/rows.csv", "rows"))))
+    other = a_job(2)
+    other = replace(other, spec=replace(other.spec, description='"inputs":[{'))
+    await store.apply_all([submission(job), submission(other)])
+    assert await store.packages_in_use() == {"a", "b", "c"}
 
 
 async def test_the_last_use_of_a_token_is_noted_and_one_that_is_gone_is_no_error(store: Store) -> None:

@@ -1,4 +1,4 @@
-"""The progress of an upload or download, on stderr, on a terminal only, and only when it takes long enough to wonder."""
+"""The progress of a transfer, on stderr, on a terminal only, and only when it takes long enough to wonder."""
 
 import sys
 import time

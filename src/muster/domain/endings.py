@@ -64,8 +64,8 @@ LAUNCH_ERRORS: Mapping[str, Ending] = {
         "It is tried again; ask for fewer ports if that goes on.", retryable=True,
     ),
     "package": Ending(
-        "package", CONFIGURATION, "The code package could not be unpacked: {message}.",
-        "Pack and submit the code again; links that lead out of the folder are refused.",
+        "package", CONFIGURATION, "The code package or an input cannot be used: {message}.",
+        "Pack and submit it again; links that lead out of the folder are refused.",
     ),
     "bad-request": Ending(
         "bad-request", CONFIGURATION, "The node refused the task: {message}.",

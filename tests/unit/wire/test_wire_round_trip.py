@@ -13,6 +13,7 @@ from muster.domain.specs import (
     Completion,
     Dependency,
     Framework,
+    Input,
     JobSpec,
     Mount,
     Needed,
@@ -67,6 +68,13 @@ _wheres = st.builds(
 ) | st.builds(Where, spread=st.just(Spread.APART), together=st.sampled_from([Together.ANYWHERE, Together.RACK]))
 
 
+_inputs = st.lists(
+    st.builds(Input, _names | _names.map(lambda name: f"{'a' * 64}/{name}"), _names.map(lambda name: f"data/{name}")),
+    max_size=3,
+    unique_by=lambda given: given.target,
+).map(tuple)
+
+
 @st.composite
 def _roles(draw: st.DrawFn) -> tuple[Role, ...]:
     names = draw(st.sampled_from([("worker",), ("ps", "worker"), ("chief", "worker"), ("str", "int", "worker")]))
@@ -107,6 +115,8 @@ _specs = st.builds(
     package=st.none() | _names,
     runtime=_runtimes,
     mounts=st.lists(st.builds(Mount, _text, _text, st.booleans()), max_size=2).map(tuple),
+    inputs=_inputs,
+    outputs=st.lists(_names.map(lambda name: f"{name}/*") | _names, max_size=3, unique=True).map(tuple),
     gloo=st.integers(0, 2),
     held=st.booleans(),
     after=_after,

@@ -11,6 +11,7 @@ from muster.domain.specs import (
     Completion,
     Dependency,
     Framework,
+    Input,
     JobSpec,
     Mode,
     Mount,
@@ -393,3 +394,32 @@ def test_what_no_process_can_be_given_is_refused(text: str) -> None:
     with pytest.raises(Invalid) as refused:
         read_spec(f"name: a\n{text}\n")
     assert "NUL" in refused.value.problems[0].hint
+
+
+def test_inputs_and_outputs_are_written_short_or_long() -> None:
+    spec = read_spec("name: a\ncommand: x\ninputs: ./data/train\noutputs: ./model/\n")
+    assert (spec.inputs, spec.outputs) == ((Input("./data/train", "train"),), ("model/",))
+    digest = "a" * 64
+    spec = read_spec(f"name: a\ncommand: x\ninputs: [{{source: {digest}/rows.csv, target: ./in//rows/}}]\n")
+    assert spec.inputs == (Input(f"{digest}/rows.csv", "in/rows"),)
+    assert (spec.inputs[0].digest, spec.inputs[0].member) == (digest, "rows.csv")
+    assert spec.digests == (digest,)
+
+
+@pytest.mark.parametrize(
+    ("line", "path"),
+    [
+        ("inputs: [a, b/a]", "inputs[1].target"),
+        ("inputs: [{source: a, target: d}, {source: b, target: d/e}]", "inputs[1].target"),
+        ("inputs: ..", "inputs.target"),
+        ("inputs: {source: a, target: ../b}", "inputs.target"),
+        ("inputs: {source: a, target: /b}", "inputs.target"),
+        ("outputs: [/etc/passwd]", "outputs[0]"),
+        ("outputs: [model, a/../../b]", "outputs[1]"),
+        ("outputs: [.]", "outputs[0]"),
+    ],
+)
+def test_inputs_and_outputs_stay_in_the_working_directory(line: str, path: str) -> None:
+    with pytest.raises(Invalid) as refused:
+        read_spec(f"name: a\ncommand: x\n{line}\n")
+    assert [problem.path for problem in refused.value.problems] == [path]

@@ -1,0 +1,76 @@
+"""`muster outputs`: what it prints, fetches and exits with."""
+
+import hashlib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.unit.cli.calling import ID, muster, with_job
+from tests.unit.client.tiny_server import Answer, TinyServer
+
+pytestmark = pytest.mark.fast
+ITEM = {
+    "path": "model/w",
+    "size": 7,
+    "sha256": hashlib.sha256(b"weights").hexdigest(),
+    "modifiedAt": "2026-01-02T03:04:05.678Z",
+    "task": "mnist-worker-0",
+}
+
+
+def told(**changes: Any) -> dict[str, Any]:
+    return {"items": [ITEM], "attempt": 1, "complete": True, "leftOut": [], "problems": [], **changes}
+
+
+def serving(server: TinyServer, *answers: dict[str, Any], state: str = "Succeeded") -> None:
+    with_job(server, state=state)
+    server.on("GET", f"/jobs/{ID}/outputs", *(Answer(200, answer) for answer in answers))
+    server.on("GET", f"/jobs/{ID}/outputs/model/w", Answer(200, pieces=[b"weights"]))
+
+
+def test_a_table_of_paths_and_sizes(server: TinyServer) -> None:
+    serving(server, told())
+    outcome = muster(server, "outputs", "mnist")
+    assert outcome.code == 0
+    assert outcome.out.splitlines()[0].split() == ["PATH", "SIZE", "MODIFIED"]
+    assert "model/w   7 B" in outcome.out
+
+
+def test_json_is_the_servers_own(server: TinyServer) -> None:
+    serving(server, told())
+    assert muster(server, "outputs", "mnist", "-o", "json").document == told()
+    assert muster(server, "outputs", "mnist", "-o", "name").out == "model/w\n"
+
+
+def test_nothing_and_not_yet_are_told_apart(server: TinyServer) -> None:
+    serving(server, told(items=[]), told(items=[], complete=False))
+    assert "left nothing" in muster(server, "outputs", "mnist").err
+    assert "more to come" in muster(server, "outputs", "mnist").err
+
+
+def test_get_downloads_to_a_folder_named_as_the_job(
+    server: TinyServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    serving(server, told())
+    outcome = muster(server, "outputs", "mnist", "--get")
+    assert (outcome.code, outcome.out) == (0, "")
+    assert (tmp_path / "mnist/model/w").read_bytes() == b"weights"
+    assert muster(server, "outputs", "mnist", "--get", "there").code == 0
+    assert (tmp_path / "there/model/w").exists()
+
+
+def test_get_waits_until_all_is_on_the_server(server: TinyServer, tmp_path: Path) -> None:
+    serving(server, told(items=[], complete=False), told())
+    assert muster(server, "outputs", "mnist", "--get", str(tmp_path / "got")).code == 0
+    assert (tmp_path / "got/model/w").exists()
+
+
+def test_get_fetches_what_there_is_and_says_what_is_missing(server: TinyServer, tmp_path: Path) -> None:
+    serving(server, told(complete=False, problems=["mnist-worker-1: n2: away"], leftOut=["big"]))
+    outcome = muster(server, "outputs", "mnist", "--get", str(tmp_path / "got"))
+    assert outcome.code == 1
+    assert "n2: away" in outcome.err
+    assert "big" in outcome.err
+    assert (tmp_path / "got/model/w").exists()
