@@ -212,3 +212,21 @@ async def test_tasks_on_a_node_that_is_no_longer_listed_are_lost_in_the_end(pool
     await pool.open()
     pass_silently(pool, LOST_AFTER_S)
     await pool.becomes(job_id, "Queued")
+
+
+async def test_a_task_that_fails_while_another_node_of_its_gang_is_away_is_tried_again_at_no_cost(
+    pool: Laboratory,
+) -> None:
+    job_id, _, rest = await running_pair(pool)
+    pool.backend.leave("n1")
+    pool.backend.end(rest, exit_code=1)
+    pass_silently(pool, LOST_AFTER_S)
+    job = await pool.becomes(job_id, "Queued")
+    assert (job.retries, job.platform_retries) == (0, 1)
+    assert "n1 was away when pair-worker-1 failed" in job.reason
+
+
+async def test_a_task_that_fails_while_all_nodes_answer_fails_its_job(pool: Laboratory) -> None:
+    job_id, _, rest = await running_pair(pool)
+    pool.backend.end(rest, exit_code=1)
+    await pool.becomes(job_id, "Failed")

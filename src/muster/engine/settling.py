@@ -32,6 +32,7 @@ from muster.domain.jobs import (
 )
 from muster.domain.tasks import Task, TaskStopped, TaskStopping, TaskSucceeded, move_task
 from muster.engine.avoiding import elsewhere, to_blame
+from muster.engine.blaming import fair
 from muster.engine.context import Context
 from muster.engine.dependencies import look_at_dependents
 from muster.engine.learning import learn
@@ -64,6 +65,7 @@ async def settle(
         job = move(job, Running(max(task.started_at or now for task in everything)))
         events.append(job_event(job, now))
     if isinstance(job.state, Starting | Running) and (verdict := decide(job, everything)):
+        verdict = fair(context, job, everything, verdict)
         await stop(context, entry, verdict, job=job, tasks=tasks, events=events)
         return
     if isinstance(job.state, Stopping) and all(task.has_ended for task in everything):

@@ -4,7 +4,7 @@ from collections.abc import Generator, Iterator
 
 import pytest
 
-from tests.parts.hosts import HostPool, hosts_unavailable
+from tests.parts.hosts import HostOptions, HostPool, hosts_unavailable
 
 
 @pytest.fixture(scope="session")
@@ -30,3 +30,10 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
         for name, log in (found for pool in pools for found in pool.sshd_logs.items()):
             report.sections.append((f"sshd of {name}", log[-3000:]))
     return report
+
+
+@pytest.fixture(scope="session")
+def fragile_pool(can_make_hosts: None) -> Iterator[HostPool]:
+    """Five hosts with small disks, one more than most gangs need, for tests that break them and mend them again."""
+    with HostPool([HostOptions(disk_mib=64)] * 5) as made:
+        yield made

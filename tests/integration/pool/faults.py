@@ -1,0 +1,79 @@
+"""Hosts that a test may break, and a server that notices soon: what tests of faults begin with."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from tests.parts.host import Host
+from tests.parts.hosts import HostPool
+from tests.parts.server import MusterServer, polls
+from tests.parts.ssh_cluster import node_of, nodes, wait_for_nodes, write_cluster
+
+from .gangs import SHARED, Gang
+
+SOON = {"unreachableAfter": "2s", "lostAfter": "4s"}
+LATE = {"unreachableAfter": "2s", "lostAfter": "90s"}
+"""A time of grace that no test uses up."""
+
+
+class Scene:
+    """A server, its hosts, and the folder that all hosts share."""
+
+    def __init__(self, server: MusterServer, pool: HostPool, control: Path) -> None:
+        self.server = server
+        self.pool = pool
+        self.control = control
+
+    def begin(self, kind: str) -> Gang:
+        """A gang that is in the middle of its work."""
+        gang = Gang(self.server, self.pool, self.control, kind)
+        gang.wait_until_working()
+        return gang
+
+    def wait_for(self, host: Host, state: str, words: str = "") -> str:
+        """The node's note, once it is in this state and says these words."""
+        node: dict[str, Any] = {}
+        for _ in polls(60):
+            node = nodes(self.server).get(host.name) or {}
+            if node.get("state") == state and words in node["note"]:
+                return str(node["note"])
+        raise AssertionError(f"{host.name} is not {state}, saying {words!r}: {node}")
+
+    def restart(self) -> None:
+        """As after a power cut of the server."""
+        self.server.kill()
+        self.server.start()
+
+
+@contextmanager
+def scene(home: Path, pool: HostPool, control: Path, **settings: Any) -> Iterator[Scene]:
+    """All hosts are Ready when it begins, and no process of a task is left on them when it has ended."""
+    write_cluster(home, [node_of(host) for host in pool.hosts], **settings)
+    server = MusterServer(home)
+    server.start()
+    try:
+        wait_for_nodes(server, {host.name: "Ready" for host in pool.hosts})
+        yield Scene(server, pool, control)
+    finally:
+        server.stop()
+        for host in pool.hosts:
+            restore(host)
+
+
+def new_control(folder: Path, pool: HostPool) -> Path:
+    (folder / "records").mkdir(parents=True)
+    pool.share(folder, SHARED)
+    return folder
+
+
+def restore(host: Host) -> None:
+    """As it was before the test, whatever that did; what tasks of a failed test left is killed."""
+    if not host.is_on:
+        host.power_on()
+    host.mend()
+    if not host.processes(r"^sshd: .*\[listener\]"):
+        host.start_sshd()
+    if host.options.disk_mib:
+        host.free_disk()
+    host.kill(r"muster-task|/srv/control|muster-agent")

@@ -1,0 +1,152 @@
+"""Everything that can happen to a node in the middle of PS and collective jobs, and the right end of each."""
+
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.parts.hosts import Host, HostPool
+from tests.parts.server import MusterServer, polls
+from tests.parts.ssh_cluster import log_of
+
+from .faults import LATE, SOON, Scene, new_control, scene
+from .gangs import KINDS, Gang, check_steps, running
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(180)]
+every_kind = pytest.mark.parametrize("kind", list(KINDS))
+
+
+@pytest.fixture
+def soon(tmp_path: Path, fragile_pool: HostPool) -> Iterator[Scene]:
+    """Tasks of a node that is away are lost after seconds."""
+    control = new_control(tmp_path / "control", fragile_pool)
+    with scene(tmp_path / "home", fragile_pool, control, **SOON) as made:
+        yield made
+
+
+@pytest.fixture
+def late(tmp_path: Path, fragile_pool: HostPool) -> Iterator[Scene]:
+    """No task is lost because its node is away."""
+    control = new_control(tmp_path / "control", fragile_pool)
+    with scene(tmp_path / "home", fragile_pool, control, **LATE) as made:
+        yield made
+
+
+class Follower(threading.Thread):
+    """Somebody who follows a log all the while."""
+
+    def __init__(self, server: MusterServer, job: str, task: str) -> None:
+        super().__init__(daemon=True)
+        self._server, self._job, self._task = server, job, task
+        self.lines: list[str] = []
+        self.start()
+
+    def run(self) -> None:
+        self.lines = self._server.run("logs", "-f", self._job, "-w", self._task).stdout.splitlines()
+
+
+def _spare(scene: Scene, gang: Gang) -> Host:
+    used = {task["node"] for task in gang.tasks()}
+    (spare,) = (host for host in scene.pool.hosts if host.name not in used)
+    return spare
+
+
+@every_kind
+def test_a_gang_goes_on_elsewhere_when_a_host_is_cut_off_and_what_runs_there_is_stopped_when_it_is_back(
+    kind: str, soon: Scene
+) -> None:
+    gang = soon.begin(kind)
+    host, lost = gang.host_of("worker-1"), gang.task("worker-1")
+    host.cut()
+    soon.wait_for(host, "Unreachable", "silent")
+    gang.wait_for_attempt(2)
+    assert gang.states()["worker-1"] == "Lost"
+    gang.wait_until_working(2)
+    assert host.name not in {task["node"] for task in gang.tasks(2)}
+    assert _spare(soon, gang).name in {task["node"] for task in gang.tasks(2)}
+    assert running(host, lost["id"]), "nobody could tell it to stop, and yet it has"
+    host.mend()
+    soon.wait_for(host, "Ready")
+    gang.wait_until_nothing_runs([host])
+    gang.end_well(attempt=2)
+    check_steps("the lost task", _late_log(soon, gang, "worker-1"))
+
+
+def _late_log(scene: Scene, gang: Gang, name: str) -> list[str]:
+    """Of a task that was lost: collected when its node was back."""
+    for _ in polls(30):
+        lines = log_of(scene.server, gang.id, f"{name}&attempt=1").splitlines()
+        if "step 3" in lines:
+            return lines
+    raise AssertionError(f"the log of {name} was never collected: {lines}")
+
+
+@every_kind
+def test_a_gang_does_not_notice_that_a_host_was_cut_off_for_less_than_the_time_of_grace(kind: str, late: Scene) -> None:
+    gang = late.begin(kind)
+    following = Follower(late.server, gang.id, "worker-1")
+    host = gang.host_of("worker-1")
+    host.cut()
+    late.wait_for(host, "Unreachable", "silent")
+    host.mend()
+    late.wait_for(host, "Ready")
+    gang.end_well(attempt=1)
+    following.join(30)
+    assert following.lines == log_of(late.server, gang.id, "worker-1").splitlines()
+
+
+@every_kind
+def test_tasks_go_on_when_sshd_and_its_sessions_are_killed(kind: str, late: Scene) -> None:
+    gang = late.begin(kind)
+    following = Follower(late.server, gang.id, "worker-0")
+    host = gang.host_of("worker-0")
+    host.kill_sshd()
+    late.wait_for(host, "Unreachable")
+    assert running(host, gang.task("worker-0")["id"])
+    host.start_sshd()
+    late.wait_for(host, "Ready")
+    gang.end_well(attempt=1)
+    following.join(30)
+    assert following.lines == log_of(late.server, gang.id, "worker-0").splitlines()
+
+
+@every_kind
+def test_an_agent_that_froze_is_replaced_and_its_tasks_are_adopted(kind: str, late: Scene) -> None:
+    gang = late.begin(kind)
+    host = gang.host_of("worker-1")
+    before = set(host.processes("muster-agent"))
+    host.freeze("muster-agent")
+    late.wait_for(host, "Unreachable", "silent")
+    late.wait_for(host, "Ready")
+    assert not before & set(host.processes("muster-agent")), "the frozen agent is still there"
+    gang.end_well(attempt=1)
+
+
+@every_kind
+def test_tasks_of_a_host_that_was_rebooted_are_lost_and_the_gang_is_tried_again(kind: str, late: Scene) -> None:
+    """The peers may see their connections reset before anybody knows of the reboot: that is not their fault."""
+    gang = late.begin(kind)
+    host = gang.host_of("worker-0")
+    host.power_off()
+    late.wait_for(host, "Unreachable", "silent")
+    host.power_on()
+    late.wait_for(host, "Ready")
+    gang.wait_for_attempt(2)
+    gang.wait_until_working(2)
+    gang.end_well(attempt=2)
+    assert "Running" not in gang.states(1).values()
+
+
+@every_kind
+def test_a_host_that_shows_another_key_is_kept_only_until_its_connection_breaks(kind: str, soon: Scene) -> None:
+    gang = soon.begin(kind)
+    host = gang.host_of("worker-1")
+    host.change_host_key()
+    soon.wait_for(host, "Ready")
+    host.kill(r"^sshd(-session)?: .*@")
+    soon.wait_for(host, "Unreachable", "is not trusted")
+    gang.wait_for_attempt(2)
+    assert gang.states()["worker-1"] == "Lost"
+    gang.wait_until_working(2)
+    assert host.name not in {task["node"] for task in gang.tasks(2)}
