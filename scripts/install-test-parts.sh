@@ -1,6 +1,6 @@
 #!/bin/sh
 # What the tests use beside Python: PostgreSQL, Chromium for the page, busybox as a second shell for the supervisor,
-# OpenSSH's server and iproute2 for hosts of their own, InfluxDB. As root it is installed; else the tests that
+# OpenSSH's server and iproute2 for hosts of their own, InfluxDB, podman. As root it is installed; else the tests that
 # need a missing part skip and say so.
 set -eu
 PATH="$PATH:/usr/sbin:/sbin"
@@ -12,6 +12,9 @@ command -v sshd >/dev/null 2>&1 || missing="$missing openssh-server"
 command -v ip >/dev/null 2>&1 || missing="$missing iproute2"
 command -v openssl >/dev/null 2>&1 || missing="$missing openssl"
 command -v influxd >/dev/null 2>&1 || missing="$missing influxdb"
+command -v podman >/dev/null 2>&1 || missing="$missing podman"
+command -v catatonit >/dev/null 2>&1 || missing="$missing catatonit"
+command -v runc >/dev/null 2>&1 || missing="$missing runc"
 [ -n "$missing" ] || exit 0
 if [ "$(id -u)" != 0 ]; then
     echo "not root, so not installed:$missing (their tests will skip)" >&2

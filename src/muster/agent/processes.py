@@ -127,6 +127,16 @@ def mark_of(pid: int) -> bytes:
     return environ[len(_MARK_BYTES) :].partition(b"\0")[0]
 
 
+def is_first_of_namespace(pid: int) -> bool:
+    """Whether it is number 1 in a process namespace below ours."""
+    try:
+        with open("/proc/{}/status".format(pid), "rb") as file:
+            numbers = next((line.split()[1:] for line in file if line.startswith(b"NSpid:")), [])
+    except OSError:
+        return False
+    return len(numbers) > 1 and numbers[-1] == b"1"
+
+
 def kill_all(pids: Iterable[int]) -> None:
     for pid in pids:
         send(pid, signal.SIGKILL)

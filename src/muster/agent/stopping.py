@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import signal
 import time
-from typing import Optional
+from typing import Callable, List, Optional
 
 from muster.agent import cgroups, folders, records
 from muster.agent.loop import Loop
@@ -28,6 +28,7 @@ class Stopping:
         self._loop = loop
         self._settling = settling
         self._boot = current_boot
+        self.on_terminate: List[Callable[[Task], None]] = []
         settling.on_running.append(self._stop_if_asked)
 
     def stop(self, task: Task, grace_s: float) -> None:
@@ -70,6 +71,8 @@ class Stopping:
             return
         assert task.pid is not None
         send_group(task.pid, signal.SIGTERM)
+        for callback in self.on_terminate:
+            callback(task)
         if time.time() - (task.started_at or 0.0) < _YOUNG_S:
             # The supervisor may not have got as far as starting the command, and then only it has heard us.
             self._loop.call_later(_SECOND_TERM_S, lambda: self._terminate_again(task))

@@ -28,6 +28,9 @@ ROCM = "rocm"
 PRETENDED = "pretended"
 """There are no cards, but a test."""
 
+# A client that is signalled while its container starts loses the exit code, or the signal. So it gets a session of its
+# own, and the agent tells the container's first process itself.
+_OUT_OF_REACH = ("/bin/sh", "-c", 'trap : TERM INT HUP; setsid "$@"; exit $?', "muster-container")
 _LONGEST_LINE = 32_000
 """Engines read lines of up to 64 KiB."""
 _SHARES_PER_CPU = 1024
@@ -107,6 +110,7 @@ def _podman(engine: Engine, content: Content, place: Place) -> Contained:
     inherited = {name: value for name, value in sorted(env.items()) if name not in lines}
     name = container_name(content.task_id)
     argv = (
+        *_OUT_OF_REACH,
         engine.program,
         "run",
         "--rm",

@@ -1,0 +1,193 @@
+"""Tasks in real containers: how they end, what they see, and that nothing of them is left."""
+
+import os
+import shutil
+import signal
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from muster.domain.specs import Mount
+from muster.launch.containers import ENV_FILE, Contained, Content, Engine, Place, contained
+from tests.parts.podman import IMAGE, Podman, PodmanMissing, private_podman, remove
+
+from .conftest import StartAgent
+from .driver import Agent, wait_until
+
+
+@pytest.fixture(scope="module")
+def podman() -> Iterator[Podman]:
+    base = Path(tempfile.mkdtemp(prefix="muster-podman-"))
+    try:
+        found = private_podman(base)
+    except PodmanMissing as missing:
+        shutil.rmtree(base, ignore_errors=True)
+        pytest.skip(str(missing))
+    yield found
+    remove(found, base)
+
+
+@pytest.fixture
+def agent(start_agent: StartAgent, podman: Podman) -> Agent:
+    return start_agent(None, **podman.env)
+
+
+def the_engine(agent: Agent) -> Engine:
+    """As the agent finds it here."""
+    found = next(one for one in agent.ask("engines")["engines"] if one["name"] == "podman")
+    return Engine(**{key: value for key, value in found.items() if key != "version"})
+
+
+def start(agent: Agent, task: str, script: str, **more: Any) -> Contained:
+    engine = the_engine(agent)
+    hello = agent.ask("hello")
+    content = Content(task_id=task, image=IMAGE, argv=("sh", "-c", script), **more)
+    place = Place(f"{hello['root']}/tasks/{task}", hello["uid"], hello["gid"])
+    ready = contained(engine, content, place)
+    agent.launch(
+        task,
+        *ready.argv,
+        env=dict(ready.env),
+        files=dict(ready.files),
+        container={"program": engine.program, "name": ready.name},
+    )
+    return ready
+
+
+def work(agent: Agent, task: str) -> Path:
+    return agent.root / "tasks" / task / "work"
+
+
+def started(agent: Agent, task: str) -> None:
+    wait_until((work(agent, task) / "ready").exists, "the program in the container")
+
+
+def test_exit_code_and_output_are_the_programs_own(agent: Agent, podman: Podman) -> None:
+    start(agent, "t", "echo out; echo err >&2; exit 7")
+    assert agent.wait_phase("t", "ended")["exit_code"] == 7
+    assert sorted(agent.log("t").decode().split()) == ["err", "out"]
+    assert podman.names() == set()
+
+
+def test_variables_come_as_they_are_and_stay_out_of_arguments_and_files(agent: Agent) -> None:
+    env = {"PLAIN": "a b 'c' \"d\" $e", "LINES": "one\ntwo", "QUOTED": '"as is"', "EMPTY": "", "SECRET": "hunter2"}
+    begun = start(agent, "t", 'echo "$PLAIN|$LINES|$QUOTED|$EMPTY|$SECRET|$HOME|$PWD|$MUSTER_TASK_DIR"', env=env)
+    assert agent.wait_phase("t", "ended")["exit_code"] == 0
+    folder = agent.root / "tasks" / "t"
+    assert agent.log("t").decode() == (
+        f'a b \'c\' "d" $e|one\ntwo|"as is"||hunter2|{folder}/work|{folder}/work|{folder}\n'
+    )
+    assert not any("hunter2" in word for word in begun.argv)
+    wait_until(lambda: not (folder / ENV_FILE).exists(), "the variables to be removed")
+    assert not any(
+        b"hunter2" in path.read_bytes() for path in folder.iterdir() if path.is_file() and path.name != "log"
+    )
+
+
+def test_mounts_show_what_they_should_and_read_only_ones_cannot_be_written(agent: Agent, tmp_path: Path) -> None:
+    for name in ("read", "write"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "file").write_text(name)
+    mounts = (
+        Mount(str(tmp_path / "read"), "/data", read_only=True),
+        Mount(str(tmp_path / "write"), "/models"),
+    )
+    start(agent, "t", "cat /data/file /models/file; touch /models/new; touch /data/new", mounts=mounts)
+    assert agent.wait_phase("t", "ended")["exit_code"] != 0
+    assert agent.log("t").startswith(b"readwrite")
+    assert (tmp_path / "write" / "new").stat().st_uid == os.getuid()
+    assert not (tmp_path / "read" / "new").exists()
+
+
+def test_term_reaches_the_program(agent: Agent, podman: Podman) -> None:
+    start(agent, "t", "trap 'echo told; exit 5' TERM; touch ready; while :; do sleep 0.05; done")
+    started(agent, "t")
+    agent.ask("stop", task="t", grace_s=30)
+    ended = agent.wait_phase("t", "ended")
+    assert (ended["exit_code"], ended["stopped"]) == (5, True)
+    assert agent.log("t") == b"told\n"
+    assert podman.names() == set()
+
+
+def test_program_that_ignores_term_is_killed_and_nothing_is_left(agent: Agent, podman: Podman) -> None:
+    start(agent, "t", "trap '' TERM; touch ready; while :; do sleep 0.05; done")
+    started(agent, "t")
+    agent.ask("stop", task="t", grace_s=0.2)
+    assert agent.wait_phase("t", "ended")["stopped"]
+    wait_until(lambda: not podman.names(), "the container to be gone")
+    wait_until(lambda: not processes_of(agent, "t"), "its processes to be gone")
+
+
+def test_killing_the_engines_client_does_not_leave_the_container(agent: Agent, podman: Podman) -> None:
+    begun = start(agent, "t", "touch ready; while :; do sleep 0.05; done")
+    started(agent, "t")
+    assert podman.names() == {begun.name}
+    client = next(pid for pid in processes_of(agent, "t") if b"podman" in command(pid) and b"run" in command(pid))
+    os.kill(client, signal.SIGKILL)
+    assert agent.wait_phase("t", "ended")["exit_code"] == 137
+    wait_until(lambda: not podman.names(), "the container to be gone")
+    wait_until(lambda: not processes_of(agent, "t"), "its processes to be gone")
+
+
+def test_agent_that_comes_later_removes_what_is_left(start_agent: StartAgent, podman: Podman) -> None:
+    first = start_agent(None, **podman.env)
+    start(first, "t", "touch ready; while :; do sleep 0.05; done")
+    started(first, "t")
+    first.kill()
+    supervisor = int((first.root / "tasks/t/started").read_text().split()[0])
+    os.kill(supervisor, signal.SIGKILL)
+    second = start_agent(None, **podman.env)
+    assert second.status("t")["phase"] == "lost"
+    wait_until(lambda: not podman.names(), "the container to be gone")
+    wait_until(lambda: not processes_of(second, "t"), "its processes to be gone")
+
+
+def test_container_outlives_the_agent_and_ends_with_its_own_code(start_agent: StartAgent, podman: Podman) -> None:
+    first = start_agent(None, **podman.env)
+    start(first, "t", "touch ready; while [ ! -e go ]; do sleep 0.05; done; exit 9")
+    started(first, "t")
+    first.kill()
+    second = start_agent(None, **podman.env)
+    (work(second, "t") / "go").touch()
+    wait_until(lambda: second.status("t")["phase"] == "ended", "the task's end")
+    assert second.status("t")["exit_code"] == 9
+    wait_until(lambda: not podman.names(), "the container to be gone")
+
+
+def test_pretended_cards_ask_nothing_of_the_engine(start_agent: StartAgent, podman: Podman) -> None:
+    """Without a description of the cards (CDI) an engine would refuse them, and with them the task."""
+    agent = start_agent(None, MUSTER_FAKE_GPUS="2xT4", **podman.env)
+    agent.ask("hello")
+    assert the_engine(agent).gpus == "pretended"
+    start(agent, "t", 'echo "$CUDA_VISIBLE_DEVICES"', devices=(1,), env={"CUDA_VISIBLE_DEVICES": "1"})
+    assert agent.wait_phase("t", "ended")["exit_code"] == 0
+    assert agent.log("t") == b"1\n"
+
+
+def test_memory_is_held_by_the_engine(agent: Agent) -> None:
+    if not the_engine(agent).limits:
+        pytest.skip("podman holds no limits here")
+    start(agent, "t", "x=a; while :; do x=$x$x; done", memory_bytes=64 << 20, cpu_m=500)
+    assert agent.wait_phase("t", "ended")["exit_code"] in (2, 137)
+
+
+def processes_of(agent: Agent, task: str) -> list[int]:
+    """All that carry the task's mark."""
+    mark = f"MUSTER_TASK_DIR={agent.root / 'tasks' / task}".encode()
+    found = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                if mark in (entry / "environ").read_bytes().split(b"\0"):
+                    found.append(int(entry.name))
+            except OSError:
+                continue
+    return found
+
+
+def command(pid: int) -> list[bytes]:
+    words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+    return [words[0].rsplit(b"/", 1)[-1], *words[1:2]]
