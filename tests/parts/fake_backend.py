@@ -28,8 +28,8 @@ from muster.ports.backend import (
     Phase,
     Unready,
 )
-from muster.ports.files import FileSpace
 from muster.ports.environments import Environments
+from muster.ports.files import FileSpace
 from tests.parts.building import a_node
 
 
@@ -61,6 +61,8 @@ class FakeBackend:
     tasks: dict[str, FakeTask] = field(default_factory=dict)
     starts: Counter[str] = field(default_factory=Counter)
     """How often each task id was really started: more than once is the engine's fault."""
+    moved: list[str] = field(default_factory=list)
+    """Tasks that were launched on a second node: the engine's fault too."""
     stops: list[tuple[str, float]] = field(default_factory=list)
     forgotten: list[str] = field(default_factory=list)
     settled_tasks: list[str] = field(default_factory=list)
@@ -194,6 +196,8 @@ class FakeBackend:
         if self.requests_lost:
             self.requests_lost -= 1
             raise _lost()
+        if request.task_id in self.tasks and self.tasks[request.task_id].request.node != request.node:
+            self.moved.append(request.task_id)
         if request.task_id not in self.tasks:
             self.starts[request.task_id] += 1
             seen = Observation(request.task_id, Phase.PREPARING, request.task_id, request.node)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from muster.domain.errors import NotFound
+from muster.domain.errors import Conflict, NotFound
 from muster.domain.nodes import Node, NodeState
 from muster.engine import nodes
 from muster.engine.checking import differences
@@ -97,6 +97,18 @@ async def test_marks_hold_through_restarts_and_silences(pool: Laboratory) -> Non
     assert (seen(pool, "n2").state, seen(pool, "n2").note) == (NodeState.UNREACHABLE, "cordoned by root")
     pool.backend.come_back("n2")
     assert seen(pool, "n2").state is NodeState.CORDONED
+
+
+async def test_a_name_that_two_clusters_have_needs_its_cluster(pool: Laboratory) -> None:
+    pool.context.backends["attic"] = FakeBackend([replace(a_node("n1"), cluster="attic")])
+    try:
+        with pytest.raises(Conflict, match="clusters lab and attic have a node 'n1'") as caught:
+            seen(pool, "n1")
+        assert "lab/n1" in caught.value.hint
+        assert nodes.find_node(pool.context, "n1", "attic").cluster == "attic"
+        assert seen(pool, "n2").cluster == "lab"
+    finally:
+        del pool.context.backends["attic"]
 
 
 async def test_what_admins_do_with_nodes_is_in_the_audit_trail(pool: Laboratory) -> None:

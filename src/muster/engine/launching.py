@@ -38,6 +38,8 @@ from muster.scheduling.demand import Start
 from muster.scheduling.state import ClusterState
 
 _log = structlog.get_logger("engine.launching")
+ASK_AGAIN_S = 10.0
+"""After a launch that nobody answered, on a line that may be whole."""
 
 
 async def launch(context: Context, cluster: ClusterState, start: Start) -> None:
@@ -53,7 +55,7 @@ async def launch(context: Context, cluster: ClusterState, start: Start) -> None:
             await context.apply(intent.change())
         except MusterError as error:
             _log.warning("start put off", job=entry.job.id, error=str(error))
-            await give_back(context, entry.job, {slot.node for slot in start.slots})
+            give_back(context, entry.job, {slot.node for slot in start.slots})
             demand = elsewhere(context, entry, context.demand_of(entry.job))
             cluster.queued(replace(demand, not_before=context.clock() + exponential(1)))
             context.wake.set()
@@ -88,11 +90,20 @@ async def intend(context: Context, job: Job, start: Start) -> Intent:
     return Intent(replace(starting, tally=Tally(active=len(tasks))), tuple(tasks), now)
 
 
-async def give_back(context: Context, job: Job, nodes: Iterable[str]) -> None:
-    """Nothing was started: places and ports are free again."""
+def give_back(context: Context, job: Job, nodes: Iterable[str]) -> None:
+    """Nothing was started: places and ports are free again. A node that does not answer is not waited for; its next
+    agent holds no ports."""
     context.clusters[job.cluster].released(job.id)
     backend, owner = context.backends[job.cluster], f"{job.id}.{job.attempt + 1}"
-    await asyncio.gather(*(backend.release_ports(node, owner) for node in nodes), return_exceptions=True)
+    for node in nodes:
+        context.spawn(_release_ports(backend, node, owner), f"ports {owner} on {node}")
+
+
+async def _release_ports(backend: Backend, node: str, owner: str) -> None:
+    try:
+        await backend.release_ports(node, owner)
+    except MusterError as error:
+        _log.debug("ports not released", node=node, owner=owner, error=str(error))
 
 
 async def act(context: Context, entry: Entry) -> None:
@@ -110,9 +121,19 @@ async def act(context: Context, entry: Entry) -> None:
         if unready is None or unready:
             return
         launches = [_launch_one(context, backend, request) for request in requests]
-        await (launches[0] if len(launches) == 1 else asyncio.gather(*launches))
+        answered = [await launches[0]] if len(launches) == 1 else await asyncio.gather(*launches)
     finally:
         entry.launched.set()
+    if not all(answered):
+        asyncio.get_running_loop().call_later(ASK_AGAIN_S, _act_again, context, entry, entry.job.attempt)
+
+
+def _act_again(context: Context, entry: Entry, attempt: int) -> None:
+    """A node that is there and did not answer is asked again; of one that is away, reconciling or silence decides."""
+    is_open = isinstance(entry.job.state, Starting) and entry.job.attempt == attempt and entry.launched.is_set()
+    if is_open and context.roster.get(entry.job.id) is entry:
+        entry.launched.clear()
+        context.spawn(act(context, entry), f"launch {entry.job.id}")
 
 
 async def _prepare(entry: Entry, backend: Backend, requests: Sequence[LaunchRequest]) -> list[Unready] | None:
@@ -193,15 +214,17 @@ def port_owner(task: Task) -> str:
     return f"{task.job_id}.{task.attempt}"
 
 
-async def _launch_one(context: Context, backend: Backend, request: LaunchRequest) -> None:
+async def _launch_one(context: Context, backend: Backend, request: LaunchRequest) -> bool:
+    """Whether there was an answer; without one it may have started all the same."""
     try:
         await backend.launch(request)
     except MusterError as error:
         reason = error.reason if isinstance(error, BackendError) else ""
         if reason == CONNECTION_LOST:
-            return  # it may have started: reconciling asks the node when it answers again
+            return False
         ended = Observation(request.task_id, Phase.ENDED, error_code=reason or error.code, error_message=error.message)
         receive(context, ended)
+    return True
 
 
 def _archive(context: Context, digest: str) -> Path:

@@ -79,7 +79,7 @@ def test_reconnecting_leaves_tasks_alone(server: MusterServer, node: str) -> Non
 
 def _is_back(server: MusterServer, node: str, before: str) -> bool:
     now = server.json("node", "describe", node)
-    return now["state"] == "Ready" and now["since"] != before
+    return bool(now["state"] == "Ready" and now["since"] != before)
 
 
 def test_a_command_prints_to_both_streams_and_its_code_is_told(server: MusterServer, node: str) -> None:

@@ -1,0 +1,74 @@
+"""Asking a node whose line is gone: waited for while it may be back in a moment, not when it is known to be away."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import pytest
+
+from muster.backends import agents
+from muster.backends.agents import AgentNode
+from muster.backends.links import ByteReader, ByteWriter
+from muster.domain.errors import BackendError
+from muster.ports.backend import CONNECTION_LOST
+
+pytestmark = [pytest.mark.fast, pytest.mark.anyio]
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+class Away:
+    """A machine that cannot be reached; counts the tries."""
+
+    def __init__(self) -> None:
+        self.tries = 0
+
+    @asynccontextmanager
+    async def connect(self) -> AsyncIterator[tuple[ByteReader, ByteWriter]]:
+        self.tries += 1
+        raise BackendError("no route to host")
+        yield
+
+    def node(self) -> AgentNode:
+        return AgentNode(
+            "gpu2",
+            "lab",
+            self.connect,
+            on_push=lambda *_: None,
+            on_change=lambda _: None,
+            on_ready=lambda _: None,
+        )
+
+
+async def test_a_node_that_has_been_away_for_long_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    node = Away().node()
+    await node.start()
+    try:
+        waiting = asyncio.create_task(node.ask("ping"))
+        await asyncio.sleep(0)
+        assert not waiting.done()
+        waiting.cancel()
+        monkeypatch.setattr(agents, "CONNECT_WITHIN_S", 0.0)
+        with pytest.raises(BackendError, match="node gpu2 does not answer") as caught:
+            await node.ask("ping")
+        assert caught.value.reason == CONNECTION_LOST
+    finally:
+        await node.close()
+
+
+async def test_reconnecting_tries_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(agents, "exponential", lambda *_, **__: 600.0)
+    away = Away()
+    node = away.node()
+    await node.start()
+    try:
+        assert away.tries == 1
+        node.reconnect()
+        async with asyncio.timeout(20):
+            while away.tries < 2:
+                await asyncio.sleep(0.002)
+    finally:
+        await node.close()
