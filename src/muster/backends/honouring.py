@@ -7,6 +7,7 @@ from muster.domain.clusters import PhysicalCluster
 from muster.domain.errors import Problem
 from muster.domain.needs import folder_name
 from muster.domain.specs import JobSpec, Mount
+from muster.launch.containers import is_image
 from muster.lib.nearest import nearest
 
 _NO_CDI = "nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml describes the cards to podman"
@@ -24,7 +25,9 @@ def cannot_honour(
 
 
 def _image(spec: JobSpec, nodes: Sequence[str], engines: Engines) -> Iterator[Problem]:
-    """Only when every node has said what it has."""
+    """Of engines only when every node has said what it has."""
+    if not is_image(spec.runtime.image or ""):
+        yield Problem("runtime.image", f"{spec.runtime.image!r} is no name of an image", "for example paddle:2.6.1")
     found = [engines.found(node) for node in nodes]
     if not found or any(one is None for one in found):
         return

@@ -6,10 +6,12 @@ docker take them from a file; one that no line of a file can hold is inherited b
 its own environment.
 """
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 
+from muster.domain.errors import Invalid
 from muster.domain.specs import Mount
 
 PODMAN, DOCKER, APPTAINER = "podman", "docker", "apptainer"
@@ -95,7 +97,14 @@ class Contained:
     """Of the container, where the engine keeps one that somebody may have to remove."""
 
 
+def is_image(name: str) -> bool:
+    """Whether an engine would take it for an image and not for one of its own options."""
+    return re.fullmatch(r"[A-Za-z0-9/][^\s,]*", name) is not None
+
+
 def contained(engine: Engine, content: Content, place: Place) -> Contained:
+    if not is_image(content.image):
+        raise Invalid(f"runtime.image: {content.image!r} is no name of an image")
     return _apptainer(engine, content, place) if engine.name == APPTAINER else _podman(engine, content, place)
 
 
@@ -120,6 +129,7 @@ def _podman(engine: Engine, content: Content, place: Place) -> Contained:
         *("--ipc", "host"),  # data loaders and NCCL pass far more through /dev/shm than a container has of its own
         *("--log-driver", "none"),  # the task's log is what the client prints
         *("--security-opt", "label=disable"),  # folders of the node are no container's, and SELinux would hide them
+        *(() if engine.rootless else ("--security-opt", "no-new-privileges")),  # or the image could make a root of it
         *("--user", _user(engine, place)),
         *("--workdir", place.work),
         *("--env-file", f"{place.folder}/{ENV_FILE}"),

@@ -1,0 +1,112 @@
+"""What podman, docker and apptainer are told, as files that a reviewer reads; and what must never be among it."""
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from muster.domain.specs import Mount
+from muster.launch.containers import (
+    APPTAINER,
+    CDI,
+    DOCKER,
+    DRIVER,
+    ENV_FILE,
+    GPUS,
+    HOOK,
+    PODMAN,
+    PRETENDED,
+    ROCM,
+    Contained,
+    Content,
+    Engine,
+    Place,
+    contained,
+)
+
+pytestmark = pytest.mark.fast
+FOLDER = Path(__file__).parent / "golden" / "containers"
+
+PLACE = Place("/home/lab/.muster-node/tasks/j1.1.worker.0", 1000, 1000)
+ENGINES = {
+    "podman": Engine(PODMAN, "/usr/bin/podman", rootless=True, gpus=CDI),
+    "podman-as-root": Engine(PODMAN, "/usr/bin/podman", init=False, limits=False, gpus=HOOK),
+    "docker": Engine(DOCKER, "/usr/bin/docker", gpus=GPUS),
+    "apptainer": Engine(APPTAINER, "/usr/bin/apptainer", rootless=True, init=False, limits=False, gpus=DRIVER),
+}
+CONTENT = Content(
+    task_id="j1.1.worker.0",
+    image="paddlepaddle/paddle:2.6.1",
+    argv=("python", "train.py", "--note", "a b"),
+    env={"EPOCHS": "3", "TOKEN": "hunter2", "LINES": "one\ntwo", "CUDA_VISIBLE_DEVICES": "2,3"},
+    mounts=(Mount("/mnt/data/criteo", "/data", read_only=True), Mount("/mnt/models", "/models")),
+    devices=(2, 3),
+    memory_bytes=2 << 30,
+    cpu_m=1500,
+)
+
+
+@pytest.mark.parametrize("name", ENGINES)
+def test_what_an_engine_is_told(name: str, golden: Callable[[Path, str], None]) -> None:
+    told = contained(ENGINES[name], CONTENT, PLACE)
+    shown = {"argv": told.argv, "env": told.env, "files": told.files, "name": told.name}
+    golden(FOLDER / f"{name}.json", json.dumps(shown, indent=2) + "\n")
+
+
+@pytest.mark.parametrize("name", ENGINES)
+def test_no_value_of_a_variable_stands_among_the_arguments(name: str) -> None:
+    told = contained(ENGINES[name], CONTENT, PLACE)
+    assert not any("hunter2" in word or "one\ntwo" in word for word in told.argv)
+
+
+@pytest.mark.parametrize("value", ["two\nlines", "a\rb", '"quoted"', "'quoted'", "x" * 40_000])
+def test_variable_that_fits_no_line_is_inherited_by_name(value: str) -> None:
+    told = contained(ENGINES["podman"], replace(CONTENT, env={"ODD": value}), PLACE)
+    assert told.env == {"ODD": value}
+    assert told.argv[told.argv.index("--env") + 1] == "ODD"
+    assert "ODD" not in told.files[ENV_FILE]
+
+
+@pytest.mark.parametrize("name", ENGINES)
+def test_processes_inside_carry_the_tasks_mark_whatever_the_user_says(name: str) -> None:
+    told = contained(ENGINES[name], replace(CONTENT, env={"MUSTER_TASK_DIR": "/elsewhere"}), PLACE)
+    assert seen(told)["MUSTER_TASK_DIR"] == PLACE.folder
+
+
+@pytest.mark.parametrize(
+    ("gpus", "inside"), [(CDI, "0,1"), (GPUS, "0,1"), (HOOK, "0,1"), (ROCM, "2,3"), (PRETENDED, "2,3")]
+)
+def test_cards_are_counted_as_the_program_sees_them(gpus: str, inside: str) -> None:
+    told = contained(replace(ENGINES["podman"], gpus=gpus), CONTENT, PLACE)
+    assert seen(told)["CUDA_VISIBLE_DEVICES"] == inside
+
+
+def test_task_without_cards_asks_for_none() -> None:
+    told = contained(ENGINES["podman"], replace(CONTENT, devices=()), PLACE)
+    assert "--device" not in told.argv
+
+
+def test_own_home_wins_over_the_working_directory() -> None:
+    told = contained(ENGINES["docker"], replace(CONTENT, env={"HOME": "/root"}), PLACE)
+    assert seen(told)["HOME"] == "/root"
+
+
+@pytest.mark.parametrize(
+    ("image", "told"),
+    [
+        ("paddle:2.6", "docker://paddle:2.6"),
+        ("library://lab/paddle", "library://lab/paddle"),
+        ("/mnt/envs/paddle.sif", "/mnt/envs/paddle.sif"),
+    ],
+)
+def test_apptainer_takes_files_and_addresses_as_they_are(image: str, told: str) -> None:
+    assert told in contained(ENGINES["apptainer"], replace(CONTENT, image=image), PLACE).argv
+
+
+def seen(told: Contained) -> dict[str, str]:
+    """The variables inside."""
+    lines = told.files.get(ENV_FILE, "").splitlines()
+    inherited = {name.removeprefix("APPTAINERENV_"): value for name, value in told.env.items()}
+    return {**dict(line.split("=", 1) for line in lines), **inherited}
