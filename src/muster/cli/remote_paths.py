@@ -1,6 +1,5 @@
 """Paths on clusters as arguments: read, and completed with tab from what is there."""
 
-import os
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -38,15 +37,19 @@ def complete_remote(ctx: click.Context, incomplete: str) -> list[CompletionItem]
     from muster.client.errors import MusterError
     from muster.client.transport import Timeouts
 
-    begun, typed = _begun(incomplete)
     chosen = ctx.find_root().params
     timeouts = Timeouts(_COMPLETION_TIMEOUT_S, _COMPLETION_TIMEOUT_S)
     try:
         client = Client(chosen.get("server"), context=chosen.get("context"), timeouts=timeouts)
-        found = _offers(client, begun)
+        found = _offers(client, incomplete)
     except (MusterError, OSError):
         return []
-    return [CompletionItem(text[typed:], help=about) for text, about in found if text.startswith(begun)]
+    return [CompletionItem(text, help=about) for text, about in found if text.startswith(incomplete)]
+
+
+def complete_either(ctx: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Local files, or what is on a cluster once a colon was typed."""
+    return complete_remote(ctx, incomplete) if ":" in incomplete else [CompletionItem(incomplete, type="file")]
 
 
 def _offers(client: "Client", begun: str) -> list[tuple[str, str]]:
@@ -65,17 +68,3 @@ def _offers(client: "Client", begun: str) -> list[tuple[str, str]]:
         for entry in entries
         if not entry.name.startswith(".")
     ]
-
-
-def _begun(incomplete: str) -> tuple[str, int]:
-    """What was typed of the path, and how much of it the shell keeps: bash takes a colon for the end of a word."""
-    words, place = os.environ.get("COMP_WORDS", "").split(), os.environ.get("COMP_CWORD", "")
-    if not place.isdigit() or ":" not in words:
-        return incomplete, 0
-    index = int(place)
-    last = words[index] if index < len(words) else ""
-    if last == ":" and index >= 1:
-        return f"{words[index - 1]}:", len(words[index - 1]) + 1
-    if index >= 2 and words[index - 1] == ":":
-        return f"{words[index - 2]}:{last}", len(words[index - 2]) + 1
-    return incomplete, 0

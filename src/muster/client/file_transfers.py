@@ -32,13 +32,20 @@ def put(files: Files, local: Path, to: RemotePath, *, force: bool = False, tell:
         executable = bool(local.stat().st_mode & 0o100)
         sending = Sending(to, size, digest.hexdigest(), force, executable)
         offset = _resume_point(files, file, sending, tell) if size > CHUNK_BYTES else 0
-        tell(offset)
+        moved = 0
+
+        def count(more: int) -> None:
+            nonlocal moved
+            moved += more
+            tell(more)
+
+        count(offset)
         try:
-            _send(files, file, sending, offset, tell)
+            _send(files, file, sending, offset, count)
         except MusterError as error:
-            if error.status != 422 or not offset:
+            if error.status != 422:
                 raise
-            tell(-size)  # what was left from before was not what it should be, and is gone now
+            tell(-moved)  # what was left from before was not what it should be, and is gone now
             _send(files, file, sending, 0, tell)
 
 

@@ -41,8 +41,11 @@ class Agent:
         self._selector.register(self.process.stdout, selectors.EVENT_READ)
 
     def ask(self, op: str, **fields: Any) -> Message:
-        number = self.send(op, **fields)
-        self.read_until(lambda: number in self._answers, f"an answer to {op}")
+        return self.answer(self.send(op, **fields))
+
+    def answer(self, number: int) -> Message:
+        """To something that was sent before."""
+        self.read_until(lambda: number in self._answers, f"the answer to request {number}")
         answer = self._answers.pop(number)
         if not answer["ok"]:
             raise Refused(answer)

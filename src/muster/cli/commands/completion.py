@@ -4,8 +4,10 @@ import click
 from click.shell_completion import get_completion_class
 
 _REPLY = "COMPREPLY+=($value)"
-_NO_SPACE = (_REPLY, f"{_REPLY}\n            [[ $value == *[/:] ]] && compopt -o nospace")
-"""After a folder one goes on typing. Only bash has this line."""
+_NO_SPACE = f"{_REPLY}\n            [[ $value == *[/:] ]] && compopt -o nospace"
+"""After a folder one goes on typing."""
+_WHOLE_WORDS = "COMP_WORDBREAKS=${COMP_WORDBREAKS//:}\n"
+"""`lab:data` is one word."""
 
 
 @click.command()
@@ -24,4 +26,5 @@ def command(ctx: click.Context, shell: str) -> None:
     kind = get_completion_class(shell)
     assert kind is not None
     script = kind(ctx.find_root().command, {}, "muster", "_MUSTER_COMPLETE")
-    click.echo(script.source_template.replace(*_NO_SPACE) % script.source_vars())
+    text = script.source_template % script.source_vars()
+    click.echo(_WHOLE_WORDS + text.replace(_REPLY, _NO_SPACE) if shell == "bash" else text)

@@ -14,7 +14,7 @@ from muster.cli.file_moving import Incoming, Outgoing, get_all, incoming, outgoi
 from muster.cli.file_progress import file_line
 from muster.cli.options import output_option
 from muster.cli.output import print_document, print_list
-from muster.cli.remote_paths import RemotePathType
+from muster.cli.remote_paths import RemotePathType, complete_either
 from muster.cli.session import connect, say, say_warning
 from muster.cli.tables import Column, shown
 from muster.client.errors import MusterError
@@ -69,7 +69,14 @@ def ls(path: RemotePath, long: bool, all_names: bool, output: str) -> None:
 
 
 @command.command()
-@click.argument("sources", metavar="LOCAL...", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path))
+@click.argument(
+    "sources",
+    metavar="LOCAL...",
+    nargs=-1,
+    required=True,
+    type=click.Path(exists=True, path_type=Path),
+    shell_complete=complete_either,
+)
 @click.argument("target", metavar="PATH", type=REMOTE)
 @click.option("-r", "--recursive", is_flag=True, help="Whole folders.")
 @click.option("-f", "--force", is_flag=True, help="Replace files that are there.")

@@ -1,0 +1,202 @@
+"""`muster fs`, as people type it, against a real server and its node."""
+
+import hashlib
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from muster.cli.main import cli
+from muster.client.file_transfers import CHUNK_BYTES
+from muster.client.files import Files
+from tests.integration.api.people import unique
+from tests.integration.files.conftest import Cabinet
+
+
+@pytest.fixture
+def top(cabinet: Cabinet) -> str:
+    """The name of a folder for one test."""
+    name = unique("top")
+    (cabinet.data / name).mkdir()
+    return name
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    folder = tmp_path / "tree"
+    for number in range(3):
+        (folder / f"d{number}" / "deep").mkdir(parents=True)
+        (folder / f"d{number}" / "deep" / "file").write_text(f"{number}" * number)
+    (folder / "empty").mkdir()
+    return folder
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def refused(cabinet: Cabinet, *words: str, code: int = 1) -> str:
+    done = cabinet.server.run("fs", *words)
+    assert done.returncode == code, done.stdout + done.stderr
+    return done.stderr
+
+
+def test_folders_and_files_are_listed(cabinet: Cabinet, top: str) -> None:
+    (cabinet.data / top / "file").write_bytes(b"12345")
+    (cabinet.data / top / "folder").mkdir()
+    (cabinet.data / top / ".hidden").touch()
+    (cabinet.data / top / "link").symlink_to("file")
+    folders = cabinet.server.json("fs", "ls", "local:")["items"]
+    assert [folder["name"] for folder in folders] == ["data", "scratch"]
+    path = f"local:data/{top}"
+    assert cabinet.server.run("fs", "ls", path, check=True).stdout.split() == ["file", "folder/", "link"]
+    assert ".hidden" in cabinet.server.run("fs", "ls", "-a", path, check=True).stdout
+    long = cabinet.server.run("fs", "ls", "-l", path, check=True).stdout
+    assert "link -> file" in long
+    assert [item["size"] for item in cabinet.server.json("fs", "ls", f"{path}/file")["items"]] == [5]
+
+
+def test_a_tree_goes_there_and_comes_back_the_same(cabinet: Cabinet, top: str, tree: Path, tmp_path: Path) -> None:
+    cabinet.server.run("fs", "put", "-r", str(tree), f"local:data/{top}/", check=True)
+    assert contents(cabinet.data / top / "tree") == contents(tree)
+    assert (cabinet.data / top / "tree" / "empty").is_dir()
+    cabinet.server.run("fs", "get", "-r", f"local:data/{top}/tree", str(tmp_path / "back"), check=True)
+    assert contents(tmp_path / "back") == contents(tree)
+
+
+def test_a_tree_put_again_sends_only_what_is_new_and_refuses_what_differs(
+    cabinet: Cabinet, top: str, tree: Path
+) -> None:
+    cabinet.server.run("fs", "put", "-r", str(tree), f"local:data/{top}/", check=True)
+    cabinet.server.run("fs", "put", "-r", str(tree), f"local:data/{top}/", check=True)
+    (tree / "d1" / "deep" / "file").write_text("changed")
+    (tree / "new").write_text("new")
+    told = refused(cabinet, "put", "-r", str(tree), f"local:data/{top}/")
+    assert "1 of 4 files were not moved" in told
+    assert f"local:data/{top}/tree/d1/deep/file: it exists already" in told
+    assert (cabinet.data / top / "tree" / "new").read_text() == "new"
+    cabinet.server.run("fs", "put", "-r", "--force", str(tree), f"local:data/{top}/", check=True)
+    assert contents(cabinet.data / top / "tree") == contents(tree)
+
+
+def test_existing_targets_are_not_overwritten_without_force(cabinet: Cabinet, top: str, tmp_path: Path) -> None:
+    (cabinet.data / top / "file").write_text("theirs")
+    mine = tmp_path / "file"
+    mine.write_text("mine")
+    path = f"local:data/{top}/file"
+    assert "it exists already" in refused(cabinet, "put", str(mine), path)
+    assert "exists already" in refused(cabinet, "get", path, str(mine))
+    (cabinet.data / top / "other").write_text("other")
+    assert "it exists already" in refused(cabinet, "cp", f"local:data/{top}/other", path)
+    assert "it exists already" in refused(cabinet, "mv", f"local:data/{top}/other", path)
+    assert ((cabinet.data / top / "file").read_text(), mine.read_text()) == ("theirs", "mine")
+    cabinet.server.run("fs", "get", "--force", path, str(mine), check=True)
+    assert mine.read_text() == "theirs"
+
+
+def test_copy_move_count_print_and_remove(cabinet: Cabinet, top: str) -> None:
+    run = cabinet.server.run
+    run("fs", "mkdir", "-p", f"local:data/{top}/a/b", check=True)
+    (cabinet.data / top / "a" / "b" / "file").write_text("12345")
+    run("fs", "cp", "-r", f"local:data/{top}/a", f"local:data/{top}/c", check=True)
+    run("fs", "mv", f"local:data/{top}/c/b/file", f"local:data/{top}/moved", check=True)
+    assert run("fs", "cat", f"local:data/{top}/moved", f"local:data/{top}/a/b/file", check=True).stdout == "1234512345"
+    (used,) = cabinet.server.json("fs", "du", f"local:data/{top}")["items"]
+    assert used == {"path": f"local:data/{top}", "bytes": 10, "files": 2, "folders": 5, "complete": True}
+    assert "not empty" in refused(cabinet, "rm", f"local:data/{top}/a")
+    run("fs", "rm", "-r", f"local:data/{top}/a", f"local:data/{top}/c", check=True)
+    assert [path.name for path in (cabinet.data / top).iterdir()] == ["moved"]
+
+
+def test_a_copy_from_folder_to_folder(cabinet: Cabinet, top: str) -> None:
+    (cabinet.data / top / "file").write_text("x")
+    cabinet.server.run("fs", "cp", "-r", f"local:data/{top}", "local:scratch", check=True)
+    assert (cabinet.scratch / top / "file").read_text() == "x"
+
+
+def test_a_node_may_be_named(cabinet: Cabinet, top: str) -> None:
+    (node,) = cabinet.client.nodes()
+    (cabinet.data / top / "file").write_text("x")
+    assert cabinet.server.run("fs", "ls", f"local/{node.name}:data/{top}", check=True).stdout == "file\n"
+    assert "has no node 'nobody'" in refused(cabinet, "ls", f"local/nobody:data/{top}")
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        (("ls", "nothing"), 2, "is no path on a cluster"),
+        (("ls", "nothing:"), 1, "there is no cluster 'nothing'"),
+        (("ls", "local:dta"), 1, "did you mean data?"),
+        (("ls", "local:data/../.."), 1, "may not hold '..'"),
+        (("put", ".", "local:data/x"), 2, "give -r"),
+        (("get", "local:data", "."), 2, "give -r"),
+        (("cp", "local:data/x", "elsewhere:data/x"), 1, "elsewhere"),
+        (("cat", "local:data/no-such"), 1, "there is no such file"),
+        (("rm", "-r", "local:data"), 1, "the folder itself"),
+        (("du", "--within", "soon", "local:data"), 2, "expected a duration"),
+    ],
+)
+def test_what_is_wrong_is_said_with_its_exit_code(
+    cabinet: Cabinet, words: tuple[str, ...], code: int, said: str
+) -> None:
+    assert said in refused(cabinet, *words, code=code)
+
+
+def test_ctrl_c_leaves_what_can_be_gone_on_with_and_says_so(
+    cabinet: Cabinet, top: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    local = tmp_path / "large"
+    local.write_bytes(os.urandom(2 * CHUNK_BYTES))
+    pieces = []
+    real = Files.put_piece
+
+    def interrupted(*given: object) -> tuple[int, bool]:
+        pieces.append(given)
+        if len(pieces) == 2:
+            raise KeyboardInterrupt
+        return real(*given)  # type: ignore[arg-type]
+
+    monkeypatch.setenv("MUSTER_HOME", str(tmp_path))
+    monkeypatch.setenv("MUSTER_TOKEN", cabinet.server.token)
+    monkeypatch.setattr(Files, "put_piece", interrupted)
+    words = ["--server", cabinet.server.url, "fs", "put", str(local), f"local:data/{top}/large"]
+    first = CliRunner().invoke(cli, words, prog_name="muster")
+    assert first.exit_code == 130
+    assert "the same command goes on where this one was" in first.stderr
+    (part,) = (cabinet.data / top).iterdir()
+    assert part.stat().st_size == CHUNK_BYTES
+    inode = part.stat().st_ino
+    second = CliRunner().invoke(cli, words, prog_name="muster")
+    assert second.exit_code == 0, second.stderr
+    target = cabinet.data / top / "large"
+    assert hashlib.sha256(target.read_bytes()).digest() == hashlib.sha256(local.read_bytes()).digest()
+    assert target.stat().st_ino == inode
+
+
+@pytest.mark.parametrize(
+    ("words", "place", "offers"),
+    [
+        ("muster fs ls lo", 3, "local:"),
+        ("muster fs ls local:", 3, "local:data/"),
+        ("muster fs ls local:da", 3, "local:data/"),
+        ("muster fs ls local:data/{top}/f", 3, "local:data/{top}/file"),
+        ("muster fs put here local:data/{top}/s", 4, "local:data/{top}/sub/"),
+    ],
+)
+def test_bash_completes_remote_paths(cabinet: Cabinet, top: str, words: str, place: int, offers: str) -> None:
+    (cabinet.data / top / "file").touch()
+    (cabinet.data / top / "sub").mkdir()
+    asked = {"_MUSTER_COMPLETE": "bash_complete", "COMP_WORDS": words.format(top=top), "COMP_CWORD": str(place)}
+    reached = {"MUSTER_SERVER": cabinet.server.url, "MUSTER_TOKEN": cabinet.server.token}
+    command = str(Path(sys.executable).parent / "muster")
+    done = subprocess.run([command], env={**os.environ, **asked, **reached}, capture_output=True, text=True, check=True)
+    assert f"plain,{offers.format(top=top)}" in done.stdout.split()
+
+
+def test_the_bash_script_takes_a_path_for_one_word() -> None:
+    script = CliRunner().invoke(cli, ["completion", "bash"], prog_name="muster").stdout
+    assert "COMP_WORDBREAKS" in script
+    assert subprocess.run(["bash", "-n"], input=script, text=True, check=False).returncode == 0
