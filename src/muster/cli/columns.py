@@ -61,7 +61,7 @@ def node_columns() -> list[Column[NodeView]]:
         Column("MEMORY", lambda node: f"{about_bytes(node.memory_used)}/{about_bytes(node.memory_total)}", right=True),
         Column("GPU", lambda node: f"{node.gpus_used:g}/{len(node.gpus)}" if node.gpus else None, right=True),
         Column("MODEL", lambda node: _joined(sorted({str(gpu.get("model")) for gpu in node.gpus})), wide=True),
-        Column("LABELS", lambda node: _joined([f"{key}={value}" for key, value in node.labels.items()]), wide=True),
+        Column("LABELS", lambda node: _joined(_given_labels(node)), wide=True),
         Column("TASKS", lambda node: node.tasks, right=True),
         Column("NOTE", lambda node: node.note),
     ]
@@ -148,3 +148,8 @@ def resources_text(resources: Any) -> str | None:
 
 def _joined(values: Sequence[Any] | None) -> str | None:
     return ",".join(str(value) for value in values) if values else None
+
+
+def _given_labels(node: NodeView) -> list[str]:
+    """Those that an admin gave; what Muster found by itself is shown by `describe`."""
+    return [f"{key}={value}" for key, value in node.labels.items() if not key.startswith("muster/")]

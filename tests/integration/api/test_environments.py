@@ -1,0 +1,101 @@
+"""Folders and environments of a server's own cluster: told, tested, used by jobs, and missed when they are gone."""
+
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.integration.api.calling import Caller, problem
+from tests.parts.server import MusterServer, polls, running_server
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A data folder, and one of environments whose conda is known by its layout alone."""
+    base = tmp_path_factory.mktemp("shared")
+    (base / "data" / "criteo").mkdir(parents=True)
+    (base / "data" / "criteo" / "part-0").write_text("clicks\n")
+    for place in ("miniconda3", "miniconda3/envs/py", "venvs/one"):
+        subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(base / "envs" / place)], check=True)
+    return base
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory, shared: Path) -> Iterator[MusterServer]:
+    home = tmp_path_factory.mktemp("environments")
+    (home / "clusters.d").mkdir()
+    (home / "clusters.d" / "local.yaml").write_text(
+        f"name: local\nbackend: local\nconda: envs/miniconda3\nfolders:\n"
+        f"  data: {shared}/data\n  envs: {shared}/envs\n  late: {shared}/late\n"
+    )
+    with running_server(home, {"MUSTER_FAKE_GPUS": "1xT4"}) as running:
+        assert any("muster/conda" in node(running)["labels"] for _ in polls(30))
+        yield running
+
+
+def node(server: MusterServer) -> dict[str, dict[str, str]]:
+    (found,) = server.json("get", "nodes")["items"]
+    return dict(found)
+
+
+def test_environments_are_listed_with_their_python(server: MusterServer) -> None:
+    found = server.json("env", "list")["items"]
+    offered = {(one["kind"], one["name"]) for one in found if one["kind"] != "image"}
+    assert offered == {("conda", "base"), ("conda", "py"), ("venv", "envs/venvs/one")}
+    assert all(one["python"].startswith("3.") for one in found if one["kind"] != "image")
+
+
+def test_environment_is_tested_with_a_card_that_is_free(server: MusterServer) -> None:
+    (trial,) = server.json("env", "test", "py")["items"]
+    assert (trial["ok"], trial["card"], trial["error"]) == (True, 0, "")
+
+
+def test_unknown_environment_is_refused_with_a_guess(server: MusterServer) -> None:
+    done = server.run("env", "test", "bases")
+    assert done.returncode == 1
+    assert "did you mean base?" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("runtime", "prefix"), [({"conda": "py"}, "miniconda3/envs/py"), ({"venv": "envs/venvs/one"}, "venvs/one")]
+)
+def test_job_runs_in_its_environment_with_its_data(
+    server: MusterServer, shared: Path, runtime: dict[str, str], prefix: str
+) -> None:
+    code = "import sys; print(sys.prefix, open('in/criteo/part-0').read())"
+    mounts = [{"source": "data/criteo", "target": "in/criteo"}]
+    spec = {"name": "uses", "command": ["python", "-c", code], "runtime": runtime, "mounts": mounts}
+    job = server.submit(spec)
+    assert server.wait(job["id"])["state"] == "Succeeded"
+    assert server.run("logs", job["id"], check=True).stdout.split() == [str(shared / "envs" / prefix), "clicks"]
+
+
+def test_mounts_that_cannot_be_are_refused_with_what_would_do(server: MusterServer) -> None:
+    spec = {"name": "x", "command": "true", "mounts": [{"source": "dato", "target": "/data"}]}
+    told = problem(Caller(server, server.token).post("/jobs", {"spec": spec}), 422, "invalid")
+    assert [one["path"] for one in told["problems"]] == ["mounts[0].source", "mounts[0].target"]
+
+
+def test_job_waits_for_its_folder_and_says_why(server: MusterServer, shared: Path) -> None:
+    job = server.submit({"name": "late", "command": "true", "mounts": [{"source": "late", "target": "late"}]})
+    told = next(text for _ in polls(30) if "in order" in (text := explained(server, job["id"])))
+    assert "no ready node has folder late in order" in told
+    assert f"missing: there is no {shared}/late" in told
+    assert any("folder late is missing" in alert for alert in node(server)["alerts"])
+    (shared / "late").mkdir()
+    touch(server)
+    assert server.wait(job["id"])["state"] == "Succeeded"
+    shutil.rmtree(shared / "late")
+
+
+def explained(server: MusterServer, job: str) -> str:
+    return server.run("explain", job).stdout
+
+
+def touch(server: MusterServer) -> None:
+    """The file changes, so the folders are looked at without waiting for the next round."""
+    path = server.home / "clusters.d" / "local.yaml"
+    path.write_text(f"{path.read_text()}description: looked at again\n")
