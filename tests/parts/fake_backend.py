@@ -228,6 +228,9 @@ class FakeBackend:
             if one.name not in self.away and node in (None, one.name)
         }
 
+    def forget_host_key(self, node: str) -> None:
+        return None
+
     def reconnect(self, node: str) -> None:
         self.reconnects.append(node)
 

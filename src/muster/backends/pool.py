@@ -207,6 +207,9 @@ class AgentPool:
                 heard[agent.node.name] = answer
         return heard
 
+    def forget_host_key(self, node: str) -> None:
+        """Nothing is kept of nodes that are reached by a pipe."""
+
     def reconnect(self, node: str) -> None:
         self._agent(node).reconnect()
 

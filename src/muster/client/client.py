@@ -181,8 +181,9 @@ class Client:
         """Like a cordon, and it is to become empty: by itself, or `now`, when its jobs go back to the queue."""
         return self._node_act(ref, "drain", {"reason": reason, "now": now})
 
-    def reconnect_node(self, ref: str) -> NodeView:
-        return self._node_act(ref, "reconnect")
+    def reconnect_node(self, ref: str, *, forget_host_key: bool = False) -> NodeView:
+        """With `forget_host_key`, the key that a host shows now takes the place of the one it showed first."""
+        return self._node_act(ref, "reconnect", query={"forgetHostKey": True} if forget_host_key else {})
 
     def run_on_node(
         self, ref: str, command: Sequence[str], *, timeout: str | float = "10m"
@@ -292,9 +293,10 @@ class Client:
         headers["Idempotency-Key"] = new_request_key()
         return self.transport.json(Request("POST", API + path, query or {}, data, headers, repeatable))
 
-    def _node_act(self, ref: str, what: str, body: Any = None) -> NodeView:
-        path, query = _node_path(ref)
-        return NodeView.of(self._post(f"{path}/{what}", body if body is not None else {}, query=query))
+    def _node_act(self, ref: str, what: str, body: Any = None, query: Mapping[str, Any] | None = None) -> NodeView:
+        path, of_cluster = _node_path(ref)
+        answer = self._post(f"{path}/{what}", body if body is not None else {}, query={**of_cluster, **(query or {})})
+        return NodeView.of(answer)
 
     def _happened_after(self, seq: int) -> bool:
         answer = self._get("/events", {"after": seq, "limit": 1})

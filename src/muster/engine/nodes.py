@@ -63,9 +63,12 @@ async def drain(context: Context, cluster: str, node: str, reason: str, actor: s
         _evict_all(context, cluster, node)
 
 
-async def reconnect(context: Context, cluster: str, node: str, actor: str) -> None:
-    told = audit_event("node.reconnect", actor, context.clock(), name=node, cluster=cluster)
+async def reconnect(context: Context, cluster: str, node: str, actor: str, *, forget_host_key: bool = False) -> None:
+    facts = {"forgetHostKey": True} if forget_host_key else {}
+    told = audit_event("node.reconnect", actor, context.clock(), name=node, cluster=cluster, **facts)
     await context.apply(Change(events=[told]))
+    if forget_host_key:
+        context.backends[cluster].forget_host_key(node)
     context.backends[cluster].reconnect(node)
 
 

@@ -251,6 +251,11 @@ class Backend(Protocol):
         error."""
         ...
 
+    def forget_host_key(self, node: str) -> None:
+        """Of a host whose first key was kept: the next one that it shows is taken. Where no such key is kept, nothing
+        happens."""
+        ...
+
     def reconnect(self, node: str) -> None:
         """Give up the line to the node and make it anew, without waiting as after a failure. Returns at once."""
         ...

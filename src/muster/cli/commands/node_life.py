@@ -105,15 +105,19 @@ def drain(names: tuple[str, ...], reason: str, now: bool, wait: bool, output: st
 
 @click.command()
 @_nodes
+@click.option(
+    "--forget-host-key", is_flag=True, help="Take the key that the host shows now: it was set up anew. Be sure of that."
+)
 @output_option("name", "json", "yaml", default="name")
-def reconnect(names: tuple[str, ...], output: str) -> None:
+def reconnect(names: tuple[str, ...], forget_host_key: bool, output: str) -> None:
     """Drop the line to nodes and connect at once, instead of waiting for the next try. Tasks do not notice.
 
     \b
-    Example:
+    Examples:
       muster node reconnect gpu7
+      muster node reconnect gpu7 --forget-host-key
     """
-    _each(names, lambda client, name: client.reconnect_node(name), output)
+    _each(names, lambda client, name: client.reconnect_node(name, forget_host_key=forget_host_key), output)
 
 
 def _each(names: Sequence[str], act: "Callable[[Client, str], NodeView]", output: str) -> None:

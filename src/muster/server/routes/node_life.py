@@ -6,7 +6,7 @@ from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Response
+from fastapi import APIRouter, Depends, Query, Response
 from fastapi.responses import JSONResponse, StreamingResponse
 
 from muster.domain.errors import MusterError
@@ -54,10 +54,17 @@ async def drain_node(name: str, body: schemas.DrainIn, me: Me, parts: Parts, clu
 
 
 @router.post("/nodes/{name}/reconnect", response_model=schemas.NodeOut, summary="Connect to a node anew")
-async def reconnect_node(name: str, me: Me, parts: Parts, cluster: OfCluster = None) -> Response:
-    """At once, without waiting for the next try. Its tasks do not notice."""
+async def reconnect_node(
+    name: str,
+    me: Me,
+    parts: Parts,
+    cluster: OfCluster = None,
+    forget_host_key: Annotated[bool, Query(alias="forgetHostKey")] = False,
+) -> Response:
+    """At once, without waiting for the next try. Its tasks do not notice. With `forgetHostKey` the key that was kept at
+    the first use is forgotten, and the one that the host shows now is kept."""
     node = _managed(me, parts, name, cluster)
-    await nodes.reconnect(parts.context, node.cluster, node.name, me.name)
+    await nodes.reconnect(parts.context, node.cluster, node.name, me.name, forget_host_key=forget_host_key)
     return _as_it_is_now(me, parts, node)
 
 
