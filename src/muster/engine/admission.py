@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from muster.domain.errors import Conflict, Forbidden, Invalid, Problem, Unplaceable
 from muster.domain.jobs import Held, Job, Queued
+from muster.domain.needs import folders_used
 from muster.domain.specs import JobSpec
 from muster.domain.virtual_clusters import VirtualCluster
 from muster.engine.conditions import refusals, too_large, with_defaults
@@ -48,6 +49,7 @@ async def _admit(context: Context, spec: JobSpec, owner: str) -> Job:
         spec = with_defaults(spec, vc.defaults)
     name = vc.name if vc else cluster
     problems = [*context.backends[cluster].cannot_honour(spec), *_refusals(context, cluster, vc, spec)]
+    problems += await _closed_folders(context, cluster, spec, owner)
     if spec.package is not None and await context.store.package(spec.package, owner) is None:
         problems.append(Problem("package", f"no package {spec.package} of {owner}", "upload the folder first"))
     problems += [problem async for problem in _missing_inputs(context, spec, owner)]
@@ -90,6 +92,20 @@ def _refusals(context: Context, cluster: str, vc: VirtualCluster | None, spec: J
         return []
     hint = "name a virtual cluster that allows it"
     return [Problem("preemptible", "a job outside the virtual clusters lives on what is idle and must leave it", hint)]
+
+
+async def _closed_folders(context: Context, cluster: str, spec: JobSpec, owner: str) -> list[Problem]:
+    settings = context.backends[cluster].settings
+    used = [folder for name in folders_used(spec, settings) if (folder := settings.folder(name)) is not None]
+    closed = [folder for folder in used if folder.users or folder.groups]
+    if not closed:
+        return []
+    user = await context.store.user(owner)
+    return [
+        Problem("mounts", f"{owner} may not use folder {folder.name}", "ask an admin")
+        for folder in closed
+        if user is None or not (user.is_admin or folder.is_open_to(owner, user.groups))
+    ]
 
 
 async def _require_access(context: Context, vc: VirtualCluster, owner: str) -> None:
