@@ -20,7 +20,7 @@ from typing import Any, Deque, Iterator, List, Optional, Tuple, Type
 from muster.agent.errors import BAD_REQUEST, AgentError
 from muster.agent.file_errors import EXISTS, IS_A_FOLDER, NOT_A_FILE, NOT_A_FOLDER, OUTSIDE, TOO_DEEP
 
-MAX_DEPTH = 100
+MAX_DEPTH = 64
 """Each level costs an open descriptor while it is walked."""
 _MAX_LINKS = 40
 _ROOT = os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC

@@ -13,7 +13,7 @@ from muster.agent.file_errors import BUSY
 
 STEP_S = 1.0
 _FORGOTTEN_AFTER_S = 120.0
-_AT_ONCE = 32
+_AT_ONCE = 16
 
 Answer = Dict[str, Any]
 Work = Generator[Answer, None, None]

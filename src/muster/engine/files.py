@@ -35,7 +35,7 @@ from muster.ports.files import (
 from muster.ports.store import Change
 
 _ANSWER_WITHIN_S = 5.0
-_WRITE_BYTES = 4 << 20
+_WRITE_BYTES = MAX_PIECE_BYTES
 _RUN = re.compile(r"[0-9a-z]{16}")
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 Found = TypeVar("Found")
