@@ -48,7 +48,7 @@ async def submit(
         await context.apply(change)
     except BaseException as error:
         if intent is not None:
-            await give_back(context, job, {task.placement.node for task in intent.tasks})
+            give_back(context, job, {task.placement.node for task in intent.tasks})
         earlier = await context.store.job_by_request(key) if key and isinstance(error, Conflict) else None
         if earlier is None:
             raise
@@ -73,7 +73,7 @@ async def _intent_at_once(context: Context, job: Job) -> Intent | None:
     try:
         return await intend(context, job, start)
     except BaseException as error:
-        await give_back(context, job, {slot.node for slot in start.slots})
+        give_back(context, job, {slot.node for slot in start.slots})
         if isinstance(error, BackendError):
             return None  # it waits in the queue like any other, and is tried from there
         raise

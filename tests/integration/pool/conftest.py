@@ -5,6 +5,7 @@ from collections.abc import Generator, Iterator
 import pytest
 
 from tests.parts.hosts import HostOptions, HostPool, hosts_unavailable
+from tests.parts.server import MusterServer
 
 
 @pytest.fixture(scope="session")
@@ -37,3 +38,11 @@ def fragile_pool(can_make_hosts: None) -> Iterator[HostPool]:
     """Five hosts with small disks, one more than most gangs need, for tests that break them and mend them again."""
     with HostPool([HostOptions(disk_mib=64)] * 5) as made:
         yield made
+
+
+@pytest.fixture(scope="session")
+def fragile_server(fragile_pool: HostPool, tmp_path_factory: pytest.TempPathFactory) -> Iterator[MusterServer]:
+    """Of those hosts, for tests that kill it and start it again. `faults.scene` starts it and says what it serves."""
+    server = MusterServer(tmp_path_factory.mktemp("fragile") / "home")
+    yield server
+    server.stop()

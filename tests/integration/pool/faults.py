@@ -7,18 +7,19 @@ from typing import Any
 
 from tests.parts.host import Host
 from tests.parts.hosts import HostPool
-from tests.parts.server import MusterServer, polls
+from tests.parts.server import MusterServer, end_all_jobs, polls
 from tests.parts.ssh_cluster import node_of, nodes, wait_for_nodes, write_cluster
 
 from .gangs import SHARED, Gang
 
 SOON = {"unreachableAfter": "2s", "lostAfter": "4s"}
+"""Tasks of a node that is away are lost after seconds."""
 LATE = {"unreachableAfter": "2s", "lostAfter": "90s"}
 """A time of grace that no test uses up."""
 
 
 class Scene:
-    """A server, its hosts, and the folder that all hosts share."""
+    """A server, its hosts, and the folder that all hosts share, as this machine sees it."""
 
     def __init__(self, server: MusterServer, pool: HostPool, control: Path) -> None:
         self.server = server
@@ -47,33 +48,28 @@ class Scene:
 
 
 @contextmanager
-def scene(home: Path, pool: HostPool, control: Path, **settings: Any) -> Iterator[Scene]:
-    """All hosts are Ready when it begins, and no process of a task is left on them when it has ended."""
-    write_cluster(home, [node_of(host) for host in pool.hosts], **settings)
-    server = MusterServer(home)
-    server.start()
+def scene(server: MusterServer, pool: HostPool, control: Path, **settings: Any) -> Iterator[Scene]:
+    """All hosts are Ready when it begins; when it ends they are mended, and no task of it is left on them."""
+    (control / "records").mkdir(parents=True)
+    pool.share(control, SHARED)
+    write_cluster(server.home, [node_of(host) for host in pool.hosts], **settings)
+    if not server.is_running:
+        server.start()
+    wait_for_nodes(server, {host.name: "Ready" for host in pool.hosts})
     try:
-        wait_for_nodes(server, {host.name: "Ready" for host in pool.hosts})
         yield Scene(server, pool, control)
     finally:
-        server.stop()
         for host in pool.hosts:
             restore(host)
-
-
-def new_control(folder: Path, pool: HostPool) -> Path:
-    (folder / "records").mkdir(parents=True)
-    pool.share(folder, SHARED)
-    return folder
+            server.run("node", "uncordon", host.name)
+        end_all_jobs(server)
 
 
 def restore(host: Host) -> None:
-    """As it was before the test, whatever that did; what tasks of a failed test left is killed."""
+    """On, reachable, listening, with an empty disk."""
     if not host.is_on:
         host.power_on()
     host.mend()
     if not host.processes(r"^sshd: .*\[listener\]"):
         host.start_sshd()
-    if host.options.disk_mib:
-        host.free_disk()
-    host.kill(r"muster-task|/srv/control|muster-agent")
+    host.free_disk()

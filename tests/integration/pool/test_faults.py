@@ -8,28 +8,26 @@ import pytest
 
 from tests.parts.hosts import Host, HostPool
 from tests.parts.server import MusterServer, polls
-from tests.parts.ssh_cluster import log_of
+from tests.parts.ssh_cluster import log_of, on_hosts
 
-from .faults import LATE, SOON, Scene, new_control, scene
-from .gangs import KINDS, Gang, check_steps, running
+from .faults import LATE, SOON, Scene, scene
+from .gangs import KINDS, SHARED, Gang, check_steps, running
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(180)]
 every_kind = pytest.mark.parametrize("kind", list(KINDS))
 
 
 @pytest.fixture
-def soon(tmp_path: Path, fragile_pool: HostPool) -> Iterator[Scene]:
+def soon(tmp_path: Path, fragile_pool: HostPool, fragile_server: MusterServer) -> Iterator[Scene]:
     """Tasks of a node that is away are lost after seconds."""
-    control = new_control(tmp_path / "control", fragile_pool)
-    with scene(tmp_path / "home", fragile_pool, control, **SOON) as made:
+    with scene(fragile_server, fragile_pool, tmp_path / "control", **SOON) as made:
         yield made
 
 
 @pytest.fixture
-def late(tmp_path: Path, fragile_pool: HostPool) -> Iterator[Scene]:
+def late(tmp_path: Path, fragile_pool: HostPool, fragile_server: MusterServer) -> Iterator[Scene]:
     """No task is lost because its node is away."""
-    control = new_control(tmp_path / "control", fragile_pool)
-    with scene(tmp_path / "home", fragile_pool, control, **LATE) as made:
+    with scene(fragile_server, fragile_pool, tmp_path / "control", **LATE) as made:
         yield made
 
 
@@ -150,3 +148,74 @@ def test_a_host_that_shows_another_key_is_kept_only_until_its_connection_breaks(
     assert gang.states()["worker-1"] == "Lost"
     gang.wait_until_working(2)
     assert host.name not in {task["node"] for task in gang.tasks(2)}
+
+
+def test_a_job_that_is_killed_while_a_host_is_cut_off_ends_after_the_time_of_grace(soon: Scene) -> None:
+    gang = soon.begin("collective")
+    host, left = gang.host_of("worker-1"), gang.task("worker-1")["id"]
+    host.cut()
+    assert soon.server.run("kill", gang.id).returncode == 0
+    ended = soon.server.wait(gang.id)
+    assert (ended["state"], ended["attempt"]) == ("Cancelled", 1)
+    assert running(host, left), "nobody could tell it to stop, and yet it has"
+    host.mend()
+    soon.wait_for(host, "Ready")
+    gang.wait_until_nothing_runs()
+    gang.check_nothing_ran_twice()
+
+
+def test_a_server_that_is_killed_while_a_host_is_cut_off_loses_its_tasks_after_the_restart(soon: Scene) -> None:
+    gang = soon.begin("ps")
+    host = gang.host_of("worker-1")
+    host.cut()
+    soon.restart()
+    gang.wait_for_attempt(2)
+    assert gang.states()["worker-1"] == "Lost"
+    gang.wait_until_working(2)
+    host.mend()
+    soon.wait_for(host, "Ready")
+    gang.wait_until_nothing_runs([host])
+    gang.end_well(attempt=2)
+
+
+def test_a_server_that_is_killed_while_a_host_is_cut_off_adopts_its_tasks_when_it_is_back_in_time(late: Scene) -> None:
+    gang = late.begin("collective")
+    host = gang.host_of("worker-1")
+    host.cut()
+    late.restart()
+    late.wait_for(host, "Unreachable")
+    host.mend()
+    late.wait_for(host, "Ready")
+    gang.end_well(attempt=1)
+
+
+def test_a_task_that_finds_its_disk_full_fails_for_that_and_its_gang_is_tried_elsewhere(soon: Scene) -> None:
+    gang = soon.begin("ps")
+    host = gang.host_of("worker-1")
+    host.fill_disk()
+    gang.wait_for_attempt(2)
+    failed = gang.task("worker-1")
+    assert failed["state"] == "Failed"
+    assert "disk" in failed["reason"]
+    gang.wait_until_working(2)
+    assert host.name not in {task["node"] for task in gang.tasks(2)}
+    host.free_disk()
+    gang.end_well(attempt=2)
+
+
+def test_a_node_whose_disk_is_full_is_connected_anew_and_its_tasks_go_on(late: Scene) -> None:
+    job = late.server.submit(on_hosts("quiet", 5, f"until [ -e {SHARED}/go ]; do sleep 0.05; done; exit 3"))
+    late.server.wait_for_state(job["id"], "Running")
+    host = late.pool[0]
+    host.fill_disk()
+    before = set(host.processes("muster-agent"))
+    host.kill("muster-agent")
+    for _ in polls(30):
+        if set(host.processes("muster-agent")) - before:
+            break
+    late.wait_for(host, "Ready")
+    (late.control / "go").touch()
+    ended = late.server.wait(job["id"])
+    assert (ended["state"], ended["attempt"]) == ("Failed", 1)
+    tasks = late.server.call("GET", f"/api/v1/jobs/{job['id']}/tasks")[1]["items"]
+    assert "Lost" not in {task["state"] for task in tasks}
