@@ -13,7 +13,8 @@ pytestmark = [pytest.mark.fast, pytest.mark.anyio]
 
 
 async def ended(lab: Laboratory, *, exit_code: int = 0, replicas: int = 1, **fields: object) -> str:
-    job_id = await lab.submit(a_spec(a_role(replicas=replicas), outputs=("model/",), **fields))
+    spec = a_spec(a_role(replicas=replicas), outputs=("model/",), **fields)  # type: ignore[arg-type]
+    job_id = await lab.submit(spec)
     await lab.becomes(job_id, "Running")
     for task_id in lab.backend.of(job_id):
         lab.backend.end(task_id, exit_code)
