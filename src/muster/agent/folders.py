@@ -24,6 +24,7 @@ CONTAINER_ENV = "container.env"
 
 RESERVED_NAMES = frozenset((LOG, STARTED, EXIT, WORK, FACTS, STOP, ERROR, OOM, CHECKPOINT))
 
+_LAST_WORDS_BYTES = 64 * 1024
 _WRITE_NEW = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
@@ -74,6 +75,15 @@ def remove_tree(path: str) -> None:
             if not os.path.islink(child):
                 os.chmod(child, 0o700)
     shutil.rmtree(path, ignore_errors=True)
+
+
+def is_full(path: str) -> bool:
+    """Whether its disk has so little space left that not even a last word could be written."""
+    try:
+        disk = os.statvfs(path)
+    except OSError:
+        return False
+    return disk.f_bavail * disk.f_frsize < _LAST_WORDS_BYTES
 
 
 def size_of(path: str) -> int:

@@ -66,6 +66,7 @@ class Settling:
 
     def end(self, task: Task, code: Optional[int], at: float) -> None:
         task.exit_code, task.ended_at = code, at
+        task.disk_full = bool(code) and folders.is_full(task.folder)
         self._finish(task, ENDED)
 
     def fail(self, task: Task, error: AgentError) -> None:

@@ -42,6 +42,7 @@ class Task:
         self.ended_at: Optional[float] = None
         self.exit_code: Optional[int] = None
         self.oom = False
+        self.disk_full = False  # when it ended badly
         self.stopped = False
         self.error: Optional[AgentError] = None
         self.under_way = False  # this very agent is unpacking for it or has spawned its supervisor
@@ -84,6 +85,7 @@ class Task:
             "exit_code": self.exit_code,
             "signal": None if self.exit_code is None else signal_of(self.exit_code),
             "oom": self.oom,
+            "disk_full": self.disk_full,
             "stopped": self.stopped,
             "error": None if self.error is None else {"code": self.error.code, "message": self.error.message},
             "log_bytes": self.log_bytes(),

@@ -389,6 +389,7 @@ def _observation(node: str, status: Mapping[str, Any]) -> Observation:
         exit_code=status.get("exit_code"),
         signal=status.get("signal"),
         oom=bool(status.get("oom")),
+        disk_full=bool(status.get("disk_full")),
         stopped=bool(status.get("stopped")),
         error_code=error.get("code", ""),
         error_message=error.get("message", ""),

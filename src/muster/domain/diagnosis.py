@@ -47,6 +47,7 @@ _WRAPPERS = ("torch.distributed.elastic", "subprocess.CalledProcessError", "Syst
 # Raised by native code that logged the particulars before.
 _VAGUE = ("RuntimeError", "OSError", "SystemError", "Exception")
 _FROM_OUTSIDE = (1, 2, 9, 15)
+_DISK_FULL = next(symptom.ending for symptom in SYMPTOMS if symptom.ending.code == "disk-full")
 _KERNEL_SYMPTOMS = tuple(symptom for symptom in SYMPTOMS if symptom.ending.code == "host-memory")
 
 
@@ -55,6 +56,7 @@ def classify(
     exit_code: int | None = None,
     signal: int | None = None,
     oom: bool = False,
+    disk_full: bool = False,
     stopped: bool = False,
     lost: bool = False,
     error_code: str = "",
@@ -81,7 +83,7 @@ def classify(
         fault = STOPPED.fault()
     else:
         number = _signal(exit_code, signal)
-        fault = _from_log(log_tail, number) or _from_end(exit_code, number)
+        fault = _from_log(log_tail, number) or _from_disk(disk_full, number) or _from_end(exit_code, number)
     return replace(fault, task=task, exit_code=exit_code, signal=signal)
 
 
@@ -109,6 +111,11 @@ def _from_log(log_tail: str, signal: int | None) -> Fault | None:
     else:
         found = _find_symptom(lines) or _find_exception(lines)
     return found[1] if found else None
+
+
+def _from_disk(disk_full: bool, signal: int | None) -> Fault | None:
+    """A program that could not write could not say so either."""
+    return _DISK_FULL.fault() if disk_full and signal not in _FROM_OUTSIDE else None
 
 
 def _from_end(exit_code: int | None, signal: int | None) -> Fault:

@@ -146,6 +146,7 @@ async def _end(context: Context, job: Job, task: Task, observation: Observation)
         exit_code=observation.exit_code,
         signal=observation.signal,
         oom=observation.oom,
+        disk_full=observation.disk_full,
         lost=observation.phase is Phase.LOST,
         error_code=observation.error_code,
         error_message=observation.error_message,

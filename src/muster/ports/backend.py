@@ -113,6 +113,7 @@ class Observation:
     exit_code: int | None = None
     signal: int | None = None
     oom: bool = False
+    disk_full: bool = False
     stopped: bool = False
     error_code: str = ""
     error_message: str = ""

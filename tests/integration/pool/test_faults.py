@@ -3,6 +3,7 @@
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -208,14 +209,15 @@ def test_a_node_whose_disk_is_full_is_connected_anew_and_its_tasks_go_on(late: S
     late.server.wait_for_state(job["id"], "Running")
     host = late.pool[0]
     host.fill_disk()
-    before = set(host.processes("muster-agent"))
     host.kill("muster-agent")
-    for _ in polls(30):
-        if set(host.processes("muster-agent")) - before:
-            break
+    late.wait_for(host, "Unreachable")
     late.wait_for(host, "Ready")
+    host.free_disk()
     (late.control / "go").touch()
     ended = late.server.wait(job["id"])
     assert (ended["state"], ended["attempt"]) == ("Failed", 1)
-    tasks = late.server.call("GET", f"/api/v1/jobs/{job['id']}/tasks")[1]["items"]
-    assert "Lost" not in {task["state"] for task in tasks}
+    assert "Lost" not in {task["state"] for task in _tasks(late, job["id"])}
+
+
+def _tasks(scene: Scene, job: str) -> list[dict[str, Any]]:
+    return list(scene.server.call("GET", f"/api/v1/jobs/{job}/tasks")[1]["items"])

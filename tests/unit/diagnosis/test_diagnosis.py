@@ -207,3 +207,13 @@ def test_garbage_costs_no_more_than_its_length(garbage: str) -> None:
 
 def test_the_page_of_faults_is_written_from_the_table(golden: Callable[[Path, str], None]) -> None:
     golden(PAGE, fault_table_markdown())
+
+
+def test_a_program_that_could_not_write_its_last_words_failed_for_the_disk() -> None:
+    fault = classify(exit_code=1, disk_full=True, log_tail="step 1\n")
+    assert (fault.code, fault.counts_against_retries) == ("disk-full", False)
+
+
+def test_what_the_log_says_comes_before_a_full_disk() -> None:
+    assert classify(exit_code=1, disk_full=True, log_tail="MemoryError: x\n").code == "memory"
+    assert classify(signal=15, disk_full=True).code != "disk-full"
