@@ -6,6 +6,7 @@ Marks are durable: they hold through restarts of server and node, until they are
 from collections.abc import AsyncGenerator, Sequence
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import structlog
 
@@ -64,7 +65,7 @@ async def drain(context: Context, cluster: str, node: str, reason: str, actor: s
 
 
 async def reconnect(context: Context, cluster: str, node: str, actor: str, *, forget_host_key: bool = False) -> None:
-    facts = {"forgetHostKey": True} if forget_host_key else {}
+    facts: dict[str, Any] = {"forgetHostKey": True} if forget_host_key else {}
     told = audit_event("node.reconnect", actor, context.clock(), name=node, cluster=cluster, **facts)
     await context.apply(Change(events=[told]))
     if forget_host_key:
