@@ -12,7 +12,7 @@ from muster.lib.quantities import about_bytes
 
 Raw = Mapping[str, Any]
 Histories = Mapping[str, Sequence[Raw]]
-"""By node, its last samples."""
+"""By `node_ref`, the last samples of a node."""
 _SPARKS = 20
 
 
@@ -42,7 +42,7 @@ def cards_of(node: Raw, history: Sequence[Raw] = ()) -> list[Card]:
 
 def node_usage_columns(histories: Histories) -> list[Column[Raw]]:
     def recent(node: Raw) -> str:
-        return sparkline([sample.get("cpuPercent") for sample in histories.get(node["name"], ())], 100, _SPARKS)
+        return sparkline([sample.get("cpuPercent") for sample in histories.get(node_ref(node), ())], 100, _SPARKS)
 
     return [
         Column("NODE", lambda node: node["name"]),
@@ -96,6 +96,11 @@ def who_has(card: Card) -> str:
     if why := card.gpu.get("outOfService"):
         return f"{_OUT}: {why}" + (f"; {job} still has it" if job else "")
     return f"{job}{part}" if job else "free"
+
+
+def node_ref(node: Raw) -> str:
+    """Two clusters may have a node of one name."""
+    return f"{node['cluster']}/{node['name']}"
 
 
 def usage_of(node: Raw) -> Raw:

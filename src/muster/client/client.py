@@ -230,9 +230,10 @@ class Client:
         """What nodes and tasks burn at this moment."""
         return dict(self._get("/usage"))
 
-    def node_usage(self, name: str, since: str | None = None) -> list[dict[str, Any]]:
+    def node_usage(self, ref: str, since: str | None = None) -> list[dict[str, Any]]:
         """How busy a node was in the last few minutes, the oldest sample first; `since` is a time, or an age as 1m."""
-        return list(self._get(f"/nodes/{segment(name)}/usage", {"since": since})["items"])
+        path, query = _node_path(ref)
+        return list(self._get(f"{path}/usage", {**query, "since": since})["items"])
 
     def schema(self) -> dict[str, Any]:
         """The JSON Schema of the job spec."""

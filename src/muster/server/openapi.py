@@ -48,6 +48,7 @@ _REFUSALS: dict[str, set[int]] = {
     **dict.fromkeys(("upload_status", "abort_upload", "remove_file"), {403, 409}),
     **dict.fromkeys(("put_file", "make_folder", "move_file", "copy_file"), {403, 409, 413}),
     "get_node": {409},
+    "get_node_usage": {409},
     "cordon_node": {403, 409, 413},
     "uncordon_node": {403, 409},
     "drain_node": {403, 409, 413},

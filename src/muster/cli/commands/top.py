@@ -12,7 +12,7 @@ from muster.cli.options import complete_nodes, output_option
 from muster.cli.output import print_document
 from muster.cli.session import connect
 from muster.cli.tables import render
-from muster.cli.usage import Card, card_columns, cards_of, node_usage_columns, task_usage_columns
+from muster.cli.usage import Card, card_columns, cards_of, node_ref, node_usage_columns, task_usage_columns
 from muster.client.client import Client
 from muster.client.errors import MusterError
 
@@ -52,31 +52,31 @@ def _all_drawn(client: Client) -> str:
     usage = client.usage()
     nodes = usage.get("nodes") or []
     # A chart for each asks the server once for each: what a glance can take in.
-    charted = [node["name"] for node in nodes if node.get("usage")] if len(nodes) <= _CHARTED_NODES else []
-    histories = {name: _history(client, name, _CHARTED) for name in charted}
+    charted = [node_ref(node) for node in nodes if node.get("usage")] if len(nodes) <= _CHARTED_NODES else []
+    histories = {ref: _history(client, ref, _CHARTED) for ref in charted}
     lines = render(node_usage_columns(histories), nodes)
     lines += _cards_drawn([card for node in nodes for card in cards_of(node)])
     return "\n".join([*lines, *_tasks_drawn(usage.get("tasks") or [])])
 
 
-def _one_drawer(name: str) -> Callable[[Client], str]:
+def _one_drawer(ref: str) -> Callable[[Client], str]:
     def draw(client: Client) -> str:
-        found = _one(client, name)
+        found = _one(client, ref)
         return "\n".join([*node_lines(found["node"], found["history"]), *_tasks_drawn(found["tasks"])])
 
     return draw
 
 
-def _one(client: Client, name: str) -> dict[str, Any]:
-    node = client.node(name).raw
-    tasks = [task for task in client.usage().get("tasks") or [] if task.get("node") == name]
-    return {"node": node, "tasks": tasks, "history": _history(client, name, None)}
+def _one(client: Client, ref: str) -> dict[str, Any]:
+    node = client.node(ref).raw
+    tasks = [task for task in client.usage().get("tasks") or [] if task.get("node") == node["name"]]
+    return {"node": node, "tasks": tasks, "history": _history(client, ref, None)}
 
 
-def _history(client: Client, name: str, since: str | None) -> list[dict[str, Any]]:
+def _history(client: Client, ref: str, since: str | None) -> list[dict[str, Any]]:
     """A node that left in this moment has none."""
     try:
-        return client.node_usage(name, since)
+        return client.node_usage(ref, since)
     except MusterError as error:
         if error.status == 404:
             return []

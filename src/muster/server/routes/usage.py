@@ -5,11 +5,12 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Query, Response
 from fastapi.responses import JSONResponse
 
-from muster.domain.errors import NotFound
 from muster.engine.accounts import Principal
+from muster.engine.nodes import find_node
 from muster.lib.clock import iso
 from muster.server.access import Action, require
 from muster.server.instants import instant
+from muster.server.routes.nodes import OfCluster
 from muster.server.services import Services, authenticated, services
 from muster.wire import schemas
 from muster.wire.usage_views import sample_view
@@ -26,17 +27,14 @@ async def get_node_usage(
     name: str,
     me: Me,
     parts: Parts,
+    cluster: OfCluster = None,
     since: Annotated[
         str | None, Query(description="ISO time, or an age such as 1m: only what came after it, so that `at` goes on.")
     ] = None,
 ) -> Response:
     require(me, Action.CLUSTER_SEE)
-    backend = next(
-        (found for found in parts.context.backends.values() if any(node.name == name for node in found.nodes())), None
-    )
-    if backend is None:
-        raise NotFound(f"there is no node {name!r}", hint="see `muster get nodes`")
+    node = find_node(parts.context, name, cluster)
     after = instant("since", since, parts.context.clock()) or 0.0
     told = iso(after + _ROUNDING_S)
-    samples = [sample_view(usage) for usage in backend.history(name, after)]
+    samples = [sample_view(usage) for usage in parts.context.backends[node.cluster].history(name, after)]
     return JSONResponse({"node": name, "items": [item for item in samples if item["at"] > told]})
