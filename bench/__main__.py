@@ -12,6 +12,7 @@ from bench.muster.server import MusterAbsent
 from bench.peers.catalogue import PEERS
 from bench.peers.figures import Measure, PeerFigures, measure
 from bench.peers.summary import everything, presence
+from bench.pool.catalogue import CASES as POOL
 from bench.results import write_results
 from bench.scale import FULL, QUICK, Scale
 from bench.scheduling.catalogue import CASES as SCHEDULING
@@ -63,11 +64,11 @@ def _arguments() -> argparse.Namespace:
 
 
 def _case_names() -> list[str]:
-    return [case.name for case in (*CASES, *SCHEDULING, *OPTIONAL)]
+    return [case.name for case in (*CASES, *POOL, *SCHEDULING, *OPTIONAL)]
 
 
 def _list() -> None:
-    for case in (*CASES, *SCHEDULING, *OPTIONAL):
+    for case in (*CASES, *POOL, *SCHEDULING, *OPTIONAL):
         print(f"{case.name:15} {case.summary}")
     for name, peer in PEERS.items():
         print(f"{name:15} peer: {peer().method}")
@@ -75,8 +76,8 @@ def _list() -> None:
 
 def _cases(only: Sequence[str], *, with_demo: bool) -> list[Case]:
     if only:
-        return [case for case in (*CASES, *SCHEDULING, *OPTIONAL) if case.name in only]
-    return [*CASES, *SCHEDULING, *(OPTIONAL if with_demo else ())]
+        return [case for case in (*CASES, *POOL, *SCHEDULING, *OPTIONAL) if case.name in only]
+    return [*CASES, *POOL, *SCHEDULING, *(OPTIONAL if with_demo else ())]
 
 
 def _wanted(only: Sequence[str], cases: Sequence[Case]) -> dict[str, frozenset[Measure]]:

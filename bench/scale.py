@@ -29,6 +29,8 @@ class Scale:
     crowd_steps: int = 5000
     crowd_phase_s: float = 60.0
     """A phase that repeats itself stops after so long."""
+    fleet_nodes: int = 200
+    fleet_s: float = 60.0
 
 
 FULL = Scale()
@@ -50,4 +52,5 @@ QUICK = Scale(
     crowd_jobs=4000,
     crowd_steps=200,
     crowd_phase_s=1.5,
+    fleet_s=20.0,
 )

@@ -52,6 +52,16 @@ class MusterClient:
     def page(self, query: str) -> dict[str, Any]:
         return dict(self._ask("GET", f"/api/v1/jobs?{query}"))
 
+    def nodes(self, cluster: str) -> list[dict[str, Any]]:
+        found = self._ask("GET", f"/api/v1/nodes?cluster={cluster}")["items"]
+        return [node for node in found if node["cluster"] == cluster]
+
+    def tasks(self, job_id: str) -> list[dict[str, Any]]:
+        return list(self._ask("GET", f"/api/v1/jobs/{job_id}/tasks")["items"])
+
+    def metrics(self) -> str:
+        return str(self._ask("GET", "/metrics"))
+
     def health(self) -> None:
         self._ask("GET", "/healthz")
 

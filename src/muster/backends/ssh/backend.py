@@ -3,7 +3,7 @@
 import asyncio
 import time
 from collections.abc import AsyncIterator, Iterable
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
 import structlog
@@ -15,6 +15,7 @@ from muster.backends.pool import AgentPool
 from muster.backends.ssh.boarding import Cargo, agent_aboard
 from muster.backends.ssh.host_keys import HostKeyBook
 from muster.backends.ssh.logging_in import logged_in
+from muster.backends.ssh.queueing import Turns
 from muster.domain.clusters import Member, PhysicalCluster
 from muster.domain.errors import BackendError
 from muster.domain.nodes import Node, NodeState
@@ -33,6 +34,7 @@ class SshBackend(AgentPool):
         self._identity = identity
         self._keys = HostKeyBook(host_keys)
         self._cargo = Cargo.packed()
+        self._turns = Turns()
         self._members = {member.name: member for member in settings.members}
         self._leaving: dict[str, asyncio.Task[None]] = {}
         self._starting: list[asyncio.Task[None]] = []
@@ -129,17 +131,18 @@ class SshBackend(AgentPool):
     @asynccontextmanager
     async def _line(self, name: str) -> AsyncIterator[tuple[ByteReader, ByteWriter]]:
         member = self._member(name)
-        async with (
-            logged_in(member.login, self._keys) as connection,
-            agent_aboard(
-                connection,
-                self._cargo,
-                python=member.python,
-                root=member.root,
-                name=f"{self._identity}-{self.cluster}-{name}",
-                arguments=["--take-over"],
-            ) as line,
-        ):
+        async with AsyncExitStack() as stack:
+            async with self._turns.taken():
+                connection = await stack.enter_async_context(logged_in(member.login, self._keys))
+                boarding = agent_aboard(
+                    connection,
+                    self._cargo,
+                    python=member.python,
+                    root=member.root,
+                    name=f"{self._identity}-{self.cluster}-{name}",
+                    arguments=["--take-over"],
+                )
+                line = await stack.enter_async_context(boarding)
             yield line
 
     def _member(self, name: str) -> Member:
