@@ -23,6 +23,7 @@ Work = Generator[Answer, None, None]
 class _Run:
     def __init__(self, work: Work) -> None:
         self.work = work
+        self.last: Answer = {}
         self.is_running = True
         self.left_at = 0.0
 
@@ -38,14 +39,14 @@ class Runs:
         """Go on with what has this key, or begin it."""
         run = self._take(key, begin)
         until = self._clock() + self._step_s
-        last: Answer = {}
         is_done = False
         try:
-            for last in run.work:
+            for told in run.work:
+                run.last = told
                 if self._clock() >= until:
-                    return {**last, "done": False}
+                    return {**told, "done": False}
             is_done = True
-            return {**last, "done": True}
+            return {**run.last, "done": True}
         except BaseException:
             is_done = True
             raise

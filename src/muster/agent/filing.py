@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import base64
 import binascii
-import heapq
+import bisect
 import os
 import re
 import stat
 from typing import Any, Callable, Dict, Mapping, Optional
 
 from muster.agent import file_transfers, file_trees, orders
-from muster.agent.confined import Place, Walk, listing, looking, place, rename
+from muster.agent.confined import Place, Walk, listing, place, rename
 from muster.agent.errors import BAD_REQUEST, AgentError
 from muster.agent.file_digests import Digests
 from muster.agent.file_errors import DENIED, file_error
@@ -124,22 +124,21 @@ def _list(request: Request) -> Work:
 def _listed(where: Place, limit: int, after: str) -> Answer:
     """Only what is answered is looked at one by one: a folder may have very many entries."""
     with Walk(where.root) as walk, listing(walk.enter(where.parts)) as fd:
-        names = heapq.nsmallest(limit + 1, (name for name in os.listdir(fd) if name > after))
-        entries = [_entry(name, fd) for name in names[:limit]]
+        names = sorted(os.listdir(fd))
+        first = bisect.bisect_right(names, after)
+        page = names[first : first + limit]
+        entries = [_entry(name, fd) for name in page]
     found = [entry for entry in entries if entry is not None]
-    return {"entries": found, "next": names[limit - 1] if len(names) > limit else None}
+    return {"entries": found, "next": page[-1] if first + limit < len(names) else None}
 
 
 def _entry(name: str, folder: int) -> Optional[Answer]:
     try:
-        with looking(name, folder) as fd:
-            info = os.fstat(fd)
-            target = os.readlink("", dir_fd=fd) if stat.S_ISLNK(info.st_mode) else None
-    except FileNotFoundError:
-        return None
-    kind = _kind(info.st_mode)
-    if not _is_speakable(name):
-        kind = "other"
+        info = os.stat(name, dir_fd=folder, follow_symlinks=False)
+        target = os.readlink(name, dir_fd=folder) if stat.S_ISLNK(info.st_mode) else None
+    except OSError:
+        return None  # it is gone, or something else now
+    kind = _kind(info.st_mode) if _is_speakable(name) else "other"
     return {"name": _speakable(name), **_facts(info), "kind": kind, "target": _speakable(target)}
 
 

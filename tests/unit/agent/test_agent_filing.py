@@ -232,6 +232,17 @@ def test_long_work_is_done_in_steps_and_goes_on_where_it_was() -> None:
     assert runs.step("key", work)["count"] == 2
 
 
+def test_work_whose_last_word_came_at_the_end_of_a_step_is_told_again_when_it_is_done() -> None:
+    now = [0.0]
+
+    def work() -> Work:
+        now[0] += 2.0
+        yield {"count": 1}
+
+    runs = Runs(lambda: now[0], step_s=1.0)
+    assert [runs.step("key", work) for _ in range(2)] == [{"count": 1, "done": False}, {"count": 1, "done": True}]
+
+
 def test_what_nobody_asks_for_any_more_is_closed() -> None:
     now = [0.0]
     closed = []
