@@ -98,6 +98,17 @@ async def test_after_a_restart_the_grace_begins_anew(pool: Laboratory) -> None:
     await pool.becomes(job_id, "Queued")
 
 
+async def test_a_node_that_has_not_answered_since_a_restart_loses_its_tasks(pool: Laboratory) -> None:
+    job_id, *_ = await running_pair(pool)
+    pool.backend.leave("n1")
+    pool.backend.machines = [
+        replace(node, state=NodeState.JOINING) if node.name == "n1" else node for node in pool.backend.machines
+    ]
+    await pool.restart()
+    pass_silently(pool, LOST_AFTER_S)
+    await pool.becomes(job_id, "Queued")
+
+
 class Impatient(FakeBackend):
     """Keeps its settings, whatever the files say."""
 

@@ -17,6 +17,8 @@ from muster.ports.backend import Observation, Phase
 
 _log = structlog.get_logger("engine.silence")
 NODE_LOST = "node-lost"
+_SILENT = (NodeState.UNREACHABLE, NodeState.JOINING)
+"""One that joins has not answered yet: after a restart it may have tasks, and be away."""
 LOOK_AGAIN_S = 10.0
 """While a node is given up: a start that was under way then may have been written since."""
 
@@ -54,7 +56,7 @@ class Silence:
         silent = {
             node.name: max(node.since or self._began, self._began)
             for node in nodes
-            if node.state is NodeState.UNREACHABLE
+            if node.state in _SILENT
         }
         return silent | self._missing_since(cluster, {node.name for node in nodes}, now)
 

@@ -36,7 +36,7 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
 @pytest.fixture(scope="session")
 def fragile_pool(can_make_hosts: None) -> Iterator[HostPool]:
     """Five hosts with small disks, one more than most gangs need, for tests that break them and mend them again."""
-    with HostPool([HostOptions(disk_mib=64)] * 5) as made:
+    with HostPool([HostOptions(disk_mib=64, fake_gpus="2xA100")] * 5) as made:
         yield made
 
 

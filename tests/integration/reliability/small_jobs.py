@@ -10,9 +10,9 @@ Spec = dict[str, Any]
 _RECORD = 'echo "$MUSTER_TASK_UID $MUSTER_ATTEMPT $$" >> "$RECORDS/$MUSTER_TASK_UID"'
 
 
-def small_job(number: int, records: Path) -> Spec:
-    """Single, PS from 1+1 to 2+2 and Collective by turns; a few with a GPU."""
-    work = f"{_RECORD}; sleep 0.0{number % 10}"
+def small_job(number: int, records: Path, pace_s: float = 0.01) -> Spec:
+    """Single, PS from 1+1 to 2+2 and Collective by turns; a few with a GPU. They work for up to nine paces."""
+    work = f"{_RECORD}; sleep {number % 10 * pace_s:g}"
     serve = f"{_RECORD}; exec sleep 600"
     kinds: tuple[Mapping[str, Any], ...] = (
         {"command": work},
