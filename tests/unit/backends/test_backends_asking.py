@@ -32,7 +32,7 @@ class Away:
         self.tries += 1
         if self.tries:
             raise BackendError("no route to host")
-        yield cast(Any, None)
+        yield cast("Any", None)
 
     def node(self) -> AgentNode:
         return AgentNode(
