@@ -31,6 +31,8 @@ class Scale:
     """A phase that repeats itself stops after so long."""
     fleet_nodes: int = 200
     fleet_s: float = 60.0
+    loud_s: float = 20.0
+    package_megabytes: int = 200
 
 
 FULL = Scale()
@@ -53,4 +55,6 @@ QUICK = Scale(
     crowd_steps=200,
     crowd_phase_s=1.5,
     fleet_s=20.0,
+    loud_s=5.0,
+    package_megabytes=50,
 )

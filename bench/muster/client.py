@@ -56,8 +56,8 @@ class MusterClient:
         found = self._ask("GET", f"/api/v1/nodes?cluster={cluster}")["items"]
         return [node for node in found if node["cluster"] == cluster]
 
-    def tasks(self, job_id: str) -> list[dict[str, Any]]:
-        return list(self._ask("GET", f"/api/v1/jobs/{job_id}/tasks")["items"])
+    def kill(self, job_id: str) -> None:
+        self._ask("POST", f"/api/v1/jobs/{job_id}/kill", {"grace": "0s"})
 
     def metrics(self) -> str:
         return str(self._ask("GET", "/metrics"))

@@ -1,5 +1,6 @@
-"""The configuration of a Slurm of one node that lives in one folder. It writes text and starts nothing."""
+"""The configuration of a Slurm, of one node or several, that lives in one folder. It writes text and starts nothing."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -31,8 +32,8 @@ SelectTypeParameters=CR_Core
 SchedulerParameters={parameters}
 MaxJobCount=20000
 ReturnToService=2
-NodeName={node} NodeHostname={host} NodeAddr=127.0.0.1 Port={node_port} CPUs={cpus} RealMemory=1000
-PartitionName=main Nodes={node} Default=YES MaxTime=INFINITE State=UP OverSubscribe=FORCE:{jobs_per_cpu}
+{node_lines}
+PartitionName=main Nodes={node_names} Default=YES MaxTime=INFINITE State=UP OverSubscribe=FORCE:{jobs_per_cpu}
 """
 
 
@@ -42,16 +43,25 @@ class SlurmConf:
     host: str
     cpus: int
     controller_port: int
-    node_port: int
-    node: str = "n1"
+    node_ports: Sequence[int]
+    """As many as there are nodes."""
     parameters: str = TUNED
 
     @property
     def path(self) -> Path:
         return self.folder / "slurm.conf"
 
+    @property
+    def nodes(self) -> Sequence[str]:
+        return [f"n{index}" for index in range(1, len(self.node_ports) + 1)]
+
     def write(self) -> None:
         (self.folder / "state").mkdir()
-        (self.folder / f"spool-{self.node}").mkdir()
-        text = TEMPLATE.format(**{**vars(self), "jobs_per_cpu": JOBS_PER_CPU})
+        lines = []
+        for node, port in zip(self.nodes, self.node_ports, strict=True):
+            (self.folder / f"spool-{node}").mkdir()
+            where = f"NodeHostname={self.host} NodeAddr=127.0.0.1 Port={port}"
+            lines.append(f"NodeName={node} {where} CPUs={self.cpus} RealMemory=1000")
+        more = {"jobs_per_cpu": JOBS_PER_CPU, "node_lines": "\n".join(lines), "node_names": ",".join(self.nodes)}
+        text = TEMPLATE.format(**{**vars(self), **more})
         self.path.write_text(text)

@@ -1,5 +1,5 @@
 """All questions about pools of machines, in the order of the table."""
 
-from bench.pool import many_nodes
+from bench.pool import gangs, many_nodes, remote_logs, remote_start, shipping
 
-CASES = (many_nodes.CASE,)
+CASES = (remote_start.CASE, gangs.CASE, remote_logs.CASE, shipping.CASE, many_nodes.CASE)
