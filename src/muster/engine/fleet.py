@@ -11,7 +11,9 @@ import structlog
 
 from muster.domain.clusters import PhysicalCluster
 from muster.domain.errors import MusterError
+from muster.domain.jobs import Queued
 from muster.engine.context import Context
+from muster.engine.dependencies import queue
 from muster.engine.reconciling import place, reconcile
 from muster.ports.backend import Backend, BackendListener
 from muster.scheduling.state import ClusterState
@@ -30,16 +32,15 @@ class Fleet:
         self._own = dict(context.backends)
         """Those that are there whatever the files say."""
 
-    def build(self) -> None:
-        """Before jobs are loaded. Nothing is connected yet."""
-        for settings in self._context.sharing.physical:
-            if settings.name not in self._context.backends:
-                self._add(settings)
-
-    async def start(self) -> None:
+    async def build(self) -> None:
+        """Before jobs are loaded, whose needs depend on what clusters have. Nothing is connected yet."""
         for settings in self._context.sharing.physical:
             if settings.name in self._own:
                 await self._own[settings.name].configure(settings)
+            else:
+                self._add(settings)
+
+    async def start(self) -> None:
         await asyncio.gather(*(self._start(name) for name in list(self._context.backends)))
 
     async def follow(self) -> None:
@@ -62,11 +63,16 @@ class Fleet:
         return replace(backend.settings, members=())
 
     async def _configure(self, backend: Backend, settings: PhysicalCluster) -> None:
+        before = (backend.settings.folders, backend.settings.conda)
         try:
             await backend.configure(settings)
         except MusterError as error:
             _log.error("cluster not configured", cluster=backend.cluster, error=str(error))
             return
+        if (settings.folders, settings.conda) != before:
+            for entry in self._context.roster.entries():
+                if entry.job.cluster == backend.cluster and isinstance(entry.job.state, Queued):
+                    queue(self._context, entry)  # what it needs of a node may be called otherwise now
         self._listener.nodes_changed(backend.cluster)
         if not settings.members and backend.cluster not in self._own:
             self._context.spawn(self._see_off(backend.cluster), f"leaving {backend.cluster}")

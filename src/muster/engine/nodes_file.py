@@ -18,16 +18,24 @@ async def add(context: Context, cluster: str, node: Mapping[str, Any], password:
     settings = await _write(context, lambda folder: add_node(folder, cluster, node, password))
     members = (member for known in settings.physical if known.name == cluster for member in known.members)
     member = next(member for member in members if member.name == node["name"])
-    told = {"host": member.login.host, "user": member.login.user, "hostKeys": str(member.login.host_keys)}
-    await _tell(context, "node.add", actor, {"cluster": cluster, "node": member.name, **told})
+    told: dict[str, Any] = {
+        "host": member.login.host,
+        "user": member.login.user,
+        "hostKeys": str(member.login.host_keys),
+    }
+    event = audit_event("node.add", actor, context.clock(), cluster=cluster, node=member.name, **told)
+    await context.apply(Change(events=[event]))
     return member
 
 
 async def remove(context: Context, name: str, cluster: str | None, *, actor: str) -> None:
-    """Raises Conflict for one that an admin wrote into a file, and says where."""
+    """Raises Conflict for one that an admin wrote into a file, and says where. What was marked of it goes with it: another
+    machine may get its name."""
     where = cluster or _cluster_of(context, name)
     await _write(context, lambda folder: remove_node(folder, where, name))
-    await _tell(context, "node.remove", actor, {"cluster": where, "node": name})
+    told = audit_event("node.remove", actor, context.clock(), cluster=where, node=name)
+    await context.apply(Change(unmarked_node=(where, name), events=[told]))
+    context.marks.pop((where, name), None)
 
 
 def _cluster_of(context: Context, name: str) -> str:
@@ -50,7 +58,3 @@ async def _write(context: Context, change: Callable[[ClusterFolder], ClusterSett
         settings = await asyncio.to_thread(change, folder)
         context.sharing.reload(context.clusters)
     return settings
-
-
-async def _tell(context: Context, what: str, actor: str, data: dict[str, Any]) -> None:
-    await context.apply(Change(events=[audit_event(what, actor, context.clock(), job=None, **data)]))

@@ -46,7 +46,7 @@ async def running_engine(context: Context, builders: Mapping[str, Builder] | Non
     context.sharing.start(context.clusters)
     listener = _Listener(context)
     fleet = Fleet(context, listener, builders or {})
-    fleet.build()
+    await fleet.build()
     context.marks = {(mark.cluster, mark.node): mark for mark in await context.store.node_marks()}
     await load(context)
     await fleet.start()

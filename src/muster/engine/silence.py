@@ -53,11 +53,7 @@ class Silence:
 
     def _silent_since(self, cluster: str, now: float) -> dict[str, float]:
         nodes = self._context.backends[cluster].nodes()
-        silent = {
-            node.name: max(node.since or self._began, self._began)
-            for node in nodes
-            if node.state in _SILENT
-        }
+        silent = {node.name: max(node.since or self._began, self._began) for node in nodes if node.state in _SILENT}
         return silent | self._missing_since(cluster, {node.name for node in nodes}, now)
 
     def _missing_since(self, cluster: str, listed: set[str], now: float) -> dict[str, float]:

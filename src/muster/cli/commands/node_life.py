@@ -10,7 +10,7 @@ from muster.cli.columns import node_life_columns
 from muster.cli.failures import Failure
 from muster.cli.options import complete_nodes, output_option
 from muster.cli.output import print_document, print_list
-from muster.cli.session import connect, say
+from muster.cli.session import connect, say, say_warning
 
 if TYPE_CHECKING:
     from muster.client.client import Client
@@ -27,13 +27,18 @@ _reason = click.option("--reason", default="", metavar="TEXT", help="Why, for ev
 def list_nodes(cluster: str | None, output: str) -> None:
     """List nodes: how they are, since when, and what an admin should look at.
 
+    Admins are also told what is wrong with cluster files that have changed; what was before is still in force.
+
     \b
     Examples:
       muster node list
       muster node list --cluster lab -o wide
       muster node list -o json | jq -r '.items[] | select(.state == "Unreachable") | .name'
     """
-    print_list(connect().nodes(cluster), node_life_columns(), output)
+    client = connect()
+    print_list(client.nodes(cluster), node_life_columns(), output)
+    for problem in client.virtual_clusters().problems:
+        say_warning(str(problem))
 
 
 @click.command()
