@@ -29,8 +29,8 @@ async def add(context: Context, cluster: str, node: Mapping[str, Any], password:
 
 
 async def remove(context: Context, name: str, cluster: str | None, *, actor: str) -> None:
-    """Raises Conflict for one that an admin wrote into a file, and says where. What was marked of it goes with it: another
-    machine may get its name."""
+    """Raises Conflict for one that an admin wrote into a file, and says where. What was marked of it goes with it:
+    another machine may get its name."""
     where = cluster or _cluster_of(context, name)
     await _write(context, lambda folder: remove_node(folder, where, name))
     told = audit_event("node.remove", actor, context.clock(), cluster=where, node=name)
