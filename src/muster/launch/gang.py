@@ -4,16 +4,20 @@ Ports of a task come in one order, here and in `ports_needed`: first what the fr
 for with `role.ports`.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from muster.domain.specs import PS_ROLE, JobSpec, Role
 from muster.domain.tasks import Task
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Gang:
-    """All tasks of one attempt, in the order of roles in the spec and of indices inside a role."""
+    """All tasks of one attempt, in the order of roles in the spec and of indices inside a role.
+
+    Every task is told of all others, so what is the same for all is found out once.
+    """
 
     job_id: str
     owner: str
@@ -26,11 +30,16 @@ class Gang:
     def servers(self) -> tuple[Task, ...]:
         return self.of_role(PS_ROLE)
 
-    @property
+    @cached_property
     def workers(self) -> tuple[Task, ...]:
         """Every task that trains: all but the parameter servers, or all when there is nothing else."""
         names = training_roles(self.spec)
         return tuple(task for task in self.tasks if task.role in names)
+
+    @cached_property
+    def ranks(self) -> Mapping[str, int]:
+        """The places of the workers, by the tasks' ids."""
+        return {worker.id: rank for rank, worker in enumerate(self.workers)}
 
     @property
     def lead(self) -> Task:
@@ -38,11 +47,19 @@ class Gang:
         return self.workers[0]
 
     def of_role(self, name: str) -> tuple[Task, ...]:
-        return tuple(task for task in self.tasks if task.role == name)
+        return self._by_role.get(name, ())
 
+    @cached_property
     def hosts(self) -> tuple[str, ...]:
         """Addresses of the nodes, each once, in the order of tasks."""
         return tuple(dict.fromkeys(host(task) for task in self.tasks))
+
+    @cached_property
+    def _by_role(self) -> Mapping[str, tuple[Task, ...]]:
+        found: dict[str, list[Task]] = {}
+        for task in self.tasks:
+            found.setdefault(task.role, []).append(task)
+        return {name: tuple(tasks) for name, tasks in found.items()}
 
 
 def muster_gang(job_id: str, owner: str, cluster: str, attempt: int, spec: JobSpec, tasks: Sequence[Task]) -> Gang:
@@ -63,7 +80,7 @@ def is_lead(spec: JobSpec, role: Role, index: int) -> bool:
 
 def worker_rank(gang: Gang, task: Task) -> int | None:
     """The place among the workers; None for a parameter server, which is no member of the collective."""
-    return next((rank for rank, worker in enumerate(gang.workers) if worker.id == task.id), None)
+    return gang.ranks.get(task.id)
 
 
 def host(task: Task) -> str:

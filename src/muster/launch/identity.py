@@ -26,7 +26,7 @@ def identity(gang: Gang, task: Task) -> dict[str, str]:
         "MUSTER_RANK": str(task.rank),
         "MUSTER_WORLD_SIZE": str(len(gang.tasks)),
         "MUSTER_NODE": task.placement.node,
-        "MUSTER_NODES": ",".join(gang.hosts()),
+        "MUSTER_NODES": ",".join(gang.hosts),
         **_gpu_share(spec.role(task.role)),
         **_own_ports(spec.role(task.role), task),
         **_peers(gang),

@@ -30,4 +30,4 @@ def environment(gang: Gang, task: Task) -> dict[str, str]:
 def hostfile(gang: Gang) -> str:
     """One line per node with as many slots as tasks were placed there."""
     slots = Counter(host(task) for task in gang.tasks)
-    return "".join(f"{address} slots={slots[address]}\n" for address in gang.hosts())
+    return "".join(f"{address} slots={slots[address]}\n" for address in gang.hosts)
