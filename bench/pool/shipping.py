@@ -12,6 +12,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import uvloop
+
 from bench.measuring import percentile
 from bench.muster.case import Case, Figures
 from bench.pool.hosts import CLUSTER, Host, pool_of, ran_s, ssh_command
@@ -47,7 +49,7 @@ class Deaf:
 def run(scale: Scale, figures: Figures) -> Sequence[Row]:
     size = scale.package_megabytes * MEGABYTE
     with pool_of(1) as pool, tempfile.TemporaryDirectory(prefix="muster-bench-") as name:
-        seen = asyncio.run(_measured(pool[0], Path(name), size))
+        seen = uvloop.run(_measured(pool[0], Path(name), size))
     return _rows(scale, seen)
 
 
