@@ -8,6 +8,7 @@ import os
 import stat
 from typing import Callable
 
+from muster.agent import links
 from muster.agent.orders import InputRef
 from muster.agent.packages import PackageError, unpack
 
@@ -21,33 +22,14 @@ def place(reference: InputRef, archive: str, content: str, work: str) -> None:
     source = os.path.join(content, reference.member) if reference.member else content
     if reference.member and (os.path.islink(source) or not os.path.isfile(source)):
         raise PackageError("the input {} has no file {!r}".format(reference.digest, reference.member))
-    link = _place_in(work, reference.target)
     try:
-        os.symlink(source, link)
-    except FileExistsError:
-        if not os.path.islink(link) or os.readlink(link) != source:
-            raise PackageError(
-                "the input {!r} would replace something of the package".format(reference.target)
-            ) from None
+        links.make_one(work, reference.target, source, "the input")
+    except (FileExistsError, NotADirectoryError) as error:
+        raise PackageError(str(error.strerror)) from None
 
 
 def make_read_only(folder: str) -> None:
     _each_below(folder, lambda path, mode: os.chmod(path, mode & _NOT_WRITABLE))
-
-
-def _place_in(work: str, target: str) -> str:
-    """Where the link goes, with the folders above it made. A link in the package must not lead it elsewhere."""
-    inside = os.path.realpath(work)
-    *parents, name = target.split("/")
-    folder = inside
-    for part in parents:
-        folder = os.path.join(folder, part)
-        try:
-            os.mkdir(folder, 0o755)
-        except FileExistsError:
-            if os.path.islink(folder) or not os.path.isdir(folder):
-                raise PackageError("the input {!r} lies below something that is not a folder".format(target)) from None
-    return os.path.join(folder, name)
 
 
 def _each_below(folder: str, change: Callable[[str, int], None]) -> None:

@@ -1,35 +1,60 @@
-"""One verb on many jobs: all are tried even if one fails."""
+"""One verb on many things: all are tried even if one fails."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Protocol, TypeVar
 
 import click
 
 from muster.cli.failures import Failure
 from muster.cli.output import print_document
 from muster.cli.session import connect, say
+from muster.client.client import Client
 from muster.client.errors import UNREACHABLE, MusterError
 from muster.client.handles import JobHandle
-from muster.client.views import JobView
+from muster.client.views import NodeView
 
 
-def act_on_each(refs: Sequence[str], act: Callable[[JobHandle], JobHandle], output: str) -> None:
+class _Seen(Protocol):
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def raw(self) -> Mapping[str, Any]: ...
+
+
+T = TypeVar("T", bound=_Seen)
+
+
+def act_on_jobs(refs: Sequence[str], act: Callable[[JobHandle], JobHandle], output: str) -> None:
+    _each(refs, lambda client, ref: act(client.job(ref)).view, output, lambda job: f"job {job.name} is {job.state}")
+
+
+def act_on_nodes(names: Sequence[str], act: Callable[[Client, str], NodeView], output: str) -> None:
+    _each(names, act, output, _node_now)
+
+
+def _node_now(node: NodeView) -> str:
+    return f"node {node.name} is {node.state}{f' ({node.note})' if node.note else ''}"
+
+
+def _each(refs: Sequence[str], act: Callable[[Client, str], T], output: str, told: Callable[[T], str]) -> None:
     client = connect()
-    done: list[JobView] = []
+    done: list[T] = []
     failed: list[MusterError] = []
     for ref in refs:
         try:
-            job = act(client.job(ref)).view
+            seen = act(client, ref)
         except MusterError as error:
             if len(refs) == 1 or error.code == UNREACHABLE:
                 raise
             failed.append(error)
             continue
-        done.append(job)
-        say(f"job {job.name} is {job.state}")
+        done.append(seen)
+        say(told(seen))
         if output == "name":
-            click.echo(job.name)
+            click.echo(seen.name)
     if output != "name":
-        raws = [job.raw for job in done]
+        raws = [seen.raw for seen in done]
         print_document(raws[0] if len(refs) == 1 else {"items": raws}, output)
     if failed:
         raise Failure(f"{len(failed)} of {len(refs)} failed", problems=tuple(error.message for error in failed))

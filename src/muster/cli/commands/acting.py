@@ -2,7 +2,7 @@
 
 import click
 
-from muster.cli.many import act_on_each
+from muster.cli.many import act_on_jobs
 from muster.cli.options import jobs_argument, output_option
 
 
@@ -19,7 +19,7 @@ def kill(jobs: tuple[str, ...], grace: str | None, output: str) -> None:
       muster kill train-a train-b --grace 30s
       muster get jobs --mine --state Queued -o name | xargs muster kill
     """
-    act_on_each(jobs, lambda handle: handle.kill(grace), output)
+    act_on_jobs(jobs, lambda handle: handle.kill(grace), output)
 
 
 @click.command()
@@ -33,7 +33,7 @@ def retry(jobs: tuple[str, ...], output: str) -> None:
       muster retry mnist
       muster logs -f $(muster retry @last)
     """
-    act_on_each(jobs, lambda handle: handle.retry(), output)
+    act_on_jobs(jobs, lambda handle: handle.retry(), output)
 
 
 @click.command()
@@ -46,7 +46,7 @@ def hold(jobs: tuple[str, ...], output: str) -> None:
     Example:
       muster hold nightly
     """
-    act_on_each(jobs, lambda handle: handle.hold(), output)
+    act_on_jobs(jobs, lambda handle: handle.hold(), output)
 
 
 @click.command()
@@ -59,4 +59,4 @@ def resume(jobs: tuple[str, ...], output: str) -> None:
     Example:
       muster resume nightly
     """
-    act_on_each(jobs, lambda handle: handle.resume(), output)
+    act_on_jobs(jobs, lambda handle: handle.resume(), output)

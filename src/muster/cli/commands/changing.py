@@ -3,7 +3,7 @@
 import click
 
 from muster.cli.assignments import parse_assignments
-from muster.cli.many import act_on_each
+from muster.cli.many import act_on_jobs
 from muster.cli.options import jobs_argument, output_option
 
 _PRIORITIES = ("low", "normal", "high", "urgent")
@@ -21,7 +21,7 @@ def bump(jobs: tuple[str, ...], priority: str, output: str) -> None:
       muster bump mnist
       muster bump sweep-1 sweep-2 --priority low
     """
-    act_on_each(jobs, lambda handle: handle.bump(priority), output)
+    act_on_jobs(jobs, lambda handle: handle.bump(priority), output)
 
 
 @click.command()
@@ -35,7 +35,7 @@ def move(jobs: tuple[str, ...], destination: str, output: str) -> None:
     Example:
       muster move mnist --to vision
     """
-    act_on_each(jobs, lambda handle: handle.move(destination), output)
+    act_on_jobs(jobs, lambda handle: handle.move(destination), output)
 
 
 @click.command()
@@ -55,4 +55,4 @@ def change(jobs: tuple[str, ...], sets: tuple[str, ...], output: str) -> None:
       muster change bert --set roles.worker.replicas=4 --set timeLimit=2h
     """
     changes = parse_assignments(sets, "--set")
-    act_on_each(jobs, lambda handle: handle.change(changes), output)
+    act_on_jobs(jobs, lambda handle: handle.change(changes), output)

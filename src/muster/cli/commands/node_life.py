@@ -1,20 +1,19 @@
 """`muster node list`, `describe`, `cordon`, `uncordon`, `drain` and `reconnect`."""
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import click
 
 from muster.cli.columns import node_life_columns
-from muster.cli.failures import Failure
+from muster.cli.many import act_on_nodes
 from muster.cli.options import complete_nodes, output_option
-from muster.cli.output import print_document, print_list
+from muster.cli.output import print_list
 from muster.cli.session import connect, say, say_warning
 
 if TYPE_CHECKING:
     from muster.client.client import Client
-    from muster.client.views import NodeView
 
 _LOOK_EVERY_S = 1.0
 _nodes = click.argument("names", metavar="NODE...", nargs=-1, required=True, shell_complete=complete_nodes)
@@ -71,7 +70,7 @@ def cordon(names: tuple[str, ...], reason: str, output: str) -> None:
       muster node cordon gpu7 --reason "a fan is loud"
       muster node cordon lab/gpu7 attic/gpu7
     """
-    _each(names, lambda client, name: client.cordon_node(name, reason), output)
+    act_on_nodes(names, lambda client, name: client.cordon_node(name, reason), output)
 
 
 @click.command()
@@ -84,7 +83,7 @@ def uncordon(names: tuple[str, ...], output: str) -> None:
     Example:
       muster node uncordon gpu7
     """
-    _each(names, lambda client, name: client.uncordon_node(name), output)
+    act_on_nodes(names, lambda client, name: client.uncordon_node(name), output)
 
 
 @click.command()
@@ -103,7 +102,7 @@ def drain(names: tuple[str, ...], reason: str, now: bool, wait: bool, output: st
       muster node drain gpu7 --reason "new cards on Monday" --wait
       muster node drain gpu7 gpu8 --now
     """
-    _each(names, lambda client, name: client.drain_node(name, reason, now=now), output)
+    act_on_nodes(names, lambda client, name: client.drain_node(name, reason, now=now), output)
     if wait:
         _wait_until_empty(connect(), names)
 
@@ -122,33 +121,7 @@ def reconnect(names: tuple[str, ...], forget_host_key: bool, output: str) -> Non
       muster node reconnect gpu7
       muster node reconnect gpu7 --forget-host-key
     """
-    _each(names, lambda client, name: client.reconnect_node(name, forget_host_key=forget_host_key), output)
-
-
-def _each(names: Sequence[str], act: "Callable[[Client, str], NodeView]", output: str) -> None:
-    """All are tried even if one fails."""
-    from muster.client.errors import UNREACHABLE, MusterError
-
-    client = connect()
-    done: list[NodeView] = []
-    failed: list[MusterError] = []
-    for name in names:
-        try:
-            node = act(client, name)
-        except MusterError as error:
-            if len(names) == 1 or error.code == UNREACHABLE:
-                raise
-            failed.append(error)
-            continue
-        done.append(node)
-        say(f"node {node.name} is {node.state}{f' ({node.note})' if node.note else ''}")
-        if output == "name":
-            click.echo(node.name)
-    if output != "name":
-        raws = [node.raw for node in done]
-        print_document(raws[0] if len(names) == 1 else {"items": raws}, output)
-    if failed:
-        raise Failure(f"{len(failed)} of {len(names)} failed", problems=tuple(error.message for error in failed))
+    act_on_nodes(names, lambda client, name: client.reconnect_node(name, forget_host_key=forget_host_key), output)
 
 
 def _wait_until_empty(client: "Client", names: Sequence[str]) -> None:
