@@ -15,7 +15,7 @@ from bench.measuring import percentile
 from bench.muster.case import Case, Figures
 from bench.muster.client import MusterClient
 from bench.muster.server import MusterServer
-from bench.pool.hosts import CLUSTER, HostPool, pool_of, serving
+from bench.pool.hosts import CLUSTER, HostPool, pool_of, serving, share_of_host
 from bench.scale import Scale
 from bench.table import Row, Unit, ratio_at_most
 from bench.workload import rest
@@ -80,7 +80,7 @@ class Gangs:
             "cluster": CLUSTER,
             "replicas": tasks,
             "command": ["/bin/sh", str(self._script), str(stamps)],
-            "resources": {"cpu": 0.25, "memory": "16Mi"},
+            "resources": {"cpu": share_of_host(TASKS // HOSTS)},
         }
         before = time.time()
         job = self._client.submit(spec)

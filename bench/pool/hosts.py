@@ -1,5 +1,7 @@
 """Real SSH hosts on this machine as one cluster of a server. The only part of the bench that knows the tests' hosts."""
 
+import math
+import os
 import socket
 import subprocess
 import time
@@ -14,7 +16,7 @@ from tests.parts.host import Host
 from tests.parts.hosts import HostPool, hosts_unavailable
 from tests.parts.ssh_cluster import CLUSTER, node_of, write_cluster
 
-__all__ = ["CLUSTER", "Host", "HostPool", "pool_of", "round_trip_s", "serving", "ssh_command", "wait_for_ready"]
+__all__ = ["CLUSTER", "Host", "HostPool"]
 
 READY_WITHIN_S = 60.0
 LOOK_S = 0.1
@@ -49,6 +51,11 @@ def wait_for_ready(client: MusterClient, cluster: str, count: int, within_s: flo
             return
         time.sleep(LOOK_S)
     raise TimeoutError(f"{ready} of {count} nodes were Ready after {within_s:.0f} s")
+
+
+def share_of_host(tasks: int) -> float:
+    """The CPU of which so many tasks fill a host: a gang that takes it lies on as many hosts as it should."""
+    return math.floor(1000 * (os.cpu_count() or 1) / tasks) / 1000
 
 
 def round_trip_s(host: Host) -> float:

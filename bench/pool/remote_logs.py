@@ -3,6 +3,7 @@
 The follower is the client's own `job.logs(follow=True)`, in this process.
 """
 
+import math
 import time
 from collections import defaultdict
 from collections.abc import Sequence
@@ -11,7 +12,7 @@ from dataclasses import dataclass, field
 from bench.measuring import Footprint, compare
 from bench.muster.case import Case, Figures
 from bench.muster.server import MusterServer
-from bench.pool.hosts import CLUSTER, pool_of, serving
+from bench.pool.hosts import CLUSTER, pool_of, serving, share_of_host
 from bench.scale import Scale
 from bench.table import Row, Unit, at_most
 from muster.client.client import Client
@@ -70,7 +71,7 @@ def run(scale: Scale, figures: Figures) -> Sequence[Row]:
         script.write_text(PRINTER)
         command = ["/usr/bin/env", "python3", str(script), str(LINES_PER_S), str(seconds), str(go)]
         client = Client(f"http://{server.address.host}:{server.address.port}", server.address.token)
-        resources = {"cpu": 0.1, "memory": "64Mi"}
+        resources = {"cpu": share_of_host(math.ceil(TASKS / HOSTS))}
         spec = {"name": "loud", "cluster": CLUSTER, "replicas": TASKS, "command": command, "resources": resources}
         job = client.submit(spec)
         while job.refresh().state != "Running":
