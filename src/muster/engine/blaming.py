@@ -8,7 +8,6 @@ from dataclasses import replace
 from muster.domain.completion import failure_verdict
 from muster.domain.endings import LOST
 from muster.domain.jobs import Job, Verdict
-from muster.domain.nodes import Node
 from muster.domain.tasks import Task, TaskFailed, TaskLost
 from muster.engine.context import Context
 
@@ -19,23 +18,16 @@ def fair(context: Context, job: Job, tasks: Sequence[Task], verdict: Verdict) ->
     fault = verdict.fault
     if fault is None or not fault.counts_against_retries:
         return verdict
-    backend = context.backends[job.cluster]
-    nodes = {node.name: node for node in backend.nodes()}
-    just_now = context.clock() - backend.settings.unreachable_after_s
     failed = {task.placement.node for task in tasks if isinstance(task.state, TaskFailed)}
     others = [task for task in tasks if task.placement.node not in failed]
-    away = next((task.placement.node for task in others if _is_away(task, nodes, just_now)), None)
+    away = next((task.placement.node for task in others if _is_away(context, job, task)), None)
     if away is None:
         return verdict
     cause = f"Node {away} was away when {fault.task} failed: {fault.cause}"
     return failure_verdict(job, replace(LOST.fault(), cause=cause, task=fault.task))
 
 
-def _is_away(task: Task, nodes: dict[str, Node], just_now: float) -> bool:
-    """Or was until just now, so that we have not heard yet what has become of its tasks."""
+def _is_away(context: Context, job: Job, task: Task) -> bool:
     if task.has_ended:
         return isinstance(task.state, TaskLost)
-    node = nodes.get(task.placement.node)
-    if node is None or not node.is_reachable:
-        return True
-    return (node.since or 0.0) > max(task.started_at or just_now, just_now)
+    return (job.cluster, task.placement.node) in context.unheard

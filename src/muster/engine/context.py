@@ -50,6 +50,8 @@ class Context:
     """What admins decided, by cluster and node."""
     given_up: dict[str, frozenset[str]] = field(default_factory=dict)
     """By cluster, nodes that have been silent for so long that their tasks were taken for lost."""
+    unheard: set[tuple[str, str]] = field(default_factory=set)
+    """By cluster and node, nodes that were silent and have not said since what has become of their tasks."""
     bringing: set[str] = field(default_factory=set)
     """Tasks whose outputs are on their way."""
     _tasks: set[asyncio.Task[None]] = field(default_factory=set)

@@ -4,6 +4,7 @@ Nothing is lost, because intent was written before the act; nothing runs twice, 
 task id.
 """
 
+import asyncio
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
@@ -71,6 +72,8 @@ async def reconcile(context: Context, cluster: str, node: str | None = None) -> 
         if entry is not None:
             heard = [task for task in tasks if task.id in known or task.placement.node in answers]
             context.spawn(_resume(context, entry, heard, known), f"resume {job_id}")
+    # After the steps above have passed on what was heard.
+    asyncio.get_running_loop().call_soon(context.unheard.difference_update, [(cluster, name) for name in answers])
     _stop_orphans(context, cluster, known)
     past = [seen for seen in known.values() if seen.phase in OVER and is_of_the_past(context, seen)]
     await collect_late(context, cluster, past)

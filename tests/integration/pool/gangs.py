@@ -168,8 +168,7 @@ class Gang:
             lines = log_of(self._server, self.id, f"{name}&attempt={attempt}").splitlines()
             if task["state"] == "Succeeded":
                 assert lines[-1:] == ["end"], (name, lines[-3:])
-                lines = lines[:-1]
-            check_steps(name, lines)
+            check_steps(name, lines[:-1] if lines[-1:] == ["end"] else lines)
 
     def wait_until_nothing_runs(self, hosts: Iterable[Host] | None = None) -> None:
         looked_at = list(self._hosts.values() if hosts is None else hosts)

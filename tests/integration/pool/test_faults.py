@@ -192,8 +192,9 @@ def test_a_server_that_is_killed_while_a_host_is_cut_off_adopts_its_tasks_when_i
     gang.end_well(attempt=1)
 
 
-def test_a_task_that_finds_its_disk_full_fails_for_that_and_its_gang_is_tried_elsewhere(soon: Scene) -> None:
-    gang = soon.begin("ps")
+@every_kind
+def test_a_task_that_finds_its_disk_full_fails_for_that_and_its_gang_is_tried_elsewhere(kind: str, soon: Scene) -> None:
+    gang = soon.begin(kind)
     host = gang.host_of("worker-1")
     host.fill_disk()
     gang.wait_for_attempt(2)

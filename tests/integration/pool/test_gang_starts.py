@@ -69,4 +69,3 @@ def test_a_gang_is_undone_and_tried_elsewhere_when_one_node_is_cut_off_before_it
     bad.mend()
     stage.wait_for(bad, "Ready")
     gang.end_well(attempt=gang.job()["attempt"])
-    assert not (stage.control / "records" / f"{gang.id}.1.worker-1").exists() or gang.job()["attempt"] > 1
