@@ -61,7 +61,7 @@ class MusterServer:
         self._process, _, output = children.start_piped(
             [str(PROGRAM), "up", "--port", "0"], log, self.environment(), self.home
         )
-        line = _first_line(output, UP_DEADLINE_S)
+        line = first_line(output, UP_DEADLINE_S)
         found = ADDRESS.search(line)
         if found is None:
             self.stop()
@@ -107,7 +107,7 @@ class MusterServer:
         return str(contexts["contexts"][contexts["current"]]["token"])
 
 
-def _first_line(output: IO[str], deadline_s: float) -> str:
+def first_line(output: IO[str], deadline_s: float) -> str:
     """A server that hangs must not hang the bench."""
     give_up = time.monotonic() + deadline_s
     with selectors.DefaultSelector() as selector:

@@ -18,7 +18,7 @@ import yaml
 from bench.measuring import Footprint, compare
 from bench.muster.case import Case, Figures
 from bench.muster.client import MusterClient
-from bench.muster.server import MusterServer
+from bench.muster.server import MusterServer, first_line
 from bench.peers import children
 from bench.peers.venvs import ROOT
 from bench.pool.hosts import wait_for_ready
@@ -30,6 +30,9 @@ CLUSTER = "fleet"
 MEGABYTE = 1_000_000
 READY_WITHIN_S = 180.0
 SETTLE_S = 5.0
+FILLED_WITHIN_S = 120.0
+QUICK_ANSWERS = 5
+QUICK_S = 0.1
 NODES_EVERY_S = 5.0
 METRICS_EVERY_S = 15.0
 NOTICED_WITHIN_S = 60.0
@@ -56,8 +59,7 @@ def run(scale: Scale, figures: Figures) -> Sequence[Row]:
         wait_for_ready(client, CLUSTER, scale.fleet_nodes, READY_WITHIN_S)
         ready_s = time.monotonic() - began
         time.sleep(SETTLE_S)
-        _tell(fleet, "fill")
-        _wait_until_calm(server)
+        _fill(fleet, client)
         seen, asked = _watched(server, client, scale.fleet_s)
         client.nodes(CLUSTER)
         noticed_s = _silence(fleet, client, name_of(scale.fleet_nodes // 2))
@@ -101,21 +103,18 @@ def _tell(fleet: subprocess.Popen[str], line: str) -> None:
     fleet.stdin.flush()
 
 
-def _wait_until_calm(server: MusterServer) -> None:
-    """The kept samples have all been taken in: the server no longer works without a pause."""
-    give_up = time.monotonic() + READY_WITHIN_S
-    while time.monotonic() < give_up:
-        if _spent(server, 3.0).cpu_percent < 80:
-            time.sleep(SETTLE_S)
-            return
-    raise TimeoutError("the server did not come to rest")
-
-
-def _spent(server: MusterServer, seconds: float) -> Footprint:
-    (before, _), began = server.processes(), time.monotonic()
-    time.sleep(seconds)
-    (after, _), passed = server.processes(), time.monotonic() - began
-    return compare(before, after, passed)
+def _fill(fleet: subprocess.Popen[str], client: MusterClient) -> None:
+    """Until the server has taken in as many samples as it keeps: then it answers at once, again and again."""
+    _tell(fleet, "fill")
+    assert fleet.stdout is not None
+    if not first_line(fleet.stdout, FILLED_WITHIN_S):
+        raise TimeoutError(f"the server did not take all samples within {FILLED_WITHIN_S:.0f} s")
+    quick, give_up = 0, time.monotonic() + FILLED_WITHIN_S
+    while quick < QUICK_ANSWERS and time.monotonic() < give_up:
+        time.sleep(1.0)
+        asked = time.monotonic()
+        client.health()
+        quick = quick + 1 if time.monotonic() - asked < QUICK_S else 0
 
 
 def _watched(server: MusterServer, client: MusterClient, window_s: float) -> tuple[Footprint, Asked]:

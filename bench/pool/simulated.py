@@ -1,7 +1,8 @@
 """Simulated nodes: one process that is an SSH server at hundreds of addresses, with an agent that only talks.
 
 `python -m bench.pool.simulated FOLDER NODES` prints its port and then obeys lines: `fill` lets every agent tell at once
-as many samples as a server keeps, `silence NAME` stops that one from saying anything, its connection left open.
+as many samples as a server keeps, and prints `filled` when they are on their way; `silence NAME` stops that one from
+saying anything, its connection left open.
 """
 
 import asyncio
@@ -36,6 +37,7 @@ class Fleet:
         self._names = {address_of(index): name_of(index) for index in range(count)}
         self._agents: dict[str, Agent] = {}
         self._silent: set[str] = set()
+        self._filling: asyncio.Task[None] | None = None
 
     async def serve(self, process: asyncssh.SSHServerProcess[bytes]) -> None:
         name = self._names[process.get_extra_info("sockname")[0]]
@@ -59,8 +61,11 @@ class Fleet:
             self._silent.add(names[0])
             self._agents[names[0]].silence()
         elif word == "fill":
-            for agent in self._agents.values():
-                agent.fill()
+            self._filling = asyncio.create_task(self._fill())
+
+    async def _fill(self) -> None:
+        await asyncio.gather(*(agent.fill() for agent in self._agents.values()))
+        print("filled", flush=True)
 
 
 class Agent:
@@ -72,7 +77,6 @@ class Agent:
         self._random = random.Random(name)
         self._is_silent = False
         self._telling: asyncio.Task[None] | None = None
-        self._filling: asyncio.Task[None] | None = None
 
     async def run(self) -> None:
         decoder = FrameDecoder()
@@ -87,9 +91,6 @@ class Agent:
 
     def silence(self) -> None:
         self._is_silent = True
-
-    def fill(self) -> None:
-        self._filling = asyncio.create_task(self._fill())
 
     def _answer(self, request: Message) -> dict[str, Any]:
         op = request["op"]
@@ -110,7 +111,7 @@ class Agent:
             self._say(sample(self._random, time.time()))
             await asyncio.sleep(every_s)
 
-    async def _fill(self) -> None:
+    async def fill(self) -> None:
         now = time.time()
         for left in range(KEPT, 0, -1):
             self._say(sample(self._random, now - 2 * left))
