@@ -8,6 +8,7 @@ import pytest
 
 from tests.parts.hosts import Host, HostPool
 from tests.parts.server import MusterServer, polls
+from tests.parts.ssh_cluster import on_hosts
 
 from .faults import Scene, scene
 from .gangs import KINDS, Gang, running
@@ -55,6 +56,8 @@ def test_a_gang_is_undone_and_tried_elsewhere_when_the_disk_of_one_node_is_full(
     assert any("disk" in task["reason"] for task in gang.tasks(1)), gang.tasks(1)
     bad.free_disk()
     gang.end_well(attempt=gang.job()["attempt"])
+    job = stage.server.submit(on_hosts("everywhere", len(stage.pool.hosts), "true"))
+    assert stage.server.wait(job["id"])["state"] == "Succeeded", "the node is not used again"
 
 
 @every_kind
