@@ -26,6 +26,7 @@ Connector = Callable[[], AbstractAsyncContextManager[tuple[ByteReader, ByteWrite
 _log = structlog.get_logger("backends.agents")
 USAGE_EVERY_S = 2.0
 CONNECT_WITHIN_S = 30.0
+_CLOSE_AGAIN_S = 1.0
 _TICKS = 4
 """A silence is counted in so many ticks, not in time: when this very server was frozen, nobody was silent."""
 
@@ -78,9 +79,10 @@ class AgentNode:
         await self._tried.wait()
 
     async def close(self) -> None:
-        if self._loop is not None:
+        """Cancelled until it has ended: a library that is connecting may take a cancellation for a failure."""
+        while self._loop is not None and not self._loop.done():
             self._loop.cancel()
-            await asyncio.gather(self._loop, return_exceptions=True)
+            await asyncio.wait((self._loop,), timeout=_CLOSE_AGAIN_S)
 
     def reconnect(self) -> None:
         """Drop the line, if there is one, and connect without waiting."""

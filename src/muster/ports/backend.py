@@ -184,7 +184,7 @@ class Backend(Protocol):
     def cluster(self) -> str: ...
 
     async def start(self, listener: BackendListener) -> None:
-        """Connect to the nodes; returns when at least one was tried."""
+        """Begin to connect to the nodes; they join as they answer."""
         ...
 
     async def close(self) -> None:

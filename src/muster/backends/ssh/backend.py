@@ -42,12 +42,10 @@ class SshBackend(AgentPool):
             self.add(self._agent_of(member))
 
     async def start(self, listener: BackendListener) -> None:
-        """Does not wait for the slowest: nodes join as they answer."""
+        """Waits for nobody: nodes join as they answer, and a host that is off must not hold up the others."""
         self._listener = listener
         self._is_started = True
         self._starting = [asyncio.create_task(agent.start()) for agent in self._nodes.values()]
-        if self._starting:
-            await asyncio.wait(self._starting, return_when=asyncio.FIRST_COMPLETED)
 
     async def close(self) -> None:
         for leaving in self._leaving.values():
