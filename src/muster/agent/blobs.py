@@ -7,8 +7,6 @@ nothing of what is in an archive.
 
 from __future__ import annotations
 
-import base64
-import binascii
 import errno
 import hashlib
 import os
@@ -18,7 +16,7 @@ from collections import deque
 from typing import AbstractSet, Any, Callable, Deque, Dict, List, Mapping, NamedTuple, Optional
 
 from muster.agent import folders, orders
-from muster.agent.errors import BAD_REQUEST, NOT_SHIPPED, PACKAGE, AgentError
+from muster.agent.errors import NOT_SHIPPED, PACKAGE, AgentError
 
 MAX_PIECE_BYTES = 4 * 1024 * 1024
 LIMIT_BYTES = 20 * 1024**3
@@ -40,7 +38,7 @@ class _Kept(NamedTuple):
 
 
 class _Piece:
-    def __init__(self, offset: int, data: str) -> None:
+    def __init__(self, offset: int, data: bytes) -> None:
         self.offset = offset
         self.data = data
         self.answer: Optional[Answer] = None
@@ -119,9 +117,7 @@ class BlobStore:
 
     def _write(self, request: Mapping[str, Any]) -> Work:
         digest = orders.digest(request)
-        piece = _Piece(orders.whole_number(request, "offset", 0, 1 << 50), orders.text(request, "data"))
-        if len(piece.data) > MAX_PIECE_BYTES * 4 // 3 + 4:
-            raise AgentError(BAD_REQUEST, "a piece may have at most {} bytes".format(MAX_PIECE_BYTES))
+        piece = _Piece(orders.whole_number(request, "offset", 0, 1 << 50), orders.data(request, MAX_PIECE_BYTES))
         in_use = self._in_use()
         waiting = self._pieces.setdefault(digest, deque())
         waiting.append(piece)
@@ -166,10 +162,7 @@ class BlobStore:
 
     def _take(self, digest: str, piece: _Piece, in_use: AbstractSet[str]) -> None:
         try:
-            data = base64.b64decode(piece.data.encode("ascii"), validate=True)
-            piece.answer = self._append(digest, piece.offset, data, in_use)
-        except (binascii.Error, UnicodeError) as error:
-            piece.error = AgentError(BAD_REQUEST, "data is not base64: {}".format(error))
+            piece.answer = self._append(digest, piece.offset, piece.data, in_use)
         except OSError as error:
             piece.error = error
 

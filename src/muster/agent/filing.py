@@ -6,8 +6,6 @@ Requests name a `root`, absolute, and a `path` below it. Answers never name the 
 
 from __future__ import annotations
 
-import base64
-import binascii
 import bisect
 import os
 import re
@@ -253,13 +251,7 @@ def _flag(request: Request, name: str) -> bool:
 
 
 def _data(request: Request) -> bytes:
-    try:
-        data = base64.b64decode(request.get("data") or "", validate=True)
-    except (TypeError, binascii.Error):
-        raise AgentError(BAD_REQUEST, "data must be base64") from None
-    if len(data) > MAX_WRITE_BYTES:
-        raise AgentError(BAD_REQUEST, "a piece may have at most {} bytes".format(MAX_WRITE_BYTES))
-    return data
+    return orders.data(request, MAX_WRITE_BYTES)
 
 
 def _telling(operation: Operation) -> Operation:

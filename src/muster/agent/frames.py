@@ -1,6 +1,7 @@
 """The wire format: a 4-byte big-endian length, then that many bytes of one UTF-8 JSON object.
 
-Shared by both ends of the pipe. It does no IO: bytes in, messages out.
+A message whose `data` is bytes carries them as they are: the highest bit of the length is set, the object has a length
+of its own before it, and the bytes follow. Shared by both ends of the pipe. It does no IO: bytes in, messages out.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ MAX_FRAME_BYTES = 16 * 1024 * 1024
 Message = Dict[str, Any]
 
 _LENGTH = struct.Struct(">I")
+_WITH_DATA = 1 << 31
 
 
 class FrameError(Exception):
@@ -25,10 +27,13 @@ class FrameTooLarge(Exception):
 
 
 def encode(message: Mapping[str, Any]) -> bytes:
-    body = json.dumps(message, separators=(",", ":")).encode("utf-8")
-    if len(body) > MAX_FRAME_BYTES:
-        raise FrameTooLarge("a message of {} bytes exceeds {}".format(len(body), MAX_FRAME_BYTES))
-    return _LENGTH.pack(len(body)) + body
+    data = message.get("data")
+    if not isinstance(data, bytes):
+        body = _written(message)
+        return _LENGTH.pack(_checked(len(body))) + body
+    head = _written({key: value for key, value in message.items() if key != "data"})
+    length = _checked(_LENGTH.size + len(head) + len(data))
+    return b"".join((_LENGTH.pack(length | _WITH_DATA), _LENGTH.pack(len(head)), head, data))
 
 
 class FrameDecoder:
@@ -42,16 +47,38 @@ class FrameDecoder:
         messages: List[Message] = []
         position = 0
         while len(self._buffer) - position >= _LENGTH.size:
-            (length,) = _LENGTH.unpack_from(self._buffer, position)
+            (announced,) = _LENGTH.unpack_from(self._buffer, position)
+            length = announced & ~_WITH_DATA
             if length > MAX_FRAME_BYTES:
                 raise FrameError("a frame announces {} bytes; at most {} fit".format(length, MAX_FRAME_BYTES))
             end = position + _LENGTH.size + length
             if len(self._buffer) < end:
                 break
-            messages.append(_parse(bytes(self._buffer[position + _LENGTH.size : end])))
+            with memoryview(self._buffer) as view:
+                body = bytes(view[position + _LENGTH.size : end])
+            messages.append(_with_data(body) if announced & _WITH_DATA else _parse(body))
             position = end
         del self._buffer[:position]
         return messages
+
+
+def _written(message: Mapping[str, Any]) -> bytes:
+    return json.dumps(message, separators=(",", ":")).encode("utf-8")
+
+
+def _checked(length: int) -> int:
+    if length > MAX_FRAME_BYTES:
+        raise FrameTooLarge("a message of {} bytes exceeds {}".format(length, MAX_FRAME_BYTES))
+    return length
+
+
+def _with_data(body: bytes) -> Message:
+    end = _LENGTH.size + (_LENGTH.unpack_from(body)[0] if len(body) >= _LENGTH.size else 0)
+    if not _LENGTH.size < end <= len(body):
+        raise FrameError("a frame with data does not hold the object that it announces")
+    message = _parse(body[_LENGTH.size : end])
+    message["data"] = body[end:]
+    return message
 
 
 def _parse(body: bytes) -> Message:

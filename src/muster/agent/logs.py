@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import os
 import stat
 from typing import Any, Dict
@@ -24,7 +23,7 @@ def read_log(task: Task, offset: int, limit: int) -> Dict[str, Any]:
         data = os.pread(fd, min(limit, MAX_READ_BYTES, max(0, size - offset)), offset)
     finally:
         os.close(fd)
-    return {"data": base64.b64encode(data).decode("ascii"), "offset": offset, "size": size, "ended": ended}
+    return {"data": data, "offset": offset, "size": size, "ended": ended}
 
 
 def tail_offset(task: Task, lines: int) -> int:

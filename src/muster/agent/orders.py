@@ -118,6 +118,15 @@ def text(request: Mapping[str, Any], key: str) -> str:
     return value
 
 
+def data(request: Mapping[str, Any], most: int) -> bytes:
+    value = request.get("data")
+    if not isinstance(value, bytes):
+        raise _bad("data must be bytes behind the request")
+    if len(value) > most:
+        raise _bad("a piece may have at most {} bytes".format(most))
+    return value
+
+
 def whole_number(request: Mapping[str, Any], key: str, low: int, high: int) -> int:
     value = request.get(key)
     if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:

@@ -6,7 +6,6 @@ is never told and never read, also when the task changes its folder while we loo
 
 from __future__ import annotations
 
-import base64
 import os
 import stat
 from fnmatch import fnmatchcase
@@ -114,8 +113,7 @@ def read(work: str, path: str, offset: int, limit: int) -> Answer:
         status = os.fstat(fd)
     finally:
         os.close(fd)
-    encoded = base64.b64encode(data).decode("ascii")
-    return {"data": encoded, "offset": offset, "size": status.st_size, "mtime": status.st_mtime}
+    return {"data": data, "offset": offset, "size": status.st_size, "mtime": status.st_mtime}
 
 
 def _matching(root: str, patterns: Sequence[Pattern]) -> Iterator[Tuple[str, os.stat_result]]:

@@ -5,7 +5,6 @@ about names: none leads out of the target folder.
 """
 
 import asyncio
-import base64
 import hashlib
 import os
 from collections import deque
@@ -78,7 +77,7 @@ class Collecting:
                         pieces.append(asyncio.ensure_future(reading))
                         asked += PIECE_BYTES
                     answer = await pieces.popleft()
-                    data = base64.b64decode(answer["data"])
+                    data = answer["data"]
                     if len(data) < min(PIECE_BYTES, size - position) or float(answer["mtime"]) != mtime:
                         raise BackendError(f"the output {path} changed while it was read")
                     await asyncio.to_thread(file.write, data)

@@ -71,16 +71,15 @@ class AgentFiles:
     async def read(self, place: Place, offset: int, limit: int, *, version: str | None = None) -> Piece:
         limit = min(limit, MAX_PIECE_BYTES)
         answer = await self._ask("fs_read", place, offset=offset, limit=limit, version=version)
-        return Piece(base64.b64decode(answer["data"]), int(answer["size"]), answer["version"])
+        return Piece(answer["data"], int(answer["size"]), answer["version"])
 
     async def received(self, place: Place, upload: Upload) -> int | None:
         size = (await self._ask("fs_received", place, upload=upload.key))["size"]
         return None if size is None else int(size)
 
     async def write(self, place: Place, upload: Upload, offset: int, data: bytes) -> int:
-        text = base64.b64encode(data).decode("ascii")
         answer = await self._ask(
-            "fs_write", place, upload=upload.key, offset=offset, data=text, overwrite=upload.overwrite
+            "fs_write", place, upload=upload.key, offset=offset, data=data, overwrite=upload.overwrite
         )
         if not answer["written"]:
             raise WrongOffset(int(answer["size"]))

@@ -243,7 +243,7 @@ class AgentPool:
 
     async def read_log(self, task_id: str, node: str, offset: int, limit: int) -> LogChunk:
         answer = await self._agent(node).ask("read_log", task=task_id, offset=offset, limit=min(limit, _CHUNK))
-        data = base64.b64decode(answer["data"])
+        data = answer["data"]
         size = int(answer["size"])
         return LogChunk(data, offset, size, bool(answer["ended"]) and offset + len(data) >= size)
 

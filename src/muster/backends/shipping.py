@@ -5,7 +5,6 @@ the same node waits for the same transfer. What a node has is remembered until i
 """
 
 import asyncio
-import base64
 import os
 import time
 from collections import defaultdict, deque
@@ -130,8 +129,7 @@ class Shipping:
                     data = await asyncio.to_thread(os.pread, file, PIECE_BYTES, position)
                     if not data:
                         raise BackendError("the package on the server has become shorter", reason=PACKAGE)
-                    text = base64.b64encode(data).decode("ascii")
-                    asked = self._ask(node, "blob_write", digest=digest, offset=position, data=text)
+                    asked = self._ask(node, "blob_write", digest=digest, offset=position, data=data)
                     position += len(data)
                     pieces.append((position, asyncio.ensure_future(asked)))
                 end, answer = pieces.popleft()

@@ -1,6 +1,5 @@
 """Archives that the server sends: received in pieces, checked, kept while they are needed."""
 
-import base64
 import gzip
 import hashlib
 import io
@@ -31,13 +30,9 @@ def digest_of(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
-def encoded(data: bytes) -> str:
-    return base64.b64encode(data).decode()
-
-
 def send(agent: Agent, data: bytes) -> str:
     digest = digest_of(data)
-    agent.ask("blob_write", digest=digest, offset=0, data=encoded(data))
+    agent.ask("blob_write", digest=digest, offset=0, data=data)
     agent.ask("blob_commit", digest=digest)
     return digest
 
@@ -45,10 +40,10 @@ def send(agent: Agent, data: bytes) -> str:
 def test_blob_arrives_in_pieces_and_a_piece_out_of_place_changes_nothing(agent: Agent) -> None:
     data, digest = b"a" * 10 + b"b" * 10, digest_of(b"a" * 10 + b"b" * 10)
     assert agent.ask("blob_stat", digest=digest, size=20)["have"] == 0
-    assert agent.ask("blob_write", digest=digest, offset=10, data=encoded(data[10:]))["have"] == 0
-    assert agent.ask("blob_write", digest=digest, offset=0, data=encoded(data[:10]))["have"] == 10
-    assert agent.ask("blob_write", digest=digest, offset=0, data=encoded(data[:10]))["have"] == 10
-    assert agent.ask("blob_write", digest=digest, offset=10, data=encoded(data[10:]))["have"] == 20
+    assert agent.ask("blob_write", digest=digest, offset=10, data=data[10:])["have"] == 0
+    assert agent.ask("blob_write", digest=digest, offset=0, data=data[:10])["have"] == 10
+    assert agent.ask("blob_write", digest=digest, offset=0, data=data[:10])["have"] == 10
+    assert agent.ask("blob_write", digest=digest, offset=10, data=data[10:])["have"] == 20
     agent.ask("blob_commit", digest=digest)
     agent.ask("blob_commit", digest=digest)
     assert agent.ask("blob_stat", digest=digest, size=20)["complete"] is True
@@ -59,7 +54,7 @@ def test_pieces_sent_without_waiting_are_written_in_the_order_sent(agent: Agent)
     pieces = [bytes([number]) * 5000 for number in range(60)]
     digest = digest_of(b"".join(pieces))
     for place, piece in enumerate(pieces):
-        agent.send("blob_write", digest=digest, offset=place * 5000, data=encoded(piece))
+        agent.send("blob_write", digest=digest, offset=place * 5000, data=piece)
     agent.read_until(lambda: len(agent._answers) == len(pieces), "all answers")
     agent.ask("blob_commit", digest=digest)
     assert (agent.root / "blobs" / digest).read_bytes() == b"".join(pieces)
@@ -69,17 +64,17 @@ def test_the_next_agent_goes_on_from_what_the_first_received(start_agent: StartA
     data = os.urandom(1000)
     digest = digest_of(data)
     first = start_agent()
-    first.ask("blob_write", digest=digest, offset=0, data=encoded(data[:400]))
+    first.ask("blob_write", digest=digest, offset=0, data=data[:400])
     first.kill()
     second = start_agent()
     assert second.ask("blob_stat", digest=digest, size=1000)["have"] == 400
-    second.ask("blob_write", digest=digest, offset=400, data=encoded(data[400:]))
+    second.ask("blob_write", digest=digest, offset=400, data=data[400:])
     assert second.ask("blob_commit", digest=digest)["complete"] is True
 
 
 def test_wrong_content_is_refused_and_removed(agent: Agent) -> None:
     digest = digest_of(b"right")
-    agent.ask("blob_write", digest=digest, offset=0, data=encoded(b"wrong"))
+    agent.ask("blob_write", digest=digest, offset=0, data=b"wrong")
     with pytest.raises(Refused) as refused:
         agent.ask("blob_commit", digest=digest)
     assert refused.value.code == "package"

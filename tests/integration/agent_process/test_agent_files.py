@@ -1,6 +1,5 @@
 """Files through a real agent: large folders, uploads that outlive the agent, long work that lets others through."""
 
-import base64
 import hashlib
 import os
 from pathlib import Path
@@ -31,8 +30,7 @@ def whole(agent: Agent, op: str, **fields: Any) -> Message:
 
 
 def write(agent: Agent, root: Path, path: str, offset: int, data: bytes) -> Message:
-    text = base64.b64encode(data).decode()
-    return agent.ask("fs_write", root=str(root), path=path, upload=UPLOAD, offset=offset, data=text)
+    return agent.ask("fs_write", root=str(root), path=path, upload=UPLOAD, offset=offset, data=data)
 
 
 def test_a_very_large_folder_is_listed_and_removed(agent: Agent, shown: Path) -> None:

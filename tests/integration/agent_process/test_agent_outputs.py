@@ -1,6 +1,5 @@
 """What a task left: listed by patterns, read in pieces, never anything outside its working folder."""
 
-import base64
 import os
 from pathlib import Path
 from typing import Any
@@ -18,7 +17,7 @@ def listed(agent: Agent, task: str, *patterns: str) -> list[str]:
 
 def content(agent: Agent, task: str, path: str, **fields: Any) -> bytes:
     answer = agent.ask("outputs_read", **{"task": task, "path": path, "offset": 0, "limit": 1000, **fields})
-    return base64.b64decode(answer["data"])
+    return bytes(answer["data"])
 
 
 SCRIPT = (

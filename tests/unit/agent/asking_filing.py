@@ -1,6 +1,5 @@
 """Asks the file operations of an agent directly, as its loop would."""
 
-import base64
 import hashlib
 from pathlib import Path
 from typing import Any
@@ -43,7 +42,7 @@ class Files:
         return [entry["name"] for entry in self.ask("fs_list", path, limit=1000)["entries"]]
 
     def content(self, path: str) -> bytes:
-        return base64.b64decode(self.ask("fs_read", path, offset=0, limit=1 << 20)["data"])
+        return bytes(self.ask("fs_read", path, offset=0, limit=1 << 20)["data"])
 
     def put(self, path: str, data: bytes, *, upload: str = "upload00", **more: Any) -> dict[str, Any]:
         self.write(path, 0, data, upload=upload, **more)
@@ -51,7 +50,7 @@ class Files:
         return self.whole("fs_commit", path, upload=upload, size=len(data), sha256=digest, **more)
 
     def write(self, path: str, offset: int, data: bytes, *, upload: str = "upload00", **more: Any) -> dict[str, Any]:
-        return self.ask("fs_write", path, upload=upload, offset=offset, data=base64.b64encode(data).decode(), **more)
+        return self.ask("fs_write", path, upload=upload, offset=offset, data=data, **more)
 
     def copy(self, path: str, to: str, *, to_root: Path | None = None, **more: Any) -> dict[str, Any]:
         return self.whole("fs_copy", path, to_root=str(to_root or self.root), to_path=to, **more)

@@ -55,7 +55,7 @@ def every_code(files: Files, path: str) -> set[str]:
         files.code("fs_digest", path),
         files.code("fs_usage", path),
         files.code("fs_received", f"{path}/x", **upload),
-        files.code("fs_write", f"{path}/x", offset=0, data="", **upload),
+        files.code("fs_write", f"{path}/x", offset=0, data=b"", **upload),
         files.code("fs_commit", f"{path}/x", size=0, sha256="0" * 64, **upload),
         files.code("fs_abort", f"{path}/x", **upload),
         files.code("fs_mkdir", f"{path}/x"),
@@ -152,20 +152,20 @@ def test_devices_pipes_and_sockets_are_never_opened(files: Files, tmp_path: Path
         assert files.code("fs_digest", name) == "not-a-file"
         assert files.code("fs_copy", name, to_root=str(files.root), to_path="x") == "not-a-file"
     os.mkfifo(files.root / ".muster-upload-upload00")
-    assert files.code("fs_write", "new", upload="upload00", offset=0, data="") == "not-a-file"
+    assert files.code("fs_write", "new", upload="upload00", offset=0, data=b"") == "not-a-file"
     assert files.copy("", "copy", to_root=tmp_path, recursive=True)["skipped"] == 3
 
 
 def test_a_second_name_of_a_file_outside_is_not_written_through(files: Files, outside: Path) -> None:
     os.link(outside / "secret", files.root / ".muster-upload-upload00")
     size = len(SECRET)
-    assert files.code("fs_write", "new", upload="upload00", offset=size, data="AAAA") == "not-a-file"
+    assert files.code("fs_write", "new", upload="upload00", offset=size, data=b"\0\0\0") == "not-a-file"
     assert (outside / "secret").read_bytes() == SECRET
 
 
 def test_a_link_in_place_of_the_partial_file_is_not_followed(files: Files, outside: Path) -> None:
     (files.root / ".muster-upload-upload00").symlink_to(outside / "new")
-    assert files.code("fs_write", "new", upload="upload00", offset=0, data="AAAA") != "done"
+    assert files.code("fs_write", "new", upload="upload00", offset=0, data=b"\0\0\0") != "done"
     assert not (outside / "new").exists()
 
 
@@ -276,7 +276,7 @@ def _tries_everything(files: Files) -> None:
         ("fs_usage", "", {}),
         ("fs_mkdir", "work/made", {}),
         ("fs_mkdir", "work/below/more/and/more", {"parents": True}),
-        ("fs_write", "work/new", {"upload": "upload00", "offset": 0, "data": "AAAA", "overwrite": True}),
+        ("fs_write", "work/new", {"upload": "upload00", "offset": 0, "data": b"\0\0\0", "overwrite": True}),
         ("fs_commit", "work/new", {"upload": "upload00", "size": 3, "sha256": "0" * 64}),
         ("fs_copy", "work", {"to_root": root, "to_path": "copy", "recursive": True, "overwrite": True}),
         ("fs_copy", "copy", {"to_root": root, "to_path": "work/copy", "recursive": True, "overwrite": True}),

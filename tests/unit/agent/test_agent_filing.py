@@ -89,7 +89,7 @@ def test_a_commit_whose_answer_was_lost_may_be_repeated(files: Files) -> None:
 
 def test_nothing_is_overwritten_unless_asked(files: Files) -> None:
     (files.root / "old").write_bytes(b"old")
-    assert files.code("fs_write", "old", upload="upload00", offset=0, data="AAAA") == "exists"
+    assert files.code("fs_write", "old", upload="upload00", offset=0, data=b"\0\0\0") == "exists"
     files.put("new", b"new")
     assert files.move_code("new", "old") == "exists"
     assert files.code("fs_copy", "new", to_root=str(files.root), to_path="old") == "exists"
@@ -198,7 +198,7 @@ def test_the_root_itself_is_not_removed_moved_or_replaced(files: Files, path: st
     assert files.code("fs_remove", path, recursive=True) == "bad-request"
     assert files.move_code(path, "x") == "bad-request"
     assert files.code("fs_mkdir", path, parents=True) == "bad-request"
-    assert files.code("fs_write", path, upload="upload00", offset=0, data="") == "bad-request"
+    assert files.code("fs_write", path, upload="upload00", offset=0, data=b"") == "bad-request"
 
 
 def test_files_of_the_platform_itself_are_not_changed(files: Files) -> None:

@@ -9,7 +9,8 @@ from muster.agent.frames import MAX_FRAME_BYTES, FrameDecoder, FrameError, Frame
 
 pytestmark = pytest.mark.fast
 
-messages = st.dictionaries(st.text(max_size=8), st.integers() | st.text(max_size=20) | st.none(), max_size=4)
+plain = st.dictionaries(st.text(max_size=8), st.integers() | st.text(max_size=20) | st.none(), max_size=4)
+messages = plain | st.builds(lambda message, data: {**message, "data": data}, plain, st.binary(max_size=60))
 
 
 @given(st.lists(messages, max_size=5), st.lists(st.integers(1, 40), max_size=30))
@@ -37,6 +38,18 @@ def test_frame_that_announces_too_much_is_an_error_before_it_arrives() -> None:
 def test_frame_without_an_object_is_an_error(body: bytes) -> None:
     with pytest.raises(FrameError):
         FrameDecoder().feed(struct.pack(">I", len(body)) + body)
+
+
+def test_data_travels_as_it_is_behind_its_message() -> None:
+    frame = encode({"id": 1, "data": b"\x00{}"})
+    assert frame.endswith(b"}\x00{}")
+    assert FrameDecoder().feed(frame) == [{"id": 1, "data": b"\x00{}"}]
+
+
+@pytest.mark.parametrize("body", [b"", b"\0\0\0", b"\0\0\0\0", b"\0\0\0\x03{}", b"\0\0\0\x02[]data"])
+def test_frame_with_data_and_without_an_object_is_an_error(body: bytes) -> None:
+    with pytest.raises(FrameError):
+        FrameDecoder().feed(struct.pack(">I", len(body) | 1 << 31) + body)
 
 
 def test_message_that_does_not_fit_is_refused_before_it_is_sent() -> None:
