@@ -35,7 +35,7 @@ up: setup ## serve on http://127.0.0.1:7070
 	@$(BIN)/muster up
 
 test: setup-dev setup-system ## set everything up and run all tests
-	$(PYTEST) -n $(WORKERS) -m "not frameworks"
+	$(PYTEST) -n $(WORKERS) --dist worksteal -m "not frameworks"
 
 test-frameworks: setup-dev ## train with PaddlePaddle, PyTorch and JAX (downloads them)
 	scripts/install-frameworks.sh
@@ -46,7 +46,7 @@ check: setup-dev ## format, lint, types, import contracts, fast tests
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(PYTEST) -n $(WORKERS) -m fast
+	$(PYTEST) -n $(WORKERS) --dist worksteal -m fast
 
 bench: setup-dev ## print the performance table against real peers
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[bench]'
