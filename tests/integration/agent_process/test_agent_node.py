@@ -83,7 +83,7 @@ def test_nonsense_on_the_pipe_ends_the_agent_with_a_word_on_stderr(python: str, 
     )
     assert done.returncode == 1
     assert done.stdout == b""
-    assert b"announces 4294967295 bytes" in done.stderr
+    assert b"announces 2147483647 bytes" in done.stderr
 
 
 def test_archive_runs_where_nothing_is_installed(python: str, tmp_path: Path) -> None:

@@ -106,7 +106,8 @@ def test_a_new_file_is_a_new_cluster_within_seconds(stage: Scene) -> None:
     host = stage.pool[0]
     for other in stage.pool.hosts[2:]:
         text = text.replace(other.name, f"{other.name}-of-annex")
-    file.with_name("annex.yaml").write_text(text)
+    annex = file.with_name("annex.yaml")
+    annex.write_text(text)
     spec = on_hosts("there", 1, "echo in the annex") | {"cluster": "annex"}
     for _ in polls(20):
         status, answer = stage.server.call("POST", "/api/v1/jobs", {"spec": spec})
@@ -115,3 +116,8 @@ def test_a_new_file_is_a_new_cluster_within_seconds(stage: Scene) -> None:
     assert status == 201, answer
     assert stage.server.wait(answer["id"])["state"] == "Succeeded"
     wait_for_nodes(stage.server, {host.name: None})
+    annex.unlink()
+    for _ in polls(30):
+        if "annex" not in {cluster["name"] for cluster in stage.server.call("GET", "/api/v1/clusters")[1]["items"]}:
+            return
+    raise AssertionError("the cluster stays though its file is gone")

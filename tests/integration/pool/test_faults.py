@@ -9,12 +9,14 @@ import pytest
 
 from tests.parts.hosts import Host, HostPool
 from tests.parts.server import MusterServer, polls
-from tests.parts.ssh_cluster import log_of, on_hosts, wait_for_nodes
+from tests.parts.ssh_cluster import CLUSTER, log_of, on_hosts, wait_for_nodes
 
 from .faults import LATE, SOON, Scene, scene
 from .gangs import KINDS, SHARED, Gang, check_steps, running
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(180)]
+AGENT = f"muster-agent.* --root \\S+-{CLUSTER}-"
+"""Of this cluster: a host may be in another one, too."""
 every_kind = pytest.mark.parametrize("kind", list(KINDS))
 
 
@@ -115,11 +117,11 @@ def test_tasks_go_on_when_sshd_and_its_sessions_are_killed(kind: str, late: Scen
 def test_an_agent_that_froze_is_replaced_and_its_tasks_are_adopted(kind: str, late: Scene) -> None:
     gang = late.begin(kind)
     host = gang.host_of("worker-1")
-    before = set(host.processes("muster-agent"))
-    host.freeze("muster-agent")
+    before = set(host.processes(AGENT))
+    host.freeze(AGENT)
     late.wait_for(host, "Unreachable", "silent")
     late.wait_for(host, "Ready")
-    assert not before & set(host.processes("muster-agent")), "the frozen agent is still there"
+    assert not before & set(host.processes(AGENT)), "the frozen agent is still there"
     gang.end_well(attempt=1)
 
 
@@ -212,7 +214,7 @@ def test_a_node_whose_disk_is_full_is_connected_anew_and_its_tasks_go_on(late: S
     late.server.wait_for_state(job["id"], "Running")
     host = late.pool[0]
     host.fill_disk()
-    host.kill("muster-agent")
+    host.kill(AGENT)
     late.wait_for(host, "Unreachable")
     late.wait_for(host, "Ready")
     host.free_disk()
