@@ -1,9 +1,10 @@
 """Reasons in words: what is missing, the numbers, and what would change it."""
 
+from collections import Counter
 from collections.abc import Sequence
 
 from muster.domain.clusters import RESERVED
-from muster.domain.needs import in_words, without_needs
+from muster.domain.needs import in_words, unmet, without_needs
 from muster.domain.nodes import Node, NodeState
 from muster.domain.reasons import Reason
 from muster.domain.resources import Resources
@@ -193,7 +194,24 @@ def _kept_out(shape: Shape, arena: Arena) -> str:
     for state in (NodeState.CORDONED, NodeState.DRAINING, NodeState.UNREACHABLE, NodeState.JOINING):
         if count := states.count(state):
             parts.append(f"{count} node{' is' if count == 1 else 's are'} {state.lower()}")
-    return ", ".join(parts)
+    return ", ".join([*parts, *_not_in_order(shape, arena)])
+
+
+def _not_in_order(shape: Shape, arena: Arena) -> list[str]:
+    """Nodes that would do if something were there that should be."""
+    wished = without_needs(shape.where)
+    if wished is shape.where:
+        return []
+    lacking = [
+        label
+        for one in arena.usable()
+        if suits(wished, one.node)
+        for label in unmet(shape.where.labels, one.node.labels)
+    ]
+    return [
+        f"{count} node{'s' if count != 1 else ''} without {in_words(label)}"
+        for label, count in Counter(lacking).items()
+    ]
 
 
 def _where_words(shape: Shape) -> str:
