@@ -27,6 +27,8 @@ _log = structlog.get_logger("backends.agents")
 USAGE_EVERY_S = 2.0
 CONNECT_WITHIN_S = 30.0
 _CLOSE_AGAIN_S = 1.0
+_TRY_EVERY_S = 15.0
+"""At the latest: a machine that is back should not stand idle for long."""
 _TICKS = 4
 """A silence is counted in so many ticks, not in time: when this very server was frozen, nobody was silent."""
 
@@ -146,7 +148,7 @@ class AgentNode:
                 _log.exception("agent unreachable", node=self.node.name)
                 self.set_state(NodeState.UNREACHABLE, f"the connection failed in a way nobody foresaw: {error!r}")
             self._tried.set()
-            await self._pause(exponential(self._failures, first_s=0.2, limit_s=30.0))
+            await self._pause(exponential(self._failures, first_s=0.2, limit_s=_TRY_EVERY_S))
 
     async def _pause(self, seconds: float) -> None:
         try:

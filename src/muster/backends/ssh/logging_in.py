@@ -17,7 +17,8 @@ from muster.backends.ssh.host_keys import HostKeyBook, KeptKey
 from muster.domain.clusters import Login
 from muster.domain.errors import BackendError
 
-CONNECT_WITHIN_S = 20.0
+CONNECT_WITHIN_S = 10.0
+LOG_IN_WITHIN_S = 20.0
 _CHEAP = "-gcm@"
 _KNOWN_HOSTS = ("~/.ssh/known_hosts", "/etc/ssh/ssh_known_hosts")
 
@@ -62,7 +63,7 @@ def _options(login: Login, kept: KeptKey | None) -> dict[str, Any]:
     options: dict[str, Any] = {
         "host": login.host,
         "connect_timeout": CONNECT_WITHIN_S,
-        "login_timeout": CONNECT_WITHIN_S,
+        "login_timeout": LOG_IN_WITHIN_S,
         "compression_algs": ("none",),
         "request_pty": False,
     }
@@ -147,7 +148,7 @@ def _login_hint(login: Login) -> str:
 
 def _told(error: BaseException) -> str:
     if isinstance(error, TimeoutError):
-        return f"no answer in {CONNECT_WITHIN_S:g} s"
+        return "no answer in time"
     if isinstance(error, OSError) and error.strerror:
         return error.strerror
     return str(error) or type(error).__name__
