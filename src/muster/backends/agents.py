@@ -5,7 +5,7 @@ How the line is made (a pipe here, an SSH channel elsewhere) is the `Connector`'
 
 import asyncio
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
 from typing import Any
@@ -212,3 +212,11 @@ def _node(before: Node, hello: Message) -> Node:
     limits = hello["limits"]
     note = "" if limits["memory"] else f"memory limits are not enforced here: {limits['why']}"
     return replace(before, capacity=capacity, note=note)
+
+
+async def quietly(asking: Awaitable[Message]) -> None:
+    """For what does no harm when it is not told."""
+    try:
+        await asking
+    except BackendError as error:
+        _log.debug("not told", error=str(error))

@@ -1,7 +1,6 @@
 """A Backend over nodes with agents: Muster places every task itself, the agents run them."""
 
 import asyncio
-import base64
 from collections import defaultdict
 from collections.abc import AsyncGenerator, Callable, Collection, Mapping, Sequence
 from pathlib import Path
@@ -11,17 +10,18 @@ import structlog
 
 from muster.agent.errors import NOT_SHIPPED
 from muster.agent.frames import Message
-from muster.backends.agents import AgentNode
+from muster.backends.agents import AgentNode, quietly
 from muster.backends.collecting import Collecting
+from muster.backends.commanding import Commanding
 from muster.backends.environments import AgentEnvironments
 from muster.backends.filing import AgentFiles
 from muster.backends.health import card_alerts, out_of_service
 from muster.backends.honouring import cannot_honour
+from muster.backends.logs import AgentLogs
 from muster.backends.metering import UsageMeter
 from muster.backends.ringing import UsageRing
 from muster.backends.shipping import Shipping
 from muster.backends.surroundings import Surroundings
-from muster.backends.watching import LogWatch
 from muster.domain.clusters import PhysicalCluster
 from muster.domain.errors import BackendError, MusterError, NotFound, Problem
 from muster.domain.nodes import Node
@@ -41,7 +41,6 @@ from muster.ports.backend import (
 from muster.ports.files import FileSpace
 
 _log = structlog.get_logger("backends.pool")
-_CHUNK = 1 << 20
 RETIRE_AFTER_S = 1.0
 _RETIRED_AT_ONCE = 1000
 
@@ -60,12 +59,12 @@ class AgentPool:
         self._usage: dict[str, NodeUsage] = {}
         self._meters: dict[str, UsageMeter] = defaultdict(UsageMeter)
         self._rings: dict[str, UsageRing] = defaultdict(UsageRing)
-        self._watches: dict[str, LogWatch] = {}
+        self._logs = AgentLogs()
+        self._commanding = Commanding()
         self._listener: BackendListener | None = None
         self._is_started = False
         self._settled: dict[str, list[str]] = defaultdict(list)
         self._retiring: set[asyncio.Task[None]] = set()
-        self._rewatching: asyncio.Task[None] | None = None
         self._shipping = Shipping(self._ask_node)
         self._collecting = Collecting(self._ask_node)
         self._surroundings = Surroundings(lambda: self.settings, lambda: list(self._nodes.values()))
@@ -93,6 +92,8 @@ class AgentPool:
     async def close(self) -> None:
         for task in self._retiring:
             task.cancel()
+        await self._commanding.close()
+        await self._logs.close()
         await self._surroundings.close()
         await self._shipping.close()
         await asyncio.gather(*(node.close() for node in self._nodes.values()))
@@ -213,24 +214,8 @@ class AgentPool:
     def reconnect(self, node: str) -> None:
         self._agent(node).reconnect()
 
-    async def execute(
-        self, node: str, argv: Sequence[str], timeout_s: float
-    ) -> AsyncGenerator[CommandOutput | CommandEnd]:
-        agent = self._agent(node)
-        name = (await agent.ask("exec_start", argv=list(argv), timeout_s=timeout_s))["exec"]
-        try:
-            while True:
-                answer = await agent.ask("exec_read", exec=name)
-                for piece in answer["output"] or [{"stream": "stdout", "data": ""}]:
-                    yield CommandOutput(str(piece["stream"]), base64.b64decode(piece["data"]))
-                if answer["ended"]:
-                    yield CommandEnd(int(answer["exit_code"]), bool(answer["timed_out"]))
-                    return
-        finally:
-            # Beside us: whoever is being cancelled may not wait for an answer any more.
-            stopping = asyncio.create_task(_quietly(agent.ask("exec_stop", exec=name)))
-            self._retiring.add(stopping)
-            stopping.add_done_callback(self._retiring.discard)
+    def execute(self, node: str, argv: Sequence[str], timeout_s: float) -> AsyncGenerator[CommandOutput | CommandEnd]:
+        return self._commanding.run(self._agent(node), argv, timeout_s)
 
     def settled(self, task_id: str, node: str) -> None:
         """Told to the node together with others, a little later: it is housekeeping."""
@@ -242,45 +227,16 @@ class AgentPool:
         await self._agent(node).ask("forget", task=task_id)
 
     async def read_log(self, task_id: str, node: str, offset: int, limit: int) -> LogChunk:
-        answer = await self._agent(node).ask("read_log", task=task_id, offset=offset, limit=min(limit, _CHUNK))
-        data = answer["data"]
-        size = int(answer["size"])
-        return LogChunk(data, offset, size, bool(answer["ended"]) and offset + len(data) >= size)
+        return await self._logs.read(self._agent(node), task_id, offset, limit)
 
     async def tail_offset(self, task_id: str, node: str, lines: int) -> int:
         return int((await self._agent(node).ask("tail_offset", task=task_id, lines=lines))["offset"])
 
-    async def watch_log(self, task_id: str, node: str) -> AsyncGenerator[int]:
-        agent = self._agent(node)
-        watch = self._watches.setdefault(task_id, LogWatch(node))
-        watch.followers += 1
-        try:
-            if watch.followers == 1:
-                await agent.ask("watch_log", task=task_id)
-            now = await agent.ask("read_log", task=task_id, offset=0, limit=0)
-            watch.grown(int(now["size"]))
-            if now["ended"]:
-                watch.end()
-            async for size in watch.sizes():
-                yield size
-        finally:
-            watch.followers -= 1
-            if not watch.followers:
-                self._watches.pop(task_id, None)
-                await _quietly(agent.ask("unwatch_log", task=task_id))
+    def watch_log(self, task_id: str, node: str) -> AsyncGenerator[int]:
+        return self._logs.watch(self._agent(node), task_id)
 
     async def collect_log(self, task_id: str, node: str, target: Path) -> None:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        partial = target.with_suffix(".partial")
-        offset = 0
-        with partial.open("wb") as file:
-            while True:
-                chunk = await self.read_log(task_id, node, offset, _CHUNK)
-                file.write(chunk.data)
-                offset += len(chunk.data)
-                if not chunk.data:
-                    break
-        partial.replace(target)
+        await self._logs.collect(self._agent(node), task_id, target)
 
     async def collect_outputs(
         self, task_id: str, node: str, patterns: Sequence[str], target: Path, admit: Callable[[int], bool]
@@ -297,7 +253,7 @@ class AgentPool:
         for node, tasks in settled.items():
             for first in range(0, len(tasks), _RETIRED_AT_ONCE):
                 batch = list(tasks[first : first + _RETIRED_AT_ONCE])
-                await _quietly(self._agent(node).ask("retire", tasks=batch))
+                await quietly(self._agent(node).ask("retire", tasks=batch))
 
     # What the agents say
 
@@ -305,8 +261,8 @@ class AgentPool:
         event = message.get("event")
         if event == "task":
             self._task_pushed(agent, message["status"])
-        elif event == "log" and (watch := self._watches.get(message["task"])):
-            watch.grown(int(message["size"]))
+        elif event == "log":
+            self._logs.grown(message["task"], int(message["size"]))
         elif event == "usage":
             self._usage_pushed(agent, message)
 
@@ -330,30 +286,17 @@ class AgentPool:
         self._surroundings.ready(agent)
         if self._listener is not None and self._is_started:
             self._listener.reconnected(self.cluster, agent.node.name)
-            if self._watches:
-                self._rewatching = asyncio.create_task(self._watch_again(agent))
+            self._logs.watch_again(agent)
 
     def _task_pushed(self, agent: AgentNode, status: Mapping[str, Any]) -> None:
-        self._tell_watch(status)
+        self._logs.told(status)
         if self._listener is not None:
             self._listener.task_observed(_observation(agent.node.name, status))
-
-    def _tell_watch(self, status: Mapping[str, Any]) -> None:
-        watch = self._watches.get(status["task"])
-        if watch is not None and Phase(status["phase"]) in (Phase.ENDED, Phase.LOST):
-            watch.grown(int(status.get("log_bytes") or 0))
-            watch.end()
-
-    async def _watch_again(self, agent: AgentNode) -> None:
-        """A new agent knows nothing of what the old one watched for us."""
-        for task_id, watch in list(self._watches.items()):
-            if watch.node == agent.node.name:
-                await _quietly(agent.ask("watch_log", task=task_id))
 
     async def _listed(self, agent: AgentNode) -> Sequence[Observation]:
         answer = await agent.ask("list")
         for status in answer["tasks"]:
-            self._tell_watch(status)  # it may have ended while nobody could tell us
+            self._logs.told(status)  # it may have ended while nobody could tell us
         return [_observation(agent.node.name, status) for status in answer["tasks"]]
 
     def _path_there(self, path: Path) -> str | None:
@@ -395,10 +338,3 @@ def _observation(node: str, status: Mapping[str, Any]) -> Observation:
         error_message=error.get("message", ""),
         checkpoint_at=status.get("checkpoint_at"),
     )
-
-
-async def _quietly(asking: Any) -> None:
-    try:
-        await asking
-    except BackendError as error:
-        _log.debug("not told", error=str(error))
