@@ -1,9 +1,6 @@
 """Random commands, observations, silences and restarts on a real store; after each step everything fits together."""
 
-import asyncio
 import itertools
-import shutil
-import tempfile
 from collections import defaultdict
 from collections.abc import Callable, Coroutine
 from dataclasses import replace
@@ -11,16 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import (
-    RuleBasedStateMachine,
-    initialize,
-    invariant,
-    precondition,
-    rule,
-    run_state_machine_as_test,
-)
+from hypothesis.stateful import initialize, invariant, precondition, rule
 
 from muster.domain import tasks as task_rules
 from muster.domain.errors import Conflict, Invalid
@@ -33,10 +22,9 @@ from muster.domain.specs import Dependency, JobSpec, Priority
 from muster.engine import changing, commands
 from muster.engine.checking import differences
 from muster.engine.cycling import carry_out
-from muster.ports.store import JobFilter
 from muster.scheduling.demand import Plan, Preemption
 from tests.parts.building import a_ps_spec, a_role, a_spec
-from tests.parts.laboratory import Laboratory
+from tests.parts.laboratory_machine import LaboratoryMachine, walk
 
 pytestmark = [pytest.mark.fast]
 FINAL_EVENTS = ("job.succeeded", "job.failed", "job.cancelled")
@@ -49,30 +37,16 @@ SPECS: dict[str, Callable[..., JobSpec]] = {
 }
 
 
-class Lifecycles(RuleBasedStateMachine):
-    template: Path
-
+class Lifecycles(LaboratoryMachine):
     def __init__(self) -> None:
         super().__init__()
-        self.folder = Path(tempfile.mkdtemp(prefix="muster-lifecycle-"))
-        self.runner = asyncio.Runner()
-        self.lab = Laboratory(self.folder, self.template)
         self.versions: dict[str, int] = {}
-        self.count = 0
 
     @initialize()
     def begin(self) -> None:
         self.lab.clusters.mkdir()
         (self.lab.clusters / "vcs.yaml").write_text("name: vision\n---\nname: speech\n")
         self.run(self.lab.open())
-
-    def run(self, work: Coroutine[Any, Any, Any]) -> Any:
-        async def step() -> Any:
-            answer = await work
-            await self.lab.settled()
-            return answer
-
-        return self.runner.run(step())
 
     # What happens
 
@@ -180,12 +154,6 @@ class Lifecycles(RuleBasedStateMachine):
     def restart(self) -> None:
         self.run(self.lab.restart())
 
-    def act(self, deed: Callable[[], None]) -> None:
-        async def done() -> None:
-            deed()
-
-        self.run(done())
-
     # What always holds
 
     @invariant()
@@ -230,25 +198,8 @@ class Lifecycles(RuleBasedStateMachine):
         assert cluster.used("n1")[0] == taken <= 8000
         assert cluster.waiting == sum(job.state_name == "Queued" for job in jobs)
 
-    def jobs(self) -> list[Job]:
-        page = self.runner.run(self.lab.context.store.jobs(JobFilter(), limit=1000))
-        found: list[Job] = page.items
-        return found
-
-    def running(self) -> list[str]:
-        return [task_id for task_id, task in self.lab.backend.tasks.items() if task.runs]
-
-    def teardown(self) -> None:
-        """At last the node is there and everything is killed: then nothing is left of anything."""
-        try:
-            if hasattr(self.lab, "context"):
-                self.finish()
-        finally:
-            self.runner.run(self.lab.close())
-            self.runner.close()
-            shutil.rmtree(self.folder)
-
     def finish(self) -> None:
+        """At last the node is there and everything is killed: then nothing is left of anything."""
         if self.lab.backend.is_away:
             self.act(self.lab.backend.come_back)
         for job in self.jobs():
@@ -264,10 +215,4 @@ def _smaller(spec: JobSpec) -> JobSpec:
 
 
 def test_lifecycles_hold_together(database_template: Path) -> None:
-    machine = type("Lifecycles", (Lifecycles,), {"template": database_template})
-    run_state_machine_as_test(
-        machine,
-        settings=settings(
-            max_examples=25, stateful_step_count=20, deadline=None, suppress_health_check=list(HealthCheck)
-        ),
-    )
+    walk(Lifecycles, database_template, examples=25)

@@ -1,67 +1,35 @@
 """Nodes leave and come back at random moments around starts, ends, kills and drains: nothing runs twice, and every job
 ends."""
 
-import asyncio
-import shutil
-import tempfile
 from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import (
-    RuleBasedStateMachine,
-    initialize,
-    invariant,
-    precondition,
-    rule,
-    run_state_machine_as_test,
-)
+from hypothesis.stateful import initialize, invariant, precondition, rule
 
 from muster.domain.errors import Conflict
 from muster.domain.jobs import HOLDING, Job
 from muster.engine import commands, nodes
 from muster.engine.checking import differences
-from muster.ports.store import JobFilter
 from tests.parts.building import a_node, a_role, a_spec
 from tests.parts.fake_backend import FakeBackend
-from tests.parts.laboratory import Laboratory
+from tests.parts.laboratory_machine import LaboratoryMachine, walk
 
 pytestmark = [pytest.mark.fast]
 NAMES = ("n1", "n2", "n3")
 STEPS_TO_THE_END = 60
 
 
-class NodeLife(RuleBasedStateMachine):
-    template: Path
-
+class NodeLife(LaboratoryMachine):
     def __init__(self) -> None:
-        super().__init__()
-        self.folder = Path(tempfile.mkdtemp(prefix="muster-node-life-"))
-        self.runner = asyncio.Runner()
         self.backend = FakeBackend([a_node(name) for name in NAMES])
-        self.lab = Laboratory(self.folder, self.template, self.backend)
-        self.count = 0
+        super().__init__(self.backend)
 
     @initialize()
     def begin(self) -> None:
         self.run(self.lab.open())
-
-    def run(self, work: Coroutine[Any, Any, Any]) -> Any:
-        async def step() -> Any:
-            answer = await work
-            await self.lab.settled()
-            return answer
-
-        return self.runner.run(step())
-
-    def act(self, deed: Callable[[], None]) -> None:
-        async def done() -> None:
-            deed()
-
-        self.run(done())
 
     # What happens
 
@@ -84,10 +52,10 @@ class NodeLife(RuleBasedStateMachine):
 
         self.run(asked())
 
-    @precondition(lambda self: self.live())
+    @precondition(lambda self: self.running())
     @rule(which=st.integers(0, 20), exit_code=st.sampled_from([0, 0, 0, 1]))
     def task_ends(self, which: int, exit_code: int) -> None:
-        live = self.live()
+        live = self.running()
         self.act(lambda: self.backend.end(live[which % len(live)], exit_code))
 
     @rule(name=st.sampled_from(NAMES))
@@ -121,7 +89,7 @@ class NodeLife(RuleBasedStateMachine):
         self.run(self.lab.restart())
 
     def _end_all(self) -> None:
-        for task_id in self.live():
+        for task_id in self.running():
             self.backend.end(task_id)
 
     def _pass(self, seconds: float) -> None:
@@ -143,29 +111,12 @@ class NodeLife(RuleBasedStateMachine):
     def check_that_only_open_attempts_run(self) -> None:
         """On nodes that answer; of others nobody can tell."""
         jobs = {job.id: job for job in self.jobs()}
-        for task_id in self.live():
+        for task_id in self.running():
             job_id, attempt, *_ = task_id.split(".")
             if self.backend.tasks[task_id].request.node not in self.backend.away:
                 job = jobs[job_id]
                 assert isinstance(job.state, HOLDING), f"{task_id} runs, and its job is {job.state_name}"
                 assert job.attempt == int(attempt), f"{task_id} runs, and its job is at attempt {job.attempt}"
-
-    def jobs(self) -> list[Job]:
-        page = self.runner.run(self.lab.context.store.jobs(JobFilter(), limit=1000))
-        found: list[Job] = page.items
-        return found
-
-    def live(self) -> list[str]:
-        return [task_id for task_id, task in self.backend.tasks.items() if task.runs]
-
-    def teardown(self) -> None:
-        try:
-            if hasattr(self.lab, "context"):
-                self.finish()
-        finally:
-            self.runner.run(self.lab.close())
-            self.runner.close()
-            shutil.rmtree(self.folder)
 
     def finish(self) -> None:
         """At last all nodes are there and tasks do their work: then every job ends, and nothing is left."""
@@ -181,16 +132,10 @@ class NodeLife(RuleBasedStateMachine):
             self.act(self._end_all)
             self.time_passes(400.0)
         assert [job for job in self.jobs() if not job.is_final] == []
-        assert self.live() == []
+        assert self.running() == []
         assert all(self.lab.context.clusters["lab"].used(name)[0] == 0 for name in NAMES)
 
 
 def test_node_life_holds_together(database_template: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("muster.engine.launching.ASK_AGAIN_S", 0.01)
-    machine = type("NodeLife", (NodeLife,), {"template": database_template})
-    run_state_machine_as_test(
-        machine,
-        settings=settings(
-            max_examples=15, stateful_step_count=20, deadline=None, suppress_health_check=list(HealthCheck)
-        ),
-    )
+    walk(NodeLife, database_template, examples=15)

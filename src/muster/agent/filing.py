@@ -63,7 +63,7 @@ class Filing:
         return lambda: self._uploads.received(where, upload)
 
     def _write(self, request: Request) -> Work:
-        where, upload, data = _new(request), _key(request, "upload"), _data(request)
+        where, upload, data = _new(request), _key(request, "upload"), orders.data(request, MAX_WRITE_BYTES)
         offset, overwrite = orders.whole_number(request, "offset", 0, 1 << 62), _flag(request, "overwrite")
         return lambda: self._uploads.write(where, upload, offset, data, overwrite)
 
@@ -248,10 +248,6 @@ def _key(request: Request, name: str) -> str:
 
 def _flag(request: Request, name: str) -> bool:
     return request.get(name) is True
-
-
-def _data(request: Request) -> bytes:
-    return orders.data(request, MAX_WRITE_BYTES)
 
 
 def _telling(operation: Operation) -> Operation:

@@ -1,13 +1,13 @@
 """The home folder: made private, and used by one server at a time."""
 
 import fcntl
-import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from muster.domain.errors import Conflict, Invalid
 from muster.lib.ids import new_id
+from muster.settings.private_files import write_private
 
 
 def make_home(home: Path) -> None:
@@ -23,9 +23,7 @@ def identity(home: Path) -> str:
     """Tells this server from others on the machines they share: made once, and kept with the home folder."""
     path = home / "identity"
     if not path.exists():
-        partial = home / f".identity.{secrets.token_hex(4)}"
-        partial.write_text(new_id() + "\n")
-        partial.replace(path)
+        write_private(path, new_id() + "\n")
     return path.read_text().strip()
 
 

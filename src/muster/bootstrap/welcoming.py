@@ -2,14 +2,13 @@
 
 import getpass
 import json
-import os
-import secrets
 from pathlib import Path
 from typing import Any
 
 from muster.domain.accounts import User, UserRole
 from muster.domain.errors import NotAuthenticated
 from muster.server.services import Services
+from muster.settings.private_files import write_private
 
 LOCAL = "local"
 
@@ -29,7 +28,7 @@ async def leave_context(home: Path, url: str, services: Services) -> None:
     token = await _kept_or_new_token(services, user, mine.get("token"))
     contexts["contexts"][LOCAL] = {"server": url, "token": token, "user": user.name}
     contexts["current"] = contexts.get("current") or LOCAL
-    _write_private(path, json.dumps(contexts, indent=2) + "\n")
+    write_private(path, json.dumps(contexts, indent=2) + "\n")
 
 
 async def _kept_or_new_token(services: Services, user: User, token: str | None) -> str:
@@ -50,14 +49,6 @@ def _read_contexts(path: Path) -> dict[str, Any]:
     except (OSError, ValueError):
         data = {}
     return data if isinstance(data, dict) and isinstance(data.get("contexts"), dict) else {"contexts": {}}
-
-
-def _write_private(path: Path, text: str) -> None:
-    partial = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
-    descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with os.fdopen(descriptor, "w") as file:
-        file.write(text)
-    partial.replace(path)
 
 
 def _own_name() -> str:

@@ -4,6 +4,7 @@ import asyncio
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 
 import structlog
@@ -19,7 +20,7 @@ from muster.engine.context import Context
 from muster.engine.observing import receive
 from muster.engine.roster import Entry
 from muster.engine.telling import job_event
-from muster.engine.undoing import undo
+from muster.engine.undoing import port_owner, release_ports, undo
 from muster.launch.composing import Composed, compose, ports_needed
 from muster.launch.locating import located
 from muster.lib.backoff import exponential
@@ -91,19 +92,9 @@ async def intend(context: Context, job: Job, start: Start) -> Intent:
 
 
 def give_back(context: Context, job: Job, nodes: Iterable[str]) -> None:
-    """Nothing was started: places and ports are free again. A node that does not answer is not waited for; its next
-    agent holds no ports."""
+    """Nothing was started: places and ports are free again."""
     context.clusters[job.cluster].released(job.id)
-    backend, owner = context.backends[job.cluster], f"{job.id}.{job.attempt + 1}"
-    for node in nodes:
-        context.spawn(_release_ports(backend, node, owner), f"ports {owner} on {node}")
-
-
-async def _release_ports(backend: Backend, node: str, owner: str) -> None:
-    try:
-        await backend.release_ports(node, owner)
-    except MusterError as error:
-        _log.debug("ports not released", node=node, owner=owner, error=str(error))
+    release_ports(context, job, job.attempt + 1, nodes)
 
 
 async def act(context: Context, entry: Entry) -> None:
@@ -195,23 +186,26 @@ def _planned(context: Context, job: Job, attempt: int, start: Start) -> list[Tas
 
 
 async def _reserved(backend: Backend, tasks: list[Task], job: Job) -> list[Task]:
-    """The tasks with the ports they need, reserved node by node in one go each."""
+    """The tasks with the ports they need, reserved on all nodes side by side. When one refuses, the others have been
+    heard too, so that what they hold can be given back."""
     spec = spec_of_attempt(job)
     needs = {task.id: ports_needed(spec, spec.role(task.role), task.index) for task in tasks}
     by_node: dict[str, list[Task]] = defaultdict(list)
     for task in tasks:
         if needs[task.id]:
             by_node[task.placement.node].append(task)
+    owner = port_owner(tasks[0].job_id, tasks[0].attempt)
+    counts = {node: sum(needs[task.id] for task in group) for node, group in by_node.items()}
+    answers = await asyncio.gather(
+        *(backend.reserve_ports(node, owner, count) for node, count in counts.items()), return_exceptions=True
+    )
     ports: dict[str, tuple[int, ...]] = {}
-    for node, group in by_node.items():
-        found = await backend.reserve_ports(node, port_owner(tasks[0]), sum(needs[task.id] for task in group))
-        for task in group:
-            ports[task.id], found = found[: needs[task.id]], found[needs[task.id] :]
+    for group, found in zip(by_node.values(), answers, strict=True):
+        if isinstance(found, BaseException):
+            raise found
+        left = iter(found)
+        ports |= {task.id: tuple(islice(left, needs[task.id])) for task in group}
     return [replace(task, placement=replace(task.placement, ports=ports.get(task.id, ()))) for task in tasks]
-
-
-def port_owner(task: Task) -> str:
-    return f"{task.job_id}.{task.attempt}"
 
 
 async def _launch_one(context: Context, backend: Backend, request: LaunchRequest) -> bool:

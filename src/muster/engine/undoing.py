@@ -3,21 +3,21 @@ whoever is to blame, and is tried again where that can help.
 """
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 import structlog
 
 from muster.domain.completion import failure_verdict
 from muster.domain.diagnosis import classify
-from muster.domain.errors import StaleWrite, Unavailable
-from muster.domain.jobs import Starting
+from muster.domain.errors import MusterError, StaleWrite, Unavailable
+from muster.domain.jobs import Job, Starting
 from muster.domain.tasks import Task, TaskFailed, TaskLaunching, TaskStopped, move_task
 from muster.engine.context import Context
 from muster.engine.roster import Entry
 from muster.engine.settling import RETRY_S, log_name, stop
 from muster.engine.telling import task_event
-from muster.ports.backend import Unready
+from muster.ports.backend import Backend, Unready
 
 _log = structlog.get_logger("engine.undoing")
 
@@ -41,7 +41,7 @@ async def undo(context: Context, entry: Entry, unready: Sequence[Unready]) -> No
             _log.warning("undoing not written, will try again", job=entry.job.id, error=str(error))
             context.later(RETRY_S, lambda: undo(context, entry, unready), f"undo {entry.job.id}")
             return
-    context.spawn(_release_ports(context, entry, ended), f"ports {entry.job.id}")
+    release_ports(context, entry.job, attempt, {task.placement.node for task in ended if task.placement.ports})
 
 
 async def _ended(context: Context, task: Task, failed: dict[str, Unready]) -> Task:
@@ -65,7 +65,19 @@ def _empty_log(context: Context, task: Task) -> str | None:
     return log_name(task)
 
 
-async def _release_ports(context: Context, entry: Entry, tasks: Sequence[Task]) -> None:
-    backend, owner = context.backends[entry.job.cluster], f"{entry.job.id}.{tasks[0].attempt}"
-    nodes = {task.placement.node for task in tasks if task.placement.ports}
-    await asyncio.gather(*(backend.release_ports(node, owner) for node in nodes), return_exceptions=True)
+def port_owner(job_id: str, attempt: int) -> str:
+    return f"{job_id}.{attempt}"
+
+
+def release_ports(context: Context, job: Job, attempt: int, nodes: Iterable[str]) -> None:
+    """Beside us: a node that does not answer is not waited for; its next agent holds no ports."""
+    backend, owner = context.backends[job.cluster], port_owner(job.id, attempt)
+    for node in nodes:
+        context.spawn(_release_on(backend, node, owner), f"ports {owner} on {node}")
+
+
+async def _release_on(backend: Backend, node: str, owner: str) -> None:
+    try:
+        await backend.release_ports(node, owner)
+    except MusterError as error:
+        _log.debug("ports not released", node=node, owner=owner, error=str(error))

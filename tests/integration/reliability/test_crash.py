@@ -16,7 +16,7 @@ from tests.parts.server import MusterServer, polls
 from .conftest import unkindly_treated
 from .small_jobs import small_job
 from .stubborn_client import StubbornClient
-from .verdicts import check_every_job_ended_once, check_no_task_ran_twice, check_nothing_is_leaked
+from .verdicts import check_nothing_is_leaked, check_what_became_of_all
 
 JOBS = 300
 SERVER_KILLS = 20
@@ -81,14 +81,7 @@ def _run_through(
         client.allow(JOBS // times)
         crash(server)
     before_check(server)
-    client.join()
-    ids = {job["id"] for job in client.jobs.values()}
-    assert len(ids) == JOBS
-    for job in ids:
-        server.wait(job, 120)
-    check_every_job_ended_once(server, ids)
-    extra = check_no_task_ran_twice(server, ids, records)
-    print(f"{client.refused} submissions were sent again, {extra} attempts were made again")
+    check_what_became_of_all(server, client, JOBS, records)
     check_nothing_is_leaked(server, records)
 
 

@@ -8,6 +8,7 @@ from tests.parts.leftovers import wait_until_all_is_free, wait_until_nothing_run
 from tests.parts.server import MusterServer
 
 from .small_jobs import everything_at_once, lines_by_task
+from .stubborn_client import StubbornClient
 
 FINAL_EVENTS = {"job.succeeded", "job.failed", "job.cancelled"}
 
@@ -24,6 +25,18 @@ def all_of(server: MusterServer, path: str) -> list[Any]:
         items += page["items"]
         cursor = page["nextCursor"]
     return items
+
+
+def check_what_became_of_all(server: MusterServer, client: StubbornClient, count: int, records: Path) -> None:
+    """So many jobs were accepted, once each; all ended well, and no task ran twice."""
+    client.join()
+    ids = {job["id"] for job in client.jobs.values()}
+    assert len(ids) == count
+    for job in ids:
+        server.wait(job, 120)
+    check_every_job_ended_once(server, ids)
+    extra = check_no_task_ran_twice(server, ids, records)
+    print(f"{client.refused} submissions were sent again, {extra} attempts were made again")
 
 
 def check_every_job_ended_once(server: MusterServer, ids: set[str]) -> None:
