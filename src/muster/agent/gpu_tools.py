@@ -11,6 +11,7 @@ import subprocess
 from dataclasses import replace
 from typing import Any, Dict, List, Mapping, Optional, Sequence
 
+from muster.agent.calling import call
 from muster.agent.gpu_models import model_name
 from muster.agent.gpu_values import Gpu, GpuLoad
 
@@ -118,15 +119,10 @@ def parse_rocm_loads(text: str) -> List[GpuLoad]:
 
 
 def _run(arguments: Sequence[str]) -> str:
-    done = subprocess.run(
-        arguments,
-        check=False,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        timeout=_TIMEOUT_S,
-    )
-    return done.stdout.decode("utf-8", "replace") if done.returncode == 0 else ""
+    called = call(arguments, _TIMEOUT_S)
+    if called.late:  # not the same as a tool that lists nothing
+        raise subprocess.TimeoutExpired(arguments, _TIMEOUT_S)
+    return called.output if called.code == 0 else ""
 
 
 def _rows(text: str, width: int) -> List[List[str]]:
