@@ -17,7 +17,7 @@ from muster.agent import orders
 from muster.agent.errors import BAD_REQUEST, START_FAILED, AgentError
 from muster.agent.exits import ExitWatch, reap
 from muster.agent.loop import Loop, Timer
-from muster.agent.processes import MARK, Target, find_members, kill_all, send_group
+from muster.agent.processes import MARK, kill_all, mark_of, scan, send_group
 
 _MOST_AT_ONCE = 16
 _HELD_BYTES = 256 * 1024
@@ -126,21 +126,18 @@ class Execution:
 
 
 class Executing:
-    def __init__(
-        self, loop: Loop, exits: ExitWatch, root: str, boot: str, answer: Callable[[int, Answer], None]
-    ) -> None:
+    def __init__(self, loop: Loop, exits: ExitWatch, root: str, answer: Callable[[int, Answer], None]) -> None:
         self._loop = loop
         self._exits = exits
-        self._mark = os.path.join(root, "exec")
-        self._boot = boot
+        self._marks = os.path.join(root, "exec")
+        self._mark = os.path.join(self._marks, os.urandom(8).hex())
         self._answer = answer
         self._running: Dict[str, Execution] = {}
         self._count = 0
 
     def sweep(self) -> None:
-        """End what an agent before us left; it could not do so itself."""
-        target = Target("exec", self._mark, None)
-        self._loop.run_blocking(lambda: _end_all(target, self._boot), lambda done: None)
+        """End what an agent before us left; it could not do so itself. What we start meanwhile bears our own mark."""
+        self._loop.run_blocking(lambda: kill_all(_others(self._marks, self._mark)), lambda done: None)
 
     def start(self, request: Mapping[str, Any]) -> Answer:
         argv = orders.argv(request)
@@ -226,9 +223,9 @@ class Executing:
             send_group(execution.process.pid, _KILL)
 
 
-def _end_all(target: Target, boot: str) -> None:
-    for pids in find_members([target], boot).values():
-        kill_all(pids)
+def _others(marks: str, own: str) -> List[int]:
+    found = ((stat.pid, mark_of(stat.pid)) for stat in scan())
+    return [pid for pid, mark in found if mark.startswith(os.fsencode(marks)) and mark != os.fsencode(own)]
 
 
 def _descriptor(pipe: Any) -> int:

@@ -80,7 +80,7 @@ class Service:
         self._watching = LogWatching(loop, inotify, self._log_grown)
         self._checkpoints = Checkpoints(loop, inotify, self._task_told)
         self._settling.on_running.append(self._checkpoints.watch)
-        self._executing = Executing(loop, exits, root, self._boot, self._answer)
+        self._executing = Executing(loop, exits, root, self._answer)
         self._metering = Metering(loop, self._book, self._usage_sampled, diagnostics)
         self._operations: Dict[str, Operation] = {
             "ping": self._ping,

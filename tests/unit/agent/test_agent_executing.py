@@ -1,0 +1,48 @@
+"""What is left of an agent before us is ended; what we start ourselves is not."""
+
+import os
+import signal
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from muster.agent.executing import Executing
+from muster.agent.exits import ExitWatch
+from muster.agent.loop import Loop
+from muster.agent.processes import MARK, Identity, boot_id, is_alive, kill_all, read_stat
+
+pytestmark = pytest.mark.fast
+
+
+class LateLoop(Loop):
+    """Blocking work is done when the test says so."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.late: list[Callable[[], Any]] = []
+
+    def run_blocking(self, work: Callable[[], Any], done: Callable[..., None]) -> None:
+        self.late.append(work)
+
+
+def test_a_command_that_starts_before_the_sweep_is_done_outlives_it(tmp_path: Path) -> None:
+    loop = LateLoop()
+    executing = Executing(loop, ExitWatch(loop, boot_id()), str(tmp_path), lambda number, answer: None)
+    left = subprocess.Popen(["sleep", "1000"], env={**os.environ, MARK: str(tmp_path / "exec" / "earlier")})
+    executing.sweep()
+    started = int(executing.start({"argv": ["sleep", "1000"], "timeout_s": 1000})["exec"].partition("-")[0])
+    try:
+        (sweep,) = loop.late
+        sweep()
+        assert left.wait(60) == -signal.SIGKILL
+        stat = read_stat(started)
+        assert stat is not None
+        assert is_alive(Identity(started, stat.start_ticks, boot_id()), boot_id())
+    finally:
+        kill_all([started])
+        os.waitpid(started, 0)
+        left.kill()
+        left.wait()
