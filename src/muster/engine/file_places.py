@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import PurePath
 
 from muster.domain.accounts import User
 from muster.domain.clusters import Folder, folder_label
@@ -90,9 +91,18 @@ class Places:
             guess = nearest(address.folder, list(visible))
             hint = f"did you mean {guess}?" if guess else f"list them: muster fs ls {address.cluster}:"
             raise NotFound(f"cluster {cluster} has no folder {address.folder!r}", hint=hint)
-        if changing and folder.read_only and not user.is_admin:
-            raise Forbidden(f"folder {folder.name} of cluster {cluster} is for reading only", hint="ask an admin")
+        if changing and folder.read_only:
+            raise self._for_reading(cluster, folder)
         return folder
+
+    def _for_reading(self, cluster: str, folder: Folder) -> Forbidden:
+        """Nobody writes there through Muster, admins neither: whoever may change the cluster file says so there."""
+        file = PurePath(self._context.backends[cluster].settings.file).name
+        where = f"clusters.d/{file}" if file else "the cluster's file in clusters.d"
+        return Forbidden(
+            f"folder {folder.name} of cluster {cluster} is for reading only",
+            hint=f"it has `readOnly: true` in {where}, which holds for admins too",
+        )
 
     def _named(self, cluster: str, name: str, folders: Sequence[Folder]) -> str:
         node = next((node for node in self._context.nodes(cluster) if node.name == name), None)

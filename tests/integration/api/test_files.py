@@ -77,15 +77,23 @@ def test_a_folder_of_others_is_not_there_until_one_is_let_in(shelf: Shelf) -> No
     assert ok(somebody.get(FILES, params={"path": "team"}))["items"] == []
 
 
-def test_a_read_only_folder_is_read_by_all_and_changed_by_admins(shelf: Shelf) -> None:
+def test_a_read_only_folder_is_read_by_all_and_changed_by_nobody(shelf: Shelf) -> None:
     name = unique("fixed")
-    problem(shelf.put(f"fixed/{name}", b"x"), 403, "forbidden")
-    ok(shelf.put(f"fixed/{name}", b"x", who=shelf.admin))
-    assert shelf.get("/content", f"fixed/{name}").content == b"x"
-    problem(shelf.me.send("DELETE", FILES, params={"path": f"fixed/{name}"}), 403, "forbidden")
-    problem(shelf.me.post(f"{FILES}/move", {"path": f"fixed/{name}", "to": f"data/{name}"}), 403, "forbidden")
-    ok(shelf.me.post(f"{FILES}/copy", {"path": f"fixed/{name}", "to": f"data/{name}"}))
-    assert (shelf.base / "data" / name).read_bytes() == b"x"
+    fixed, data = f"fixed/{name}", f"data/{name}"
+    (shelf.base / fixed).write_bytes(b"x")
+    (shelf.base / data).write_bytes(b"y")
+    for who in (shelf.me, shelf.admin):
+        told = problem(shelf.put(f"{fixed}-new", b"x", who=who), 403, "forbidden")
+        assert "clusters.d/local.yaml" in told["hint"]
+        problem(who.send("DELETE", FILES, params={"path": fixed}), 403, "forbidden")
+        problem(who.post(f"{FILES}/mkdir", {"path": f"{fixed}-new"}), 403, "forbidden")
+        problem(who.post(f"{FILES}/move", {"path": fixed, "to": f"{data}-moved"}), 403, "forbidden")
+        problem(who.post(f"{FILES}/move", {"path": data, "to": f"{fixed}-new"}), 403, "forbidden")
+        problem(who.post(f"{FILES}/copy", {"path": data, "to": f"{fixed}-new"}), 403, "forbidden")
+    assert shelf.get("/content", fixed).content == b"x"
+    ok(shelf.me.post(f"{FILES}/copy", {"path": fixed, "to": f"{data}-copy"}))
+    assert (shelf.base / f"{data}-copy").read_bytes() == b"x"
+    assert [path.name for path in (shelf.base / "fixed").glob(f"{name}*")] == [name]
 
 
 def test_pieces_become_a_file_and_a_break_goes_on_where_it_was(shelf: Shelf) -> None:

@@ -73,6 +73,7 @@ def test_a_path_is_found_below_its_folder(places: Places) -> None:
         (ME, at("dat/x"), False, NotFound, "no folder 'dat'"),
         (ME, at(""), False, Invalid, "names no folder"),
         (ME, at("fixed/x"), True, Forbidden, "for reading only"),
+        (ADMIN, at("fixed/x"), True, Forbidden, "for reading only"),
         (ME, at("data/x", "n9"), False, NotFound, "no node 'n9'"),
         (ME, at("scratch/x"), False, Invalid, "name the node"),
         (ME, at("data/x", cluster="else"), False, NotFound, "no cluster 'else'"),
@@ -85,8 +86,12 @@ def test_what_is_refused_and_how(
         places.place(user, address, changing=changing)
 
 
-def test_admins_change_what_is_read_only(places: Places) -> None:
-    assert places.place(ADMIN, at("fixed/x"), changing=True).root == "/srv/fixed"
+def test_who_may_not_write_learns_where_that_is_set(places: Places, backend: FakeBackend) -> None:
+    backend.settings = replace(backend.settings, file="/etc/muster/clusters.d/lab.yaml")
+    with pytest.raises(Forbidden) as refused:
+        places.place(ADMIN, at("fixed/x"), changing=True)
+    assert "`readOnly: true` in clusters.d/lab.yaml" in refused.value.hint
+    assert places.place(ADMIN, at("fixed/x")).root == "/srv/fixed"
 
 
 def test_a_shared_folder_stays_with_its_node_while_that_is_ready(places: Places, backend: FakeBackend) -> None:
