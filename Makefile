@@ -37,7 +37,7 @@ up: setup ## serve on http://127.0.0.1:7070
 test: setup-dev setup-system ## set everything up and run all tests
 	$(PYTEST) -n $(WORKERS) --dist worksteal -m "not frameworks"
 
-test-frameworks: setup-dev ## train with PaddlePaddle, PyTorch and JAX (downloads them)
+test-frameworks: setup-dev ## train with PaddlePaddle and JAX, too (downloads them)
 	scripts/install-frameworks.sh
 	$(PYTEST) -m frameworks tests/e2e/test_frameworks.py tests/e2e/test_frameworks_pool.py
 

@@ -1,5 +1,6 @@
 #!/bin/sh
-# Make .venv-frameworks in the checkout: PaddlePaddle, PyTorch and JAX, all for CPUs, for `make test-frameworks`.
+# Make .venv-frameworks in the checkout: PaddlePaddle, PyTorch and JAX, all for CPUs, for the examples and for
+# `make test-frameworks`.
 #
 # - PyTorch comes from Debian (python3-torch, a CPU build of 150 MB with everything it needs): the one on PyPI
 #   brings the whole CUDA toolkit, some gigabytes. Hence the system's Python and --system-site-packages.

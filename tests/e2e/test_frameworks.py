@@ -1,15 +1,18 @@
 """Real frameworks, told who is who by Muster alone. Their interpreter comes from scripts/install-frameworks.sh."""
 
 import os
-import shutil
 from pathlib import Path
 
 import pytest
-import yaml
 
-from tests.e2e.example_runs import EXAMPLES, ExampleRun, MusterServer, run_example
+from tests.e2e.example_runs import (
+    EXAMPLES,
+    INTERPRETER_VARIABLE,
+    MusterServer,
+    assert_ranks_agree,
+    run_with_framework,
+)
 
-INTERPRETER_VARIABLE = "MUSTER_FRAMEWORKS_PYTHON"
 PYTHON = Path(os.environ.get(INTERPRETER_VARIABLE, EXAMPLES.parent / ".venv-frameworks/bin/python")).absolute()
 
 pytestmark = [
@@ -18,35 +21,14 @@ pytestmark = [
 ]
 
 
-def run_with_frameworks(server: MusterServer, name: str, folder: Path) -> ExampleRun:
-    """Run a copy of an example, changed in nothing but the interpreter."""
-    copy = folder / name
-    shutil.copytree(EXAMPLES / name, copy)
-    job = yaml.safe_load((copy / "job.yaml").read_text())
-    job["env"][INTERPRETER_VARIABLE] = str(PYTHON)
-    (copy / "job.yaml").write_text(yaml.safe_dump(job))
-    return run_example(server, copy / "job.yaml")
-
-
-def assert_ranks_agree(run: ExampleRun) -> None:
-    assert run.state == "Succeeded"
-    assert run.exit_codes("worker") == [0, 0]
-    assert sorted(run.found(r"rank (\d) of 2 sum ([\d.]+)")) == [("0", "3.0"), ("1", "3.0")]
-    assert sorted(run.found(r"rank (\d) weights .* identical on all ranks: True, right: True")) == ["0", "1"]
-
-
 def test_paddle_collective_sums_and_trains_over_gloo(muster_server: MusterServer, tmp_path: Path) -> None:
-    assert_ranks_agree(run_with_frameworks(muster_server, "paddle-collective", tmp_path))
-
-
-def test_torch_ddp_sums_and_trains_over_gloo(muster_server: MusterServer, tmp_path: Path) -> None:
-    assert_ranks_agree(run_with_frameworks(muster_server, "torch-ddp", tmp_path))
+    assert_ranks_agree(run_with_framework(muster_server, "paddle-collective", tmp_path, PYTHON))
 
 
 def test_paddle_workers_learn_from_each_other_through_parameter_servers(
     muster_server: MusterServer, tmp_path: Path
 ) -> None:
-    run = run_with_frameworks(muster_server, "paddle-ps", tmp_path)
+    run = run_with_framework(muster_server, "paddle-ps", tmp_path, PYTHON)
 
     assert run.state == "Succeeded"
     assert run.exit_codes("worker") == [0, 0]
@@ -59,7 +41,7 @@ def test_paddle_workers_learn_from_each_other_through_parameter_servers(
 
 
 def test_jax_processes_find_each_other_and_sum(muster_server: MusterServer, tmp_path: Path) -> None:
-    run = run_with_frameworks(muster_server, "jax-psum", tmp_path)
+    run = run_with_framework(muster_server, "jax-psum", tmp_path, PYTHON)
 
     assert run.state == "Succeeded"
     assert run.exit_codes("worker") == [0, 0]

@@ -83,14 +83,16 @@ class MusterServer:
         context = json.loads((self.home / "context.json").read_text())
         return str(context["contexts"]["local"]["token"])
 
-    def run(self, *args: str, check: bool = False, **options: Any) -> "subprocess.CompletedProcess[str]":
+    def run(
+        self, *args: str, check: bool = False, timeout_s: float = 120.0, **options: Any
+    ) -> "subprocess.CompletedProcess[str]":
         """The muster command, as the machine's own user would type it."""
         done = subprocess.run(
             [str(_BIN / "muster"), *args],
             env=self._env,
             capture_output=True,
             text=True,
-            timeout=120,
+            timeout=timeout_s,
             check=False,
             **options,
         )

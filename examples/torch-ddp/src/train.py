@@ -22,7 +22,7 @@ def main() -> int:
     arguments.add_argument("--steps", type=int, required=True)
     arguments.add_argument("--lr", type=float, required=True)
     chosen = arguments.parse_args()
-    dist.init_process_group("gloo", init_method="env://", timeout=timedelta(seconds=60))
+    dist.init_process_group("gloo", init_method="env://", timeout=timedelta(minutes=4))
     summed = sum_is_right()
     weights = fit(chosen.steps, chosen.lr)
     identical = all_ranks_hold(weights)
