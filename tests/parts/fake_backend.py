@@ -74,6 +74,7 @@ class FakeBackend:
     """What the next preparations fail for, one each."""
     outputs: dict[str, bytes] = field(default_factory=dict)
     """What every task leaves, by path; patterns are not looked at."""
+    outputs_too_deep: int = 0
     output_error: Exception | None = None
     refusals: list[BackendError] = field(default_factory=list)
     """Raised by the next launches, one each."""
@@ -290,7 +291,7 @@ class FakeBackend:
             (target / path).parent.mkdir(parents=True, exist_ok=True)
             (target / path).write_bytes(data)
             files.append(OutputFile(path, len(data), self.clock, hashlib.sha256(data).hexdigest()))
-        return Collected(tuple(files), tuple(left_out))
+        return Collected(tuple(files), tuple(left_out), too_deep=self.outputs_too_deep)
 
     def _task(self, task_id: str) -> FakeTask:
         if task_id not in self.tasks:

@@ -111,6 +111,18 @@ async def test_what_is_beyond_the_limit_is_left_out_and_said_so(lab: Laboratory)
     assert ([item.path for item in found.items], found.left_out) == (["a"], ("b",))
 
 
+async def test_folders_that_are_too_deep_are_said(lab: Laboratory) -> None:
+    lab.backend.outputs_too_deep = 3
+    job_id = await ended(lab)
+    await lab.becomes(job_id, "Succeeded")
+    await lab.until(lambda: lab.backend.settled_tasks)
+    found = await listed(lab, job_id)
+    assert found.complete
+    assert "3 folders are not brought: they are nested more than" in found.problems[0]
+    await lab.settled()
+    assert "job.outputs" in await lab.told(job_id)
+
+
 async def test_outputs_of_earlier_tries_make_way_for_the_last(lab: Laboratory) -> None:
     lab.context.max_output_bytes = 10
     lab.backend.outputs = {"a": b"x" * 8}

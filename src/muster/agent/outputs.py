@@ -1,7 +1,8 @@
 """What a task left in its working folder and somebody asked for: which files match, and their bytes.
 
 Regular files only. A link to a file is told as that file while it stays inside the working folder; whatever leads out
-is never told and never read, also when the task changes its folder while we look.
+is never told and never read, also when the task changes its folder while we look (`confined` sees to that). What is
+there and cannot be taken is counted.
 """
 
 from __future__ import annotations
@@ -10,17 +11,17 @@ import os
 import stat
 from fnmatch import fnmatchcase
 from itertools import repeat
-from typing import Any, Callable, Dict, FrozenSet, Iterator, List, Mapping, Optional, Sequence, Tuple
+from typing import Any, Callable, Dict, FrozenSet, Iterator, List, Mapping, Sequence, Tuple
 
 from muster.agent import folders, orders
+from muster.agent.confined import MAX_DEPTH, Walk, listing, looking, place, reading
 from muster.agent.errors import BAD_REQUEST, SYSTEM, AgentError
+from muster.agent.file_errors import TOO_DEEP
 from muster.agent.tasks import TaskBook
 
 MAX_READ_BYTES = 1024 * 1024
 MAX_FILES = 20_000
 PAGE = 500
-_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-_FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 Answer = Dict[str, Any]
 Work = Callable[[], Answer]
@@ -89,87 +90,90 @@ class Pattern:
 
 def page(work: str, patterns: Sequence[Pattern], after: str) -> Answer:
     """The next files in order of their paths. `more` says to ask again; `skipped` are those that nobody can be told of:
-    names that are no text, and what is beyond the greatest number."""
-    root = os.path.realpath(work)
+    names that are no text, what may not be read, and what is beyond the greatest number; `too_deep` are folders that
+    are nested too deep to be looked into, and links to files there."""
+    search = _Search(work, patterns)
     found: Dict[str, os.stat_result] = {}
-    skipped = 0
-    for relative, status in _matching(root, patterns):
+    for relative, status in search.files():
         if len(found) >= MAX_FILES or not _is_text(relative):
-            skipped += 1
+            search.skipped += 1
         else:
             found[relative] = status
     later = sorted(path for path in found if path > after)
     files = [{"path": path, "size": found[path].st_size, "mtime": found[path].st_mtime} for path in later[:PAGE]]
-    return {"files": files, "more": len(later) > PAGE, "skipped": skipped}
+    return {"files": files, "more": len(later) > PAGE, "skipped": search.skipped, "too_deep": search.too_deep}
 
 
 def read(work: str, path: str, offset: int, limit: int) -> Answer:
-    root = os.path.realpath(work)
-    fd = _open_inside(root, path)
-    if fd is None:
-        raise AgentError(SYSTEM, "{!r} is not a file of this task any more".format(path))
+    wanted = place(os.path.abspath(work), path)
     try:
-        data = os.pread(fd, limit, offset)
-        status = os.fstat(fd)
-    finally:
-        os.close(fd)
+        with Walk(wanted.root) as walk, reading(walk.find(wanted.parts)) as file:
+            data = os.pread(file, limit, offset)
+            status = os.fstat(file)
+    except (OSError, AgentError):
+        raise AgentError(SYSTEM, "{!r} is not a file of this task any more".format(path)) from None
     return {"data": data, "offset": offset, "size": status.st_size, "mtime": status.st_mtime}
 
 
-def _matching(root: str, patterns: Sequence[Pattern]) -> Iterator[Tuple[str, os.stat_result]]:
-    below: List[Tuple[str, List[States]]] = [("", [pattern.start for pattern in patterns])]
-    while below:
-        folder, above = below.pop()
+class _Search:
+    """One walk through a working folder, with each folder open while its entries are looked at."""
+
+    def __init__(self, work: str, patterns: Sequence[Pattern]) -> None:
+        self._work = work
+        self._patterns = patterns
+        self.skipped = self.too_deep = 0
+
+    def files(self) -> Iterator[Tuple[str, os.stat_result]]:
         try:
-            entries = list(os.scandir(os.path.join(root, folder)))
+            with Walk(self._work) as walk, listing(walk.fd) as fd:
+                yield from self._below(fd, (), [pattern.start for pattern in self._patterns])
+        except PermissionError:
+            self.skipped += 1
         except OSError:
-            continue  # gone, or its owner took away their own permission
-        for entry in entries:
-            relative = "{}/{}".format(folder, entry.name) if folder else entry.name
-            here = list(map(Pattern.step, patterns, above, repeat(entry.name)))
-            if entry.is_dir(follow_symlinks=False):
-                if any(here):
-                    below.append((relative, here))
-            elif any(map(Pattern.takes, patterns, above, here)):
-                status = _file_status(root, relative)
-                if status is not None:
-                    yield relative, status
+            return  # the task never got as far as having one
+
+    def _below(self, fd: int, parts: Tuple[str, ...], above: List[States]) -> Iterator[Tuple[str, os.stat_result]]:
+        for name in os.listdir(fd):
+            here = list(map(Pattern.step, self._patterns, above, repeat(name)))
+            is_taken = any(map(Pattern.takes, self._patterns, above, here))
+            if not is_taken and not any(here):
+                continue
+            try:
+                mode = os.stat(name, dir_fd=fd, follow_symlinks=False).st_mode
+                if stat.S_ISDIR(mode):
+                    yield from self._inside(fd, (*parts, name), here)
+                elif is_taken:
+                    yield from self._file(fd, (*parts, name), mode)
+            except PermissionError:
+                self.skipped += 1  # the task took away its own permission
+            except OSError:
+                continue  # gone, or something else now
+
+    def _inside(self, fd: int, parts: Tuple[str, ...], here: List[States]) -> Iterator[Tuple[str, os.stat_result]]:
+        if not any(here):
+            return
+        if len(parts) >= MAX_DEPTH:
+            self.too_deep += 1
+            return
+        with listing(fd, parts[-1]) as below:
+            yield from self._below(below, parts, here)
+
+    def _file(self, fd: int, parts: Tuple[str, ...], mode: int) -> Iterator[Tuple[str, os.stat_result]]:
+        try:
+            status = self._behind(parts) if stat.S_ISLNK(mode) else _status(parts[-1], fd)
+        except AgentError as error:  # a device, a pipe, a link that leads out or to a folder: none of it is an output
+            self.too_deep += error.code == TOO_DEEP
+            return
+        yield "/".join(parts), status
+
+    def _behind(self, link: Tuple[str, ...]) -> os.stat_result:
+        with Walk(self._work) as walk, reading(walk.find(link)) as file:
+            return os.fstat(file)
 
 
-def _file_status(root: str, relative: str) -> Optional[os.stat_result]:
-    fd = _open_inside(root, relative)
-    if fd is None:
-        return None
-    try:
-        return os.fstat(fd)
-    finally:
-        os.close(fd)
-
-
-def _open_inside(root: str, relative: str) -> Optional[int]:
-    """The file's descriptor if it is a regular one inside the root. Links are resolved first and the way there is then
-    walked without following any, so that nothing put in the way meanwhile can lead out."""
-    target = os.path.realpath(os.path.join(root, relative))
-    if not target.startswith(root + os.sep):
-        return None
-    *parents, name = target[len(root) + 1 :].split(os.sep)
-    folder = -1
-    try:
-        folder = os.open(root, _FOLDER)
-        for part in parents:
-            inner = os.open(part, _FOLDER, dir_fd=folder)
-            os.close(folder)
-            folder = inner
-        fd = os.open(name, _FILE, dir_fd=folder)
-    except OSError:
-        return None
-    finally:
-        if folder >= 0:
-            os.close(folder)
-    if stat.S_ISREG(os.fstat(fd).st_mode):
-        return fd
-    os.close(fd)
-    return None
+def _status(name: str, folder: int) -> os.stat_result:
+    with looking(name, folder) as fd, reading(fd) as file:
+        return os.fstat(file)
 
 
 def _is_text(name: str) -> bool:

@@ -33,10 +33,9 @@ class Collecting:
         """`target` gets the files; a folder beside it, named after it, what has come half."""
         files: list[OutputFile] = []
         left_out: list[str] = []
-        skipped, after = 0, ""
+        after = ""
         while True:
             page = await self._ask(node, "outputs_list", task=task_id, patterns=list(patterns), after=after)
-            skipped = int(page["skipped"])
             for found in page["files"]:
                 path, size = str(found["path"]), int(found["size"])
                 if not is_safe(path) or not admit(size):
@@ -45,7 +44,7 @@ class Collecting:
                     files.append(await self._fetch(task_id, node, target, path, size, float(found["mtime"])))
                 after = path
             if not page["more"] or not page["files"]:
-                return Collected(tuple(files), tuple(left_out), skipped)
+                return Collected(tuple(files), tuple(left_out), int(page["skipped"]), int(page["too_deep"]))
 
     async def _fetch(self, task_id: str, node: str, target: Path, path: str, size: int, mtime: float) -> OutputFile:
         whole = target / path

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import structlog
 
+from muster.agent.confined import MAX_DEPTH
 from muster.domain.errors import BackendError, MusterError, NotFound
 from muster.domain.jobs import Job
 from muster.domain.tasks import Task
@@ -36,6 +37,7 @@ class Brought:
     files: tuple[OutputFile, ...] = ()
     left_out: tuple[str, ...] = ()
     skipped: int = 0
+    too_deep: int = 0
     problem: str = ""
     """Why not all of it is here; empty when nothing more is to come."""
 
@@ -74,7 +76,7 @@ async def bring(context: Context, job: Job, tasks: Sequence[Task], tries: int = 
         return
     now = context.clock()
     records = [record for record, _ in brought]
-    if any(record.files or record.left_out or record.problem for record in records):
+    if any(record != Brought() for record in records):
         await context.apply(Change(events=[outputs_event(job, now, _in_words(records), **_counted(records))]))
     again = [task for task, (_, may_help) in zip(wanted, brought, strict=True) if may_help]
     if again and tries < _TRIES:
@@ -171,7 +173,7 @@ async def _bring_one(
     try:
         async with turns:
             found = await _collected(context, job, task, folder, room)
-        brought = Brought(found.files, found.left_out, found.skipped)
+        brought = Brought(found.files, found.left_out, found.skipped, found.too_deep)
         await asyncio.to_thread(_finished, folder, record, brought)
     except (MusterError, OSError) as error:
         _log.warning("outputs not brought", task=task.id, error=str(error))
@@ -206,7 +208,7 @@ def _in_words(records: Iterable[Brought]) -> str:
 
 def _counted(records: Sequence[Brought]) -> dict[str, int]:
     files = [file for record in records for file in record.files]
-    left_out = sum(len(record.left_out) + record.skipped for record in records)
+    left_out = sum(len(record.left_out) + record.skipped + record.too_deep for record in records)
     return {"files": len(files), "bytes": sum(file.size for file in files), "leftOut": left_out}
 
 
@@ -214,7 +216,9 @@ def _problems(task: Task, record: Brought) -> Iterator[str]:
     if record.problem:
         yield f"{task.name}: {record.problem}"
     if record.skipped:
-        yield f"{task.name}: {record.skipped} files are not brought: too many, or names that are no text"
+        yield f"{task.name}: {record.skipped} files are not brought: too many, not readable, or names that are no text"
+    if record.too_deep:
+        yield f"{task.name}: {record.too_deep} folders are not brought: they are nested more than {MAX_DEPTH} deep"
 
 
 def _is_alone(job: Job) -> bool:
@@ -256,6 +260,7 @@ def _read(record: Path) -> Brought | None:
     try:
         data = json.loads(record.read_text(encoding="utf-8"))
         files = tuple(OutputFile(**file) for file in data["files"])
-        return Brought(files, tuple(data["left_out"]), int(data["skipped"]), str(data["problem"]))
+        counts = int(data["skipped"]), int(data.get("too_deep", 0))
+        return Brought(files, tuple(data["left_out"]), *counts, str(data["problem"]))
     except (OSError, ValueError, KeyError, TypeError):
         return None

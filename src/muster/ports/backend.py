@@ -86,11 +86,12 @@ class OutputFile:
 @dataclass(frozen=True, slots=True)
 class Collected:
     """What was brought back of a task. `left_out` are files beyond the limit; `skipped` counts those whose names are no
-    text, or that were too many."""
+    text, that may not be read, or that were too many; `too_deep` the folders that nobody looked into."""
 
     files: tuple[OutputFile, ...] = ()
     left_out: tuple[str, ...] = ()
     skipped: int = 0
+    too_deep: int = 0
 
 
 class Phase(StrEnum):

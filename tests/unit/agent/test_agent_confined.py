@@ -1,10 +1,7 @@
 """No path gets out of its root: not by `..`, not by links, not by somebody who swaps folders and links meanwhile."""
 
-import contextlib
 import os
-import shutil
 import socket
-import threading
 from collections.abc import Callable
 from pathlib import Path
 
@@ -15,6 +12,7 @@ from hypothesis import strategies as st
 from muster.agent.confined import MAX_DEPTH
 from muster.agent.errors import AgentError
 from tests.unit.agent.asking_filing import Files
+from tests.unit.agent.swapping import Swapping
 
 pytestmark = pytest.mark.fast
 
@@ -206,46 +204,6 @@ def test_no_path_string_escapes(files: Files, outside: Path, path: str, to: str)
     assert sorted(files.root.parent.iterdir()) == siblings
     copies = [path for path in files.root.rglob("*") if not path.is_symlink() and path.is_file()]
     assert all(SECRET not in path.read_bytes() for path in copies)
-
-
-class Swapping(threading.Thread):
-    """For ever puts a link to outside where a folder was, and back."""
-
-    def __init__(self, root: Path, outside: Path) -> None:
-        super().__init__(daemon=True)
-        self._root = root
-        self._outside = outside
-        self._is_over = threading.Event()
-        self.swaps = 0
-
-    def run(self) -> None:
-        door, folder = self._root / "work", self._root / "kept"
-        link = self._root / "link"
-        while not self._is_over.is_set():
-            try:
-                link.symlink_to(self._outside)
-                door.rename(folder)
-                link.rename(door)
-                door.unlink()
-                folder.rename(door)
-                self.swaps += 1
-            except OSError:  # an operation put a folder where none was
-                self._begin_again(door, folder, link)
-
-    def _begin_again(self, door: Path, *others: Path) -> None:
-        """The operations under test go on meanwhile: what they spoil is cleared again at the next turn."""
-        for path in (door, *others):
-            with contextlib.suppress(OSError):
-                if path.is_symlink():
-                    path.unlink()
-                else:
-                    shutil.rmtree(path, ignore_errors=True)
-        with contextlib.suppress(OSError):
-            (door / "below").mkdir(parents=True)
-
-    def stop(self) -> None:
-        self._is_over.set()
-        self.join(10)
 
 
 def test_nothing_outside_is_touched_while_a_folder_and_a_link_take_turns(tmp_path: Path, outside: Path) -> None:

@@ -77,7 +77,7 @@ class Node:
         await asyncio.sleep(0)
         if op == "outputs_list":
             if self.names is not None:
-                return {"files": self.names, "more": False, "skipped": 0}
+                return {"files": self.names, "more": False, "skipped": 0, "too_deep": 0}
             patterns = [outputs.Pattern(text) for text in arguments["patterns"]]
             return outputs.page(str(self.work), patterns, arguments["after"])
         self.reads += 1

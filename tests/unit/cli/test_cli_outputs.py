@@ -74,3 +74,14 @@ def test_get_fetches_what_there_is_and_says_what_is_missing(server: TinyServer, 
     assert "n2: away" in outcome.err
     assert "big" in outcome.err
     assert (tmp_path / "got/model/w").exists()
+
+
+@pytest.mark.parametrize("lacking", [{"problems": ["mnist-worker-0: 1 folders are not brought"]}, {"leftOut": ["big"]}])
+def test_get_of_what_will_never_come_whole_fails_without_promising_more(
+    server: TinyServer, tmp_path: Path, lacking: dict[str, Any]
+) -> None:
+    serving(server, told(**lacking))
+    outcome = muster(server, "outputs", "mnist", "--get", str(tmp_path / "got"))
+    assert outcome.code == 1
+    assert "not all outputs are here" in outcome.err
+    assert "when the node is back" not in outcome.err

@@ -66,8 +66,9 @@ def command(job: str, folder: str | None, attempt: int | None, output: str) -> N
     size = about_bytes(sum(item.size for item in found.items))
     say(f"{len(files)} files, {size}, in {target}")
     _tell(handle, found)
-    if found.problems:
-        raise Failure("not all outputs are here", hint="they come when the node is back; run this again then")
+    if found.problems or found.left_out:
+        hint = "" if found.complete else "they come when the node is back; run this again then"
+        raise Failure("not all outputs are here", hint=hint)
 
 
 def _print(found: OutputsView, output: str) -> None:
