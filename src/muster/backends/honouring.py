@@ -20,6 +20,8 @@ def cannot_honour(
         yield from _image(spec, nodes, engines)
     if spec.runtime.conda:
         yield from _conda(spec.runtime.conda, settings)
+    if spec.runtime.venv and not spec.package:  # in a package, any relative path may be one
+        yield from _folder("runtime.venv", spec.runtime.venv, settings)
     for place, mount in enumerate(spec.mounts):
         yield from _mount(f"mounts[{place}]", mount, settings, is_contained=bool(spec.runtime.image))
 

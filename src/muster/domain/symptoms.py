@@ -31,6 +31,9 @@ _HOST_PORT = r"\d{1,3}\.\d{1,3}\.\d{1,3}\.\d{1,3}:\d{1,5}"
 _GPU_MEMORY_ADVICE = "Use a smaller batch or model, or ask for cards with more memory (resources.gpuType)."
 _PEER_ADVICE = "Look at the logs of the other workers first: one of them probably failed or hung before."
 _MODULE_ADVICE = "Install it in the environment that `runtime` names, or put it into the code package."
+_ENVIRONMENT_ADVICE = (
+    "`muster env list` shows which environments there are, and on which nodes; `where.nodes` keeps a job to those."
+)
 _PATH_ADVICE = "Paths are relative to the code package; check the name, and that the data is mounted on the node."
 
 SYMPTOMS: tuple[Symptom, ...] = (
@@ -149,6 +152,10 @@ SYMPTOMS: tuple[Symptom, ...] = (
          "The program opened more files than the node allows.",
          "Close files and loaders, or have the node's limit (ulimit -n) raised."),
     # What the program was given
+    _row("missing-environment", CONFIGURATION, r"^muster: there is no environment (?P<path>.+) on this node$",
+         "The environment {path}, which `runtime` names, is not on the node.", _ENVIRONMENT_ADVICE),
+    _row("missing-environment", CONFIGURATION, r"^muster: the Python of the environment (?P<path>.+) is gone",
+         "The environment {path} is broken: its bin/python leads to a Python that is gone.", _ENVIRONMENT_ADVICE),
     _row("missing-module", USER, r"(?:ModuleNotFoundError|ImportError): No module named '?(?P<module>[\w.]+)",
          "The Python module {module} is not installed.", _MODULE_ADVICE),
     _row("missing-module", USER, r"python[\d.]*: No module named '?(?P<module>[\w.]+)",

@@ -16,7 +16,7 @@ from muster.launch.frameworks.mpi import HOSTFILE, hostfile
 from muster.launch.gang import Gang, muster_gang, worker_rank
 from muster.launch.identity import identity
 from muster.launch.locating import mounted
-from muster.launch.runtimes import runtime_environment
+from muster.launch.runtimes import runtime_command, runtime_environment
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ def _compose(gang: Gang, task: Task, conda_root: str | None) -> Composed:
     return Composed(
         task_id=task.id,
         node=task.placement.node,
-        argv=role.command,
+        argv=runtime_command(gang.spec.runtime, conda_root, role.command),
         env=_environment(gang, role, task, conda_root),
         files=_files(gang, task),
         ports=task.placement.ports,

@@ -11,6 +11,16 @@ from muster.domain.specs import Runtime
 # The node's own PATH is not known here, and a task must not depend on who started the server.
 BASE_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
+# The task itself looks, not who starts it: the environment may lie on a file server that hangs.
+_GUARD = r"""
+[ -d "$0/bin" ] || { echo "muster: there is no environment $0 on this node" >&2; exit 127; }
+[ -x "$0/bin/python" ] || [ ! -L "$0/bin/python" ] || {
+  echo "muster: the Python of the environment $0 is gone: bin/python leads nowhere" >&2
+  exit 127
+}
+exec "$@"
+"""
+
 
 def runtime_environment(runtime: Runtime, conda_root: str | None) -> dict[str, str]:
     if runtime.venv:
@@ -19,6 +29,15 @@ def runtime_environment(runtime: Runtime, conda_root: str | None) -> dict[str, s
         prefix = conda_prefix(runtime.conda, conda_root)
         return {"PATH": _path(prefix), "CONDA_PREFIX": prefix, "CONDA_DEFAULT_ENV": runtime.conda}
     return {}
+
+
+def runtime_command(runtime: Runtime, conda_root: str | None, command: tuple[str, ...]) -> tuple[str, ...]:
+    """The command, which is not started where its environment is missing: the node's own Python, next on the PATH,
+    would run it instead, and nobody would notice."""
+    if not runtime.venv and not runtime.conda:
+        return command
+    prefix = runtime.venv or conda_prefix(runtime.conda or "", conda_root)
+    return ("/bin/sh", "-c", _GUARD, prefix, *command)
 
 
 def conda_prefix(conda: str, conda_root: str | None) -> str:

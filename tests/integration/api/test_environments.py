@@ -73,6 +73,16 @@ def test_job_runs_in_its_environment_with_its_data(
     assert server.run("logs", job["id"], check=True).stdout.split() == [str(shared / "envs" / prefix), "clicks"]
 
 
+def test_job_does_not_run_by_another_python_where_its_environment_is_missing(
+    server: MusterServer, shared: Path
+) -> None:
+    job = server.submit({"name": "mistyped", "command": ["python3", "-c", "print('ran')"], "runtime": {"conda": "pi"}})
+    ended = server.wait(job["id"])
+    assert ended["state"] == "Failed"
+    assert f"{shared}/envs/miniconda3/envs/pi, which" in explained(server, job["id"])
+    assert "ran" not in server.run("logs", job["id"], check=True).stdout
+
+
 def test_mounts_that_cannot_be_are_refused_with_what_would_do(server: MusterServer) -> None:
     spec = {"name": "x", "command": "true", "mounts": [{"source": "dato", "target": "/data"}]}
     told = problem(Caller(server, server.token).post("/jobs", {"spec": spec}), 422, "invalid")

@@ -66,6 +66,14 @@ def test_cards_in_containers_need_an_engine_that_hands_them_out() -> None:
     assert problems(1, runtime=Runtime(image="paddle"), engines=able) == []
 
 
+def test_a_virtual_environment_is_in_a_folder_of_the_cluster_or_comes_with_the_package() -> None:
+    assert problems(runtime=Runtime(venv="envs/venvs/torch2")) == []
+    assert problems(runtime=Runtime(venv="/opt/venv")) == []
+    (problem,) = problems(runtime=Runtime(venv="env/venvs/torch2"))
+    assert (problem.path, problem.hint) == ("runtime.venv", "did you mean envs? known folders: data, envs")
+    assert problems(runtime=Runtime(venv="own/venv"), package="sha256:" + "0" * 64) == []
+
+
 def test_conda_by_name_needs_an_installation() -> None:
     assert [problem.path for problem in problems(runtime=Runtime(conda="py310"))] == ["runtime.conda"]
     assert problems(settings=WITH_CONDA, runtime=Runtime(conda="py310")) == []

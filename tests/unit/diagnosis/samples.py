@@ -97,6 +97,10 @@ SAMPLES = (
     )),
     Sample("memory", "main memory", "terminate called after throwing an instance of 'std::bad_alloc'\n"),
     Sample("open-files", "more files", _raised("OSError: [Errno 24] Too many open files: 'part-1'")),
+    Sample("missing-environment", "/mnt/envs/miniconda3/envs/py310, which `runtime` names, is not on the node",
+        "muster: there is no environment /mnt/envs/miniconda3/envs/py310 on this node\n"),
+    Sample("missing-environment", "/opt/torch2 is broken",
+        "muster: the Python of the environment /opt/torch2 is gone: bin/python leads nowhere\n"),
     Sample("missing-module", "module paddlenlp.ops is not", _raised(
         "ModuleNotFoundError: No module named 'paddlenlp.ops'")),
     Sample("missing-module", "module torchrun is not", "/usr/bin/python3: No module named torchrun\n"),

@@ -1,5 +1,7 @@
 import json
+import subprocess
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -116,6 +118,30 @@ def test_conda_environments_are_found_by_name_or_path(conda: str, prefix: str) -
     env = environments(spec(role(), runtime=Runtime(conda=conda)), conda_root="/opt/conda")[0]
     assert (env["CONDA_PREFIX"], env["CONDA_DEFAULT_ENV"]) == (prefix, conda)
     assert env["PATH"].startswith(f"{prefix}/bin:")
+
+
+def started(venv: Path, command: str) -> "subprocess.CompletedProcess[str]":
+    (one,) = composed(spec(replace(role(), command=("/bin/sh", "-c", command)), runtime=Runtime(venv=str(venv))))
+    return subprocess.run(one.argv, capture_output=True, text=True, check=False)
+
+
+def test_a_command_starts_in_an_environment_that_is_there(tmp_path: Path) -> None:
+    (tmp_path / "bin").mkdir()
+    assert started(tmp_path, 'echo "it runs"').stdout == "it runs\n"
+
+
+def test_no_command_starts_where_its_environment_is_missing(tmp_path: Path) -> None:
+    done = started(tmp_path / "nowhere", "echo it runs")
+    assert (done.returncode, done.stdout) == (127, "")
+    assert done.stderr == f"muster: there is no environment {tmp_path}/nowhere on this node\n"
+
+
+def test_no_command_starts_where_the_python_of_its_environment_is_gone(tmp_path: Path) -> None:
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin/python").symlink_to(tmp_path / "gone")
+    done = started(tmp_path, "echo it runs")
+    assert (done.returncode, done.stdout) == (127, "")
+    assert f"the Python of the environment {tmp_path} is gone" in done.stderr
 
 
 def test_a_conda_name_without_a_root_is_refused_with_advice() -> None:
