@@ -48,8 +48,11 @@ def python_of(prefix):
     return ""
 
 def add(kind, name, prefix):
-    if len(found) < MOST and os.access(os.path.join(prefix, "bin", "python"), os.X_OK):
-        found.append({"kind": kind, "name": name, "path": prefix, "python": python_of(prefix),
+    python = os.path.join(prefix, "bin", "python")
+    works = os.access(python, os.X_OK)
+    if len(found) < MOST and (works or os.path.islink(python)):
+        # One whose Python was removed is told without a version: to leave it out would hide what is wrong with it.
+        found.append({"kind": kind, "name": name, "path": prefix, "python": python_of(prefix) if works else "",
                       "frameworks": versions(prefix)})
 
 def folders_in(path):

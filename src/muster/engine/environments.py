@@ -5,7 +5,7 @@ moment; where there is none, frameworks are imported and no card is looked for.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -49,17 +49,15 @@ async def offered(context: Context, user: User, cluster: str | None, node: str |
 
 
 async def tested(context: Context, user: User, name: str, cluster: str | None, node: str | None) -> list[Trial]:
-    """The environment of this name, on every node that offers it or on one."""
-    home = _physical(context, cluster or context.default_cluster)
-    listings = await _listings(context, user, home, _nodes(context, home, node))
-    chosen = [
-        (listing.node, environment)
-        for listing in listings
-        for environment in listing.environments
-        if environment.name == name or environment.path == name
-    ]
-    if not chosen:
-        raise _unknown(name, home, listings)
+    """The environment of this name, on every node that offers it or on one. Where no cluster is named: of the default
+    one if that has it, else of the one that has."""
+    listings: dict[str, list[Listing]] = {}
+    for home in sorted(_clusters(context, cluster, node), key=lambda one: one != context.default_cluster):
+        listings[home] = await _listings(context, user, home, _nodes(context, home, node))
+        if home == context.default_cluster and _named(name, listings[home]):
+            break
+    home = _offering(name, listings)
+    chosen = _named(name, listings[home])
     environments = _environments(context, home)
 
     async def test(one: tuple[str, Environment]) -> Trial:
@@ -71,6 +69,24 @@ async def tested(context: Context, user: User, name: str, cluster: str | None, n
             return Trial(at, environment, card, error=error.message)
 
     return await _side_by_side(chosen, test)
+
+
+def _named(name: str, listings: Sequence[Listing]) -> list[tuple[str, Environment]]:
+    return [
+        (listing.node, environment)
+        for listing in listings
+        for environment in listing.environments
+        if name in (environment.name, environment.path)
+    ]
+
+
+def _offering(name: str, listings: Mapping[str, Sequence[Listing]]) -> str:
+    offering = [home for home, heard in listings.items() if _named(name, heard)]
+    if not offering:
+        raise _unknown(name, listings)
+    if len(offering) > 1:
+        raise Conflict(f"clusters {' and '.join(offering)} offer {name!r}", hint="choose one of them with --cluster")
+    return offering[0]
 
 
 async def _listings(context: Context, user: User, cluster: str, nodes: Sequence[Node]) -> list[Listing]:
@@ -155,9 +171,11 @@ def _environments(context: Context, cluster: str) -> Environments:
     return found
 
 
-def _unknown(name: str, cluster: str, listings: Sequence[Listing]) -> NotFound:
-    known = list(dict.fromkeys(one.name for listing in listings for one in listing.environments))
+def _unknown(name: str, listings: Mapping[str, Sequence[Listing]]) -> NotFound:
+    heard = [listing for found in listings.values() for listing in found]
+    known = list(dict.fromkeys(one.name for listing in heard for one in listing.environments))
     guess = nearest(name, known)
-    told = f"it offers {', '.join(known[:_NAMES_TOLD])}" if known else "it offers none: see `muster env list`"
-    hint = f"did you mean {guess}?" if guess else told
-    return NotFound(f"cluster {cluster} offers no environment {name!r}", hint=hint)
+    offers = f"there is {', '.join(known[:_NAMES_TOLD])}" if known else "there is none: see `muster env list`"
+    only = next(iter(listings)) if len(listings) == 1 else ""
+    message = f"cluster {only} offers no environment {name!r}" if only else f"no cluster offers an environment {name!r}"
+    return NotFound(message, hint=f"did you mean {guess}?" if guess else offers)

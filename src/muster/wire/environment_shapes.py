@@ -25,7 +25,9 @@ class EnvironmentList(Shape):
 
 class EnvironmentTestIn(Shape):
     name: str = Field(min_length=1, max_length=4096, description="As the list shows it.")
-    cluster: str | None = Field(None, max_length=253, description="The server's default if absent.")
+    cluster: str | None = Field(
+        None, max_length=253, description="If absent the server's default, or the one that has it."
+    )
     node: str | None = Field(None, max_length=253, description="All nodes that offer it if absent.")
 
 

@@ -106,6 +106,17 @@ def pretend_torch(path: Path, code: str) -> None:
     (site / "torch" / "__init__.py").write_text(code)
 
 
+def test_an_environment_whose_python_is_gone_is_told_and_says_so_when_tried(agent: Agent, tmp_path: Path) -> None:
+    venv(tmp_path / "envs" / "old", "torch==2.3.1")
+    (tmp_path / "envs" / "old" / "bin" / "python").unlink()
+    (tmp_path / "envs" / "old" / "bin" / "python").symlink_to(tmp_path / "removed")
+    found = agent.ask("environments", conda="", folders=[{"name": "envs", "path": str(tmp_path / "envs")}])
+    (told,) = found["environments"]
+    assert (told["name"], told["python"], told["frameworks"]) == ("envs/old", "", {"torch": "2.3.1"})
+    tried = agent.ask("test_environment", path=told["path"], devices="")
+    assert tried["error"] == "its Python does not start: No such file or directory"
+
+
 def test_environments_are_found_with_their_versions(agent: Agent, tmp_path: Path) -> None:
     venv(tmp_path / "envs" / "miniconda3")
     venv(tmp_path / "envs" / "miniconda3" / "envs" / "py", "torch==2.3.1")

@@ -58,7 +58,9 @@ def list_(cluster: str | None, node: str | None, output: str) -> None:
 
 @command.command()
 @click.argument("name")
-@click.option("--cluster", metavar="NAME", help="Of this cluster; the server's default if absent.")
+@click.option(
+    "--cluster", metavar="NAME", help="Of this cluster; if absent of the server's default, or of the one that has it."
+)
 @click.option("--node", metavar="NAME", help="On this node only.", shell_complete=complete_nodes)
 @output_option("table", "json", "yaml")
 def test(name: str, cluster: str | None, node: str | None, output: str) -> None:
