@@ -12,10 +12,10 @@ from muster.agent.confined import Place, Walk, exists, looking, reading, rename
 from muster.agent.errors import AgentError
 from muster.agent.file_digests import Digests
 from muster.agent.file_errors import CHANGED, DIGEST, EXISTS, NOT_A_FILE
+from muster.agent.file_leftovers import PARTIAL_PREFIX, Leftovers
 from muster.agent.file_runs import Work
 
 MAX_READ_BYTES = 1 << 20
-PARTIAL_PREFIX = ".muster-upload-"
 _LOCKS = 16
 
 Answer = Dict[str, Any]
@@ -43,30 +43,35 @@ def read(place: Place, offset: int, limit: int, wanted: Optional[str]) -> Answer
 class Uploads:
     """Pieces of one upload take turns; different ones do not wait for each other."""
 
-    def __init__(self, digests: Digests) -> None:
+    def __init__(self, digests: Digests, leftovers: Leftovers) -> None:
         self._digests = digests
+        self._leftovers = leftovers
         self._turns = [threading.Lock() for _ in range(_LOCKS)]
 
     def received(self, place: Place, upload: str) -> Answer:
         with Walk(place.root) as walk:
             folder = walk.enter(place.parts[:-1])
+            self._leftovers.keep(_partial(upload), folder)
             return {"size": _size(upload, folder)}
 
     def write(self, place: Place, upload: str, offset: int, data: bytes, overwrite: bool) -> Answer:
         """A piece that does not begin where the bytes end is not written: the answer says where they end."""
-        with Walk(place.root) as walk, self._turns[hash(upload) % _LOCKS]:
+        with Walk(place.root) as walk:
             folder = walk.enter(place.parts[:-1])
             if not overwrite and exists(place.name, folder):
                 raise AgentError(EXISTS, "it exists already")
-            size = _size(upload, folder)
-            if offset != (size or 0):
-                return {"size": size or 0, "written": False}
-            if size is None:
-                flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-                os.close(os.open(_partial(upload), flags, 0o666, dir_fd=folder))
-            with looking(_partial(upload), folder) as fd, reading(fd, os.O_WRONLY) as file:
-                _only_ours(file)
-                _write_all(file, data, offset)
+            if offset == 0:
+                self._leftovers.remove_old(folder, self._turn)
+            with self._turn(_partial(upload)):
+                size = _size(upload, folder)
+                if offset != (size or 0):
+                    return {"size": size or 0, "written": False}
+                if size is None:
+                    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+                    os.close(os.open(_partial(upload), flags, 0o666, dir_fd=folder))
+                with looking(_partial(upload), folder) as fd, reading(fd, os.O_WRONLY) as file:
+                    _only_ours(file)
+                    _write_all(file, data, offset)
             return {"size": offset + len(data), "written": True}
 
     def commit(self, place: Place, upload: str, size: int, sha256: str, overwrite: bool, executable: bool) -> Work:
@@ -79,6 +84,7 @@ class Uploads:
                 return
             if found != size:
                 raise AgentError(CHANGED, "{} of {} bytes have been received".format(found, size))
+            self._leftovers.keep(_partial(upload), folder)
             try:
                 yield from self._check(_partial(upload), folder, size, sha256)
             except AgentError as error:
@@ -96,7 +102,7 @@ class Uploads:
             yield {"hashed": size}
 
     def abort(self, place: Place, upload: str) -> Answer:
-        with Walk(place.root) as walk, self._turns[hash(upload) % _LOCKS]:
+        with Walk(place.root) as walk, self._turn(_partial(upload)):
             try:
                 os.unlink(_partial(upload), dir_fd=walk.enter(place.parts[:-1]))
             except FileNotFoundError:
@@ -106,6 +112,9 @@ class Uploads:
     def part_digest(self, place: Place, upload: str) -> Work:
         with Walk(place.root) as walk, looking(_partial(upload), walk.enter(place.parts[:-1])) as fd:
             yield from self._digests.work(fd, None)
+
+    def _turn(self, partial: str) -> threading.Lock:
+        return self._turns[hash(partial) % _LOCKS]
 
     def _check(self, name: str, folder: int, size: int, sha256: str) -> Work:
         found: Answer = {}

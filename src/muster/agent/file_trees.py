@@ -9,9 +9,9 @@ from typing import Dict
 
 from muster.agent.confined import MAX_DEPTH, Place, Walk, exists, listing, looking, reading, rename, too_deep
 from muster.agent.errors import BAD_REQUEST, AgentError
-from muster.agent.file_errors import EXISTS, IS_A_FOLDER, NOT_A_FILE
+from muster.agent.file_errors import EXISTS, IS_A_FOLDER, NOT_A_FILE, NOT_EMPTY
+from muster.agent.file_leftovers import PARTIAL_PREFIX, is_ours
 from muster.agent.file_runs import Work
-from muster.agent.file_transfers import PARTIAL_PREFIX
 
 _PIECE_BYTES = 1 << 20
 
@@ -20,10 +20,16 @@ class _Tally:
     """How far it is, in the words of the answer."""
 
     def __init__(self) -> None:
-        self.bytes = self.files = self.folders = self.skipped = 0
+        self.bytes = self.files = self.folders = self.skipped = self.unfinished = 0
 
     def told(self) -> Dict[str, int]:
-        return {"bytes": self.bytes, "files": self.files, "folders": self.folders, "skipped": self.skipped}
+        return {
+            "bytes": self.bytes,
+            "files": self.files,
+            "folders": self.folders,
+            "skipped": self.skipped,
+            "unfinished": self.unfinished,
+        }
 
 
 def usage(place: Place) -> Work:
@@ -46,6 +52,8 @@ def remove(place: Place, recursive: bool) -> Work:
         if stat.S_ISDIR(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode):
             if recursive:
                 yield from _empty(folder, name, tally, 0)
+            elif _has_only_uploads(folder, name):
+                raise AgentError(NOT_EMPTY, "only uploads that nobody has finished are in the folder")
             os.rmdir(name, dir_fd=folder)
             tally.folders += 1
         else:
@@ -95,6 +103,8 @@ class _Copying:
         self._tally.folders += 1
         with listing(source) as from_fd, listing(target, name) as to_fd:
             for entry in os.listdir(from_fd):
+                if is_ours(entry):
+                    continue
                 with looking(entry, from_fd) as fd:
                     yield from self._thing(fd, to_fd, entry, depth)
                 yield self._tally.told()
@@ -156,12 +166,20 @@ def _count(folder: int, tally: _Tally, depth: int) -> Work:
                     # It may have been replaced since; what is no folder now is not listed.
                     if stat.S_ISDIR(os.fstat(below).st_mode):
                         yield from _count(below, tally, depth + 1)
-            else:
+            elif name.startswith(PARTIAL_PREFIX):
+                tally.unfinished += info.st_size
+            elif not is_ours(name):
                 tally.files += 1
                 tally.bytes += info.st_size
         except FileNotFoundError:
             continue
         yield tally.told()
+
+
+def _has_only_uploads(parent: int, name: str) -> bool:
+    with listing(parent, name) as fd:
+        names = os.listdir(fd)
+    return bool(names) and all(entry.startswith(PARTIAL_PREFIX) for entry in names)
 
 
 def _empty(parent: int, name: str, tally: _Tally, depth: int) -> Work:

@@ -10,6 +10,7 @@ import bisect
 import os
 import re
 import stat
+import time
 from typing import Any, Callable, Dict, Mapping, Optional
 
 from muster.agent import file_transfers, file_trees, orders
@@ -17,6 +18,7 @@ from muster.agent.confined import Place, Walk, listing, place, rename
 from muster.agent.errors import BAD_REQUEST, AgentError
 from muster.agent.file_digests import Digests
 from muster.agent.file_errors import DENIED, file_error
+from muster.agent.file_leftovers import PARTIAL_PREFIX, Leftovers
 from muster.agent.file_runs import Runs
 from muster.agent.file_runs import Work as Steps
 from muster.agent.file_transfers import Uploads
@@ -34,10 +36,10 @@ Operation = Callable[[Request], Work]
 
 
 class Filing:
-    def __init__(self) -> None:
+    def __init__(self, clock: Callable[[], float] = time.time) -> None:
         self._runs = Runs()
         self._digests = Digests()
-        self._uploads = Uploads(self._digests)
+        self._uploads = Uploads(self._digests, Leftovers(clock))
 
     def operations(self) -> Dict[str, Operation]:
         """For the table of slow operations."""
@@ -98,7 +100,7 @@ class Filing:
         return self._stepped(request, lambda: file_trees.copy(source, target, run, recursive, overwrite))
 
     def _remove(self, request: Request) -> Work:
-        where, recursive = _new(request), _flag(request, "recursive")
+        where, recursive = _removable(request), _flag(request, "recursive")
         return self._stepped(request, lambda: file_trees.remove(where, recursive))
 
     def _usage(self, request: Request) -> Work:
@@ -137,6 +139,8 @@ def _entry(name: str, folder: int) -> Optional[Answer]:
     except OSError:
         return None  # it is gone, or something else now
     kind = _kind(info.st_mode) if _is_speakable(name) else "other"
+    if kind == "file" and name.startswith(PARTIAL_PREFIX):
+        kind = "upload"
     return {"name": _speakable(name), **_facts(info), "kind": kind, "target": _speakable(target)}
 
 
@@ -228,11 +232,17 @@ def _place(request: Request) -> Place:
 
 
 def _new(request: Request) -> Place:
-    """A place that may be made, changed or removed: not the root itself."""
+    """A place that may be made or changed: not the root itself, and nothing of ours."""
     found = _place(request)
-    if found.name.startswith(_OURS) and not found.name.startswith(file_transfers.PARTIAL_PREFIX):
+    if found.name.startswith(_OURS):
         raise AgentError(DENIED, "names that begin with {} belong to Muster".format(_OURS))
     return found
+
+
+def _removable(request: Request) -> Place:
+    """An upload that is given up may be removed by its name."""
+    found = _place(request)
+    return found if found.name.startswith(PARTIAL_PREFIX) else _new(request)
 
 
 def _target(request: Request) -> Place:

@@ -17,6 +17,7 @@ from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Tuple
 from muster.agent.errors import BAD_REQUEST, AgentError
 
 MARKER = ".muster-marker"
+PROBE_PREFIX = ".muster-probe-"
 ANSWER_WITHIN_S = 10.0
 _MOST = 64
 

@@ -158,7 +158,7 @@ def _facts(raw: Mapping[str, Any]) -> FileFacts:
 
 
 def _tally(raw: Mapping[str, Any]) -> Tally:
-    return Tally(bool(raw["done"]), raw["bytes"], raw["files"], raw["folders"], raw["skipped"])
+    return Tally(bool(raw["done"]), raw["bytes"], raw["files"], raw["folders"], raw["skipped"], raw["unfinished"])
 
 
 def _cursor(name: str | None) -> str | None:

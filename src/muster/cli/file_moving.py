@@ -91,13 +91,13 @@ def get_all(files: Files, items: Sequence[Incoming], line: FileLine, *, force: b
 
 
 @contextmanager
-def resumable(line: FileLine) -> Iterator[None]:
-    """Ctrl-C leaves what was moved where it is."""
+def resumable(line: FileLine, kept: str) -> Iterator[None]:
+    """Ctrl-C leaves what was moved where it is, and says so."""
     try:
         yield
     except (KeyboardInterrupt, Stopped):
         line.clear()
-        say("stopped; the same command goes on where this one was")
+        say(f"stopped; {kept}, and the same command goes on where this one was")
         raise click.exceptions.Exit(130) from None
 
 

@@ -66,7 +66,7 @@ class FolderView:
 
 @dataclass(frozen=True, slots=True)
 class FileView:
-    """`kind` is file, folder, link or other; `target` is what a link says."""
+    """`kind` is file, folder, link, upload (one that is not finished) or other; `target` is what a link says."""
 
     name: str
     kind: str
@@ -97,17 +97,21 @@ class FileView:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far something is that takes long. `complete` is False where it was cut short."""
+    """How far something is that takes long. `complete` is False where it was cut short; `unfinished` are the bytes of
+    uploads that are not finished, which are in no other count."""
 
     bytes: int = 0
     files: int = 0
     folders: int = 0
     skipped: int = 0
+    unfinished: int = 0
     complete: bool = True
 
     @classmethod
     def of(cls, raw: Mapping[str, Any]) -> Self:
-        return cls(raw["bytes"], raw["files"], raw["folders"], raw["skipped"], bool(raw["done"]))
+        return cls(
+            raw["bytes"], raw["files"], raw["folders"], raw["skipped"], raw["unfinished"], complete=bool(raw["done"])
+        )
 
 
 @dataclass(frozen=True, slots=True)

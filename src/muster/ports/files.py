@@ -18,6 +18,8 @@ class FileKind(StrEnum):
     FILE = "file"
     FOLDER = "folder"
     LINK = "link"
+    UPLOAD = "upload"
+    """What has come of a file that somebody is putting, or never finished to."""
     OTHER = "other"
     """A device, a pipe, a socket, or a name that is no UTF-8."""
 
@@ -82,6 +84,8 @@ class Tally:
     folders: int = 0
     skipped: int = 0
     """Devices and the like, and what may not be read."""
+    unfinished: int = 0
+    """Bytes of uploads that are not finished; in no other count."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,7 @@ class FolderList(Shape):
 
 class FileOut(Shape):
     name: str
-    kind: Literal["file", "folder", "link", "other"]
+    kind: Literal["file", "folder", "link", "upload", "other"]
     size: int
     modified_at: str
     mode: str = Field(description="Permissions as `644`.")
@@ -60,6 +60,7 @@ class ProgressOut(Shape):
     files: int
     folders: int
     skipped: int = Field(description="Devices and the like, and what the node may not read.")
+    unfinished: int = Field(description="Bytes of uploads that are not finished; they are in no other count.")
 
 
 class FolderIn(Shape):

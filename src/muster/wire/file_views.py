@@ -37,4 +37,5 @@ def progress_view(run: str, tally: Tally) -> View:
         "files": tally.files,
         "folders": tally.folders,
         "skipped": tally.skipped,
+        "unfinished": tally.unfinished,
     }

@@ -34,6 +34,9 @@ def tree(tmp_path: Path) -> Path:
     return folder
 
 
+NOTHING_ELSE = {"skipped": 0, "unfinished": 0, "complete": True}
+
+
 def contents(folder: Path) -> dict[str, bytes]:
     return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
@@ -105,7 +108,7 @@ def test_copy_move_count_print_and_remove(cabinet: Cabinet, top: str) -> None:
     run("fs", "mv", f"local:data/{top}/c/b/file", f"local:data/{top}/moved", check=True)
     assert run("fs", "cat", f"local:data/{top}/moved", f"local:data/{top}/a/b/file", check=True).stdout == "1234512345"
     (used,) = cabinet.server.json("fs", "du", f"local:data/{top}")["items"]
-    assert used == {"path": f"local:data/{top}", "bytes": 10, "files": 2, "folders": 5, "complete": True}
+    assert used == {"path": f"local:data/{top}", "bytes": 10, "files": 2, "folders": 5, **NOTHING_ELSE}
     assert "not empty" in refused(cabinet, "rm", f"local:data/{top}/a")
     run("fs", "rm", "-r", f"local:data/{top}/a", f"local:data/{top}/c", check=True)
     assert [path.name for path in (cabinet.data / top).iterdir()] == ["moved"]
@@ -165,8 +168,15 @@ def test_ctrl_c_leaves_what_can_be_gone_on_with_and_says_so(
     words = ["--server", cabinet.server.url, "fs", "put", str(local), f"local:data/{top}/large"]
     first = CliRunner().invoke(cli, words, prog_name="muster")
     assert first.exit_code == 130
+    assert "what has arrived is kept on the cluster for a day" in first.stderr
     assert "the same command goes on where this one was" in first.stderr
     (part,) = (cabinet.data / top).iterdir()
+    assert cabinet.server.run("fs", "ls", f"local:data/{top}", check=True).stdout == ""
+    (shown,) = cabinet.server.json("fs", "ls", "-a", f"local:data/{top}")["items"]
+    assert shown["kind"] == "upload"
+    counted = cabinet.server.run("fs", "du", f"local:data/{top}", check=True)
+    assert counted.stdout.split()[:4] == ["0", "B", "0", "files"]
+    assert "besides, 4.0 MiB of uploads that are not finished" in counted.stderr
     assert part.stat().st_size == CHUNK_BYTES
     inode = part.stat().st_ino
     second = CliRunner().invoke(cli, words, prog_name="muster")

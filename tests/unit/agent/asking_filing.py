@@ -1,6 +1,8 @@
 """Asks the file operations of an agent directly, as its loop would."""
 
 import hashlib
+import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +15,9 @@ RUN = "run00000"
 class Files:
     """One root, and what is asked of it."""
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, clock: Callable[[], float] = time.time) -> None:
         self.root = root
-        self._operations = Filing().operations()
+        self._operations = Filing(clock).operations()
         self._runs = 0
 
     def ask(self, op: str, path: str, **more: Any) -> dict[str, Any]:

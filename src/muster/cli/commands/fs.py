@@ -93,7 +93,7 @@ def put(sources: tuple[Path, ...], target: RemotePath, recursive: bool, force: b
         if source.is_dir() and not recursive:
             raise click.UsageError(f"{source} is a folder: give -r")
     files = connect().files
-    with file_line("putting") as line, resumable(line):
+    with file_line("putting") as line, resumable(line, "what has arrived is kept on the cluster for a day"):
         into = _is_folder(files, target)
         if len(sources) > 1 and not into:
             raise Failure(f"{target} is no folder", hint=f"make it first: muster fs mkdir -p {target}")
@@ -127,7 +127,7 @@ def get(path: RemotePath, local: Path, recursive: bool, force: bool) -> None:
     if facts.kind == "folder" and not recursive:
         raise click.UsageError(f"{path} is a folder: give -r")
     target = local / path.name if local.is_dir() else local
-    with file_line("getting") as line, resumable(line):
+    with file_line("getting") as line, resumable(line, "what has come is kept beside its target"):
         items = list(incoming(files, path, target)) if facts.kind == "folder" else [Incoming(path, facts, target)]
         if items:
             get_all(files, items, line, force=force)
@@ -248,6 +248,7 @@ def du(paths: tuple[RemotePath, ...], within: str, output: str) -> None:
             if output == "table":
                 least = "" if found.complete else "at least "
                 click.echo(f"{least}{about_bytes(found.bytes)}\t{found.files} files\t{found.folders} folders\t{path}")
+            _warn_of_more(path, found)
     if output != "table":
         print_document({"items": items}, output)
     if not all(item["complete"] for item in items):
@@ -308,12 +309,21 @@ def _print_file(files: Files, path: RemotePath) -> None:
         raise Failure(f"{path} did not arrive as it is on the node", hint="print it again")
 
 
+def _warn_of_more(path: RemotePath, found: Progress) -> None:
+    if found.unfinished:
+        say_warning(f"{path}: besides, {about_bytes(found.unfinished)} of uploads that are not finished")
+    if found.skipped:
+        say_warning(f"{path}: {found.skipped} folders are not counted: they may not be read, or are nested too deep")
+
+
 def _usage(path: RemotePath, found: Progress) -> dict[str, Any]:
     return {
         "path": str(path),
         "bytes": found.bytes,
         "files": found.files,
         "folders": found.folders,
+        "skipped": found.skipped,
+        "unfinished": found.unfinished,
         "complete": found.complete,
     }
 
