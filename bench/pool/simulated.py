@@ -45,7 +45,7 @@ class Fleet:
             await asyncio.Event().wait()
         await process.stdin.readline()  # the script that would become the agent
         await process.stdin.readline()  # and its order
-        process.stdout.write(b'{"have": true}\n')
+        process.stdout.write(b'muster-answer:{"have": true}\n')
         agent = self._agents[name] = Agent(name, process)
         try:
             await agent.run()

@@ -1,8 +1,9 @@
 """Gets the agent onto a node and running, over one channel.
 
 The command that the login shell sees is always the same; everything else, the script itself too, travels as data on
-stdin, so nothing that anybody wrote is ever read by a shell. The script tells whether the node has this very archive;
-if not it takes it, checks its hash and puts it in place by rename. Then it becomes the agent.
+stdin, so nothing that anybody wrote is ever read by a shell. What a login shell prints by itself, a greeting in its
+.bashrc, comes before the first answer and is passed over. The script tells whether the node has this very archive; if
+not it takes it, checks its hash and puts it in place by rename. Then it becomes the agent.
 """
 
 import asyncio
@@ -22,6 +23,9 @@ from muster.domain.errors import BackendError
 
 _BOARD_WITHIN_S = 60.0
 _STDERR_BYTES = 2000
+_GREETING_BYTES = 1 << 16
+_SHOWN = 500
+_ANSWER = b"muster-answer:"
 
 _SCRIPT = r"""
 import glob, hashlib, json, os, sys, tempfile
@@ -34,7 +38,7 @@ def line():
         found += piece
     return json.loads(found.decode())
 def say(**answer):
-    os.write(1, (json.dumps(answer) + "\n").encode())
+    os.write(1, ("muster-answer:" + json.dumps(answer) + "\n").encode())
 order = line()
 try:
     if sys.version_info < (3, 8):
@@ -129,15 +133,31 @@ async def agent_aboard(
 
 
 async def _answer(stdout: Any, python: str, complaints: "_Complaints") -> dict[str, Any]:
-    line = await stdout.readline()
+    """What the script says next, whatever the login shell said before."""
+    said = b""
+    while (line := await stdout.readline()) and len(said) < _GREETING_BYTES:
+        greeting, mark, answer = line.partition(_ANSWER)
+        said += greeting
+        if mark:
+            return _judged(answer)
+    words = (said.decode("utf-8", "replace") + await complaints.text()).split()
+    raise BackendError(
+        f"{python} does not run there: {' '.join(words)[-_SHOWN:] or 'it ended without a word'} (try "
+        f"`ssh HOST {python} --version` from the server; `python` in the cluster file names another one)"
+    )
+
+
+def _judged(line: bytes) -> dict[str, Any]:
     try:
-        answer = json.loads(line)
+        answer = dict(json.loads(line))
     except ValueError:
-        said = (line.decode("utf-8", "replace") + await complaints.text()).strip()
-        raise BackendError(f"{python} does not run there: {said or 'it ended without a word'}") from None
+        raise BackendError("the line broke while the agent was put there") from None
     if "error" in answer:
-        raise BackendError(f"the agent cannot be put there: {answer['error']}")
-    return dict(answer)
+        raise BackendError(
+            f"the agent cannot be put there: {answer['error']} (`root` in the cluster file names another place, "
+            "`python` another Python)"
+        )
+    return answer
 
 
 class _Reader:

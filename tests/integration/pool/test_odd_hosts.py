@@ -1,0 +1,86 @@
+"""Hosts as they are found in laboratories: shells that talk, accounts that may not log in, homes that take no files."""
+
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.parts.hosts import PLAIN_USER, Host, HostOptions, HostPool, oldest_python
+from tests.parts.server import MusterServer, polls
+from tests.parts.ssh_cluster import log_of, node_of, nodes, on_hosts, wait_for_nodes, write_cluster
+
+HOME = f"/home/{PLAIN_USER}"
+
+
+@pytest.fixture
+def pool(can_make_hosts: None) -> Iterator[HostPool]:
+    with HostPool([HostOptions(user=PLAIN_USER)]) as made:
+        yield made
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[MusterServer]:
+    made = MusterServer(tmp_path / "home")
+    yield made
+    made.stop()
+
+
+def _start(server: MusterServer, *members: dict[str, Any]) -> None:
+    write_cluster(server.home, members, defaults={})
+    server.start()
+
+
+def _note_of(server: MusterServer, name: str, words: str) -> str:
+    node: dict[str, Any] = {}
+    for _ in polls(60):
+        node = nodes(server).get(name) or {}
+        if node.get("state") == "Unreachable" and words in node["note"]:
+            return str(node["note"])
+    raise AssertionError(f"{name} does not say {words!r}: {node}")
+
+
+def _set_shell(host: Host, shell: str) -> None:
+    accounts = host.path("/etc/passwd")
+    accounts.write_text(re.sub(rf"(?m)^({PLAIN_USER}:.*):[^:]*$", rf"\1:{shell}", accounts.read_text()))
+
+
+def test_a_login_shell_that_greets_is_passed_over(server: MusterServer, pool: HostPool) -> None:
+    host = pool[0]
+    greeting = "echo 'Welcome to the lab!'; echo 'be kind' >&2; printf 'no newline at the end'\n"
+    host.path(f"{HOME}/.bashrc").write_text(greeting)
+    _start(server, node_of(host))
+    wait_for_nodes(server, {host.name: "Ready"})
+    job = server.submit(on_hosts("hello", 1, "echo hello"))
+    assert server.wait(job["id"])["state"] == "Succeeded"
+    assert log_of(server, job["id"], "worker-0") == "hello\n"
+
+
+@pytest.mark.parametrize("shell", ["/bin/false", "/usr/sbin/nologin"])
+def test_an_account_that_may_not_log_in_is_told_of_with_what_to_try(
+    shell: str, server: MusterServer, pool: HostPool
+) -> None:
+    _set_shell(pool[0], shell)
+    _start(server, node_of(pool[0]))
+    assert "`ssh HOST python3 --version`" in _note_of(server, pool[0].name, "python3 does not run there")
+
+
+def test_a_home_that_takes_no_files_is_told_of_and_another_root_will_do(server: MusterServer, pool: HostPool) -> None:
+    host = pool[0]
+    os.chown(host.path(HOME), 0, 0)
+    _start(server, node_of(host))
+    assert "`root` in the cluster file" in _note_of(server, host.name, "Permission denied")
+    write_cluster(server.home, [node_of(host, root="/var/tmp/muster")], defaults={})
+    wait_for_nodes(server, {host.name: "Ready"})
+
+
+def test_another_python_may_be_named_where_python3_is_missing(server: MusterServer, pool: HostPool) -> None:
+    host = pool.add(HostOptions(user=PLAIN_USER, python=oldest_python().path))
+    host.path("/usr/local/bin/python3").rename(host.path("/usr/local/bin/python3.8"))
+    host.path("/usr/bin/python3").unlink(missing_ok=True)
+    _start(server, node_of(host))
+    _note_of(server, host.name, "`python` in the cluster file")
+    write_cluster(server.home, [node_of(host, python="python3.8")], defaults={})
+    wait_for_nodes(server, {host.name: "Ready"})
