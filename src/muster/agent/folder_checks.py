@@ -66,27 +66,25 @@ def probe():
         os.unlink(name)
 
 try:
-    os.listdir(path)
+    content = os.listdir(path)
 except OSError as error:
     gone = error.errno == errno.ENOENT
     tell(problem="missing: there is no {}".format(path) if gone else "not usable: {}".format(words(error)))
 if program and not os.access(os.path.join(path, program), os.X_OK):
     tell(problem="not complete: there is no {}".format(os.path.join(path, program)))
+try:
+    found = read() if marker else ""
+except OSError as error:
+    tell(problem="not readable: {}".format(words(error)))
 if writable:
     try:
         probe()
-    except OSError as error:
-        tell(problem="not writable: {}".format(words(error)))
-found = ""
-if marker:
-    try:
-        found = read()
-        if not found and writable:
+        if marker and not found:
             leave()
             found = read()
     except OSError as error:
-        tell(problem="not readable: {}".format(words(error)))
-tell(marker=found)
+        tell(problem="not writable: {}".format(words(error)), marker=found)
+tell(marker=found, empty=not content)
 """
 
 
@@ -106,7 +104,8 @@ class FolderChecks:
         self._hanging: Dict[str, subprocess.Popen[bytes]] = {}
 
     def check(self, orders: List[FolderOrder]) -> Dict[str, Dict[str, Any]]:
-        """By name: `problem`, or `marker` as it was found. May block, but not for longer than the deadline."""
+        """By name: `problem` if there is one, `marker` as it was found, and whether the folder was `empty`. May block,
+        but not for longer than the deadline."""
         deadline = time.monotonic() + self._within_s
         started = [(order, self._start(order)) for order in orders]
         return {order.name: self._finish(order, process, deadline) for order, process in started}

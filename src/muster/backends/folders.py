@@ -1,10 +1,13 @@
 """The cluster's folders on its nodes: are they there, writable, and the same everywhere?
 
 Every node leaves a word of its own in a folder that has none, so two nodes that read the same word see the same folder.
-Where words differ, most nodes are right; of as many, those that were heard first.
+Where words differ, most nodes are right; of as many, those with the oldest word: what lies bare where nothing is mounted
+any more got its word later than what was mounted there.
 """
 
+import re
 import secrets
+import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
@@ -17,6 +20,7 @@ SOURCE = "folders"
 _CONDA_CHECK = "/conda"
 """No folder is called so."""
 _NODES_NAMED = 3
+_LEFT_AT = re.compile(r"muster (\d+\.\d{3}) ")
 
 Answer = Mapping[str, Mapping[str, Any]]
 
@@ -67,7 +71,7 @@ def _checks(settings: PhysicalCluster) -> list[dict[str, Any]]:
         {
             "name": folder.name,
             "path": folder.path,
-            "marker": f"muster {secrets.token_hex(16)}" if folder.shared else "",
+            "marker": new_marker(time.time()) if folder.shared else "",
             "writable": not folder.read_only,
         }
         for folder in settings.folders
@@ -77,15 +81,27 @@ def _checks(settings: PhysicalCluster) -> list[dict[str, Any]]:
     return checks
 
 
+def new_marker(now: float) -> str:
+    """The word for a folder that has none; it says when it was made up."""
+    return f"muster {now:.3f} {secrets.token_hex(16)}"
+
+
 def _problems(folder: Folder, told: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
     words = {node: str(answer.get("problem") or "") for node, answer in told.items()}
-    marks = {node: str(told[node].get("marker") or "") for node in told if not words[node]}
-    right = _most_common(list(marks.values()))
-    agreeing = [node for node, mark in marks.items() if mark == right]
-    for node, mark in marks.items():
-        if folder.shared and mark != right:
-            words[node] = f"not the same as on {_named(agreeing)}: {folder.path} is another folder there"
-    return words
+    odd = _odd(folder.path, told) if folder.shared else {}
+    return {node: problem or odd.get(node, "") for node, problem in words.items()}
+
+
+def _odd(path: str, told: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
+    """Who sees another folder than most. One that cannot be written still shows which it is."""
+    marks = {node: str(answer["marker"]) for node, answer in told.items() if "marker" in answer}
+    if right := _right(list(filter(None, marks.values()))):
+        agreeing = [node for node, mark in marks.items() if mark == right]
+        words = f"not the same as on {_named(agreeing)}: {path} is another folder there"
+        return {node: words for node, mark in marks.items() if mark != right}
+    full = [node for node in marks if not told[node].get("empty")]
+    words = f"not the same as on {_named(full)}: {path} is not empty there"
+    return {node: words for node in marks if node not in full} if full else {}
 
 
 def _conda_problem(settings: PhysicalCluster, answer: Answer, found: Mapping[str, str]) -> str:
@@ -96,9 +112,16 @@ def _conda_problem(settings: PhysicalCluster, answer: Answer, found: Mapping[str
     return f"in folder {folder}, which is {below}" if (below := found.get(folder_label(folder), "")) else ""
 
 
-def _most_common(marks: Sequence[str]) -> str:
-    """Counter keeps the order of first sight among equals."""
-    return Counter(marks).most_common(1)[0][0] if marks else ""
+def _right(marks: Sequence[str]) -> str:
+    """Empty where nobody has one, as in folders that may only be read."""
+    counts = Counter(marks)
+    return min(counts, key=lambda mark: (-counts[mark], _left_at(mark)), default="")
+
+
+def _left_at(mark: str) -> float:
+    """One that was written by hand has no time, and goes before all others."""
+    found = _LEFT_AT.match(mark)
+    return float(found[1]) if found else 0.0
 
 
 def _named(nodes: Sequence[str]) -> str:

@@ -19,19 +19,21 @@ def check(agent: Agent, path: Path, marker: str = "muster one", *, writable: boo
 
 
 def test_first_to_look_leaves_the_marker_and_later_ones_read_it(agent: Agent, tmp_path: Path) -> None:
-    assert check(agent, tmp_path, "muster one") == {"marker": "muster one"}
-    assert check(agent, tmp_path, "muster two") == {"marker": "muster one"}
+    assert check(agent, tmp_path, "muster one")["marker"] == "muster one"
+    assert check(agent, tmp_path, "muster two")["marker"] == "muster one"
     assert (tmp_path / MARKER).read_text() == "muster one\n"
     assert [path.name for path in tmp_path.iterdir() if "probe" in path.name] == []
 
 
 def test_folder_of_its_own_gets_no_marker(agent: Agent, tmp_path: Path) -> None:
-    assert check(agent, tmp_path, "") == {"marker": ""}
+    assert check(agent, tmp_path, "")["marker"] == ""
     assert not (tmp_path / MARKER).exists()
 
 
 def test_folder_that_is_not_to_be_written_is_not_written(agent: Agent, tmp_path: Path) -> None:
-    assert check(agent, tmp_path, writable=False) == {"marker": ""}
+    (tmp_path / "empty").mkdir()
+    assert check(agent, tmp_path, writable=False) == {"marker": "", "empty": False}
+    assert check(agent, tmp_path / "empty", writable=False) == {"marker": "", "empty": True}
     assert list(tmp_path.glob(".muster*")) == []
 
 

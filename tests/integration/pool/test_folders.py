@@ -89,3 +89,21 @@ def test_a_folder_that_comes_into_order_is_used_again(server: MusterServer, pool
     assert nodes(server)[pool[3].name]["alerts"] == []
     job = server.submit(on_hosts("all", 4, "cat in/words.txt", mounts=[{"source": "data", "target": "in"}]))
     assert server.wait(job["id"])["state"] == "Succeeded"
+
+
+@pytest.mark.parametrize("which", [0, 1])
+def test_of_two_hosts_the_one_that_lost_the_folder_is_wrong(pool: HostPool, tmp_path: Path, which: int) -> None:
+    """What lies bare there afterwards is an empty folder of its own; it must not pass for the shared one."""
+    place, lost, kept = Path(f"/srv/pair{which}"), pool[which], pool[1 - which]
+    (tmp_path / "pair").mkdir()
+    for host in (lost, kept):
+        host.share(tmp_path / "pair", place)
+    with serving(tmp_path / "home", pool, pool.hosts[:2], folders={"pair": str(place)}) as server:
+        for _ in polls(30):
+            if all("muster/folder.pair" in node["labels"] for node in nodes(server).values()):
+                break
+        lost.unshare(place)
+        server.run("node", "reconnect", lost.name, check=True)
+        _eventually(server, lost.name, f"folder pair is not the same as on {kept.name}")
+        assert nodes(server)[kept.name]["alerts"] == []
+    kept.unshare(place)

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from muster.backends.folders import judged
+from muster.backends.folders import judged, new_marker
 from muster.domain.clusters import CONDA, Folder, PhysicalCluster, folder_label
 
 pytestmark = pytest.mark.fast
@@ -30,10 +30,40 @@ def test_most_nodes_are_right_whoever_was_first() -> None:
     assert not found["gpu3"][DATA]
 
 
-def test_of_two_the_earlier_is_right() -> None:
-    found = judged(lab(), marks(gpu2="b", gpu1="a"))
+def test_of_two_the_one_with_the_older_marker_is_right_whoever_was_heard_first() -> None:
+    """The second is what lies bare under a folder that is not mounted any more."""
+    mounted, bare = new_marker(1_700_000_000), new_marker(1_700_000_100)
+    for answers in (marks(gpu1=bare, gpu2=mounted), marks(gpu2=mounted, gpu1=bare)):
+        found = judged(lab(), answers)
+        assert not found["gpu2"][DATA]
+        assert found["gpu1"][DATA].startswith("not the same as on gpu2")
+
+
+def test_a_marker_written_by_hand_goes_before_others() -> None:
+    found = judged(lab(), marks(gpu1=new_marker(1_700_000_000), gpu2="of the file server"))
     assert not found["gpu2"][DATA]
     assert found["gpu1"][DATA].startswith("not the same as on gpu2")
+
+
+def test_a_folder_that_cannot_be_written_still_shows_which_is_right() -> None:
+    read_only = {"data": {"problem": "not writable: Read-only file system", "marker": "b"}}
+    found = judged(lab(), {**marks(gpu1="a", gpu2="b"), "gpu3": read_only})
+    assert found["gpu1"][DATA].startswith("not the same as on gpu2, gpu3")
+    assert not found["gpu2"][DATA]
+    assert found["gpu3"][DATA] == "not writable: Read-only file system"
+
+
+def test_a_node_without_the_marker_of_the_others_is_wrong_however_many_there_are() -> None:
+    found = judged(lab(read_only=True), marks(gpu1="", gpu2="", gpu3="a"))
+    assert found["gpu1"][DATA].startswith("not the same as on gpu3")
+    assert not found["gpu3"][DATA]
+
+
+def test_a_folder_that_is_only_read_and_empty_on_one_node_is_not_the_same() -> None:
+    told = {"gpu1": {"data": {"marker": "", "empty": True}}, "gpu2": {"data": {"marker": "", "empty": False}}}
+    found = judged(lab(read_only=True), told)
+    assert found["gpu1"][DATA] == "not the same as on gpu2: /mnt/data is not empty there"
+    assert not found["gpu2"][DATA]
 
 
 def test_many_nodes_are_named_shortly() -> None:
