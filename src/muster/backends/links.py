@@ -31,6 +31,8 @@ class AgentLink:
         self._on_push = on_push
         self._waiting: dict[int, asyncio.Future[Message]] = {}
         self._last_id = 0
+        self._held: list[bytes] | None = None
+        """Frames of this turn of the loop that wait for its end; None when none has left in it."""
         self._broken = False
         self._dropped = asyncio.Event()
         self.heard = 0
@@ -60,7 +62,7 @@ class AgentLink:
     def poke(self) -> None:
         """Have the agent say something; nobody waits for it."""
         self._last_id += 1
-        self._writer.write(encode({"id": self._last_id, "op": "ping"}))
+        self._send(encode({"id": self._last_id, "op": "ping"}))
 
     async def _read(self) -> None:
         decoder = FrameDecoder()
@@ -80,7 +82,7 @@ class AgentLink:
         self._waiting[self._last_id] = answer
         request_id = self._last_id
         try:
-            self._writer.write(encode({"id": request_id, "op": op, **arguments}))
+            self._send(encode({"id": request_id, "op": op, **arguments}))
             async with asyncio.timeout(ANSWER_WITHIN_S):
                 return await answer
         except FrameTooLarge as error:
@@ -91,6 +93,23 @@ class AgentLink:
             raise self._lost() from None
         finally:
             self._waiting.pop(request_id, None)
+
+    def _send(self, frame: bytes) -> None:
+        """The first frame of a turn leaves at once, those after it together: a gang is one packet more for a node."""
+        if self._held is not None:
+            self._held.append(frame)
+            return
+        self._writer.write(frame)
+        self._held = []
+        asyncio.get_running_loop().call_soon(self._flush)
+
+    def _flush(self) -> None:
+        held, self._held = self._held, None
+        if held:
+            try:
+                self._writer.write(b"".join(held))
+            except (ConnectionError, RuntimeError):
+                self.drop()
 
     def _take(self, message: Message) -> None:
         request_id = message.pop("id", None)

@@ -4,7 +4,7 @@ import asyncio
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice
+from itertools import islice, zip_longest
 from pathlib import Path
 
 import structlog
@@ -111,7 +111,7 @@ async def act(context: Context, entry: Entry) -> None:
             await undo(context, entry, unready)
         if unready is None or unready:
             return
-        launches = [_launch_one(context, backend, request) for request in requests]
+        launches = [_launch_one(context, backend, request) for request in _in_turns(requests)]
         answered = [await launches[0]] if len(launches) == 1 else await asyncio.gather(*launches)
     finally:
         entry.launched.set()
@@ -205,7 +205,19 @@ async def _reserved(backend: Backend, tasks: list[Task], job: Job) -> list[Task]
             raise found
         left = iter(found)
         ports |= {task.id: tuple(islice(left, needs[task.id])) for task in group}
-    return [replace(task, placement=replace(task.placement, ports=ports.get(task.id, ()))) for task in tasks]
+    return [_with_ports(task, ports[task.id]) if task.id in ports else task for task in tasks]
+
+
+def _with_ports(task: Task, ports: tuple[int, ...]) -> Task:
+    return replace(task, placement=replace(task.placement, ports=ports))
+
+
+def _in_turns(requests: Sequence[LaunchRequest]) -> list[LaunchRequest]:
+    """Every node gets its first launch before any gets its second: they start side by side."""
+    by_node: dict[str, list[LaunchRequest]] = defaultdict(list)
+    for request in requests:
+        by_node[request.node].append(request)
+    return [request for turn in zip_longest(*by_node.values()) for request in turn if request is not None]
 
 
 async def _launch_one(context: Context, backend: Backend, request: LaunchRequest) -> bool:

@@ -54,58 +54,66 @@ def compose(
 ) -> list[Composed]:
     """One per task, in the order of `tasks`. A task with fewer ports than it needs is a ValueError: the caller
     reserved by another rule than `ports_needed`."""
-    gang = muster_gang(job_id, owner, cluster, attempt, spec, tasks)
-    return [_compose(gang, task, conda_root) for task in tasks]
+    for task in tasks:
+        _check_ports(spec, task)
+    composer = _Composer(muster_gang(job_id, owner, cluster, attempt, spec, tasks), conda_root)
+    return [composer.composed(task) for task in tasks]
 
 
-def _compose(gang: Gang, task: Task, conda_root: str | None) -> Composed:
-    role = gang.spec.role(task.role)
-    _check_ports(gang.spec, role, task)
-    places = mounted(gang.spec)
-    return Composed(
-        task_id=task.id,
-        node=task.placement.node,
-        argv=runtime_command(gang.spec.runtime, conda_root, role.command),
-        env=_environment(gang, role, task, conda_root),
-        files=_files(gang, task),
-        ports=task.placement.ports,
-        devices=task.placement.devices,
-        memory_bytes=role.resources.memory_bytes or None,
-        cpu_m=role.resources.cpu_m or None,
-        package_digest=gang.spec.package,
-        inputs=gang.spec.inputs,
-        image=gang.spec.runtime.image,
-        mounts=places.binds,
-        links=places.links,
-    )
+class _Composer:
+    """Finds out once what is the same for all tasks of a gang."""
+
+    def __init__(self, gang: Gang, conda_root: str | None) -> None:
+        spec = gang.spec
+        self._gang = gang
+        self._places = mounted(spec)
+        self._commands = {role.name: runtime_command(spec.runtime, conda_root, role.command) for role in spec.roles}
+        self._runtime = runtime_environment(spec.runtime, conda_root)
+        self._of_framework = RECIPES[spec.framework].environment(gang)
+        self._identity = identity(gang)
+        self._files = {"trainer_count": f"{len(gang.workers)}\n"}
+        if spec.framework is Framework.MPI:
+            self._files[HOSTFILE] = hostfile(gang)
+
+    def composed(self, task: Task) -> Composed:
+        spec = self._gang.spec
+        role = spec.role(task.role)
+        return Composed(
+            task_id=task.id,
+            node=task.placement.node,
+            argv=self._commands[role.name],
+            env=self._environment(role, task),
+            files=self._files_of(task),
+            ports=task.placement.ports,
+            devices=task.placement.devices,
+            memory_bytes=role.resources.memory_bytes or None,
+            cpu_m=role.resources.cpu_m or None,
+            package_digest=spec.package,
+            inputs=spec.inputs,
+            image=spec.runtime.image,
+            mounts=self._places.binds,
+            links=self._places.links,
+        )
+
+    def _environment(self, role: Role, task: Task) -> dict[str, str]:
+        return {
+            "PYTHONUNBUFFERED": "1",  # or the last lines before a crash stay in a buffer
+            **self._runtime,
+            **self._of_framework(task),
+            **self._gang.spec.env,
+            **role.env,
+            **visible_devices(task.placement, role.resources.gpus),
+            **self._identity(task),
+        }
+
+    def _files_of(self, task: Task) -> dict[str, str]:
+        """`trainer_id` and `trainer_count`, by which a program takes its share of the input files; a ps takes none and
+        finds its index among the servers."""
+        rank = worker_rank(self._gang, task)
+        return {"trainer_id": f"{task.index if rank is None else rank}\n", **self._files}
 
 
-def _check_ports(spec: JobSpec, role: Role, task: Task) -> None:
-    needed = ports_needed(spec, role, task.index)
+def _check_ports(spec: JobSpec, task: Task) -> None:
+    needed = ports_needed(spec, spec.role(task.role), task.index)
     if len(task.placement.ports) != needed:
         raise ValueError(f"task {task.name} was placed with {len(task.placement.ports)} ports and needs {needed}")
-
-
-def _environment(gang: Gang, role: Role, task: Task, conda_root: str | None) -> dict[str, str]:
-    return {
-        "PYTHONUNBUFFERED": "1",  # or the last lines before a crash stay in a buffer
-        **runtime_environment(gang.spec.runtime, conda_root),
-        **RECIPES[gang.spec.framework].environment(gang, task),
-        **gang.spec.env,
-        **role.env,
-        **visible_devices(task.placement, role.resources.gpus),
-        **identity(gang, task),
-    }
-
-
-def _files(gang: Gang, task: Task) -> dict[str, str]:
-    """`trainer_id` and `trainer_count`, by which a program takes its share of the input files; a ps takes none and
-    finds its index among the servers."""
-    rank = worker_rank(gang, task)
-    files = {
-        "trainer_id": f"{task.index if rank is None else rank}\n",
-        "trainer_count": f"{len(gang.workers)}\n",
-    }
-    if gang.spec.framework is Framework.MPI:
-        files[HOSTFILE] = hostfile(gang)
-    return files

@@ -4,20 +4,21 @@ Ports of a task come in one order, here and in `ports_needed`: first what the fr
 for with `role.ports`.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 from muster.domain.specs import PS_ROLE, JobSpec, Role
 from muster.domain.tasks import Task
 
+Variables = Callable[[Task], dict[str, str]]
+"""Of each task of one gang. Every task is told of all others: whoever makes one finds out before what is the same for
+all of them, or a gang of a thousand tasks takes a million steps."""
+
 
 @dataclass(frozen=True)
 class Gang:
-    """All tasks of one attempt, in the order of roles in the spec and of indices inside a role.
-
-    Every task is told of all others, so what is the same for all is found out once.
-    """
+    """All tasks of one attempt, in the order of roles in the spec and of indices inside a role."""
 
     job_id: str
     owner: str
@@ -39,7 +40,7 @@ class Gang:
     @cached_property
     def ranks(self) -> Mapping[str, int]:
         """The places of the workers, by the tasks' ids."""
-        return {worker.id: rank for rank, worker in enumerate(self.workers)}
+        return numbered(self.workers)
 
     @property
     def lead(self) -> Task:
@@ -81,6 +82,11 @@ def is_lead(spec: JobSpec, role: Role, index: int) -> bool:
 def worker_rank(gang: Gang, task: Task) -> int | None:
     """The place among the workers; None for a parameter server, which is no member of the collective."""
     return gang.ranks.get(task.id)
+
+
+def numbered(tasks: Sequence[Task]) -> dict[str, int]:
+    """The place of each among them, by its id."""
+    return {task.id: place for place, task in enumerate(tasks)}
 
 
 def host(task: Task) -> str:

@@ -5,13 +5,13 @@ import re
 
 from muster.domain.specs import JobSpec, Role
 from muster.domain.tasks import Task
-from muster.launch.gang import Gang, endpoint, host
+from muster.launch.gang import Gang, Variables, endpoint, host
 from muster.lib.quantities import gpu_number
 
 
-def identity(gang: Gang, task: Task) -> dict[str, str]:
+def identity(gang: Gang) -> Variables:
     spec = gang.spec
-    return {
+    shared = {
         "MUSTER_JOB_ID": gang.job_id,
         "MUSTER_JOB_NAME": spec.name,
         "MUSTER_ATTEMPT": str(gang.attempt),
@@ -19,18 +19,25 @@ def identity(gang: Gang, task: Task) -> dict[str, str]:
         "MUSTER_CLUSTER": gang.cluster,
         "MUSTER_FRAMEWORK": spec.framework.value,
         "MUSTER_MODE": spec.mode.value,
+        "MUSTER_WORLD_SIZE": str(len(gang.tasks)),
+        "MUSTER_NODES": ",".join(gang.hosts),
+        **_peers(gang),
+        **_params(spec),
+    }
+    return lambda task: {**shared, **_own(gang, task)}
+
+
+def _own(gang: Gang, task: Task) -> dict[str, str]:
+    role = gang.spec.role(task.role)
+    return {
         "MUSTER_TASK_NAME": task.name,
         "MUSTER_ROLE": task.role,
         "MUSTER_ROLE_INDEX": str(task.index),
         "MUSTER_ROLE_COUNT": str(len(gang.of_role(task.role))),
         "MUSTER_RANK": str(task.rank),
-        "MUSTER_WORLD_SIZE": str(len(gang.tasks)),
         "MUSTER_NODE": task.placement.node,
-        "MUSTER_NODES": ",".join(gang.hosts),
-        **_gpu_share(spec.role(task.role)),
-        **_own_ports(spec.role(task.role), task),
-        **_peers(gang),
-        **_params(spec),
+        **_gpu_share(role),
+        **_own_ports(role, task),
     }
 
 

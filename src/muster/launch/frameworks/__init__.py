@@ -1,22 +1,22 @@
 """One module per framework, each with the same two functions, and the table that finds them.
 
-`ports(spec, role, index)` says how many ports the framework itself needs on a task; `environment(gang, task)` gives the
-variables that the framework's own launcher would have set. A new framework is a new module and one line here.
+`ports(spec, role, index)` says how many ports the framework itself needs on a task. `environment(gang)` finds out once
+what is the same for all, and returns what gives each task the variables that the framework's own launcher would have
+set. A new framework is a new module and one line here.
 """
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from muster.domain.specs import Framework, JobSpec, Role
-from muster.domain.tasks import Task
 from muster.launch.frameworks import jax, mpi, paddle, plain, tensorflow, torch
-from muster.launch.gang import Gang
+from muster.launch.gang import Gang, Variables
 
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
     ports: Callable[[JobSpec, Role, int], int]
-    environment: Callable[[Gang, Task], dict[str, str]]
+    environment: Callable[[Gang], Variables]
 
 
 RECIPES: Mapping[Framework, Recipe] = {

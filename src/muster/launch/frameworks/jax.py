@@ -7,19 +7,22 @@ them found too is to pose as Open MPI's launcher, which would mislead programs t
 
 from muster.domain.specs import JobSpec, Role
 from muster.domain.tasks import Task
-from muster.launch.gang import Gang, endpoint, gpu_count, is_lead, worker_rank
+from muster.launch.gang import Gang, Variables, endpoint, gpu_count, is_lead, worker_rank
 
 
 def ports(spec: JobSpec, role: Role, index: int) -> int:
     return 1 if is_lead(spec, role, index) else 0
 
 
-def environment(gang: Gang, task: Task) -> dict[str, str]:
-    rank = worker_rank(gang, task)
-    env = {"JAX_COORDINATOR_ADDRESS": endpoint(gang.lead), "JAX_NUM_PROCESSES": str(len(gang.workers))}
-    if rank is not None:
-        env["JAX_PROCESS_ID"] = str(rank)
-    if gpus := gpu_count(gang, task):
+def environment(gang: Gang) -> Variables:
+    shared = {"JAX_COORDINATOR_ADDRESS": endpoint(gang.lead), "JAX_NUM_PROCESSES": str(len(gang.workers))}
+    return lambda task: {**shared, **_process(gang, task)}
+
+
+def _process(gang: Gang, task: Task) -> dict[str, str]:
+    rank, gpus = worker_rank(gang, task), gpu_count(gang, task)
+    env = {} if rank is None else {"JAX_PROCESS_ID": str(rank)}
+    if gpus:
         # Counted among the visible cards, which are only this task's own.
         env["JAX_LOCAL_DEVICE_IDS"] = ",".join(str(place) for place in range(gpus))
     return env

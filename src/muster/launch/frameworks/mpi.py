@@ -6,8 +6,7 @@ Nothing of PMI or PMIx is set: a library that finds those waits for a process ma
 from collections import Counter
 
 from muster.domain.specs import JobSpec, Role
-from muster.domain.tasks import Task
-from muster.launch.gang import Gang, host
+from muster.launch.gang import Gang, Variables, host, numbered
 
 HOSTFILE = "hostfile"
 
@@ -16,15 +15,16 @@ def ports(_spec: JobSpec, _role: Role, _index: int) -> int:
     return 0
 
 
-def environment(gang: Gang, task: Task) -> dict[str, str]:
-    return {
-        "OMPI_COMM_WORLD_RANK": str(gang.tasks.index(task)),
+def environment(gang: Gang) -> Variables:
+    shared = {
         "OMPI_COMM_WORLD_SIZE": str(len(gang.tasks)),
         # Programs take the local rank for a device number, and a task sees no card but its own: see torch.py.
         "OMPI_COMM_WORLD_LOCAL_RANK": "0",
         "OMPI_COMM_WORLD_LOCAL_SIZE": "1",
         "MUSTER_HOSTFILE": HOSTFILE,
     }
+    ranks = numbered(gang.tasks)
+    return lambda task: {"OMPI_COMM_WORLD_RANK": str(ranks[task.id]), **shared}
 
 
 def hostfile(gang: Gang) -> str:

@@ -7,9 +7,11 @@ the task itself. `python -m paddle.distributed.launch` inside a task works where
 as pods have; it counts the hosts in PADDLE_TRAINER_ENDPOINTS, so tasks that share a node call Python directly.
 """
 
+from collections.abc import Sequence
+
 from muster.domain.specs import PS_ROLE, JobSpec, Mode, Role
 from muster.domain.tasks import Task
-from muster.launch.gang import Gang, endpoint, gpu_count, host, is_lead, joined, port_of
+from muster.launch.gang import Gang, Variables, endpoint, gpu_count, host, is_lead, joined, numbered, port_of
 
 HETER_ROLE = "heter"
 _ENDPOINT, _EXTRA = 0, 1
@@ -19,24 +21,43 @@ def ports(spec: JobSpec, role: Role, index: int) -> int:
     return 1 + _is_gloo_host(spec, role, index) + _is_master(spec, role, index)
 
 
-def environment(gang: Gang, task: Task) -> dict[str, str]:
-    training_role = _training_role(task)
+def environment(gang: Gang) -> Variables:
+    trainers = _trainers(gang)
+    shared = {
+        "PADDLE_JOB_ID": f"{gang.job_id}.{gang.attempt}",
+        **_lists(gang, trainers),
+        **_gloo(gang),
+        **_collective(gang, trainers),
+    }
+    # Ids count inside a kind, also for ps.
+    ids = numbered(trainers) | numbered(gang.servers) | numbered(gang.of_role(HETER_ROLE))
+    return lambda task: {**shared, **_own(gang, task, str(ids[task.id]))}
+
+
+def _own(gang: Gang, task: Task, trainer_id: str) -> dict[str, str]:
+    training_role, gpus = _training_role(task), gpu_count(gang, task)
     env = {
         "POD_IP": host(task),
         "PADDLE_PORT": str(port_of(task, _ENDPOINT)),
         "PADDLE_CURRENT_ENDPOINT": endpoint(task),
-        "PADDLE_TRAINER_ID": str(_peers(gang, task).index(task)),
+        "PADDLE_TRAINER_ID": trainer_id,
         "TRAINING_ROLE": training_role,
         "PADDLE_TRAINING_ROLE": training_role,
         "PADDLE_ROLE": training_role,
-        "PADDLE_JOB_ID": f"{gang.job_id}.{gang.attempt}",
     }
-    return {**env, **_lists(gang), **_gloo(gang), **_collective(gang, task), **_devices(gang, task)}
+    if not gang.servers:
+        env["PADDLE_GLOBAL_RANK"] = trainer_id
+    if gpus:
+        # Paddle counts among the visible cards, and only the task's own are visible.
+        env["FLAGS_selected_gpus"] = ",".join(str(place) for place in range(gpus))
+    elif not gang.servers:
+        env["PADDLE_DISTRI_BACKEND"] = "gloo"
+    return env
 
 
-def _lists(gang: Gang) -> dict[str, str]:
-    """Who is where, the same in every task."""
-    trainers, heter = _trainers(gang), gang.of_role(HETER_ROLE)
+def _lists(gang: Gang, trainers: Sequence[Task]) -> dict[str, str]:
+    """Who is where."""
+    heter = gang.of_role(HETER_ROLE)
     env = {
         "PADDLE_TRAINERS_NUM": str(len(trainers)),
         "PADDLE_TRAINER_ENDPOINTS": joined(trainers),
@@ -59,41 +80,26 @@ def _gloo(gang: Gang) -> dict[str, str]:
     }
 
 
-def _collective(gang: Gang, task: Task) -> dict[str, str]:
+def _collective(gang: Gang, trainers: Sequence[Task]) -> dict[str, str]:
     """What the launcher adds without parameter servers. One task is one process, hence one "node" of its own."""
     if gang.servers:
         return {}
-    trainers = _trainers(gang)
     env = {
         "PADDLE_NNODES": str(len(trainers)),
         "PADDLE_GLOBAL_SIZE": str(len(trainers)),
-        "PADDLE_GLOBAL_RANK": str(_peers(gang, task).index(task)),
         "PADDLE_LOCAL_SIZE": "1",
         "PADDLE_LOCAL_RANK": "0",
         "PADDLE_RANK_IN_NODE": "0",
     }
     if gang.spec.mode is Mode.COLLECTIVE:
         env["PADDLE_MASTER"] = endpoint(gang.lead, _EXTRA)
-    if not gpu_count(gang, task):
-        env["PADDLE_DISTRI_BACKEND"] = "gloo"
     return env
-
-
-def _devices(gang: Gang, task: Task) -> dict[str, str]:
-    # Paddle counts among the visible cards, and only the task's own are visible.
-    gpus = gpu_count(gang, task)
-    return {"FLAGS_selected_gpus": ",".join(str(place) for place in range(gpus))} if gpus else {}
 
 
 def _training_role(task: Task) -> str:
     # paddle-operator says HETER where Paddle's role maker wants HETER_TRAINER. A job for the operator expects the
     # former; one written for Paddle's launcher sets TRAINING_ROLE in the role's own env, which wins.
     return {PS_ROLE: "PSERVER", HETER_ROLE: "HETER"}.get(task.role, "TRAINER")
-
-
-def _peers(gang: Gang, task: Task) -> tuple[Task, ...]:
-    """Those with whom the task is numbered: ids count inside a kind, also for ps."""
-    return gang.of_role(task.role) if task.role in (PS_ROLE, HETER_ROLE) else _trainers(gang)
 
 
 def _trainers(gang: Gang) -> tuple[Task, ...]:

@@ -6,21 +6,25 @@ torchrun takes its options from PET_* and sets RANK and the others anew for the 
 
 from muster.domain.specs import JobSpec, Role
 from muster.domain.tasks import Task
-from muster.launch.gang import Gang, endpoint, gpu_count, host, is_lead, port_of, worker_rank
+from muster.launch.gang import Gang, Variables, endpoint, gpu_count, host, is_lead, port_of, worker_rank
 
 
 def ports(spec: JobSpec, role: Role, index: int) -> int:
     return 1 if is_lead(spec, role, index) else 0
 
 
-def environment(gang: Gang, task: Task) -> dict[str, str]:
+def environment(gang: Gang) -> Variables:
     address, port = host(gang.lead), str(port_of(gang.lead, 0))
     world = str(len(gang.workers))
     shared = {"MASTER_ADDR": address, "MASTER_PORT": port, "WORLD_SIZE": world}
-    rank = worker_rank(gang, task)
-    if rank is None:
-        return shared
-    return {**shared, **_process(rank, world), **_torchrun(gang, task, rank)}
+
+    def of(task: Task) -> dict[str, str]:
+        rank = worker_rank(gang, task)
+        if rank is None:
+            return shared
+        return {**shared, **_process(rank, world), **_torchrun(gang, task, rank)}
+
+    return of
 
 
 def _process(rank: int, world: str) -> dict[str, str]:
