@@ -4,10 +4,12 @@ The hosts share the cores of this machine, so beside it stands what plain shells
 """
 
 import os
+import select
 import signal
 import subprocess
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -18,22 +20,22 @@ from bench.muster.server import MusterServer
 from bench.pool.hosts import CLUSTER, HostPool, pool_of, serving, share_of_host
 from bench.scale import Scale
 from bench.table import Row, Unit, ratio_at_most
-from bench.workload import rest
+from bench.workload import MARK_BYTES, rest
 
 HOSTS = 8
 TASKS = 64
 GANGS = 5
 ALLOWED = 3.0
-# It starts nothing more: 64 clocks would be 64 processes. When a file was made says when its task ran; then it waits.
-TASK_SCRIPT = '#!/bin/sh\n: > "$1/$MUSTER_TASK_NAME"\nread nothing < "$1/gate"\n'
-GATE = "gate"
-LOOK_S = 0.005
+# It starts nothing more: 64 clocks would be 64 processes. It writes a mark into a pipe that is read at once (the time
+# of a file is the kernel's last tick, which may lie milliseconds back); then it waits.
+TASK_SCRIPT = '#!/bin/sh\necho x > "$1/marks"\nread nothing < "$1/gate"\n'
+MARKS, GATE = "marks", "gate"
 RUN_WITHIN_S = 60.0
 PLAIN_SCRIPT = """\
 #!/bin/sh
 number=$1
 while [ "$number" -lt "$2" ]; do
-    MUSTER_TASK_NAME=$number /bin/sh "$3" "$4" &
+    /bin/sh "$3" "$4" &
     number=$((number + 1))
 done
 wait
@@ -73,58 +75,70 @@ class Gangs:
         self._count = 0
 
     def start(self, tasks: int) -> float:
-        stamps = self._new_folder()
-        name = stamps.name
+        folder = self._new_folder()
         spec = {
-            "name": name,
+            "name": folder.name,
             "cluster": CLUSTER,
             "replicas": tasks,
-            "command": ["/bin/sh", str(self._script), str(stamps)],
+            "command": ["/bin/sh", str(self._script), str(folder)],
             "resources": {"cpu": share_of_host(TASKS // HOSTS)},
         }
-        before = time.time()
-        job = self._client.submit(spec)
-        last = _last_made(stamps, tasks)
+        with marks_of(folder) as marks:
+            before = time.monotonic()
+            job = self._client.submit(spec)
+            seconds = _last_mark(marks, tasks) - before
         self._client.kill(job["id"])
         self._client.wait(job["id"])
         rest(time.time())
-        return last - before
+        return seconds
 
     def start_plain(self) -> float:
         """As many processes by plain shells, one for each host."""
-        stamps = self._new_folder()
-        before = time.time()
-        shells = [self._shell(first, first + TASKS // HOSTS, stamps) for first in range(0, TASKS, TASKS // HOSTS)]
-        try:
-            last = _last_made(stamps, TASKS)
-        finally:
-            for shell in shells:
-                os.killpg(shell.pid, signal.SIGTERM)
-                shell.wait()
+        folder = self._new_folder()
+        with marks_of(folder) as marks:
+            before = time.monotonic()
+            shells = [self._shell(first, first + TASKS // HOSTS, folder) for first in range(0, TASKS, TASKS // HOSTS)]
+            try:
+                seconds = _last_mark(marks, TASKS) - before
+            finally:
+                for shell in shells:
+                    os.killpg(shell.pid, signal.SIGTERM)
+                    shell.wait()
         rest(time.time())
-        return last - before
+        return seconds
 
     def _new_folder(self) -> Path:
         self._count += 1
         folder = self._folder / f"gang-{self._count}"
         folder.mkdir()
-        os.mkfifo(folder / GATE)
+        for name in (MARKS, GATE):
+            os.mkfifo(folder / name)
         return folder
 
-    def _shell(self, first: int, end: int, stamps: Path) -> subprocess.Popen[bytes]:
-        command = ["/bin/sh", str(self._plain_script), str(first), str(end), str(self._script), str(stamps)]
+    def _shell(self, first: int, end: int, folder: Path) -> subprocess.Popen[bytes]:
+        command = ["/bin/sh", str(self._plain_script), str(first), str(end), str(self._script), str(folder)]
         return subprocess.Popen(command, start_new_session=True)
 
 
-def _last_made(folder: Path, count: int) -> float:
+@contextmanager
+def marks_of(folder: Path) -> Iterator[int]:
+    """Open for both, so that it neither waits for a writer nor ends with one."""
+    marks = os.open(folder / MARKS, os.O_RDWR | os.O_NONBLOCK)
+    try:
+        yield marks
+    finally:
+        os.close(marks)
+
+
+def _last_mark(marks: int, count: int) -> float:
+    """The clock when the last of them was here."""
+    read = 0
     give_up = time.monotonic() + RUN_WITHIN_S
-    while time.monotonic() < give_up:
-        with os.scandir(folder) as entries:
-            made = [entry.stat().st_mtime for entry in entries if entry.name != GATE]
-        if len(made) == count:
-            return max(made)
-        time.sleep(LOOK_S)
-    raise TimeoutError(f"{len(made)} of {count} tasks ran within {RUN_WITHIN_S:.0f} s")
+    while read < count * MARK_BYTES:
+        if not select.select([marks], [], [], give_up - time.monotonic())[0]:
+            raise TimeoutError(f"{read // MARK_BYTES} of {count} tasks ran within {RUN_WITHIN_S:.0f} s")
+        read += len(os.read(marks, count * MARK_BYTES - read))
+    return time.monotonic()
 
 
 def _rows(seen: Seen) -> Sequence[Row]:
