@@ -6,10 +6,10 @@ import pytest
 
 from muster.domain.clusters import Folder, PhysicalCluster, folder_label
 from muster.domain.errors import Invalid
-from muster.domain.specs import Runtime
+from muster.domain.specs import Runtime, Spread, Where
 from muster.engine.checking import differences
 from muster.engine.explaining import live_reasons
-from tests.parts.building import a_node, a_spec
+from tests.parts.building import a_node, a_role, a_spec
 from tests.parts.fake_backend import FakeBackend
 from tests.parts.laboratory import Laboratory
 
@@ -69,6 +69,19 @@ async def test_job_waits_with_what_is_wrong_on_each_node_and_starts_when_it_is_m
     )
     put_in_order(two, "n1")
     await two.becomes(job_id, "Running")
+
+
+async def test_gang_that_needs_more_nodes_than_are_in_order_is_told_which_are_not(two: Laboratory) -> None:
+    put_in_order(two, "n1")
+    gang = replace(a_spec(a_role(replicas=2)), runtime=NEEDS_ENVS, where=Where(spread=Spread.APART))
+    job = await two.job(await two.submit(gang))
+    await two.until(lambda: live_reasons(two.context, job))
+    (reason,) = live_reasons(two.context, job)
+    assert (reason.code, reason.message) == (
+        "not-in-order",
+        "its 2 tasks need a node each, and 1 is usable now; 1 node without folder envs in order:"
+        " n2: not the same as on n3: /srv/envs is another folder there",
+    )
 
 
 async def test_folder_that_is_closed_to_the_owner_is_refused(two: Laboratory) -> None:

@@ -1,8 +1,8 @@
 """The cluster's folders on its nodes: are they there, writable, and the same everywhere?
 
 Every node leaves a word of its own in a folder that has none, so two nodes that read the same word see the same folder.
-Where words differ, most nodes are right; of as many, those with the oldest word: what lies bare where nothing is mounted
-any more got its word later than what was mounted there.
+Where words differ, most nodes are right; of as many, those with the oldest word: what lies bare where nothing is
+mounted any more got its word later than what was mounted there.
 """
 
 import re

@@ -115,9 +115,9 @@ def _queue_of(context: Context, job: Job) -> ClusterState | None:
 
 def _as_of_now(context: Context, job: Job, reason: Reason) -> Reason:
     """The scheduler was told once whom a job waits for; what those jobs do now is known here."""
-    if reason.code == lacking.CODE:
-        return lacking.told(context, job, reason)
-    return dependencies.reason(context, job) if reason.code == dependencies.CODE else reason
+    if reason.code == dependencies.CODE:
+        return dependencies.reason(context, job)
+    return lacking.told(context, job, reason)
 
 
 def _fault(job: Job, tasks: Sequence[Task]) -> Fault | None:

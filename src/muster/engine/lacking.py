@@ -10,12 +10,15 @@ from muster.domain.needs import alert_prefix, needs_of, unmet
 from muster.domain.reasons import Reason
 from muster.engine.context import Context
 
-CODE = "not-in-order"
+_CODES = ("not-in-order", "fragmented", "no-free-gpu", "no-free-cpu", "no-free-memory")
+"""A job that some nodes could hold waits for others too, which would do if they were in order."""
 _NODES_NAMED = 5
 
 
 def told(context: Context, job: Job, reason: Reason) -> Reason:
     """The reason with what each node lacks: `gpu2: not the same as on gpu1`."""
+    if reason.code not in _CODES:
+        return reason
     needs = needs_of(job.spec, context.backends[job.cluster].settings)
     found = []
     for node in context.nodes(job.cluster):

@@ -8,6 +8,7 @@ from muster.domain.needs import in_words, unmet, without_needs
 from muster.domain.nodes import Node, NodeState
 from muster.domain.reasons import Reason
 from muster.domain.resources import Resources
+from muster.domain.specs import Spread
 from muster.lib.quantities import about_bytes, format_cpu
 from muster.scheduling.arena import Arena, suits
 from muster.scheduling.demand import JobDemand
@@ -111,6 +112,8 @@ def short(shape: Shape, arena: Arena) -> Reason:
     usable = list(_suiting(shape, arena))
     if not usable:
         return _no_node(shape, arena)
+    if shape.where.spread is Spread.APART and len(usable) < shape.tasks:
+        return _too_few_nodes(shape, arena, len(usable))
     kind = lacks(shape, arena)
     want, free = _amounts(kind, shape, usable)
     one = next((group.want for group in shape.groups if _of(kind, group.want)), shape.groups[0].want)
@@ -184,6 +187,16 @@ def _no_node(shape: Shape, arena: Arena) -> Reason:
         return Reason("no-node", _where_words(shape), "change `where`, or see `muster get nodes`", {"kind": "node"})
     told = _kept_out(shape, arena) or "none is known"
     return Reason("no-node", f"no node is ready: {told}", "see `muster get nodes`", {"kind": "node"})
+
+
+def _too_few_nodes(shape: Shape, arena: Arena, usable: int) -> Reason:
+    told = f"its {shape.tasks} tasks need a node each, and {usable} {'is' if usable == 1 else 'are'} usable now"
+    if kept_out := _kept_out(shape, arena):
+        told += f"; {kept_out}"
+    numbers: dict[str, int | float | str] = {"kind": "node", "wanted": shape.tasks, "free": usable}
+    if _not_in_order(shape, arena):
+        return Reason("not-in-order", told, _AN_ADMIN, numbers)
+    return Reason("no-node", told, "it starts when more nodes are ready: see `muster get nodes`", numbers)
 
 
 def _kept_out(shape: Shape, arena: Arena) -> str:

@@ -7,7 +7,7 @@ import pytest
 from muster.domain.jobs import Queued
 from muster.domain.nodes import NodeState
 from muster.domain.reasons import Reason
-from muster.domain.specs import Role, Where
+from muster.domain.specs import Role, Spread, Where
 from muster.domain.virtual_clusters import Limits, OrderPolicy
 from muster.scheduling.demand import demand_of
 from tests.parts.building import GIB, a_job, a_node, a_role
@@ -63,6 +63,18 @@ def test_cards_that_are_out_of_service_are_named_and_may_come_back() -> None:
 
     state.node_changed(whole.in_service())
     assert started(state.cycle(200.0)) == ["j1"]
+
+
+def test_tasks_that_need_a_node_each_are_told_how_many_there_are() -> None:
+    cordoned = replace(a_node("n3"), state=NodeState.CORDONED)
+    state = a_cluster(a_node("n1"), a_node("n2"), cordoned)
+    queue(state, a_demand(1, a_role(replicas=3, cpu=0.1), where=Where(spread=Spread.APART)))
+    reason = state.reason("j1")
+    assert reason is not None
+    assert (reason.code, reason.message) == (
+        "no-node",
+        "its 3 tasks need a node each, and 2 are usable now; 1 node is cordoned",
+    )
 
 
 def test_gpus_that_are_free_but_apart_are_counted_by_node() -> None:
