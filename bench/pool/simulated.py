@@ -133,6 +133,7 @@ def _hello(name: str) -> dict[str, Any]:
         "agent_version": "0",
         "hostname": name,
         "boot_id": name,
+        "now": time.time(),
         "python": "3.11.2",
         "cpus": CORES,
         "memory_bytes": MEMORY_BYTES,

@@ -7,6 +7,7 @@ import os
 import platform
 import socket
 import struct
+import time
 from dataclasses import asdict
 from typing import Any, Dict, Mapping, Optional
 
@@ -25,6 +26,7 @@ def describe(root: str, boot_id: str, groups: cgroups.Groups, gpus: FoundGpus, o
         "agent_version": __version__,
         "hostname": socket.gethostname(),
         "boot_id": boot_id,
+        "now": time.time(),
         "python": platform.python_version(),
         "cpus": len(os.sched_getaffinity(0)),
         "memory_bytes": memory_bytes(),

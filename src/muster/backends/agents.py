@@ -13,6 +13,7 @@ from typing import Any
 import structlog
 
 from muster.agent.frames import Message
+from muster.backends.clocks import NodeClock
 from muster.backends.health import known_devices
 from muster.backends.links import AgentLink, ByteReader, ByteWriter
 from muster.domain.errors import BackendError, MusterError
@@ -58,6 +59,7 @@ class AgentNode:
         """What it is while it answers: a node that is leaving is Draining."""
         self.hello: Message = {}
         """What the agent last said of its machine."""
+        self.clock = NodeClock()
         self.unreachable_after_s = unreachable_after_s
         self._connector = connector
         self._on_push = on_push
@@ -122,6 +124,11 @@ class AgentNode:
         )
         self._change(capacity=replace(capacity, devices=devices))
 
+    def note_time(self, theirs: float) -> None:
+        """What time it was there a moment ago."""
+        if self.clock.told(theirs, time.time()):
+            self.note_alerts("clock", self.clock.alerts)
+
     def set_state(self, state: NodeState, note: str) -> None:
         since = self.node.since if state is self.node.state else time.time()
         self._change(state=state, note=note, since=since)
@@ -165,6 +172,8 @@ class AgentNode:
             listening = asyncio.create_task(self._listen_for_silence(link))
             try:
                 self.hello = await link.ask("hello", interface=self.interface)
+                if self.clock.answered(float(self.hello["now"]), time.time()):
+                    self.note_alerts("clock", self.clock.alerts)
                 await link.ask("usage", every_s=USAGE_EVERY_S)
                 self._link = link
                 self._failures = 0

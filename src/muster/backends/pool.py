@@ -272,6 +272,7 @@ class AgentPool:
             return  # a last word of one that has left
         usage = self._usage[name] = self._meters[name].read(message)
         self._rings[name].add(usage)
+        agent.note_time(usage.at)
         reasons = out_of_service(usage.figures["gpus"], agent.node.capacity.devices)
         agent.note_devices(reasons)
         agent.note_alerts("cards", card_alerts(reasons))
@@ -291,13 +292,13 @@ class AgentPool:
     def _task_pushed(self, agent: AgentNode, status: Mapping[str, Any]) -> None:
         self._logs.told(status)
         if self._listener is not None:
-            self._listener.task_observed(_observation(agent.node.name, status))
+            self._listener.task_observed(_observation(agent, status))
 
     async def _listed(self, agent: AgentNode) -> Sequence[Observation]:
         answer = await agent.ask("list")
         for status in answer["tasks"]:
             self._logs.told(status)  # it may have ended while nobody could tell us
-        return [_observation(agent.node.name, status) for status in answer["tasks"]]
+        return [_observation(agent, status) for status in answer["tasks"]]
 
     def _path_there(self, path: Path) -> str | None:
         """Where the agent finds an archive: on the disk that it shares with us, or in its own store."""
@@ -320,15 +321,15 @@ def _limits(request: LaunchRequest) -> dict[str, int | None]:
     return {"memory_bytes": request.memory_bytes, "cpu_shares": shares}
 
 
-def _observation(node: str, status: Mapping[str, Any]) -> Observation:
-    error = status.get("error") or {}
+def _observation(agent: AgentNode, status: Mapping[str, Any]) -> Observation:
+    error, ours = status.get("error") or {}, agent.clock.ours
     return Observation(
         task_id=status["task"],
         phase=Phase(status["phase"]),
         handle=status["task"],
-        node=node,
-        started_at=status.get("started_at"),
-        ended_at=status.get("ended_at"),
+        node=agent.node.name,
+        started_at=ours(status.get("started_at")),
+        ended_at=ours(status.get("ended_at")),
         exit_code=status.get("exit_code"),
         signal=status.get("signal"),
         oom=bool(status.get("oom")),
@@ -336,5 +337,5 @@ def _observation(node: str, status: Mapping[str, Any]) -> Observation:
         stopped=bool(status.get("stopped")),
         error_code=error.get("code", ""),
         error_message=error.get("message", ""),
-        checkpoint_at=status.get("checkpoint_at"),
+        checkpoint_at=ours(status.get("checkpoint_at")),
     )

@@ -2,7 +2,9 @@
 
 import os
 import re
+import time
 from collections.abc import Iterator
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +15,21 @@ from tests.parts.server import MusterServer, polls
 from tests.parts.ssh_cluster import log_of, node_of, nodes, on_hosts, wait_for_nodes, write_cluster
 
 HOME = f"/home/{PLAIN_USER}"
+CLOCKS_AGREE_S = 10.0
+_OTHER_CLOCK = """
+import os, time
+
+def behind(real):
+    def told(*args, **more):
+        found = real(*args, **more)
+        fields = {name: getattr(found, name) for name in dir(found) if name.startswith("st_")}
+        return type("Stat", (), dict(fields, st_mtime=found.st_mtime - BEHIND_S))
+    return told
+
+now = time.time
+time.time = lambda: now() - BEHIND_S
+os.fstat = behind(os.fstat)
+"""
 
 
 @pytest.fixture
@@ -84,3 +101,24 @@ def test_another_python_may_be_named_where_python3_is_missing(server: MusterServ
     _note_of(server, host.name, "`python` in the cluster file")
     write_cluster(server.home, [node_of(host, python="python3.8")], defaults={})
     wait_for_nodes(server, {host.name: "Ready"})
+
+
+def test_a_job_is_not_ended_by_the_clock_of_a_machine_that_nobody_set(server: MusterServer, pool: HostPool) -> None:
+    host = pool[0]
+    _set_clock(host, behind_s=7200)
+    _start(server, node_of(host))
+    found = wait_for_nodes(server, {host.name: "Ready"})
+    assert "its clock is 2h behind" in found[host.name]["alerts"][0]
+    before = time.time()
+    job = server.submit(on_hosts("slow", 1, "sleep 2", timeLimit="1h"))
+    ended = server.wait(job["id"])
+    assert ended["state"] == "Succeeded", ended
+    started, stopped = (datetime.fromisoformat(ended[key]).timestamp() for key in ("startedAt", "endedAt"))
+    assert before - CLOCKS_AGREE_S < started < stopped < time.time() + CLOCKS_AGREE_S
+
+
+def _set_clock(host: Host, behind_s: int) -> None:
+    """Hosts share the clock of this machine, so it is Python there that sees another one."""
+    where = host.run(["python3", "-c", "import sysconfig; print(sysconfig.get_path('stdlib'))"]).strip()
+    host.path(f"{where}/sitecustomize.py").unlink(missing_ok=True)
+    host.path(f"{where}/sitecustomize.py").write_text(f"BEHIND_S = {behind_s}\n{_OTHER_CLOCK}")

@@ -1,6 +1,7 @@
 """What a pool makes of the samples of its nodes: a ring, and cards that come and go."""
 
 import asyncio
+import time
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, replace
@@ -55,9 +56,11 @@ def with_pool(act: Callable[[AgentPool, AgentNode, Listener], None]) -> None:
     asyncio.run(scenario())
 
 
-def a_sample(at: float = 1.0, **second: Any) -> dict[str, Any]:
+def a_sample(at: float | None = None, **second: Any) -> dict[str, Any]:
+    """Of now, by a clock that is right, if no time is given."""
     cards = [{"index": 0, "ecc_errors": 0}, {"index": 1, "ecc_errors": 0, **second}]
-    return {"event": "usage", "at": at, "node": {"cpu_percent": at, "gpus": cards}, "tasks": {}}
+    at = time.time() if at is None else at
+    return {"event": "usage", "at": at, "node": {"cpu_percent": 1.0, "gpus": cards}, "tasks": {}}
 
 
 def test_a_card_goes_and_comes_and_the_scheduler_is_told_only_then() -> None:
