@@ -3,10 +3,10 @@
 A container is told by its first process, which passes the signal on to the program: engines' clients lose signals that
 come while a container starts.
 
-The engine removes a container whose program ended by itself. But a client that was killed leaves it running, and so
-does an agent or a machine that fell: then whoever finds the task's folder next removes it. The file with the
-container's variables, which may be secrets, is emptied at once and stays as the sign that there is something to do
-until it is done.
+Whoever started a container asks its engine how it ended and removes it. But one that was killed leaves it running, and
+so does a machine that fell, or an engine: then it is removed here, by this agent or the next that finds the task's
+folder. The file with the container's variables, which may be secrets, is emptied at once and stays as the sign that
+there is something to do until it is done.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from __future__ import annotations
 import os
 import signal
 import time
+from concurrent.futures import Future
 from typing import Any, Dict, Mapping, Optional, Set
 
 from muster.agent import folders
@@ -26,9 +27,10 @@ from muster.agent.tasks import Task
 
 _LOOK_EVERY_S = 0.1
 _STARTS_WITHIN_S = 2.0
-_TRIES = 10
 _TRY_AGAIN_S = 1.0
+_TRY_AT_LEAST_EVERY_S = 60.0
 _ANSWER_WITHIN_S = 30.0
+_STATE_BYTES = 64
 
 
 class Containers:
@@ -48,8 +50,17 @@ class Containers:
         os.truncate(variables, 0)
         self._told.discard(task.uid)
         facts = folders.read_json(os.path.join(task.folder, folders.FACTS)) or {}
-        container = facts.get("container") or {}
-        self._loop.run_blocking(lambda: _clear(container, variables), lambda done: None)
+        self._clear(facts.get("container") or {}, variables, _TRY_AGAIN_S)
+
+    def _clear(self, container: Mapping[str, Any], variables: str, again_s: float) -> None:
+        """For as long as it takes: an engine may be away, and has the container when it is back."""
+
+        def cleared(done: Future[bool]) -> None:
+            if not done.result():
+                later = min(again_s * 2, _TRY_AT_LEAST_EVERY_S)
+                self._loop.call_later(again_s, lambda: self._clear(container, variables, later))
+
+        self._loop.run_blocking(lambda: _is_cleared(container, variables), cleared)
 
     def _tell(self, task: Task, deadline: float) -> None:
         """One that has not come up yet is waited for, but not for ever: its client may be bringing a large image."""
@@ -78,25 +89,39 @@ def client_environment(own: Mapping[str, str]) -> Dict[str, str]:
     return {name: own[name] for name in CLIENT_VARIABLES if name in own}
 
 
-def _clear(container: Mapping[str, Any], variables: str) -> None:
+def ran_out_of_memory(folder: str) -> bool:
+    """What the engine said of a container that ended badly. The program could have put anything there."""
+    try:
+        fd = os.open(os.path.join(folder, folders.CONTAINER_STATE), os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW)
+    except OSError:
+        return False
+    try:
+        return os.read(fd, _STATE_BYTES).strip() == b"true"
+    except OSError:
+        return False
+    finally:
+        os.close(fd)
+
+
+def _is_cleared(container: Mapping[str, Any], variables: str) -> bool:
     program, name = str(container.get("program", "")), str(container.get("name", ""))
     if program and name and not _is_removed(program, name):
-        return  # the next agent tries again
+        return False
     try:
         os.unlink(variables)
     except FileNotFoundError:
         pass  # the folder was put aside meanwhile
+    return True
 
 
 def _is_removed(program: str, name: str) -> bool:
-    for attempt in range(_TRIES):
-        if attempt:
-            time.sleep(_TRY_AGAIN_S)  # it may just be removing it by itself
-        try:
-            found = call([program, "container", "inspect", name], _ANSWER_WITHIN_S)
-            if found.code not in (0, None):
-                return True
-            call([program, "rm", "--force", name], _ANSWER_WITHIN_S)
-        except OSError:
-            return True  # the engine is gone, and nobody can ask it any more
-    return False
+    """An engine that does not answer has not said that it is gone."""
+    listed = [program, "ps", "--all", "--format", "{{.Names}}", "--filter", "name={}".format(name)]
+    try:
+        found = call(listed, _ANSWER_WITHIN_S)
+        if found.code != 0 or name in found.output.split():
+            call([program, "rm", "--force", "--volumes", name], _ANSWER_WITHIN_S)
+            found = call(listed, _ANSWER_WITHIN_S)
+    except OSError:
+        return True  # the engine is gone, and nobody can ask it any more
+    return found.code == 0 and name not in found.output.split()

@@ -11,7 +11,7 @@ import signal
 import time
 from typing import Callable, List, Optional
 
-from muster.agent import cgroups, folders, records
+from muster.agent import cgroups, containers, folders, records
 from muster.agent.errors import START_FAILED, AgentError
 from muster.agent.exits import ExitWatch, reap
 from muster.agent.lingering import Lingering
@@ -162,6 +162,7 @@ class Settling:
         task.phase = phase
         if task.stop_timer is not None:
             task.stop_timer.cancel()
+        task.oom = containers.ran_out_of_memory(task.folder)
         if task.groups:
             self._read_oom(task)
         self._stragglers.after(task)

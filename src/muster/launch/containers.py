@@ -16,6 +16,8 @@ from muster.domain.specs import Mount
 
 PODMAN, DOCKER, APPTAINER = "podman", "docker", "apptainer"
 ENV_FILE = "container.env"
+STATE_FILE = "container.state"
+"""Says after a bad end whether the container was killed for want of memory: `true` or `false`."""
 
 # How an engine hands out cards.
 CDI = "cdi"
@@ -30,9 +32,22 @@ ROCM = "rocm"
 PRETENDED = "pretended"
 """There are no cards, but a test."""
 
-# A client that is signalled while its container starts loses the exit code, or the signal. So it gets a session of its
-# own, and the agent tells the container's first process itself.
-_OUT_OF_REACH = ("/bin/sh", "-c", 'trap : TERM INT HUP; setsid "$@"; exit $?', "muster-container")
+# A client that is signalled while its container starts loses the exit code, or the signal. So all clients get sessions
+# of their own, and the agent tells the container's first process itself. Why a container was killed only its engine
+# knows, and only until it is removed: so that is asked and done here, where no agent is needed for it. Nothing is
+# overwritten: the program could have made a link of the file's name.
+_AROUND = """
+trap : TERM INT HUP
+set -C
+engine=$1 name=$2 state=$3
+shift 3
+setsid "$engine" run --name "$name" "$@"
+code=$?
+[ "$code" = 0 ] ||
+  setsid "$engine" container inspect --format '{{.State.OOMKilled}}' "$name" 2>/dev/null >"$state"
+setsid "$engine" rm --force --volumes "$name" >/dev/null 2>&1
+exit "$code"
+"""
 _LONGEST_LINE = 32_000
 """Engines read lines of up to 64 KiB."""
 _SHARES_PER_CPU = 1024
@@ -119,12 +134,9 @@ def _podman(engine: Engine, content: Content, place: Place) -> Contained:
     inherited = {name: value for name, value in sorted(env.items()) if name not in lines}
     name = container_name(content.task_id)
     argv = (
-        *_OUT_OF_REACH,
-        engine.program,
-        "run",
-        "--rm",
+        *("/bin/sh", "-c", _AROUND, "muster-container"),
+        *(engine.program, name, f"{place.folder}/{STATE_FILE}"),
         *(("--init",) if engine.init else ()),
-        *("--name", name),
         *("--network", "host"),
         *("--ipc", "host"),  # data loaders and NCCL pass far more through /dev/shm than a container has of its own
         *("--log-driver", "none"),  # the task's log is what the client prints
