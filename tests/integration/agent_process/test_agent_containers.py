@@ -11,42 +11,61 @@ from typing import Any
 import pytest
 
 from muster.domain.specs import Mount
-from muster.launch.containers import ENV_FILE, Contained, Content, Engine, Place, contained
-from tests.parts.podman import IMAGE, Podman, PodmanMissing, private_podman, remove
+from muster.launch.containers import ENV_FILE, STATE_FILE, Contained, Content, Engine, Place, contained
+from tests.parts.docker import Docker
+from tests.parts.engines import IMAGE, EngineMissing, EnginePart
+from tests.parts.podman import private_podman, remove
 
 from .conftest import StartAgent
 from .driver import Agent, wait_until
 
 
 @pytest.fixture(scope="module")
-def podman() -> Iterator[Podman]:
+def podman() -> Iterator[EnginePart]:
     base = Path(tempfile.mkdtemp(prefix="muster-podman-"))
     try:
         found = private_podman(base)
-    except PodmanMissing as missing:
+    except EngineMissing as missing:
         shutil.rmtree(base, ignore_errors=True)
         pytest.skip(str(missing))
     yield found
     remove(found, base)
 
 
+@pytest.fixture(scope="module")
+def docker() -> Iterator[Docker]:
+    base = Path(tempfile.mkdtemp(prefix="muster-docker-", dir="/tmp"))
+    try:
+        found = Docker.started(base)
+    except EngineMissing as missing:
+        shutil.rmtree(base, ignore_errors=True)
+        pytest.skip(str(missing))
+    yield found
+    found.remove()
+
+
+@pytest.fixture(scope="module", params=["podman", "docker"])
+def engine(request: pytest.FixtureRequest) -> EnginePart:
+    part: EnginePart | Docker = request.getfixturevalue(request.param)
+    return part.engine if isinstance(part, Docker) else part
+
+
 @pytest.fixture
-def agent(start_agent: StartAgent, podman: Podman) -> Agent:
-    return start_agent(None, **podman.env)
+def agent(start_agent: StartAgent, engine: EnginePart) -> Agent:
+    return start_agent(None, **engine.env)
 
 
-def the_engine(agent: Agent) -> Engine:
+def as_found(agent: Agent, engine: EnginePart) -> Engine:
     """As the agent finds it here."""
-    found = next(one for one in agent.ask("engines")["engines"] if one["name"] == "podman")
+    found = next(one for one in agent.ask("engines")["engines"] if one["name"] == engine.name)
     return Engine(**{key: value for key, value in found.items() if key != "version"})
 
 
-def start(agent: Agent, task: str, script: str, **more: Any) -> Contained:
-    engine = the_engine(agent)
+def start(agent: Agent, engine: EnginePart, task: str, script: str, **more: Any) -> Contained:
     hello = agent.ask("hello")
     content = Content(task_id=task, image=IMAGE, argv=("sh", "-c", script), **more)
     place = Place(f"{hello['root']}/tasks/{task}", hello["uid"], hello["gid"])
-    ready = contained(engine, content, place)
+    ready = contained(as_found(agent, engine), content, place)
     agent.launch(
         task,
         *ready.argv,
@@ -65,16 +84,18 @@ def started(agent: Agent, task: str) -> None:
     wait_until((work(agent, task) / "ready").exists, "the program in the container")
 
 
-def test_exit_code_and_output_are_the_programs_own(agent: Agent, podman: Podman) -> None:
-    start(agent, "t", "echo out; echo err >&2; exit 7")
+def test_exit_code_and_output_are_the_programs_own(agent: Agent, engine: EnginePart) -> None:
+    start(agent, engine, "t", "echo out; echo err >&2; exit 7")
     assert agent.wait_phase("t", "ended")["exit_code"] == 7
     assert sorted(agent.log("t").decode().split()) == ["err", "out"]
-    assert podman.names() == set()
+    assert engine.names() == set()
 
 
-def test_variables_come_as_they_are_and_stay_out_of_arguments_and_files(agent: Agent) -> None:
+def test_variables_come_as_they_are_and_stay_out_of_arguments_and_files(agent: Agent, engine: EnginePart) -> None:
     env = {"PLAIN": "a b 'c' \"d\" $e", "LINES": "one\ntwo", "QUOTED": '"as is"', "EMPTY": "", "SECRET": "hunter2"}
-    begun = start(agent, "t", 'echo "$PLAIN|$LINES|$QUOTED|$EMPTY|$SECRET|$HOME|$PWD|$MUSTER_TASK_DIR"', env=env)
+    begun = start(
+        agent, engine, "t", 'echo "$PLAIN|$LINES|$QUOTED|$EMPTY|$SECRET|$HOME|$PWD|$MUSTER_TASK_DIR"', env=env
+    )
     assert agent.wait_phase("t", "ended")["exit_code"] == 0
     folder = agent.root / "tasks" / "t"
     assert agent.log("t").decode() == (
@@ -87,7 +108,9 @@ def test_variables_come_as_they_are_and_stay_out_of_arguments_and_files(agent: A
     )
 
 
-def test_mounts_show_what_they_should_and_read_only_ones_cannot_be_written(agent: Agent, tmp_path: Path) -> None:
+def test_mounts_show_what_they_should_and_read_only_ones_cannot_be_written(
+    agent: Agent, engine: EnginePart, tmp_path: Path
+) -> None:
     for name in ("read", "write"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "file").write_text(name)
@@ -95,83 +118,131 @@ def test_mounts_show_what_they_should_and_read_only_ones_cannot_be_written(agent
         Mount(str(tmp_path / "read"), "/data", read_only=True),
         Mount(str(tmp_path / "write"), "/models"),
     )
-    start(agent, "t", "cat /data/file /models/file; touch /models/new; touch /data/new", mounts=mounts)
+    start(agent, engine, "t", "cat /data/file /models/file; touch /models/new; touch /data/new", mounts=mounts)
     assert agent.wait_phase("t", "ended")["exit_code"] != 0
     assert agent.log("t").startswith(b"readwrite")
     assert (tmp_path / "write" / "new").stat().st_uid == os.getuid()
     assert not (tmp_path / "read" / "new").exists()
 
 
-def test_term_reaches_the_program(agent: Agent, podman: Podman) -> None:
-    start(agent, "t", "trap 'echo told; exit 5' TERM; touch ready; while :; do sleep 0.05; done")
+def test_term_reaches_the_program(agent: Agent, engine: EnginePart) -> None:
+    start(agent, engine, "t", "trap 'echo told; exit 5' TERM; touch ready; while :; do sleep 0.05; done")
     started(agent, "t")
     agent.ask("stop", task="t", grace_s=30)
     ended = agent.wait_phase("t", "ended")
     assert (ended["exit_code"], ended["stopped"]) == (5, True)
     assert agent.log("t") == b"told\n"
-    assert podman.names() == set()
+    assert engine.names() == set()
 
 
-def test_program_that_ignores_term_is_killed_and_nothing_is_left(agent: Agent, podman: Podman) -> None:
-    start(agent, "t", "trap '' TERM; touch ready; while :; do sleep 0.05; done")
+def test_program_that_ignores_term_is_killed_and_nothing_is_left(agent: Agent, engine: EnginePart) -> None:
+    start(agent, engine, "t", "trap '' TERM; touch ready; while :; do sleep 0.05; done")
     started(agent, "t")
     agent.ask("stop", task="t", grace_s=0.2)
     assert agent.wait_phase("t", "ended")["stopped"]
-    wait_until(lambda: not podman.names(), "the container to be gone")
+    wait_until(lambda: not engine.names(), "the container to be gone")
     wait_until(lambda: not processes_of(agent, "t"), "its processes to be gone")
 
 
-def test_killing_the_engines_client_does_not_leave_the_container(agent: Agent, podman: Podman) -> None:
-    begun = start(agent, "t", "touch ready; while :; do sleep 0.05; done")
+def test_killing_the_engines_client_does_not_leave_the_container(agent: Agent, engine: EnginePart) -> None:
+    begun = start(agent, engine, "t", "touch ready; while :; do sleep 0.05; done")
     started(agent, "t")
-    assert podman.names() == {begun.name}
-    client = next(pid for pid in processes_of(agent, "t") if b"podman" in command(pid) and b"run" in command(pid))
+    assert engine.names() == {begun.name}
+    client = next(pid for pid in processes_of(agent, "t") if command(pid) == [engine.name, "run"])
     os.kill(client, signal.SIGKILL)
     assert agent.wait_phase("t", "ended")["exit_code"] == 137
-    wait_until(lambda: not podman.names(), "the container to be gone")
+    wait_until(lambda: not engine.names(), "the container to be gone")
     wait_until(lambda: not processes_of(agent, "t"), "its processes to be gone")
 
 
-def test_agent_that_comes_later_removes_what_is_left(start_agent: StartAgent, podman: Podman) -> None:
-    first = start_agent(None, **podman.env)
-    start(first, "t", "touch ready; while :; do sleep 0.05; done")
+def test_agent_that_comes_later_removes_what_is_left(start_agent: StartAgent, engine: EnginePart) -> None:
+    first = start_agent(None, **engine.env)
+    start(first, engine, "t", "touch ready; while :; do sleep 0.05; done")
     started(first, "t")
     first.kill()
     supervisor = int((first.root / "tasks/t/started").read_text().split()[0])
     os.kill(supervisor, signal.SIGKILL)
-    second = start_agent(None, **podman.env)
+    second = start_agent(None, **engine.env)
     assert second.status("t")["phase"] == "lost"
-    wait_until(lambda: not podman.names(), "the container to be gone")
+    wait_until(lambda: not engine.names(), "the container to be gone")
     wait_until(lambda: not processes_of(second, "t"), "its processes to be gone")
 
 
-def test_container_outlives_the_agent_and_ends_with_its_own_code(start_agent: StartAgent, podman: Podman) -> None:
-    first = start_agent(None, **podman.env)
-    start(first, "t", "touch ready; while [ ! -e go ]; do sleep 0.05; done; exit 9")
+def test_container_outlives_the_agent_and_ends_with_its_own_code(start_agent: StartAgent, engine: EnginePart) -> None:
+    first = start_agent(None, **engine.env)
+    start(first, engine, "t", "touch ready; while [ ! -e go ]; do sleep 0.05; done; exit 9")
     started(first, "t")
     first.kill()
-    second = start_agent(None, **podman.env)
+    second = start_agent(None, **engine.env)
     (work(second, "t") / "go").touch()
     wait_until(lambda: second.status("t")["phase"] == "ended", "the task's end")
     assert second.status("t")["exit_code"] == 9
-    wait_until(lambda: not podman.names(), "the container to be gone")
+    wait_until(lambda: not engine.names(), "the container to be gone")
 
 
-def test_pretended_cards_ask_nothing_of_the_engine(start_agent: StartAgent, podman: Podman) -> None:
+def test_pretended_cards_ask_nothing_of_the_engine(start_agent: StartAgent, engine: EnginePart) -> None:
     """Without a description of the cards (CDI) an engine would refuse them, and with them the task."""
-    agent = start_agent(None, MUSTER_FAKE_GPUS="2xT4", **podman.env)
+    agent = start_agent(None, MUSTER_FAKE_GPUS="2xT4", **engine.env)
     agent.ask("hello")
-    assert the_engine(agent).gpus == "pretended"
-    start(agent, "t", 'echo "$CUDA_VISIBLE_DEVICES"', devices=(1,), env={"CUDA_VISIBLE_DEVICES": "1"})
+    assert as_found(agent, engine).gpus == "pretended"
+    start(agent, engine, "t", 'echo "$CUDA_VISIBLE_DEVICES"', devices=(1,), env={"CUDA_VISIBLE_DEVICES": "1"})
     assert agent.wait_phase("t", "ended")["exit_code"] == 0
     assert agent.log("t") == b"1\n"
 
 
-def test_memory_is_held_by_the_engine(agent: Agent) -> None:
-    if not the_engine(agent).limits:
-        pytest.skip("podman holds no limits here")
-    start(agent, "t", "x=a; while :; do x=$x$x; done", memory_bytes=64 << 20, cpu_m=500)
-    assert agent.wait_phase("t", "ended")["exit_code"] in (2, 137)
+def test_container_that_needs_too_much_memory_says_so(agent: Agent, engine: EnginePart) -> None:
+    found = as_found(agent, engine)
+    if not found.limits:
+        pytest.skip(f"{engine.name} holds no limits here")
+    start(agent, engine, "t", "x=a; while :; do x=$x$x; done", memory_bytes=64 << 20, cpu_m=500)
+    ended = agent.wait_phase("t", "ended")
+    assert ended["exit_code"] == 137
+    wait_until(lambda: not engine.names(), "the container to be gone")
+    if engine.name == "podman" and not Path("/sys/fs/cgroup/cgroup.controllers").exists():
+        pytest.skip("with control groups of version 1 podman does not find out why a container was killed")
+    assert ended["oom"]
+
+
+def test_want_of_memory_is_still_known_to_the_next_agent(start_agent: StartAgent, docker: Docker) -> None:
+    first = start_agent(None, **docker.engine.env)
+    if not as_found(first, docker.engine).limits:
+        pytest.skip("docker holds no limits here")
+    start(first, docker.engine, "t", "touch ready; x=a; while :; do x=$x$x; done", memory_bytes=64 << 20)
+    first.kill()
+    second = start_agent(None, **docker.engine.env)
+    wait_until(lambda: second.status("t")["phase"] == "ended", "the task's end")
+    assert second.status("t")["oom"]
+
+
+def test_bad_end_with_memory_to_spare_is_no_want_of_memory(agent: Agent, engine: EnginePart) -> None:
+    start(agent, engine, "t", "kill -9 $$", memory_bytes=64 << 20)
+    ended = agent.wait_phase("t", "ended")
+    assert (ended["exit_code"], ended["oom"]) == (137, False)
+
+
+def test_program_cannot_have_other_files_overwritten_by_a_link(
+    agent: Agent, engine: EnginePart, tmp_path: Path
+) -> None:
+    precious = tmp_path / "precious"
+    precious.write_text("as it was")
+    script = f'ln -s {precious} "$MUSTER_TASK_DIR/{STATE_FILE}"; exit 3'
+    start(agent, engine, "t", f"busybox {script}")
+    assert agent.wait_phase("t", "ended")["exit_code"] == 3
+    assert precious.read_text() == "as it was"
+
+
+def test_container_of_an_engine_that_fell_is_removed_when_it_is_back(start_agent: StartAgent, docker: Docker) -> None:
+    agent = start_agent(None, **docker.engine.env)
+    start(agent, docker.engine, "t", "touch ready; while :; do sleep 0.05; done")
+    started(agent, "t")
+    docker.kill()
+    try:
+        assert agent.wait_phase("t", "ended")["exit_code"] != 0
+        wait_until(lambda: not processes_of(agent, "t"), "its processes to be gone")
+    finally:
+        docker.start()
+    wait_until(lambda: not docker.engine.names(), "the container to be gone")
+    wait_until(lambda: not (agent.root / "tasks/t" / ENV_FILE).exists(), "the agent to have done with it")
 
 
 def processes_of(agent: Agent, task: str) -> list[int]:
@@ -188,6 +259,7 @@ def processes_of(agent: Agent, task: str) -> list[int]:
     return found
 
 
-def command(pid: int) -> list[bytes]:
-    words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
-    return [words[0].rsplit(b"/", 1)[-1], *words[1:2]]
+def command(pid: int) -> list[str]:
+    """The name of its program and its first argument."""
+    words = Path(f"/proc/{pid}/cmdline").read_bytes().decode().split("\0")
+    return [words[0].rsplit("/", 1)[-1], *words[1:2]]

@@ -1,0 +1,82 @@
+"""Container engines of a test's own, each with storage of its own, and one small image made of this machine's busybox.
+No registry is asked."""
+
+import os
+import re
+import shutil
+import subprocess
+import tarfile
+from dataclasses import dataclass
+from pathlib import Path
+
+IMAGE = "localhost/muster-test:1"
+_APPLETS = ("sh", "cat", "echo", "env", "id", "kill", "ln", "ls", "pwd", "sleep", "touch", "true")
+
+
+class EngineMissing(Exception):
+    """Why containers cannot run here."""
+
+
+@dataclass(frozen=True)
+class EnginePart:
+    name: str
+    program: str
+    env: dict[str, str]
+    """What makes every client use this storage."""
+
+    def call(self, *arguments: str) -> "subprocess.CompletedProcess[str]":
+        return subprocess.run(
+            [self.program, *arguments],
+            env={**os.environ, **self.env},
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+
+    def names(self) -> set[str]:
+        """Of all containers, running or not."""
+        listed = self.call("ps", "--all", "--format", "{{.Names}}")
+        assert listed.returncode == 0, listed.stderr
+        return set(listed.stdout.split())
+
+
+def pack_image(archive: Path) -> None:
+    """busybox, its libraries, and the folders a container expects."""
+    busybox = shutil.which("busybox")
+    if busybox is None:
+        raise EngineMissing("busybox is not installed (scripts/install-test-parts.sh)")
+    said = subprocess.run(["ldd", busybox], capture_output=True, text=True, check=False).stdout
+    with tarfile.open(archive, "w") as image:
+        for folder in ("bin", "dev", "etc", "proc", "sys", "tmp"):
+            entry = tarfile.TarInfo(folder)
+            entry.type, entry.mode = tarfile.DIRTYPE, 0o777
+            image.addfile(entry)
+        for path in [busybox, *re.findall(r"(/\S+) \(0x", said)]:
+            place = "bin/busybox" if path == busybox else path.lstrip("/")
+            image.add(os.path.realpath(path), place)
+        for name in _APPLETS:
+            link = tarfile.TarInfo(f"bin/{name}")
+            link.type, link.linkname = tarfile.SYMTYPE, "busybox"
+            image.addfile(link)
+
+
+def unmount_below(base: Path) -> None:
+    for line in Path("/proc/self/mounts").read_text().splitlines():
+        mounted = line.split()[1]
+        if mounted.startswith(f"{base}/"):
+            subprocess.run(["umount", mounted], check=False)
+
+
+def users_of(base: Path) -> list[int]:
+    """The processes that were told of this folder, by an argument or a variable."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit() and int(entry.name) != os.getpid():
+            try:
+                words = (entry / "cmdline").read_bytes() + (entry / "environ").read_bytes()
+            except OSError:
+                continue
+            if str(base).encode() in words:
+                found.append(int(entry.name))
+    return found
