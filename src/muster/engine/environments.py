@@ -68,7 +68,7 @@ async def tested(context: Context, user: User, name: str, cluster: str | None, n
         except BackendError as error:
             return Trial(at, environment, card, error=error.message)
 
-    return await _side_by_side(chosen, test)
+    return [*await _side_by_side(chosen, test), *_unheard(chosen, listings[home])]
 
 
 def _named(name: str, listings: Sequence[Listing]) -> list[tuple[str, Environment]]:
@@ -87,6 +87,13 @@ def _offering(name: str, listings: Mapping[str, Sequence[Listing]]) -> str:
     if len(offering) > 1:
         raise Conflict(f"clusters {' and '.join(offering)} offer {name!r}", hint="choose one of them with --cluster")
     return offering[0]
+
+
+def _unheard(chosen: Sequence[tuple[str, Environment]], listings: Sequence[Listing]) -> list[Trial]:
+    """Of nodes that did not tell what they have: it may be there all the same."""
+    told = {node for node, _ in chosen}
+    silent = [listing for listing in listings if listing.problems and listing.node not in told]
+    return [Trial(one.node, chosen[0][1], None, error="; ".join(one.problems)) for one in silent]
 
 
 async def _listings(context: Context, user: User, cluster: str, nodes: Sequence[Node]) -> list[Listing]:

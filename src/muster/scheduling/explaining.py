@@ -17,7 +17,7 @@ from muster.scheduling.shapes import Shape
 
 _ENOUGH = 1 << 30
 _WAIT = "it starts when running jobs end, or now if it asks for less"
-_AN_ADMIN = "it starts when that is mended; `muster get nodes -o wide` shows what is wrong"
+_AN_ADMIN = "it starts when that is mended; `muster describe node/NAME` tells what is wrong"
 
 
 def backing_off(seconds: float) -> Reason:
@@ -139,7 +139,7 @@ def short(shape: Shape, arena: Arena) -> Reason:
     return Reason(
         f"no-free-{kind}",
         f"needs {wanted}{gang}; {available} free now{besides}",
-        _WAIT if not withheld else f"{_WAIT}; `muster get nodes -o wide` shows what is out of service",
+        _WAIT if not withheld else f"{_WAIT}; `muster describe node/NAME` tells what is out of service",
         numbers,
     )
 

@@ -59,7 +59,7 @@ def test_cards_that_are_out_of_service_are_named_and_may_come_back() -> None:
     assert reason is not None
     assert (reason.code, reason.message) == ("no-free-gpu", "needs 2 GPUs; 1 free now; 1 more is out of service")
     assert reason.numbers["out_of_service"] == 1
-    assert "muster get nodes" in reason.change
+    assert "muster describe node/NAME" in reason.change
 
     state.node_changed(whole.in_service())
     assert started(state.cycle(200.0)) == ["j1"]
