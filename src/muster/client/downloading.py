@@ -1,118 +1,193 @@
-"""Fetches the outputs of a job: what is here already is not fetched again, what broke off is gone on with, and every
-file is checked before it gets its name. No name of the server's leads out of the folder.
+"""The one way to fetch a file: over as many connections as it takes, from where an earlier try stopped, and checked by
+its sha256 before it gets its name. What may be replaced, and where things go, is decided elsewhere.
 """
 
 import hashlib
 import http.client
+import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
-from muster.client.errors import MusterError, unreachable
-from muster.client.output_views import OutputsView, OutputView
-from muster.client.transport import Request, Transport, segment
+from muster.client.errors import BAD_ANSWER, UNREACHABLE, MusterError, unreachable
 from muster.lib.backoff import exponential
 
-Progress = Callable[[int, int], None]
-"""Called with the bytes that are here and the bytes there are."""
+Moved = Callable[[int], None]
+"""Called with the bytes that were moved since the call before; 0 while something is being checked."""
 
-PARTIAL = ".muster-partial"
+PART_PREFIX = ".muster-get-"
+KEPT_FROM_BYTES = 4 << 20
+"""What is smaller is fetched anew after a break, and leaves nothing."""
 _READ_BYTES = 1 << 20
 _FUTILE_TRIES = 5
-_BROKEN = (OSError, http.client.HTTPException)
+_UNAVAILABLE = 503
 
 
-def download_all(
-    transport: Transport,
-    address: str,
-    outputs: OutputsView,
-    folder: Path,
-    progress: Progress | None = None,
-) -> list[Path]:
-    """`address` is that of the job's outputs. The files, each where it is now."""
-    total = sum(output.size for output in outputs.items)
-    done = 0
-    found = []
-    for output in outputs.items:
-        before = done
-
-        def tell(received: int, before: int = before) -> None:
-            if progress is not None:
-                progress(before + received, total)
-
-        place = place_in(folder, output.path)
-        where = "/".join(segment(part) for part in output.path.split("/"))
-        _download(transport, Request("GET", f"{address}/{where}", {"attempt": outputs.attempt}), output, place, tell)
-        done += output.size
-        found.append(place)
-    return found
+def say_nothing(_count: int) -> None:
+    return None
 
 
-def place_in(folder: Path, path: str) -> Path:
-    """Raises MusterError for a name that leads out of the folder."""
-    parts = path.split("/")
-    if any(part in ("", ".", "..") or "\0" in part or "\\" in part for part in parts):
-        raise MusterError(f"the server names an output {path!r}, which does not stay in the folder", code="bad-answer")
-    return folder.joinpath(*parts)
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A file elsewhere. `version` is another one whenever its bytes are others; `etag` is what it comes with, if
+    that is known before."""
+
+    shown: str
+    size: int
+    version: str
+    server: str
+    content: Callable[[int], AbstractContextManager[http.client.HTTPResponse]]
+    """The answer with its bytes from there on. Connection errors come as they are."""
+    digest: Callable[[], str]
+    """Its sha256, asked for where it is not told with the bytes."""
+    etag: str = ""
+    is_executable: bool = False
 
 
-def _download(
-    transport: Transport, request: Request, output: OutputView, place: Path, tell: Callable[[int], None]
-) -> None:
-    if place.is_file() and place.stat().st_size == output.size and _digest(place) == output.sha256:
-        tell(output.size)
-        return
-    place.parent.mkdir(parents=True, exist_ok=True)
-    partial = place.with_name(f".{output.sha256[:16]}{PARTIAL}")
-    _fill(transport, request, output.size, partial, tell)
-    found = _digest(partial)
-    if found != output.sha256:
-        partial.unlink()
-        raise MusterError(
-            f"{output.path} has come with digest {found}, not {output.sha256}",
-            code="bad-answer",
-            hint="fetch it again; if that goes on, the server's disk may be broken",
-        )
-    partial.replace(place)
-
-
-def _fill(transport: Transport, request: Request, size: int, partial: Path, tell: Callable[[int], None]) -> None:
-    futile = 0
-    with partial.open("ab") as file:
-        if file.tell() > size:
-            file.truncate(0)
-        while file.tell() < size:
-            before = file.tell()
-            try:
-                _read_on(transport, request, file, size, tell)
-            except _BROKEN as error:
-                futile = 0 if file.tell() > before else futile + 1
-                if futile >= _FUTILE_TRIES:
-                    raise unreachable(transport.server, str(error)) from error
-                time.sleep(exponential(futile + 1, first_s=0.1, limit_s=2.0))
-
-
-def _read_on(transport: Transport, request: Request, file: Any, size: int, tell: Callable[[int], None]) -> None:
-    start = file.tell()
-    headers = {"Accept": "application/octet-stream", **({"Range": f"bytes={start}-"} if start else {})}
-    connection, response = transport.open(Request(request.method, request.path, request.query, headers=headers))
+def download(source: Source, target: Path, tell: Moved = say_nothing) -> None:
+    """Replaces what is there. While it is not whole it has another name, beside the target."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    part = part_of(source, target)
+    is_kept = source.size >= KEPT_FROM_BYTES
+    if is_kept and not part.exists():
+        _drop_others(target)
     try:
-        if start and response.status != http.client.PARTIAL_CONTENT:
-            file.truncate(0)  # whatever stands between us does not know ranges
-        while chunk := response.read1(_READ_BYTES):
-            file.write(chunk)
-            tell(file.tell())
-        if file.tell() < size:
-            raise http.client.IncompleteRead(b"")
-        if file.tell() > size:
-            file.truncate(0)
-            raise http.client.IncompleteRead(b"")
-    finally:
-        connection.close()
-        file.flush()
+        found, expected = _fill(source, part, tell)
+    except BaseException:
+        if not is_kept:
+            part.unlink(missing_ok=True)
+        raise
+    expected = expected or source.digest()
+    if found != expected:
+        part.unlink()
+        raise MusterError(
+            f"{source.shown} has come with sha256 {found}, not {expected}",
+            code="digest",
+            status=422,
+            hint="it may have changed meanwhile: fetch it again; if that goes on, a disk may be broken",
+        )
+    if source.is_executable:
+        part.chmod(part.stat().st_mode | 0o100)
+    part.replace(target)
 
 
-def _digest(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+def is_here(source: Source, target: Path, tell: Moved = say_nothing) -> bool:
+    """Whether the target is that file already, to the last bit."""
+    if not target.is_file() or target.stat().st_size != source.size:
+        return False
+    with target.open("rb") as file:
+        return str(digest_of(file, None, tell)[1].hexdigest()) == source.digest()
+
+
+def part_of(source: Source, target: Path) -> Path:
+    """Named by the target, whose own name may leave no room for more, and by the version."""
+    return target.with_name(_part_prefix(target) + _short(source.version))
+
+
+class Arriving:
+    """The bytes of one file."""
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+        self._etag = source.etag
+        self.expected = ""
+        """The sha256 of the whole file, if it was told with the bytes."""
+
+    def pieces(self, offset: int = 0) -> Iterator[bytes]:
+        size = self._source.size
+        futile = 0
+        while offset < size:
+            lost: MusterError | None = None
+            try:
+                for data in self._from(offset):
+                    yield data
+                    offset += len(data)
+                    futile = 0
+            except (OSError, http.client.HTTPException) as error:
+                lost = unreachable(self._source.server, str(error))
+            except MusterError as error:
+                if error.status != _UNAVAILABLE and error.code != UNREACHABLE:
+                    raise
+                lost = error
+            if offset < size:
+                futile += 1
+                if futile > _FUTILE_TRIES:
+                    why = f"the connection broke after {offset} bytes of {self._source.shown}"
+                    raise lost or unreachable(self._source.server, why)
+                time.sleep(exponential(futile, first_s=0.2, limit_s=5.0))
+
+    def _from(self, offset: int) -> Iterator[bytes]:
+        """What one connection brings."""
+        with self._source.content(offset) as response:
+            self._check(response)
+            self.expected = response.headers.get("X-Checksum", "").removeprefix("sha256:")
+            # Whatever stands between us may know no ranges, and begin at the beginning.
+            unwanted = offset if response.status != http.client.PARTIAL_CONTENT else 0
+            while data := response.read1(_READ_BYTES):
+                wanted = data[unwanted:][: self._source.size - offset]
+                unwanted = max(0, unwanted - len(data))
+                if wanted:
+                    offset += len(wanted)
+                    yield wanted
+
+    def _check(self, response: http.client.HTTPResponse) -> None:
+        etag = response.headers.get("ETag", "")
+        self._etag = self._etag or etag
+        if not etag and self._source.etag:
+            raise MusterError(f"{self._source.shown} came without its version", code=BAD_ANSWER, status=response.status)
+        if etag != self._etag:
+            raise MusterError(
+                f"{self._source.shown} changed while it was fetched",
+                code="changed",
+                status=409,
+                hint="fetch it again when nobody writes to it",
+            )
+
+
+def digest_of(file: IO[bytes], length: int | None, tell: Moved) -> tuple[int, Any]:
+    """Of the first bytes, or of all: how many they are, and their digest, which can go on."""
+    file.seek(0)
+    digest = hashlib.sha256()
+    done = 0
+    while length is None or done < length:
+        data = file.read(_READ_BYTES if length is None else min(_READ_BYTES, length - done))
+        if not data:
+            break
+        digest.update(data)
+        done += len(data)
+        tell(0)
+    return done, digest
+
+
+def _fill(source: Source, part: Path, tell: Moved) -> tuple[str, str]:
+    """The digest of what came, and what it should be, if that was told."""
+    with part.open("a+b") as file:
+        kept = file.seek(0, os.SEEK_END)
+        if kept > source.size:
+            kept = file.truncate(0)
+        offset, digest = digest_of(file, kept, tell)
+        tell(offset)
+        arriving = Arriving(source)
+        for data in arriving.pieces(offset):
+            file.write(data)
+            digest.update(data)
+            tell(len(data))
+    return digest.hexdigest(), arriving.expected
+
+
+def _drop_others(target: Path) -> None:
+    """What is left of earlier versions."""
+    prefix = _part_prefix(target)
+    for path in [path for path in target.parent.iterdir() if path.name.startswith(prefix)]:
+        path.unlink(missing_ok=True)
+
+
+def _part_prefix(target: Path) -> str:
+    return f"{PART_PREFIX}{_short(target.name)}-"
+
+
+def _short(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()[:16]

@@ -7,7 +7,7 @@ import http.client
 import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
@@ -222,17 +222,10 @@ class Files:
 
     # -- bytes --------------------------------------------------------------------------------------------------
 
-    @contextmanager
-    def content(self, where: RemotePath, offset: int = 0) -> Iterator[http.client.HTTPResponse]:
+    def content(self, where: RemotePath, offset: int = 0) -> AbstractContextManager[http.client.HTTPResponse]:
         """The file from `offset` on, to be read by the caller. Connection errors come as they are."""
-        headers = {"Range": f"bytes={offset}-", "Accept": "*/*"} if offset else {"Accept": "*/*"}
-        request = Request("GET", _path(where, "/content"), _query(where), headers=headers, answer_s=120.0)
-        connection, response = self._transport.open(request)
-        try:
-            yield response
-        finally:
-            response.close()
-            connection.close()
+        request = Request("GET", _path(where, "/content"), _query(where), answer_s=120.0)
+        return self._transport.content(request, offset)
 
     def put_piece(self, sending: Sending, offset: int, data: bytes) -> tuple[int, bool]:
         """How much is there now, and whether the file is in its place."""

@@ -152,7 +152,7 @@ class JobHandle:
 
         Client().job("mnist").download("results")
         """
-        from muster.client.downloading import download_all  # digests are no business of `muster get jobs`
+        from muster.client.output_transfers import download_all  # digests are no business of `muster get jobs`
 
         return download_all(self._transport, f"{self._path}/outputs", self.outputs(attempt), Path(folder), progress)
 

@@ -10,8 +10,9 @@ import os
 import threading
 import time
 import warnings
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from typing import Any
 from urllib.parse import quote, urlencode, urlsplit
 
@@ -129,6 +130,18 @@ class Transport:
             connection.close()
             raise
         return connection, response
+
+    @contextmanager
+    def content(self, request: Request, offset: int = 0) -> Iterator[http.client.HTTPResponse]:
+        """The bytes of something from `offset` on, to be read by the caller; errors as with `open`. Whoever answers may
+        know no ranges: the status tells."""
+        ranges = {"Range": f"bytes={offset}-"} if offset else {}
+        connection, response = self.open(replace(request, headers={"Accept": "*/*", **request.headers, **ranges}))
+        try:
+            yield response
+        finally:
+            response.close()
+            connection.close()
 
     def close(self) -> None:
         """Closes this thread's connection; the next request opens a new one."""

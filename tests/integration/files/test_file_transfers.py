@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from muster.client.downloading import part_of
 from muster.client.errors import MusterError
-from muster.client.file_transfers import CHUNK_BYTES, get, put
+from muster.client.file_transfers import CHUNK_BYTES, get, put, source_of
 from muster.client.files import Files, RemotePath, Sending
 from tests.integration.api.people import unique
 from tests.integration.files.conftest import Cabinet
@@ -27,6 +28,11 @@ def begun(files: Files, local: Path, to: RemotePath, first: bytes) -> Sending:
     sending = Sending(to, SIZE, hashlib.sha256(local.read_bytes()).hexdigest())
     assert files.put_piece(sending, 0, first) == (len(first), False)
     return sending
+
+
+def part_for(files: Files, where: RemotePath, target: Path) -> Path:
+    """What an interrupted get of this file leaves."""
+    return part_of(source_of(files, where, files.stat(where)), target)
 
 
 def partial(folder: Path) -> Path:
@@ -92,7 +98,7 @@ def test_an_interrupted_get_goes_on_where_it_was(cabinet: Cabinet, local: Path, 
     where, folder = place
     (folder / "file").write_bytes(local.read_bytes())
     target = local.with_name("target")
-    part = local.with_name("target.part")
+    part = part_for(cabinet.client.files, where, target)
     part.write_bytes(local.read_bytes()[:1_000_000])
     inode = part.stat().st_ino
     counts: list[int] = []
@@ -103,16 +109,43 @@ def test_an_interrupted_get_goes_on_where_it_was(cabinet: Cabinet, local: Path, 
     assert not part.exists()
 
 
-@pytest.mark.parametrize("part", [b"other bytes", bytes(SIZE), bytes(SIZE + 1)])
-def test_a_part_of_another_file_is_fetched_anew(
-    cabinet: Cabinet, local: Path, place: tuple[RemotePath, Path], part: bytes
+def test_a_part_of_an_earlier_version_is_not_gone_on_with_and_makes_way(
+    cabinet: Cabinet, local: Path, place: tuple[RemotePath, Path]
+) -> None:
+    where, folder = place
+    (folder / "file").write_bytes(b"before")
+    target = local.with_name("target")
+    earlier = part_for(cabinet.client.files, where, target)
+    earlier.write_bytes(b"bef")
+    (folder / "file").write_bytes(local.read_bytes())
+    get(cabinet.client.files, where, target)
+    assert target.read_bytes() == local.read_bytes()
+    assert sorted(path.name for path in local.parent.iterdir()) == ["local", "target"]
+
+
+def test_a_part_that_holds_something_else_is_found_out_and_dropped(
+    cabinet: Cabinet, local: Path, place: tuple[RemotePath, Path]
 ) -> None:
     where, folder = place
     (folder / "file").write_bytes(local.read_bytes())
     target = local.with_name("target")
-    local.with_name("target.part").write_bytes(part)
+    part_for(cabinet.client.files, where, target).write_bytes(b"something else")
+    with pytest.raises(MusterError, match="has come with sha256"):
+        get(cabinet.client.files, where, target)
+    assert not target.exists()
     get(cabinet.client.files, where, target)
     assert target.read_bytes() == local.read_bytes()
+
+
+def test_a_file_of_somebody_that_is_called_as_a_part_is_left_alone(
+    cabinet: Cabinet, local: Path, place: tuple[RemotePath, Path]
+) -> None:
+    where, folder = place
+    (folder / "file").write_bytes(local.read_bytes())
+    mine = local.with_name("target.part")
+    mine.write_bytes(b"mine")
+    get(cabinet.client.files, where, local.with_name("target"))
+    assert mine.read_bytes() == b"mine"
 
 
 def test_a_file_that_is_whole_in_its_part_only_gets_its_name(
@@ -120,9 +153,10 @@ def test_a_file_that_is_whole_in_its_part_only_gets_its_name(
 ) -> None:
     where, folder = place
     (folder / "file").write_bytes(local.read_bytes())
-    local.rename(local.with_name("target.part"))
-    get(cabinet.client.files, where, local.with_name("target"))
-    assert local.with_name("target").read_bytes() == (folder / "file").read_bytes()
+    target = local.with_name("target")
+    local.rename(part_for(cabinet.client.files, where, target))
+    get(cabinet.client.files, where, target)
+    assert target.read_bytes() == (folder / "file").read_bytes()
 
 
 def test_a_file_that_changes_on_the_way_is_not_kept(

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from muster.agent import outputs
 from muster.backends.collecting import IN_FLIGHT, PIECE_BYTES, Collecting, is_safe
-from muster.client.downloading import place_in
 from muster.client.errors import MusterError
+from muster.client.output_transfers import place_in
 from muster.domain.errors import BackendError
 from muster.ports.backend import CONNECTION_LOST
 

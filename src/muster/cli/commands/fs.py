@@ -17,8 +17,9 @@ from muster.cli.output import print_document, print_list
 from muster.cli.remote_paths import RemotePathType, complete_either
 from muster.cli.session import connect, say, say_warning
 from muster.cli.tables import Column, shown
+from muster.client.downloading import Arriving
 from muster.client.errors import MusterError
-from muster.client.file_transfers import Arriving
+from muster.client.file_transfers import source_of
 from muster.client.files import Files, FileView, FolderView, Progress, RemotePath
 from muster.lib.quantities import about_bytes, parse_duration
 
@@ -115,7 +116,7 @@ def put(sources: tuple[Path, ...], target: RemotePath, recursive: bool, force: b
 @click.option("-r", "--recursive", is_flag=True, help="A whole folder.")
 @click.option("-f", "--force", is_flag=True, help="Replace files that are there.")
 def get(path: RemotePath, local: Path, recursive: bool, force: bool) -> None:
-    """Bring files from a cluster to here. A file that is not whole yet is called NAME.part.
+    """Bring files from a cluster to here. What is not whole yet has another name.
 
     \b
     Examples:
@@ -297,11 +298,10 @@ def _is_folder(files: Files, target: RemotePath) -> bool:
 
 
 def _print_file(files: Files, path: RemotePath) -> None:
-    facts = files.stat(path)
-    arriving = Arriving(files, path, facts)
+    arriving = Arriving(source_of(files, path, files.stat(path)))
     digest = hashlib.sha256()
     out = sys.stdout.buffer
-    for data in arriving.pieces(0):
+    for data in arriving.pieces():
         digest.update(data)
         out.write(data)
     out.flush()
