@@ -20,6 +20,7 @@ from bench.pool.hosts import CLUSTER, Host, pool_of, ran_s, ssh_command
 from bench.scale import Scale
 from bench.table import Row, Unit
 from muster.backends.ssh.backend import SshBackend
+from muster.backends.ssh.machines import Machine, Machines
 from muster.domain.clusters import Login, Member, PhysicalCluster
 from muster.ports.backend import LaunchRequest, Observation, PackageSource
 
@@ -54,7 +55,8 @@ def run(scale: Scale, figures: Figures) -> Sequence[Row]:
 
 
 async def _measured(host: Host, folder: Path, size: int) -> Seen:
-    backend = SshBackend(_settings(host), identity="bench", host_keys=folder / "kept_keys")
+    machines = Machines(Machine.of_this_server())
+    backend = SshBackend(_settings(host), identity="bench", host_keys=folder / "kept_keys", machines=machines)
     await backend.start(Deaf())
     seen, copying = Seen(), ssh_command("scp", host, folder / "known_hosts")
     try:

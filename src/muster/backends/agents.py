@@ -24,6 +24,8 @@ from muster.ports.backend import CONNECTION_LOST
 
 Connector = Callable[[], AbstractAsyncContextManager[tuple[ByteReader, ByteWriter]]]
 
+Admit = Callable[["AgentNode", AgentLink], Awaitable[None]]
+"""Asked when the agent has said hello. Raises BackendError for a node that may not join."""
 _log = structlog.get_logger("backends.agents")
 USAGE_EVERY_S = 2.0
 CONNECT_WITHIN_S = 30.0
@@ -47,6 +49,7 @@ class AgentNode:
         address: str = "",
         unreachable_after_s: float = 10.0,
         on_push: Callable[["AgentNode", Message], None],
+        admit: Admit | None = None,
         on_change: Callable[["AgentNode"], None],
         on_ready: Callable[["AgentNode"], None],
     ) -> None:
@@ -65,6 +68,7 @@ class AgentNode:
         self._on_push = on_push
         self._on_change = on_change
         self._on_ready = on_ready
+        self._admit = admit
         self._labels: dict[str, Mapping[str, str]] = {}
         self._alerts: dict[str, tuple[str, ...]] = {}
         self._link: AgentLink | None = None
@@ -177,6 +181,8 @@ class AgentNode:
                 await link.ask("usage", every_s=USAGE_EVERY_S)
                 self._link = link
                 self._failures = 0
+                if self._admit is not None:
+                    await self._admit(self, link)
                 self._ready.set()
                 self._greeted()
                 self._tried.set()

@@ -8,6 +8,7 @@ import uvicorn
 
 from muster.backends.local.backend import LocalBackend
 from muster.backends.ssh.backend import SshBackend
+from muster.backends.ssh.machines import Machine, Machines
 from muster.bootstrap.homing import identity
 from muster.bootstrap.listening import AnnouncingServer, listen, shown_host
 from muster.bootstrap.welcoming import LOCAL, leave_context
@@ -74,5 +75,5 @@ async def serve(settings: ServerSettings) -> None:
 
 def _builders(settings: ServerSettings) -> dict[str, Builder]:
     """The backends that cluster files may name."""
-    own = identity(settings.home)
-    return {"ssh": partial(SshBackend, identity=own, host_keys=settings.home / "host-keys")}
+    own, machines = identity(settings.home), Machines(Machine.of_this_server())
+    return {"ssh": partial(SshBackend, identity=own, host_keys=settings.home / "host-keys", machines=machines)}

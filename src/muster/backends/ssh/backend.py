@@ -15,6 +15,7 @@ from muster.backends.pool import AgentPool
 from muster.backends.ssh.boarding import Cargo, agent_aboard
 from muster.backends.ssh.host_keys import HostKeyBook
 from muster.backends.ssh.logging_in import logged_in
+from muster.backends.ssh.machines import Machines
 from muster.backends.ssh.queueing import Turns
 from muster.domain.clusters import Member, PhysicalCluster
 from muster.domain.errors import BackendError
@@ -28,9 +29,10 @@ _LOOK_EVERY_S = 5.0
 class SshBackend(AgentPool):
     ships = True
 
-    def __init__(self, settings: PhysicalCluster, *, identity: str, host_keys: Path) -> None:
+    def __init__(self, settings: PhysicalCluster, *, identity: str, host_keys: Path, machines: Machines) -> None:
         """`identity` tells this server from others that use the same machines."""
         super().__init__(settings)
+        self._machines = machines
         self._identity = identity
         self._keys = HostKeyBook(host_keys)
         self._cargo = Cargo.packed()
@@ -51,6 +53,8 @@ class SshBackend(AgentPool):
         for leaving in self._leaving.values():
             leaving.cancel()
         await super().close()
+        for agent in self._nodes.values():
+            self._machines.release(agent)
 
     async def configure(self, settings: PhysicalCluster) -> None:
         await super().configure(settings)
@@ -68,6 +72,7 @@ class SshBackend(AgentPool):
         member = self._members.get(agent.node.name)
         if member is not None:
             agent.note_alerts("claims", differences(member, agent.node))
+        agent.note_alerts("machine", self._machines.alerts(agent))
         super().ready(agent)
 
     def _take(self, member: Member) -> None:
@@ -100,6 +105,7 @@ class SshBackend(AgentPool):
             await asyncio.sleep(_LOOK_EVERY_S)
         name = agent.node.name
         await agent.close()
+        self._machines.release(agent)
         self._members.pop(name, None)
         self._leaving.pop(name, None)
         self.drop(name)
@@ -119,6 +125,7 @@ class SshBackend(AgentPool):
             self.cluster,
             lambda: self._line(member.name),
             unreachable_after_s=self.settings.unreachable_after_s,
+            admit=self._machines.admit,
             on_push=self.pushed,
             on_change=self.changed,
             on_ready=self.ready,
