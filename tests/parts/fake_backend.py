@@ -20,6 +20,7 @@ from muster.ports.backend import (
     Collected,
     CommandEnd,
     CommandOutput,
+    ContainerCommand,
     LaunchRequest,
     LogChunk,
     NodeUsage,
@@ -228,6 +229,9 @@ class FakeBackend:
             for one in self.machines
             if one.name not in self.away and node in (None, one.name)
         }
+
+    def container_command(self, request: LaunchRequest) -> ContainerCommand:
+        return ContainerCommand("podman", ("podman", "run", request.image or "", *request.argv))
 
     def forget_host_key(self, node: str) -> None:
         return None

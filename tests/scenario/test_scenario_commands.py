@@ -242,9 +242,10 @@ async def test_admission_refuses_what_cannot_be_with_its_problems(lab: Laborator
 
 
 async def test_a_dry_run_shows_the_requests_and_starts_nothing(lab: Laboratory) -> None:
-    job, requests = await commands.dry_run(lab.context, a_spec(a_role(replicas=2)), "amy")
-    assert [request.task_id for request in requests] == [f"{job.id}.1.worker.{index}" for index in range(2)]
-    assert requests[1].env["MUSTER_RANK"] == "1"
+    job, tasks = await commands.dry_run(lab.context, a_spec(a_role(replicas=2)), "amy")
+    assert [task.request.task_id for task in tasks] == [f"{job.id}.1.worker.{index}" for index in range(2)]
+    assert tasks[1].request.env["MUSTER_RANK"] == "1"
+    assert [task.container for task in tasks] == [None, None]
     assert lab.backend.tasks == {}
     assert await lab.context.store.counts() == {}
 

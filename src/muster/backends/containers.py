@@ -9,8 +9,8 @@ from muster.domain.clusters import CONTAINER_GPUS, CONTAINERS
 from muster.domain.errors import BackendError
 from muster.domain.needs import OK
 from muster.domain.specs import Mount
-from muster.launch.containers import APPTAINER, Content, Engine, Place, contained
-from muster.ports.backend import LaunchRequest
+from muster.launch.containers import APPTAINER, Contained, Content, Engine, Place, contained
+from muster.ports.backend import ContainerCommand, LaunchRequest
 
 SOURCE = "containers"
 _INPUTS = "inputs"
@@ -53,7 +53,7 @@ class Engines:
             raise BackendError(
                 f"node {agent.node.name} has no container engine that works", reason="no-container-engine"
             )
-        started = contained(engine, _content(request, agent.hello), _place(request, agent.hello))
+        started = _contained(engine, agent, request)
         is_held_by_engine = engine.name != APPTAINER  # else its processes are the task's own, in the agent's groups
         memory_bytes = None if is_held_by_engine else request.memory_bytes
         return (
@@ -66,6 +66,20 @@ class Engines:
             ),
             {"program": engine.program, "name": started.name},
         )
+
+    def command(self, agent: AgentNode, request: LaunchRequest) -> ContainerCommand:
+        """What `contained` would have the engine do, as far as is known now; the node is not asked."""
+        name, found = agent.node.name, self.found(agent.node.name)
+        if found is None or not agent.hello:
+            return ContainerCommand(why=f"node {name} has not said yet which container engine it has")
+        if found.engine is None:
+            reasons = "".join(f"; {engine}: {problem}" for engine, problem in sorted(found.problems.items()))
+            return ContainerCommand(why=f"node {name} has no container engine that works{reasons}")
+        return ContainerCommand(found.engine.name, _contained(found.engine, agent, request).command)
+
+
+def _contained(engine: Engine, agent: AgentNode, request: LaunchRequest) -> Contained:
+    return contained(engine, _content(request, agent.hello), _place(request, agent.hello))
 
 
 def _labels(engine: Engine | None) -> dict[str, str]:

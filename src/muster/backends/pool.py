@@ -31,6 +31,7 @@ from muster.ports.backend import (
     Collected,
     CommandEnd,
     CommandOutput,
+    ContainerCommand,
     LaunchRequest,
     LogChunk,
     NodeUsage,
@@ -139,6 +140,12 @@ class AgentPool:
 
     def sending(self, digests: Collection[str]) -> str:
         return self._shipping.told(digests)
+
+    def container_command(self, request: LaunchRequest) -> ContainerCommand:
+        agent = self._nodes.get(request.node)
+        if agent is None:
+            return ContainerCommand(why=f"cluster {self.cluster} has no node yet")
+        return self._surroundings.engines.command(agent, request)
 
     async def launch(self, request: LaunchRequest) -> str:
         try:

@@ -33,9 +33,19 @@ def print_plan(plan: dict[str, Any], output: str) -> None:
 
 def _print_request(request: dict[str, Any]) -> None:
     click.echo(f"\n{click.style(str(request.get('task')), bold=True)} on {request.get('node') or '-'}")
-    click.echo(f"  $ {shlex.join(str(word) for word in request.get('argv') or ())}")
+    click.echo(f"  $ {_command(request.get('argv'))}")
+    container = request.get("container")
+    if container and container.get("argv"):
+        click.echo(f"  in a container of {request.get('image')}, by {container.get('engine')}:")
+        click.echo(f"  $ {_command(container['argv'])}")
+    elif container:
+        click.echo(f"  in a container of {request.get('image')}: {container.get('why')}")
     for name, values in (("devices", request.get("devices")), ("ports", request.get("ports"))):
         if values:
             click.echo(f"  {name}: {', '.join(str(value) for value in values)}")
     for name, value in sorted((request.get("env") or {}).items()):
         click.echo(f"  {name}={value}")
+
+
+def _command(argv: list[str] | None) -> str:
+    return shlex.join(str(word) for word in argv or ())

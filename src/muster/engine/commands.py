@@ -3,7 +3,7 @@
 import asyncio
 import shutil
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from muster.domain.errors import BackendError, Conflict, MusterError
 from muster.domain.jobs import (
@@ -20,6 +20,7 @@ from muster.domain.jobs import (
     Verdict,
     move,
 )
+from muster.domain.needs import needs_of, unmet
 from muster.domain.resources import Placement
 from muster.domain.specs import JobSpec
 from muster.engine import outputs
@@ -31,7 +32,7 @@ from muster.engine.roster import Entry
 from muster.engine.settling import stop, stop_tasks
 from muster.engine.telling import audit_event, job_event
 from muster.launch.composing import ports_needed
-from muster.ports.backend import LaunchRequest
+from muster.ports.backend import ContainerCommand, LaunchRequest
 from muster.ports.store import Change, RequestKey
 
 
@@ -98,11 +99,21 @@ async def submit_all(
     return jobs, True
 
 
-async def dry_run(context: Context, spec: JobSpec, owner: str) -> tuple[Job, list[LaunchRequest]]:
+@dataclass(frozen=True, slots=True)
+class Rehearsed:
+    """A task as it would be started; `container` is what its node would run around it."""
+
+    request: LaunchRequest
+    container: ContainerCommand | None = None
+
+
+async def dry_run(context: Context, spec: JobSpec, owner: str) -> tuple[Job, list[Rehearsed]]:
     """What would be started. Ports are shown from 20000 up: real ones are reserved when the job starts."""
     job = replace(await admit(context, spec, owner), attempt=1)
-    nodes = context.backends[job.cluster].nodes()
-    first = nodes[0] if nodes else None
+    backend = context.backends[job.cluster]
+    nodes = backend.nodes()
+    needs = needs_of(spec, backend.settings)
+    first = next((node for node in nodes if not unmet(needs, node.labels)), nodes[0] if nodes else None)
     placements: dict[tuple[str, int], Placement] = {}
     port = 20000
     for role in spec.roles:
@@ -113,7 +124,8 @@ async def dry_run(context: Context, spec: JobSpec, owner: str) -> tuple[Job, lis
             placements[role.name, index] = Placement(*place, devices, tuple(range(port, port + count)))
             port += count
     tasks = planned_tasks(job, 1, placements, context.clock())
-    return job, requests_for(context, job, tasks)
+    requests = requests_for(context, job, tasks)
+    return job, [Rehearsed(one, backend.container_command(one) if one.image else None) for one in requests]
 
 
 async def kill(context: Context, job_id: str, actor: str, grace_s: float | None = None) -> Job:

@@ -110,6 +110,8 @@ class Contained:
     files: Mapping[str, str] = field(default_factory=dict)
     name: str = ""
     """Of the container, where the engine keeps one that somebody may have to remove."""
+    command: tuple[str, ...] = ()
+    """The engine's client alone, as a person would call it."""
 
 
 def is_image(name: str) -> bool:
@@ -133,9 +135,7 @@ def _podman(engine: Engine, content: Content, place: Place) -> Contained:
     lines = {name: value for name, value in sorted(env.items()) if _fits_a_line(value)}
     inherited = {name: value for name, value in sorted(env.items()) if name not in lines}
     name = container_name(content.task_id)
-    argv = (
-        *("/bin/sh", "-c", _AROUND, "muster-container"),
-        *(engine.program, name, f"{place.folder}/{STATE_FILE}"),
+    words = (
         *(("--init",) if engine.init else ()),
         *("--network", "host"),
         *("--ipc", "host"),  # data loaders and NCCL pass far more through /dev/shm than a container has of its own
@@ -154,8 +154,9 @@ def _podman(engine: Engine, content: Content, place: Place) -> Contained:
         content.image,
         *content.argv,
     )
+    around = ("/bin/sh", "-c", _AROUND, "muster-container", engine.program, name, f"{place.folder}/{STATE_FILE}")
     files = {ENV_FILE: "".join(f"{variable}={value}\n" for variable, value in lines.items())}
-    return Contained(argv, inherited, files, name)
+    return Contained((*around, *words), inherited, files, name, (engine.program, "run", "--name", name, *words))
 
 
 def _apptainer(engine: Engine, content: Content, place: Place) -> Contained:
@@ -173,7 +174,8 @@ def _apptainer(engine: Engine, content: Content, place: Place) -> Contained:
     )
     env = _environment(engine, content, place)
     env.pop("HOME", None)  # said by --home; a variable is refused
-    return Contained(argv, {f"APPTAINERENV_{name}": value for name, value in sorted(env.items())})
+    inside = {f"APPTAINERENV_{name}": value for name, value in sorted(env.items())}
+    return Contained(argv, inside, command=argv)
 
 
 def _environment(engine: Engine, content: Content, place: Place) -> dict[str, str]:

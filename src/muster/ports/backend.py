@@ -67,6 +67,16 @@ class LaunchRequest:
 
 
 @dataclass(frozen=True, slots=True)
+class ContainerCommand:
+    """How a node's container engine is called for a task. While that is not known, `why` says why, and the rest is
+    empty. It has no variable's value in it."""
+
+    engine: str = ""
+    argv: tuple[str, ...] = ()
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Unready:
     """A node that could not be given what a task needs there."""
 
@@ -237,6 +247,10 @@ class Backend(Protocol):
 
     def sending(self, digests: Collection[str]) -> str:
         """What of these is on its way to nodes for longer than a moment, in words; empty if nothing is."""
+        ...
+
+    def container_command(self, request: LaunchRequest) -> ContainerCommand:
+        """For a request with an image, what would run on its node. Nobody is asked."""
         ...
 
     async def launch(self, request: LaunchRequest) -> str:

@@ -133,6 +133,14 @@ class JobPage(Shape):
     next_cursor: str | None = None
 
 
+class ContainerCommandOut(Shape):
+    """How the node's container engine would be called. `why` says why that is not known yet; the rest is empty then."""
+
+    engine: str
+    argv: list[str]
+    why: str
+
+
 class RequestOut(Shape):
     """What would be started for one task."""
 
@@ -142,6 +150,9 @@ class RequestOut(Shape):
     env: dict[str, str]
     ports: list[int]
     devices: list[int]
+    image: str | None
+    container: ContainerCommandOut | None
+    """Of a task with an image."""
 
 
 class DryRunOut(Shape):

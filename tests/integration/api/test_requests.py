@@ -173,6 +173,7 @@ def test_a_dry_run_shows_the_exact_environment_and_starts_nothing(me: Caller) ->
     first, second = (request["env"] for request in shown["requests"])
     assert (first["EPOCHS"], first["RANK"], second["RANK"], second["WORLD_SIZE"]) == ("3", "0", "1", "2")
     assert first["MASTER_PORT"] == second["MASTER_PORT"]
+    assert [request["container"] for request in shown["requests"]] == [None, None]
     assert first["MUSTER_JOB_NAME"] == name
     assert first["MUSTER_OWNER"] == me.name
     problem(me.get(f"/jobs/{name}"), 404, "not-found")

@@ -1,6 +1,7 @@
 """`submit` and `run`: what they send, print and exit with."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -80,6 +81,27 @@ def test_dry_run_shows_requests_and_starts_nothing(server: TinyServer, job_file:
     assert server.asked[0].query == {"dryRun": ["true"]}
     assert "mnist-worker-0 on n1\n  $ sh -c 'ls -l'\n" in outcome.out
     assert "warning: careful" in outcome.err
+
+
+@pytest.mark.parametrize(
+    ("container", "shown"),
+    [
+        (
+            {"engine": "podman", "argv": ["/usr/bin/podman", "run", "--entrypoint", "", "torch:2"], "why": ""},
+            "  in a container of torch:2, by podman:\n  $ /usr/bin/podman run --entrypoint '' torch:2\n",
+        ),
+        (
+            {"engine": "", "argv": [], "why": "node n1 has not said yet which container engine it has"},
+            "  in a container of torch:2: node n1 has not said yet which container engine it has\n",
+        ),
+    ],
+)
+def test_dry_run_shows_the_command_of_the_container(
+    server: TinyServer, job_file: Path, container: dict[str, Any], shown: str
+) -> None:
+    request = {"task": "t", "node": "n1", "argv": ["ls"], "env": {}, "image": "torch:2", "container": container}
+    server.on("POST", "/jobs", Answer(200, {"job": a_job(), "requests": [request], "warnings": []}))
+    assert f"t on n1\n  $ ls\n{shown}" in muster(server, "submit", str(job_file), "--dry-run").out
 
 
 def followed(server: TinyServer, state: str) -> None:

@@ -61,18 +61,8 @@ async def submit(
     reading = _read(body)
     if dry_run:
         with told_of_the_text(reading):
-            job, requests = await commands.dry_run(parts.context, reading.spec, me.name)
-        shown = [
-            {
-                "task": request.task_id,
-                "node": request.node,
-                "argv": list(request.argv),
-                "env": dict(request.env),
-                "ports": list(request.ports),
-                "devices": list(request.devices),
-            }
-            for request in requests
-        ]
+            job, tasks = await commands.dry_run(parts.context, reading.spec, me.name)
+        shown = [_rehearsed_view(task) for task in tasks]
         return JSONResponse({"job": plain_job_view(job), "requests": shown, "warnings": list(reading.warnings)})
     key = _key(me, idempotency_key)
     with told_of_the_text(reading):
@@ -273,6 +263,20 @@ async def _supposed(parts: Services, job: Job, changes: dict[str, Any]) -> dict[
         "changes": changes,
         "reasons": [reason_view(reason) for reason in told.reasons],
         "startsAt": optional_iso(told.starts_at),
+    }
+
+
+def _rehearsed_view(task: commands.Rehearsed) -> dict[str, Any]:
+    request, container = task.request, task.container
+    return {
+        "task": request.task_id,
+        "node": request.node,
+        "argv": list(request.argv),
+        "env": dict(request.env),
+        "ports": list(request.ports),
+        "devices": list(request.devices),
+        "image": request.image,
+        "container": container and {"engine": container.engine, "argv": list(container.argv), "why": container.why},
     }
 
 

@@ -1,0 +1,61 @@
+"""What a dry run says of containers: what is known of the node's engine, and nothing that is secret."""
+
+from typing import Any, NoReturn
+
+import pytest
+
+from muster.backends.agents import AgentNode
+from muster.backends.containers import Engines, Found
+from muster.domain.specs import Mount
+from muster.launch.containers import APPTAINER, DOCKER, PODMAN, Engine
+from muster.ports.backend import ContainerCommand, LaunchRequest
+
+pytestmark = pytest.mark.fast
+REQUEST = LaunchRequest(
+    task_id="j1.1.worker.0",
+    node="gpu1",
+    argv=("python", "train.py"),
+    env={"TOKEN": "hunter2", "LINES": "one\nhunter2"},
+    image="paddle:2.6",
+    mounts=(Mount("/mnt/data", "/data", read_only=True),),
+)
+
+
+class Knowing(Engines):
+    def __init__(self, **found: Found) -> None:
+        super().__init__()
+        self._found = found
+
+
+def a_node(**hello: Any) -> AgentNode:
+    def unreachable() -> NoReturn:
+        raise AssertionError("a dry run asks nobody")
+
+    agent = AgentNode("gpu1", "lab", unreachable, on_push=_nothing, on_change=_nothing, on_ready=_nothing)
+    agent.hello = hello
+    return agent
+
+
+def _nothing(*_: object) -> None:
+    return None
+
+
+@pytest.mark.parametrize("name", [PODMAN, DOCKER, APPTAINER])
+def test_command_is_the_engines_own_without_values_of_variables(name: str) -> None:
+    engines = Knowing(gpu1=Found(Engine(name, f"/usr/bin/{name}"), {}))
+    told = engines.command(a_node(root="/home/lab/node", uid=1000, gid=1000), REQUEST)
+    assert (told.engine, told.argv[0], told.why) == (name, f"/usr/bin/{name}", "")
+    assert told.argv[-2:] == ("python", "train.py")
+    assert any("/mnt/data" in word for word in told.argv)
+    assert not any("hunter2" in word for word in told.argv)
+
+
+def test_node_that_was_not_asked_yet_is_said_to_be_so() -> None:
+    told = Engines().command(a_node(), REQUEST)
+    assert told == ContainerCommand(why="node gpu1 has not said yet which container engine it has")
+
+
+def test_node_without_an_engine_says_why() -> None:
+    engines = Knowing(gpu1=Found(None, {"docker": "no daemon"}))
+    told = engines.command(a_node(root="/home/lab/node", uid=1000, gid=1000), REQUEST)
+    assert told.why == "node gpu1 has no container engine that works; docker: no daemon"
