@@ -18,6 +18,9 @@ class _Patterns(Protocol):
 class Rules:
     """The rules that hold inside one folder: its own, then those of the folders above it."""
 
+    way_out = "name it in .musterignore if the job does not need it"
+    """What to do about something that cannot be packed."""
+
     def __init__(self, layers: Sequence[tuple[str, _Patterns]] = ()) -> None:
         self._layers = tuple(layers)
 
@@ -43,6 +46,8 @@ class Rules:
 
 class NoRules(Rules):
     """Everything is meant: data is not code, and git ignores most of it."""
+
+    way_out = "an input is sent whole: move it out of the folder, or name only those parts that the job reads"
 
     def inside(self, folder: Path, relative: str) -> Rules:
         return self

@@ -13,6 +13,7 @@ from muster.client.errors import BAD_INPUT, MusterError
 from muster.client.transport import Transport
 from muster.client.uploading import Progress, upload
 
+_ON_A_CLUSTER = re.compile(r"/[^/:]+:(?=[^/])(.+)")
 _SENT = re.compile(r"[0-9a-f]{64}(/[^/]+)?")
 
 
@@ -48,9 +49,15 @@ def check_inputs(inputs: Sequence[GivenInput]) -> None:
     """Whether all are there to be sent."""
     for one in inputs:
         if one.path is not None and not one.path.exists():
-            raise MusterError(
-                f"the input {one.path} is not there", code=BAD_INPUT, hint="paths are relative to the job file"
-            )
+            raise MusterError(f"the input {one.path} is not there", code=BAD_INPUT, hint=_where_to_look(one))
+
+
+def _where_to_look(one: GivenInput) -> str:
+    on_a_cluster = _ON_A_CLUSTER.search(str(one.path))
+    if on_a_cluster is None:
+        return "paths are relative to the job file"
+    mount = f"{{source: {on_a_cluster[1]}, target: {one.target}}}"
+    return f"paths are relative to the job file; what lies on a cluster is not sent: `mounts: [{mount}]`"
 
 
 def _read(item: Any, folder: Path) -> GivenInput | None:

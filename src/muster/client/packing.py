@@ -58,7 +58,7 @@ def pack(folder: str | Path, *, limit_bytes: int = SIZE_LIMIT_BYTES) -> Package:
         raise MusterError(f"{folder} is not a folder", code=BAD_INPUT, hint="`package` names the folder to send")
     entries = list(list_entries(root))
     _check_size(root, entries, limit_bytes, "name what the job does not need in .musterignore")
-    return _packed(entries, compression=6)
+    return _packed(entries, Rules.way_out, compression=6)
 
 
 def pack_input(path: Path, *, limit_bytes: int = INPUT_LIMIT_BYTES) -> Package:
@@ -67,19 +67,25 @@ def pack_input(path: Path, *, limit_bytes: int = INPUT_LIMIT_BYTES) -> Package:
     if root.is_dir():
         entries = list(_walk(root, root, "", NoRules()))
     else:
-        try:
-            status = root.stat()
-        except OSError as error:
-            raise _unreadable(path, error) from error
-        entries = [Entry(path.name, root, status.st_size, status.st_mode)]
+        entries = [_file(path, root)]
     _check_size(root, entries, limit_bytes, "name a smaller part of it, or use a shared folder of the cluster")
-    return _packed(entries, compression=1)
+    return _packed(entries, NoRules.way_out, compression=1)
 
 
-def _packed(entries: list[Entry], *, compression: int) -> Package:
+def _file(path: Path, root: Path) -> Entry:
+    try:
+        status = root.stat()
+    except OSError as error:
+        raise _unreadable(path, error, NoRules.way_out) from error
+    if not stat.S_ISREG(status.st_mode):
+        raise MusterError(f"the input {path} is neither a file nor a folder", code=BAD_INPUT)
+    return Entry(path.name, root, status.st_size, status.st_mode)
+
+
+def _packed(entries: list[Entry], way_out: str, *, compression: int) -> Package:
     archive = tempfile.TemporaryFile(prefix="muster-package-")  # noqa: SIM115 - the Package closes it
     try:
-        _write(entries, archive, compression)
+        _write(entries, archive, compression, way_out)
         size = archive.tell()
         archive.seek(0)
         digest = hashlib.file_digest(archive, "sha256").hexdigest()
@@ -101,7 +107,7 @@ def _walk(root: Path, folder: Path, relative: str, above: Rules) -> Iterator[Ent
     try:
         names = sorted(path.name for path in folder.iterdir())
     except OSError as error:
-        raise _unreadable(folder, error) from error
+        raise _unreadable(folder, error, rules.way_out) from error
     for name in names:
         path = folder / name
         below = f"{relative}/{name}" if relative else name
@@ -116,19 +122,19 @@ def _walk(root: Path, folder: Path, relative: str, above: Rules) -> Iterator[Ent
             yield Entry(below, path, 0, status.st_mode)
             yield from _walk(root, path, below, rules)
         elif stat.S_ISLNK(status.st_mode):
-            yield Entry(below, path, 0, status.st_mode, _target_inside(root, path, below))
+            yield Entry(below, path, 0, status.st_mode, _target_inside(root, path, below, rules.way_out))
         elif stat.S_ISREG(status.st_mode):
             yield Entry(below, path, status.st_size, status.st_mode)
         # sockets, pipes and devices mean nothing on another machine
 
 
-def _target_inside(root: Path, link: Path, relative: str) -> str:
+def _target_inside(root: Path, link: Path, relative: str, way_out: str) -> str:
     target = Path(os.path.realpath(link))
     if target != root and root not in target.parents:
         raise MusterError(
             f"{relative} is a link that leads out of the folder, to {target}",
             code=BAD_INPUT,
-            hint="copy what it points to, or name the link in .musterignore",
+            hint=f"copy what it points to, or {way_out}",
         )
     return os.path.relpath(target, link.parent)
 
@@ -146,7 +152,7 @@ def _check_size(root: Path, entries: list[Entry], limit_bytes: int, advice: str)
     )
 
 
-def _write(entries: list[Entry], archive: IO[bytes], compression: int) -> None:
+def _write(entries: list[Entry], archive: IO[bytes], compression: int, way_out: str) -> None:
     with (
         gzip.GzipFile(filename="", mode="wb", compresslevel=compression, fileobj=archive, mtime=0) as packed,
         tarfile.open(fileobj=packed, mode="w", format=tarfile.PAX_FORMAT) as tar,
@@ -155,7 +161,7 @@ def _write(entries: list[Entry], archive: IO[bytes], compression: int) -> None:
             try:
                 _add(tar, entry)
             except OSError as error:
-                raise _unreadable(entry.path, error) from error
+                raise _unreadable(entry.path, error, way_out) from error
 
 
 def _add(tar: tarfile.TarFile, entry: Entry) -> None:
@@ -173,9 +179,5 @@ def _add(tar: tarfile.TarFile, entry: Entry) -> None:
             tar.addfile(head, content)
 
 
-def _unreadable(path: Path, error: OSError) -> MusterError:
-    return MusterError(
-        f"cannot pack {path}: {error.strerror or error}",
-        code=BAD_INPUT,
-        hint="name it in .musterignore if the job does not need it",
-    )
+def _unreadable(path: Path, error: OSError, way_out: str) -> MusterError:
+    return MusterError(f"cannot pack {path}: {error.strerror or error}", code=BAD_INPUT, hint=way_out)

@@ -1,5 +1,6 @@
 """Inputs as they are written, and what is packed and sent of them."""
 
+import os
 import tarfile
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,7 @@ import pytest
 from muster import Client, Job
 from muster.agent.packages import unpack
 from muster.client.errors import MusterError
-from muster.client.inputs import GivenInput, read_inputs
+from muster.client.inputs import GivenInput, check_inputs, read_inputs
 from muster.client.packing import pack_input
 from tests.unit.client.tiny_server import Answer, TinyServer, a_job
 
@@ -59,6 +60,35 @@ def test_too_large_an_input_is_refused_with_another_way(tmp_path: Path) -> None:
     with pytest.raises(MusterError) as refused:
         pack_input(tmp_path / "rows", limit_bytes=4)
     assert "shared folder" in refused.value.hint
+
+
+def test_what_cannot_be_packed_of_an_input_is_not_to_be_ignored_but_moved(tmp_path: Path) -> None:
+    (tmp_path / "rows").mkdir()
+    (tmp_path / "rows/out").symlink_to("/etc/passwd")
+    with pytest.raises(MusterError) as refused:
+        pack_input(tmp_path / "rows")
+    assert refused.value.hint is not None
+    assert "an input is sent whole" in refused.value.hint
+    assert ".musterignore" not in refused.value.hint
+
+
+def test_a_pipe_is_no_input(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(MusterError, match="neither a file nor a folder"):
+        pack_input(tmp_path / "pipe")
+
+
+@pytest.mark.parametrize(
+    ("source", "told"),
+    [("none", "relative to the job file"), ("lab:data/rows", "`mounts: [{source: data/rows, target: rows}]`")],
+)
+def test_a_missing_input_is_told_with_where_to_look(source: str, told: str, tmp_path: Path) -> None:
+    given = read_inputs(source, tmp_path)
+    assert given is not None
+    with pytest.raises(MusterError) as refused:
+        check_inputs(given)
+    assert refused.value.hint is not None
+    assert told in refused.value.hint
 
 
 def test_submit_names_what_was_sent(server: TinyServer, tmp_path: Path) -> None:
