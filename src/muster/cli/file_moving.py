@@ -1,29 +1,35 @@
 """Many files there and back: which ones, a few at a time, and what is said when some could not be moved."""
 
+import errno
 import os
 import stat
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import click
 
 from muster.cli.failures import Failure
 from muster.cli.file_progress import FileLine, Stopped
 from muster.cli.session import say, say_warning
+from muster.cli.tables import shown
 from muster.client import file_transfers
 from muster.client.errors import MusterError
 from muster.client.files import Files, FileView, RemotePath
 
-Item = TypeVar("Item")
 _AT_ONCE = 4
 _TOLD = 10
 _OWN = ".muster-"
 _OF_ONE_FILE = (403, 404, 409, 422)
 """Refusals that concern one file, and say nothing about the next."""
+_OF_THE_DISK = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
+"""And those of this machine that concern all."""
+_NO_TEXT = "has a name that is no text"
+_UNMOVED = {("link", "folder"): "is a link to a folder", ("link", "link"): "is a link that leads nowhere"}
+"""By what it is, and what it leads to."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,55 +45,121 @@ class Incoming:
     facts: FileView
     local: Path
 
+    @property
+    def size(self) -> int:
+        return self.facts.size
 
-def outgoing(files: Files, local: Path, to: RemotePath) -> list[Outgoing]:
-    """The files below a local folder; folders are made on the way."""
-    found = []
-    for folder, names, own in os.walk(local):
+
+@dataclass(frozen=True, slots=True)
+class Lack:
+    """Something that was not moved."""
+
+    path: str
+    why: str
+
+
+@dataclass(slots=True)
+class Report:
+    """What became of all that was to be moved. Added to from several threads."""
+
+    sizes: list[int] = field(default_factory=list)
+    """Of the files that are there now."""
+    left_out: list[Lack] = field(default_factory=list)
+    refused: list[Lack] = field(default_factory=list)
+    hint: str = ""
+
+    def leave_out(self, path: object, why: str) -> None:
+        """What cannot travel at all, and is known before."""
+        self.left_out.append(Lack(str(path), why))
+        say_warning(f"left out: {shown(path)} {why}")
+
+    def refuse(self, path: object, why: str, hint: str = "") -> None:
+        self.refused.append(Lack(str(path), why))
+        self.hint = self.hint or hint
+
+    def document(self) -> dict[str, Any]:
+        return {
+            "files": len(self.sizes),
+            "bytes": sum(self.sizes),
+            "leftOut": [asdict(lack) for lack in self.left_out],
+            "refused": [asdict(lack) for lack in self.refused],
+        }
+
+    def failure(self) -> Failure | None:
+        """None if everything is there."""
+        words = []
+        if self.refused:
+            words.append(f"{len(self.refused)} of {len(self.refused) + len(self.sizes)} files were not moved")
+        if self.left_out:
+            words.append(f"{len(self.left_out)} left out, as said above")
+        if not words:
+            return None
+        told = tuple(shown(lack.why) for lack in self.refused[:_TOLD])
+        more = (f"and {len(self.refused) - _TOLD} more",) if len(self.refused) > _TOLD else ()
+        return Failure("; ".join(words), hint=self.hint, problems=told + more)
+
+
+Item = TypeVar("Item", Outgoing, Incoming)
+
+
+def outgoing(files: Files, local: Path, to: RemotePath, report: Report) -> Iterator[Outgoing]:
+    """The file, or the files below a folder; folders are made on the way. A link to a file is that file."""
+    if not local.is_dir():
+        yield from _outgoing_file(local, to, report)
+        return
+    for folder, names, own in os.walk(local, onerror=lambda error: _unreadable(error, report)):
         below = Path(folder).relative_to(local).as_posix()
         here = to if below == "." else to.child(below)
-        files.mkdir(here, parents=True)
-        for name in [name for name in names if Path(folder, name).is_symlink()]:
-            say_warning(f"left out: {Path(folder, name)} is a link to a folder")
+        for name in [name for name in names if not _may_enter(Path(folder, name), report)]:
+            names.remove(name)
+        try:
+            files.mkdir(here, parents=True)
+        except MusterError as error:
+            if error.status not in _OF_ONE_FILE or below == ".":
+                raise
+            report.leave_out(folder, f"cannot be made there: {error.message}")
+            names.clear()
+            continue
         for name in sorted(own):
-            path = Path(folder, name)
-            if name.startswith(_OWN):
-                continue
-            info = path.stat() if path.exists() else None
-            if info is None or not stat.S_ISREG(info.st_mode):
-                say_warning(f"left out: {path} is no ordinary file")
-            else:
-                found.append(Outgoing(path, here.child(name), info.st_size))
-    return found
+            if not name.startswith(_OWN):
+                yield from _outgoing_file(Path(folder, name), here.child(name), report)
 
 
-def incoming(files: Files, where: RemotePath, local: Path) -> Iterator[Incoming]:
-    """The files below a folder on a cluster; local folders are made on the way."""
+def incoming(files: Files, where: RemotePath, local: Path, report: Report) -> Iterator[Incoming]:
+    """The files below a folder on a cluster; local folders are made on the way. A link to a file is that file."""
+    entries = list(files.list(where))
     local.mkdir(parents=True, exist_ok=True)
-    for entry in files.list(where):
+    for entry in entries:
         _check_name(entry.name)
+        there, here = where.child(entry.name), local / entry.name
         if entry.name.startswith(_OWN):
             continue
-        if entry.kind == "folder":
-            yield from incoming(files, where.child(entry.name), local / entry.name)
-        elif entry.kind == "file":
-            yield Incoming(where.child(entry.name), entry, local / entry.name)
-        else:
-            say_warning(f"left out: {where.child(entry.name)} is a {entry.kind}")
+        try:
+            facts = files.stat(there) if entry.kind == "link" else entry
+            if facts.kind == "file":
+                yield Incoming(there, facts, here)
+            elif entry.kind == "folder":
+                yield from incoming(files, there, here, report)
+            else:
+                report.leave_out(there, _UNMOVED.get((entry.kind, facts.kind), "is no ordinary file"))
+        except MusterError as error:
+            if error.status not in _OF_ONE_FILE:
+                raise
+            report.leave_out(there, f"cannot be read: {error.message}")
 
 
-def put_all(files: Files, items: Sequence[Outgoing], line: FileLine, *, force: bool) -> None:
-    line.expected_files, line.expected_bytes = len(items), sum(item.size for item in items)
-    _move_all(items, lambda item: file_transfers.put(files, item.local, item.to, force=force, tell=line.moved), line)
+def put_all(files: Files, items: Sequence[Outgoing], line: FileLine, report: Report, *, force: bool) -> None:
+    def put(item: Outgoing) -> None:
+        file_transfers.put(files, item.local, item.to, force=force, tell=line.moved)
+
+    _move_all(items, put, line, report)
 
 
-def get_all(files: Files, items: Sequence[Incoming], line: FileLine, *, force: bool) -> None:
-    line.expected_files, line.expected_bytes = len(items), sum(item.facts.size for item in items)
-
+def get_all(files: Files, items: Sequence[Incoming], line: FileLine, report: Report, *, force: bool) -> None:
     def get(item: Incoming) -> None:
         file_transfers.get(files, item.where, item.local, facts=item.facts, force=force, tell=line.moved)
 
-    _move_all(items, get, line)
+    _move_all(items, get, line, report)
 
 
 @contextmanager
@@ -101,17 +173,23 @@ def resumable(line: FileLine, kept: str) -> Iterator[None]:
         raise click.exceptions.Exit(130) from None
 
 
-def _move_all(items: Sequence[Item], move: Callable[[Item], None], line: FileLine) -> None:
-    refused: list[MusterError] = []
+def _move_all(items: Sequence[Item], move: Callable[[Item], None], line: FileLine, report: Report) -> None:
+    line.expected_files, line.expected_bytes = len(items), sum(item.size for item in items)
 
     def tried(item: Item) -> None:
         try:
             move(item)
-            line.finished()
         except MusterError as error:
             if error.status not in _OF_ONE_FILE or len(items) == 1:
                 raise
-            refused.append(error)
+            report.refuse(item.local, error.message, error.hint)
+        except OSError as error:
+            if error.errno in _OF_THE_DISK or len(items) == 1:
+                raise OSError(error.errno, error.strerror, str(item.local)) from error
+            report.refuse(item.local, f"{item.local}: {error.strerror}")
+        else:
+            line.finished()
+            report.sizes.append(item.size)
 
     if len(items) == 1:
         tried(items[0])
@@ -124,12 +202,6 @@ def _move_all(items: Sequence[Item], move: Callable[[Item], None], line: FileLin
             line.is_stopped = True
             pool.shutdown(wait=False, cancel_futures=True)
             raise
-    if refused:
-        told = tuple(error.message for error in refused[:_TOLD])
-        more = (f"and {len(refused) - _TOLD} more",) if len(refused) > _TOLD else ()
-        raise Failure(
-            f"{len(refused)} of {len(items)} files were not moved", hint=refused[0].hint, problems=told + more
-        )
 
 
 def _wait(moving: "Sequence[Future[None]]") -> None:
@@ -142,3 +214,42 @@ def _check_name(name: str) -> None:
     """What comes from elsewhere names no other place here."""
     if not name or "/" in name or "\0" in name or name in (".", ".."):
         raise Failure(f"the server listed a file with the name {name!r}, which is none")
+
+
+def _outgoing_file(path: Path, to: RemotePath, report: Report) -> Iterator[Outgoing]:
+    try:
+        info = path.stat()
+    except FileNotFoundError:
+        report.leave_out(path, "leads nowhere" if path.is_symlink() else "is gone")
+    except OSError as error:
+        report.leave_out(path, f"cannot be read: {error.strerror}")
+    else:
+        if not stat.S_ISREG(info.st_mode):
+            report.leave_out(path, "is no ordinary file")
+        elif not _is_text(path.name):
+            report.leave_out(path, _NO_TEXT)
+        else:
+            yield Outgoing(path, to, info.st_size)
+
+
+def _may_enter(folder: Path, report: Report) -> bool:
+    if folder.is_symlink():
+        report.leave_out(folder, _UNMOVED["link", "folder"])
+    elif not _is_text(folder.name):
+        report.leave_out(folder, _NO_TEXT)
+    else:
+        return True
+    return False
+
+
+def _unreadable(error: OSError, report: Report) -> None:
+    report.leave_out(error.filename, f"cannot be read: {error.strerror}")
+
+
+def _is_text(name: str) -> bool:
+    """Names are bytes; those that are no UTF-8 cannot be asked for."""
+    try:
+        name.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True

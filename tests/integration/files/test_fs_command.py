@@ -1,10 +1,12 @@
 """`muster fs`, as people type it, against a real server and its node."""
 
 import hashlib
+import json
 import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
@@ -83,6 +85,84 @@ def test_a_tree_put_again_sends_only_what_is_new_and_refuses_what_differs(
     assert (cabinet.data / top / "tree" / "new").read_text() == "new"
     cabinet.server.run("fs", "put", "-r", "--force", str(tree), f"local:data/{top}/", check=True)
     assert contents(cabinet.data / top / "tree") == contents(tree)
+
+
+def linked(folder: Path, outside: Path) -> None:
+    """A folder with one file, three names for it, and four things that cannot travel."""
+    outside.mkdir()
+    (outside / "far").write_text("far")
+    (folder / "sub").mkdir(parents=True)
+    (folder / "file").write_text("data")
+    (folder / "near").symlink_to("file")
+    (folder / "sub" / "up").symlink_to("../file")
+    (folder / "door").symlink_to("sub")
+    (folder / "nowhere").symlink_to("no-such")
+    (folder / "circle").symlink_to("circle")
+    os.mkfifo(folder / "pipe")
+
+
+LEFT = {"door": "is a link to a folder", "nowhere": "", "circle": "", "pipe": "is no ordinary file"}
+
+
+def check_left_out(said: str, document: dict[str, Any]) -> None:
+    assert "4 left out, as said above" in said
+    told = {Path(lack["path"].rpartition(":")[2]).name: lack["why"] for lack in document["leftOut"]}
+    assert told.keys() == LEFT.keys()
+    for name, why in LEFT.items():
+        assert why in told[name]
+        assert f"/{name} {told[name]}" in said
+    assert (document["files"], document["bytes"], document["refused"]) == (3, 12, [])
+
+
+def test_links_to_files_are_put_as_files_and_all_else_is_left_out_and_counted(
+    cabinet: Cabinet, top: str, tmp_path: Path
+) -> None:
+    linked(tmp_path / "tree", tmp_path / "outside")
+    (tmp_path / "tree" / "file").chmod(0o644)
+    done = cabinet.server.run("fs", "put", "-r", str(tmp_path / "tree"), f"local:data/{top}/", "-o", "json")
+    assert done.returncode == 1
+    check_left_out(done.stderr, json.loads(done.stdout))
+    assert contents(cabinet.data / top / "tree") == {"file": b"data", "near": b"data", "sub/up": b"data"}
+
+
+def test_links_to_files_come_as_files_and_all_else_is_left_out_and_counted(
+    cabinet: Cabinet, top: str, tmp_path: Path
+) -> None:
+    linked(cabinet.data / top / "tree", tmp_path / "outside")
+    done = cabinet.server.run("fs", "get", "-r", f"local:data/{top}/tree", str(tmp_path / "back"), "-o", "json")
+    assert done.returncode == 1
+    check_left_out(done.stderr, json.loads(done.stdout))
+    assert contents(tmp_path / "back") == {"file": b"data", "near": b"data", "sub/up": b"data"}
+    (cabinet.data / top / "tree" / "out").symlink_to(tmp_path / "outside" / "far")
+    assert "tree/out cannot be read" in refused(cabinet, "get", "-r", f"local:data/{top}/tree", str(tmp_path / "2"))
+    assert not (tmp_path / "2" / "out").exists()
+
+
+def test_a_tree_without_oddities_is_told_in_json(cabinet: Cabinet, top: str, tree: Path, tmp_path: Path) -> None:
+    all_of_it = {"files": 3, "bytes": 3, "leftOut": [], "refused": []}
+    assert cabinet.server.json("fs", "put", "-r", str(tree), f"local:data/{top}/") == all_of_it
+    assert cabinet.server.json("fs", "get", "-r", f"local:data/{top}/tree", str(tmp_path / "back")) == all_of_it
+    (tree / "d1" / "deep" / "file").write_text("changed")
+    done = cabinet.server.run("fs", "put", "-r", str(tree), f"local:data/{top}/", "-o", "json")
+    assert done.returncode == 1
+    (lack,) = json.loads(done.stdout)["refused"]
+    assert (lack["path"], json.loads(done.stdout)["files"]) == (str(tree / "d1" / "deep" / "file"), 2)
+
+
+def test_pipes_are_not_copied_and_that_is_said(cabinet: Cabinet, top: str) -> None:
+    (cabinet.data / top / "tree").mkdir()
+    os.mkfifo(cabinet.data / top / "tree" / "pipe")
+    assert "1 left out" in refused(cabinet, "cp", "-r", f"local:data/{top}/tree", f"local:data/{top}/copy")
+
+
+def test_a_move_to_another_disk_that_cannot_take_all_removes_nothing(cabinet: Cabinet, top: str) -> None:
+    if cabinet.scratch.stat().st_dev == cabinet.data.stat().st_dev:
+        pytest.skip("there is no other disk")
+    (cabinet.data / top / "file").write_text("data")
+    os.mkfifo(cabinet.data / top / "pipe")
+    assert "nothing is removed" in refused(cabinet, "mv", f"local:data/{top}", "local:scratch/")
+    assert (cabinet.data / top / "pipe").exists()
+    assert (cabinet.scratch / top / "file").read_text() == "data"
 
 
 def test_existing_targets_are_not_overwritten_without_force(cabinet: Cabinet, top: str, tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 import hashlib
 import sys
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ import click
 
 from muster.cli.ages import ago
 from muster.cli.failures import Failure
-from muster.cli.file_moving import Incoming, Outgoing, get_all, incoming, outgoing, put_all, resumable
+from muster.cli.file_moving import Incoming, Outgoing, Report, get_all, incoming, outgoing, put_all, resumable
 from muster.cli.file_progress import file_line
 from muster.cli.options import output_option
 from muster.cli.output import print_document, print_list
@@ -18,7 +19,7 @@ from muster.cli.remote_paths import RemotePathType, complete_either
 from muster.cli.session import connect, say, say_warning
 from muster.cli.tables import Column, shown
 from muster.client.downloading import Arriving
-from muster.client.errors import MusterError
+from muster.client.errors import UNREACHABLE, MusterError
 from muster.client.file_transfers import source_of
 from muster.client.files import Files, FileView, FolderView, Progress, RemotePath
 from muster.lib.quantities import about_bytes, parse_duration
@@ -81,8 +82,12 @@ def ls(path: RemotePath, long: bool, all_names: bool, output: str) -> None:
 @click.argument("target", metavar="PATH", type=REMOTE)
 @click.option("-r", "--recursive", is_flag=True, help="Whole folders.")
 @click.option("-f", "--force", is_flag=True, help="Replace files that are there.")
-def put(sources: tuple[Path, ...], target: RemotePath, recursive: bool, force: bool) -> None:
+@output_option("text", "json", "yaml", default="text")
+def put(sources: tuple[Path, ...], target: RemotePath, recursive: bool, force: bool, output: str) -> None:
     """Bring files from here to a cluster. What arrived is checked by sha256 before it gets its name.
+
+    A link to a file travels as that file. Links to folders and special files are left out, each with a warning; the
+    exit code is 1 then.
 
     \b
     Examples:
@@ -94,29 +99,30 @@ def put(sources: tuple[Path, ...], target: RemotePath, recursive: bool, force: b
         if source.is_dir() and not recursive:
             raise click.UsageError(f"{source} is a folder: give -r")
     files = connect().files
+    report = Report()
     with file_line("putting") as line, resumable(line, "what has arrived is kept on the cluster for a day"):
         into = _is_folder(files, target)
         if len(sources) > 1 and not into:
             raise Failure(f"{target} is no folder", hint=f"make it first: muster fs mkdir -p {target}")
         items: list[Outgoing] = []
         for source in sources:
-            to = target.child(source.resolve().name) if into else target
-            if source.is_dir():
-                items += outgoing(files, source, to)
-            else:
-                items.append(Outgoing(source, to, source.stat().st_size))
+            items += outgoing(files, source, target.child(_name(source)) if into else target, report)
         if items:
-            put_all(files, items, line, force=force)
-    say(f"put {_count(items)}, {about_bytes(sum(item.size for item in items))}")
+            put_all(files, items, line, report, force=force)
+    _finish("put", report, output)
 
 
 @command.command()
 @click.argument("path", type=REMOTE)
-@click.argument("local", metavar="LOCAL", type=click.Path(path_type=Path))
+@click.argument("local", metavar="LOCAL", type=click.Path())
 @click.option("-r", "--recursive", is_flag=True, help="A whole folder.")
 @click.option("-f", "--force", is_flag=True, help="Replace files that are there.")
-def get(path: RemotePath, local: Path, recursive: bool, force: bool) -> None:
+@output_option("text", "json", "yaml", default="text")
+def get(path: RemotePath, local: str, recursive: bool, force: bool, output: str) -> None:
     """Bring files from a cluster to here. What is not whole yet has another name.
+
+    A link to a file comes as that file. Links to folders, links that lead out of the cluster's folder and special files
+    are left out, each with a warning; the exit code is 1 then.
 
     \b
     Examples:
@@ -127,12 +133,14 @@ def get(path: RemotePath, local: Path, recursive: bool, force: bool) -> None:
     facts = files.stat(path)
     if facts.kind == "folder" and not recursive:
         raise click.UsageError(f"{path} is a folder: give -r")
-    target = local / path.name if local.is_dir() else local
+    target = _local_target(local, path)
+    report = Report()
     with file_line("getting") as line, resumable(line, "what has come is kept beside its target"):
-        items = list(incoming(files, path, target)) if facts.kind == "folder" else [Incoming(path, facts, target)]
+        is_folder = facts.kind == "folder"
+        items = list(incoming(files, path, target, report)) if is_folder else [Incoming(path, facts, target)]
         if items:
-            get_all(files, items, line, force=force)
-    say(f"got {_count(items)}, {about_bytes(sum(item.facts.size for item in items))}")
+            get_all(files, items, line, report, force=force)
+    _finish("got", report, output)
 
 
 @command.command()
@@ -152,6 +160,8 @@ def cp(path: RemotePath, target: RemotePath, recursive: bool, force: bool) -> No
     with file_line("copying") as line:
         done = files.copy(path, _into(files, target, path.name), recursive=recursive, overwrite=force, tell=line.heard)
     say(f"copied {_told(done)}")
+    if done.skipped:
+        raise Failure(f"{done.skipped} left out: devices, pipes and sockets are not copied")
 
 
 @command.command()
@@ -186,10 +196,13 @@ def rm(paths: tuple[RemotePath, ...], recursive: bool) -> None:
     """
     files = connect().files
     with file_line("removing") as line:
-        for path in paths:
+
+        def remove(path: RemotePath) -> None:
             done = files.remove(path, recursive=recursive, tell=line.heard)
             line.clear()
-            say(f"removed {path} ({_told(done)})" if recursive else f"removed {path}")
+            say(f"removed {shown(path)} ({_told(done)})" if recursive else f"removed {shown(path)}")
+
+        _each(paths, remove)
 
 
 @command.command()
@@ -204,8 +217,7 @@ def mkdir(paths: tuple[RemotePath, ...], parents: bool) -> None:
       muster fs mkdir -p lab:data/2026/07
     """
     files = connect().files
-    for path in paths:
-        files.mkdir(path, parents=parents)
+    _each(paths, lambda path: files.mkdir(path, parents=parents))
 
 
 @command.command()
@@ -219,8 +231,7 @@ def cat(paths: tuple[RemotePath, ...]) -> None:
       muster fs cat lab:data/part-1 lab:data/part-2 | gzip > all.gz
     """
     files = connect().files
-    for path in paths:
-        _print_file(files, path)
+    _each(paths, lambda path: _print_file(files, path))
 
 
 @command.command()
@@ -283,6 +294,21 @@ def _entries(files: Files, path: RemotePath) -> list[FileView]:
         return [files.stat(path)]
 
 
+def _each(paths: Sequence[RemotePath], act: Callable[[RemotePath], None]) -> None:
+    """All are tried even if one fails."""
+    failed: list[MusterError] = []
+    for path in paths:
+        try:
+            act(path)
+        except MusterError as error:
+            if len(paths) == 1 or error.code == UNREACHABLE:
+                raise
+            failed.append(error)
+    if failed:
+        problems = tuple(error.message for error in failed)
+        raise Failure(f"{len(failed)} of {len(paths)} failed", hint=failed[0].hint, problems=problems)
+
+
 def _into(files: Files, target: RemotePath, name: str) -> RemotePath:
     """As `cp` does: into the folder that is there, or under the name that is given."""
     return target.child(name) if _is_folder(files, target) else target
@@ -328,8 +354,27 @@ def _usage(path: RemotePath, found: Progress) -> dict[str, Any]:
     }
 
 
-def _count(items: Any) -> str:
-    return "1 file" if len(items) == 1 else f"{len(items)} files"
+def _name(source: Path) -> str:
+    """What it is called here; `.` and `..` have names of their own."""
+    return source.name if source.name not in ("", "..") else source.resolve().name
+
+
+def _local_target(local: str, path: RemotePath) -> Path:
+    if Path(local).is_dir():
+        return Path(local, path.name)
+    if local.endswith("/"):
+        raise Failure(f"there is no folder {local}", hint="make it first, or leave out the last /")
+    return Path(local)
+
+
+def _finish(done: str, report: Report, output: str) -> None:
+    if output != "text":
+        print_document(report.document(), output)
+    failure = report.failure()
+    if failure is not None:
+        raise failure
+    count = "1 file" if len(report.sizes) == 1 else f"{len(report.sizes)} files"
+    say(f"{done} {count}, {about_bytes(sum(report.sizes))}")
 
 
 def _told(done: Progress) -> str:
