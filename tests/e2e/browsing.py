@@ -30,6 +30,8 @@ _FLAGS = (
     "--remote-debugging-pipe",
 )
 
+_KEYS = {"Enter": 13, "Tab": 9}
+
 
 def chromium() -> str | None:
     return shutil.which("chromium") or shutil.which("chromium-browser")
@@ -45,11 +47,13 @@ class Tab:
         self._session: str | None = None
         self.errors: list[str] = []
 
-    def open(self, url: str) -> None:
+    def open(self, url: str, before: str = "") -> None:
+        """`before` is a script that runs before those of the page."""
         target = self.ask("Target.createTarget", url="about:blank")["targetId"]
         self._session = self.ask("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
         for domain in ("Page", "Runtime", "Log"):
             self.ask(f"{domain}.enable")
+        self.ask("Page.addScriptToEvaluateOnNewDocument", source=before)
         self.ask("Page.navigate", url=url)
 
     def ask(self, method: str, **params: Any) -> Any:
@@ -88,6 +92,20 @@ class Tab:
         self.run(f"document.querySelector({selector!r}).focus()")
         self.ask("Input.insertText", text=text)
 
+    def press(self, key: str, text: str = "") -> None:
+        """A key, on whatever has the focus."""
+        for kind in ("keyDown", "keyUp"):
+            more = {"text": text} if text and kind == "keyDown" else {}
+            self.ask("Input.dispatchKeyEvent", type=kind, key=key, code=key, windowsVirtualKeyCode=_KEYS[key], **more)
+
+    def log_in(self, user: str, password: str) -> None:
+        """As somebody who has just come to the page; until it lets them in."""
+        self.wait_for("document.querySelector('#login')?.hidden === false")
+        self.type("#login [name=user]", user)
+        self.type("#login [name=password]", password)
+        self.click("#login button")
+        self.wait_for("document.querySelector('#login').hidden")
+
     def click(self, selector: str) -> None:
         """A click of the mouse where the thing is, as a person would."""
         box = self.wait_for(
@@ -123,7 +141,7 @@ class Tab:
 
 
 @contextlib.contextmanager
-def browser_tab(url: str) -> Iterator[Tab]:
+def browser_tab(url: str, before: str = "") -> Iterator[Tab]:
     program = chromium()
     assert program is not None, MISSING
     command_in, command_out = os.pipe()
@@ -142,7 +160,7 @@ def browser_tab(url: str) -> Iterator[Tab]:
         os.close(answer_out)
         try:
             tab = Tab(command_out, answer_in)
-            tab.open(url)
+            tab.open(url, before)
             yield tab
         finally:
             _end(process, command_out)

@@ -26,10 +26,7 @@ def person(muster_server: MusterServer) -> str:
 def tab(muster_server: MusterServer, person: str) -> Iterator[Tab]:
     """A browser in which that person has logged in."""
     with browser_tab(muster_server.url) as tab:
-        tab.wait_for("document.querySelector('#login')?.hidden === false")
-        tab.type("#login [name=user]", person)
-        tab.type("#login [name=password]", PASSWORD)
-        tab.click("#login button")
+        tab.log_in(person, PASSWORD)
         tab.wait_for("!document.querySelector('#overview').hidden")
         yield tab
         assert tab.errors == []

@@ -130,6 +130,7 @@ TABLE = (
     Row("GET", f"{API}/schema", 200, 200, 200),
     *(
         Row("GET", route, 200, 200, 200, open_to_all=True)
-        for route in ("/healthz", "/readyz", "/metrics", "/openapi.json", "/", "/page.js", "/page.css")
+        for route in ("/healthz", "/readyz", "/metrics", "/openapi.json", "/")
     ),
+    Row("GET", "/page/{name}", 200, 200, 200, given={"name": "page_file"}, open_to_all=True),
 )

@@ -49,12 +49,17 @@ def test_metrics_count_jobs_and_name_nobody(people: People) -> None:
 
 
 def test_the_page_may_not_be_framed_nor_run_what_is_not_its_own(muster_server: MusterServer) -> None:
-    for path in ("/", "/page.js", "/page.css"):
+    for path in ("/", "/page/page.js", "/page/machines.js", "/page/page.css"):
         answer = get(muster_server, path)
         assert answer.status_code == 200
         assert "default-src 'self'" in answer.headers["content-security-policy"]
         assert "frame-ancestors 'none'" in answer.headers["content-security-policy"]
         assert answer.headers["x-content-type-options"] == "nosniff"
+
+
+def test_the_page_has_its_own_files_and_no_others(muster_server: MusterServer) -> None:
+    for name in ("nothing.js", "..%2F__init__.py", "%2Fetc%2Fpasswd"):
+        assert get(muster_server, f"/page/{name}").status_code == 404
 
 
 def test_answers_of_the_api_are_not_kept_by_caches(people: People) -> None:

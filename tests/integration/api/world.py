@@ -124,6 +124,9 @@ class World:
     def _node(self) -> str:
         return str(ok(self.people.owner.get("/nodes"))["items"][0]["name"])
 
+    def _page_file(self) -> str:
+        return "page.js"
+
     def _new_cluster(self) -> str:
         return unique("cluster")
 

@@ -12,7 +12,8 @@ pytestmark = pytest.mark.fast
 
 PAGE = Path(muster.__file__).parent / "server" / "page"
 HTML = (PAGE / "index.html").read_text(encoding="utf-8")
-SCRIPT = (PAGE / "page.js").read_text(encoding="utf-8")
+SCRIPTS = {path.name: path.read_text(encoding="utf-8") for path in sorted(PAGE.glob("*.js"))}
+SCRIPT = "\n".join(SCRIPTS.values())
 
 
 class Reader(HTMLParser):
@@ -39,7 +40,7 @@ def words(language: str) -> set[str]:
 def test_nothing_is_inline() -> None:
     for tag, attributes in tags():
         assert tag != "style"
-        assert tag != "script" or attributes["src"] == "/page.js"
+        assert tag != "script" or attributes["src"] == "/page/page.js"
         assert not any(name == "style" or name.startswith("on") for name in attributes)
 
 
@@ -56,6 +57,19 @@ def test_every_word_that_is_asked_for_is_there() -> None:
     asked = {attributes["data-text"] for _, attributes in tags() if "data-text" in attributes}
     asked |= set(re.findall(r'word\("(\w+)"', SCRIPT))
     assert asked <= words("en")
+
+
+def test_no_word_is_left_over() -> None:
+    """A word is named in a call, in a table of names or in the document."""
+    code = "\n".join(text for name, text in SCRIPTS.items() if name != "words.js")
+    named = set(re.findall(r'"(\w+)"', code)) | {attributes.get("data-text") for _, attributes in tags()}
+    assert words("en") <= named
+
+
+def test_every_script_that_is_imported_is_there_with_what_is_asked_of_it() -> None:
+    for names, file in re.findall(r'^import \{ (.*?) \} from "\./(.*?)";', SCRIPT, re.MULTILINE):
+        for name in names.split(", "):
+            assert re.search(rf"^export (async )?(function|const|class) {name}\b", SCRIPTS[file], re.MULTILINE), name
 
 
 def test_every_element_that_is_asked_for_is_there() -> None:

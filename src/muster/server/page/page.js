@@ -1,142 +1,17 @@
-// The plain page: jobs, one job with its workers and log, nodes. Everything from the server goes into the document as
-// text (textContent), never as markup, and everything it does is a call of the public API with the reader's own rights.
+// The plain page: jobs, one job with its workers and log, machines. Everything from the server goes into the document
+// as text (textContent), never as markup, and everything it does is a call of the public API with the reader's rights.
 
-const API = "/api/v1";
+import { at, cell, make, refreshTimes, stateMark, tell, time } from "./elements.js";
+import { filterBy, forgetMachines, loadMachines, nodesLine, startMachines } from "./machines.js";
+import { API, call, coalesced, jobPath, Refused } from "./server.js";
+import { translatePage, word } from "./words.js";
+
 const FINAL = new Set(["Succeeded", "Failed", "Cancelled"]);
 const JOBS_PAGE = 50;
 const LOG_LETTERS = 400_000; // what is kept of a long log; the command line has all of it
 const QUIET_MS = 250; // a burst of events is one reload
 const NODES_MS = 5_000; // usage changes without events
-
-// ---- words ----------------------------------------------------------------------------------------------------------
-
-const WORDS = {
-  en: {
-    login: "Log in", logout: "Log out", user: "User", password: "Password, or a token", jobs: "Jobs", nodes: "Nodes",
-    filter: "Filter", name: "Name", state: "State", mode: "Mode", owner: "Owner", workers: "Workers",
-    started: "Started", ended: "Ended", reason: "Reason", cpu: "CPU given", memory: "Memory given", gpu: "GPU",
-    usage: "In use now", tasks: "Tasks", back: "All jobs", kill: "Stop this job", node: "Node", exit: "Exit code",
-    log: "Log", worker: "Worker", stick: "Keep to the end", more: "Show more", everyone: "All workers",
-    live: "live", lost: "connection lost, trying again…", noJobs: "No jobs yet: muster run -- COMMAND makes one.",
-    noMatch: "No job matches the filter.", cut: "… the beginning is not shown; muster logs has all of it …\n",
-    sure: "Stop job {name}? Its workers are asked to end; its logs stay.", wrong: "Wrong user or password.",
-    unreachable: "The server does not answer.", notYours: "Only the owner and admins may read this log.",
-    attempt: "attempt {n}", noLog: "No output yet.", given: "{used} of {total}",
-  },
-  zh: {
-    login: "登录", logout: "退出", user: "用户", password: "密码或令牌", jobs: "作业", nodes: "节点",
-    filter: "筛选", name: "名称", state: "状态", mode: "模式", owner: "所有者", workers: "任务",
-    started: "开始", ended: "结束", reason: "原因", cpu: "已分配 CPU", memory: "已分配内存", gpu: "GPU",
-    usage: "当前使用", tasks: "任务数", back: "全部作业", kill: "停止此作业", node: "节点", exit: "退出码",
-    log: "日志", worker: "任务", stick: "跟随末尾", more: "显示更多", everyone: "全部任务",
-    live: "实时", lost: "连接中断，正在重试…", noJobs: "还没有作业：运行 muster run -- 命令 即可创建。",
-    noMatch: "没有符合筛选条件的作业。", cut: "… 开头部分未显示；用 muster logs 可查看全部 …\n",
-    sure: "停止作业 {name}？其任务将被要求结束，日志会保留。", wrong: "用户名或密码错误。",
-    unreachable: "服务器没有响应。", notYours: "只有所有者和管理员可以查看此日志。",
-    attempt: "第 {n} 次尝试", noLog: "暂无输出。", given: "{used} / {total}",
-  },
-};
-const language = (navigator.language || "en").toLowerCase().startsWith("zh") ? "zh" : "en";
-
-function word(key, values = {}) {
-  return WORDS[language][key].replace(/\{(\w+)\}/g, (_, name) => values[name]);
-}
-
-function translatePage() {
-  document.documentElement.lang = language === "zh" ? "zh-CN" : "en";
-  for (const element of document.querySelectorAll("[data-text]")) {
-    element.textContent = word(element.dataset.text);
-  }
-}
-
-// ---- the document ---------------------------------------------------------------------------------------------------
-
-const at = (id) => document.getElementById(id);
-
-function make(tag, { text, className, ...properties } = {}, ...children) {
-  const element = document.createElement(tag);
-  if (text !== undefined && text !== null) element.textContent = String(text);
-  if (className) element.className = className;
-  Object.assign(element, properties);
-  element.append(...children);
-  return element;
-}
-
-const cell = (content, className) =>
-  content instanceof Node ? make("td", { className }, content) : make("td", { text: content ?? "-", className });
-
-const stateMark = (state) => make("span", { text: state, className: `state ${state}` });
-
-const relative = new Intl.RelativeTimeFormat(language, { numeric: "always", style: "short" });
-
-function ago(iso) {
-  const seconds = (Date.parse(iso) - Date.now()) / 1000;
-  for (const [unit, size] of [["day", 86400], ["hour", 3600], ["minute", 60]]) {
-    if (Math.abs(seconds) >= size) return relative.format(Math.trunc(seconds / size), unit);
-  }
-  return relative.format(Math.min(0, Math.trunc(seconds)), "second");
-}
-
-function time(iso) {
-  if (!iso) return "-";
-  return make("time", { text: ago(iso), dateTime: iso, title: iso });
-}
-
-function refreshTimes() {
-  for (const element of document.querySelectorAll("time")) element.textContent = ago(element.dateTime);
-}
-
-function bytes(count) {
-  const units = ["B", "KiB", "MiB", "GiB", "TiB"];
-  let unit = 0;
-  while (count >= 1024 && unit < units.length - 1) {
-    count /= 1024;
-    unit += 1;
-  }
-  return `${unit === 0 ? count : count.toFixed(1)} ${units[unit]}`;
-}
-
-// "2" and "750m" both are cores.
-const cores = (quantity) => {
-  const text = String(quantity);
-  return text.endsWith("m") ? Number(text.slice(0, -1)) / 1000 : Number(text);
-};
-
-function measured(used, total, text) {
-  const meter = make("meter", { min: 0, max: total || 1, value: used || 0, title: text });
-  meter.setAttribute("aria-hidden", "true");
-  return make("span", {}, meter, document.createTextNode(text));
-}
-
-function tell(message) {
-  at("problem").textContent = message;
-  at("problem").hidden = !message;
-}
-
-// ---- the server -----------------------------------------------------------------------------------------------------
-
-class Refused extends Error {
-  constructor(status, problem) {
-    super([problem.detail || problem.title || `HTTP ${status}`, problem.hint].filter(Boolean).join(" — "));
-    this.status = status;
-  }
-}
-
-async function call(path, { method = "GET", body } = {}) {
-  const headers = { Accept: "application/json" };
-  if (method !== "GET") headers["X-Muster-Request"] = "1";
-  if (body !== undefined) headers["Content-Type"] = "application/json";
-  let answer;
-  try {
-    answer = await fetch(API + path, { method, headers, body: body && JSON.stringify(body), credentials: "same-origin" });
-  } catch {
-    throw new Refused(0, { detail: word("unreachable") });
-  }
-  if (answer.ok) return answer.status === 204 ? null : answer.json();
-  throw new Refused(answer.status, await answer.json().catch(() => ({})));
-}
-
-const jobPath = (ref) => `/jobs/${encodeURIComponent(ref)}`;
+const MACHINES_MS = 2_000; // as often as nodes are sampled
 
 // Runs something that talks to the server, and shows what went wrong if it did.
 async function attempt(action) {
@@ -148,34 +23,6 @@ async function attempt(action) {
     if (error.status === 401) showLogin();
     else tell(error.message);
   }
-}
-
-// Calls at most one at a time, and once more if asked while it ran.
-function coalesced(action, delay) {
-  let running = false;
-  let again = false;
-  let timer = 0;
-  async function run() {
-    timer = 0;
-    if (running) {
-      again = true;
-      return;
-    }
-    running = true;
-    try {
-      await action();
-    } finally {
-      running = false;
-      if (again) {
-        again = false;
-        trigger();
-      }
-    }
-  }
-  function trigger() {
-    if (!timer) timer = setTimeout(run, delay);
-  }
-  return trigger;
 }
 
 // ---- jobs -----------------------------------------------------------------------------------------------------------
@@ -212,29 +59,15 @@ function keepFocus(body, rows) {
 // ---- nodes ----------------------------------------------------------------------------------------------------------
 
 async function loadNodes() {
-  const answer = await call("/nodes");
-  at("nodes").replaceChildren(...answer.items.map(nodeRow));
-}
-
-function nodeRow(node) {
-  const given = (used, total) => word("given", { used, total });
-  const taken = Number(node.gpus.reduce((sum, gpu) => sum + gpu.used, 0).toFixed(3));
-  const models = [...new Set(node.gpus.map((gpu) => gpu.model))].join(", ");
-  const usage = node.usage
-    ? `CPU ${Math.round(node.usage.cpuPercent)} %, ${bytes(node.usage.memoryUsedBytes)}`
-    : "-";
-  const name = make("span", { text: node.name, title: node.note || "" });
-  return make("tr", {}, cell(name), cell(stateMark(node.state)),
-    cell(measured(cores(node.cpu.used), cores(node.cpu.total), given(cores(node.cpu.used), cores(node.cpu.total)))),
-    cell(measured(node.memory.used, node.memory.total, given(bytes(node.memory.used), bytes(node.memory.total)))),
-    cell(node.gpus.length ? `${given(taken, node.gpus.length)} ${models}` : "-"),
-    cell(usage), cell(node.tasks, "number"));
+  const { items } = await call("/nodes");
+  at("nodes-line").replaceChildren(...nodesLine(items));
 }
 
 // ---- one job --------------------------------------------------------------------------------------------------------
 
 let me = null; // {user, role}
 let openJob = null; // the id of the job that is shown, if one is
+let isAtMachines = false;
 
 const isMine = (job) => job.owner === me.user || me.role === "admin";
 
@@ -387,7 +220,7 @@ function listen() {
   events = new EventSource(`${API}/events?follow=true`);
   events.addEventListener("open", () => {
     at("live").textContent = word("live");
-    reload();
+    if (!isAtMachines) reload();
   });
   events.addEventListener("error", () => {
     at("live").textContent = word("lost");
@@ -398,20 +231,23 @@ function listen() {
 
 function heard(event) {
   const jobId = JSON.parse(event.data).jobId;
-  if (!openJob || jobId === openJob) reload();
+  if (!isAtMachines && (!openJob || jobId === openJob)) reload();
 }
 
 // ---- where we are ---------------------------------------------------------------------------------------------------
 
 function show(part) {
-  for (const id of ["login", "overview", "job"]) at(id).hidden = id !== part;
-  at("logout").hidden = part === "login";
+  for (const id of ["login", "overview", "job", "machines"]) at(id).hidden = id !== part;
+  at("logout").hidden = at("places").hidden = part === "login";
+  at("to-jobs").ariaCurrent = part === "overview" ? "page" : null;
+  at("to-machines").ariaCurrent = part === "machines" ? "page" : null;
 }
 
 function showLogin() {
   events?.close();
   events = null;
   stopLog();
+  forgetMachines();
   show("login");
   at("who").textContent = "";
   at("live").textContent = "";
@@ -421,16 +257,31 @@ function showLogin() {
 
 function route() {
   const match = location.hash.match(/^#\/jobs\/(.+)$/);
+  const machines = location.hash.match(/^#\/machines(?:\?(.*))?$/);
   stopLog();
   openJob = match ? decodeURIComponent(match[1]) : null;
-  if (!openJob) {
-    document.title = "Muster";
-    show("overview");
-    attempt(async () => {
-      await Promise.all([loadJobs(), loadNodes()]);
-    });
-    return;
-  }
+  isAtMachines = Boolean(machines);
+  if (openJob) showOneJob();
+  else if (isAtMachines) showMachines(machines[1]);
+  else showOverview();
+}
+
+function showOverview() {
+  document.title = "Muster";
+  show("overview");
+  attempt(async () => {
+    await Promise.all([loadJobs(), loadNodes()]);
+  });
+}
+
+function showMachines(query) {
+  document.title = `${word("machines")} — Muster`;
+  filterBy(new URLSearchParams(query));
+  show("machines");
+  refreshMachines();
+}
+
+function showOneJob() {
   at("log-task").replaceChildren();
   show("job");
   attempt(async () => {
@@ -442,6 +293,10 @@ function route() {
     at("job-name").focus();
   });
 }
+
+const refreshMachines = coalesced(async () => {
+  if (events && isAtMachines && !document.hidden) await attempt(loadMachines);
+}, 0);
 
 async function enter() {
   await attempt(async () => {
@@ -486,9 +341,12 @@ at("more").addEventListener("click", () => {
   shownJobs += JOBS_PAGE * 2;
   reload();
 });
+startMachines(attempt);
 window.addEventListener("hashchange", route);
+document.addEventListener("visibilitychange", refreshMachines);
 setInterval(refreshTimes, 1_000);
 setInterval(() => {
-  if (events && !openJob && !document.hidden) attempt(loadNodes);
+  if (events && !openJob && !isAtMachines && !document.hidden) attempt(loadNodes);
 }, NODES_MS);
+setInterval(refreshMachines, MACHINES_MS);
 enter();

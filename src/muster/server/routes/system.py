@@ -6,6 +6,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Request, Response
 from fastapi.responses import FileResponse, JSONResponse, PlainTextResponse
 
+from muster.domain.errors import NotFound
 from muster.engine.accounts import Principal
 from muster.server.metrics import Metrics
 from muster.server.services import Services, authenticated, services
@@ -16,7 +17,7 @@ router = APIRouter(include_in_schema=False)
 Me = Annotated[Principal, Depends(authenticated)]
 Parts = Annotated[Services, Depends(services)]
 _PAGE = Path(__file__).parent.parent / "page"
-_FILES = {"index.html": "text/html", "page.js": "text/javascript", "page.css": "text/css"}
+_TYPES = {".html": "text/html", ".js": "text/javascript", ".css": "text/css"}
 _PAGE_HEADERS = {
     "Content-Security-Policy": "default-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'self'",
     "X-Content-Type-Options": "nosniff",
@@ -61,15 +62,13 @@ async def page() -> Response:
     return _file("index.html")
 
 
-@router.get("/page.js")
-async def page_script() -> Response:
-    return _file("page.js")
-
-
-@router.get("/page.css")
-async def page_style() -> Response:
-    return _file("page.css")
+@router.get("/page/{name}")
+async def page_file(name: str) -> Response:
+    if name not in {path.name for path in _PAGE.iterdir() if path.suffix in _TYPES}:
+        raise NotFound(f"the page has no file {name!r}")
+    return _file(name)
 
 
 def _file(name: str) -> Response:
-    return FileResponse(_PAGE / name, media_type=_FILES[name], headers=_PAGE_HEADERS)
+    path = _PAGE / name
+    return FileResponse(path, media_type=_TYPES[path.suffix], headers=_PAGE_HEADERS)
