@@ -117,6 +117,12 @@ class AgentFiles:
             return Tally(True)
         except _CrossDevice:
             copied = await self.copy(place, to, run, recursive=True, overwrite=overwrite)
+        if copied.done and copied.skipped:
+            raise WrongKind(
+                f"{place.shown} is copied to {to.shown}, but for {copied.skipped} devices, pipes and sockets, which"
+                " cannot go to another disk; so nothing is removed",
+                hint="remove what is left by hand",
+            )
         if copied.done:
             while not (await self.remove(place, run, recursive=True)).done:
                 pass
