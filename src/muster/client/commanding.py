@@ -1,10 +1,12 @@
 """Commands on nodes, as they print. Asked once and never again: a command that was cut off may have done its work."""
 
+import base64
 import http.client
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
+from typing import Any
 
 from muster.client.errors import UNREACHABLE, MusterError, unreachable
 from muster.client.sse import EventParser
@@ -19,7 +21,11 @@ class CommandPiece:
     """`stream` is stdout or stderr."""
 
     stream: str
-    text: str
+    data: bytes
+
+    @property
+    def text(self) -> str:
+        return self.data.decode("utf-8", "replace")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +54,11 @@ def stream_command(
                         return
                     if event.kind == "failed":
                         raise MusterError(str(told["detail"]), code="backend")
-                    yield CommandPiece(str(told["stream"]), str(told["text"]))
+                    yield CommandPiece(str(told["stream"]), _bytes(told))
     except (OSError, http.client.HTTPException) as error:
         raise unreachable(transport.server, str(error) or type(error).__name__) from error
     raise MusterError("the server hung up before the command ended", code=UNREACHABLE)
+
+
+def _bytes(told: Mapping[str, Any]) -> bytes:
+    return base64.b64decode(told["base64"]) if "base64" in told else str(told["text"]).encode()

@@ -86,7 +86,7 @@ def test_a_command_prints_to_both_streams_and_its_code_is_told(server: MusterSer
     fine = server.run("node", "exec", node, "--", "echo", "-n", "$HOME")
     assert (fine.returncode, fine.stdout) == (0, "$HOME")
     wrong = server.run("node", "exec", node, "--", "sh", "-c", "echo out; echo oh >&2; exit 7")
-    assert (wrong.returncode, wrong.stdout) == (1, "out\n")
+    assert (wrong.returncode, wrong.stdout) == (7, "out\n")
     assert wrong.stderr.splitlines() == ["oh", f"{node}: exited with code 7", "error: it failed"]
     told = json.loads(server.run("node", "exec", node, "-o", "json", "--", "sh", "-c", "echo out; exit 7").stdout)
     assert told == {"node": node, "exitCode": 7, "timedOut": False, "error": None, "stdout": "out\n", "stderr": ""}
@@ -101,8 +101,22 @@ def test_a_command_that_cannot_run_or_takes_too_long_fails(server: MusterServer,
     assert missing.returncode == 1
     assert "cannot run no-such-program" in missing.stderr
     long = server.run("node", "exec", node, "--timeout", "100ms", "--", "sleep", "60")
-    assert (long.returncode, "took too long" in long.stderr) == (1, True)
+    assert (long.returncode, "took too long" in long.stderr) == (124, True)
     assert server.run("node", "exec", node).returncode == 2
+
+
+def test_output_that_is_no_text_comes_as_it_is(server: MusterServer, node: str, tmp_path: Path) -> None:
+    data = bytes(range(256)) * 1000 + "ä".encode()[:1]
+    (tmp_path / "data").write_bytes(data)
+    muster = Path(sys.executable).parent / "muster"
+    done = subprocess.run(
+        [str(muster), "node", "exec", node, "--", "cat", str(tmp_path / "data")],
+        env={**os.environ, "MUSTER_HOME": str(server.home)},
+        stdout=subprocess.PIPE,
+        timeout=120,
+        check=True,
+    )
+    assert done.stdout == data
 
 
 def test_a_command_ends_when_its_caller_hangs_up(server: MusterServer, node: str, tmp_path: Path) -> None:

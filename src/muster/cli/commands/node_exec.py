@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from muster.client.commanding import CommandPiece, CommandResult
 
 _COMMAND = "muster.exec.command"
+_TIMED_OUT = 124
+"""As timeout(1) says it."""
 
 
 class _Exec(click.Command):
@@ -39,7 +41,7 @@ class _Ran:
     exit_code: int | None = None
     timed_out: bool = False
     error: str | None = None
-    said: dict[str, str] = field(default_factory=lambda: {"stdout": "", "stderr": ""})
+    said: dict[str, bytes] = field(default_factory=lambda: {"stdout": b"", "stderr": b""})
 
     @property
     def went_well(self) -> bool:
@@ -47,7 +49,11 @@ class _Ran:
 
     def document(self) -> dict[str, Any]:
         end = {"exitCode": self.exit_code, "timedOut": self.timed_out, "error": self.error}
-        return {"node": self.node, **end, **self.said}
+        return {
+            "node": self.node,
+            **end,
+            **{stream: data.decode("utf-8", "replace") for stream, data in self.said.items()},
+        }
 
 
 @click.command("exec", cls=_Exec)
@@ -61,8 +67,8 @@ def command(ctx: click.Context, names: tuple[str, ...], timeout: str, output: st
     It runs in the home of the node's account, with a clean environment and no input. No shell reads it: for pipes and
     variables write `sh -c '...'`. With several nodes each line tells its node.
 
-    Exits 0 if the command succeeded on all nodes, else 1; `-o json` has the code of each. Who ran what is in the
-    audit events.
+    Exits with the command's own code on one node (124 after --timeout); on several 0 if it succeeded on all, else 1.
+    `-o json` has the code of each. Output comes byte by byte as it is. Who ran what is in the audit events.
 
     \b
     Examples:
@@ -102,9 +108,9 @@ def _follow(pieces: "Iterator[CommandPiece | CommandResult]", ran: _Ran, printer
             if isinstance(piece, CommandResult):
                 ran.exit_code, ran.timed_out = piece.exit_code, piece.timed_out
             elif printer is None:
-                ran.said[piece.stream] += piece.text
+                ran.said[piece.stream] += piece.data
             else:
-                printer.add(piece.stream, piece.text)
+                printer.add(piece.stream, piece.data)
     except MusterError as error:
         ran.error = error.message
     finally:
@@ -121,32 +127,36 @@ def _judge(results: Sequence[_Ran]) -> None:
         elif ran.exit_code != 0:
             say(f"{ran.node}: exited with code {ran.exit_code}")
     bad = [ran for ran in results if not ran.went_well]
-    if bad:
-        raise Failure(f"the command failed on {len(bad)} of {len(results)} nodes" if len(results) > 1 else "it failed")
+    if not bad:
+        return
+    if len(results) > 1:
+        raise Failure(f"the command failed on {len(bad)} of {len(results)} nodes")
+    Failure("it failed").show()
+    click.get_current_context().exit(_TIMED_OUT if bad[0].timed_out else bad[0].exit_code or 1)
 
 
 class _Printer:
     """One node alone prints as it comes; of several, whole lines with the node's name before."""
 
     def __init__(self, node: str, width: int, lock: Lock) -> None:
-        self._prefix = f"{node:<{width}} | " if width else ""
+        self._prefix = f"{node:<{width}} | ".encode() if width else b""
         self._lock = lock
-        self._unfinished = {"stdout": "", "stderr": ""}
+        self._unfinished = {"stdout": b"", "stderr": b""}
 
-    def add(self, stream: str, text: str) -> None:
+    def add(self, stream: str, data: bytes) -> None:
         if not self._prefix:
-            self._write(stream, text)
+            self._write(stream, data)
             return
-        *lines, self._unfinished[stream] = (self._unfinished[stream] + text).split("\n")
-        self._write(stream, "".join(f"{self._prefix}{line}\n" for line in lines))
+        *lines, self._unfinished[stream] = (self._unfinished[stream] + data).split(b"\n")
+        self._write(stream, b"".join(b"%b%b\n" % (self._prefix, line) for line in lines))
 
     def finish(self) -> None:
         for stream, rest in self._unfinished.items():
             if rest:
-                self._write(stream, f"{self._prefix}{rest}\n")
+                self._write(stream, b"%b%b\n" % (self._prefix, rest))
 
-    def _write(self, stream: str, text: str) -> None:
-        out = sys.stdout if stream == "stdout" else sys.stderr
+    def _write(self, stream: str, data: bytes) -> None:
+        out = sys.stdout.buffer if stream == "stdout" else sys.stderr.buffer
         with self._lock:
-            out.write(text)
+            out.write(data)
             out.flush()

@@ -1,5 +1,6 @@
 """What admins do with nodes: keep work away from them, empty them, connect them anew, run a command there."""
 
+import base64
 import codecs
 import json
 from collections.abc import AsyncGenerator, AsyncIterator
@@ -72,27 +73,46 @@ async def reconnect_node(
     "/nodes/{name}/exec", response_class=StreamingResponse, responses=_STREAM, summary="Run a command on a node"
 )
 async def exec_on_node(name: str, body: schemas.ExecIn, me: Me, parts: Parts, cluster: OfCluster = None) -> Response:
-    """In the home of the node's account, with a clean environment and no input. Events `output` with {stream, text},
-    then `end` with {exitCode, timedOut}, or `failed` with {detail}. It is ended when the caller hangs up."""
+    """In the home of the node's account, with a clean environment and no input. Events `output` with {stream, text}, or
+    {stream, base64} where it is no UTF-8, then `end` with {exitCode, timedOut}, or `failed` with {detail}. It is ended
+    when the caller hangs up."""
     node = _managed(me, parts, name, cluster)
     running = await nodes.execute(parts.context, node.cluster, node.name, body.command, body.timeout, me.name)
     return sse_response(_told(running))
 
 
 async def _told(running: AsyncGenerator[CommandOutput | CommandEnd]) -> AsyncIterator[str]:
-    decoders = {stream: codecs.getincrementaldecoder("utf-8")("replace") for stream in ("stdout", "stderr")}
+    outputs = {stream: _Output(stream) for stream in ("stdout", "stderr")}
     yield ": connected\n\n"
     try:
         async with aclosing(running) as pieces:
             async for piece in pieces:
-                if isinstance(piece, CommandEnd):
-                    yield _event("end", exitCode=piece.exit_code, timedOut=piece.timed_out)
-                elif text := decoders[piece.stream].decode(piece.data):
-                    yield _event("output", stream=piece.stream, text=text)
-                else:
-                    yield ": still here\n\n"
+                if isinstance(piece, CommandOutput):
+                    yield outputs[piece.stream].told(piece.data) or ": still here\n\n"
+                    continue
+                rests = "".join(output.told(b"", is_last=True) for output in outputs.values())
+                yield rests + _event("end", exitCode=piece.exit_code, timedOut=piece.timed_out)
     except MusterError as error:
         yield _event("failed", detail=error.message)
+
+
+class _Output:
+    """One stream of a command, as events: text where it is text, and not a byte of anything else is lost."""
+
+    def __init__(self, stream: str) -> None:
+        self._stream = stream
+        self._decoder = codecs.getincrementaldecoder("utf-8")("strict")
+
+    def told(self, data: bytes, *, is_last: bool = False) -> str:
+        """Empty when there is nothing to tell: a letter may come in two pieces."""
+        begun, _ = self._decoder.getstate()
+        try:
+            text = self._decoder.decode(data, final=is_last)
+        except UnicodeDecodeError:
+            self._decoder.reset()
+            told = base64.b64encode(bytes(begun) + data).decode("ascii")
+            return _event("output", stream=self._stream, base64=told)
+        return _event("output", stream=self._stream, text=text) if text else ""
 
 
 def _event(kind: str, **data: object) -> str:
