@@ -64,7 +64,7 @@ def _usage(usage: Mapping[str, Any]) -> list[tuple[str, Any]]:
 
 
 def _given(gpu: Mapping[str, Any]) -> str:
-    """Who has it; of a card that is shared, who came last, and how much of it is given; why nobody else may."""
+    """Who has it, and how much of it is given where it is shared; why nobody else may."""
     used, why = gpu.get("used") or 0, gpu.get("outOfService")
     given = f"{gpu.get('job') or 'free'}{f' ({used:g} of it is given)' if 0 < used < 1 else ''}"
     return f"{given}; out of service: {why}" if why else given

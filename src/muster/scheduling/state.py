@@ -82,18 +82,20 @@ class ClusterState(Planner):
     def shares(self, now: float) -> list[ShareView]:
         return [self._share_of(vc) for vc in self.vcs.values()]
 
-    def used(self, node: str) -> tuple[int, int, dict[int, str]]:
-        """CPU and memory held on the node, and the job of each held device; of a shared one, the last."""
+    def used(self, node: str) -> tuple[int, int, dict[int, list[str]]]:
+        """CPU and memory held on the node, and the jobs of each held device: several, where it is shared."""
         ledger = self.arena.ledgers.get(node)
         cpu_m = memory = 0
-        devices: dict[int, str] = {}
+        devices: dict[int, list[str]] = {}
         for job_id in ledger.jobs if ledger is not None else ():
             holder = self.holders.get(job_id)
             for slot in holder.slots if holder is not None else ():
                 if slot.node == node:
                     cpu_m += slot.resources.cpu_m
                     memory += slot.resources.memory_bytes
-                    devices.update(dict.fromkeys(slot.devices, job_id))
+                    for index in slot.devices:
+                        if job_id not in (jobs := devices.setdefault(index, [])):
+                            jobs.append(job_id)
         return cpu_m, memory, devices
 
     def device_shares(self, node: str) -> dict[int, int]:

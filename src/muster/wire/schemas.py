@@ -261,7 +261,7 @@ class GpuOut(Shape):
     index: int
     model: str
     used: float = Field(description="How much of it is given to tasks: 0 to 1.")
-    job: str | None
+    job: str | None = Field(description="Whose it is now; several names with commas between where it is shared.")
     out_of_service: str | None = Field(description="Why nobody is given it, if so. Who has it already keeps it.")
 
 

@@ -25,6 +25,19 @@ def test_a_shared_card_shows_how_much_of_it_is_given(server: MusterServer) -> No
     server.wait(job["id"])
 
 
+def test_all_who_share_a_card_are_named(server: MusterServer) -> None:
+    for name, part in (("half", 0.5), ("fifth", 0.2)):
+        resources = {"cpu": "10m", "gpu": part}
+        job = server.submit({"name": name, "command": "sleep 60", "resources": resources, "grace": "0s"})
+        server.wait_for_state(job["id"], "Running")
+    (node,) = server.json("get", "nodes")["items"]
+    assert [(gpu["job"], gpu["used"]) for gpu in node["gpus"]] == [("fifth, half", 0.7), (None, 0)]
+    assert "GPU 0: A100, fifth, half (0.7 of it is given)" in server.run("describe", f"node/{node['name']}").stdout
+    server.run("kill", "half", "fifth", check=True)
+    for name in ("half", "fifth"):
+        server.wait(name)
+
+
 def test_a_job_asks_for_the_labels_that_an_admin_gives_to_nodes(server: MusterServer) -> None:
     (node,) = server.json("get", "nodes")["items"]
     assert _labels(server) == {}

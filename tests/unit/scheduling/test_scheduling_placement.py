@@ -57,7 +57,7 @@ def test_devices_are_given_once_and_ascending() -> None:
     state = a_cluster(a_gpu_node("n1", 4))
     plan = queue(state, a_demand(1, gpus(2, 2)))
     assert places(plan, "j1") == {"worker-0": ("n1", (0, 1)), "worker-1": ("n1", (2, 3))}
-    assert state.used("n1")[2] == dict.fromkeys(range(4), "j1")
+    assert state.used("n1")[2] == dict.fromkeys(range(4), ["j1"])
 
 
 @pytest.mark.parametrize(
@@ -201,7 +201,7 @@ def test_what_a_job_holds_survives_a_change_of_its_node() -> None:
     state.node_removed("n1")
     state.released("j1")
     state.node_changed(a_node("n1", 8, 32 * GIB, "A100", "A100", "A100"))
-    assert state.used("n1")[2] == {1: "j2", 2: "j2"}
+    assert state.used("n1")[2] == {1: ["j2"], 2: ["j2"]}
     assert started(queue(state, a_demand(3, gpus(1)))) == ["j3"]
 
 

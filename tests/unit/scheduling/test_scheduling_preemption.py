@@ -49,7 +49,7 @@ def test_the_start_waits_until_the_leaver_has_gone() -> None:
     assert started(state.cycle(205.0)) == []
     state.released("j1")
     assert started(state.cycle(210.0)) == ["j2"]
-    assert state.used("n1")[2] == {0: "j2"}
+    assert state.used("n1")[2] == {0: ["j2"]}
 
 
 def test_cpu_that_many_small_leavers_still_have_is_waited_for() -> None:
@@ -84,7 +84,7 @@ def test_only_whole_gangs_leave() -> None:
     plan = queue(state, a_demand(2, gpus(1), priority=HIGH), at=200.0)
     assert preempted(plan) == ["j1"]
     state.released("j1")
-    assert state.used("n1")[2] | state.used("n2")[2] == {0: "j2"}
+    assert state.used("n1")[2] | state.used("n2")[2] == {0: ["j2"]}
     assert state.cycle(201.0).starts[0].job_id == "j2"
 
 

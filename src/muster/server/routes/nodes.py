@@ -91,11 +91,7 @@ def seen_node(me: Principal, parts: Services, node: Node) -> View:
     context = parts.context
     cluster = context.clusters[node.cluster]
     cpu_m, memory_bytes, devices = cluster.used(node.name)
-    names = {}
-    for index, job_id in devices.items():
-        entry = context.roster.get(job_id)
-        is_seen = entry is not None and may(me, Action.JOB_SEE, entry.job.owner, private=parts.private_jobs)
-        names[index] = entry.job.name if entry is not None and is_seen else _HIDDEN
+    names = {index: ", ".join(sorted({_job_name(me, parts, job) for job in jobs})) for index, jobs in devices.items()}
     usage = context.backends[node.cluster].usage().get(node.name)
     return node_view(
         node,
@@ -107,6 +103,12 @@ def seen_node(me: Principal, parts: Services, node: Node) -> View:
         login=_login(parts, node) if may(me, Action.NODE_MANAGE, None, private=parts.private_jobs) else None,
         usage=figures_view(usage) if usage else None,
     )
+
+
+def _job_name(me: Principal, parts: Services, job_id: str) -> str:
+    entry = parts.context.roster.get(job_id)
+    is_seen = entry is not None and may(me, Action.JOB_SEE, entry.job.owner, private=parts.private_jobs)
+    return entry.job.name if entry is not None and is_seen else _HIDDEN
 
 
 def _running(me: Principal, parts: Services, node: Node) -> list[View]:
