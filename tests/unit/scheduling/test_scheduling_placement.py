@@ -57,7 +57,7 @@ def test_devices_are_given_once_and_ascending() -> None:
     state = a_cluster(a_gpu_node("n1", 4))
     plan = queue(state, a_demand(1, gpus(2, 2)))
     assert places(plan, "j1") == {"worker-0": ("n1", (0, 1)), "worker-1": ("n1", (2, 3))}
-    assert state.used("n1")[2] == dict.fromkeys(range(4), ["j1"])
+    assert state.used("n1")[2] == {index: ["j1"] for index in range(4)}
 
 
 @pytest.mark.parametrize(
