@@ -16,6 +16,7 @@ from muster.engine.context import Context
 from muster.engine.running import running_engine
 from muster.engine.sharing import Sharing
 from muster.settings.clusters import ClusterFolder
+from muster.settings.kept_files import KeptFiles
 from muster.stores.opening import open_store
 from tests.parts.fake_backend import FakeBackend
 
@@ -55,7 +56,9 @@ class Laboratory:
             self.folder / "packages",
             clock=lambda: self.backend.clock,
             keep_finished_s=self.keep_finished_s,
-            sharing=Sharing(ClusterFolder(self.clusters, ("lab",))),
+            sharing=Sharing(
+                ClusterFolder(self.clusters, ("lab",)), KeptFiles(self.folder / "clusters.kept.json", self.clusters)
+            ),
         )
         await self._stack.enter_async_context(running_engine(self.context))
         return self

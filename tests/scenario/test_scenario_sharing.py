@@ -134,12 +134,57 @@ async def test_a_broken_file_leaves_the_settings_in_force_and_says_why(lab: Labo
     assert sharing.virtual["vision"].priorities == (Priority.HIGH,)
 
 
-async def test_nothing_starts_with_a_broken_file(lab: Laboratory) -> None:
+async def test_a_start_with_a_broken_file_goes_on_with_what_was_in_force_last(lab: Laboratory) -> None:
+    await configure(lab, "{name: vision, priorities: [low]}\n")
+    await lab.close()
+    (lab.clusters / "vcs.yaml").write_text("name: vision\npriorites: [high]\n")
+    (lab.clusters / "new.yaml").write_text("name: speech\n")
+    await lab.open()
+    sharing = lab.context.sharing
+    assert [str(problem) for problem in sharing.problems] == [
+        "vcs.yaml, line 2: priorites: unknown key (did you mean priorities?)",
+        "vcs.yaml: what it said before stays in force until it is mended",
+    ]
+    assert (list(sharing.virtual), sharing.virtual["vision"].priorities) == (["speech", "vision"], (Priority.LOW,))
+    await lab.restart()
+    assert sharing.virtual == lab.context.sharing.virtual
+    await configure(lab, "{name: vision, priorities: [high]}\n")
+    assert lab.context.sharing.problems == ()
+
+
+async def test_a_file_that_never_was_right_is_left_out_of_a_start(lab: Laboratory) -> None:
     await lab.close()
     (lab.clusters / "vcs.yaml").write_text("nam: vision\n")
-    with pytest.raises(Invalid) as refused:
-        await lab.open()
-    assert {problem.path for problem in refused.value.problems} == {"nam", "name"}
+    await lab.open()
+    assert [str(problem) for problem in lab.context.sharing.problems] == [
+        "vcs.yaml, line 1: name: is required",
+        "vcs.yaml, line 1: nam: unknown key (did you mean name?)",
+        "vcs.yaml: is left out until it is mended",
+    ]
+    await lab.becomes(await lab.submit(a_spec()), "Running")
+
+
+async def test_a_start_goes_on_where_what_was_in_force_cannot_be_read_or_kept(lab: Laboratory) -> None:
+    await configure(lab, "name: vision\n")
+    kept = lab.folder / "clusters.kept.json"
+    kept.write_text("{")
+    await lab.restart()
+    assert list(lab.context.sharing.virtual) == ["vision"]
+    await lab.close()
+    kept.unlink()
+    kept.mkdir()
+    await lab.open()
+    assert list(lab.context.sharing.virtual) == ["vision"]
+
+
+async def test_a_mistake_in_one_file_does_not_hold_up_another(lab: Laboratory) -> None:
+    (lab.clusters / "wrong.yaml").write_text("name: [\n")
+    await configure(lab, "name: vision\n")
+    assert list(lab.context.sharing.virtual) == ["vision"]
+    (lab.clusters / "greedy.yaml").write_text("{name: greedy, guaranteed: {cpu: 1000}}\n")
+    await configure(lab, "name: speech\n")
+    await lab.until(lambda: {"greedy.yaml", "wrong.yaml"} <= {problem.file for problem in lab.context.sharing.problems})
+    assert list(lab.context.sharing.virtual) == ["speech"]
 
 
 async def test_a_virtual_cluster_that_is_removed_is_gone(lab: Laboratory) -> None:

@@ -25,6 +25,7 @@ from muster.lib.collecting import settle_collector
 from muster.server.app import create_app
 from muster.server.services import Services
 from muster.settings.clusters import ClusterFolder
+from muster.settings.kept_files import KeptFiles
 from muster.settings.server import ServerSettings
 from muster.stores.opening import open_store
 
@@ -33,6 +34,7 @@ async def serve(settings: ServerSettings) -> None:
     listener = listen(settings.host, settings.port)
     url = f"http://{shown_host(settings.host)}:{listener.getsockname()[1]}"
     store = await open_store(settings.database_url)
+    clusters = ClusterFolder(settings.clusters_folder, (LOCAL,))
     try:
         context = Context(
             store=store,
@@ -42,7 +44,7 @@ async def serve(settings: ServerSettings) -> None:
             packages=settings.home / "packages",
             keep_finished_s=settings.keep_finished,
             max_output_bytes=settings.max_output_bytes,
-            sharing=Sharing(ClusterFolder(settings.clusters_folder, (LOCAL,))),
+            sharing=Sharing(clusters, KeptFiles(settings.home / "clusters.kept.json", clusters.path)),
         )
         services = Services(
             context,

@@ -38,6 +38,7 @@ ENTRIES = {
     "delete": _entry("delete", "Forget ended jobs, with their logs and history.", CHANGE),
     "top": _entry("top", "Show what nodes and tasks use right now.", MACHINES),
     "node": _entry("node", "Look at nodes, add and remove them.", MACHINES),
+    "cluster": _entry("cluster", "Check the files that clusters are written in.", MACHINES),
     "env": _entry("env", "List and test the environments that clusters offer.", MACHINES),
     "fs": _entry("fs", "Look at the files of a cluster, bring files there and back.", MACHINES),
     "vc": _entry("vc", "Look at virtual clusters and their shares.", MACHINES),

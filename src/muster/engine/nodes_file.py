@@ -15,7 +15,7 @@ from muster.settings.clusters import ClusterFolder, ClusterSettings
 
 async def add(context: Context, cluster: str, node: Mapping[str, Any], password: str | None, *, actor: str) -> Member:
     """`node` as a cluster file has it. Raises Invalid, and nothing has changed then."""
-    settings = await _write(context, lambda folder: add_node(folder, cluster, node, password))
+    settings = await _write(context, lambda folder, texts: add_node(folder, cluster, node, password, texts))
     members = (member for known in settings.physical if known.name == cluster for member in known.members)
     member = next(member for member in members if member.name == node["name"])
     told: dict[str, Any] = {
@@ -32,7 +32,7 @@ async def remove(context: Context, name: str, cluster: str | None, *, actor: str
     """Raises Conflict for one that an admin wrote into a file, and says where. What was marked of it goes with it:
     another machine may get its name."""
     where = cluster or _cluster_of(context, name)
-    await _write(context, lambda folder: remove_node(folder, where, name))
+    await _write(context, lambda folder, texts: remove_node(folder, where, name, texts))
     told = audit_event("node.remove", actor, context.clock(), cluster=where, node=name)
     await context.apply(Change(unmarked_node=(where, name), events=[told]))
     context.marks.pop((where, name), None)
@@ -50,11 +50,13 @@ def _cluster_of(context: Context, name: str) -> str:
     raise NotFound(f"there is no node {name!r}", hint="see `muster get nodes`")
 
 
-async def _write(context: Context, change: Callable[[ClusterFolder], ClusterSettings]) -> ClusterSettings:
+async def _write(
+    context: Context, change: Callable[[ClusterFolder, Mapping[str, str]], ClusterSettings]
+) -> ClusterSettings:
     folder = context.sharing.folder
     if folder is None:
         raise Unavailable("this server has no folder for cluster files")
     async with context.sharing.writing:
-        settings = await asyncio.to_thread(change, folder)
+        settings = await asyncio.to_thread(change, folder, context.sharing.texts)
         context.sharing.reload(context.clusters)
     return settings

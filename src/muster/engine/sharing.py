@@ -1,7 +1,8 @@
 """The virtual clusters and the labels of nodes in force: read from their folder, read again when it changes, told to
 each cluster's scheduler.
 
-A reading that is wrong, or promises more than there is, changes nothing: the ones before stay, and `problems` says why.
+A file that is wrong, or promises more than there is, counts as it did before, and `problems` says why. So it is at a
+start too: what was in force last is kept.
 """
 
 import asyncio
@@ -11,7 +12,7 @@ import structlog
 
 from muster.domain.accounts import User
 from muster.domain.clusters import PhysicalCluster
-from muster.domain.errors import Invalid, Problem
+from muster.domain.errors import Problem
 from muster.domain.jobs import Held, Job, Queued
 from muster.domain.nodes import Node, NodeSettings
 from muster.domain.virtual_clusters import VirtualCluster
@@ -19,6 +20,8 @@ from muster.lib.nearest import nearest
 from muster.scheduling.state import ClusterState
 from muster.scheduling.views import Quota, ShareView
 from muster.settings.clusters import ClusterFolder, ClusterSettings
+from muster.settings.kept_files import KeptFiles
+from muster.settings.settling import settle
 from muster.settings.watching import folder_changes
 from muster.wire.cluster_views import LIMITS
 
@@ -31,10 +34,14 @@ Clusters = Mapping[str, ClusterState]
 
 
 class Sharing:
-    def __init__(self, folder: ClusterFolder | None = None) -> None:
+    def __init__(self, folder: ClusterFolder | None = None, kept: KeptFiles | None = None) -> None:
+        """Without `kept` nothing outlives the process."""
         self.virtual: dict[str, VirtualCluster] = {}
         self.writing = asyncio.Lock()
         self._folder = folder
+        self._kept = kept
+        self.texts: Mapping[str, str] = {}
+        """Of the files in force."""
         self._taken = ClusterSettings()
         self._nodes: dict[tuple[str, str], NodeSettings] = {}
         self._wrong: tuple[Problem, ...] = ()
@@ -49,9 +56,14 @@ class Sharing:
         return (*self._wrong, *self._broken_promises.values(), *unknown)
 
     def start(self, clusters: Clusters) -> None:
-        """Before nodes are known. Raises Invalid: nothing starts with wrong settings."""
-        if self._folder is not None:
-            self._take(self._folder.read(), clusters)
+        """Before nodes are known. Wrong files are told, and keep nobody from starting."""
+        if self._folder is None:
+            return
+        self.texts = self._last_texts()
+        found = settle(self._folder, self.texts)
+        self._tell(found.problems)
+        self._take(found.settings, clusters)
+        self._keep(found.texts)
 
     @property
     def folder(self) -> ClusterFolder | None:
@@ -75,22 +87,39 @@ class Sharing:
                 _log.exception("cluster settings were not read")  # the next change finds the loop alive
 
     def reload(self, clusters: Clusters) -> None:
-        """Read the folder again; what is wrong leaves everything as it is."""
+        """Read the folder again; a file that is wrong stays in force as it was."""
         assert self._folder is not None
-        try:
-            found = self._folder.read()
-            if found.virtual != self._taken.virtual:
-                self._refuse_oversubscription(found.virtual, clusters)
-        except Invalid as error:
-            if error.problems != self._wrong:
-                _log.error("cluster settings stay as they were", problems=[str(problem) for problem in error.problems])
-            self._wrong = error.problems
-            return
-        self._wrong = ()
-        if found != self._taken:
-            self._take(found, clusters)
-            names, labelled = [vc.name for vc in found.virtual], [node.name for node in found.nodes]
+        found = settle(self._folder, self.texts, lambda settings: self._oversubscription(settings.virtual, clusters))
+        self._tell(found.problems)
+        if found.settings != self._taken:
+            self._take(found.settings, clusters)
+            names, labelled = [vc.name for vc in self._taken.virtual], [node.name for node in self._taken.nodes]
             _log.info("cluster settings", virtual=names, nodes=labelled)
+        self._keep(found.texts)
+
+    def _last_texts(self) -> dict[str, str]:
+        try:
+            return self._kept.read() if self._kept else {}
+        except (OSError, ValueError) as error:
+            _log.warning("what was in force last cannot be read", error=str(error))
+            return {}
+
+    def _keep(self, texts: Mapping[str, str]) -> None:
+        if texts == self.texts:
+            return
+        self.texts = texts
+        try:
+            if self._kept is not None:
+                self._kept.write(texts)
+        except OSError as error:
+            _log.warning("the cluster files in force cannot be kept for the next start", error=str(error))
+
+    def _tell(self, problems: tuple[Problem, ...]) -> None:
+        if problems and problems != self._wrong:
+            _log.error("cluster files are wrong", problems=[str(problem) for problem in problems])
+        elif self._wrong and not problems:
+            _log.info("cluster files are right again")
+        self._wrong = problems
 
     def labelled(self, node: Node) -> Node:
         """With what admins wrote of it."""
@@ -131,14 +160,14 @@ class Sharing:
         for cluster in clusters.values():
             cluster.configured(self.of(cluster.name))
 
-    def _refuse_oversubscription(self, found: Iterable[VirtualCluster], clusters: Clusters) -> None:
+    def _oversubscription(self, found: Sequence[VirtualCluster], clusters: Clusters) -> list[Problem]:
+        """What is in force already may stay, whatever became of the nodes."""
         problems = []
-        for name, cluster in clusters.items():
+        for name, cluster in clusters.items() if found != self._taken.virtual else ():
             mine = [vc for vc in found if vc.cluster == name]
             if mine and (told := cluster.oversubscribed(mine)):
                 problems.append(_oversubscribed(name, told))
-        if problems:
-            raise Invalid("more is guaranteed than there is", problems=tuple(problems))
+        return problems
 
 
 def may_use(vc: VirtualCluster, user: User) -> bool:

@@ -27,6 +27,11 @@ class Metrics:
         self._exports = Gauge(
             "muster_export_points", "Points for InfluxDB by what became of them.", ("state",), registry=self._registry
         )
+        self._wrong = Gauge(
+            "muster_cluster_file_problems",
+            "Mistakes in cluster files, and what they bring about.",
+            registry=self._registry,
+        )
         info = Gauge("muster_info", "The server's version.", ("version",), registry=self._registry)
         info.labels(__version__).set(1)
 
@@ -44,4 +49,5 @@ class Metrics:
                 self._nodes.labels(cluster, str(node.state)).inc()
         for state in ("sent", "dropped", "waiting"):
             self._exports.labels(state).set(getattr(context.exports, state))
+        self._wrong.set(len(context.sharing.problems))
         return generate_latest(self._registry) + await node_metrics(context)

@@ -28,6 +28,7 @@ class ClusterSettings:
 class Found:
     path: Path
     document: Document
+    was_in_force: bool = False
 
     @property
     def file(self) -> str:
@@ -104,7 +105,7 @@ class Reading:
         elif document.data["backend"] == LOCAL and LOCAL not in self.given:
             self.problems.append(found.problem("backend", f"this server has no cluster {LOCAL}", "take the file away"))
         described = read_physical(document, found.path.stem)
-        self._refuse_open_secrets(document)
+        self._refuse_open_secrets(found)
         self._described[name] = replace(described, cluster=replace(described.cluster, file=found.file))
         self._add(name, described.cluster.members, found)
         self._add(name, self.files.listed(described, document), found)
@@ -113,12 +114,13 @@ class Reading:
         cluster = found.document.data.get("cluster") or self.given[0]
         definition = self._defined.get(cluster) if isinstance(cluster, str) else None
         if definition is None or definition.document.data["backend"] == LOCAL:
+            if stray := tuple(self._stray(found.document.data.get("cluster"), found)):
+                raise Invalid("", problems=stray)  # what its nodes may be is not known
             labelled: Iterable[NodeSettings] = read_nodes(found.document, self.given[0])
-            self.problems += self._stray(found.document.data.get("cluster"), found)
         else:
             described = self._described.get(cluster) or Described(PhysicalCluster(cluster, "ssh"), LoginIn())
             members, labelled = read_members(found.document, described)
-            self._refuse_open_secrets(found.document)
+            self._refuse_open_secrets(found)
             self._add(cluster, members, found)
         self._nodes += [replace(node, file=found.file) for node in labelled]
 
@@ -129,8 +131,10 @@ class Reading:
         resolved = self.files.resolved(members)
         self._members += [(cluster, replace(member, file=member.file or found.file)) for member in resolved]
 
-    def _refuse_open_secrets(self, document: Document) -> None:
-        if problems := tuple(self.files.secret_problems(document)):
+    def _refuse_open_secrets(self, found: Found) -> None:
+        if found.was_in_force:
+            return
+        if problems := tuple(self.files.secret_problems(found.document)):
             raise Invalid("", problems=problems)
 
     def _clashing_virtual(self) -> Iterator[Problem]:

@@ -2,18 +2,19 @@
 documents a file. All that is wrong is told at once.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from types import MappingProxyType
 
 from muster.domain.errors import Invalid, Problem
+from muster.settings.cluster_files import Files, Text, Unreadable, is_document, read_file
 from muster.settings.cluster_reading import ClusterSettings, Found, Reading
 from muster.settings.physical import NamedFiles
 from muster.wire.documents import Document, read_documents
 
 __all__ = ["ClusterFolder", "ClusterSettings"]
-_SUFFIXES = (".yaml", ".yml")
+
+Parse = Callable[[str], list[Document]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,46 +24,73 @@ class ClusterFolder:
     path: Path
     physical: tuple[str, ...]
 
-    def read(self, instead: Mapping[str, str | None] = MappingProxyType({})) -> ClusterSettings:
-        """Raises Invalid with every problem of every file. `instead` has the texts that files would have if they were
-        written, None for one that would be removed."""
-        reading = Reading(self.physical, NamedFiles(self.path))
-        reading.take_all(list(self._documents(reading.problems, instead)))
+    def read(self) -> ClusterSettings:
+        """What the files say as they are. Raises Invalid with every problem of every file."""
+        return self.said(self.files())
+
+    def files(self, before: Files | None = None) -> dict[str, Text | Unreadable]:
+        """As they are now: documents, and the lists of nodes that they name, or named `before`. Raises Invalid if the
+        folder itself cannot be read."""
+        found = {name: read_file(self.path / name) for name in self._names()}
+        for name in {*self.lists(before or {}), *self.lists(found)}:
+            found.setdefault(name, read_file(self.path / name))
+        return found
+
+    def lists(self, files: Files, parse: Parse = read_documents) -> frozenset[str]:
+        """The names of node lists in documents, right or wrong."""
+        named = NamedFiles(self.path, files)
+        documents = self._documents(files, parse)
+        return frozenset(named.name(path) for found in documents for path in named.lists(found.document))
+
+    def said(self, files: Files, parse: Parse = read_documents) -> ClusterSettings:
+        """What the files would say if they were these. Raises Invalid with every problem."""
+        reading = Reading(self.physical, NamedFiles(self.path, files))
+        reading.take_all(list(self._documents(files, parse, reading.problems.append)))
         return reading.result(self.path)
 
     def files_beside(self) -> frozenset[Path]:
-        """What else the settings hang on: node lists, keys and password files. Those of wrong files too, which may be
-        mended by mending one of these."""
-        named = NamedFiles(self.path)
-        return frozenset(path for found in self._documents([], {}) for path in named.of(found.document))
-
-    def _documents(self, problems: list[Problem], instead: Mapping[str, str | None]) -> Iterator[Found]:
-        files = {file for file in self._files(problems) if file.name not in instead}
-        files |= {self.path / name for name, text in instead.items() if text is not None}
-        for file in sorted(files):
-            for document in _documents(file, instead.get(file.name), problems):
-                yield Found(file, document)
-
-    def _files(self, problems: list[Problem]) -> list[Path]:
-        """Hidden ones are what editors leave beside a file."""
+        """What else the settings hang on: node lists, keys and password files, and what links lead to. Those of wrong
+        files too, which may be mended by mending one of these."""
         try:
-            files = list(self.path.iterdir())
+            names = self._names()
+        except Invalid:
+            return frozenset()
+        named = NamedFiles(self.path, {})
+        texts = {name: read_file(self.path / name) for name in names}
+        linked = (self.path / name for name in names if (self.path / name).is_symlink())
+        return frozenset((*linked, *(path for found in self._documents(texts) for path in named.of(found.document))))
+
+    def _names(self) -> list[str]:
+        try:
+            return sorted(file.name for file in self.path.iterdir() if is_document(file.name))
         except OSError as error:
-            problems.append(Problem("", f"cannot be read: {error.strerror}", file=str(self.path)))
-            return []
-        return [file for file in files if file.suffix in _SUFFIXES and not file.name.startswith(".")]
+            problem = Problem("", f"cannot be read: {error.strerror}", file=str(self.path))
+            raise Invalid(f"the settings in {self.path} cannot be read", problems=(problem,)) from None
+
+    def _documents(
+        self, files: Files, parse: Parse = read_documents, tell: Callable[[Problem], None] = lambda problem: None
+    ) -> Iterator[Found]:
+        """Those that are not empty, in order of their files."""
+        for name in sorted(filter(is_document, files)):
+            match files[name]:
+                case Unreadable(message, hint):
+                    tell(Problem("", message, hint, file=name))
+                case Text(text, was_in_force):
+                    for document in _parsed(name, text, parse, tell):
+                        yield Found(self.path / name, document, was_in_force)
 
 
-def _documents(file: Path, text: str | None, problems: list[Problem]) -> list[Document]:
-    """Those that are not empty. `text` is what the file would have."""
+def _parsed(name: str, text: str, parse: Parse, tell: Callable[[Problem], None]) -> list[Document]:
     try:
-        text = file.read_text(encoding="utf-8") if text is None else text
-        return [document for document in read_documents(text) if document.data is not None]
-    except OSError as error:
-        problems.append(Problem("", f"cannot be read: {error.strerror}", file=file.name))
-    except UnicodeDecodeError:
-        problems.append(Problem("", "is no UTF-8 text", file=file.name))
+        return [document for document in parse(text) if document.data is not None]
     except Invalid as error:
-        told = error.problems or (Problem("", error.message),)
-        problems += [replace(problem, file=file.name) for problem in told]
-    return []
+        for problem in error.problems or (Problem("", error.message),):
+            tell(replace(problem if problem.path else _of_syntax(problem), file=name))
+        return []
+
+
+def _of_syntax(problem: Problem) -> Problem:
+    if problem.line is None:
+        return problem
+    hint = problem.hint or "look at brackets, quotes, colons and indents up to there"
+    return replace(problem, message=f"is no YAML: {problem.message}", hint=hint)

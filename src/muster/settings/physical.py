@@ -3,20 +3,24 @@
 What is in a key or a password file is not read here.
 """
 
+import errno
 import os
 import stat
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from muster.domain.clusters import Member
 from muster.domain.errors import Invalid, Problem
+from muster.settings.cluster_files import Files, Unreadable
 from muster.wire.documents import Document
 from muster.wire.physical_clusters import Described
 from muster.wire.slaver_list import read_slaver_list
 
 _SECRETS = ("keyFile", "passwordFile")
+_ABSENT = Unreadable(f"cannot be read: {os.strerror(errno.ENOENT)}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +28,7 @@ class NamedFiles:
     """What documents of the folder mean by the files that they name."""
 
     folder: Path
+    files: Files
 
     def path(self, text: str) -> Path:
         """Relative ones lie in the folder of the cluster file. Raises ValueError for a home that nobody has."""
@@ -40,6 +45,15 @@ class NamedFiles:
             except ValueError:
                 continue
 
+    def lists(self, document: Document) -> Iterator[Path]:
+        """The node list that the document names. Never raises either."""
+        for _, text in _lists(document.data):
+            with suppress(ValueError):
+                yield self.path(text)
+
+    def name(self, path: Path) -> str:
+        return str(path.relative_to(self.folder)) if path.is_relative_to(self.folder) else str(path)
+
     def secret_problems(self, document: Document) -> Iterator[Problem]:
         """As ssh would have them: there, and for nobody else to read."""
         for place, text in _secrets(document.data):
@@ -52,15 +66,16 @@ class NamedFiles:
         if described.nodes_file is None:
             return ()
         try:
-            path = self.path(described.nodes_file)
-            text = path.read_text(encoding="utf-8")
-        except (OSError, ValueError) as error:
-            why = error.strerror if isinstance(error, OSError) else "is no UTF-8 text"
-            problem = Problem("nodesFile", f"{described.nodes_file} cannot be read: {why}")
-            raise Invalid("", problems=(replace(problem, line=document.line("nodesFile")),)) from None
-        name = str(path.relative_to(self.folder)) if path.is_relative_to(self.folder) else str(path)
+            name = self.name(self.path(described.nodes_file))
+            found = self.files.get(name, _ABSENT)
+        except ValueError as error:
+            found = Unreadable(f"cannot be read: {error}")
+        if isinstance(found, Unreadable):
+            message = f"{described.nodes_file} {found.message}"
+            problem = Problem("nodesFile", message, found.hint, document.line("nodesFile"))
+            raise Invalid("", problems=(problem,))
         try:
-            return tuple(replace(node, file=name) for node in read_slaver_list(text, described.defaults))
+            return tuple(replace(node, file=name) for node in read_slaver_list(found.text, described.defaults))
         except Invalid as error:
             raise Invalid("", problems=tuple(replace(problem, file=name) for problem in error.problems)) from None
 

@@ -5,6 +5,7 @@ beside it, which may lie on a network where nobody tells.
 """
 
 import asyncio
+import os
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -16,16 +17,21 @@ from muster.agent.inotify import (
     DELETE,
     DELETE_SELF,
     IGNORED,
+    MODIFY,
     MOVE_SELF,
     MOVED_FROM,
     MOVED_TO,
     Inotify,
 )
+from muster.settings.cluster_files import is_document
 
 _SETTLE_S = 0.2
 """Editors write in several steps; the last one is waited for."""
 _LOOK_EVERY_S = 2.0
-_CHANGES = CLOSE_WRITE | MOVED_FROM | MOVED_TO | CREATE | DELETE | ATTRIB
+_WRITTEN_WITHIN_S = 10.0
+"""So long a file that somebody has begun to write is waited for: half of one may be right by itself."""
+_DONE = CLOSE_WRITE | MOVED_FROM | MOVED_TO | DELETE
+_CHANGES = _DONE | CREATE | ATTRIB
 _Mark = tuple[int, int, int, int] | int | None
 """What tells one state of a file from the next: its stat, or why there is none."""
 _FOLDER_GONE = DELETE_SELF | MOVE_SELF | IGNORED
@@ -45,7 +51,7 @@ async def folder_changes(folder: Path, beside: Callable[[], Iterable[Path]] = _n
             yield
             while watch is not None and not watch.is_over:
                 await _changed(watch, seen)
-                await asyncio.sleep(_SETTLE_S)
+                await watch.settled()
                 watch.changed.clear()
                 seen = _marks(beside())
                 yield
@@ -81,6 +87,8 @@ class _Watch:
         self.changed = asyncio.Event()
         self.is_over = False
         self._inotify = inotify
+        self._begun: set[bytes] = set()
+        """Cluster files that were written and not closed since. Editors hold others open for as long as they run."""
 
     @classmethod
     def on(cls, folder: Path) -> "_Watch | None":
@@ -88,7 +96,7 @@ class _Watch:
         if inotify.fd < 0:
             return None
         watch = cls(inotify)
-        if inotify.watch(str(folder), _CHANGES | _FOLDER_GONE, watch._told) is None:
+        if inotify.watch(str(folder), _CHANGES | MODIFY | _FOLDER_GONE, watch._told) is None:
             watch.close()
             return None
         return watch
@@ -97,6 +105,18 @@ class _Watch:
         asyncio.get_running_loop().remove_reader(self._inotify.fd)
         self._inotify.close()
 
-    def _told(self, mask: int, _: bytes) -> None:
+    async def settled(self) -> None:
+        await asyncio.sleep(_SETTLE_S)
+        deadline = asyncio.get_running_loop().time() + _WRITTEN_WITHIN_S
+        while self._begun and asyncio.get_running_loop().time() < deadline:  # noqa: ASYNC110 - a look now and then will do
+            await asyncio.sleep(_SETTLE_S)
+        self._begun.clear()
+
+    def _told(self, mask: int, name: bytes) -> None:
+        if mask & MODIFY and is_document(os.fsdecode(name)):
+            self._begun.add(name)
+        if mask & _DONE:
+            self._begun.discard(name)
         self.is_over = self.is_over or bool(mask & _FOLDER_GONE)
-        self.changed.set()
+        if mask & (_CHANGES | _FOLDER_GONE):
+            self.changed.set()

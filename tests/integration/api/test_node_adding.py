@@ -34,7 +34,8 @@ def cluster() -> str:
 
 
 def files(server: MusterServer) -> dict[Path, str]:
-    return {path: path.read_text() for path in (server.home / "clusters.d").rglob("*") if path.is_file()}
+    found = [path for path in (server.home / "clusters.d").rglob("*") if path.is_file() and path.name != ".lock"]
+    return {path: path.read_text() for path in found}
 
 
 def eventually_has(admin: Caller, cluster: str, *names: str) -> list[Any]:

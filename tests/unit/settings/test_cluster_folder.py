@@ -100,7 +100,8 @@ def test_every_mistake_of_every_file_is_told_with_its_line_and_the_nearest_key(t
         "a.yaml, line 2: garanteed: unknown key (did you mean guaranteed?)",
         "b.yaml, line 6: max.cpu: 'many' cannot be read (expected a number of cores such as 2, 0.5 or 500m)",
         "b.yaml, line 5: max.gpus: unknown key (did you mean gpu?)",
-        "c.yaml, line 2: did not find expected node content",
+        "c.yaml, line 2: is no YAML: did not find expected node content (look at brackets, quotes, colons and indents"
+        " up to there)",
         "d.yaml, line 1: is no mapping (a virtual cluster has at least a `name`)",
     ]
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from muster.domain.clusters import Login, PhysicalCluster
+from muster.domain.clusters import RESERVED, Login, PhysicalCluster
 from muster.domain.errors import Conflict, Invalid, NotFound
 from muster.settings.cluster_writing import add_node, remove_node
 from muster.settings.clusters import ClusterFolder
@@ -26,7 +26,8 @@ def folder(tmp_path: Path) -> ClusterFolder:
 
 
 def files(folder: ClusterFolder) -> dict[str, str]:
-    return {str(path.relative_to(folder.path)): path.read_text() for path in folder.path.rglob("*") if path.is_file()}
+    found = [path for path in folder.path.rglob("*") if path.is_file() and path.name != ".lock"]
+    return {str(path.relative_to(folder.path)): path.read_text() for path in found}
 
 
 def mode(path: Path) -> int:
@@ -100,16 +101,40 @@ def test_a_cluster_that_cannot_have_nodes_is_refused(folder: ClusterFolder, clus
     assert files(folder) == {}
 
 
-def test_files_that_are_wrong_already_are_to_be_mended_first(folder: ClusterFolder) -> None:
+def test_a_mistake_in_another_file_is_no_hindrance(folder: ClusterFolder) -> None:
     (folder.path / "other.yaml").write_text("name: a\nborow: true\n")
     before = files(folder)
-    with pytest.raises(Invalid) as refused:
+    add_node(folder, "lab", GPU7)
+    assert set(files(folder)) == {"other.yaml", "lab.yaml", "lab.added.yaml"}
+    add_node(folder, "lab", {"name": "gpu8", "host": "10.0.0.8"}, "s3cr3t")
+    remove_node(folder, "lab", "gpu7")
+    remove_node(folder, "lab", "gpu8")
+    assert {name: text for name, text in files(folder).items() if name != "lab.yaml"} == before
+
+
+def test_a_cluster_whose_file_is_wrong_gets_nodes_as_long_as_it_is_in_force(folder: ClusterFolder) -> None:
+    own = "name: lab\nbackend: ssh\ndefaults: {user: li}\nnodes: [gpu1]\n"
+    (folder.path / "lab.yaml").write_text(own.replace("ssh", "shh"))
+    with pytest.raises(Invalid, match="cluster lab is not there: its file is wrong") as refused:
         add_node(folder, "lab", GPU7)
-    assert refused.value.hint == "mend the files first"
-    assert [problem.message for problem in refused.value.problems] == [
-        "other.yaml, line 2: borow: unknown key (did you mean borrow?)"
-    ]
+    assert "lab.yaml, line 2: backend: is 'shh'" in refused.value.problems[0].message
+    settings = add_node(folder, "lab", GPU7, in_force={"lab.yaml": own})
+    assert [(node.name, node.login.user) for node in settings.physical[0].members] == [("gpu1", "li"), ("gpu7", "li")]
+    with pytest.raises(Invalid) as twice:
+        add_node(folder, "lab", {"name": "gpu1", "host": "h"}, in_force={"lab.yaml": own})
+    assert [problem.path for problem in twice.value.problems] == ["name"]
+
+
+def test_a_broken_file_of_added_nodes_is_left_alone_and_named(folder: ClusterFolder) -> None:
+    add_node(folder, "lab", GPU7)
+    (folder.path / "lab.added.yaml").write_text("cluster: lab\nnodes: [\n")
+    before = files(folder)
+    with pytest.raises(Conflict, match=r"lab\.added\.yaml is not as Muster wrote it: line 3"):
+        add_node(folder, "lab", {"name": "gpu8"})
+    with pytest.raises(Conflict, match=r"lab\.added\.yaml is not as Muster wrote it: line 3"):
+        remove_node(folder, "lab", "gpu7")
     assert files(folder) == before
+    add_node(folder, "attic", GPU7)
 
 
 def test_a_file_with_the_clusters_name_that_is_something_else_is_not_replaced(folder: ClusterFolder) -> None:
@@ -184,7 +209,8 @@ def test_a_node_whose_password_file_was_lost_can_be_removed(folder: ClusterFolde
 
 NAMES = st.text(string.ascii_letters + string.digits, min_size=1, max_size=8)
 TEXTS = st.characters(exclude_characters="\0", exclude_categories=["Cs"])
-LABELS = st.dictionaries(st.text(TEXTS, min_size=1, max_size=8), st.text(TEXTS), max_size=3)
+KEYS = st.text(TEXTS, min_size=1, max_size=8).filter(lambda key: not key.startswith(RESERVED))
+LABELS = st.dictionaries(KEYS, st.text(TEXTS), max_size=3)
 
 
 @given(st.lists(st.tuples(NAMES, LABELS), max_size=4, unique_by=lambda node: node[0]), st.data())

@@ -26,7 +26,7 @@ _reason = click.option("--reason", default="", metavar="TEXT", help="Why, for ev
 def list_nodes(cluster: str | None, output: str) -> None:
     """List nodes: how they are, since when, and what an admin should look at.
 
-    Admins are also told what is wrong with cluster files that have changed; what was before is still in force.
+    Admins are also told what is wrong with cluster files, and what is in force instead.
 
     \b
     Examples:

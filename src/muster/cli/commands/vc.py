@@ -30,8 +30,8 @@ def command() -> None:
 def list_(output: str) -> None:
     """List the virtual clusters that you may use, with what is promised, used, borrowed and lent.
 
-    Admins also see what is wrong: files that have changed and cannot be used (what was before is still in force),
-    guarantees that the nodes do not allow any more, and labels of nodes that there are not.
+    Admins also see what is wrong: files with mistakes, and what is in force instead, guarantees that the nodes do not
+    allow any more, and labels of nodes that there are not.
 
     \b
     Examples:

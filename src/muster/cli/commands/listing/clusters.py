@@ -5,7 +5,7 @@ import click
 from muster.cli.columns import cluster_columns
 from muster.cli.options import output_option
 from muster.cli.output import print_list
-from muster.cli.session import connect
+from muster.cli.session import connect, say_warning
 
 
 @click.command()
@@ -13,8 +13,14 @@ from muster.cli.session import connect
 def command(output: str) -> None:
     """List clusters; a job without `cluster` goes to the default one.
 
+    Admins are also told what is wrong with cluster files, and what is in force instead.
+
     \b
-    Example:
+    Examples:
       muster get clusters
+      muster cluster check      # on the server's machine: every mistake, exit 1 if there is one
     """
-    print_list(connect().clusters(), cluster_columns(), output)
+    client = connect()
+    print_list(client.clusters(), cluster_columns(), output)
+    for problem in client.virtual_clusters().problems:
+        say_warning(str(problem))

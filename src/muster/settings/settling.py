@@ -1,0 +1,112 @@
+"""What is in force when cluster files have mistakes: a wrong file counts as it did before, the others as they are.
+
+The files that were in force together are right together. From there, one change after the other is taken over as long
+as nothing gets wrong by it; what is left is told. So one mistake holds up only the file that it is in, at a start as at
+a change, and files that contradict each other never push out what runs.
+"""
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+
+from muster.domain.errors import Invalid, Problem
+from muster.settings.cluster_files import Files, Text, Unreadable, is_document
+from muster.settings.clusters import ClusterFolder, ClusterSettings
+from muster.wire.documents import Document, read_documents
+
+Version = Text | Unreadable | None
+"""Of a file: None is none."""
+Refusal = Callable[[ClusterSettings], Sequence[Problem]]
+"""What else may be wrong with settings than that they cannot be read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    settings: ClusterSettings
+    texts: Mapping[str, str]
+    """Of the files in force, by name."""
+    problems: tuple[Problem, ...] = ()
+
+
+def settle(folder: ClusterFolder, before: Mapping[str, str], refusal: Refusal = lambda settings: ()) -> Settled:
+    """`before` are the texts that were in force. Never raises Invalid: what is wrong is told in `problems`."""
+    trial = _Trial(folder, refusal)
+    kept = {name: Text(text, was_in_force=True) for name, text in before.items()}
+    try:
+        now = folder.files(kept)
+    except Invalid as error:
+        return _settled(trial, trial.soundest(kept, kept), error.problems)
+    problems = trial.problems(now)
+    if not problems:
+        return _settled(trial, now, [])
+    files = trial.soundest(now, kept, {problem.file for problem in problems})
+    return _settled(trial, files, [*problems, *_left(trial, files, now, problems)])
+
+
+class _Trial:
+    """Readings of files that might be in force. Each text is parsed once."""
+
+    def __init__(self, folder: ClusterFolder, refusal: Refusal) -> None:
+        self._folder = folder
+        self._refusal = refusal
+        self._parse: Callable[[str], list[Document]] = cache(read_documents)
+
+    def settings(self, files: Files) -> ClusterSettings:
+        """Raises Invalid."""
+        return self._folder.said(files, self._parse)
+
+    def problems(self, files: Files) -> Sequence[Problem]:
+        try:
+            return self._refusal(self.settings(files))
+        except Invalid as error:
+            return error.problems
+
+    def soundest(self, now: Files, kept: Files, wrong: Collection[str] = ()) -> Files:
+        """As much of `now` as is right together with the rest of what was kept. `wrong` are the names with mistakes."""
+        files = {} if self.problems(kept) else kept
+        fine = _with(files, {name: now.get(name) for name in _changed(files, now) if name not in wrong})
+        files = files if self.problems(fine) else fine
+        seen = None
+        while files != seen:  # one change may be right only after another
+            seen = files
+            for name in _changed(files, now):
+                files = self._nearer(files, name, now.get(name), kept.get(name))
+        return files
+
+    def _nearer(self, files: Files, name: str, *versions: Version) -> Files:
+        tried = (_with(files, {name: version}) for version in versions)
+        return next((found for found in tried if found == files or not self.problems(found)), files)
+
+    def named(self, files: Files) -> Iterator[str]:
+        """Documents, and the lists that they name."""
+        yield from filter(is_document, files)
+        yield from self._folder.lists(files, self._parse)
+
+
+def _with(files: Files, versions: Mapping[str, Version]) -> Files:
+    found = {**files, **versions}
+    return {name: version for name, version in found.items() if version is not None}
+
+
+def _changed(files: Files, now: Files) -> list[str]:
+    return [name for name in sorted({*files, *now}) if _text(files.get(name)) != _text(now.get(name))]
+
+
+def _text(version: Version) -> str | Unreadable | None:
+    return version.text if isinstance(version, Text) else version
+
+
+def _left(trial: _Trial, files: Files, now: Files, problems: Sequence[Problem]) -> Iterator[Problem]:
+    """What became of each file that is not in force as it is now, and why if nothing of its own is wrong."""
+    wrong = {problem.file for problem in problems}
+    for name in _changed(files, now):
+        stays = "what it said before stays in force" if name in files else "is left out"
+        told = [] if name in wrong else trial.problems(_with(files, {name: now.get(name)}))
+        why = [str(problem) for problem in told if problem not in problems]
+        yield Problem("", f"{stays}: {'; '.join(why)}" if why else f"{stays} until it is mended", file=name)
+
+
+def _settled(trial: _Trial, files: Files, problems: Sequence[Problem]) -> Settled:
+    named = {*trial.named(files)}
+    texts = {name: version.text for name, version in files.items() if isinstance(version, Text) and name in named}
+    return Settled(trial.settings(files), texts, tuple(problems))
