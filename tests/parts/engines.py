@@ -23,10 +23,15 @@ class EnginePart:
     program: str
     env: dict[str, str]
     """What makes every client use this storage."""
+    around: tuple[str, ...] = ()
+    """In front of every command, the agent's too: it becomes another user."""
+    uid: int = 0
+    ground: Path | None = None
+    """Where that user may write; None: wherever tests do."""
 
     def call(self, *arguments: str) -> "subprocess.CompletedProcess[str]":
         return subprocess.run(
-            [self.program, *arguments],
+            [*self.around, self.program, *arguments],
             env={**os.environ, **self.env},
             capture_output=True,
             text=True,

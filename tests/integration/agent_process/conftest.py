@@ -5,7 +5,7 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -50,8 +50,9 @@ def start_agent(python: str, tmp_path: Path) -> Iterator[StartAgent]:
     """Start an agent on this test's root; a second call is the next agent on the same root."""
     started: list[Agent] = []
 
-    def start(root: Path | None = None, *arguments: str, **env: str) -> Agent:
-        agent = Agent([python, "-m", "muster.agent", *arguments], root or tmp_path / "root", env)
+    def start(root: Path | None = None, *arguments: str, around: Sequence[str] = (), **env: str) -> Agent:
+        """`around` is a command in front of the agent's own."""
+        agent = Agent([*around, python, "-m", "muster.agent", *arguments], root or tmp_path / "root", env)
         started.append(agent)
         return agent
 

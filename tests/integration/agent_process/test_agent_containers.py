@@ -3,8 +3,9 @@
 import os
 import shutil
 import signal
+import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +16,13 @@ from muster.launch.containers import ENV_FILE, STATE_FILE, Contained, Content, E
 from tests.parts.docker import Docker
 from tests.parts.engines import IMAGE, EngineMissing, EnginePart
 from tests.parts.podman import private_podman, remove
+from tests.parts.rootless import remove as remove_rootless
+from tests.parts.rootless import rootless_podman
 
-from .conftest import StartAgent
+from .conftest import OLDEST, StartAgent
 from .driver import Agent, wait_until
+
+OTHERS = ("rootless", "docker")
 
 
 @pytest.fixture(scope="module")
@@ -44,15 +49,55 @@ def docker() -> Iterator[Docker]:
     found.remove()
 
 
-@pytest.fixture(scope="module", params=["podman", "docker"])
-def engine(request: pytest.FixtureRequest) -> EnginePart:
-    part: EnginePart | Docker = request.getfixturevalue(request.param)
+@pytest.fixture(scope="module")
+def rootless() -> Iterator[EnginePart]:
+    base = Path(tempfile.mkdtemp(prefix="muster-rootless-", dir="/tmp"))
+    try:
+        found = rootless_podman(base)
+    except EngineMissing as missing:
+        shutil.rmtree(base, ignore_errors=True)
+        pytest.skip(str(missing))
+    yield found
+    remove_rootless(base)
+
+
+@pytest.fixture(scope="module", params=["podman", *(["podman with the oldest Python"] if OLDEST else []), *OTHERS])
+def case(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture(scope="module")
+def engine(request: pytest.FixtureRequest, case: str) -> EnginePart:
+    part: EnginePart | Docker = request.getfixturevalue(case.split()[0])
     return part.engine if isinstance(part, Docker) else part
 
 
 @pytest.fixture
-def agent(start_agent: StartAgent, engine: EnginePart) -> Agent:
-    return start_agent(None, **engine.env)
+def python(request: pytest.FixtureRequest) -> str:
+    """The oldest is tried with one engine: the agent does the same for all."""
+    case = request.getfixturevalue("case") if "case" in request.fixturenames else ""
+    return OLDEST if OLDEST and "oldest" in case else sys.executable
+
+
+@pytest.fixture
+def ground(engine: EnginePart, tmp_path: Path) -> Path:
+    """A folder in which the account that runs the agent may do anything."""
+    if engine.ground is None:
+        return tmp_path
+    folder = Path(tempfile.mkdtemp(dir=engine.ground))
+    os.chown(folder, engine.uid, engine.uid)
+    return folder
+
+
+@pytest.fixture
+def begin(start_agent: StartAgent, engine: EnginePart, ground: Path) -> Callable[..., Agent]:
+    """An agent with that engine; called again, the next one on the same root."""
+    return lambda **env: start_agent(ground / "root", around=engine.around, **engine.env, **env)
+
+
+@pytest.fixture
+def agent(begin: Callable[..., Agent]) -> Agent:
+    return begin()
 
 
 def as_found(agent: Agent, engine: EnginePart) -> Engine:
@@ -109,20 +154,21 @@ def test_variables_come_as_they_are_and_stay_out_of_arguments_and_files(agent: A
 
 
 def test_mounts_show_what_they_should_and_read_only_ones_cannot_be_written(
-    agent: Agent, engine: EnginePart, tmp_path: Path
+    agent: Agent, engine: EnginePart, ground: Path
 ) -> None:
     for name in ("read", "write"):
-        (tmp_path / name).mkdir()
-        (tmp_path / name / "file").write_text(name)
+        (ground / name).mkdir()
+        (ground / name / "file").write_text(name)
+        os.chown(ground / name, engine.uid, engine.uid)
     mounts = (
-        Mount(str(tmp_path / "read"), "/data", read_only=True),
-        Mount(str(tmp_path / "write"), "/models"),
+        Mount(str(ground / "read"), "/data", read_only=True),
+        Mount(str(ground / "write"), "/models"),
     )
     start(agent, engine, "t", "cat /data/file /models/file; touch /models/new; touch /data/new", mounts=mounts)
     assert agent.wait_phase("t", "ended")["exit_code"] != 0
     assert agent.log("t").startswith(b"readwrite")
-    assert (tmp_path / "write" / "new").stat().st_uid == os.getuid()
-    assert not (tmp_path / "read" / "new").exists()
+    assert (ground / "write" / "new").stat().st_uid == engine.uid
+    assert not (ground / "read" / "new").exists()
 
 
 def test_term_reaches_the_program(agent: Agent, engine: EnginePart) -> None:
@@ -155,34 +201,36 @@ def test_killing_the_engines_client_does_not_leave_the_container(agent: Agent, e
     wait_until(lambda: not processes_of(agent, "t"), "its processes to be gone")
 
 
-def test_agent_that_comes_later_removes_what_is_left(start_agent: StartAgent, engine: EnginePart) -> None:
-    first = start_agent(None, **engine.env)
+def test_agent_that_comes_later_removes_what_is_left(begin: Callable[..., Agent], engine: EnginePart) -> None:
+    first = begin()
     start(first, engine, "t", "touch ready; while :; do sleep 0.05; done")
     started(first, "t")
     first.kill()
     supervisor = int((first.root / "tasks/t/started").read_text().split()[0])
     os.kill(supervisor, signal.SIGKILL)
-    second = start_agent(None, **engine.env)
+    second = begin()
     assert second.status("t")["phase"] == "lost"
     wait_until(lambda: not engine.names(), "the container to be gone")
     wait_until(lambda: not processes_of(second, "t"), "its processes to be gone")
 
 
-def test_container_outlives_the_agent_and_ends_with_its_own_code(start_agent: StartAgent, engine: EnginePart) -> None:
-    first = start_agent(None, **engine.env)
+def test_container_outlives_the_agent_and_ends_with_its_own_code(
+    begin: Callable[..., Agent], engine: EnginePart
+) -> None:
+    first = begin()
     start(first, engine, "t", "touch ready; while [ ! -e go ]; do sleep 0.05; done; exit 9")
     started(first, "t")
     first.kill()
-    second = start_agent(None, **engine.env)
+    second = begin()
     (work(second, "t") / "go").touch()
     wait_until(lambda: second.status("t")["phase"] == "ended", "the task's end")
     assert second.status("t")["exit_code"] == 9
     wait_until(lambda: not engine.names(), "the container to be gone")
 
 
-def test_pretended_cards_ask_nothing_of_the_engine(start_agent: StartAgent, engine: EnginePart) -> None:
+def test_pretended_cards_ask_nothing_of_the_engine(begin: Callable[..., Agent], engine: EnginePart) -> None:
     """Without a description of the cards (CDI) an engine would refuse them, and with them the task."""
-    agent = start_agent(None, MUSTER_FAKE_GPUS="2xT4", **engine.env)
+    agent = begin(MUSTER_FAKE_GPUS="2xT4")
     agent.ask("hello")
     assert as_found(agent, engine).gpus == "pretended"
     start(agent, engine, "t", 'echo "$CUDA_VISIBLE_DEVICES"', devices=(1,), env={"CUDA_VISIBLE_DEVICES": "1"})
@@ -220,12 +268,11 @@ def test_bad_end_with_memory_to_spare_is_no_want_of_memory(agent: Agent, engine:
     assert (ended["exit_code"], ended["oom"]) == (137, False)
 
 
-def test_program_cannot_have_other_files_overwritten_by_a_link(
-    agent: Agent, engine: EnginePart, tmp_path: Path
-) -> None:
-    precious = tmp_path / "precious"
+def test_program_cannot_have_other_files_overwritten_by_a_link(agent: Agent, engine: EnginePart, ground: Path) -> None:
+    precious = ground / "precious"
     precious.write_text("as it was")
     script = f'ln -s {precious} "$MUSTER_TASK_DIR/{STATE_FILE}"; exit 3'
+    os.chown(precious, engine.uid, engine.uid)
     start(agent, engine, "t", f"busybox {script}")
     assert agent.wait_phase("t", "ended")["exit_code"] == 3
     assert precious.read_text() == "as it was"
