@@ -23,15 +23,17 @@ from muster.lib.backoff import exponential
 from muster.ports.backend import CONNECTION_LOST
 
 Connector = Callable[[], AbstractAsyncContextManager[tuple[ByteReader, ByteWriter]]]
-
 Admit = Callable[["AgentNode", AgentLink], Awaitable[None]]
 """Asked when the agent has said hello. Raises BackendError for a node that may not join."""
+
 _log = structlog.get_logger("backends.agents")
 USAGE_EVERY_S = 2.0
 CONNECT_WITHIN_S = 30.0
 _CLOSE_AGAIN_S = 1.0
 _TRY_EVERY_S = 15.0
 """At the latest: a machine that is back should not stand idle for long."""
+_TRY_HOPELESS_EVERY_S = 600.0
+"""What is hopeless until a person has mended it, such as a wrong password: machines lock out who tries that often."""
 _TICKS = 4
 """A silence is counted in so many ticks, not in time: when this very server was frozen, nobody was silent."""
 
@@ -48,8 +50,8 @@ class AgentNode:
         *,
         address: str = "",
         unreachable_after_s: float = 10.0,
-        on_push: Callable[["AgentNode", Message], None],
         admit: Admit | None = None,
+        on_push: Callable[["AgentNode", Message], None],
         on_change: Callable[["AgentNode"], None],
         on_ready: Callable[["AgentNode"], None],
     ) -> None:
@@ -65,10 +67,10 @@ class AgentNode:
         self.clock = NodeClock()
         self.unreachable_after_s = unreachable_after_s
         self._connector = connector
+        self._admit = admit
         self._on_push = on_push
         self._on_change = on_change
         self._on_ready = on_ready
-        self._admit = admit
         self._labels: dict[str, Mapping[str, str]] = {}
         self._alerts: dict[str, tuple[str, ...]] = {}
         self._link: AgentLink | None = None
@@ -107,7 +109,8 @@ class AgentNode:
                 async with asyncio.timeout_at(self._missed_at + CONNECT_WITHIN_S):
                     await self._ready.wait()
             except TimeoutError:
-                raise BackendError(f"node {self.node.name} does not answer", reason=CONNECTION_LOST) from None
+                why = f": {self.node.note}" if self.node.note and not self.node.is_reachable else ""
+                raise BackendError(f"node {self.node.name} does not answer{why}", reason=CONNECTION_LOST) from None
         return await self._link.ask(op, **arguments)
 
     # What others find out
@@ -148,18 +151,25 @@ class AgentNode:
 
     async def _stay_connected(self) -> None:
         while True:
+            is_hopeless = False
             try:
                 await self._serve_once()
             except (MusterError, OSError, KeyError, ValueError) as error:
-                self._failures += 1
-                _log.warning("agent unreachable", node=self.node.name, error=str(error))
-                self.set_state(NodeState.UNREACHABLE, str(error))
+                is_hopeless = isinstance(error, BackendError) and not error.retryable
+                self._failed(str(error))
             except Exception as error:
-                self._failures += 1
                 _log.exception("agent unreachable", node=self.node.name)
-                self.set_state(NodeState.UNREACHABLE, f"the connection failed in a way nobody foresaw: {error!r}")
+                self._failed(f"the connection failed in a way nobody foresaw: {error!r}")
             self._tried.set()
-            await self._pause(exponential(self._failures, first_s=0.2, limit_s=_TRY_EVERY_S))
+            pause_s = exponential(self._failures, first_s=0.2, limit_s=_TRY_EVERY_S)
+            await self._pause(_TRY_HOPELESS_EVERY_S if is_hopeless else pause_s)
+
+    def _failed(self, why: str) -> None:
+        """A machine that stays away is logged once, not at every try."""
+        self._failures += 1
+        if (self.node.state, self.node.note) != (NodeState.UNREACHABLE, why):
+            _log.warning("agent unreachable", node=self.node.name, error=why)
+        self.set_state(NodeState.UNREACHABLE, why)
 
     async def _pause(self, seconds: float) -> None:
         try:
@@ -178,11 +188,11 @@ class AgentNode:
                 self.hello = await link.ask("hello", interface=self.interface)
                 if self.clock.answered(float(self.hello["now"]), time.time()):
                     self.note_alerts("clock", self.clock.alerts)
+                if self._admit is not None:
+                    await self._admit(self, link)
                 await link.ask("usage", every_s=USAGE_EVERY_S)
                 self._link = link
                 self._failures = 0
-                if self._admit is not None:
-                    await self._admit(self, link)
                 self._ready.set()
                 self._greeted()
                 self._tried.set()

@@ -90,6 +90,20 @@ def test_a_wrong_password_is_told_without_being_shown(server: MusterServer, pool
     assert WRONG not in _everything_said(server)
 
 
+def test_a_wrong_password_is_not_tried_again_until_somebody_says_so(server: MusterServer, pool: HostPool) -> None:
+    """Other nodes of the cluster are tried over and over meanwhile: that is how the test knows that time has passed."""
+    host, other = pool[1], node_of(pool[0], python="/no/such/python")
+    before = host.sshd_log.count("Failed password")
+    _start(server, _by_password(server, host, WRONG), other)
+    _note_of(server, host.name, "`muster node reconnect`")
+    logins = pool[0].sshd_log.count("Starting session")
+    assert any(pool[0].sshd_log.count("Starting session") > logins + 4 for _ in polls(60))
+    assert host.sshd_log.count("Failed password") == before + 1
+    _password_file(server, PASSWORD)
+    server.run("node", "reconnect", host.name, check=True)
+    wait_for_nodes(server, {host.name: "Ready"})
+
+
 def test_the_oldest_python_runs_jobs_of_a_plain_user(server: MusterServer, pool: HostPool) -> None:
     host = pool[2]
     _start(server, node_of(host))
@@ -131,6 +145,21 @@ def test_known_hosts_of_the_account_is_believed(server: MusterServer, pool: Host
     _account(server).joinpath("known_hosts").write_text(f"{host.known_hosts_line}\n")
     _start(server, node)
     wait_for_nodes(server, {host.name: "Ready"})
+
+
+def test_a_host_with_another_key_than_known_hosts_has_is_not_taken_for_an_unknown_one(
+    server: MusterServer, can_make_hosts: None
+) -> None:
+    with HostPool(1) as own:
+        host = own[0]
+        node = node_of(host)
+        del node["hostKey"]
+        _account(server).joinpath("known_hosts").write_text(f"{host.known_hosts_line}\n")
+        host.change_host_key()
+        _start(server, node)
+        note = _note_of(server, host.name, "is not trusted")
+        assert f"ssh-keygen -R {host.address}" in note
+        assert "first-use" not in note
 
 
 def test_a_config_that_knows_no_hosts_does_not_open_the_door(server: MusterServer, pool: HostPool) -> None:

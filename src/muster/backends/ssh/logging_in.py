@@ -20,6 +20,7 @@ from muster.domain.errors import BackendError
 CONNECT_WITHIN_S = 10.0
 LOG_IN_WITHIN_S = 20.0
 _CHEAP = "-gcm@"
+_SSH_PORT = 22
 _KNOWN_HOSTS = ("~/.ssh/known_hosts", "/etc/ssh/ssh_known_hosts")
 
 
@@ -49,9 +50,11 @@ async def _connect(
             options["encryption_algs"] = _cheapest_first(meant.encryption_algs)
         return await asyncssh.connect(**options, tunnel=through or ())
     except asyncssh.HostKeyNotVerifiable as error:
-        raise BackendError(f"the host key of {shown} is not trusted: {_host_key_hint(login, kept, error)}") from None
+        hint = kept.complaint() if kept is not None else _known_hosts_hint(login, meant, options, error)
+        raise BackendError(f"the host key of {shown} is not trusted: {hint}") from None
     except asyncssh.PermissionDenied:
-        raise BackendError(f"{shown} does not let us in: {_login_hint(login)}") from None
+        is_hopeless = login.password_file is not None
+        raise BackendError(f"{shown} does not let us in: {_login_hint(login)}", retryable=not is_hopeless) from None
     except (asyncssh.KeyImportError, asyncssh.KeyEncryptionError) as error:
         hint = "a key with a passphrase has to be given to ssh-agent"
         raise BackendError(f"the key {login.key_file or 'for ' + shown} cannot be used: {error}; {hint}") from None
@@ -128,9 +131,16 @@ def shown_login(login: Login) -> str:
     return f"{user}{login.host}{port}"
 
 
-def _host_key_hint(login: Login, kept: KeptKey | None, error: Exception) -> str:
-    if kept is not None:
-        return kept.complaint()
+def _known_hosts_hint(
+    login: Login, meant: asyncssh.SSHClientConnectionOptions, options: dict[str, Any], error: Exception
+) -> str:
+    host, port = meant.host_key_alias or meant.host, meant.port if meant.port != _SSH_PORT else None
+    if any(asyncssh.match_known_hosts(options.get("known_hosts", meant.known_hosts), host, "", port)[:2]):
+        known_as = f"[{host}]:{port}" if port else host
+        return (
+            "it is another than known_hosts has, so this may be another machine; if it was set up anew, replace its "
+            f"line there (`ssh-keygen -R {known_as}` takes the old one out)"
+        )
     scan = f"ssh-keyscan {'-p ' + str(login.port) + ' ' if login.port else ''}{login.host}"
     return (
         f"add it to known_hosts (`{scan}` shows it), write it as hostKey in the cluster file, or allow "
@@ -140,7 +150,10 @@ def _host_key_hint(login: Login, kept: KeptKey | None, error: Exception) -> str:
 
 def _login_hint(login: Login) -> str:
     if login.password_file is not None and login.key_file is None:
-        return f"the password in {login.password_file} was not accepted"
+        return (
+            f"the password in {login.password_file} was not accepted; lest the account be locked it is tried again "
+            "only after 10 minutes, or at once by `muster node reconnect` when you have written the right one there"
+        )
     if login.key_file is not None:
         return f"it does not accept the key {login.key_file}; see its authorized_keys"
     return "it accepts none of our keys; give keyFile or passwordFile in the cluster file, or add a key to ssh-agent"
