@@ -25,16 +25,26 @@ class Column(Generic[Row]):
 
 def render(columns: Sequence[Column[Row]], rows: Sequence[Row], *, width: int | None = None) -> list[str]:
     """Lines with their colours in them. With `width`, the last column is cut so that no line is longer."""
-    cells = [[shown(column.value(row)) for column in columns] for row in rows]
-    widths = [
-        max([display_width(column.title), *(display_width(line[place]) for line in cells)])
-        for place, column in enumerate(columns)
-    ]
+    cells = _cells(columns, rows)
+    widths = _widths(columns, cells)
     if width is not None and columns:
         room = width - sum(widths[:-1]) - len(_GAP) * (len(columns) - 1)
         widths[-1] = max(min(widths[-1], room), display_width(columns[-1].title))
     titles = _GAP.join(_fit(column.title, widths[place], column.right) for place, column in enumerate(columns))
     return [titles.rstrip(), *(_line(columns, line, widths) for line in cells)]
+
+
+def fitting(
+    columns: Sequence[Column[Row]], rows: Sequence[Row], width: int | None, least: Sequence[str]
+) -> list[Column[Row]]:
+    """The columns that have room in `width`: of those in `least`, by their titles, as many go as must."""
+    kept = list(columns)
+    for title in least:
+        needed = sum(_widths(kept, _cells(kept, rows))) + len(_GAP) * (len(kept) - 1)
+        if width is None or needed <= width:
+            break
+        kept = [column for column in kept if column.title != title]
+    return kept
 
 
 def shown(value: Any) -> str:
@@ -63,6 +73,17 @@ def cut(text: str, width: int) -> str:
             break
         taken += letter
     return f"{taken}…"
+
+
+def _cells(columns: Sequence[Column[Row]], rows: Sequence[Row]) -> list[list[str]]:
+    return [[shown(column.value(row)) for column in columns] for row in rows]
+
+
+def _widths(columns: Sequence[Column[Row]], cells: Sequence[Sequence[str]]) -> list[int]:
+    return [
+        max([display_width(column.title), *(display_width(line[place]) for line in cells)])
+        for place, column in enumerate(columns)
+    ]
 
 
 def _line(columns: Sequence[Column[Row]], cells: Sequence[str], widths: Sequence[int]) -> str:

@@ -38,7 +38,7 @@ def _draw_in_place(draw: Callable[[], str], woken: threading.Event) -> None:
     console = Console(no_color=click.get_current_context().find_root().color is False)
     with Live(Text(), console=console, auto_refresh=False, screen=True) as live:
         while True:
-            live.update(Text.from_ansi(draw()), refresh=True)
+            live.update(Text.from_ansi(draw(), no_wrap=True, overflow="crop"), refresh=True)
             _pause(woken)
 
 

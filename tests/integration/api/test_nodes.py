@@ -1,8 +1,17 @@
 """Nodes as a server with pretend cards shows them: what is given of their cards, what admins say of them."""
 
+import os
+import pty
+import select
+import signal
+import subprocess
+import sys
+import termios
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
+from click import unstyle
 
 from tests.integration.api.calling import Caller, problem
 from tests.parts.server import MusterServer, polls, running_server
@@ -36,6 +45,36 @@ def test_all_who_share_a_card_are_named(server: MusterServer) -> None:
     server.run("kill", "half", "fifth", check=True)
     for name in ("half", "fifth"):
         server.wait(name)
+
+
+def test_top_keeps_to_the_width_of_its_terminal(server: MusterServer) -> None:
+    """As many columns as have room, and no line that goes on in the next."""
+    outer, inner = pty.openpty()
+    termios.tcsetwinsize(inner, (24, 60))
+    process = subprocess.Popen(
+        [Path(sys.executable).parent / "muster", "--server", server.url, "top"],
+        env={**os.environ, "MUSTER_TOKEN": server.token, "TERM": "xterm"},
+        stdin=inner,
+        stdout=inner,
+        stderr=inner,
+    )
+    os.close(inner)
+    drawn = b""
+    try:
+        for _ in polls(60):
+            if select.select([outer], [], [], 0)[0]:
+                drawn += os.read(outer, 65536)
+            if b"no task is running" in drawn:
+                break
+    finally:
+        process.send_signal(signal.SIGINT)
+        process.wait(30)
+        os.close(outer)
+    shown = unstyle(drawn.decode(errors="replace").replace("\x1b[H", "\n").replace("\r", ""))
+    titles = next(line for line in shown.split("\n") if line.startswith("NODE"))
+    assert " ".join(titles.split()).startswith("NODE STATE CPU MEMORY")
+    assert titles.rstrip().endswith("GPU  TASKS")
+    assert "RECENT" not in titles
 
 
 def test_a_job_asks_for_the_labels_that_an_admin_gives_to_nodes(server: MusterServer) -> None:

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from muster.cli.columns import resources_text
-from muster.cli.tables import Column, cut, display_width, render, shown
+from muster.cli.tables import Column, cut, display_width, fitting, render, shown
 
 pytestmark = pytest.mark.fast
 
@@ -50,6 +50,12 @@ def test_colour_does_not_change_the_width() -> None:
 def test_last_column_is_cut_to_the_terminal() -> None:
     columns: list[Column[str]] = [Column("NAME", lambda _: "n"), Column("REASON", lambda row: row)]
     assert render(columns, ["a very long reason"], width=16)[1] == "n     a very lo…"
+
+
+def test_a_narrow_terminal_does_without_the_least_columns() -> None:
+    rows = [("a", 1000)]
+    for width, titles in ((None, ["NAME", "N"]), (10, ["NAME", "N"]), (9, ["N"]), (1, ["N"])):
+        assert [column.title for column in fitting(COLUMNS, rows, width, ["NAME"])] == titles
 
 
 def test_title_of_the_last_column_survives_a_narrow_terminal() -> None:

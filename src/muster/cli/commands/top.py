@@ -2,7 +2,7 @@
 
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import click
@@ -11,7 +11,7 @@ from muster.cli.node_usage import node_lines
 from muster.cli.options import complete_nodes, output_option
 from muster.cli.output import print_document
 from muster.cli.session import connect
-from muster.cli.tables import render
+from muster.cli.tables import Column, Row, fitting, render
 from muster.cli.usage import Card, card_columns, cards_of, node_ref, node_usage_columns, task_usage_columns
 from muster.client.client import Client
 from muster.client.errors import MusterError
@@ -19,6 +19,11 @@ from muster.client.errors import MusterError
 _CHARTED_NODES = 8
 _CARDS_SHOWN = 40
 _CHARTED = "1m"
+_LEAST = ("RECENT", "LOAD", "DISK", "OUT", "IN", "POWER", "TEMP", "PROCS", "OWNER")
+"""Columns that a narrow terminal does without, the first first."""
+
+Draw = Callable[[Client, int | None], str]
+"""With the width of the terminal; None where there is none."""
 
 
 @click.command()
@@ -43,26 +48,26 @@ def command(node: str | None, interval: float, once: bool, output: str) -> None:
     if output != "table":
         print_document(client.usage() if node is None else _one(client, node), output)
     elif once or not sys.stdout.isatty():
-        click.echo(draw(client))
+        click.echo(draw(client, None))
     else:
         _live(client, draw, interval)
 
 
-def _all_drawn(client: Client) -> str:
+def _all_drawn(client: Client, width: int | None) -> str:
     usage = client.usage()
     nodes = usage.get("nodes") or []
     # A chart for each asks the server once for each: what a glance can take in.
     charted = [node_ref(node) for node in nodes if node.get("usage")] if len(nodes) <= _CHARTED_NODES else []
     histories = {ref: _history(client, ref, _CHARTED) for ref in charted}
-    lines = render(node_usage_columns(histories), nodes)
-    lines += _cards_drawn([card for node in nodes for card in cards_of(node)])
-    return "\n".join([*lines, *_tasks_drawn(usage.get("tasks") or [])])
+    lines = _table(node_usage_columns(histories), nodes, width)
+    lines += _cards_drawn([card for node in nodes for card in cards_of(node)], width)
+    return "\n".join([*lines, *_tasks_drawn(usage.get("tasks") or [], width)])
 
 
-def _one_drawer(ref: str) -> Callable[[Client], str]:
-    def draw(client: Client) -> str:
+def _one_drawer(ref: str) -> Draw:
+    def draw(client: Client, width: int | None) -> str:
         found = _one(client, ref)
-        return "\n".join([*node_lines(found["node"], found["history"]), *_tasks_drawn(found["tasks"])])
+        return "\n".join([*node_lines(found["node"], found["history"]), *_tasks_drawn(found["tasks"], width)])
 
     return draw
 
@@ -83,23 +88,27 @@ def _history(client: Client, ref: str, since: str | None) -> list[dict[str, Any]
         raise
 
 
-def _cards_drawn(cards: list[Card]) -> list[str]:
+def _table(columns: Sequence[Column[Row]], rows: Sequence[Row], width: int | None) -> list[str]:
+    return render(fitting(columns, rows, width, _LEAST), rows, width=width)
+
+
+def _cards_drawn(cards: list[Card], width: int | None) -> list[str]:
     if not cards:
         return []
     shown = cards
     if len(cards) > _CARDS_SHOWN:
         shown = [card for card in cards if card.gpu.get("job") or card.gpu.get("outOfService")][:_CARDS_SHOWN]
     more = len(cards) - len(shown)
-    lines = ["", *render(card_columns(shows_recent=False), shown)]
+    lines = ["", *_table(card_columns(shows_recent=False), shown, width)]
     return [*lines, f"and {more} more: muster top NODE"] if more else lines
 
 
-def _tasks_drawn(tasks: list[dict[str, Any]]) -> list[str]:
+def _tasks_drawn(tasks: list[dict[str, Any]], width: int | None) -> list[str]:
     busiest = sorted(tasks, key=lambda task: task.get("cpuPercent") or 0, reverse=True)
-    return ["", *render(task_usage_columns(), busiest)] if busiest else ["", "no task is running"]
+    return ["", *_table(task_usage_columns(), busiest, width)] if busiest else ["", "no task is running"]
 
 
-def _live(client: Client, draw: Callable[[Client], str], interval: float) -> None:
+def _live(client: Client, draw: Draw, interval: float) -> None:
     from rich.console import Console
     from rich.live import Live
     from rich.text import Text
@@ -107,5 +116,6 @@ def _live(client: Client, draw: Callable[[Client], str], interval: float) -> Non
     console = Console(no_color=click.get_current_context().find_root().color is False)
     with Live(Text(), console=console, auto_refresh=False, screen=True) as live:
         while True:
-            live.update(Text.from_ansi(draw(client)), refresh=True)
+            drawn = draw(client, console.width)
+            live.update(Text.from_ansi(drawn, no_wrap=True, overflow="crop"), refresh=True)
             time.sleep(interval)
