@@ -23,6 +23,7 @@ _MOST_AT_ONCE = 16
 _HELD_BYTES = 256 * 1024
 _READ_BYTES = 64 * 1024
 _LAST_READS = 16  # more than a pipe holds: one that escaped and writes for ever must not keep us
+_LAST_LOOKS = 10
 _ANSWER_WITHIN_S = 20.0
 _PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 _KILL = 9
@@ -33,8 +34,9 @@ Answer = Dict[str, Any]
 class Execution:
     """One running command, its unread output and whoever waits for more."""
 
-    def __init__(self, loop: Loop, process: subprocess.Popen[bytes]) -> None:
+    def __init__(self, loop: Loop, process: subprocess.Popen[bytes], mark: str) -> None:
         self.process = process
+        self.mark = mark
         self.exit_code: Optional[int] = None
         self.timed_out = False
         self.reader: Optional[Callable[[Answer], None]] = None
@@ -137,15 +139,16 @@ class Executing:
 
     def sweep(self) -> None:
         """End what an agent before us left; it could not do so itself. What we start meanwhile bears our own mark."""
-        self._loop.run_blocking(lambda: kill_all(_others(self._marks, self._mark)), lambda done: None)
+        self._loop.run_blocking(lambda: kill_all(_bearers(self._marks, but=self._mark)), lambda done: None)
 
     def start(self, request: Mapping[str, Any]) -> Answer:
         argv = orders.argv(request)
         timeout_s = orders.seconds(request, "timeout_s")
         if len(self._running) >= _MOST_AT_ONCE:
             raise AgentError(START_FAILED, "{} commands run here already; let one of them end".format(_MOST_AT_ONCE))
-        execution = Execution(self._loop, self._spawned(argv))
         self._count += 1
+        mark = os.path.join(self._mark, str(self._count))
+        execution = Execution(self._loop, self._spawned(argv, mark), mark)
         name = "{}-{}".format(execution.process.pid, self._count)
         self._running[name] = execution
         self._exits.child(execution.process.pid, lambda: self._gone(execution))
@@ -181,7 +184,7 @@ class Executing:
             self._end(execution)
         self._running.clear()
 
-    def _spawned(self, argv: Tuple[str, ...]) -> subprocess.Popen[bytes]:
+    def _spawned(self, argv: Tuple[str, ...], mark: str) -> subprocess.Popen[bytes]:
         account = pwd.getpwuid(os.getuid())
         env = {
             "HOME": account.pw_dir,
@@ -190,7 +193,7 @@ class Executing:
             "SHELL": account.pw_shell or "/bin/sh",
             "PATH": os.environ.get("PATH", _PATH),
             "LANG": os.environ.get("LANG", "C.UTF-8"),
-            MARK: self._mark,
+            MARK: mark,
         }
         home = account.pw_dir if os.path.isdir(account.pw_dir) else "/"
         try:
@@ -213,6 +216,7 @@ class Executing:
         execution.process.returncode = code if code is not None else -1  # it is reaped: Popen need not look for it
         execution.finish(execution.process.returncode)
         execution.tell()
+        self._loop.run_blocking(lambda: _end_bearers(execution.mark), lambda done: None)
 
     def _expire(self, execution: Execution) -> None:
         execution.timed_out = True
@@ -223,9 +227,23 @@ class Executing:
             send_group(execution.process.pid, _KILL)
 
 
-def _others(marks: str, own: str) -> List[int]:
+def _end_bearers(mark: str) -> None:
+    """What left the command's session, and what that starts while we look."""
+    for _ in range(_LAST_LOOKS):
+        left = _bearers(mark)
+        if not left:
+            return
+        kill_all(left)
+
+
+def _bearers(mark: str, but: Optional[str] = None) -> List[int]:
+    """Who bears this mark or one below it, and not the other one."""
     found = ((stat.pid, mark_of(stat.pid)) for stat in scan())
-    return [pid for pid, mark in found if mark.startswith(os.fsencode(marks)) and mark != os.fsencode(own)]
+    return [pid for pid, borne in found if _is_below(borne, mark) and not (but and _is_below(borne, but))]
+
+
+def _is_below(borne: bytes, mark: str) -> bool:
+    return (borne + b"/").startswith(os.fsencode(mark) + b"/")
 
 
 def _descriptor(pipe: Any) -> int:

@@ -74,6 +74,17 @@ def test_a_stopped_command_is_gone(agent: Agent, tmp_path: Path) -> None:
     agent.ask("exec_stop", exec=name)
 
 
+@pytest.mark.parametrize("last", ["true", "sleep 300"])
+def test_what_left_the_session_of_a_command_ends_with_it(last: str, agent: Agent, tmp_path: Path) -> None:
+    script = f"setsid sh -c 'echo $$ > {tmp_path}/new; mv {tmp_path}/new {tmp_path}/pid; sleep 300' >/dev/null 2>&1 &"
+    wait = f"while [ ! -e {tmp_path}/pid ]; do sleep 0.1; done"
+    name = agent.ask("exec_start", argv=["/bin/sh", "-c", f"{script} {wait}; {last}"], timeout_s=300)["exec"]
+    pid = read_pid(tmp_path / "pid")
+    if last != "true":
+        agent.ask("exec_stop", exec=name)
+    wait_until(lambda: not is_running(pid), "what it started to be gone")
+
+
 def test_commands_end_with_the_line_to_the_server(agent: Agent, tmp_path: Path) -> None:
     _long(agent, tmp_path)
     pid = read_pid(tmp_path / "pid")
