@@ -101,14 +101,15 @@ class InfluxExporter:
                 await _apart(partial(self._deliver, "\n".join(batch).encode()))
             except (InfluxAway, DatabaseMissing) as error:
                 self._failures += 1
-                self._say("InfluxDB is away", str(error))
                 self._put_back(batch)
+                self._say("InfluxDB is away", str(error))
                 return
             except PointsRefused as error:
                 self._counts.dropped += len(batch)
                 self._say("InfluxDB refused points", str(error))
             else:
                 self._counts.sent += len(batch)
+                self._say_it_is_back()
             self._failures = 0
         self._filled.clear()
 
@@ -145,6 +146,11 @@ class InfluxExporter:
             oldest = self._batches.popleft()
             self._counts.waiting -= len(oldest)
             self._counts.dropped += len(oldest)
+
+    def _say_it_is_back(self) -> None:
+        if self._failures:
+            self._said_at = 0.0
+            _log.info("InfluxDB is back", waiting=self._counts.waiting, dropped=self._counts.dropped)
 
     def _say(self, what: str, why: str) -> None:
         now = time.monotonic()

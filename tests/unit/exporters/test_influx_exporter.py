@@ -8,6 +8,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
 
 import pytest
+from structlog.testing import capture_logs
 
 from muster.exporters.influx import InfluxExporter
 from muster.exporters.influx_database import InfluxDatabase
@@ -115,6 +116,20 @@ def test_points_wait_unless_they_can_never_be_taken(
 
     assert asyncio.run(scenario()).waiting == 0
     assert tiny.created == (2 if status == 404 else 1)  # it may have been dropped meanwhile
+
+
+def test_its_absence_and_its_return_are_logged_once_each(tiny: TinyInflux) -> None:
+    tiny.statuses = [503, 503]
+
+    async def scenario() -> None:
+        exporter = an_exporter(tiny.url, BusyBackend(samples={"n1": a_sample(1.0)}), ExportCounts())
+        await exporter.collect()
+        for _ in range(4):
+            await exporter.send()
+
+    with capture_logs() as logged:
+        asyncio.run(scenario())
+    assert [(line["event"], line["waiting"]) for line in logged] == [("InfluxDB is away", 2), ("InfluxDB is back", 0)]
 
 
 def test_an_account_that_may_not_make_the_database_may_still_write(tiny: TinyInflux) -> None:
