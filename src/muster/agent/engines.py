@@ -9,9 +9,11 @@ from __future__ import annotations
 import glob
 import json
 import os
+import re
 import shutil
-from typing import Any, Callable, Dict, List, Mapping, Optional, Tuple
+from typing import Any, Callable, Dict, List, Mapping, Tuple
 
+from muster.agent import cdi
 from muster.agent.calling import call
 
 # What a client needs of our own environment to find its service, its storage and its registries.
@@ -41,8 +43,9 @@ CLIENT_VARIABLES = (
 
 _ANSWER_WITHIN_S = 10.0
 _INIT_FOLDERS = ("/usr/libexec/podman", "/usr/local/libexec/podman", "/usr/local/lib/podman", "/usr/lib/podman")
-_CDI_FILES = ("/etc/cdi/*", "/var/run/cdi/*")
 _HOOKS = ("/usr/share/containers/oci/hooks.d/*nvidia*.json", "/etc/containers/oci/hooks.d/*nvidia*.json")
+_PODMAN_KNOWS_CDI = (4, 1)
+_CARD_FILES = ("/dev/kfd", "/dev/dri/render*")
 _NVIDIA = ("nvml", "nvidia-smi")
 _ROCM = ("rocm-smi",)
 
@@ -74,12 +77,13 @@ def _podman(program: str, gpu_source: str) -> Engine:
     info = json.loads(_said([program, "info", "--format", "json"]))
     host = info["host"]
     rootless = bool(host["security"]["rootless"])
+    version = str(info["version"]["Version"])
     return {
-        "version": str(info["version"]["Version"]),
+        "version": version,
         "rootless": rootless,
         "init": any(os.path.exists(os.path.join(folder, "catatonit")) for folder in _INIT_FOLDERS),
         "limits": not rootless or (host.get("cgroupVersion") == "v2" and "memory" in host["cgroupControllers"]),
-        "gpus": _podman_gpus(gpu_source),
+        **_cards(gpu_source, *_podman_cards(version)),
     }
 
 
@@ -93,7 +97,7 @@ def _docker(program: str, gpu_source: str) -> Engine:
         "rootless": any("rootless" in option for option in options),
         "init": bool(info.get("InitBinary")),
         "limits": bool(info.get("MemoryLimit")),
-        "gpus": _docker_gpus(gpu_source, info),
+        **_cards(gpu_source, *_docker_cards(info)),
     }
 
 
@@ -104,44 +108,40 @@ def _apptainer(program: str, gpu_source: str) -> Engine:
         "rootless": os.getuid() != 0,
         "init": False,
         "limits": False,  # its processes are the task's own, and the agent's groups hold them
-        "gpus": _first(gpu_source, "driver"),
+        **_cards(gpu_source, "driver", ""),
     }
 
 
-def _podman_gpus(gpu_source: str) -> str:
-    hooked = "hook" if any(glob.glob(pattern) for pattern in _HOOKS) else ""
-    return _first(gpu_source, "cdi" if _cdi_names_cards() else hooked)
+def _podman_cards(version: str) -> Tuple[str, str]:
+    """How it hands out NVIDIA's cards; or nothing, and why not."""
+    numbers = tuple(int(word) for word in re.findall(r"\d+", version)[:2])
+    lacking = cdi.missing()
+    if numbers < _PODMAN_KNOWS_CDI:
+        lacking = "podman {} cannot be told of cards by CDI, which 4.1 can".format(version)
+    if not lacking:
+        return "cdi", ""
+    return ("hook", "") if any(glob.glob(pattern) for pattern in _HOOKS) else ("", lacking)
 
 
-def _docker_gpus(gpu_source: str, info: Mapping[str, Any]) -> str:
+def _docker_cards(info: Mapping[str, Any]) -> Tuple[str, str]:
     if "nvidia" in (info.get("Runtimes") or {}) or shutil.which("nvidia-container-runtime-hook"):
-        return _first(gpu_source, "gpus")
-    return _first(gpu_source, "cdi" if info.get("CDISpecDirs") and _cdi_names_cards() else "")
+        return "gpus", ""
+    folders = info.get("CDISpecDirs")
+    if folders and not cdi.missing(folders):
+        return "cdi", ""
+    return "", "it does not know NVIDIA's cards: nvidia-ctk runtime configure --runtime=docker, then restart docker"
 
 
-def _first(gpu_source: str, for_nvidia: str) -> str:
+def _cards(gpu_source: str, for_nvidia: str, lacking: str) -> Engine:
+    """`groups` may use the device files of AMD's cards; whoever is not root in a container has to be in them."""
     if gpu_source == "fake":
-        return "pretended"
+        return {"gpus": "pretended", "lacking": "", "groups": []}
     if gpu_source in _ROCM:
-        return "rocm"
-    return for_nvidia if gpu_source in _NVIDIA else ""
-
-
-def _cdi_names_cards() -> bool:
-    """Without such a description an engine refuses `nvidia.com/gpu=…`, and with it the whole task."""
-    for pattern in _CDI_FILES:
-        for path in glob.glob(pattern):
-            if "nvidia.com/gpu" in (_text(path) or ""):
-                return True
-    return False
-
-
-def _text(path: str) -> Optional[str]:
-    try:
-        with open(path, encoding="utf-8", errors="replace") as file:
-            return file.read(1 << 16)
-    except OSError:
-        return None
+        files = [path for pattern in _CARD_FILES for path in glob.glob(pattern)]
+        return {"gpus": "rocm", "lacking": "", "groups": sorted({os.stat(path).st_gid for path in files})}
+    if gpu_source in _NVIDIA:
+        return {"gpus": for_nvidia, "lacking": lacking, "groups": []}
+    return {"gpus": "", "lacking": "", "groups": []}
 
 
 def _said(argv: List[str]) -> str:

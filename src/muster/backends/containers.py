@@ -18,10 +18,12 @@ _INPUTS = "inputs"
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What a node's agent found; `problems` says why engines that are installed there do not work."""
+    """What a node's agent found; `problems` says why engines that are installed there do not work, and `lacking` why
+    the one that does hands out no cards, and what to do."""
 
     engine: Engine | None
     problems: Mapping[str, str]
+    lacking: str = ""
 
 
 class Engines:
@@ -41,7 +43,8 @@ class Engines:
         answer = await agent.ask("engines")
         engines = [_engine(one) for one in answer["engines"]]
         engine = engines[0] if engines else None
-        self._found[agent.node.name] = Found(engine, dict(answer["problems"]))
+        lacking = str(answer["engines"][0]["lacking"]) if engines else ""
+        self._found[agent.node.name] = Found(engine, dict(answer["problems"]), lacking)
         agent.note_labels(SOURCE, _labels(engine))
         return engine
 
@@ -96,6 +99,7 @@ def _engine(told: Mapping[str, Any]) -> Engine:
         init=bool(told["init"]),
         limits=bool(told["limits"]),
         gpus=str(told["gpus"]),
+        groups=tuple(int(group) for group in told["groups"]),
     )
 
 

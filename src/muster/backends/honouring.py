@@ -10,7 +10,7 @@ from muster.domain.specs import JobSpec, Mount
 from muster.launch.containers import is_image
 from muster.lib.nearest import nearest
 
-_NO_CDI = "nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml describes the cards to podman"
+_DESCRIBE = "nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml describes the cards to podman"
 
 
 def cannot_honour(
@@ -41,7 +41,9 @@ def _image(spec: JobSpec, nodes: Sequence[str], engines: Engines) -> Iterator[Pr
     elif any(role.resources.gpus for role in spec.roles) and not any(
         one and one.engine and one.engine.gpus for one in found
     ):
-        yield Problem("runtime.image", "no container engine of this cluster can hand out GPUs", _NO_CDI)
+        lacking = sorted({f"{one.engine.name}: {one.lacking}" for one in found if one and one.engine and one.lacking})
+        message = "no container engine of this cluster can hand out GPUs"
+        yield Problem("runtime.image", f"{message} ({'; '.join(lacking)})" if lacking else message, _DESCRIBE)
 
 
 def _conda(conda: str, settings: PhysicalCluster) -> Iterator[Problem]:

@@ -66,6 +66,8 @@ class Engine:
     """It can hold a container to an amount of memory."""
     gpus: str = ""
     """How it hands out cards; empty: not at all."""
+    groups: tuple[int, ...] = ()
+    """Of AMD's device files, which nobody else may open."""
 
     @property
     def renumbers(self) -> bool:
@@ -219,6 +221,9 @@ def device_words(engine: Engine, devices: tuple[int, ...]) -> Iterator[str]:
         yield "--rocm"
     elif engine.gpus == ROCM:
         yield from ("--device", "/dev/kfd", "--device", "/dev/dri")
+        # Without root nobody gives out groups, but podman can leave the account in its own.
+        groups = ("keep-groups",) if engine.rootless and engine.name == PODMAN else engine.groups
+        yield from (word for group in groups for word in ("--group-add", str(group)))
 
 
 def _limit_words(engine: Engine, content: Content) -> Iterator[str]:

@@ -103,7 +103,7 @@ def agent(begin: Callable[..., Agent]) -> Agent:
 def as_found(agent: Agent, engine: EnginePart) -> Engine:
     """As the agent finds it here."""
     found = next(one for one in agent.ask("engines")["engines"] if one["name"] == engine.name)
-    return Engine(**{key: value for key, value in found.items() if key != "version"})
+    return Engine(**{key: value for key, value in found.items() if key not in ("version", "lacking")})
 
 
 def start(agent: Agent, engine: EnginePart, task: str, script: str, **more: Any) -> Contained:

@@ -62,6 +62,9 @@ def test_cards_in_containers_need_an_engine_that_hands_them_out() -> None:
     assert problems(0, runtime=Runtime(image="paddle"), engines=engines) == []
     found = problems(1, runtime=Runtime(image="paddle"), engines=engines)
     assert "nvidia-ctk" in found[0].hint
+    engines = Known(gpu1=Found(CARDLESS, {}, "nothing describes the cards"), gpu2=Found(CARDLESS, {}))
+    found = problems(1, runtime=Runtime(image="paddle"), engines=engines)
+    assert found[0].message.endswith("can hand out GPUs (podman: nothing describes the cards)")
     able = Known(gpu1=Found(CARDLESS, {}), gpu2=Found(ABLE, {}))
     assert problems(1, runtime=Runtime(image="paddle"), engines=able) == []
 

@@ -83,6 +83,20 @@ def test_cards_are_counted_as_the_program_sees_them(gpus: str, inside: str) -> N
     assert seen(told)["CUDA_VISIBLE_DEVICES"] == inside
 
 
+@pytest.mark.parametrize(
+    ("engine", "groups"),
+    [
+        (Engine(DOCKER, "/usr/bin/docker", gpus=ROCM, groups=(44, 109)), ["44", "109"]),
+        (Engine(PODMAN, "/usr/bin/podman", gpus=ROCM, groups=(109,)), ["109"]),
+        (Engine(PODMAN, "/usr/bin/podman", rootless=True, gpus=ROCM, groups=(109,)), ["keep-groups"]),
+        (Engine(APPTAINER, "/usr/bin/apptainer", rootless=True, gpus=ROCM, groups=(109,)), []),
+    ],
+)
+def test_task_is_in_the_groups_that_may_open_amds_cards(engine: Engine, groups: list[str]) -> None:
+    argv = contained(engine, CONTENT, PLACE).argv
+    assert [argv[place + 1] for place, word in enumerate(argv) if word == "--group-add"] == groups
+
+
 def test_task_without_cards_asks_for_none() -> None:
     told = contained(ENGINES["podman"], replace(CONTENT, devices=()), PLACE)
     assert "--device" not in told.argv
