@@ -23,8 +23,8 @@ from muster.lib.backoff import exponential
 from muster.ports.backend import CONNECTION_LOST
 
 Connector = Callable[[], AbstractAsyncContextManager[tuple[ByteReader, ByteWriter]]]
-Admit = Callable[["AgentNode", AgentLink], Awaitable[None]]
-"""Asked when the agent has said hello. Raises BackendError for a node that may not join."""
+Admit = Callable[["AgentNode", Message, AgentLink], Awaitable[None]]
+"""Asked with the agent's hello, before it counts. Raises BackendError for a node that may not join."""
 
 _log = structlog.get_logger("backends.agents")
 USAGE_EVERY_S = 2.0
@@ -185,11 +185,12 @@ class AgentNode:
             reading = asyncio.create_task(link.run())
             listening = asyncio.create_task(self._listen_for_silence(link))
             try:
-                self.hello = await link.ask("hello", interface=self.interface)
-                if self.clock.answered(float(self.hello["now"]), time.time()):
-                    self.note_alerts("clock", self.clock.alerts)
+                hello = await link.ask("hello", interface=self.interface)
                 if self._admit is not None:
-                    await self._admit(self, link)
+                    await self._admit(self, hello, link)
+                self.hello = hello
+                if self.clock.answered(float(hello["now"]), time.time()):
+                    self.note_alerts("clock", self.clock.alerts)
                 await link.ask("usage", every_s=USAGE_EVERY_S)
                 self._link = link
                 self._failures = 0

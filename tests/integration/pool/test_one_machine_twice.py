@@ -38,6 +38,21 @@ def test_the_second_name_is_not_let_in_until_the_first_has_left(server: MusterSe
     wait_for_nodes(server, {pool[0].name: None, "alias": "Ready"})
 
 
+def test_the_second_name_leaves_at_once_when_it_is_taken_out(server: MusterServer, pool: HostPool) -> None:
+    """It never had a task, so nobody waits for the time after which those of a silent node are lost."""
+    first, second = node_of(pool[0]), node_of(pool[0]) | {"name": "alias"}
+    write_cluster(server.home, [first, second], lostAfter="1h")
+    server.start()
+    found = {}
+    for _ in polls(60):
+        found = {name: node["state"] for name, node in nodes(server).items()}
+        if sorted(found.values()) == ["Ready", "Unreachable"]:
+            break
+    (refused,) = [name for name, state in found.items() if state == "Unreachable"]
+    write_cluster(server.home, [one for one in (first, second) if one["name"] != refused], lostAfter="1h")
+    wait_for_nodes(server, {refused: None})
+
+
 def test_another_cluster_does_not_get_the_machine_either(server: MusterServer, pool: HostPool) -> None:
     write_cluster(server.home, [node_of(pool[0])])
     server.start()

@@ -42,7 +42,7 @@ def an_agent(name: str, machine: Machine) -> AgentNode:
 
 def test_the_servers_own_machine_is_let_in_with_an_alert() -> None:
     machines, agent = Machines(OWN), an_agent("gpu1", OWN)
-    asyncio.run(machines.admit(agent, _Line()))
+    asyncio.run(machines.admit(agent, agent.hello, _Line()))
     assert "cordon one of the two" in machines.alerts(agent)[0]
 
 
@@ -50,18 +50,18 @@ def test_containers_on_one_machine_are_machines_of_their_own() -> None:
     machines = Machines(OWN)
     for name in ("one", "two"):
         agent = an_agent(name, Machine("boot-2", name))
-        asyncio.run(machines.admit(agent, _Line()))
+        asyncio.run(machines.admit(agent, agent.hello, _Line()))
         assert machines.alerts(agent) == ()
 
 
 def test_a_second_name_is_refused_unless_tasks_run_under_it() -> None:
     machines, machine = Machines(OWN), Machine("boot-2", "gpu")
     first, second = an_agent("first", machine), an_agent("second", machine)
-    asyncio.run(machines.admit(first, _Line()))
+    asyncio.run(machines.admit(first, first.hello, _Line()))
     with pytest.raises(BackendError, match="the machine of node lab/first"):
-        asyncio.run(machines.admit(second, _Line("ended")))
-    asyncio.run(machines.admit(second, _Line("running")))
+        asyncio.run(machines.admit(second, second.hello, _Line("ended")))
+    asyncio.run(machines.admit(second, second.hello, _Line("running")))
     assert "lab/first" in machines.alerts(second)[0]
     machines.release(first)
-    asyncio.run(machines.admit(second, _Line()))
+    asyncio.run(machines.admit(second, second.hello, _Line()))
     assert machines.alerts(second) == ()

@@ -39,9 +39,9 @@ class Machines:
         self._own = own
         self._holders: dict[Machine, AgentNode] = {}
 
-    async def admit(self, agent: AgentNode, link: AgentLink) -> None:
+    async def admit(self, agent: AgentNode, hello: Mapping[str, Any], link: AgentLink) -> None:
         """Raises BackendError for a machine that another node has already."""
-        machine = Machine.of(agent.hello)
+        machine = Machine.of(hello)
         other = self._holders.get(machine)
         if other is None or other is agent:
             self._hold(machine, agent)
