@@ -177,7 +177,8 @@ def _apptainer(engine: Engine, content: Content, place: Place) -> Contained:
     env = _environment(engine, content, place)
     env.pop("HOME", None)  # said by --home; a variable is refused
     inside = {f"APPTAINERENV_{name}": value for name, value in sorted(env.items())}
-    return Contained(argv, inside, command=argv)
+    # Else a shell in the container takes the values for its own words. An option of that name is refused before 1.1.
+    return Contained(argv, {**inside, "APPTAINER_NO_EVAL": "true"}, command=argv)
 
 
 def _environment(engine: Engine, content: Content, place: Place) -> dict[str, str]:

@@ -107,6 +107,12 @@ def test_own_home_wins_over_the_working_directory() -> None:
     assert seen(told)["HOME"] == "/root"
 
 
+def test_apptainer_hands_on_values_as_they_are() -> None:
+    told = contained(ENGINES["apptainer"], replace(CONTENT, env={"WORDS": "$(touch /here) `date` $HOME"}), PLACE)
+    assert told.env["APPTAINERENV_WORDS"] == "$(touch /here) `date` $HOME"
+    assert told.env["APPTAINER_NO_EVAL"] == "true"
+
+
 @pytest.mark.parametrize(
     ("image", "told"),
     [
