@@ -1,6 +1,8 @@
 """The links of this machine: what came and went since the last look, and how fast they are.
 
-Links that are down are left out, and so is `lo`, which leads nowhere.
+Links that are down are left out, and so is `lo`, which leads nowhere. So are the links of containers and virtual
+machines on this machine, and the bridges between them: what goes over them is counted where it leaves the machine, and
+most have names that never come again, of which every database of figures would keep a series for ever.
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ from muster.agent.procfs import OpenFile
 _LINKS = "/sys/class/net"
 _LOOK_EVERY = 15
 """How fast a link is, and whether it is up, changes seldom and takes two files each."""
+_OF_GUESTS = ("veth", "cali", "lxc", "vnet", "tap", "vif")
 
 
 class Traffic(NamedTuple):
@@ -24,6 +27,7 @@ class Traffic(NamedTuple):
 class Link(NamedTuple):
     up: bool
     speed_mbit: Optional[int]
+    of_guests: bool = False
 
 
 class NetworkMeter:
@@ -42,7 +46,7 @@ class NetworkMeter:
         return [
             describe(name, traffic, before.get(name, traffic), passed, self._links[name].speed_mbit)
             for name, traffic in now.items()
-            if self._links[name].up
+            if self._links[name].up and not self._links[name].of_guests
         ]
 
     def total(self) -> Traffic:
@@ -83,7 +87,16 @@ def read_link(folder: str) -> Link:
     state = _text(os.path.join(folder, "operstate"))
     speed = _text(os.path.join(folder, "speed"))
     known = speed.isdigit() and int(speed) > 0  # -1 and errors: virtual, or down
-    return Link(state not in ("down", "lowerlayerdown", "notpresent"), int(speed) if known else None)
+    is_up = state not in ("down", "lowerlayerdown", "notpresent")
+    return Link(is_up, int(speed) if known else None, _is_of_guests(folder))
+
+
+def _is_of_guests(folder: str) -> bool:
+    """Made by software, and a bridge, a port of one, or named as those are that lead to a container."""
+    if os.path.exists(os.path.join(folder, "device")):
+        return False
+    on_a_bridge = any(os.path.exists(os.path.join(folder, part)) for part in ("bridge", "brport"))
+    return on_a_bridge or os.path.basename(folder).startswith(_OF_GUESTS)
 
 
 def _rate(now: int, before: int, passed_s: float) -> float:

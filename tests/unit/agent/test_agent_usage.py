@@ -59,7 +59,27 @@ def test_a_link_is_up_unless_it_says_otherwise(
     if state:
         (tmp_path / "operstate").write_text(f"{state}\n")
         (tmp_path / "speed").write_text(f"{speed}\n")
-    assert read_link(str(tmp_path)) == (up, known)
+    assert read_link(str(tmp_path)) == (up, known, False)
+
+
+@pytest.mark.parametrize(
+    ("name", "has", "of_guests"),
+    [
+        ("eth0", ["device"], False),
+        ("eth0", ["device", "brport"], False),  # the machine's own, with a bridge for guests on top
+        ("eth0", [], False),  # of a machine that is a container itself
+        ("bond0", [], False),
+        ("docker0", ["bridge"], True),
+        ("enx7", ["brport"], True),
+        ("veth1f3b77a", [], True),
+    ],
+)
+def test_links_of_containers_are_told_from_those_of_the_machine(
+    tmp_path: Path, name: str, has: list[str], of_guests: bool
+) -> None:
+    for part in has:
+        (tmp_path / name / part).mkdir(parents=True)
+    assert read_link(str(tmp_path / name)).of_guests == of_guests
 
 
 def test_the_disk_of_a_folder_is_where_it_is_mounted(tmp_path: Path) -> None:
