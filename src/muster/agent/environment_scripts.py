@@ -10,7 +10,7 @@ from __future__ import annotations
 FRAMEWORKS = {
     "paddle": ("paddlepaddle-gpu", "paddlepaddle"),
     "torch": ("torch",),
-    "tensorflow": ("tensorflow", "tensorflow-cpu", "tf-nightly"),
+    "tensorflow": ("tensorflow", "tensorflow-gpu", "tensorflow-cpu", "tf-nightly"),
     "jax": ("jax",),
 }
 
@@ -83,17 +83,20 @@ for name, path in zip(folders[::2], folders[1::2]):
 print(json.dumps(found))
 """
 
-# Argument: FRAMEWORKS as JSON.
+# Argument: FRAMEWORKS as JSON. Distributions are known by their folders: importlib.metadata is as new as 3.8.
 VERSIONS = r"""
-import json, sys
-from importlib import metadata
+import json, os, re, sys
+here = {}
+for folder in sys.path:
+    for entry in os.listdir(folder) if os.path.isdir(folder) else ():
+        match = re.match(r"(.+?)-([0-9][^-]*?)(-py[0-9.]+)?\.(dist|egg)-info$", entry)
+        if match:
+            here.setdefault(re.sub(r"[-_.]+", "-", match.group(1)).lower(), match.group(2))
 found = {}
 for framework, names in json.loads(sys.argv[1]).items():
     for name in names:
-        try:
-            found.setdefault(framework, metadata.version(name))
-        except metadata.PackageNotFoundError:
-            pass
+        if name in here:
+            found.setdefault(framework, here[name])
 print("\nmuster:" + json.dumps({"python": sys.version.split()[0], "frameworks": found}))
 """
 
@@ -111,7 +114,9 @@ def torch():
 
 def tensorflow():
     import tensorflow
-    return tensorflow.__version__, len(tensorflow.config.list_physical_devices("GPU"))
+    config = tensorflow.config
+    listed = getattr(config, "list_physical_devices", None) or config.experimental.list_physical_devices
+    return tensorflow.__version__, len(listed("GPU"))
 
 def jax():
     import jax

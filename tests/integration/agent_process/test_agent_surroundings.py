@@ -167,6 +167,25 @@ def test_environment_that_fails_says_how(agent: Agent, tmp_path: Path, code: str
     assert found["frameworks"][0]["error"] == told
 
 
+def test_environment_of_an_old_python_is_tried_too(agent: Agent, tmp_path: Path) -> None:
+    """Before 3.8 there was no importlib.metadata; there is none here either."""
+    venv(tmp_path / "py", "tensorflow_gpu==1.15.0", "torch==1.7.1+cu110")
+    site = next((tmp_path / "py").glob("lib/python3*/site-packages"))
+    (site / "sitecustomize.py").write_text("import sys; sys.modules['importlib.metadata'] = None\n")
+    pretend_torch(tmp_path / "py", "__version__ = '1.7.1'\nclass cuda: is_available = staticmethod(lambda: False)\n")
+    (site / "tensorflow").mkdir()
+    (site / "tensorflow" / "__init__.py").write_text(
+        "__version__ = '1.15.0'\n"
+        "class config:\n class experimental:\n  list_physical_devices = staticmethod(lambda kind: [kind])\n"
+    )
+    found = agent.ask("test_environment", path=str(tmp_path / "py"), devices="0")
+    assert found["error"] == ""
+    assert found["frameworks"] == [
+        {"name": "tensorflow", "version": "1.15.0", "gpus": 1},
+        {"name": "torch", "version": "1.7.1", "gpus": 0},
+    ]
+
+
 def test_environment_without_a_python_says_so(agent: Agent, tmp_path: Path) -> None:
     assert agent.ask("test_environment", path=str(tmp_path))["error"].startswith("its Python does not start")
 
