@@ -1,7 +1,8 @@
 """Nodes that are added and removed by command: kept in `<cluster>.added.yaml`, apart from what admins write by hand.
 
-What would be wrong is refused before anything is replaced. Mistakes in other files are no hindrance: what is in force
-counts. One writer at a time: the caller sees to it.
+What would be wrong is refused before anything is replaced. Servers that share the folder write one after the other, and
+whoever finds that a file was changed meanwhile by somebody who does not wait, an editor say, begins again with what is
+there now. Mistakes in other files are no hindrance: what is in force counts.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -16,12 +17,14 @@ import yaml
 from muster.domain.errors import Conflict, Invalid, NotFound, Problem, StaleWrite, Unavailable
 from muster.settings.cluster_files import Text, Unreadable, read_file
 from muster.settings.clusters import ClusterFolder, ClusterSettings
+from muster.settings.folder_lock import only_writer
 from muster.settings.private_files import keep_names, write_private
 from muster.settings.settling import Settled, settle
 from muster.wire.documents import read_documents
 from muster.wire.physical_schema import NODE_NAME_ACCEPTED, is_name
 
 _SECRETS = "secrets"
+_TRIES = 5
 _HEAD = """\
 # Written by `muster node add` and `muster node remove`, which replace the whole file.
 # Nodes that you write by hand belong in a file of your own.
@@ -56,12 +59,18 @@ def remove_node(
 
 
 def _alone(folder: ClusterFolder, change: Callable[[], ClusterSettings]) -> ClusterSettings:
-    try:
-        return change()
-    except OSError as error:
-        raise Unavailable(
-            f"{folder.path} cannot be written: {error.strerror}", hint="see to its rights and its disk"
-        ) from None
+    with only_writer(folder.path):
+        for left in reversed(range(_TRIES)):
+            try:
+                return change()
+            except StaleWrite:
+                if not left:
+                    raise
+            except OSError as error:
+                raise Unavailable(
+                    f"{folder.path} cannot be written: {error.strerror}", hint="see to its rights and its disk"
+                ) from None
+    raise AssertionError("the last try returns or raises")
 
 
 def _add(

@@ -109,4 +109,5 @@ def _left(trial: _Trial, files: Files, now: Files, problems: Sequence[Problem]) 
 def _settled(trial: _Trial, files: Files, problems: Sequence[Problem]) -> Settled:
     named = {*trial.named(files)}
     texts = {name: version.text for name, version in files.items() if isinstance(version, Text) and name in named}
-    return Settled(trial.settings(files), texts, tuple(problems))
+    judged = {name: Text(text, was_in_force=True) for name, text in texts.items()}  # a key may go at any moment
+    return Settled(trial.settings(judged), texts, tuple(problems))

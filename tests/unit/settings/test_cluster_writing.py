@@ -2,6 +2,7 @@
 
 import stat
 import string
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from muster.domain.clusters import RESERVED, Login, PhysicalCluster
-from muster.domain.errors import Conflict, Invalid, NotFound
+from muster.domain.errors import Conflict, Invalid, NotFound, StaleWrite, Unavailable
+from muster.settings import folder_lock
+from muster.settings.cluster_files import Files, Text, Unreadable
 from muster.settings.cluster_writing import add_node, remove_node
 from muster.settings.clusters import ClusterFolder
+from muster.settings.folder_lock import only_writer
 
 pytestmark = pytest.mark.fast
 
@@ -229,3 +233,50 @@ def test_what_is_added_is_read_back_and_removing_undoes_it(
         del added[name]
         assert {member.name: member.labels for member in lab(folder).members} == added
     assert set(files(folder)) == {"lab.yaml"}
+
+
+@dataclass(frozen=True)
+class EditedFolder(ClusterFolder):
+    """Somebody writes a file while the others are read, as an editor would that waits for nobody."""
+
+    edits: list[str] = field(default_factory=list)
+
+    def files(self, before: Files | None = None) -> dict[str, Text | Unreadable]:
+        if self.edits:
+            (self.path / "lab.added.yaml").write_text(self.edits.pop())
+        return super().files(before)
+
+
+def test_what_somebody_writes_meanwhile_is_not_lost(folder: ClusterFolder) -> None:
+    add_node(folder, "lab", {"name": "gpu1", "host": "10.0.0.1"})
+    text = files(folder)["lab.added.yaml"]
+    edited = EditedFolder(folder.path, folder.physical, [text.replace("gpu1", "gpu2"), text + "# theirs\n"])
+    add_node(edited, "lab", GPU7, "s3cr3t")
+    assert [member.name for member in lab(folder).members] == ["gpu2", "gpu7"]
+    assert edited.edits == []
+
+
+def test_who_never_gets_a_turn_changes_nothing_and_is_told(folder: ClusterFolder) -> None:
+    add_node(folder, "lab", {"name": "gpu1", "host": "10.0.0.1"})
+    text = files(folder)["lab.added.yaml"]
+    edited = EditedFolder(folder.path, folder.physical, [f"{text}# {number}\n" for number in range(100)])
+    with pytest.raises(StaleWrite, match=r"somebody else writes lab\.added\.yaml too"):
+        add_node(edited, "lab", GPU7, "s3cr3t")
+    assert [member.name for member in lab(folder).members] == ["gpu1"]
+    assert [name for name in files(folder) if "password" in name] == []
+
+
+def test_a_folder_that_another_server_does_not_let_go_is_told(
+    folder: ClusterFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(folder_lock, "_PATIENCE_S", 0.0)
+    with only_writer(folder.path), pytest.raises(Unavailable, match="is being written by somebody else"):
+        add_node(folder, "lab", GPU7)
+    add_node(folder, "lab", GPU7)
+    assert mode(folder.path / ".lock") == 0o600
+
+
+def test_a_folder_that_is_away_is_told(folder: ClusterFolder) -> None:
+    away = ClusterFolder(folder.path / "away", folder.physical)
+    with pytest.raises(Unavailable, match="away cannot be written: No such file or directory"):
+        add_node(away, "lab", GPU7)

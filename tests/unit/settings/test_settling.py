@@ -153,6 +153,19 @@ def test_a_key_that_is_away_or_open_to_others_changes_nothing_and_is_told(scene:
     assert scene.nodes == {"lab": ["gpu1", "gpu2"]}
 
 
+def test_a_key_that_goes_while_files_are_read_is_no_disaster(scene: Scene) -> None:
+    key = scene.folder.path / "key"
+    key.write_text("x")
+    key.chmod(0o600)
+
+    def another_removes_it(_: ClusterSettings) -> list[Problem]:
+        key.unlink(missing_ok=True)
+        return []
+
+    scene.write({"lab.yaml": LAB + "defaults: {keyFile: key}\n"})
+    assert settle(scene.folder, {}, another_removes_it).settings.physical[0].name == "lab"
+
+
 def test_without_its_folder_everything_stays(scene: Scene) -> None:
     scene.settle({"lab.yaml": LAB})
     scene.folder.path.rename(scene.folder.path.with_name("away"))
