@@ -185,7 +185,7 @@ export function gpuCounts(gpus, wording) {
   return [word(wording, { used, total: gpus.length }), ...(out ? [word("someOut", { n: out })] : [])];
 }
 
-// A card that is out of service may still be somebody's; of one that is shared, who came last is named.
+// A card that is out of service may still be somebody's.
 function whoHas(gpu) {
   if (gpu.outOfService) {
     const out = word("outOfService", { why: gpu.outOfService });
