@@ -130,6 +130,26 @@ def test_a_jump_host_that_is_not_known_is_not_passed(server: MusterServer, pool:
     assert pool.jump.address in _note_of(server, hidden.name, "is not trusted")
 
 
+def test_a_jump_host_with_another_key_than_at_first_is_told_with_where_that_one_is_kept(
+    server: MusterServer, can_make_hosts: None
+) -> None:
+    with HostPool(1, behind=[HostOptions()]) as own:
+        hidden = own.behind[0]
+        node = node_of(hidden, hostKeys="first-use", jump=f"{own.jump.user}@{own.jump.address}")
+        del node["hostKey"]
+        _start(server, node)
+        wait_for_nodes(server, {hidden.name: "Ready"})
+        own.jump.change_host_key()
+        own.jump.kill_sshd()
+        own.jump.start_sshd()
+        note = _note_of(server, hidden.name, "is not trusted")
+        assert f"the jump host {own.jump.user}@{own.jump.address}" in note
+        kept = Path(note.rpartition("remove ")[2])
+        kept.unlink()
+        server.run("node", "reconnect", hidden.name, check=True)
+        wait_for_nodes(server, {hidden.name: "Ready"})
+
+
 def test_a_host_whose_key_nobody_knows_is_not_talked_to(server: MusterServer, pool: HostPool) -> None:
     host = pool[0]
     node = node_of(host)

@@ -33,7 +33,7 @@ class KeptKey:
             return "it is not the hostKey of the cluster file; if the machine was set up anew, write its new key there"
         return (
             "it is another than at the first use; if the machine was set up anew, "
-            f"`muster node reconnect --forget-host-key` takes the new one (kept in {self.place})"
+            f"`muster node reconnect --forget-host-key` takes the new one, of a jump host remove {self.place}"
         )
 
 
@@ -66,7 +66,9 @@ class HostKeyBook:
         self._place(login).unlink(missing_ok=True)
 
     def _place(self, login: Login) -> Path:
-        host = "".join(letter if letter.isalnum() or letter in ".-" else "_" for letter in login.host)
+        """Behind other jump hosts the same address may be another machine."""
+        way = f"{login.jump}+{login.host}" if login.jump else login.host
+        host = "".join(letter if letter.isalnum() or letter in ".-+" else "_" for letter in way)
         return self._folder / f"{host}_{login.port or 22}.pub"
 
 

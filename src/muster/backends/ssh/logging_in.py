@@ -30,15 +30,15 @@ async def logged_in(login: Login, book: HostKeyBook) -> AsyncIterator[asyncssh.S
     async with AsyncExitStack() as stack:
         through: asyncssh.SSHClientConnection | None = None
         for hop in _hops(login):
-            through = await stack.enter_async_context(await _connect(hop, through, book))
+            shown = shown_login(hop) if hop is login else f"the jump host {shown_login(hop)}"
+            through = await stack.enter_async_context(await _connect(hop, shown, through, book))
         assert through is not None
         yield through
 
 
 async def _connect(
-    login: Login, through: asyncssh.SSHClientConnection | None, book: HostKeyBook
+    login: Login, shown: str, through: asyncssh.SSHClientConnection | None, book: HostKeyBook
 ) -> asyncssh.SSHClientConnection:
-    shown = shown_login(login)
     kept = book.of(login)
     try:
         options = _options(login, kept)
