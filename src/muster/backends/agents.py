@@ -16,6 +16,7 @@ from muster.agent.frames import Message
 from muster.backends.clocks import NodeClock
 from muster.backends.health import known_devices
 from muster.backends.links import AgentLink, ByteReader, ByteWriter
+from muster.backends.pacing import Pace
 from muster.domain.errors import BackendError, MusterError
 from muster.domain.nodes import Node, NodeState
 from muster.domain.resources import Capacity, Device
@@ -65,6 +66,8 @@ class AgentNode:
         self.hello: Message = {}
         """What the agent last said of its machine."""
         self.clock = NodeClock()
+        self.outward, self.inward = Pace(), Pace()
+        """Of whatever is big: to the node, and from it."""
         self.unreachable_after_s = unreachable_after_s
         self._connector = connector
         self._admit = admit
@@ -182,7 +185,7 @@ class AgentNode:
     async def _serve_once(self) -> None:
         async with self._connector() as (reader, writer):
             link = AgentLink(self.node.name, reader, writer, lambda message: self._on_push(self, message))
-            reading = asyncio.create_task(link.run())
+            reading = asyncio.create_task(self._hear(link))
             listening = asyncio.create_task(self._listen_for_silence(link))
             try:
                 hello = await link.ask("hello", interface=self.interface)
@@ -199,14 +202,24 @@ class AgentNode:
                 self._tried.set()
                 await reading
             finally:
-                if self._link is not None:
-                    self._missed_at = asyncio.get_running_loop().time()
-                self._ready.clear()
-                self._link = None
+                self._let_go()
                 reading.cancel()
                 listening.cancel()
                 await asyncio.gather(reading, listening, return_exceptions=True)
         raise BackendError(f"the agent on {self.node.name} has gone" if not link.silence else link.silence)
+
+    async def _hear(self, link: AgentLink) -> None:
+        """Let go of before anybody hears that the line broke: who asks once more is to wait for the next one."""
+        try:
+            await link.run()
+        finally:
+            self._let_go()
+
+    def _let_go(self) -> None:
+        if self._link is not None:
+            self._missed_at = asyncio.get_running_loop().time()
+        self._ready.clear()
+        self._link = None
 
     def _greeted(self) -> None:
         since = self.node.since if self.node.state is self.standing else time.time()

@@ -5,6 +5,7 @@ about names: none leads out of the target folder.
 """
 
 import asyncio
+import functools
 import hashlib
 import os
 from collections import deque
@@ -12,20 +13,20 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from muster.agent.frames import Message
+from muster.backends.pacing import Pace
 from muster.backends.shipping import Ask
 from muster.domain.errors import BackendError
 from muster.ports.backend import Collected, OutputFile
 
-PIECE_BYTES = 512 << 10
-IN_FLIGHT = 4
 PARTIAL = ".partial"
 _NAME_BYTES = 255
 _PATH_BYTES = 4096
 
 
 class Collecting:
-    def __init__(self, ask: Ask) -> None:
+    def __init__(self, ask: Ask, pace: Callable[[str], Pace]) -> None:
         self._ask = ask
+        self._pace = pace
 
     async def collect(
         self, task_id: str, node: str, patterns: Sequence[str], target: Path, admit: Callable[[int], bool]
@@ -65,26 +66,29 @@ class Collecting:
             if position > size:
                 file.truncate(0)
                 position = 0
-            asked = position
-            pieces: deque[asyncio.Future[Message]] = deque()
+            pace, asked = self._pace(node), position
+            pieces: deque[tuple[int, asyncio.Future[Message]]] = deque()
             try:
                 while position < size:
-                    while asked < size and len(pieces) < IN_FLIGHT:
-                        reading = self._ask(
-                            node, "outputs_read", task=task_id, path=path, offset=asked, limit=PIECE_BYTES
+                    while asked < size and asked + pace.piece <= position + pace.window:
+                        limit = min(pace.piece, size - asked)
+                        ask = functools.partial(
+                            self._ask, node, "outputs_read", task=task_id, path=path, offset=asked, limit=limit
                         )
-                        pieces.append(asyncio.ensure_future(reading))
-                        asked += PIECE_BYTES
-                    answer = await pieces.popleft()
+                        pieces.append((limit, asyncio.ensure_future(pace.timed(limit, ask))))
+                        asked += limit
+                    wanted, coming = pieces.popleft()
+                    answer = await coming
                     data = answer["data"]
-                    if len(data) < min(PIECE_BYTES, size - position) or float(answer["mtime"]) != mtime:
+                    if len(data) < wanted or float(answer["mtime"]) != mtime:
                         raise BackendError(f"the output {path} changed while it was read")
                     await asyncio.to_thread(file.write, data)
                     position += len(data)
             finally:
-                for piece in pieces:
+                left = [coming for _, coming in pieces]
+                for piece in left:
                     piece.cancel()
-                await asyncio.gather(*pieces, return_exceptions=True)
+                await asyncio.gather(*left, return_exceptions=True)
 
 
 def is_safe(path: str) -> bool:

@@ -1,8 +1,9 @@
-"""Files on nodes with agents. The agents keep every path inside its root; this side translates."""
+"""Files on nodes with agents. The agents keep every path inside its root; this side translates, and goes on over the
+next line with what may be asked twice."""
 
 import base64
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 from muster.agent import errors as codes
@@ -10,6 +11,7 @@ from muster.agent import file_errors as file_codes
 from muster.agent.filing import MAX_LISTED
 from muster.agent.frames import Message
 from muster.backends.agents import AgentNode
+from muster.backends.pacing import patiently
 from muster.domain.errors import BackendError, Conflict, Forbidden, Invalid, MusterError, NotFound
 from muster.ports.files import (
     MAX_PIECE_BYTES,
@@ -61,32 +63,53 @@ class AgentFiles:
         self._agent = agent
 
     async def list(self, place: Place, *, limit: int, cursor: str | None) -> Listing:
-        answer = await self._ask("fs_list", place, limit=min(limit, MAX_LISTED), after=_name(cursor))
+        answer = await self._ask_again("fs_list", place, limit=min(limit, MAX_LISTED), after=_name(cursor))
         entries = [Entry(raw["name"], _facts(raw), raw["target"]) for raw in answer["entries"]]
         return Listing(entries, _cursor(answer["next"]))
 
     async def stat(self, place: Place) -> FileFacts:
-        return _facts(await self._ask("fs_stat", place))
+        return _facts(await self._ask_again("fs_stat", place))
 
     async def read(self, place: Place, offset: int, limit: int, *, version: str | None = None) -> Piece:
-        limit = min(limit, MAX_PIECE_BYTES)
-        answer = await self._ask("fs_read", place, offset=offset, limit=limit, version=version)
+        """As much as the line carries in a moment, the next piece being on its way as well."""
+        pace = self._agent(place.node).inward
+
+        def ask() -> Awaitable[Message]:
+            size = min(limit, MAX_PIECE_BYTES, pace.window // 2)
+            return pace.timed(size, lambda: self._raw("fs_read", place, offset=offset, limit=size, version=version))
+
+        answer = await self._heard(place, patiently(ask))
         return Piece(answer["data"], int(answer["size"]), answer["version"])
 
     async def received(self, place: Place, upload: Upload) -> int | None:
-        size = (await self._ask("fs_received", place, upload=upload.key))["size"]
+        size = (await self._ask_again("fs_received", place, upload=upload.key))["size"]
         return None if size is None else int(size)
 
     async def write(self, place: Place, upload: Upload, offset: int, data: bytes) -> int:
-        answer = await self._ask(
-            "fs_write", place, upload=upload.key, offset=offset, data=data, overwrite=upload.overwrite
-        )
-        if not answer["written"]:
-            raise WrongOffset(int(answer["size"]))
-        return int(answer["size"])
+        """In as many messages as the line's pace asks for."""
+        pace, end, received = self._agent(place.node).outward, offset + len(data), offset
+        tries = 0
+
+        def ask() -> Awaitable[Message]:
+            nonlocal tries
+            tries += 1
+            piece = data[received - offset : received - offset + pace.window]
+            order = {"upload": upload.key, "overwrite": upload.overwrite, "offset": received, "data": piece}
+            return pace.timed(len(piece), lambda: self._raw("fs_write", place, **order))
+
+        while True:
+            tries = 0
+            answer = await self._heard(place, patiently(ask))
+            before, received = received, int(answer["size"])
+            # Written, though the line broke before we heard of it.
+            was_written = tries > 1 and before < received <= end
+            if not answer["written"] and not was_written:
+                raise WrongOffset(received)
+            if received >= end:
+                return received
 
     async def commit(self, place: Place, upload: Upload) -> bool:
-        answer = await self._ask(
+        answer = await self._ask_again(
             "fs_commit",
             place,
             upload=upload.key,
@@ -99,13 +122,13 @@ class AgentFiles:
         return bool(answer["done"])
 
     async def abort(self, place: Place, upload: Upload) -> None:
-        await self._ask("fs_abort", place, upload=upload.key)
+        await self._ask_again("fs_abort", place, upload=upload.key)
 
     async def digest(
         self, place: Place, run: str, *, length: int | None = None, upload: Upload | None = None
     ) -> Hashed:
         key = upload.key if upload else None
-        answer = await self._ask("fs_digest", place, run=run, length=length, upload=key)
+        answer = await self._ask_again("fs_digest", place, run=run, length=length, upload=key)
         return Hashed(answer.get("sha256"), int(answer["hashed"]))
 
     async def make_folder(self, place: Place, *, parents: bool) -> None:
@@ -135,11 +158,21 @@ class AgentFiles:
         return _tally(await self._ask("fs_remove", place, run=run, recursive=recursive))
 
     async def usage(self, place: Place, run: str) -> Tally:
-        return _tally(await self._ask("fs_usage", place, run=run))
+        return _tally(await self._ask_again("fs_usage", place, run=run))
 
     async def _ask(self, op: str, place: Place, **arguments: Any) -> Message:
+        return await self._heard(place, self._raw(op, place, **arguments))
+
+    async def _ask_again(self, op: str, place: Place, **arguments: Any) -> Message:
+        """For what may be done twice."""
+        return await self._heard(place, patiently(lambda: self._raw(op, place, **arguments)))
+
+    def _raw(self, op: str, place: Place, **arguments: Any) -> Awaitable[Message]:
+        return self._agent(place.node).ask(op, root=place.root, path=place.path, **arguments)
+
+    async def _heard(self, place: Place, asking: Awaitable[Message]) -> Message:
         try:
-            return await self._agent(place.node).ask(op, root=place.root, path=place.path, **arguments)
+            return await asking
         except BackendError as error:
             raise _told(place, error) from None
 

@@ -1,11 +1,12 @@
 """Logs of tasks on nodes with agents: read by byte position, followed by size, and collected whole."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Mapping
 from pathlib import Path
 from typing import Any
 
 from muster.backends.agents import AgentNode, quietly
+from muster.backends.pacing import patiently
 from muster.backends.watching import LogWatch
 from muster.ports.backend import LogChunk, Phase
 
@@ -41,16 +42,19 @@ class AgentLogs:
                 await quietly(agent.ask("unwatch_log", task=task_id))
 
     async def collect(self, agent: AgentNode, task_id: str, target: Path) -> None:
+        """Whole: over as many lines as it takes."""
         target.parent.mkdir(parents=True, exist_ok=True)
         partial = target.with_suffix(".partial")
         offset = 0
+
+        def ask() -> Awaitable[LogChunk]:
+            size = min(_CHUNK, agent.inward.window)
+            return agent.inward.timed(size, lambda: self.read(agent, task_id, offset, size))
+
         with partial.open("wb") as file:
-            while True:
-                chunk = await self.read(agent, task_id, offset, _CHUNK)
+            while (chunk := await patiently(ask)).data:
                 file.write(chunk.data)
                 offset += len(chunk.data)
-                if not chunk.data:
-                    break
         partial.replace(target)
 
     async def close(self) -> None:

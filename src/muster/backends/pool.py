@@ -66,8 +66,8 @@ class AgentPool:
         self._is_started = False
         self._settled: dict[str, list[str]] = defaultdict(list)
         self._retiring: set[asyncio.Task[None]] = set()
-        self._shipping = Shipping(self._ask_node)
-        self._collecting = Collecting(self._ask_node)
+        self._shipping = Shipping(self._ask_node, lambda node: self._agent(node).outward)
+        self._collecting = Collecting(self._ask_node, lambda node: self._agent(node).inward)
         self._surroundings = Surroundings(lambda: self.settings, lambda: list(self._nodes.values()))
         self.environments = AgentEnvironments(lambda: self.settings, self._agent, self._surroundings.engines)
 

@@ -1,27 +1,26 @@
 """Brings archives to nodes over the agents' lines: once per node and content, from where an earlier try stopped.
 
-One transfer a node at a time, so that a node's other messages are never far behind; whoever wants the same archive on
-the same node waits for the same transfer. What a node has is remembered until it is connected anew.
+One transfer a node at a time, at the node's pace, so that its other messages are never far behind; whoever wants the
+same archive on the same node waits for the same transfer. What a node has is remembered until it is connected anew.
 """
 
 import asyncio
 import os
 import time
 from collections import defaultdict, deque
-from collections.abc import Awaitable, Collection
+from collections.abc import Awaitable, Callable, Collection
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Protocol
 
 from muster.agent.errors import PACKAGE
 from muster.agent.frames import Message
+from muster.backends.pacing import Pace
 from muster.domain.errors import BackendError
 from muster.lib.quantities import about_bytes
 from muster.ports.backend import CONNECTION_LOST
 
-PIECE_BYTES = 256 << 10
-IN_FLIGHT = 8
-"""Pieces that are on their way before the first is answered."""
 _FUTILE_TRIES = 3
 _WONDER_S = 2.0
 
@@ -39,8 +38,9 @@ class _Transfer:
 
 
 class Shipping:
-    def __init__(self, ask: Ask) -> None:
+    def __init__(self, ask: Ask, pace: Callable[[str], Pace]) -> None:
         self._ask = ask
+        self._pace = pace
         self._there: dict[str, set[str]] = defaultdict(set)
         self._under_way: dict[tuple[str, str], tuple[_Transfer, asyncio.Task[None]]] = {}
         self._turns: dict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
@@ -121,17 +121,18 @@ class Shipping:
 
     async def _stream(self, node: str, digest: str, file: int, transfer: _Transfer) -> None:
         """From where the node is to the end, or until it says that it is somewhere else."""
+        pace = self._pace(node)
         position = transfer.sent
         pieces: deque[tuple[int, asyncio.Future[Message]]] = deque()
         try:
             while position < transfer.total or pieces:
-                while position < transfer.total and len(pieces) < IN_FLIGHT:
-                    data = await asyncio.to_thread(os.pread, file, PIECE_BYTES, position)
+                while position < transfer.total and position + pace.piece <= transfer.sent + pace.window:
+                    data = await asyncio.to_thread(os.pread, file, pace.piece, position)
                     if not data:
                         raise BackendError("the package on the server has become shorter", reason=PACKAGE)
-                    asked = self._ask(node, "blob_write", digest=digest, offset=position, data=data)
+                    ask = partial(self._ask, node, "blob_write", digest=digest, offset=position, data=data)
                     position += len(data)
-                    pieces.append((position, asyncio.ensure_future(asked)))
+                    pieces.append((position, asyncio.ensure_future(pace.timed(len(data), ask))))
                 end, answer = pieces.popleft()
                 transfer.sent = int((await answer)["have"])
                 if transfer.sent != end:

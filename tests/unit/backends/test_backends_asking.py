@@ -7,9 +7,11 @@ from typing import Any, cast
 
 import pytest
 
+from muster.agent.frames import FrameDecoder, encode
 from muster.backends import agents
 from muster.backends.agents import AgentNode
 from muster.backends.links import ByteReader, ByteWriter
+from muster.backends.pacing import patiently
 from muster.domain.errors import BackendError
 from muster.ports.backend import CONNECTION_LOST
 
@@ -72,5 +74,50 @@ async def test_reconnecting_tries_at_once(monkeypatch: pytest.MonkeyPatch) -> No
         async with asyncio.timeout(20):
             while away.tries < 2:
                 await asyncio.sleep(0.002)
+    finally:
+        await node.close()
+
+
+_HELLO = {"cpus": 1, "memory_bytes": 1, "gpus": [], "limits": {"memory": True}, "address": "10.0.0.1", "now": 0.0}
+
+
+class HangingUp:
+    """A machine whose line breaks at a `ping`, so many times."""
+
+    def __init__(self, times: int) -> None:
+        self.left = times
+        self.lines = self.pings = 0
+
+    @asynccontextmanager
+    async def connect(self) -> AsyncIterator[tuple[ByteReader, ByteWriter]]:
+        self.lines += 1
+        reader, decoder = asyncio.StreamReader(), FrameDecoder()
+
+        class Writer:
+            def write(_, data: bytes) -> None:
+                for message in decoder.feed(data):
+                    self._answer(message, reader)
+
+        yield reader, Writer()
+
+    def _answer(self, message: dict[str, Any], reader: asyncio.StreamReader) -> None:
+        if message["op"] == "ping":
+            self.pings += 1
+            if self.left:
+                self.left -= 1
+                reader.feed_eof()
+                return
+        reader.feed_data(encode({"id": message["id"], "ok": True, **(_HELLO if message["op"] == "hello" else {})}))
+
+
+async def test_what_is_asked_again_when_the_line_broke_waits_for_the_next_line() -> None:
+    machine = HangingUp(1)
+    node = AgentNode(
+        "gpu2", "lab", machine.connect, on_push=lambda *_: None, on_change=lambda _: None, on_ready=lambda _: None
+    )
+    await node.start()
+    try:
+        await patiently(lambda: node.ask("ping"))
+        assert (machine.lines, machine.pings) == (2, 2)
     finally:
         await node.close()

@@ -3,7 +3,7 @@
 import asyncio
 import hashlib
 import os
-from collections import Counter
+from collections import Counter, defaultdict
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,8 @@ import pytest
 from muster.agent.blobs import BlobStore
 from muster.agent.errors import AgentError
 from muster.backends import shipping
-from muster.backends.shipping import IN_FLIGHT, PIECE_BYTES, Shipping
+from muster.backends.pacing import LARGEST_BYTES, PIECE_BYTES, SMALLEST_BYTES, Pace
+from muster.backends.shipping import Shipping
 from muster.domain.errors import BackendError
 from muster.ports.backend import CONNECTION_LOST
 
@@ -31,7 +32,8 @@ class Nodes:
         self.root = root
         self.asked: Counter[str] = Counter()
         self.bytes_asked = 0
-        self.at_once = self.most_at_once = 0
+        self.on_the_way = self.most_on_the_way = 0
+        self.paces: defaultdict[str, Pace] = defaultdict(Pace)
         self.cut_after: list[int] = []
         self.error: AgentError | None = None
         self.may_write = asyncio.Event()
@@ -46,8 +48,8 @@ class Nodes:
         if self.cut_after and self.asked.total() >= self.cut_after[0]:
             self.cut_after.pop(0)
             raise BackendError("the line is gone", reason=CONNECTION_LOST)
-        self.at_once += 1
-        self.most_at_once = max(self.most_at_once, self.at_once)
+        self.on_the_way += len(arguments.get("data", b""))
+        self.most_on_the_way = max(self.most_on_the_way, self.on_the_way)
         try:
             if op == "blob_write":
                 await self.may_write.wait()
@@ -59,7 +61,11 @@ class Nodes:
         except AgentError as error:
             raise BackendError(error.message, reason=error.code) from None
         finally:
-            self.at_once -= 1
+            self.on_the_way -= len(arguments.get("data", b""))
+
+
+def ships_to(nodes: Nodes) -> Shipping:
+    return Shipping(nodes.ask, nodes.paces.__getitem__)
 
 
 @pytest.fixture
@@ -75,7 +81,7 @@ def archive(folder: Path, size: int = 5 * PIECE_BYTES + 77) -> tuple[str, Path]:
 
 async def test_it_arrives_and_is_not_sent_again(nodes: Nodes, tmp_path: Path) -> None:
     digest, path = archive(tmp_path)
-    ships = Shipping(nodes.ask)
+    ships = ships_to(nodes)
     await ships.ensure("n1", digest, path)
     assert (tmp_path / "nodes/n1/blobs" / digest).read_bytes() == path.read_bytes()
     before = nodes.asked.total()
@@ -88,20 +94,23 @@ async def test_it_arrives_and_is_not_sent_again(nodes: Nodes, tmp_path: Path) ->
     assert (tmp_path / "nodes/n2/blobs" / digest).exists()
 
 
-async def test_several_pieces_are_on_their_way_at_once_but_not_too_many(nodes: Nodes, tmp_path: Path) -> None:
-    digest, path = archive(tmp_path, 3 * IN_FLIGHT * PIECE_BYTES)
+@pytest.mark.parametrize("window", [SMALLEST_BYTES, LARGEST_BYTES])
+async def test_as_much_is_on_its_way_as_the_pace_of_the_node_allows(nodes: Nodes, tmp_path: Path, window: int) -> None:
+    digest, path = archive(tmp_path, 2 * LARGEST_BYTES)
+    nodes.paces["n1"].window = window
     nodes.may_write.clear()
-    waiting = asyncio.create_task(Shipping(nodes.ask).ensure("n1", digest, path))
-    while nodes.asked["blob_write"] < IN_FLIGHT:
+    waiting = asyncio.create_task(ships_to(nodes).ensure("n1", digest, path))
+    while nodes.on_the_way < window:
         await asyncio.sleep(0)
+    assert nodes.most_on_the_way == window
     nodes.may_write.set()
     await waiting
-    assert nodes.most_at_once == IN_FLIGHT
+    assert nodes.most_on_the_way <= LARGEST_BYTES
 
 
 async def test_whoever_wants_the_same_waits_for_the_same_transfer(nodes: Nodes, tmp_path: Path) -> None:
     digest, path = archive(tmp_path)
-    ships = Shipping(nodes.ask)
+    ships = ships_to(nodes)
     await asyncio.gather(*(ships.ensure("n1", digest, path) for _ in range(5)))
     assert nodes.bytes_asked == path.stat().st_size
 
@@ -109,16 +118,16 @@ async def test_whoever_wants_the_same_waits_for_the_same_transfer(nodes: Nodes, 
 async def test_after_a_lost_connection_it_goes_on_from_what_the_node_has(nodes: Nodes, tmp_path: Path) -> None:
     digest, path = archive(tmp_path, 40 * PIECE_BYTES)
     nodes.cut_after = [12, 25, 26]
-    await Shipping(nodes.ask).ensure("n1", digest, path)
+    await ships_to(nodes).ensure("n1", digest, path)
     assert (tmp_path / "nodes/n1/blobs" / digest).read_bytes() == path.read_bytes()
-    assert nodes.bytes_asked <= path.stat().st_size + 3 * IN_FLIGHT * PIECE_BYTES
+    assert nodes.bytes_asked <= path.stat().st_size + 3 * LARGEST_BYTES
 
 
 async def test_a_node_that_never_answers_is_given_up(nodes: Nodes, tmp_path: Path) -> None:
     digest, path = archive(tmp_path)
     nodes.cut_after = [0] * 100
     with pytest.raises(BackendError) as failed:
-        await Shipping(nodes.ask).ensure("n1", digest, path)
+        await ships_to(nodes).ensure("n1", digest, path)
     assert failed.value.reason == CONNECTION_LOST
 
 
@@ -126,7 +135,7 @@ async def test_a_full_disk_is_told_with_its_code(nodes: Nodes, tmp_path: Path) -
     digest, path = archive(tmp_path)
     nodes.error = AgentError("disk-full", "no space is left")
     with pytest.raises(BackendError) as failed:
-        await Shipping(nodes.ask).ensure("n1", digest, path)
+        await ships_to(nodes).ensure("n1", digest, path)
     assert failed.value.reason == "disk-full"
 
 
@@ -134,13 +143,13 @@ async def test_a_package_that_is_broken_or_gone_on_the_server_is_a_broken_packag
     _, path = archive(tmp_path)
     for digest, where in (("0" * 64, path), ("1" * 64, tmp_path / "gone")):
         with pytest.raises(BackendError) as failed:
-            await Shipping(nodes.ask).ensure("n1", digest, where)
+            await ships_to(nodes).ensure("n1", digest, where)
         assert failed.value.reason == "package"
 
 
 async def test_a_transfer_that_nobody_waits_for_stops_and_can_begin_anew(nodes: Nodes, tmp_path: Path) -> None:
     digest, path = archive(tmp_path)
-    ships = Shipping(nodes.ask)
+    ships = ships_to(nodes)
     nodes.may_write.clear()
     waiting = [asyncio.create_task(ships.ensure("n1", digest, path)) for _ in range(2)]
     while not nodes.asked["blob_write"]:
@@ -158,7 +167,7 @@ async def test_long_transfers_tell_how_far_they_are(
     nodes: Nodes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     digest, path = archive(tmp_path, 4 * PIECE_BYTES)
-    ships = Shipping(nodes.ask)
+    ships = ships_to(nodes)
     nodes.may_write.clear()
     waiting = asyncio.create_task(ships.ensure("n1", digest, path))
     while not nodes.asked["blob_write"]:

@@ -1,0 +1,91 @@
+"""How much of something big may be on its way over a node's line at once.
+
+Messages keep their order on a line, so whatever else is said waits until the pieces before it have passed: on a line of
+100 kB/s, 20 s for 2 MiB. A pace is therefore found out by how late answers come. It is kept so that others wait for
+about half a second, and no line is left idle. It does no IO and starts nothing.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
+
+from muster.domain.errors import BackendError
+from muster.ports.backend import CONNECTION_LOST
+
+SMALLEST_BYTES = 64 << 10
+FIRST_BYTES = 256 << 10
+LARGEST_BYTES = 2 << 20
+PIECE_BYTES = 256 << 10
+BEHIND_S = 0.5
+_PIECES = 4
+_LINES = 4
+_AGAIN_WITHIN_S = 60.0
+Found = TypeVar("Found")
+
+
+class Pace:
+    """Of one node and one direction."""
+
+    def __init__(self) -> None:
+        self.window = FIRST_BYTES
+        """Bytes that may be on their way at once."""
+        self._unhindered_s = float("inf")
+        """What an answer takes when nothing is before it."""
+        self._shrunk_at = float("-inf")
+        self._heard = True
+        """Whether anything was answered since a line broke."""
+
+    @property
+    def piece(self) -> int:
+        """Bytes of one message, where several are on their way."""
+        return min(PIECE_BYTES, self.window // _PIECES)
+
+    async def timed(self, size: int, ask: Callable[[], Awaitable[Found]]) -> Found:
+        """Learn from one message that so many bytes go with, there or back."""
+        loop = asyncio.get_running_loop()
+        began = loop.time()
+        try:
+            answer = await ask()
+        except BackendError as error:
+            if error.reason == CONNECTION_LOST:
+                self.lost(began, loop.time())
+            raise
+        self.answered(size, began, loop.time())
+        return answer
+
+    def answered(self, size: int, asked_at: float, now: float) -> None:
+        self._heard = True
+        took_s = now - asked_at
+        # With so little on its way, what an answer takes is the line's or the node's own slowness: less would not help.
+        is_smallest = self.window == SMALLEST_BYTES
+        self._unhindered_s = took_s if is_smallest else min(self._unhindered_s, took_s)
+        behind_s = took_s - self._unhindered_s
+        if behind_s > BEHIND_S:
+            self._shrink(max(0.5, BEHIND_S / behind_s), asked_at, now)
+        elif behind_s < BEHIND_S / 2:
+            more = size if self._shrunk_at == float("-inf") else size // _PIECES
+            self.window = min(LARGEST_BYTES, self.window + more)
+
+    def lost(self, asked_at: float, now: float) -> None:
+        """Less is lost next time. Lines that break before one answer has come get as little as may be, at once: at
+        least that should pass."""
+        self._shrink(0.5 if self._heard else 0.0, asked_at, now)
+        self._heard = False
+
+    def _shrink(self, by: float, asked_at: float, now: float) -> None:
+        if asked_at >= self._shrunk_at:  # what was asked before tells nothing about the window as it is now
+            self.window = max(SMALLEST_BYTES, int(self.window * by))
+            self._shrunk_at = now
+
+
+async def patiently(step: Callable[[], Awaitable[Found]]) -> Found:
+    """For what may be done twice: once more over the next line when one breaks before the answer."""
+    loop = asyncio.get_running_loop()
+    until = loop.time() + _AGAIN_WITHIN_S
+    for lines_left in reversed(range(_LINES)):
+        try:
+            return await step()
+        except BackendError as error:
+            if error.reason != CONNECTION_LOST or not lines_left or loop.time() >= until:
+                raise
+    raise AssertionError("the last try returns or raises")
