@@ -1,5 +1,6 @@
 """Clusters, nodes and what they are doing."""
 
+from collections.abc import Iterator
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query, Response
@@ -8,6 +9,7 @@ from fastapi.responses import JSONResponse
 from muster.domain.nodes import Node
 from muster.engine.accounts import Principal
 from muster.engine.nodes import find_node
+from muster.ports.backend import NodeUsage
 from muster.server.access import Action, may, require
 from muster.server.services import Services, authenticated, services
 from muster.wire import schemas
@@ -60,8 +62,8 @@ async def get_node(name: str, me: Me, parts: Parts, cluster: OfCluster = None) -
 async def get_usage(me: Me, parts: Parts) -> Response:
     require(me, Action.CLUSTER_SEE)
     tasks: list[View] = []
-    for backend in parts.context.backends.values():
-        for node, usage in backend.usage().items():
+    for cluster in parts.context.backends:
+        for node, usage in _heard(parts, cluster):
             for task_id, use in usage.tasks.items():
                 entry = parts.context.roster.get(task_id.split(".", 1)[0])
                 task = entry.tasks.get(task_id) if entry else None
@@ -92,7 +94,8 @@ def seen_node(me: Principal, parts: Services, node: Node) -> View:
     cluster = context.clusters[node.cluster]
     cpu_m, memory_bytes, devices = cluster.used(node.name)
     names = {index: ", ".join(sorted({_job_name(me, parts, job) for job in jobs})) for index, jobs in devices.items()}
-    usage = context.backends[node.cluster].usage().get(node.name)
+    # What a node used when it was last heard is not what it uses now.
+    usage = context.backends[node.cluster].usage().get(node.name) if node.is_reachable else None
     return node_view(
         node,
         cpu_m=cpu_m,
@@ -103,6 +106,13 @@ def seen_node(me: Principal, parts: Services, node: Node) -> View:
         login=_login(parts, node) if may(me, Action.NODE_MANAGE, None, private=parts.private_jobs) else None,
         usage=figures_view(usage) if usage else None,
     )
+
+
+def _heard(parts: Services, cluster: str) -> Iterator[tuple[str, NodeUsage]]:
+    known = parts.context.backends[cluster].usage()
+    for node in parts.context.nodes(cluster):
+        if node.is_reachable and node.name in known:
+            yield node.name, known[node.name]
 
 
 def _job_name(me: Principal, parts: Services, job_id: str) -> str:
