@@ -60,7 +60,8 @@ class EnvironmentTests:
     def test(self, one: Trial) -> Dict[str, Any]:
         """May block, up to WITHIN_S."""
         if not self._room.acquire(blocking=False):
-            raise AgentError(STILL_RUNNING, "{} environments are being tested here; try again".format(_MOST_AT_ONCE))
+            told = "{} environments are being tested here; try again in a minute".format(_MOST_AT_ONCE)
+            raise AgentError(STILL_RUNNING, told)
         try:
             return _tested(one, time.monotonic() + WITHIN_S)
         finally:
