@@ -10,7 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from .driver import Agent, is_running
+from muster.agent.processes import Identity, boot_id, is_alive
+
+from .driver import Agent
 
 StartAgent = Callable[..., Agent]
 
@@ -69,7 +71,9 @@ def agent(start_agent: StartAgent) -> Agent:
 
 
 def _kill_tasks(root: Path) -> None:
+    """Only what really is the supervisor that was started: its number may be somebody else's by now, or of a machine
+    within this one."""
     for record in root.glob("tasks/*/started"):
         words = record.read_text().split()
-        if len(words) == 3 and is_running(int(words[0])):
+        if len(words) == 3 and is_alive(Identity(int(words[0]), int(words[1]), words[2]), boot_id()):
             os.killpg(int(words[0]), signal.SIGKILL)

@@ -16,6 +16,7 @@ from muster.launch.containers import ENV_FILE, STATE_FILE, Contained, Content, E
 from tests.parts.docker import Docker
 from tests.parts.engines import IMAGE, EngineMissing, EnginePart
 from tests.parts.podman import private_podman, remove
+from tests.parts.rebooting import a_boot, calls_there, remove_groups
 from tests.parts.rootless import remove as remove_rootless
 from tests.parts.rootless import rootless_podman
 
@@ -217,15 +218,59 @@ def test_agent_that_comes_later_removes_what_is_left(begin: Callable[..., Agent]
 def test_container_outlives_the_agent_and_ends_with_its_own_code(
     begin: Callable[..., Agent], engine: EnginePart
 ) -> None:
+    script = "echo begun >> begun; touch ready; while [ ! -e go ]; do sleep 0.05; done; exit 9"
     first = begin()
-    start(first, engine, "t", "touch ready; while [ ! -e go ]; do sleep 0.05; done; exit 9")
+    start(first, engine, "t", script)
     started(first, "t")
     first.kill()
     second = begin()
+    start(second, engine, "t", script)  # a server that had no answer asks again
     (work(second, "t") / "go").touch()
     wait_until(lambda: second.status("t")["phase"] == "ended", "the task's end")
     assert second.status("t")["exit_code"] == 9
+    assert (work(second, "t") / "begun").read_text() == "begun\n"
     wait_until(lambda: not engine.names(), "the container to be gone")
+
+
+def test_stop_that_one_agent_began_the_next_one_finishes(begin: Callable[..., Agent], engine: EnginePart) -> None:
+    first = begin()
+    start(first, engine, "t", "trap '' TERM; touch ready; while :; do sleep 0.05; done")
+    started(first, "t")
+    first.ask("stop", task="t", grace_s=1.0)
+    first.kill()
+    second = begin()
+    wait_until(lambda: second.status("t")["phase"] == "ended", "the task's end")
+    assert second.status("t")["stopped"]
+    wait_until(lambda: not engine.names(), "the container to be gone")
+    wait_until(lambda: not processes_of(second, "t"), "its processes to be gone")
+
+
+def test_machine_that_fell_leaves_no_container_and_runs_nothing_twice(start_agent: StartAgent) -> None:
+    base = Path(tempfile.mkdtemp(prefix="muster-podman-"))
+    try:
+        podman = private_podman(base)
+    except EngineMissing as missing:
+        shutil.rmtree(base, ignore_errors=True)
+        pytest.skip(str(missing))
+    container = ""
+    try:
+        first = start_agent(None, around=a_boot(base), **podman.env)
+        begun = start(first, podman, "t", "echo begun >> begun; touch ready; while :; do sleep 0.05; done")
+        started(first, "t")
+        container = calls_there(first.process.pid, podman, "ps", "--quiet", "--no-trunc")
+        first.kill()
+        wait_until(lambda: not processes_of(first, "t"), "the machine to be down")
+        second = start_agent(None, around=a_boot(base), **podman.env)
+        assert second.status("t")["phase"] == "lost"
+        assert second.launch("t", "true")["phase"] == "lost"
+        wait_until(lambda: not (second.root / "tasks/t" / ENV_FILE).exists(), "the container to be removed")
+        assert begun.name not in calls_there(second.process.pid, podman, "ps", "--all", "--format", "{{.Names}}")
+        assert (work(second, "t") / "begun").read_text() == "begun\n"
+        second.kill()
+    finally:
+        if container:
+            remove_groups(container)
+        remove(podman, base)
 
 
 def test_pretended_cards_ask_nothing_of_the_engine(begin: Callable[..., Agent], engine: EnginePart) -> None:
