@@ -14,6 +14,7 @@ Raw = Mapping[str, Any]
 Histories = Mapping[str, Sequence[Raw]]
 """By `node_ref`, the last samples of a node."""
 _SPARKS = 20
+_SILENT = ("Joining", "Unreachable", "Retired")
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +105,8 @@ def node_ref(node: Raw) -> str:
 
 
 def usage_of(node: Raw) -> Raw:
-    usage = node.get("usage")
+    """Of a node that does not answer, nothing: what it used when it was last heard is not what it uses now."""
+    usage = node.get("usage") if node["state"] not in _SILENT else None
     return usage if isinstance(usage, Mapping) else {}
 
 

@@ -94,8 +94,7 @@ def seen_node(me: Principal, parts: Services, node: Node) -> View:
     cluster = context.clusters[node.cluster]
     cpu_m, memory_bytes, devices = cluster.used(node.name)
     names = {index: ", ".join(sorted({_job_name(me, parts, job) for job in jobs})) for index, jobs in devices.items()}
-    # What a node used when it was last heard is not what it uses now.
-    usage = context.backends[node.cluster].usage().get(node.name) if node.is_reachable else None
+    usage = context.backends[node.cluster].usage().get(node.name)
     return node_view(
         node,
         cpu_m=cpu_m,
@@ -109,6 +108,7 @@ def seen_node(me: Principal, parts: Services, node: Node) -> View:
 
 
 def _heard(parts: Services, cluster: str) -> Iterator[tuple[str, NodeUsage]]:
+    """What tasks used when their node was last heard is not what they use now."""
     known = parts.context.backends[cluster].usage()
     for node in parts.context.nodes(cluster):
         if node.is_reachable and node.name in known:
