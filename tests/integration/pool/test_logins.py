@@ -1,5 +1,7 @@
 """Every way into a node, and every way in which it must stay shut. The server is real, and so are the hosts."""
 
+import subprocess
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -32,6 +34,17 @@ def server(tmp_path: Path) -> Iterator[MusterServer]:
     made = MusterServer(tmp_path / "home", {"HOME": str(tmp_path / "account"), "SSH_AUTH_SOCK": ""})
     yield made
     made.stop()
+
+
+@pytest.fixture
+def agent_socket() -> Iterator[Path]:
+    """Of an ssh-agent that knows no key yet. The path of a socket may not be long."""
+    with tempfile.TemporaryDirectory(prefix="muster-agent-") as folder:
+        socket = Path(folder) / "agent"
+        with subprocess.Popen(["ssh-agent", "-D", "-a", str(socket)], stdout=subprocess.DEVNULL) as process:
+            assert any(socket.exists() for _ in polls(30))
+            yield socket
+            process.terminate()
 
 
 def _start(server: MusterServer, *members: dict[str, Any], **more: Any) -> None:
@@ -111,6 +124,28 @@ def test_the_oldest_python_runs_jobs_of_a_plain_user(server: MusterServer, pool:
     job = server.submit(on_hosts("old", 1, "python3 --version; id -un"))
     assert server.wait(job["id"])["state"] == "Succeeded"
     assert log_of(server, job["id"], "worker-0") == f"Python {oldest_python()}\n{PLAIN_USER}\n"
+
+
+def test_a_key_with_a_passphrase_logs_in_from_ssh_agent(
+    server: MusterServer, pool: HostPool, agent_socket: Path, tmp_path: Path
+) -> None:
+    locked = tmp_path / "locked"
+    locked.touch(0o600)
+    locked.write_bytes(pool.key_file.read_bytes())
+    subprocess.run(["ssh-keygen", "-q", "-p", "-N", PASSWORD, "-f", str(locked)], check=True)
+    host = pool[0]
+    _start(server, node_of(host, keyFile=str(locked)))
+    assert "ssh-agent" in _note_of(server, host.name, "passphrase")
+    server.stop()
+    subprocess.run(["ssh-add", "-q", str(pool.key_file)], env={"SSH_AUTH_SOCK": str(agent_socket)}, check=True)
+    node = node_of(host)
+    del node["keyFile"]
+    with_agent = MusterServer(server.home, {"HOME": str(_account(server).parent), "SSH_AUTH_SOCK": str(agent_socket)})
+    try:
+        _start(with_agent, node)
+        wait_for_nodes(with_agent, {host.name: "Ready"})
+    finally:
+        with_agent.stop()
 
 
 def test_a_host_behind_a_jump_host_is_reached_through_it(server: MusterServer, pool: HostPool) -> None:

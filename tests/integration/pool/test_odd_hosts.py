@@ -122,3 +122,12 @@ def _set_clock(host: Host, behind_s: int) -> None:
     where = host.run(["python3", "-c", "import sysconfig; print(sysconfig.get_path('stdlib'))"]).strip()
     host.path(f"{where}/sitecustomize.py").unlink(missing_ok=True)
     host.path(f"{where}/sitecustomize.py").write_text(f"BEHIND_S = {behind_s}\n{_OTHER_CLOCK}")
+
+
+def test_a_command_on_a_node_that_cannot_be_reached_fails_with_the_reason(server: MusterServer, pool: HostPool) -> None:
+    host = pool[0]
+    _start(server, node_of(host, python="/no/such/python"))
+    _note_of(server, host.name, "/no/such/python does not run there")
+    done = server.run("node", "exec", host.name, "--", "true")
+    assert done.returncode == 1
+    assert f"node {host.name} does not answer: /no/such/python does not run there" in done.stderr

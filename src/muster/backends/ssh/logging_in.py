@@ -56,7 +56,7 @@ async def _connect(
         is_hopeless = login.password_file is not None
         raise BackendError(f"{shown} does not let us in: {_login_hint(login)}", retryable=not is_hopeless) from None
     except (asyncssh.KeyImportError, asyncssh.KeyEncryptionError) as error:
-        hint = "a key with a passphrase has to be given to ssh-agent"
+        hint = "a key with a passphrase has to be given to ssh-agent, and keyFile to be left out"
         raise BackendError(f"the key {login.key_file or 'for ' + shown} cannot be used: {error}; {hint}") from None
     except (asyncssh.ConfigParseError, asyncssh.Error, TimeoutError, OSError) as error:
         raise BackendError(f"cannot connect to {shown}: {_told(error)}") from None
