@@ -100,6 +100,11 @@ class MusterServer:
             raise AssertionError(f"muster {' '.join(args)} exited {done.returncode}\n{done.stdout}\n{done.stderr}")
         return done
 
+    def popen(self, *args: str) -> "subprocess.Popen[str]":
+        """The muster command, begun; the caller ends it."""
+        command, pipe = [str(_BIN / "muster"), *args], subprocess.PIPE
+        return subprocess.Popen(command, env=self._env, stdout=pipe, stderr=pipe, text=True)
+
     def json(self, *args: str) -> Any:
         return json.loads(self.run(*args, "-o", "json", check=True).stdout)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 from typing import Dict, Tuple
 
-from muster.agent.errors import BAD_REQUEST, AgentError, from_os_error
+from muster.agent.errors import BAD_REQUEST, DISK_FULL, AgentError, from_os_error
 
 BUSY = "busy"
 CHANGED = "changed"
@@ -32,6 +32,8 @@ _WORDS: Dict[int, Tuple[str, str]] = {
     errno.EACCES: (DENIED, "the account that runs the node's agent may not do this"),
     errno.EPERM: (DENIED, "the account that runs the node's agent may not do this"),
     errno.EROFS: (DENIED, "the node's disk can only be read"),
+    errno.ENOSPC: (DISK_FULL, "no space is left on the node's disk"),
+    errno.EDQUOT: (DISK_FULL, "the node's account has used up its share of the disk"),
     errno.ENAMETOOLONG: (BAD_REQUEST, "the name is too long"),
     errno.EINVAL: (BAD_REQUEST, "this cannot be done: a folder cannot be put into itself"),
 }

@@ -3,6 +3,7 @@ place only when it is whole and its digest is right."""
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 import threading
@@ -71,7 +72,7 @@ class Uploads:
                     os.close(os.open(_partial(upload), flags, 0o666, dir_fd=folder))
                 with looking(_partial(upload), folder) as fd, reading(fd, os.O_WRONLY) as file:
                     _only_ours(file)
-                    _write_all(file, data, offset)
+                    self._append(file, data, offset, _partial(upload), folder)
             return {"size": offset + len(data), "written": True}
 
     def commit(self, place: Place, upload: str, size: int, sha256: str, overwrite: bool, executable: bool) -> Work:
@@ -112,6 +113,14 @@ class Uploads:
     def part_digest(self, place: Place, upload: str) -> Work:
         with Walk(place.root) as walk, looking(_partial(upload), walk.enter(place.parts[:-1])) as fd:
             yield from self._digests.work(fd, None)
+
+    def _append(self, file: int, data: bytes, offset: int, partial: str, folder: int) -> None:
+        try:
+            _write_all(file, data, offset)
+        except OSError as error:
+            if error.errno in (errno.ENOSPC, errno.EDQUOT):
+                os.unlink(partial, dir_fd=folder)  # half a file must not keep a disk full on which tasks run
+            raise
 
     def _turn(self, partial: str) -> threading.Lock:
         return self._turns[hash(partial) % _LOCKS]

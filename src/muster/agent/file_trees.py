@@ -95,34 +95,38 @@ class _Copying:
     def folder(self, source: int, target: int, name: str, depth: int) -> Work:
         if depth > MAX_DEPTH:
             raise too_deep()
-        try:
-            os.mkdir(name, 0o777, dir_fd=target)
-        except FileExistsError:
-            if not self._overwrite:
-                raise
-        self._tally.folders += 1
-        with listing(source) as from_fd, listing(target, name) as to_fd:
-            for entry in os.listdir(from_fd):
-                if is_ours(entry):
-                    continue
-                with looking(entry, from_fd) as fd:
-                    yield from self._thing(fd, to_fd, entry, depth)
-                yield self._tally.told()
+        with listing(source) as from_fd:
+            try:
+                os.mkdir(name, 0o777, dir_fd=target)
+            except FileExistsError:
+                if not self._overwrite:
+                    raise
+            self._tally.folders += 1
+            with listing(target, name) as to_fd:
+                for entry in os.listdir(from_fd):
+                    if is_ours(entry):
+                        continue
+                    with looking(entry, from_fd) as fd:
+                        yield from self._thing(fd, to_fd, entry, depth)
+                    yield self._tally.told()
 
     def file(self, source: int, target: int, name: str) -> Work:
+        with reading(source) as file:
+            yield from self._content(file, target, name)
+
+    def _content(self, file: int, target: int, name: str) -> Work:
         _drop(self._partial, target)
-        mode = stat.S_IMODE(os.fstat(source).st_mode) & 0o777
+        mode = stat.S_IMODE(os.fstat(file).st_mode) & 0o777
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
         copy_fd = os.open(self._partial, flags, mode, dir_fd=target)
         try:
-            with reading(source) as file:
-                while True:
-                    data = os.read(file, _PIECE_BYTES)
-                    if not data:
-                        break
-                    _write_all(copy_fd, data)
-                    self._tally.bytes += len(data)
-                    yield self._tally.told()
+            while True:
+                data = os.read(file, _PIECE_BYTES)
+                if not data:
+                    break
+                _write_all(copy_fd, data)
+                self._tally.bytes += len(data)
+                yield self._tally.told()
             os.fsync(copy_fd)
             rename(self._partial, target, name, target, self._overwrite)
         except BaseException:
@@ -134,7 +138,9 @@ class _Copying:
 
     def _thing(self, fd: int, target: int, name: str, depth: int) -> Work:
         mode = os.fstat(fd).st_mode
-        if stat.S_ISDIR(mode):
+        if not _may_read(fd, mode):
+            self._tally.skipped += 1
+        elif stat.S_ISDIR(mode):
             yield from self.folder(fd, target, name, depth + 1)
         elif stat.S_ISREG(mode):
             yield from self.file(fd, target, name)
@@ -145,6 +151,20 @@ class _Copying:
             self._tally.files += 1
         else:
             self._tally.skipped += 1
+
+
+def _may_read(fd: int, mode: int) -> bool:
+    """Of a file or folder that was looked at."""
+    try:
+        if stat.S_ISDIR(mode):
+            with listing(fd):
+                return True
+        if stat.S_ISREG(mode):
+            with reading(fd):
+                return True
+    except PermissionError:
+        return False
+    return True
 
 
 def _count(folder: int, tally: _Tally, depth: int) -> Work:

@@ -16,6 +16,7 @@ from muster.domain.errors import BackendError, Conflict, Forbidden, Invalid, Mus
 from muster.ports.files import (
     MAX_PIECE_BYTES,
     Changed,
+    DiskFull,
     Entry,
     Exists,
     FileFacts,
@@ -45,6 +46,7 @@ _ERRORS: Mapping[str, type[MusterError]] = {
     file_codes.DIGEST: Invalid,
     file_codes.TOO_DEEP: Invalid,
     codes.BAD_REQUEST: Invalid,
+    codes.DISK_FULL: DiskFull,
 }
 _HINTS = {
     file_codes.EXISTS: "overwrite it on purpose (--force), or choose another name",
@@ -53,6 +55,7 @@ _HINTS = {
     file_codes.CHANGED: "somebody writes to it; try again when it is finished",
     file_codes.DIGEST: "send it again",
     file_codes.BUSY: "wait a moment and try again",
+    codes.DISK_FULL: "make room there (`muster fs du` tells what takes it), then begin again; nothing is left of it",
 }
 
 
@@ -132,7 +135,10 @@ class AgentFiles:
         return Hashed(answer.get("sha256"), int(answer["hashed"]))
 
     async def make_folder(self, place: Place, *, parents: bool) -> None:
-        await self._ask("fs_mkdir", place, parents=parents)
+        try:
+            await self._ask("fs_mkdir", place, parents=parents)
+        except Exists as error:
+            raise Exists(error.message, hint="with -p a folder that is there is no error") from None
 
     async def move(self, place: Place, to: Place, run: str, *, overwrite: bool) -> Tally:
         try:
@@ -142,8 +148,8 @@ class AgentFiles:
             copied = await self.copy(place, to, run, recursive=True, overwrite=overwrite)
         if copied.done and copied.skipped:
             raise WrongKind(
-                f"{place.shown} is copied to {to.shown}, but for {copied.skipped} devices, pipes and sockets, which"
-                " cannot go to another disk; so nothing is removed",
+                f"{place.shown} is copied to {to.shown}, but for {copied.skipped} that cannot go to another disk"
+                " (devices, pipes, what may not be read); so nothing is removed",
                 hint="remove what is left by hand",
             )
         if copied.done:

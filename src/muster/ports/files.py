@@ -121,6 +121,12 @@ class Changed(Conflict):
     code = "changed"
 
 
+class DiskFull(Conflict):
+    """Of the node. What was written of the file there is gone."""
+
+    code = "disk-full"
+
+
 class WrongOffset(Conflict):
     code = "wrong-offset"
 
@@ -130,8 +136,8 @@ class WrongOffset(Conflict):
 
 
 class FileSpace(Protocol):
-    """Errors: NotFound, Outside, Forbidden, Exists, WrongKind, Changed, Invalid; BackendError when the node does not
-    answer. Nothing ever reaches outside the root of its place."""
+    """Errors: NotFound, Outside, Forbidden, Exists, WrongKind, Changed, DiskFull, Invalid; BackendError when the node
+    does not answer. Nothing ever reaches outside the root of its place."""
 
     async def list(self, place: Place, *, limit: int, cursor: str | None) -> Listing: ...
 
