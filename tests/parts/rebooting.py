@@ -44,7 +44,8 @@ def calls_there(unshare: int, engine: EnginePart, *arguments: str) -> str:
 
 
 def remove_groups(container: str) -> None:
-    """Control groups do not end with our machine, as they do with a real one."""
+    """Control groups do not end with what made them, as they do when a real machine falls."""
+    assert container, "an empty name would be everybody's"
     for found in Path("/sys/fs/cgroup").glob(f"**/*{container}*"):
         for _ in polls(_WITHIN_S):
             try:

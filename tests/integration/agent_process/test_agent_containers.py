@@ -327,12 +327,14 @@ def test_container_of_an_engine_that_fell_is_removed_when_it_is_back(start_agent
     agent = start_agent(None, **docker.engine.env)
     start(agent, docker.engine, "t", "touch ready; while :; do sleep 0.05; done")
     started(agent, "t")
+    container = docker.engine.call("ps", "--quiet", "--no-trunc").stdout.strip()
     docker.kill()
     try:
         assert agent.wait_phase("t", "ended")["exit_code"] != 0
         wait_until(lambda: not processes_of(agent, "t"), "its processes to be gone")
     finally:
         docker.start()
+        remove_groups(container)  # docker forgets those of containers that ended while it was away
     wait_until(lambda: not docker.engine.names(), "the container to be gone")
     wait_until(lambda: not (agent.root / "tasks/t" / ENV_FILE).exists(), "the agent to have done with it")
 
