@@ -25,9 +25,11 @@ _TOLD = 10
 _OWN = ".muster-"
 _OF_ONE_FILE = (403, 404, 409, 422)
 """Refusals that concern one file, and say nothing about the next."""
+_DISK_FULL = "disk-full"
 _OF_THE_DISK = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
 """And those of this machine that concern all."""
 _NO_TEXT = "has a name that is no text"
+_ODD = "is no ordinary file, or has a name that is no text"
 _UNMOVED = {("link", "folder"): "is a link to a folder", ("link", "link"): "is a link that leads nowhere"}
 """By what it is, and what it leads to."""
 
@@ -37,6 +39,10 @@ class Outgoing:
     local: Path
     to: RemotePath
     size: int
+
+    @property
+    def source(self) -> Path:
+        return self.local
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +54,10 @@ class Incoming:
     @property
     def size(self) -> int:
         return self.facts.size
+
+    @property
+    def source(self) -> RemotePath:
+        return self.where
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,11 +80,11 @@ class Report:
 
     def leave_out(self, path: object, why: str) -> None:
         """What cannot travel at all, and is known before."""
-        self.left_out.append(Lack(str(path), why))
-        say_warning(f"left out: {shown(path)} {why}")
+        self.left_out.append(Lack(_in_text(path), why))
+        say_warning(f"left out: {shown(_in_text(path))} {shown(why)}")
 
     def refuse(self, path: object, why: str, hint: str = "") -> None:
-        self.refused.append(Lack(str(path), why))
+        self.refused.append(Lack(_in_text(path), _in_text(why)))
         self.hint = self.hint or hint
 
     def document(self) -> dict[str, Any]:
@@ -141,11 +151,11 @@ def incoming(files: Files, where: RemotePath, local: Path, report: Report) -> It
             elif entry.kind == "folder":
                 yield from incoming(files, there, here, report)
             else:
-                report.leave_out(there, _UNMOVED.get((entry.kind, facts.kind), "is no ordinary file"))
+                report.leave_out(there, _UNMOVED.get((entry.kind, facts.kind), _ODD))
         except MusterError as error:
             if error.status not in _OF_ONE_FILE:
                 raise
-            report.leave_out(there, f"cannot be read: {error.message}")
+            report.leave_out(there, f"cannot be read: {error.message.removeprefix(f'{there}: ')}")
 
 
 def put_all(files: Files, items: Sequence[Outgoing], line: FileLine, report: Report, *, force: bool) -> None:
@@ -163,13 +173,13 @@ def get_all(files: Files, items: Sequence[Incoming], line: FileLine, report: Rep
 
 
 @contextmanager
-def resumable(line: FileLine, kept: str) -> Iterator[None]:
+def resumable(line: FileLine, kept: str, again: str) -> Iterator[None]:
     """Ctrl-C leaves what was moved where it is, and says so."""
     try:
         yield
     except (KeyboardInterrupt, Stopped):
         line.clear()
-        say(f"stopped; {kept}, and the same command goes on where this one was")
+        say(f"stopped; {kept}, and {again} goes on where this one was")
         raise click.exceptions.Exit(130) from None
 
 
@@ -180,13 +190,13 @@ def _move_all(items: Sequence[Item], move: Callable[[Item], None], line: FileLin
         try:
             move(item)
         except MusterError as error:
-            if error.status not in _OF_ONE_FILE or len(items) == 1:
+            if error.status not in _OF_ONE_FILE or error.code == _DISK_FULL or len(items) == 1:
                 raise
-            report.refuse(item.local, error.message, error.hint)
+            report.refuse(item.source, error.message, error.hint)
         except OSError as error:
             if error.errno in _OF_THE_DISK or len(items) == 1:
                 raise OSError(error.errno, error.strerror, str(item.local)) from error
-            report.refuse(item.local, f"{item.local}: {error.strerror}")
+            report.refuse(item.source, f"{item.local}: {error.strerror}")
         else:
             line.finished()
             report.sizes.append(item.size)
@@ -244,6 +254,11 @@ def _may_enter(folder: Path, report: Report) -> bool:
 
 def _unreadable(error: OSError, report: Report) -> None:
     report.leave_out(error.filename, f"cannot be read: {error.strerror}")
+
+
+def _in_text(path: object) -> str:
+    """Whatever bytes are in a name, it can be printed."""
+    return os.fsencode(str(path)).decode("utf-8", "backslashreplace")
 
 
 def _is_text(name: str) -> bool:

@@ -14,7 +14,12 @@ _OFFERED = 200
 
 
 class RemotePathType(click.ParamType[Any]):
+    """`is_cluster_enough`: the path may be empty, which means the folders of the cluster."""
+
     name = "path"
+
+    def __init__(self, *, is_cluster_enough: bool = False) -> None:
+        self._is_cluster_enough = is_cluster_enough
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> "RemotePath":
         from muster.client.errors import MusterError
@@ -23,9 +28,12 @@ class RemotePathType(click.ParamType[Any]):
         if isinstance(value, RemotePath):
             return value
         try:
-            return RemotePath.parse(value)
+            path = RemotePath.parse(value)
         except MusterError as error:
             self.fail(f"{error.message}; {error.hint}", param, ctx)
+        if not path.path and not self._is_cluster_enough:
+            self.fail(f"{value} names no folder; see `muster fs ls {value}`", param, ctx)
+        return path
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
         return complete_remote(ctx, incomplete)

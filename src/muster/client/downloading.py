@@ -5,15 +5,14 @@ its sha256 before it gets its name. What may be replaced, and where things go, i
 import hashlib
 import http.client
 import os
-import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
-from muster.client.errors import BAD_ANSWER, UNREACHABLE, MusterError, unreachable
-from muster.lib.backoff import exponential
+from muster.client.errors import BAD_ANSWER, MusterError, unreachable
+from muster.client.patience import Patience
 
 Moved = Callable[[int], None]
 """Called with the bytes that were moved since the call before; 0 while something is being checked."""
@@ -22,8 +21,6 @@ PART_PREFIX = ".muster-get-"
 KEPT_FROM_BYTES = 4 << 20
 """What is smaller is fetched anew after a break, and leaves nothing."""
 _READ_BYTES = 1 << 20
-_FUTILE_TRIES = 5
-_UNAVAILABLE = 503
 
 
 def say_nothing(_count: int) -> None:
@@ -98,26 +95,21 @@ class Arriving:
 
     def pieces(self, offset: int = 0) -> Iterator[bytes]:
         size = self._source.size
-        futile = 0
+        patience = Patience()
         while offset < size:
-            lost: MusterError | None = None
+            why = f"the connection broke after {offset} bytes of {self._source.shown}"
+            lost = unreachable(self._source.server, why)
             try:
                 for data in self._from(offset):
                     yield data
                     offset += len(data)
-                    futile = 0
+                    patience.restore()
             except (OSError, http.client.HTTPException) as error:
-                lost = unreachable(self._source.server, str(error))
+                lost = unreachable(self._source.server, str(error) or why)
             except MusterError as error:
-                if error.status != _UNAVAILABLE and error.code != UNREACHABLE:
-                    raise
                 lost = error
             if offset < size:
-                futile += 1
-                if futile > _FUTILE_TRIES:
-                    why = f"the connection broke after {offset} bytes of {self._source.shown}"
-                    raise lost or unreachable(self._source.server, why)
-                time.sleep(exponential(futile, first_s=0.2, limit_s=5.0))
+                patience.wait(lost)
 
     def _from(self, offset: int) -> Iterator[bytes]:
         """What one connection brings."""

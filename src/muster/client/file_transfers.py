@@ -11,6 +11,7 @@ from typing import IO
 from muster.client.downloading import Moved, Source, digest_of, download, is_here, say_nothing
 from muster.client.errors import MusterError
 from muster.client.files import Files, FileView, RemotePath, Sending
+from muster.client.patience import Patience
 
 CHUNK_BYTES = 4 << 20
 
@@ -80,6 +81,7 @@ def source_of(files: Files, where: RemotePath, facts: FileView) -> Source:
 
 def _send(files: Files, file: IO[bytes], sending: Sending, offset: int, tell: Moved) -> None:
     complete = False
+    patience = Patience()
     while not complete:
         file.seek(offset)
         data = file.read(CHUNK_BYTES)
@@ -90,7 +92,12 @@ def _send(files: Files, file: IO[bytes], sending: Sending, offset: int, tell: Mo
                 status=409,
                 hint="put it again when nobody writes to it",
             )
-        received, complete = files.put_piece(sending, offset, data)
+        try:
+            received, complete = files.put_piece(sending, offset, data)
+        except MusterError as error:
+            patience.wait(error)
+            continue
+        patience.restore()
         tell((sending.size if complete else received) - offset)
         offset = received
 

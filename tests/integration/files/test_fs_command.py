@@ -207,9 +207,106 @@ def test_a_node_may_be_named(cabinet: Cabinet, top: str) -> None:
     assert "has no node 'nobody'" in refused(cabinet, "ls", f"local/nobody:data/{top}")
 
 
+ODD_NAMES = (
+    "a b",
+    "new\nline",
+    "ünï-日本語",
+    "-dash",
+    "x" * 255,
+    "é" * 127,
+    "q?&=#t%41+",
+    "b\\s",
+    "\x1b[31mred",
+    "c:d",
+)
+
+
+def test_odd_names_travel_both_ways(cabinet: Cabinet, top: str, tmp_path: Path) -> None:
+    (tmp_path / "odd").mkdir()
+    for size, name in enumerate(ODD_NAMES):
+        (tmp_path / "odd" / name).write_bytes(b"x" * size)
+    cabinet.server.run("fs", "put", "-r", str(tmp_path / "odd"), f"local:data/{top}/", check=True)
+    cabinet.server.run("fs", "get", "-r", f"local:data/{top}/odd", str(tmp_path / "back"), check=True)
+    assert contents(cabinet.data / top / "odd") == contents(tmp_path / "odd") == contents(tmp_path / "back")
+    listed = cabinet.server.json("fs", "ls", f"local:data/{top}/odd")["items"]
+    assert {item["name"] for item in listed} == set(ODD_NAMES)
+
+
+@pytest.mark.parametrize("name", ["-dash", "x" * 255, "new\nline", "\x1b[31mred"])
+def test_one_file_of_an_odd_name_can_be_worked_with(cabinet: Cabinet, top: str, tmp_path: Path, name: str) -> None:
+    """And no control character of it reaches the terminal."""
+    run, path = cabinet.server.run, f"local:data/{top}/{name}"
+    (tmp_path / name).write_text("data")
+    said = [run("fs", "put", "--", name, f"local:data/{top}/", check=True, cwd=tmp_path)]
+    said.append(run("fs", "mv", path, f"local:data/{top}/other", check=True))
+    said.append(run("fs", "cp", f"local:data/{top}/other", path, check=True))
+    assert run("fs", "cat", path, check=True).stdout == "data"
+    said.append(run("fs", "du", path, check=True))
+    (tmp_path / name).unlink()
+    said.append(run("fs", "get", path, str(tmp_path), check=True))
+    assert (tmp_path / name).read_text() == "data"
+    said.append(run("fs", "rm", path, check=True))
+    lines = "".join(done.stdout + done.stderr for done in said)
+    assert not set(lines) & {"\x1b"}
+    assert len(lines.splitlines()) == len(said)
+
+
+def test_a_name_that_is_no_text_is_left_out_and_told_in_text(cabinet: Cabinet, top: str, tmp_path: Path) -> None:
+    (tmp_path / "tree").mkdir()
+    (tmp_path / "tree" / os.fsdecode(b"bad-\xff")).touch()
+    (tmp_path / "tree" / "good").write_text("good")
+    done = cabinet.server.run("fs", "put", "-r", str(tmp_path / "tree"), f"local:data/{top}/", "-o", "json")
+    (lack,) = json.loads(done.stdout)["leftOut"]
+    assert lack == {"path": str(tmp_path / "tree" / "bad-\\xff"), "why": "has a name that is no text"}
+    assert contents(cabinet.data / top / "tree") == {"good": b"good"}
+    assert "must be text" in refused(cabinet, "rm", os.fsdecode(b"local:data/bad-\xff"), code=2)
+
+
+def test_a_link_is_put_under_its_own_name(cabinet: Cabinet, top: str, tmp_path: Path) -> None:
+    (tmp_path / "model-7").write_text("data")
+    (tmp_path / "latest").symlink_to("model-7")
+    cabinet.server.run("fs", "put", str(tmp_path / "latest"), f"local:data/{top}/", check=True)
+    assert contents(cabinet.data / top) == {"latest": b"data"}
+
+
+def test_a_device_is_not_read_for_ever(cabinet: Cabinet, top: str) -> None:
+    assert "is no ordinary file" in refused(cabinet, "put", "/dev/zero", f"local:data/{top}/zero")
+
+
+def test_a_tree_under_a_new_name_is_gone_on_with_by_naming_the_target_itself(
+    cabinet: Cabinet, top: str, tree: Path, tmp_path: Path
+) -> None:
+    run = cabinet.server.run
+    for _ in range(2):
+        run("fs", "put", "-r", "-T", str(tree), f"local:data/{top}/new", check=True)
+        assert contents(cabinet.data / top / "new") == contents(tree)
+        run("fs", "get", "-r", "-T", f"local:data/{top}/new", str(tmp_path / "back"), check=True)
+        assert contents(tmp_path / "back") == contents(tree)
+
+
+def test_all_paths_are_tried_even_if_one_fails(cabinet: Cabinet, top: str) -> None:
+    for name in ("one", "two"):
+        (cabinet.data / top / name).touch()
+    told = refused(cabinet, "rm", *(f"local:data/{top}/{name}" for name in ("one", "nothing", "two")))
+    assert "1 of 3 failed" in told
+    assert list((cabinet.data / top).iterdir()) == []
+
+
+def test_folders_that_are_not_there_are_not_made_by_the_way(cabinet: Cabinet, top: str, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    (cabinet.data / top / "file").touch()
+    path = f"local:data/{top}"
+    assert f"muster fs mkdir -p {path}/no/" in refused(cabinet, "put", str(tmp_path / "file"), f"{path}/no/")
+    assert "there is no folder" in refused(cabinet, "get", f"{path}/file", f"{tmp_path}/no/")
+    assert "with -p a folder that is there is no error" in refused(cabinet, "mkdir", path)
+
+
 @pytest.mark.parametrize(
     ("words", "code", "said"),
     [
+        (("get", "-r", "local:", "."), 2, "names no folder"),
+        (("rm", "-r", "local:"), 2, "names no folder"),
+        (("du", "local:"), 2, "names no folder"),
         (("ls", "nothing"), 2, "is no path on a cluster"),
         (("ls", "nothing:"), 1, "there is no cluster 'nothing'"),
         (("ls", "local:dta"), 1, "did you mean data?"),

@@ -10,6 +10,7 @@ import pytest
 from muster import Client
 from muster.client.downloading import KEPT_FROM_BYTES, PART_PREFIX
 from muster.client.errors import MusterError
+from muster.client.patience import TRIES
 from tests.unit.client.tiny_server import DROP, Answer, Asked, TinyServer, a_job, problem
 
 pytestmark = pytest.mark.fast
@@ -89,7 +90,7 @@ def test_what_an_earlier_try_left_is_used(
 ) -> None:
     monkeypatch.setattr(time, "sleep", lambda seconds: None)
     broken = Answer(200, pieces=[DATA[:50]], cut=True)
-    server.on("GET", f"{address}/model/w", broken, *[DROP] * 5, served)
+    server.on("GET", f"{address}/model/w", broken, *[DROP] * TRIES, served)
     with pytest.raises(MusterError, match="no Muster server"):
         download(server, tmp_path)
     (part,) = (tmp_path / "model").iterdir()

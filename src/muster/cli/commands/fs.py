@@ -25,6 +25,10 @@ from muster.client.files import Files, FileView, FolderView, Progress, RemotePat
 from muster.lib.quantities import about_bytes, parse_duration
 
 REMOTE = RemotePathType()
+CLUSTER_OR_REMOTE = RemotePathType(is_cluster_enough=True)
+_itself = click.option(
+    "-T", "--itself", is_flag=True, help="The target is the new folder itself, even if it is there already."
+)
 
 
 @click.group()
@@ -45,7 +49,7 @@ def command() -> None:
 
 
 @command.command()
-@click.argument("path", type=REMOTE)
+@click.argument("path", type=CLUSTER_OR_REMOTE)
 @click.option("-l", "long", is_flag=True, help="With permissions, size and time.")
 @click.option("-a", "--all", "all_names", is_flag=True, help="Also names that begin with a dot.")
 @output_option("table", "json", "yaml", "name")
@@ -82,8 +86,9 @@ def ls(path: RemotePath, long: bool, all_names: bool, output: str) -> None:
 @click.argument("target", metavar="PATH", type=REMOTE)
 @click.option("-r", "--recursive", is_flag=True, help="Whole folders.")
 @click.option("-f", "--force", is_flag=True, help="Replace files that are there.")
+@_itself
 @output_option("text", "json", "yaml", default="text")
-def put(sources: tuple[Path, ...], target: RemotePath, recursive: bool, force: bool, output: str) -> None:
+def put(sources: tuple[Path, ...], target: RemotePath, recursive: bool, force: bool, itself: bool, output: str) -> None:
     """Bring files from here to a cluster. What arrived is checked by sha256 before it gets its name.
 
     A link to a file travels as that file. Links to folders and special files are left out, each with a warning; the
@@ -94,14 +99,18 @@ def put(sources: tuple[Path, ...], target: RemotePath, recursive: bool, force: b
       muster fs put train.csv lab:data/train.csv
       muster fs put a.bin b.bin lab:data/models/
       muster fs put -r ./criteo lab:data/
+      muster fs put -r -T ./criteo lab:data/criteo-2      # the same again goes on there, not in criteo-2/criteo
     """
     for source in sources:
         if source.is_dir() and not recursive:
             raise click.UsageError(f"{source} is a folder: give -r")
     files = connect().files
     report = Report()
-    with file_line("putting") as line, resumable(line, "what has arrived is kept on the cluster for a day"):
-        into = _is_folder(files, target)
+    if itself and len(sources) > 1:
+        raise click.UsageError("-T takes one folder or file")
+    into = not itself and _is_folder(files, target)
+    again = _again(sources[0].is_dir() and not into)
+    with file_line("putting") as line, resumable(line, "what has arrived is kept on the cluster for a day", again):
         if len(sources) > 1 and not into:
             raise Failure(f"{target} is no folder", hint=f"make it first: muster fs mkdir -p {target}")
         items: list[Outgoing] = []
@@ -117,8 +126,9 @@ def put(sources: tuple[Path, ...], target: RemotePath, recursive: bool, force: b
 @click.argument("local", metavar="LOCAL", type=click.Path())
 @click.option("-r", "--recursive", is_flag=True, help="A whole folder.")
 @click.option("-f", "--force", is_flag=True, help="Replace files that are there.")
+@_itself
 @output_option("text", "json", "yaml", default="text")
-def get(path: RemotePath, local: str, recursive: bool, force: bool, output: str) -> None:
+def get(path: RemotePath, local: str, recursive: bool, force: bool, itself: bool, output: str) -> None:
     """Bring files from a cluster to here. What is not whole yet has another name.
 
     A link to a file comes as that file. Links to folders, links that lead out of the cluster's folder and special files
@@ -133,10 +143,11 @@ def get(path: RemotePath, local: str, recursive: bool, force: bool, output: str)
     facts = files.stat(path)
     if facts.kind == "folder" and not recursive:
         raise click.UsageError(f"{path} is a folder: give -r")
-    target = _local_target(local, path)
+    target = Path(local) if itself else _local_target(local, path)
     report = Report()
-    with file_line("getting") as line, resumable(line, "what has come is kept beside its target"):
-        is_folder = facts.kind == "folder"
+    is_folder = facts.kind == "folder"
+    again = _again(is_folder and target == Path(local))
+    with file_line("getting") as line, resumable(line, "what has come is kept beside its target", again):
         items = list(incoming(files, path, target, report)) if is_folder else [Incoming(path, facts, target)]
         if items:
             get_all(files, items, line, report, force=force)
@@ -161,7 +172,7 @@ def cp(path: RemotePath, target: RemotePath, recursive: bool, force: bool) -> No
         done = files.copy(path, _into(files, target, path.name), recursive=recursive, overwrite=force, tell=line.heard)
     say(f"copied {_told(done)}")
     if done.skipped:
-        raise Failure(f"{done.skipped} left out: devices, pipes and sockets are not copied")
+        raise Failure(f"{done.skipped} left out: devices, pipes, sockets, and what the node's agent may not read")
 
 
 @command.command()
@@ -180,7 +191,7 @@ def mv(path: RemotePath, target: RemotePath, force: bool) -> None:
     to = _into(files, target, path.name)
     with file_line("moving") as line:
         files.move(path, to, overwrite=force, tell=line.heard)
-    say(f"moved {path} to {to}")
+    say(f"moved {shown(path)} to {shown(to)}")
 
 
 @command.command()
@@ -259,7 +270,8 @@ def du(paths: tuple[RemotePath, ...], within: str, output: str) -> None:
             items.append(_usage(path, found))
             if output == "table":
                 least = "" if found.complete else "at least "
-                click.echo(f"{least}{about_bytes(found.bytes)}\t{found.files} files\t{found.folders} folders\t{path}")
+                counts = f"{found.files} files\t{found.folders} folders"
+                click.echo(f"{least}{about_bytes(found.bytes)}\t{counts}\t{shown(path)}")
             _warn_of_more(path, found)
     if output != "table":
         print_document({"items": items}, output)
@@ -315,11 +327,11 @@ def _into(files: Files, target: RemotePath, name: str) -> RemotePath:
 
 
 def _is_folder(files: Files, target: RemotePath) -> bool:
-    if not target.path:
-        raise click.UsageError(f"{target} names no folder; see `muster fs ls {target}`")
-    if target.path.endswith("/") or "/" not in target.path:
+    if "/" not in target.path.rstrip("/"):
         return True
     found = files.find(target)
+    if found is None and target.path.endswith("/"):
+        raise Failure(f"there is no folder {target}", hint=f"make it first: muster fs mkdir -p {target}")
     return found is not None and found.kind == "folder"
 
 
@@ -337,9 +349,11 @@ def _print_file(files: Files, path: RemotePath) -> None:
 
 def _warn_of_more(path: RemotePath, found: Progress) -> None:
     if found.unfinished:
-        say_warning(f"{path}: besides, {about_bytes(found.unfinished)} of uploads that are not finished")
+        say_warning(f"{shown(path)}: besides, {about_bytes(found.unfinished)} of uploads that are not finished")
     if found.skipped:
-        say_warning(f"{path}: {found.skipped} folders are not counted: they may not be read, or are nested too deep")
+        say_warning(
+            f"{shown(path)}: {found.skipped} folders are not counted: they may not be read, or are nested too deep"
+        )
 
 
 def _usage(path: RemotePath, found: Progress) -> dict[str, Any]:
@@ -365,6 +379,11 @@ def _local_target(local: str, path: RemotePath) -> Path:
     if local.endswith("/"):
         raise Failure(f"there is no folder {local}", hint="make it first, or leave out the last /")
     return Path(local)
+
+
+def _again(is_new: bool) -> str:
+    """A folder that was made under its new name is there now, and would be gone into."""
+    return "the same command with -T" if is_new else "the same command"
 
 
 def _finish(done: str, report: Report, output: str) -> None:
