@@ -239,7 +239,7 @@ def test_a_host_that_goes_away_is_seen_at_a_glance_and_when_it_is_back(tmp_path:
             *("3", "All", "1", "Unreachable", "1", "Draining", "1", "Ready")
         ]
         tab.click("#machines-open")
-        tab.wait_for(has("these are the last figures", ".Unreachable .details"))
+        tab.wait_for(has("this is what was heard last", ".Unreachable .details"))
         tab.wait_for("document.querySelector('.Unreachable .charts .line')?.getAttribute('d').includes('L')")
         _show(tab, "hosts")
         pool[1].mend()

@@ -91,10 +91,10 @@ export class Machine {
 
   #drawDetails(node, usage, ring) {
     const { about, charts, cards, tasks, facts } = this.parts;
-    const heard = node.usage ? (node.state === "Unreachable" ? word("lastHeard") : "") : word("nothingHeard");
-    patch(about, heard, (text) => text);
-    about.hidden = !heard;
-    charts.replaceChildren(...(node.usage ? chartRows(usage, ring) : []));
+    const isKnown = Boolean(node.usage) || ring.samples.length > 0;
+    about.hidden = isKnown && !SILENT.has(node.state);
+    patch(about, isKnown ? "lastHeard" : "nothingHeard", word);
+    charts.replaceChildren(...(isKnown ? chartRows(node, usage, ring) : []));
     cards.hidden = !node.gpus.length;
     if (node.gpus.length) cards.replaceChildren(cardTable(node.gpus, usage.gpus ?? [], ring));
     if (this.running) patch(tasks, [this.running, node.tasks], ([running, count]) => taskLines(running, count));
@@ -207,17 +207,24 @@ function detailParts() {
   };
 }
 
-function chartRows(usage, ring) {
-  const memory = word("amount", bytesOf(usage.memoryUsedBytes, usage.memoryTotalBytes));
-  const disk = word("amount", bytesOf(usage.diskUsedBytes, usage.diskTotalBytes));
-  const load = word("loadOf", { now: percent(usage.cpuPercent), load: usage.load1.toFixed(2) });
+// Of a node that does not answer there may be its last minutes alone.
+function chartRows(node, usage, ring) {
+  const load = usage.load1 === undefined ? "-" : usage.load1.toFixed(2);
+  const cpu = word("loadOf", { now: percent(usage.cpuPercent), load });
+  const memory = word("amount", bytesOf(usage.memoryUsedBytes, node.memory.total));
   return [
-    chartRow(word("cpu"), sparkline(ring.points((one) => one.cpu), 100, WHOLE_MS), load),
-    chartRow(word("memory"), sparkline(ring.points((one) => one.memory), usage.memoryTotalBytes, WHOLE_MS), memory),
-    chartRow(word("disk"), warningGauge(usage.diskUsedBytes, usage.diskTotalBytes),
-      usage.diskMount ? word("diskAt", { amount: disk, mount: usage.diskMount }) : disk),
-    ...(usage.net?.length ? [netRow("netIn", "in", usage, ring), netRow("netOut", "out", usage, ring)] : []),
+    chartRow(word("cpu"), sparkline(ring.points((one) => one.cpu), 100, WHOLE_MS), cpu),
+    chartRow(word("memory"), sparkline(ring.points((one) => one.memory), node.memory.total, WHOLE_MS), memory),
+    ...(usage.diskTotalBytes ? [diskRow(usage)] : []),
+    netRow("netIn", "in", usage, ring),
+    netRow("netOut", "out", usage, ring),
   ];
+}
+
+function diskRow({ diskUsedBytes, diskTotalBytes, diskMount }) {
+  const amount = word("amount", bytesOf(diskUsedBytes, diskTotalBytes));
+  const text = diskMount ? word("diskAt", { amount, mount: diskMount }) : amount;
+  return chartRow(word("disk"), warningGauge(diskUsedBytes, diskTotalBytes), text);
 }
 
 const FIELDS = { in: "rxBytesS", out: "txBytesS" };

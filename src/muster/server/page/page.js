@@ -13,15 +13,17 @@ const QUIET_MS = 250; // a burst of events is one reload
 const NODES_MS = 5_000; // usage changes without events
 const MACHINES_MS = 2_000; // as often as nodes are sampled
 
-// Runs something that talks to the server, and shows what went wrong if it did.
+// Runs something that talks to the server, and shows what went wrong if it did. What comes late, when somebody is
+// logging in already, takes neither the focus nor what is said there.
 async function attempt(action) {
+  const say = (message) => at("login").hidden && tell(message);
   try {
     await action();
-    tell("");
+    say("");
   } catch (error) {
     if (!(error instanceof Refused)) throw error;
-    if (error.status === 401) showLogin();
-    else tell(error.message);
+    if (error.status !== 401) say(error.message);
+    else if (at("login").hidden) showLogin();
   }
 }
 

@@ -22,7 +22,7 @@ const WORDS = {
     outOfService: "out of service: {why}", stillHas: "{out}; {job} still has it", given: "Given",
     loginBy: "Login", labels: "Labels", foundThere: "Found there", note: "Note", taskOf: "{state}, of {owner}",
     hiddenTasks: "{n} more of private jobs", noTasks: "No tasks there.", nothingHeard: "Nothing was heard of it yet.",
-    lastHeard: "It does not answer: these are the last figures that were heard.",
+    lastHeard: "It does not answer: this is what was heard last.",
     givenOf: "CPU {cpu}, memory {memory}", gpuNumber: "GPU {index}", gpusGiven: "{used} of {total} GPUs given",
   },
   zh: {
