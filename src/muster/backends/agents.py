@@ -112,8 +112,7 @@ class AgentNode:
                 async with asyncio.timeout_at(self._missed_at + CONNECT_WITHIN_S):
                     await self._ready.wait()
             except TimeoutError:
-                why = f": {self.node.note}" if self.node.note and not self.node.is_reachable else ""
-                raise BackendError(f"node {self.node.name} does not answer{why}", reason=CONNECTION_LOST) from None
+                raise BackendError(f"node {self.node.name} does not answer", reason=CONNECTION_LOST) from None
         return await self._link.ask(op, **arguments)
 
     # What others find out

@@ -5,7 +5,8 @@ import base64
 from collections.abc import AsyncGenerator, Sequence
 
 from muster.backends.agents import AgentNode, quietly
-from muster.ports.backend import CommandEnd, CommandOutput
+from muster.domain.errors import BackendError
+from muster.ports.backend import CONNECTION_LOST, CommandEnd, CommandOutput
 
 
 class Commanding:
@@ -15,7 +16,7 @@ class Commanding:
     async def run(
         self, agent: AgentNode, argv: Sequence[str], timeout_s: float
     ) -> AsyncGenerator[CommandOutput | CommandEnd]:
-        name = (await agent.ask("exec_start", argv=list(argv), timeout_s=timeout_s))["exec"]
+        name = await _started(agent, argv, timeout_s)
         try:
             while True:
                 answer = await agent.ask("exec_read", exec=name)
@@ -34,3 +35,13 @@ class Commanding:
         for task in self._stopping:
             task.cancel()
         await asyncio.gather(*self._stopping, return_exceptions=True)
+
+
+async def _started(agent: AgentNode, argv: Sequence[str], timeout_s: float) -> str:
+    try:
+        return str((await agent.ask("exec_start", argv=list(argv), timeout_s=timeout_s))["exec"])
+    except BackendError as error:
+        if agent.node.is_reachable or error.reason != CONNECTION_LOST:
+            raise
+        # Admins ask, and may know how the server logs in: others are not told why.
+        raise BackendError(f"{error.message}: {agent.node.note}", reason=CONNECTION_LOST) from None

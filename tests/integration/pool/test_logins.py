@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from tests.integration.api.calling import Caller, ok
+from tests.integration.api.people import new_user
 from tests.parts.hosts import PLAIN_USER, Host, HostOptions, HostPool, oldest_python
 from tests.parts.server import MusterServer, polls
 from tests.parts.ssh_cluster import CLUSTER, log_of, node_of, nodes, on_hosts, wait_for_nodes, write_cluster
@@ -101,6 +103,18 @@ def test_a_wrong_password_is_told_without_being_shown(server: MusterServer, pool
     _start(server, _by_password(server, pool[1], WRONG))
     assert "was not accepted" in _note_of(server, pool[1].name, "does not let us in")
     assert WRONG not in _everything_said(server)
+
+
+def test_how_the_server_logs_in_is_for_admins_alone(server: MusterServer, pool: HostPool) -> None:
+    _start(server, _by_password(server, pool[1], WRONG))
+    _note_of(server, pool[1].name, "does not let us in")
+    assert f"{pool[1].user}@{pool[1].address}" in str(server.call("GET", "/api/v1/events?kind=node"))
+    amy = new_user(Caller(server, server.token), "amy")
+    told = [ok(amy.get(path)) for path in ("/nodes", f"/nodes/{pool[1].name}", "/usage", "/events?kind=node")]
+    assert "admins see why" in str(told)
+    assert "node.unreachable" in str(told)
+    assert pool[1].address not in str(told)
+    assert "password" not in str(told)
 
 
 def test_a_wrong_password_is_not_tried_again_until_somebody_says_so(server: MusterServer, pool: HostPool) -> None:

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from functools import partial
 from typing import Annotated, Any
 
@@ -151,9 +152,13 @@ async def _events(
 
 
 def visible(parts: Services, me: Principal, event: Event) -> Event | None:
-    """The event as this person may see it, or None. A reason may quote a log, so it is the owner's."""
-    if event.kind.startswith("node.") or may(me, Action.AUDIT_SEE, event.owner, private=parts.private_jobs):
+    """The event as this person may see it, or None. A reason may quote a log, so it is the owner's; why a node cannot
+    be reached tells how the server logs in, so it is for admins."""
+    if may(me, Action.AUDIT_SEE, event.owner, private=parts.private_jobs):
         return event
+    if event.kind.startswith("node."):
+        is_told = event.kind != "node.unreachable"
+        return event if is_told else replace(event, data={**event.data, "message": ""})
     if event.kind.startswith("audit.") or not may(me, Action.JOB_SEE, event.owner, private=parts.private_jobs):
         return None
     return Event(event.kind, event.at, event.job_id, None, event.owner, {**event.data, "reason": ""}, event.seq)

@@ -1,12 +1,13 @@
 """Clusters, nodes and what they are doing."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query, Response
 from fastapi.responses import JSONResponse
 
-from muster.domain.nodes import Node
+from muster.domain.nodes import Node, NodeState
 from muster.engine.accounts import Principal
 from muster.engine.nodes import find_node
 from muster.ports.backend import NodeUsage
@@ -22,6 +23,8 @@ Parts = Annotated[Services, Depends(services)]
 OfCluster = Annotated[str | None, Query(description="Where several clusters have a node of that name.")]
 _HIDDEN = "(private)"
 """In place of the name of a job that holds a GPU and that the reader may not see."""
+_ADMINS_KNOW = "it cannot be reached; admins see why"
+"""In place of a reason that tells how the server logs in."""
 
 
 @router.get("/clusters", response_model=schemas.ClusterList, summary="List clusters")
@@ -95,14 +98,15 @@ def seen_node(me: Principal, parts: Services, node: Node) -> View:
     cpu_m, memory_bytes, devices = cluster.used(node.name)
     names = {index: ", ".join(sorted({_job_name(me, parts, job) for job in jobs})) for index, jobs in devices.items()}
     usage = context.backends[node.cluster].usage().get(node.name)
+    is_admin = may(me, Action.NODE_MANAGE, None, private=parts.private_jobs)
     return node_view(
-        node,
+        node if is_admin or node.state is not NodeState.UNREACHABLE else replace(node, note=_ADMINS_KNOW),
         cpu_m=cpu_m,
         memory_bytes=memory_bytes,
         device_jobs=names,
         device_shares=cluster.device_shares(node.name),
         tasks=len(context.roster.tasks_on(node.cluster, node.name)),
-        login=_login(parts, node) if may(me, Action.NODE_MANAGE, None, private=parts.private_jobs) else None,
+        login=_login(parts, node) if is_admin else None,
         usage=figures_view(usage) if usage else None,
     )
 
