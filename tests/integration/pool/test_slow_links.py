@@ -170,9 +170,9 @@ def test_a_transfer_that_stalls_for_long_goes_on_over_the_next_line(lab: Lab, tm
 
 def test_a_long_transfer_over_a_narrow_line_holds_up_nobody_else(lab: Lab, tmp_path: Path) -> None:
     """Heartbeats come, and another job starts, speaks and ends there, while the archive is on its way."""
-    lab.link.bytes_per_s = MB
+    lab.link.bytes_per_s = MB / 2
     connections = lab.link.connections
-    digest = lab.ship(tmp_path, "big", 100 * MB)
+    digest = lab.ship(tmp_path, "big", 64 * MB)
     lab.wait_until_shipping()
     lab.wait_for_heartbeats(3)
     assert lab.ended_well(lab.submit("small", _SAY)) == _SAID
@@ -183,8 +183,8 @@ def test_a_long_transfer_over_a_narrow_line_holds_up_nobody_else(lab: Lab, tmp_p
 
 
 def test_shipping_over_a_line_that_hangs_up_goes_on_where_it_was(lab: Lab, tmp_path: Path) -> None:
-    size = 3 * MB
-    lab.link.reset_every = 300_000
+    size = 2 * MB
+    lab.link.reset_every = 400_000
     resets, before = lab.link.resets, lab.link.sent
     digest = lab.ship(tmp_path, "hung-up", size)
     assert lab.ended_well("hung-up") == [f"{digest}  -"]
@@ -193,9 +193,9 @@ def test_shipping_over_a_line_that_hangs_up_goes_on_where_it_was(lab: Lab, tmp_p
 
 
 def test_files_arrive_whole_over_a_line_that_hangs_up(lab: Lab, tmp_path: Path) -> None:
-    (tmp_path / "sent").write_bytes(os.urandom(2 * MB))
+    (tmp_path / "sent").write_bytes(os.urandom(3 * MB // 2))
     there = f"{CLUSTER}/{lab.host.name}:data/sent"
-    lab.link.reset_every = 300_000
+    lab.link.reset_every = 400_000
     before = lab.link.resets
     lab.server.run("fs", "put", str(tmp_path / "sent"), there, check=True, timeout_s=280)
     assert lab.host.path(f"{FOLDER}/sent").read_bytes() == (tmp_path / "sent").read_bytes()
@@ -213,3 +213,17 @@ def test_a_command_over_a_slow_and_narrow_line_says_all_it_has_to_say(lab: Lab) 
     assert "exited with code 3" in done.stderr
     assert done.stdout.split() == [str(index) for index in range(1, 30001)]
     assert "done" in done.stderr
+
+
+def test_logs_and_outputs_come_whole_over_a_line_that_hangs_up(lab: Lab, tmp_path: Path) -> None:
+    lab.link.reset_every = 400_000
+    before = lab.link.resets
+    job = lab.submit("talks", "seq 200000; seq 150000 > kept", outputs=["kept"])
+    assert lab.ended_well(job) == [str(index) for index in range(1, 200_001)]
+    for _ in polls(240, 0.5):
+        got = lab.server.run("outputs", job, "--get", str(tmp_path / "got"))
+        if list((tmp_path / "got").glob("**/kept")):
+            break
+    (kept,) = (tmp_path / "got").glob("**/kept")
+    assert kept.read_text().split() == [str(index) for index in range(1, 150_001)], got.stderr
+    assert lab.link.resets > before
