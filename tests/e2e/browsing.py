@@ -79,7 +79,7 @@ class Tab:
         assert "exceptionDetails" not in answer, answer
         return answer["result"].get("value")
 
-    def wait_for(self, script: str, timeout_s: float = 30.0) -> Any:
+    def wait_for(self, script: str, timeout_s: float = 90.0) -> Any:
         """The value of the expression once it is true."""
         deadline = time.monotonic() + timeout_s
         while True:
@@ -130,7 +130,7 @@ class Tab:
             case "Log.entryAdded" if params["entry"]["source"] == "security":
                 self.errors.append(params["entry"]["text"])
 
-    def _read(self, timeout_s: float = 60.0) -> Any:
+    def _read(self, timeout_s: float = 120.0) -> Any:
         while b"\0" not in self._buffer:
             assert select.select([self._from_browser], [], [], timeout_s)[0], "the browser does not answer"
             data = os.read(self._from_browser, 1 << 20)

@@ -17,7 +17,7 @@ from tests.parts.host_network import Link
 from tests.parts.host_processes import kill_processes, processes_of, signal_processes
 from tests.parts.server import polls
 
-_WITHIN_S = 30.0
+_WITHIN_S = 60.0
 _PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 # Arguments: the root of the host, its name, a file with the id of this boot. The first process waits, so that it
 # collects the children of processes that ended before them.

@@ -20,7 +20,7 @@ from muster.settings.kept_files import KeptFiles
 from muster.stores.opening import open_store
 from tests.parts.fake_backend import FakeBackend
 
-DEADLINE_S = 20.0
+DEADLINE_S = 60.0
 
 
 @dataclass(slots=True)

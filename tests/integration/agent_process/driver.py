@@ -14,7 +14,7 @@ from typing import Any
 from muster.agent.frames import FrameDecoder, Message, encode
 
 SOURCES = Path(__file__).parents[3] / "src"
-DEADLINE_S = 20.0
+DEADLINE_S = 60.0
 
 
 class Refused(Exception):

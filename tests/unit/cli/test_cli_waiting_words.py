@@ -10,7 +10,7 @@ from tests.unit.client.tiny_server import Answer, TinyServer, a_job
 
 pytestmark = pytest.mark.fast
 
-DEADLINE_S = 10.0
+DEADLINE_S = 60.0
 
 
 def test_reason_is_said_while_the_job_waits(server: TinyServer) -> None:
