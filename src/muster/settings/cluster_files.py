@@ -47,6 +47,8 @@ def read_file(path: Path) -> Text | Unreadable:
         finally:
             os.close(handle)
     except FileNotFoundError as error:
+        if path.is_symlink():
+            return Unreadable("is a link that leads nowhere", "mend the link, or take it away")
         return Unreadable(f"cannot be read: {error.strerror}")
     except OSError as error:
         return Unreadable(f"cannot be read: {error.strerror}", "let the account that runs the server read it")

@@ -13,7 +13,7 @@ from muster.wire.spec_problems import problems_of
 
 Parts = Mapping[str, type[BaseModel]]
 """Which model stands under which key, wherever the key is."""
-PASSWORD = "password"  # noqa: S105 - the name of a key
+PASSWORDS = frozenset({"password", "passwd", "psw", "pwd"})
 _IN_ITS_OWN_FILE = "write it to a file that only the server's account may read, and name that file: passwordFile"
 
 
@@ -33,7 +33,7 @@ def located(document: Document, *problems: Problem) -> Invalid:
 def _in_own_words(problem: Problem, root: type[BaseModel], parts: Parts) -> Problem:
     """The job spec's problems name the keys of the job spec."""
     *around, last = problem.path.replace("[", ".[").split(".")
-    if problem.message == "unknown key" and last == PASSWORD:
+    if problem.message == "unknown key" and last in PASSWORDS:
         return replace(problem, message="is a secret, and others may read this file", hint=_IN_ITS_OWN_FILE)
     if problem.message == "unknown key":
         known = _keys_at(around, root, parts)
@@ -61,7 +61,7 @@ def _without(secrets: list[str], problem: Problem) -> Problem:
 def _passwords(data: Any) -> Iterator[str]:
     if isinstance(data, Mapping):
         for key, value in data.items():
-            if key == PASSWORD and value not in (None, ""):
+            if key in PASSWORDS and value not in (None, ""):
                 yield str(value)
             yield from _passwords(value)
     elif isinstance(data, list):

@@ -9,7 +9,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, Field
 from muster.domain.clusters import RESERVED, HostKeys
 from muster.wire.spec_schema import NAME_PATTERN, Name, Seconds, Strict, Text
 
-_HOST = re.compile(r"[A-Za-z0-9_:][A-Za-z0-9._:%-]{0,252}")
+_HOST = re.compile(r"(?![^:]*:[^:]*$)[A-Za-z0-9_:][A-Za-z0-9._:%-]{0,252}")
 _USER = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._@+\\-]{0,254}\$?")
 _NAME = re.compile(NAME_PATTERN)
 _NODE = re.compile(r"\w([\w.-]{0,251}\w)?")

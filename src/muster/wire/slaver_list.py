@@ -45,7 +45,7 @@ def _read(text: str) -> Document:
     try:
         data = json.loads(text.removeprefix("\ufeff"))
     except json.JSONDecodeError as error:
-        raise _wrong(f"is no JSON: {error.msg[:1].lower()}{error.msg[1:]}", error.lineno) from None
+        raise _wrong(_of_syntax(error), error.lineno) from None
     except (RecursionError, ValueError):
         raise _wrong("is no JSON that can be read") from None
     if not isinstance(data, list):
@@ -53,11 +53,27 @@ def _read(text: str) -> Document:
     return Document(data, _lines(text))
 
 
+def _of_syntax(error: json.JSONDecodeError) -> str:
+    """What people write who take JSON for Python is told in their words."""
+    before, after = error.doc[: error.pos].rstrip(), error.doc[error.pos :].lstrip()
+    behind = after.removeprefix(",").lstrip()  # where a comma too many is found differs by the version of Python
+    if (before.endswith(",") or after.startswith(",")) and behind.startswith(("]", "}")):
+        return f"is no JSON: a comma too many before {behind[0]}"
+    if after.startswith(("//", "/*", "#")):
+        return "is no JSON: it has no comments"
+    if after.startswith("'"):
+        return "is no JSON: names and texts are written with \", not with '"
+    return f"is no JSON: {error.msg[:1].lower()}{error.msg[1:]}"
+
+
 def _lines(text: str) -> dict[Any, int]:
-    """JSON is YAML but for a few oddities, such as tabs. Lines are a help, and absent then."""
+    """JSON is YAML but for a few oddities, such as tabs. Lines are a help, and absent then. Raises Invalid for keys
+    that are given twice, of which JSON takes the last without a word."""
     try:
         return read_document(text).lines
-    except Invalid:
+    except Invalid as error:
+        if any(problem.path for problem in error.problems):
+            raise
         return {}
 
 

@@ -81,7 +81,8 @@ def test_gpus_may_be_counted_without_their_model(tmp_path: Path) -> None:
 def test_files_and_their_documents_are_read_in_order(tmp_path: Path) -> None:
     (tmp_path / ".b.yaml.swp").write_text("[")
     (tmp_path / ".#b.yaml").write_text("[")
-    (tmp_path / "notes.txt").write_text("[")
+    for name in ("notes.txt", "b.yaml~", "4913", "#b.yaml#", "b.yaml.bak"):
+        (tmp_path / name).write_text("[")
     (tmp_path / "c.yml").write_text("name: four")
     found = read(tmp_path, b="name: two\n---\n---\nname: three\n", a="name: one\n", empty="# nothing yet\n")
     assert [cluster.name for cluster in found] == ["one", "two", "three", "four"]
@@ -193,3 +194,10 @@ def test_what_cannot_be_read_is_named(tmp_path: Path) -> None:
     with pytest.raises(Invalid) as refused:
         ClusterFolder(tmp_path / "absent", ("lab",)).read()
     assert refused.value.problems[0].file.endswith("absent")
+
+
+def test_a_file_that_was_emptied_is_a_mistake_and_a_mark_of_its_order_is_none(tmp_path: Path) -> None:
+    assert [str(problem) for problem in problems(tmp_path, a=" \n")] == [
+        "a.yaml: is empty (write it anew, or take it away)"
+    ]
+    assert read(tmp_path, a="\ufeffname: one\r\n")[0].name == "one"

@@ -92,3 +92,33 @@ async def test_files_beside_the_folder_are_looked_at_too(tmp_path: Path, monkeyp
     (folder / "new.yaml").write_text("1")
     await _next(told)
     await told.aclose()  # type: ignore[attr-defined]
+
+
+async def test_a_file_that_somebody_writes_is_waited_for(tmp_path: Path, changes: AsyncIterator[None]) -> None:
+    folder = tmp_path / "clusters.d"
+    seen = []
+    with (folder / "old.yaml").open("w") as half, (folder / ".old.yaml.swp").open("w") as swap:
+        half.write("ha")
+        half.flush()
+        swap.write("an editor holds it as long as it runs")
+        swap.flush()
+        (folder / "new.yaml").write_text("1")
+        told = asyncio.ensure_future(_next(changes))
+        await asyncio.wait([told], timeout=3 * watching._SETTLE_S)
+        seen += [(folder / "old.yaml").read_text()] if told.done() else []
+        half.write("lf")
+        half.close()
+        await told
+    assert [*seen, (folder / "old.yaml").read_text()] == ["half"]
+
+
+async def test_a_file_that_is_never_closed_is_not_waited_for_for_ever(
+    tmp_path: Path, changes: AsyncIterator[None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(watching, "_WRITTEN_WITHIN_S", 0.0)
+    folder = tmp_path / "clusters.d"
+    with (folder / "old.yaml").open("w") as half:
+        half.write("ha")
+        half.flush()
+        (folder / "new.yaml").write_text("1")
+        await _next(changes)

@@ -333,9 +333,9 @@ def test_the_list_of_the_original_system_is_read_as_it_is(tmp_path: Path) -> Non
     ("text", "expected"),
     [
         (
-            '[\n {"name": "a",}\n]',
-            "list.json, line 2: is no JSON: expecting property name enclosed in double quotes (a list of objects with"
-            " name, ip, user_name, gpu_count and gpu_info)",
+            '[\n {"name": "a" "b"}\n]',
+            "list.json, line 2: is no JSON: expecting ',' delimiter (a list of objects with name, ip, user_name,"
+            " gpu_count and gpu_info)",
         ),
         (
             '{"name": "a"}',
@@ -353,6 +353,18 @@ def test_the_list_of_the_original_system_is_read_as_it_is(tmp_path: Path) -> Non
         ),
         ('[{"name": "x", "ip": "b"}]', "list.json, line 1: nodes: x is given twice (also in a.yaml, line 2)"),
         ("[[[" * 40_000, "list.json: is no JSON that can be read"),
+        ('[\n{"name": "a", "ip": "b"},\n]', "list.json, line 3: is no JSON: a comma too many before ] (a list of"),
+        ('[{"name": "a",}]', "list.json, line 1: is no JSON: a comma too many before } (a list of"),
+        ('[\n# mine\n{"name": "a"}]', "list.json, line 2: is no JSON: it has no comments (a list of"),
+        (
+            "[{'name': 'a'}]",
+            "list.json, line 1: is no JSON: names and texts are written with \", not with ' (a list of",
+        ),
+        ('[\n{"name": "a", "ip": "b", "name": "c"}]', "list.json, line 2: [0].name: is given twice"),
+        ('[{"name": "a", "ip": "10.0.0.1:22"}]', "list.json, line 1: [0].ip: '10.0.0.1:22' cannot be read (expected a"),
+        ('\ufeff[\n{"name": "a"}]', "list.json, line 2: [0].ip: is required"),
+        ('[[{"psw": "s3cr3t"}]]', "list.json, line 1: [0]: is [{'psw': '…'}] (a mapping with"),
+        ("", "a.yaml, line 3: nodesFile: list.json is empty (write it anew, or take it away)"),
     ],
 )
 def test_a_wrong_list_is_told_with_its_line(tmp_path: Path, text: str, expected: str) -> None:
@@ -364,6 +376,31 @@ def test_a_wrong_list_is_told_with_its_line(tmp_path: Path, text: str, expected:
 def test_a_list_that_is_not_there_is_told_with_the_line_that_names_it(tmp_path: Path) -> None:
     expected = f"a.yaml, line 2: nodesFile: list.json cannot be read: {os.strerror(2)}"
     assert told(tmp_path, a="backend: ssh\nnodesFile: list.json\n") == [expected]
+
+
+@pytest.mark.parametrize("name", ["list.json", "b.yaml"])
+def test_what_is_no_file_is_told_and_never_waited_for(tmp_path: Path, name: str) -> None:
+    text = "backend: ssh\nnodesFile: list.json\n"
+    path = tmp_path / name
+    (tmp_path / "list.json").write_text("[]")
+    path.unlink(missing_ok=True)
+    place = "a.yaml, line 2: nodesFile: list.json" if name == "list.json" else "b.yaml:"
+    os.mkfifo(path)
+    assert told(tmp_path, a=text) == [f"{place} is no file (take it away, or give it another name)"]
+    path.unlink()
+    path.symlink_to("nowhere")
+    assert told(tmp_path, a=text) == [f"{place} is a link that leads nowhere (mend the link, or take it away)"]
+    path.unlink()
+    path.write_bytes("[]".encode("utf-16"))
+    assert told(tmp_path, a=text) == [f"{place} is no UTF-8 text (save it as UTF-8)"]
+
+
+def test_what_a_link_leads_to_is_looked_at_too(tmp_path: Path) -> None:
+    folder = tmp_path / "clusters.d"
+    folder.mkdir()
+    (folder / "a.yaml").symlink_to(tmp_path / "a.yaml")
+    (folder / "b.yaml").write_text("backend: ssh\n")
+    assert ClusterFolder(folder, ("local",)).files_beside() == {folder / "a.yaml"}
 
 
 def test_files_beside_the_folder_are_known_even_when_they_are_missing(tmp_path: Path) -> None:
