@@ -99,11 +99,11 @@ class Launching:
     def _spawn_or_undo(self, task: Task, order: LaunchOrder) -> None:
         try:
             self._spawn(task, order)
-        except OSError as error:
+        except (AgentError, OSError) as error:
             self._book.remove(task)
             cgroups.remove(task.groups)
             folders.remove_tree(task.folder)
-            raise from_os_error(error) from error
+            raise error if isinstance(error, AgentError) else from_os_error(error) from error
 
     def _unpack_then_spawn(self, task: Task, order: LaunchOrder, archives: Mapping[str, str]) -> None:
         work = os.path.join(task.folder, folders.WORK)
@@ -138,7 +138,7 @@ class Launching:
     def _spawn(self, task: Task, order: LaunchOrder) -> None:
         work = os.path.join(task.folder, folders.WORK)
         cwd = order.cwd or work
-        links.make(work, order.links)
+        _link(work, order.links)
         self._ports.let_go(order.ports)
         pid = supervisor.spawn(
             task.folder,
@@ -151,6 +151,14 @@ class Launching:
             self._notices.write_fd,
         )
         self._settling.watch_child(task, pid)
+
+
+def _link(work: str, wanted: Mapping[str, str]) -> None:
+    """What stands in a link's way came with the package, and will again: no other node would do better."""
+    try:
+        links.make(work, wanted)
+    except (FileExistsError, NotADirectoryError) as error:
+        raise AgentError(PACKAGE, str(error.strerror)) from error
 
 
 def _real_cause(

@@ -5,7 +5,7 @@ values of a wrong type are the models' affair and pass here.
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from muster.domain.errors import Problem
@@ -26,6 +26,7 @@ def cross_checks(data: Mapping[str, Any]) -> list[Problem]:
         *_after(data),
         *_where(data),
         *_inputs(data),
+        *_mounts(data),
         *_params(data),
     ]
 
@@ -99,18 +100,52 @@ def _inputs(data: Mapping[str, Any]) -> Iterator[Problem]:
         yield Problem("inputs", f"names {len(items)}", f"at most {MAX_INPUTS}")
     taken: list[list[str]] = []
     for place, item in enumerate(items[:MAX_INPUTS]):
-        source = _mapping(item).get("source", item)
-        target = _mapping(item).get("target") or source
-        if not isinstance(target, str) or not isinstance(source, str):
+        parts = _input_place(item)
+        if parts is None:
             continue
-        parts = [part for part in target.split("/") if part not in ("", ".")]
-        parts = parts if _mapping(item).get("target") else parts[-1:]
         path = ("inputs" if items is not given else f"inputs[{place}]") + ".target"
         if not parts or parts == [".."]:
             yield Problem(path, "is required: the source has no name of its own", "give it a name, as target: data")
-        elif any(one[: len(parts)] == parts or parts[: len(one)] == one for one in taken):
+        elif _is_taken(parts, taken):
             yield Problem(path, f"{'/'.join(parts)} is taken by another input", "give each a place of its own")
         taken.append(parts)
+
+
+def _mounts(data: Mapping[str, Any]) -> Iterator[Problem]:
+    """A relative target is a link in the working directory, as an input is: nothing can lie below it."""
+    given, mounts = data.get("inputs"), data.get("mounts")
+    inputs = [_input_place(item) for item in (given if isinstance(given, list) else [given])]
+    taken = [parts for parts in inputs if parts]
+    absolute: set[tuple[str, ...]] = set()
+    for place, mount in enumerate(mounts if isinstance(mounts, list) else ()):
+        target = _mapping(mount).get("target")
+        if not isinstance(target, str):
+            continue
+        parts, is_absolute = _parts(target), target.startswith("/")
+        if tuple(parts) in absolute if is_absolute else _is_taken(parts, taken):
+            told = f"{target} is taken by another mount or input"
+            yield Problem(f"mounts[{place}].target", told, "give each a place of its own")
+        if is_absolute:
+            absolute.add(tuple(parts))
+        elif parts:
+            taken.append(parts)
+
+
+def _input_place(item: Any) -> list[str] | None:
+    """Where it is to lie, part by part; None for what is not written as an input is."""
+    source = _mapping(item).get("source", item)
+    target = _mapping(item).get("target") or source
+    if not isinstance(target, str) or not isinstance(source, str):
+        return None
+    return _parts(target) if _mapping(item).get("target") else _parts(target)[-1:]
+
+
+def _parts(target: str) -> list[str]:
+    return [part for part in target.split("/") if part not in ("", ".")]
+
+
+def _is_taken(parts: list[str], taken: Sequence[list[str]]) -> bool:
+    return bool(parts) and any(one[: len(parts)] == parts or parts[: len(one)] == one for one in taken)
 
 
 def _where(data: Mapping[str, Any]) -> Iterator[Problem]:

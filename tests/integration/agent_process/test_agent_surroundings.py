@@ -91,6 +91,14 @@ def test_link_outside_the_working_folder_is_refused(agent: Agent, target: str) -
         agent.launch("t", "/bin/true", links={target: "/tmp"})
 
 
+@pytest.mark.parametrize("links", [{"a": "/tmp", "a/b": "/tmp"}, {"trainer_id": "/tmp", "trainer_id/x": "/tmp"}])
+def test_link_that_something_stands_in_the_way_of_is_nothing_to_try_again(agent: Agent, links: dict[str, str]) -> None:
+    with pytest.raises(Refused) as refused:
+        agent.launch("t", "/bin/true", links=links)
+    assert refused.value.code == "package"
+    assert agent.run("t", "/bin/true")["exit_code"] == 0  # nothing was left of it
+
+
 def venv(path: Path, *distributions: str) -> None:
     """A virtual environment with empty packages of these names and versions."""
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(path)], check=True)
