@@ -16,7 +16,7 @@ from collections import deque
 from typing import AbstractSet, Any, Callable, Deque, Dict, List, Mapping, NamedTuple, Optional
 
 from muster.agent import folders, orders
-from muster.agent.errors import NOT_SHIPPED, PACKAGE, AgentError
+from muster.agent.errors import DISK_FULL, NOT_SHIPPED, PACKAGE, AgentError
 
 MAX_PIECE_BYTES = 4 * 1024 * 1024
 LIMIT_BYTES = 20 * 1024**3
@@ -111,9 +111,19 @@ class BlobStore:
                 found = self._found(digest)
                 if not found["complete"]:
                     self.make_room(max(0, size - found["have"]), in_use | {digest})
+                    self._check_room(digest, size - found["have"])
                 return found
 
         return stat
+
+    def _check_room(self, digest: str, needed: int) -> None:
+        """Before the first piece: a transfer that fills the disk to its last byte harms all else on the node."""
+        disk = os.statvfs(self._blobs)
+        free = disk.f_bavail * disk.f_frsize
+        if needed > free:
+            _remove(self._path(digest) + _PARTIAL)
+            told = "the node's disk has {} MiB free, and {} MiB are still to be sent".format(free >> 20, needed >> 20)
+            raise AgentError(DISK_FULL, told)
 
     def _write(self, request: Mapping[str, Any]) -> Work:
         digest = orders.digest(request)

@@ -161,6 +161,15 @@ def test_a_blob_of_a_live_task_is_not_dropped(agent: Agent) -> None:
     assert not list((agent.root / "inputs").iterdir())
 
 
+def test_what_the_disk_cannot_hold_is_refused_before_it_fills_it(agent: Agent) -> None:
+    digest = "a" * 64
+    agent.ask("blob_write", digest=digest, offset=0, data=b"begun")
+    with pytest.raises(Refused) as refused:
+        agent.ask("blob_stat", digest=digest, size=1 << 49)
+    assert refused.value.code == "disk-full"
+    assert list((agent.root / "blobs").iterdir()) == []
+
+
 def test_the_least_used_blobs_go_when_the_store_is_full(tmp_path: Path) -> None:
     store = BlobStore(str(tmp_path), set, limit_bytes=250, share=1.0)
     names = [character * 64 for character in "abc"]
