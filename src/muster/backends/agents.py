@@ -24,8 +24,6 @@ from muster.lib.backoff import exponential
 from muster.ports.backend import CONNECTION_LOST
 
 Connector = Callable[[], AbstractAsyncContextManager[tuple[ByteReader, ByteWriter]]]
-Admit = Callable[["AgentNode", Message, AgentLink], Awaitable[None]]
-"""Asked with the agent's hello, before it counts. Raises BackendError for a node that may not join."""
 
 _log = structlog.get_logger("backends.agents")
 USAGE_EVERY_S = 2.0
@@ -51,7 +49,6 @@ class AgentNode:
         *,
         address: str = "",
         unreachable_after_s: float = 10.0,
-        admit: Admit | None = None,
         on_push: Callable[["AgentNode", Message], None],
         on_change: Callable[["AgentNode"], None],
         on_ready: Callable[["AgentNode"], None],
@@ -70,7 +67,6 @@ class AgentNode:
         """Of whatever is big: to the node, and from it."""
         self.unreachable_after_s = unreachable_after_s
         self._connector = connector
-        self._admit = admit
         self._on_push = on_push
         self._on_change = on_change
         self._on_ready = on_ready
@@ -187,11 +183,8 @@ class AgentNode:
             reading = asyncio.create_task(self._hear(link))
             listening = asyncio.create_task(self._listen_for_silence(link))
             try:
-                hello = await link.ask("hello", interface=self.interface)
-                if self._admit is not None:
-                    await self._admit(self, hello, link)
-                self.hello = hello
-                if self.clock.answered(float(hello["now"]), time.time()):
+                self.hello = await link.ask("hello", interface=self.interface)
+                if self.clock.answered(float(self.hello["now"]), time.time()):
                     self.note_alerts("clock", self.clock.alerts)
                 await link.ask("usage", every_s=USAGE_EVERY_S)
                 self._link = link

@@ -280,9 +280,13 @@ class AgentPool:
         usage = self._usage[name] = self._meters[name].read(message)
         self._rings[name].add(usage)
         agent.note_time(usage.at)
-        reasons = out_of_service(usage.figures["gpus"], agent.node.capacity.devices)
+        reasons = {**self.withheld(agent), **out_of_service(usage.figures["gpus"], agent.node.capacity.devices)}
         agent.note_devices(reasons)
         agent.note_alerts("cards", card_alerts(reasons))
+
+    def withheld(self, agent: AgentNode) -> Mapping[int, str]:
+        """By index, why a card that is well is not given out by this node."""
+        return {}
 
     def changed(self, agent: AgentNode) -> None:
         if self._listener is not None:

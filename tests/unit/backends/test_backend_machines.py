@@ -1,16 +1,15 @@
-"""Which machine stands behind a node, as the server's own machine is seen."""
+"""Which machine stands behind a node, and under which of its names its cards are given out."""
 
-import asyncio
 from contextlib import AbstractAsyncContextManager
-from typing import Any
+from dataclasses import replace
 
 import pytest
 
-from muster.agent.frames import Message
 from muster.backends.agents import AgentNode
-from muster.backends.links import AgentLink, ByteReader, ByteWriter
+from muster.backends.links import ByteReader, ByteWriter
 from muster.backends.ssh.machines import Machine, Machines
 from muster.domain.errors import BackendError
+from muster.domain.resources import Capacity, Device
 
 pytestmark = pytest.mark.fast
 
@@ -21,47 +20,52 @@ def _nobody() -> AbstractAsyncContextManager[tuple[ByteReader, ByteWriter]]:
     raise BackendError("nobody is there")
 
 
-class _Line(AgentLink):
-    """One over which an agent says what its tasks are."""
-
-    def __init__(self, *phases: str) -> None:
-        self.phases = phases
-
-    async def ask(self, op: str, **arguments: Any) -> Message:
-        assert op == "list"
-        return {"tasks": [{"phase": phase} for phase in self.phases]}
-
-
-def an_agent(name: str, machine: Machine) -> AgentNode:
+def an_agent(name: str, machine: Machine, *cards: str) -> AgentNode:
     def deaf(*_: object) -> None: ...
 
     agent = AgentNode(name, "lab", _nobody, on_push=deaf, on_change=deaf, on_ready=deaf)
     agent.hello = {"boot_id": machine.boot_id, "hostname": machine.hostname}
+    devices = tuple(Device(index, "A100", uuid) for index, uuid in enumerate(cards))
+    agent.node = replace(agent.node, capacity=Capacity(1000, 2**30, devices))
     return agent
 
 
-def test_the_servers_own_machine_is_let_in_with_an_alert() -> None:
-    machines, agent = Machines(OWN), an_agent("gpu1", OWN)
-    asyncio.run(machines.admit(agent, agent.hello, _Line()))
+def test_the_servers_own_machine_is_an_alert() -> None:
+    machines, agent = Machines(OWN), an_agent("gpu1", OWN, "GPU-a")
+    machines.heard(agent)
     assert "cordon one of the two" in machines.alerts(agent)[0]
+    assert machines.cards_elsewhere(agent) == {}
 
 
 def test_containers_on_one_machine_are_machines_of_their_own() -> None:
     machines = Machines(OWN)
     for name in ("one", "two"):
-        agent = an_agent(name, Machine("boot-2", name))
-        asyncio.run(machines.admit(agent, agent.hello, _Line()))
+        agent = an_agent(name, Machine("boot-2", name), "GPU-a")
+        machines.heard(agent)
         assert machines.alerts(agent) == ()
+        assert machines.cards_elsewhere(agent) == {}
 
 
-def test_a_second_name_is_refused_unless_tasks_run_under_it() -> None:
+def test_cards_of_a_machine_with_two_names_are_given_out_under_the_first_until_it_leaves() -> None:
     machines, machine = Machines(OWN), Machine("boot-2", "gpu")
-    first, second = an_agent("first", machine), an_agent("second", machine)
-    asyncio.run(machines.admit(first, first.hello, _Line()))
-    with pytest.raises(BackendError, match="the machine of node lab/first"):
-        asyncio.run(machines.admit(second, second.hello, _Line("ended")))
-    asyncio.run(machines.admit(second, second.hello, _Line("running")))
-    assert "lab/first" in machines.alerts(second)[0]
+    first, second = an_agent("first", machine, "GPU-a", "GPU-b"), an_agent("second", machine, "GPU-b", "", "GPU-c")
+    for agent in (first, second, first):
+        machines.heard(agent)
+    assert machines.alerts(first) == ()
+    assert "the machine of node lab/first under another name" in machines.alerts(second)[0]
+    assert machines.cards_elsewhere(first) == {}
+    assert machines.cards_elsewhere(second) == {0: "node lab/first, which is the same machine, gives it out"}
     machines.release(first)
-    asyncio.run(machines.admit(second, second.hello, _Line()))
+    machines.heard(second)
+    assert machines.alerts(second) == ()
+    assert machines.cards_elsewhere(second) == {}
+
+
+def test_a_node_that_has_become_another_machine_lets_the_old_one_go() -> None:
+    machines, machine = Machines(OWN), Machine("boot-2", "gpu")
+    first, second = an_agent("first", machine, "GPU-a"), an_agent("second", machine, "GPU-a")
+    machines.heard(first)
+    first.hello = {"boot_id": "boot-3", "hostname": "gpu"}
+    machines.heard(first)
+    machines.heard(second)
     assert machines.alerts(second) == ()

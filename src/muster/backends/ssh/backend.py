@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
@@ -72,8 +72,14 @@ class SshBackend(AgentPool):
         member = self._members.get(agent.node.name)
         if member is not None:
             agent.note_alerts("claims", differences(member, agent.node))
-        agent.note_alerts("machine", self._machines.alerts(agent))
+        known = {card.index: card.out_of_service for card in agent.node.capacity.devices if card.out_of_service}
+        agent.note_devices({**self.withheld(agent), **known})
         super().ready(agent)
+
+    def withheld(self, agent: AgentNode) -> Mapping[int, str]:
+        self._machines.heard(agent)
+        agent.note_alerts("machine", self._machines.alerts(agent))
+        return self._machines.cards_elsewhere(agent)
 
     def _take(self, member: Member) -> None:
         before = self._members.get(member.name)
@@ -125,7 +131,6 @@ class SshBackend(AgentPool):
             self.cluster,
             lambda: self._line(member.name),
             unreachable_after_s=self.settings.unreachable_after_s,
-            admit=self._machines.admit,
             on_push=self.pushed,
             on_change=self.changed,
             on_ready=self.ready,

@@ -1,5 +1,5 @@
-"""Which machine stands behind each node. Two names for one machine would have its cards given out twice, so the second
-one is not let in. One on which tasks run is let in all the same: they must not be taken for lost while they run.
+"""Which machine stands behind each node. Two names for one machine are an alert, and its cards are given out under the
+name that was heard of first.
 """
 
 import socket
@@ -9,11 +9,6 @@ from typing import Any
 
 from muster.agent.processes import boot_id
 from muster.backends.agents import AgentNode
-from muster.backends.links import AgentLink
-from muster.domain.errors import BackendError
-from muster.ports.backend import Phase
-
-_AT_WORK = (Phase.PREPARING, Phase.RUNNING)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,18 +34,11 @@ class Machines:
         self._own = own
         self._holders: dict[Machine, AgentNode] = {}
 
-    async def admit(self, agent: AgentNode, hello: Mapping[str, Any], link: AgentLink) -> None:
-        """Raises BackendError for a machine that another node has already."""
-        machine = Machine.of(hello)
-        other = self._holders.get(machine)
-        if other is None or other is agent:
-            self._hold(machine, agent)
-            return
-        if not _at_work(await link.ask("list")):
-            raise BackendError(_twice(other))
-        if other.node.is_reachable and not _at_work(await other.ask("list")):
-            self._hold(machine, agent)
-            other.reconnect()  # it is refused when it comes again
+    def heard(self, agent: AgentNode) -> None:
+        machine = Machine.of(agent.hello)
+        if self._holders.get(machine) is not agent:
+            self.release(agent)  # it was another machine before
+            self._holders.setdefault(machine, agent)
 
     def release(self, agent: AgentNode) -> None:
         """It has left."""
@@ -58,24 +46,21 @@ class Machines:
             del self._holders[machine]
 
     def alerts(self, agent: AgentNode) -> tuple[str, ...]:
-        """Of one that was let in."""
         machine = Machine.of(agent.hello)
-        holder = self._holders.get(machine, agent)
-        if holder is not agent:
-            return (_twice(holder),)
+        if (holder := self._holders.get(machine, agent)) is not agent:
+            return (f"it is the machine of node {_name(holder)} under another name: remove one of the two",)
         if machine == self._own:
             return ("it is the server's own machine, which is a node of the cluster local too: cordon one of the two",)
         return ()
 
-    def _hold(self, machine: Machine, agent: AgentNode) -> None:
-        self.release(agent)
-        self._holders[machine] = agent
+    def cards_elsewhere(self, agent: AgentNode) -> dict[int, str]:
+        """By index, why a card is not given out under this name."""
+        if (holder := self._holders.get(Machine.of(agent.hello), agent)) is agent:
+            return {}
+        theirs = {device.uuid for device in holder.node.capacity.devices if device.uuid}
+        reason = f"node {_name(holder)}, which is the same machine, gives it out"
+        return {device.index: reason for device in agent.node.capacity.devices if device.uuid in theirs}
 
 
-def _at_work(listed: Mapping[str, Any]) -> bool:
-    return any(Phase(task["phase"]) in _AT_WORK for task in listed["tasks"])
-
-
-def _twice(other: AgentNode) -> str:
-    name = f"{other.node.cluster}/{other.node.name}"
-    return f"it is the machine of node {name} under another name, whose cards would be given out twice: remove one"
+def _name(agent: AgentNode) -> str:
+    return f"{agent.node.cluster}/{agent.node.name}"
