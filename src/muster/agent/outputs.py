@@ -80,6 +80,13 @@ class Pattern:
         """Whether a file is meant that is reached with `here` in a folder that was reached with `above`."""
         return len(self._parts) in (above if self._is_folder else here)
 
+    def matches(self, path: str) -> bool:
+        """Whether it takes this file."""
+        above = here = self.start
+        for name in path.split("/"):
+            above, here = here, self.step(here, name)
+        return self.takes(above, here)
+
     def _closure(self, states: "set[int]") -> States:
         reached = set(states)
         for state in range(len(self._parts)):

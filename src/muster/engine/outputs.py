@@ -8,13 +8,14 @@ node is back. Names come from records only, never from who asks.
 import asyncio
 import json
 import shutil
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import structlog
 
 from muster.agent.confined import MAX_DEPTH
+from muster.agent.outputs import Pattern
 from muster.domain.errors import BackendError, MusterError, NotFound
 from muster.domain.jobs import Job
 from muster.domain.tasks import Task
@@ -74,10 +75,7 @@ async def bring(context: Context, job: Job, tasks: Sequence[Task], tries: int = 
     if not await _is_there(context, job.id):
         remove(context, job.id)
         return
-    now = context.clock()
-    records = [record for record, _ in brought]
-    if any(record != Brought() for record in records):
-        await context.apply(Change(events=[outputs_event(job, now, _in_words(records), **_counted(records))]))
+    await _tell(context, job, wanted, [record for record, _ in brought])
     again = [task for task, (_, may_help) in zip(wanted, brought, strict=True) if may_help]
     if again and tries < _TRIES:
         delay_s = exponential(tries, first_s=5.0, limit_s=600.0)
@@ -117,6 +115,8 @@ async def listing(context: Context, job: Job, attempt: int | None = None) -> Lis
         left_out += [prefix + path for path in record.left_out] if record else []
         problems += _problems(task, record) if record else []
     complete = all(task.has_ended for task in tasks) and all(record and not record.problem for record in records)
+    if complete:
+        problems += _unmatched(job, [record for record in records if record])
     return Listing(number, tuple(items), complete, tuple(left_out), tuple(problems))
 
 
@@ -202,8 +202,14 @@ async def _is_there(context: Context, job_id: str) -> bool:
     return True
 
 
-def _in_words(records: Iterable[Brought]) -> str:
-    return "; ".join(record.problem for record in records if record.problem)
+async def _tell(context: Context, job: Job, tasks: Sequence[Task], records: Sequence[Brought]) -> None:
+    problems = [record.problem for record in records if record.problem]
+    attempt = max((task.attempt for task in tasks), default=0)
+    if not problems and len(tasks) == len(await context.store.tasks(job.id, attempt)):
+        problems = list(_unmatched(job, records))
+    if problems or any(record != Brought() for record in records):
+        event = outputs_event(job, context.clock(), "; ".join(problems), **_counted(records))
+        await context.apply(Change(events=[event]))
 
 
 def _counted(records: Sequence[Brought]) -> dict[str, int]:
@@ -219,6 +225,14 @@ def _problems(task: Task, record: Brought) -> Iterator[str]:
         yield f"{task.name}: {record.skipped} files are not brought: too many, not readable, or names that are no text"
     if record.too_deep:
         yield f"{task.name}: {record.too_deep} folders are not brought: they are nested more than {MAX_DEPTH} deep"
+
+
+def _unmatched(job: Job, records: Sequence[Brought]) -> Iterator[str]:
+    """What the spec names and no task left, when all have been looked at."""
+    found = [path for record in records for path in (*(file.path for file in record.files), *record.left_out)]
+    for pattern in job.spec.outputs:
+        if not any(map(Pattern(pattern).matches, found)):
+            yield f"no task left anything that matches `{pattern}`, which `outputs` in the spec names"
 
 
 def _is_alone(job: Job) -> bool:

@@ -114,3 +114,13 @@ def test_a_missing_input_is_told_before_anything_is_sent(muster_server: MusterSe
         done = muster_server.run("submit", str(tmp_path / "job.yaml"), *more)
         assert done.returncode == 1
         assert "absent" in done.stderr
+
+
+def test_what_was_asked_for_and_nobody_left_is_said(me: Caller) -> None:
+    job = ran(me, '[ "$MUSTER_RANK" = 1 ] || echo x > one', replicas=2, outputs=["one", "model/", "*.csv"])
+    missing = [f"no task left anything that matches `{name}`" for name in ("model/", "*.csv")]
+    found = complete(me, job)
+    assert [item["path"] for item in found["items"]] == ["worker-0/one"]
+    assert [problem.partition(",")[0] for problem in found["problems"]] == missing
+    (event,) = [one for one in ok(me.get(f"/jobs/{job}/events"))["items"] if one["kind"] == "job.outputs"]
+    assert all(words in event["data"]["reason"] for words in missing)

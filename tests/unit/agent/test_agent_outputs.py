@@ -77,3 +77,15 @@ def test_nothing_outside_is_told_or_read_while_a_folder_and_a_link_take_turns(tm
     finally:
         swapping.stop()
     assert turns >= 300
+
+
+@pytest.mark.parametrize(
+    "pattern", ["model/", "model", "*", "**", "**/*.csv", "logs/*.csv", "a/**/z", "./a/", "[ab]/*"]
+)
+def test_a_pattern_matches_the_very_files_that_a_search_finds(tmp_path: Path, pattern: str) -> None:
+    paths = ["model", "logs/1.csv", "logs/deep/2.csv", "3.csv", "a/z", "a/b/z", "a/b/c/z", "b/x", "modelling"]
+    for path in paths:
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).touch()
+    found = outputs.page(str(tmp_path), [outputs.Pattern(pattern)], "")["files"]
+    assert {file["path"] for file in found} == {path for path in paths if outputs.Pattern(pattern).matches(path)}

@@ -64,7 +64,7 @@ def command(job: str, folder: str | None, attempt: int | None, output: str) -> N
     if output in ("json", "yaml"):
         print_document(found.raw, output)
     size = about_bytes(sum(item.size for item in found.items))
-    say(f"{len(files)} files, {size}, in {target}")
+    say(f"{len(files)} file{'' if len(files) == 1 else 's'}, {size}, in {target}")
     _tell(handle, found)
     if found.problems or found.left_out:
         hint = "" if found.complete else "they come when the node is back; run this again then"
