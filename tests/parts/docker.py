@@ -2,13 +2,12 @@
 
 import os
 import shutil
-import signal
 import subprocess
 import time
 from pathlib import Path
 from typing import Self
 
-from tests.parts.engines import IMAGE, EngineMissing, EnginePart, pack_image, unmount_below, users_of
+from tests.parts.engines import IMAGE, EngineMissing, EnginePart, end_users_of, pack_image, unmount_below
 
 _WITHIN_S = 60.0
 _ALONE = ("--iptables=false", "--ip6tables=false", "--ip-forward=false", "--ip-masq=false", "--bridge=none")
@@ -89,11 +88,4 @@ class Docker:
 
     def _end_others(self) -> None:
         """Those of a service that was killed: they have our folder among their arguments."""
-        deadline = time.monotonic() + _WITHIN_S
-        while (pids := users_of(self._base)) and time.monotonic() < deadline:
-            for pid in pids:
-                try:
-                    os.kill(pid, signal.SIGKILL)
-                except ProcessLookupError:
-                    continue
-            time.sleep(0.05)
+        end_users_of(self._base)

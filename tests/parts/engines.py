@@ -1,11 +1,14 @@
 """Container engines of a test's own, each with storage of its own, and one small image made of this machine's busybox.
 No registry is asked."""
 
+import contextlib
 import os
 import re
 import shutil
+import signal
 import subprocess
 import tarfile
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -71,6 +74,15 @@ def unmount_below(base: Path) -> None:
         mounted = line.split()[1]
         if mounted.startswith(f"{base}/"):
             subprocess.run(["umount", mounted], check=False)
+
+
+def end_users_of(base: Path, within_s: float = 60.0) -> None:
+    deadline = time.monotonic() + within_s
+    while (pids := users_of(base)) and time.monotonic() < deadline:
+        for pid in pids:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        time.sleep(0.05)
 
 
 def users_of(base: Path) -> list[int]:

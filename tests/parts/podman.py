@@ -20,13 +20,19 @@ def private_podman(base: Path) -> EnginePart:
     )
     env = {"CONTAINERS_STORAGE_CONF": f"{base}/storage.conf", "CONTAINERS_CONF": f"{base}/containers.conf"}
     podman = EnginePart("podman", program, env)
+    furnish(podman, base)
+    return podman
+
+
+def furnish(podman: EnginePart, base: Path) -> None:
+    """Find settings with which it runs, and give it the image. Raises EngineMissing with what it said to each."""
     complaints = []
     for settings in settings_to_try():
         (base / "containers.conf").write_text(settings)
         made = podman.call("import", "--quiet", str(base / "image.tar"), IMAGE)
         tried = podman.call("run", "--rm", "--network", "host", "--log-driver", "none", IMAGE, "true")
         if made.returncode == 0 and tried.returncode == 0:
-            return podman
+            return
         complaints.append((made.stderr if made.returncode else tried.stderr).strip()[-300:])
     raise EngineMissing(f"containers cannot run here: {'; '.join(complaints)}")
 

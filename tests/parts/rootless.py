@@ -2,13 +2,11 @@
 
 import os
 import shutil
-import signal
 import sys
-import time
 from pathlib import Path
 
-from tests.parts.engines import IMAGE, EngineMissing, EnginePart, pack_image, users_of
-from tests.parts.podman import settings_to_try
+from tests.parts.engines import EngineMissing, EnginePart, end_users_of, pack_image
+from tests.parts.podman import furnish
 
 USER = "grace"
 ID = 4322
@@ -69,28 +67,17 @@ def rootless_podman(base: Path) -> EnginePart:
         "CONTAINERS_CONF": f"{base}/containers.conf",
     }
     podman = EnginePart("podman", program, env, around, ID, base / "ground")
-    complaints = []
-    for settings in settings_to_try():
-        (base / "containers.conf").write_text(settings)
-        made = podman.call("import", "--quiet", str(base / "image.tar"), IMAGE)
-        tried = podman.call("run", "--rm", "--network", "host", "--log-driver", "none", IMAGE, "true")
-        if made.returncode == 0 and tried.returncode == 0:
-            return podman
-        complaints.append((made.stderr if made.returncode else tried.stderr).strip()[-300:])
-    remove(base)
-    raise EngineMissing(f"containers cannot run here without root: {'; '.join(complaints)}")
+    try:
+        furnish(podman, base)
+    except EngineMissing:
+        remove(base)
+        raise
+    return podman
 
 
 def remove(base: Path) -> None:
     """With the process by which podman holds its namespaces."""
-    deadline = time.monotonic() + 20
-    while (pids := users_of(base)) and time.monotonic() < deadline:
-        for pid in pids:
-            try:
-                os.kill(pid, signal.SIGKILL)
-            except ProcessLookupError:
-                continue
-        time.sleep(0.05)
+    end_users_of(base)
     shutil.rmtree(base, ignore_errors=True)
 
 

@@ -214,6 +214,15 @@ def rename(name: str, folder: int, to_name: str, to_folder: int, overwrite: bool
         raise OSError(number, os.strerror(number))
 
 
+def is_text(name: str) -> bool:
+    """Names are bytes: those that are no UTF-8 can be neither told nor asked for."""
+    try:
+        name.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
 def too_deep() -> AgentError:
     return AgentError(TOO_DEEP, "folders are nested more than {} deep".format(MAX_DEPTH))
 

@@ -14,7 +14,7 @@ import time
 from typing import Any, Callable, Dict, Mapping, Optional
 
 from muster.agent import file_transfers, file_trees, orders
-from muster.agent.confined import Place, Walk, listing, place, rename
+from muster.agent.confined import Place, Walk, is_text, listing, place, rename
 from muster.agent.errors import BAD_REQUEST, AgentError
 from muster.agent.file_digests import Digests
 from muster.agent.file_errors import DENIED, file_error
@@ -138,7 +138,7 @@ def _entry(name: str, folder: int) -> Optional[Answer]:
         target = os.readlink(name, dir_fd=folder) if stat.S_ISLNK(info.st_mode) else None
     except OSError:
         return None  # it is gone, or something else now
-    kind = _kind(info.st_mode) if _is_speakable(name) else "other"
+    kind = _kind(info.st_mode) if is_text(name) else "other"
     if kind == "file" and name.startswith(PARTIAL_PREFIX):
         kind = "upload"
     return {"name": _speakable(name), **_facts(info), "kind": kind, "target": _speakable(target)}
@@ -170,14 +170,6 @@ def _kind(mode: int) -> str:
     if stat.S_ISDIR(mode):
         return "folder"
     return "link" if stat.S_ISLNK(mode) else "other"
-
-
-def _is_speakable(name: str) -> bool:
-    try:
-        name.encode("utf-8")
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def _speakable(name: Optional[str]) -> Optional[str]:

@@ -14,7 +14,7 @@ from itertools import repeat
 from typing import Any, Callable, Dict, FrozenSet, Iterator, List, Mapping, Sequence, Tuple
 
 from muster.agent import folders, orders
-from muster.agent.confined import MAX_DEPTH, Walk, listing, looking, place, reading
+from muster.agent.confined import MAX_DEPTH, Walk, is_text, listing, looking, place, reading
 from muster.agent.errors import BAD_REQUEST, SYSTEM, AgentError
 from muster.agent.file_errors import TOO_DEEP
 from muster.agent.tasks import TaskBook
@@ -102,7 +102,7 @@ def page(work: str, patterns: Sequence[Pattern], after: str) -> Answer:
     search = _Search(work, patterns)
     found: Dict[str, os.stat_result] = {}
     for relative, status in search.files():
-        if len(found) >= MAX_FILES or not _is_text(relative):
+        if len(found) >= MAX_FILES or not is_text(relative):
             search.skipped += 1
         else:
             found[relative] = status
@@ -181,11 +181,3 @@ class _Search:
 def _status(name: str, folder: int) -> os.stat_result:
     with looking(name, folder) as fd, reading(fd) as file:
         return os.fstat(file)
-
-
-def _is_text(name: str) -> bool:
-    try:
-        name.encode("utf-8")
-    except UnicodeEncodeError:
-        return False
-    return True
