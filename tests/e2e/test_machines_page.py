@@ -11,7 +11,7 @@ import yaml
 
 from tests.e2e.browsing import MISSING, Tab, browser_tab, chromium
 from tests.parts.hosts import HostOptions, HostPool, hosts_unavailable
-from tests.parts.server import MusterServer, running_server
+from tests.parts.server import MusterServer, polls, running_server
 from tests.parts.ssh_cluster import CLUSTER, serving
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(chromium() is None, reason=MISSING)]
@@ -230,6 +230,7 @@ def test_a_host_that_goes_away_is_seen_at_a_glance_and_when_it_is_back(tmp_path:
         first, second, third = (host.name for host in pool.hosts)
         assert names(tab) == sorted(host.name for host in pool.hosts)
         server.run("node", "drain", third, "--reason", "new cards on Monday", check=True)
+        _wait_for_samples(server, second, 2)
         pool[1].cut()
         tab.wait_for(f"{row(second)}.matches('.Unreachable.stale')", 60)
         tab.wait_for(f"{row(third)}.matches('.Draining')")
@@ -244,6 +245,15 @@ def test_a_host_that_goes_away_is_seen_at_a_glance_and_when_it_is_back(tmp_path:
         _show(tab, "hosts")
         pool[1].mend()
         tab.wait_for(f"{row(second)}.matches('.Ready:not(.stale)')", 60)
+
+
+def _wait_for_samples(server: MusterServer, node: str, count: int) -> None:
+    """One alone makes no line."""
+    for _ in polls(60):
+        _, ring = server.call("GET", f"/api/v1/nodes/{node}/usage")
+        if len(ring["items"]) >= count:
+            return
+    raise AssertionError(ring)
 
 
 def _back_by_address(tab: Tab, address: str) -> None:
