@@ -1,6 +1,9 @@
 """What a task left is found by one walk that never leaves its working folder, and what cannot be taken is counted."""
 
 import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -12,6 +15,7 @@ from tests.unit.agent.swapping import Swapping
 
 pytestmark = pytest.mark.fast
 
+_NOBODY = 65534
 EVERYTHING = (outputs.Pattern("**"),)
 
 
@@ -46,13 +50,29 @@ def test_folders_that_nobody_asked_for_are_not_counted(tmp_path: Path) -> None:
     assert outputs.page(str(tmp_path), [outputs.Pattern("model/")], "")["too_deep"] == 0
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
-def test_what_may_not_be_read_is_counted(tmp_path: Path) -> None:
-    (tmp_path / "closed").mkdir(0o000)
-    (tmp_path / "file").touch(0o000)
-    found = outputs.page(str(tmp_path), EVERYTHING, "")
-    (tmp_path / "closed").chmod(0o700)
+def test_what_may_not_be_read_is_counted() -> None:
+    with tempfile.TemporaryDirectory() as name:  # not in tmp_path, which only its owner may enter
+        work = Path(name)
+        work.chmod(0o755)
+        (work / "closed").mkdir(0o000)
+        (work / "file").touch(0o000)
+        with not_root():
+            found = outputs.page(name, EVERYTHING, "")
+        (work / "closed").chmod(0o700)
     assert (found["files"], found["skipped"]) == ([], 2)
+
+
+@contextmanager
+def not_root() -> Iterator[None]:
+    """Root may read everything."""
+    was_root = os.geteuid() == 0
+    if was_root:
+        os.seteuid(_NOBODY)
+    try:
+        yield
+    finally:
+        if was_root:
+            os.seteuid(0)
 
 
 def test_nothing_outside_is_told_or_read_while_a_folder_and_a_link_take_turns(tmp_path: Path) -> None:
