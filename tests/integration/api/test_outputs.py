@@ -122,5 +122,14 @@ def test_what_was_asked_for_and_nobody_left_is_said(me: Caller) -> None:
     found = complete(me, job)
     assert [item["path"] for item in found["items"]] == ["worker-0/one"]
     assert [problem.partition(",")[0] for problem in found["problems"]] == missing
-    (event,) = [one for one in ok(me.get(f"/jobs/{job}/events"))["items"] if one["kind"] == "job.outputs"]
-    assert all(words in event["data"]["reason"] for words in missing)
+    reason = outputs_reason(me, job)
+    assert all(words in reason for words in missing)
+
+
+def outputs_reason(me: Caller, job: str) -> str:
+    """Told after the outputs are there."""
+    for _ in polls(30):
+        events = [one for one in ok(me.get(f"/jobs/{job}/events"))["items"] if one["kind"] == "job.outputs"]
+        if events:
+            return str(events[0]["data"]["reason"])
+    raise AssertionError(f"job {job} tells nothing of its outputs")
