@@ -12,7 +12,7 @@ from muster.settings.watching import folder_changes
 
 pytestmark = [pytest.mark.fast, pytest.mark.anyio]
 
-DEADLINE_S = 20.0
+DEADLINE_S = 60.0
 
 
 @pytest.fixture
