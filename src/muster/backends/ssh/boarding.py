@@ -11,7 +11,7 @@ import hashlib
 import json
 import shlex
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -119,10 +119,10 @@ async def agent_aboard(
             "name": name,
             "arguments": arguments,
         }
-        process.stdin.write(repr(_SCRIPT).encode() + b"\n" + json.dumps(order).encode() + b"\n")
+        _say(process.stdin, repr(_SCRIPT).encode() + b"\n" + json.dumps(order).encode() + b"\n")
         async with asyncio.timeout(_BOARD_WITHIN_S):
             if not (await _answer(process.stdout, python, complaints)).get("have"):
-                process.stdin.write(cargo.content)
+                _say(process.stdin, cargo.content)
                 await _answer(process.stdout, python, complaints)
         yield _Reader(process.stdout), process.stdin
     except TimeoutError:
@@ -130,6 +130,12 @@ async def agent_aboard(
     finally:
         process.close()
         complaints.close()
+
+
+def _say(stdin: Any, data: bytes) -> None:
+    """Whoever has hung up already says why in what they printed."""
+    with suppress(ConnectionError):
+        stdin.write(data)
 
 
 async def _answer(stdout: Any, python: str, complaints: "_Complaints") -> dict[str, Any]:
