@@ -151,7 +151,7 @@ def test_only_what_is_new_is_asked_and_nothing_while_nobody_looks(server: Muster
     with machines(server, before=WATCHED + by_hand) as tab:
         tab.wait_for(whole)
         tab.wait_for(f"({tick}, {new})")
-        tab.wait_for("document.querySelector('.charts .line').getAttribute('d').includes('L')")
+        tab.wait_for(f"({tick}, document.querySelector('.charts .line')?.getAttribute('d').includes('L'))")
 
         tab.run("Object.defineProperty(document, 'hidden', {configurable: true, get: () => true})")
         before = -1
