@@ -64,6 +64,16 @@ def wait_for_nodes(server: MusterServer, states: Mapping[str, str | None], timeo
     raise AssertionError(f"nodes are {shown}, not {dict(states)}, after {timeout_s} s: {notes}")
 
 
+def wait_for_note(server: MusterServer, name: str, words: str, state: str = "Unreachable") -> str:
+    """What is said of a node, once it is in this state and says these words."""
+    node: dict[str, Any] = {}
+    for _ in polls(60):
+        node = nodes(server).get(name) or {}
+        if node.get("state") == state and words in node["note"]:
+            return str(node["note"])
+    raise AssertionError(f"{name} is not {state}, saying {words!r}: {node}")
+
+
 def nodes(server: MusterServer) -> dict[str, Any]:
     _, page = server.call("GET", "/api/v1/nodes")
     return {node["name"]: node for node in page["items"] if node["cluster"] == CLUSTER}

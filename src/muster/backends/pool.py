@@ -280,9 +280,13 @@ class AgentPool:
         usage = self._usage[name] = self._meters[name].read(message)
         self._rings[name].add(usage)
         agent.note_time(usage.at)
+        self.heard(agent)
         reasons = {**self.withheld(agent), **out_of_service(usage.figures["gpus"], agent.node.capacity.devices)}
         agent.note_devices(reasons)
         agent.note_alerts("cards", card_alerts(reasons))
+
+    def heard(self, agent: AgentNode) -> None:
+        """It has told its figures. Another node may have come or gone since the last time."""
 
     def withheld(self, agent: AgentNode) -> Mapping[int, str]:
         """By index, why a card that is well is not given out by this node."""

@@ -19,6 +19,7 @@ from muster.cli.tables import shown
 from muster.client import file_transfers
 from muster.client.errors import MusterError
 from muster.client.files import Files, FileView, RemotePath
+from muster.lib.texts import is_text
 
 _AT_ONCE = 4
 _TOLD = 10
@@ -236,7 +237,7 @@ def _outgoing_file(path: Path, to: RemotePath, report: Report) -> Iterator[Outgo
     else:
         if not stat.S_ISREG(info.st_mode):
             report.leave_out(path, "is no ordinary file")
-        elif not _is_text(path.name):
+        elif not is_text(path.name):
             report.leave_out(path, _NO_TEXT)
         else:
             yield Outgoing(path, to, info.st_size)
@@ -245,7 +246,7 @@ def _outgoing_file(path: Path, to: RemotePath, report: Report) -> Iterator[Outgo
 def _may_enter(folder: Path, report: Report) -> bool:
     if folder.is_symlink():
         report.leave_out(folder, _UNMOVED["link", "folder"])
-    elif not _is_text(folder.name):
+    elif not is_text(folder.name):
         report.leave_out(folder, _NO_TEXT)
     else:
         return True
@@ -259,12 +260,3 @@ def _unreadable(error: OSError, report: Report) -> None:
 def _in_text(path: object) -> str:
     """Whatever bytes are in a name, it can be printed."""
     return os.fsencode(str(path)).decode("utf-8", "backslashreplace")
-
-
-def _is_text(name: str) -> bool:
-    """Names are bytes; those that are no UTF-8 cannot be asked for."""
-    try:
-        name.encode("utf-8")
-    except UnicodeEncodeError:
-        return False
-    return True

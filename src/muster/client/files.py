@@ -13,6 +13,7 @@ from typing import Any, Self
 
 from muster.client.errors import BAD_INPUT, MusterError
 from muster.client.transport import API, Query, Request, Transport, as_json, segment
+from muster.lib.texts import is_text
 
 _REMOTE = re.compile(r"([A-Za-z0-9][A-Za-z0-9._@-]*)(?:/([^/:]+))?:(.*)", re.DOTALL)
 _NO_TEXT = "files with such names are moved and removed only together with the folder that they are in"
@@ -35,12 +36,10 @@ class RemotePath:
             raise MusterError(
                 f"{text!r} is no path on a cluster", code=BAD_INPUT, hint="it looks like lab:data/train.csv"
             )
-        try:
-            text.encode("utf-8")
-        except UnicodeEncodeError:
+        if not is_text(text):
             raise MusterError(
                 "a path on a cluster must be text; this one has bytes that are none", code=BAD_INPUT, hint=_NO_TEXT
-            ) from None
+            )
         return cls(match[1], match[3].lstrip("/"), match[2])
 
     @classmethod

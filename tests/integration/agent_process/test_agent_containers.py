@@ -7,7 +7,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import pytest
 
@@ -26,14 +26,22 @@ from .driver import Agent, wait_until
 OTHERS = ("rootless", "docker")
 
 
-@pytest.fixture(scope="module")
-def podman() -> Iterator[EnginePart]:
-    base = Path(tempfile.mkdtemp(prefix="muster-podman-"))
+Made = TypeVar("Made")
+
+
+def made_in(base: Path, make: Callable[[Path], Made]) -> Made:
+    """Or the tests that need it are skipped with the reason."""
     try:
-        found = private_podman(base)
+        return make(base)
     except EngineMissing as missing:
         shutil.rmtree(base, ignore_errors=True)
         pytest.skip(str(missing))
+
+
+@pytest.fixture(scope="module")
+def podman() -> Iterator[EnginePart]:
+    base = Path(tempfile.mkdtemp(prefix="muster-podman-"))
+    found = made_in(base, private_podman)
     yield found
     remove(found, base)
 
@@ -41,11 +49,7 @@ def podman() -> Iterator[EnginePart]:
 @pytest.fixture(scope="module")
 def docker() -> Iterator[Docker]:
     base = Path(tempfile.mkdtemp(prefix="muster-docker-", dir="/tmp"))
-    try:
-        found = Docker.started(base)
-    except EngineMissing as missing:
-        shutil.rmtree(base, ignore_errors=True)
-        pytest.skip(str(missing))
+    found = made_in(base, Docker.started)
     yield found
     found.remove()
 
@@ -53,12 +57,7 @@ def docker() -> Iterator[Docker]:
 @pytest.fixture(scope="module")
 def rootless() -> Iterator[EnginePart]:
     base = Path(tempfile.mkdtemp(prefix="muster-rootless-", dir="/tmp"))
-    try:
-        found = rootless_podman(base)
-    except EngineMissing as missing:
-        shutil.rmtree(base, ignore_errors=True)
-        pytest.skip(str(missing))
-    yield found
+    yield made_in(base, rootless_podman)
     remove_rootless(base)
 
 

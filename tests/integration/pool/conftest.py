@@ -1,6 +1,7 @@
 """Real SSH hosts for the tests of a file; they skip, with the reason, where no hosts can be made."""
 
 from collections.abc import Generator, Iterator
+from pathlib import Path
 
 import pytest
 
@@ -20,6 +21,14 @@ def pool(can_make_hosts: None) -> Iterator[HostPool]:
     """Four plain hosts. A test leaves them on, reachable and unshared; one that cannot makes a pool of its own."""
     with HostPool(4) as made:
         yield made
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[MusterServer]:
+    """Not started yet. A file whose tests share one, or need another account, has its own."""
+    made = MusterServer(tmp_path / "home")
+    yield made
+    made.stop()
 
 
 @pytest.hookimpl(wrapper=True)

@@ -7,8 +7,8 @@ from typing import Any
 
 from tests.parts.host import Host
 from tests.parts.hosts import HostPool
-from tests.parts.server import MusterServer, end_all_jobs, polls
-from tests.parts.ssh_cluster import node_of, nodes, wait_for_nodes, write_cluster
+from tests.parts.server import MusterServer, end_all_jobs
+from tests.parts.ssh_cluster import node_of, wait_for_nodes, wait_for_note, write_cluster
 
 from .gangs import SHARED, Gang
 
@@ -34,12 +34,7 @@ class Scene:
 
     def wait_for(self, host: Host, state: str, words: str = "") -> str:
         """The node's note, once it is in this state and says these words."""
-        node: dict[str, Any] = {}
-        for _ in polls(60):
-            node = nodes(self.server).get(host.name) or {}
-            if node.get("state") == state and words in node["note"]:
-                return str(node["note"])
-        raise AssertionError(f"{host.name} is not {state}, saying {words!r}: {node}")
+        return wait_for_note(self.server, host.name, words, state)
 
     def restart(self) -> None:
         """As after a power cut of the server."""

@@ -12,7 +12,16 @@ from tests.integration.api.calling import Caller, ok
 from tests.integration.api.people import new_user
 from tests.parts.hosts import PLAIN_USER, Host, HostOptions, HostPool, oldest_python
 from tests.parts.server import MusterServer, polls
-from tests.parts.ssh_cluster import CLUSTER, log_of, node_of, nodes, on_hosts, wait_for_nodes, write_cluster
+from tests.parts.ssh_cluster import (
+    CLUSTER,
+    log_of,
+    node_of,
+    nodes,
+    on_hosts,
+    wait_for_nodes,
+    wait_for_note,
+    write_cluster,
+)
 
 PASSWORD = "c0rrect horse"
 WRONG = "wr0ng h0rse"
@@ -72,16 +81,6 @@ def _by_password(server: MusterServer, host: Host, password: str) -> dict[str, A
     return node
 
 
-def _note_of(server: MusterServer, name: str, words: str) -> str:
-    """What is said of a node that cannot be reached."""
-    node: dict[str, Any] = {}
-    for _ in polls(60):
-        node = nodes(server).get(name) or {}
-        if node.get("state") == "Unreachable" and words in node["note"]:
-            return str(node["note"])
-    raise AssertionError(f"{name} does not say {words!r}: {node}")
-
-
 def _everything_said(server: MusterServer) -> str:
     """Logs of the server, process arguments, listings and events: where a secret must never be."""
     arguments = " ".join(path.read_bytes().decode("utf-8", "replace") for path in Path("/proc").glob("[0-9]*/cmdline"))
@@ -101,13 +100,13 @@ def test_a_password_logs_in_and_shows_nowhere(server: MusterServer, pool: HostPo
 
 def test_a_wrong_password_is_told_without_being_shown(server: MusterServer, pool: HostPool) -> None:
     _start(server, _by_password(server, pool[1], WRONG))
-    assert "was not accepted" in _note_of(server, pool[1].name, "does not let us in")
+    assert "was not accepted" in wait_for_note(server, pool[1].name, "does not let us in")
     assert WRONG not in _everything_said(server)
 
 
 def test_how_the_server_logs_in_is_for_admins_alone(server: MusterServer, pool: HostPool) -> None:
     _start(server, _by_password(server, pool[1], WRONG))
-    _note_of(server, pool[1].name, "does not let us in")
+    wait_for_note(server, pool[1].name, "does not let us in")
     assert f"{pool[1].user}@{pool[1].address}" in str(server.call("GET", "/api/v1/events?kind=node"))
     amy = new_user(Caller(server, server.token), "amy")
     told = [ok(amy.get(path)) for path in ("/nodes", f"/nodes/{pool[1].name}", "/usage", "/events?kind=node")]
@@ -122,7 +121,7 @@ def test_a_wrong_password_is_not_tried_again_until_somebody_says_so(server: Must
     host, other = pool[1], node_of(pool[0], python="/no/such/python")
     before = host.sshd_log.count("Failed password")
     _start(server, _by_password(server, host, WRONG), other)
-    _note_of(server, host.name, "`muster node reconnect`")
+    wait_for_note(server, host.name, "`muster node reconnect`")
     logins = pool[0].sshd_log.count("Starting session")
     assert any(pool[0].sshd_log.count("Starting session") > logins + 4 for _ in polls(60))
     assert host.sshd_log.count("Failed password") == before + 1
@@ -149,7 +148,7 @@ def test_a_key_with_a_passphrase_logs_in_from_ssh_agent(
     subprocess.run(["ssh-keygen", "-q", "-p", "-N", PASSWORD, "-f", str(locked)], check=True)
     host = pool[0]
     _start(server, node_of(host, keyFile=str(locked)))
-    assert "ssh-agent" in _note_of(server, host.name, "passphrase")
+    assert "ssh-agent" in wait_for_note(server, host.name, "passphrase")
     server.stop()
     subprocess.run(["ssh-add", "-q", str(pool.key_file)], env={"SSH_AUTH_SOCK": str(agent_socket)}, check=True)
     node = node_of(host)
@@ -176,7 +175,7 @@ def test_a_host_behind_a_jump_host_is_reached_through_it(server: MusterServer, p
 def test_a_jump_host_that_is_not_known_is_not_passed(server: MusterServer, pool: HostPool) -> None:
     hidden = pool.behind[0]
     _start(server, node_of(hidden, jump=f"{pool.jump.user}@{pool.jump.address}"))
-    assert pool.jump.address in _note_of(server, hidden.name, "is not trusted")
+    assert pool.jump.address in wait_for_note(server, hidden.name, "is not trusted")
 
 
 def test_a_jump_host_with_another_key_than_at_first_is_told_with_where_that_one_is_kept(
@@ -191,7 +190,7 @@ def test_a_jump_host_with_another_key_than_at_first_is_told_with_where_that_one_
         own.jump.change_host_key()
         own.jump.kill_sshd()
         own.jump.start_sshd()
-        note = _note_of(server, hidden.name, "is not trusted")
+        note = wait_for_note(server, hidden.name, "is not trusted")
         assert f"the jump host {own.jump.user}@{own.jump.address}" in note
         kept = Path(note.rpartition("remove ")[2])
         kept.unlink()
@@ -204,7 +203,7 @@ def test_a_host_whose_key_nobody_knows_is_not_talked_to(server: MusterServer, po
     node = node_of(host)
     del node["hostKey"]
     _start(server, node)
-    assert "ssh-keyscan" in _note_of(server, host.name, "is not trusted")
+    assert "ssh-keyscan" in wait_for_note(server, host.name, "is not trusted")
 
 
 def test_known_hosts_of_the_account_is_believed(server: MusterServer, pool: HostPool) -> None:
@@ -226,7 +225,7 @@ def test_a_host_with_another_key_than_known_hosts_has_is_not_taken_for_an_unknow
         _account(server).joinpath("known_hosts").write_text(f"{host.known_hosts_line}\n")
         host.change_host_key()
         _start(server, node)
-        note = _note_of(server, host.name, "is not trusted")
+        note = wait_for_note(server, host.name, "is not trusted")
         assert f"ssh-keygen -R {host.address}" in note
         assert "first-use" not in note
 
@@ -237,7 +236,7 @@ def test_a_config_that_knows_no_hosts_does_not_open_the_door(server: MusterServe
     del node["hostKey"]
     _account(server).joinpath("config").write_text("Host *\n  UserKnownHostsFile none\n")
     _start(server, node)
-    _note_of(server, host.name, "is not trusted")
+    wait_for_note(server, host.name, "is not trusted")
 
 
 def test_the_config_of_the_account_is_honoured(server: MusterServer, pool: HostPool) -> None:
@@ -260,7 +259,7 @@ def test_the_first_key_is_kept_and_another_is_refused(server: MusterServer, can_
         host.change_host_key()
         host.kill_sshd()
         host.start_sshd()
-        assert "first use" in _note_of(server, host.name, "is not trusted")
+        assert "first use" in wait_for_note(server, host.name, "is not trusted")
         done = server.run("node", "reconnect", host.name, "--forget-host-key")
         assert done.returncode == 0, done.stderr
         wait_for_nodes(server, {host.name: "Ready"})
@@ -274,11 +273,11 @@ def test_a_pinned_key_that_changed_is_refused(server: MusterServer, can_make_hos
         host.change_host_key()
         host.kill_sshd()
         host.start_sshd()
-        assert "hostKey" in _note_of(server, host.name, "is not trusted")
+        assert "hostKey" in wait_for_note(server, host.name, "is not trusted")
 
 
 def test_a_node_without_python_says_so(server: MusterServer, pool: HostPool) -> None:
     host = pool[0]
     _start(server, node_of(host, python="/no/such/python"))
-    _note_of(server, host.name, "/no/such/python does not run there")
+    wait_for_note(server, host.name, "/no/such/python does not run there")
     assert CLUSTER in {cluster["name"] for cluster in server.call("GET", "/api/v1/clusters")[1]["items"]}

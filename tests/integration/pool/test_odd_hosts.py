@@ -5,14 +5,13 @@ import re
 import time
 from collections.abc import Iterator
 from datetime import datetime
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.parts.hosts import PLAIN_USER, Host, HostOptions, HostPool, oldest_python
-from tests.parts.server import MusterServer, polls
-from tests.parts.ssh_cluster import log_of, node_of, nodes, on_hosts, wait_for_nodes, write_cluster
+from tests.parts.server import MusterServer
+from tests.parts.ssh_cluster import log_of, node_of, on_hosts, wait_for_nodes, wait_for_note, write_cluster
 
 HOME = f"/home/{PLAIN_USER}"
 CLOCKS_AGREE_S = 10.0
@@ -38,25 +37,9 @@ def pool(can_make_hosts: None) -> Iterator[HostPool]:
         yield made
 
 
-@pytest.fixture
-def server(tmp_path: Path) -> Iterator[MusterServer]:
-    made = MusterServer(tmp_path / "home")
-    yield made
-    made.stop()
-
-
 def _start(server: MusterServer, *members: dict[str, Any]) -> None:
     write_cluster(server.home, members, defaults={})
     server.start()
-
-
-def _note_of(server: MusterServer, name: str, words: str) -> str:
-    node: dict[str, Any] = {}
-    for _ in polls(60):
-        node = nodes(server).get(name) or {}
-        if node.get("state") == "Unreachable" and words in node["note"]:
-            return str(node["note"])
-    raise AssertionError(f"{name} does not say {words!r}: {node}")
 
 
 def _set_shell(host: Host, shell: str) -> None:
@@ -81,14 +64,14 @@ def test_an_account_that_may_not_log_in_is_told_of_with_what_to_try(
 ) -> None:
     _set_shell(pool[0], shell)
     _start(server, node_of(pool[0]))
-    assert "`ssh HOST python3 --version`" in _note_of(server, pool[0].name, "python3 does not run there")
+    assert "`ssh HOST python3 --version`" in wait_for_note(server, pool[0].name, "python3 does not run there")
 
 
 def test_a_home_that_takes_no_files_is_told_of_and_another_root_will_do(server: MusterServer, pool: HostPool) -> None:
     host = pool[0]
     os.chown(host.path(HOME), 0, 0)
     _start(server, node_of(host))
-    assert "`root` in the cluster file" in _note_of(server, host.name, "Permission denied")
+    assert "`root` in the cluster file" in wait_for_note(server, host.name, "Permission denied")
     write_cluster(server.home, [node_of(host, root="/var/tmp/muster")], defaults={})
     wait_for_nodes(server, {host.name: "Ready"})
 
@@ -98,7 +81,7 @@ def test_another_python_may_be_named_where_python3_is_missing(server: MusterServ
     host.path("/usr/local/bin/python3").rename(host.path("/usr/local/bin/python3.8"))
     host.path("/usr/bin/python3").unlink(missing_ok=True)
     _start(server, node_of(host))
-    _note_of(server, host.name, "`python` in the cluster file")
+    wait_for_note(server, host.name, "`python` in the cluster file")
     write_cluster(server.home, [node_of(host, python="python3.8")], defaults={})
     wait_for_nodes(server, {host.name: "Ready"})
 
@@ -127,7 +110,7 @@ def _set_clock(host: Host, behind_s: int) -> None:
 def test_a_command_on_a_node_that_cannot_be_reached_fails_with_the_reason(server: MusterServer, pool: HostPool) -> None:
     host = pool[0]
     _start(server, node_of(host, python="/no/such/python"))
-    _note_of(server, host.name, "/no/such/python does not run there")
+    wait_for_note(server, host.name, "/no/such/python does not run there")
     done = server.run("node", "exec", host.name, "--", "true")
     assert done.returncode == 1
     assert f"node {host.name} does not answer: /no/such/python does not run there" in done.stderr

@@ -1,7 +1,6 @@
 """Two names for one machine: an alert, until one of them has left."""
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 import yaml
@@ -17,13 +16,6 @@ SAME = "under another name: remove one of the two"
 def pool(can_make_hosts: None) -> Iterator[HostPool]:
     with HostPool(1) as made:
         yield made
-
-
-@pytest.fixture
-def server(tmp_path: Path) -> Iterator[MusterServer]:
-    made = MusterServer(tmp_path / "home")
-    yield made
-    made.stop()
 
 
 def wait_for_alerts(server: MusterServer, names: set[str]) -> None:

@@ -73,12 +73,15 @@ class SshBackend(AgentPool):
         if member is not None:
             agent.note_alerts("claims", differences(member, agent.node))
         known = {card.index: card.out_of_service for card in agent.node.capacity.devices if card.out_of_service}
+        self.heard(agent)
         agent.note_devices({**self.withheld(agent), **known})
         super().ready(agent)
 
-    def withheld(self, agent: AgentNode) -> Mapping[int, str]:
+    def heard(self, agent: AgentNode) -> None:
         self._machines.heard(agent)
         agent.note_alerts("machine", self._machines.alerts(agent))
+
+    def withheld(self, agent: AgentNode) -> Mapping[int, str]:
         return self._machines.cards_elsewhere(agent)
 
     def _take(self, member: Member) -> None:
