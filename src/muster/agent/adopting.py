@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import Sequence
 
-from muster.agent import folders
+from muster.agent import disk, folders
 from muster.agent.loop import Loop
 from muster.agent.settling import Settling
 from muster.agent.stopping import Stopping
@@ -29,7 +29,7 @@ class Adopting:
                 self._adopt(name, folder)
 
     def _adopt(self, uid: str, folder: str) -> None:
-        facts = folders.read_json(os.path.join(folder, folders.FACTS)) or {}
+        facts = disk.read_json(os.path.join(folder, folders.FACTS)) or {}
         ports, groups, digests = (tuple(facts.get(key, ())) for key in ("ports", "groups", "digests"))
         task = Task(uid, folder, ports, groups, digests)
         self._book.add(task)

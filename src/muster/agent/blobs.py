@@ -15,7 +15,7 @@ import time
 from collections import deque
 from typing import AbstractSet, Any, Callable, Deque, Dict, List, Mapping, NamedTuple, Optional
 
-from muster.agent import folders, orders
+from muster.agent import disk, orders
 from muster.agent.errors import DISK_FULL, NOT_SHIPPED, PACKAGE, AgentError
 
 MAX_PIECE_BYTES = 4 * 1024 * 1024
@@ -229,7 +229,7 @@ class BlobStore:
                     status = os.stat(path, follow_symlinks=False)
                 except FileNotFoundError:
                     continue
-                size = status.st_size if folder == self._blobs else folders.size_of(path)
+                size = status.st_size if folder == self._blobs else disk.size_of(path)
                 found.append(_Kept(status.st_mtime, path, size))
         return found
 
@@ -253,7 +253,7 @@ def _write_at(fd: int, data: bytes, offset: int) -> None:
 
 def _remove(path: str) -> None:
     if os.path.isdir(path):
-        folders.remove_tree(path)
+        disk.remove_tree(path)
         return
     try:
         os.unlink(path)

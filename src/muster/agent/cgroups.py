@@ -10,7 +10,7 @@ import os
 from dataclasses import dataclass
 from typing import Dict, List, Optional, Sequence, Set, Tuple
 
-from muster.agent.orders import Limits
+from muster.agent.launch_orders import Limits
 
 _PREFIX = "muster-"
 

@@ -17,11 +17,11 @@ import time
 from concurrent.futures import Future
 from typing import Any, Dict, Mapping, Optional, Set
 
-from muster.agent import folders
+from muster.agent import disk, folders
 from muster.agent.calling import call
 from muster.agent.engines import CLIENT_VARIABLES
+from muster.agent.launch_orders import ContainerRef
 from muster.agent.loop import Loop
-from muster.agent.orders import ContainerRef
 from muster.agent.processes import find_members, is_first_of_namespace, send
 from muster.agent.tasks import Task
 
@@ -49,7 +49,7 @@ class Containers:
         variables = os.path.join(task.folder, folders.CONTAINER_ENV)
         os.truncate(variables, 0)
         self._told.discard(task.uid)
-        facts = folders.read_json(os.path.join(task.folder, folders.FACTS)) or {}
+        facts = disk.read_json(os.path.join(task.folder, folders.FACTS)) or {}
         self._clear(facts.get("container") or {}, variables, _TRY_AGAIN_S)
 
     def _clear(self, container: Mapping[str, Any], variables: str, again_s: float) -> None:

@@ -9,7 +9,7 @@ import stat
 from typing import Callable
 
 from muster.agent import links
-from muster.agent.orders import InputRef
+from muster.agent.launch_orders import InputRef
 from muster.agent.packages import PackageError, unpack
 
 _NOT_WRITABLE = ~(stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH)

@@ -10,12 +10,12 @@ import os
 from concurrent.futures import Future
 from typing import Dict, Mapping, Optional
 
-from muster.agent import cgroups, containers, folders, inputs, links, records, supervisor
+from muster.agent import cgroups, containers, disk, folders, inputs, links, records, supervisor
 from muster.agent.blobs import BlobStore, missing
 from muster.agent.errors import DISK_FULL, PACKAGE, AgentError, from_os_error
+from muster.agent.launch_orders import LaunchOrder
 from muster.agent.loop import Loop
 from muster.agent.notices import Notices
-from muster.agent.orders import LaunchOrder
 from muster.agent.packages import unpack
 from muster.agent.ports import PortLedger
 from muster.agent.processes import MARK
@@ -90,7 +90,7 @@ class Launching:
             if order.package is None:
                 folders.make_work(folder)
         except OSError as error:
-            folders.remove_tree(folder)
+            disk.remove_tree(folder)
             raise from_os_error(error) from error
         task = Task(order.task, folder, order.ports, groups, order.digests)
         task.under_way = True
@@ -102,7 +102,7 @@ class Launching:
         except (AgentError, OSError) as error:
             self._book.remove(task)
             cgroups.remove(task.groups)
-            folders.remove_tree(task.folder)
+            disk.remove_tree(task.folder)
             raise error if isinstance(error, AgentError) else from_os_error(error) from error
 
     def _unpack_then_spawn(self, task: Task, order: LaunchOrder, archives: Mapping[str, str]) -> None:

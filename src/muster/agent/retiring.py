@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from typing import Sequence
 
-from muster.agent import folders
+from muster.agent import disk, folders
 from muster.agent.loop import Loop
 from muster.agent.tasks import TaskBook
 
@@ -55,7 +55,7 @@ class Retiring:
         self._remove(trash)
 
     def _remove(self, folder: str) -> None:
-        self._loop.run_blocking(lambda: folders.remove_tree(folder), lambda future: None)
+        self._loop.run_blocking(lambda: disk.remove_tree(folder), lambda future: None)
 
 
 def _remove_bare(retired: Sequence[str]) -> None:
@@ -66,4 +66,4 @@ def _remove_bare(retired: Sequence[str]) -> None:
             pass  # it never came to having one
         except OSError:
             continue  # not empty: somebody may want what is there
-        folders.remove_tree(folder)
+        disk.remove_tree(folder)

@@ -9,7 +9,7 @@ import os
 from concurrent.futures import Future
 from typing import Any, Callable, Dict, FrozenSet, List, Mapping, Optional, Tuple
 
-from muster.agent import logs, node, orders
+from muster.agent import launch_orders, logs, node, orders
 from muster.agent.adopting import Adopting
 from muster.agent.blobs import BlobStore
 from muster.agent.cgroups import find_groups
@@ -175,7 +175,7 @@ class Service:
         return {}
 
     def _launch(self, request: Mapping[str, Any]) -> Answer:
-        return {"status": self._launching.launch(orders.launch_order(request)).status()}
+        return {"status": self._launching.launch(launch_orders.launch_order(request)).status()}
 
     def _stop(self, request: Mapping[str, Any]) -> Answer:
         grace_s = orders.seconds(request, "grace_s")

@@ -11,7 +11,7 @@ import signal
 import time
 from typing import Callable, List, Optional
 
-from muster.agent import cgroups, containers, folders, records
+from muster.agent import cgroups, containers, disk, folders, records
 from muster.agent.errors import START_FAILED, AgentError
 from muster.agent.exits import ExitWatch, reap
 from muster.agent.lingering import Lingering
@@ -44,7 +44,7 @@ class Settling:
 
     def resume(self, task: Task) -> None:
         """Find out where a task stands whose supervisor is not a child of this agent."""
-        failure = folders.read_json(os.path.join(task.folder, folders.ERROR))
+        failure = disk.read_json(os.path.join(task.folder, folders.ERROR))
         if failure is not None:
             task.error = AgentError(str(failure.get("code")), str(failure.get("message")))
             task.ended_at = failure.get("at")
@@ -66,7 +66,7 @@ class Settling:
 
     def end(self, task: Task, code: Optional[int], at: float) -> None:
         task.exit_code, task.ended_at = code, at
-        task.disk_full = bool(code) and folders.is_full(task.folder)
+        task.disk_full = bool(code) and disk.is_full(task.folder)
         self._finish(task, ENDED)
 
     def fail(self, task: Task, error: AgentError) -> None:
@@ -75,7 +75,7 @@ class Settling:
         task.ended_at = time.time()
         record = {"code": error.code, "message": error.message, "at": task.ended_at}
         try:
-            folders.write_json(os.path.join(task.folder, folders.ERROR), record)
+            disk.write_json(os.path.join(task.folder, folders.ERROR), record)
         except OSError:
             pass  # the disk is full; the answer still goes out
         self._finish(task, ENDED)
@@ -173,7 +173,7 @@ class Settling:
         if cgroups.ran_out_of_memory(task.groups):
             task.oom = True
             try:
-                folders.write_json(marker, {"oom": True})  # the group, and its count, will be gone
+                disk.write_json(marker, {"oom": True})  # the group, and its count, will be gone
             except OSError:
                 pass
         elif os.path.exists(marker):

@@ -11,7 +11,7 @@ import signal
 import time
 from typing import Callable, List, Optional
 
-from muster.agent import cgroups, folders, records
+from muster.agent import cgroups, disk, folders, records
 from muster.agent.loop import Loop
 from muster.agent.processes import find_members, is_alive, kill_all, send, send_group
 from muster.agent.settling import Settling
@@ -52,7 +52,7 @@ class Stopping:
 
     def resume(self, task: Task) -> None:
         """Take up a stop that an earlier agent had begun."""
-        asked = folders.read_json(os.path.join(task.folder, folders.STOP))
+        asked = disk.read_json(os.path.join(task.folder, folders.STOP))
         if asked is None:
             return
         task.stopped = True
@@ -108,6 +108,6 @@ class Stopping:
 
     def _remember(self, task: Task, deadline: float) -> None:
         try:
-            folders.write_json(os.path.join(task.folder, folders.STOP), {"deadline": deadline})
+            disk.write_json(os.path.join(task.folder, folders.STOP), {"deadline": deadline})
         except OSError:
             pass  # the disk is full; stopping is what frees it

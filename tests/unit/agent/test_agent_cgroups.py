@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from muster.agent.cgroups import find_groups, memory_limit, ran_out_of_memory
-from muster.agent.orders import Limits
+from muster.agent.launch_orders import Limits
 
 pytestmark = pytest.mark.fast
 

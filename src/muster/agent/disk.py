@@ -1,0 +1,72 @@
+"""Small files and trees on this node's disk: written whole or not at all, removed whatever their rights."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from typing import Any, Dict, Mapping, Optional
+
+_LAST_WORDS_BYTES = 64 * 1024
+_WRITE_NEW = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+def write_json(path: str, value: Mapping[str, Any]) -> None:
+    """By rename, so that a reader finds the whole of it or nothing."""
+    partial = path + ".partial"
+    write(partial, json.dumps(value).encode("utf-8"))
+    os.rename(partial, path)
+
+
+def read_json(path: str) -> Optional[Dict[str, Any]]:
+    """None when it is missing or cannot be what we wrote."""
+    try:
+        with open(path, "rb") as file:
+            value = json.loads(file.read().decode("utf-8"))
+    except (OSError, ValueError):
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def remove_tree(path: str) -> None:
+    """Remove a folder without following links, also where its owner took away their own permissions."""
+    shutil.rmtree(path, ignore_errors=True)
+    if not os.path.lexists(path):
+        return
+    for parent, names, _ in os.walk(path):
+        for name in names:
+            child = os.path.join(parent, name)
+            if not os.path.islink(child):
+                os.chmod(child, 0o700)
+    shutil.rmtree(path, ignore_errors=True)
+
+
+def is_full(path: str) -> bool:
+    """Whether its disk has so little space left that not even a last word could be written."""
+    try:
+        disk = os.statvfs(path)
+    except OSError:
+        return False
+    return disk.f_bavail * disk.f_frsize < _LAST_WORDS_BYTES
+
+
+def size_of(path: str) -> int:
+    """Bytes of all files below; links count nothing."""
+    total = 0
+    for parent, _, names in os.walk(path):
+        for name in names:
+            try:
+                total += os.stat(os.path.join(parent, name), follow_symlinks=False).st_size
+            except OSError:
+                continue  # gone meanwhile
+    return total
+
+
+def write(path: str, content: bytes) -> None:
+    fd = os.open(path, _WRITE_NEW, 0o600)
+    try:
+        view = memoryview(content)
+        while view:
+            view = view[os.write(fd, view) :]
+    finally:
+        os.close(fd)
