@@ -20,7 +20,7 @@ from bench.pool.hosts import CLUSTER, Host, pool_of, ran_s, ssh_command
 from bench.scale import Scale
 from bench.table import Row, Unit
 from muster.backends.ssh.backend import SshBackend
-from muster.backends.ssh.machines import Machine, Machines
+from muster.backends.ssh.machine_identity import Machine, Machines
 from muster.domain.clusters import Login, Member, PhysicalCluster
 from muster.ports.backend import LaunchRequest, Observation, PackageSource
 

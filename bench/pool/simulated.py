@@ -16,8 +16,8 @@ from typing import Any
 import asyncssh
 
 from bench.pool.simulated_usage import CORES, GPUS, MEMORY_BYTES, sample
-from muster.agent.frames import FrameDecoder, Message, encode
-from muster.backends.ringing import KEPT
+from muster.agent.system.frames import FrameDecoder, Message, encode
+from muster.backends.agents.usage_history import KEPT
 
 READ_BYTES = 1 << 18
 DRAIN_EVERY = 10

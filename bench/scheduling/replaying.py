@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from math import fsum
 
 from bench.scheduling.traces import jobs_of, trace_file
-from muster.simulation.apart import apart
 from muster.simulation.driver import simulate
+from muster.simulation.isolated_runs import apart
 from muster.simulation.metrics import Summary, summarise
 from muster.simulation.options import (
     Options,

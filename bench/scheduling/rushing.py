@@ -23,7 +23,7 @@ from time import perf_counter
 from bench.measuring import percentile, sample_process
 from bench.scheduling import crowd
 from bench.scheduling.first_fit import FirstFit
-from muster.lib.collecting import settle_collector
+from muster.lib.gc_tuning import settle_collector
 from muster.scheduling.demand import JobDemand, Plan
 from muster.scheduling.state import ClusterState
 

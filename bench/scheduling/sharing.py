@@ -8,7 +8,7 @@ from bench.scheduling.lines import ALONE_FIFO, MEAN_QUEUES, README
 from bench.scheduling.quality import COSTS, RUN_BAR, slowest
 from bench.scheduling.replaying import Replay, Replayed, replay_all, written
 from bench.table import Row, Sheet, Unit, at_most
-from muster.simulation.apart import WORSE_BY_S
+from muster.simulation.isolated_runs import WORSE_BY_S
 from muster.simulation.metrics import Summary
 
 TRACE, NODES, QUOTA = "philly82k", "83x8", "philly_vc_quota83.csv"

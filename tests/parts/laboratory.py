@@ -11,10 +11,10 @@ from muster.domain.events import Event
 from muster.domain.jobs import Job, Stopping
 from muster.domain.specs import JobSpec
 from muster.domain.tasks import Task
-from muster.engine import commands
 from muster.engine.context import Context
+from muster.engine.requests import commands
 from muster.engine.running import running_engine
-from muster.engine.sharing import Sharing
+from muster.engine.state.cluster_settings import Sharing
 from muster.settings.clusters import ClusterFolder
 from muster.settings.kept_files import KeptFiles
 from muster.stores.opening import open_store

@@ -7,11 +7,11 @@ import pytest
 from muster.domain.errors import Conflict, Forbidden, Invalid, Unplaceable
 from muster.domain.jobs import Held, Job, Queued
 from muster.domain.specs import Dependency, Priority
-from muster.engine import commands
-from muster.engine.changing import bump, change, move_to
-from muster.engine.explaining import live_reason
+from muster.engine.requests import commands
+from muster.engine.requests.changing import bump, change, move_to
+from muster.engine.requests.explaining import live_reason
 from muster.ports.store import JobFilter
-from muster.wire.changing import changed_spec
+from muster.wire.spec_patch import changed_spec
 from tests.parts.building import a_ps_spec, a_role, a_spec
 from tests.parts.laboratory import Laboratory
 

@@ -7,8 +7,8 @@ import pytest
 from muster.domain.errors import Conflict, Invalid, NotFound, Unplaceable
 from muster.domain.jobs import Cancelled, Held, Queued
 from muster.domain.specs import Mount
-from muster.engine import commands
-from muster.engine.retaining import retain_once
+from muster.engine.requests import commands
+from muster.engine.requests.retention import retain_once
 from muster.ports.store import RequestKey
 from tests.parts.building import a_role, a_spec
 from tests.parts.laboratory import Laboratory

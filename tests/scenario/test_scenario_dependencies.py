@@ -5,8 +5,8 @@ import pytest
 from muster.domain.errors import Invalid
 from muster.domain.jobs import Failed, Job
 from muster.domain.specs import Dependency, JobSpec, Needed
-from muster.engine import commands
-from muster.engine.explaining import live_reason
+from muster.engine.requests import commands
+from muster.engine.requests.explaining import live_reason
 from tests.parts.building import a_role, a_spec
 from tests.parts.laboratory import Laboratory
 

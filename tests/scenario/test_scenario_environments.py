@@ -6,7 +6,7 @@ import pytest
 
 from muster.domain.accounts import User, UserRole
 from muster.domain.errors import NotFound
-from muster.engine import environments
+from muster.engine.nodes import environments
 from muster.ports.environments import Environment, EnvironmentKind, Listing, Trial
 from tests.parts.building import a_node
 from tests.parts.laboratory import Laboratory

@@ -6,8 +6,8 @@ import pytest
 
 from muster.domain.errors import Unplaceable
 from muster.domain.specs import Together, Where
-from muster.engine.checking import differences
-from muster.engine.explaining import live_reasons
+from muster.engine.lifecycle.consistency import differences
+from muster.engine.requests.explaining import live_reasons
 from tests.parts.building import a_node, a_role, a_spec
 from tests.parts.laboratory import Laboratory
 

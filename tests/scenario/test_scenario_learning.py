@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from muster.domain.jobs import Job
-from muster.engine import commands
+from muster.engine.requests import commands
 from muster.scheduling.demand import likeness_of
 from tests.parts.building import GIB, a_node, a_role, a_spec
 from tests.parts.fake_backend import FakeBackend

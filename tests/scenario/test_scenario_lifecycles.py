@@ -12,16 +12,16 @@ from hypothesis import strategies as st
 from hypothesis.stateful import initialize, invariant, precondition, rule
 
 from muster.domain import tasks as task_rules
+from muster.domain.elastic import spec_of_attempt
 from muster.domain.errors import Conflict, Invalid
 from muster.domain.events import Event
 from muster.domain.jobs import HOLDING, Job
 from muster.domain.reasons import Reason
 from muster.domain.resources import Resources
-from muster.domain.sizes import spec_of_attempt
 from muster.domain.specs import Dependency, JobSpec, Priority
-from muster.engine import changing, commands
-from muster.engine.checking import differences
-from muster.engine.cycling import carry_out
+from muster.engine.lifecycle.consistency import differences
+from muster.engine.lifecycle.cycling import carry_out
+from muster.engine.requests import changing, commands
 from muster.scheduling.demand import Plan, Preemption
 from tests.parts.building import a_ps_spec, a_role, a_spec
 from tests.parts.laboratory_machine import LaboratoryMachine, walk

@@ -7,10 +7,10 @@ from collections.abc import AsyncIterator
 import pytest
 
 from muster.domain.errors import Invalid
-from muster.engine import commands
-from muster.engine.explaining import explain
-from muster.engine.following import LogCursor, Wanted, follow_job
-from muster.engine.logs import LogReader, Piece
+from muster.engine.data.following import LogCursor, Wanted, follow_job
+from muster.engine.data.logs import LogReader, Piece
+from muster.engine.requests import commands
+from muster.engine.requests.explaining import explain
 from tests.parts.building import a_role, a_spec
 from tests.parts.laboratory import DEADLINE_S, Laboratory
 

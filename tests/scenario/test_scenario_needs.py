@@ -7,8 +7,8 @@ import pytest
 from muster.domain.clusters import Folder, PhysicalCluster, folder_label
 from muster.domain.errors import Invalid
 from muster.domain.specs import Runtime, Spread, Where
-from muster.engine.checking import differences
-from muster.engine.explaining import live_reasons
+from muster.engine.lifecycle.consistency import differences
+from muster.engine.requests.explaining import live_reasons
 from tests.parts.building import a_node, a_role, a_spec
 from tests.parts.fake_backend import FakeBackend
 from tests.parts.laboratory import Laboratory

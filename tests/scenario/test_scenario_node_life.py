@@ -11,8 +11,9 @@ from hypothesis.stateful import initialize, invariant, precondition, rule
 
 from muster.domain.errors import Conflict
 from muster.domain.jobs import HOLDING, Job
-from muster.engine import commands, nodes
-from muster.engine.checking import differences
+from muster.engine.lifecycle.consistency import differences
+from muster.engine.nodes import administration
+from muster.engine.requests import commands
 from tests.parts.building import a_node, a_role, a_spec
 from tests.parts.fake_backend import FakeBackend
 from tests.parts.laboratory_machine import LaboratoryMachine, walk
@@ -70,11 +71,11 @@ class NodeLife(LaboratoryMachine):
 
     @rule(name=st.sampled_from(NAMES), now=st.booleans())
     def drain(self, name: str, now: bool) -> None:
-        self.run(nodes.drain(self.lab.context, "lab", name, "", "root", now=now))
+        self.run(administration.drain(self.lab.context, "lab", name, "", "root", now=now))
 
     @rule(name=st.sampled_from(NAMES))
     def uncordon(self, name: str) -> None:
-        self.run(nodes.uncordon(self.lab.context, "lab", name, "root"))
+        self.run(administration.uncordon(self.lab.context, "lab", name, "root"))
 
     @rule(fault=st.sampled_from(["requests_lost", "answers_lost", "stop_errors"]))
     def something_will_go_wrong(self, fault: str) -> None:
@@ -137,5 +138,5 @@ class NodeLife(LaboratoryMachine):
 
 
 def test_node_life_holds_together(database_template: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("muster.engine.launching.ASK_AGAIN_S", 0.01)
+    monkeypatch.setattr("muster.engine.lifecycle.launching.ASK_AGAIN_S", 0.01)
     walk(NodeLife, database_template, examples=15)

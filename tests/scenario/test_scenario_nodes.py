@@ -8,8 +8,8 @@ import pytest
 
 from muster.domain.errors import Conflict, NotFound
 from muster.domain.nodes import Node, NodeState
-from muster.engine import nodes
-from muster.engine.checking import differences
+from muster.engine.lifecycle.consistency import differences
+from muster.engine.nodes import administration
 from tests.parts.building import a_node, a_role, a_spec
 from tests.parts.fake_backend import FakeBackend
 from tests.parts.laboratory import Laboratory
@@ -27,7 +27,7 @@ async def pool(tmp_path: Path, database_template: Path) -> AsyncIterator[Laborat
 
 
 def seen(lab: Laboratory, name: str) -> Node:
-    return nodes.find_node(lab.context, name)
+    return administration.find_node(lab.context, name)
 
 
 async def started(lab: Laboratory, name: str) -> tuple[str, str]:
@@ -41,14 +41,14 @@ async def started(lab: Laboratory, name: str) -> tuple[str, str]:
 async def test_a_cordoned_node_keeps_what_runs_and_gets_nothing_new(pool: Laboratory) -> None:
     first, busy = await started(pool, "first")
     idle = {"n1": "n2", "n2": "n1"}[busy]
-    await nodes.cordon(pool.context, "lab", idle, "a fan is loud", "root")
+    await administration.cordon(pool.context, "lab", idle, "a fan is loud", "root")
     second = await pool.submit(replace(WIDE, name="second"))
     await pool.settled()
     assert (await pool.job(first)).state_name == "Running"
     assert (await pool.job(second)).state_name == "Queued"
     assert seen(pool, idle).state is NodeState.CORDONED
     assert seen(pool, idle).note == "cordoned by root: a fan is loud"
-    await nodes.uncordon(pool.context, "lab", idle, "root")
+    await administration.uncordon(pool.context, "lab", idle, "root")
     await pool.becomes(second, "Running")
     assert seen(pool, idle).state is NodeState.READY
 
@@ -56,12 +56,12 @@ async def test_a_cordoned_node_keeps_what_runs_and_gets_nothing_new(pool: Labora
 async def test_an_explanation_counts_the_nodes_that_are_kept_out(pool: Laboratory) -> None:
     _, busy = await started(pool, "first")
     for name in ("n1", "n2"):
-        await nodes.cordon(pool.context, "lab", name, "", "root")
+        await administration.cordon(pool.context, "lab", name, "", "root")
     waiting = await pool.submit(replace(WIDE, name="second"))
     await pool.settled()
     (reason, *_) = pool.context.clusters["lab"].reasons(waiting, pool.now)
     assert reason.message == "no node is ready: 2 nodes are cordoned"
-    await nodes.uncordon(pool.context, "lab", busy, "root")
+    await administration.uncordon(pool.context, "lab", busy, "root")
     await pool.settled()
     (reason, *_) = pool.context.clusters["lab"].reasons(waiting, pool.now)
     assert reason.message == "needs 5 CPU; 3 free now; 1 node is cordoned"
@@ -69,7 +69,7 @@ async def test_an_explanation_counts_the_nodes_that_are_kept_out(pool: Laborator
 
 async def test_a_drained_node_empties_by_itself(pool: Laboratory) -> None:
     job_id, busy = await started(pool, "first")
-    await nodes.drain(pool.context, "lab", busy, "moves", "root")
+    await administration.drain(pool.context, "lab", busy, "moves", "root")
     await pool.settled()
     assert (seen(pool, busy).state, seen(pool, busy).note) == (NodeState.DRAINING, "draining by root: moves")
     pool.backend.end(f"{job_id}.1.worker.0")
@@ -79,7 +79,7 @@ async def test_a_drained_node_empties_by_itself(pool: Laboratory) -> None:
 
 async def test_draining_now_requeues_gangs_elsewhere_and_counts_nothing(pool: Laboratory) -> None:
     job_id, busy = await started(pool, "first")
-    await nodes.drain(pool.context, "lab", busy, "", "root", now=True)
+    await administration.drain(pool.context, "lab", busy, "", "root", now=True)
     job = await pool.becomes(job_id, "Running", attempt=2)
     assert (job.retries, job.platform_retries, job.preemptions) == (0, 0, 0)
     assert pool.backend.tasks[f"{job_id}.2.worker.0"].request.node != busy
@@ -89,8 +89,8 @@ async def test_draining_now_requeues_gangs_elsewhere_and_counts_nothing(pool: La
 
 
 async def test_marks_hold_through_restarts_and_silences(pool: Laboratory) -> None:
-    await nodes.drain(pool.context, "lab", "n1", "", "root")
-    await nodes.cordon(pool.context, "lab", "n2", "", "root")
+    await administration.drain(pool.context, "lab", "n1", "", "root")
+    await administration.cordon(pool.context, "lab", "n2", "", "root")
     await pool.restart()
     assert [seen(pool, name).state for name in ("n1", "n2")] == [NodeState.DRAINING, NodeState.CORDONED]
     pool.backend.leave("n2")
@@ -105,17 +105,17 @@ async def test_a_name_that_two_clusters_have_needs_its_cluster(pool: Laboratory)
         with pytest.raises(Conflict, match="clusters lab and attic have a node 'n1'") as caught:
             seen(pool, "n1")
         assert "lab/n1" in caught.value.hint
-        assert nodes.find_node(pool.context, "n1", "attic").cluster == "attic"
+        assert administration.find_node(pool.context, "n1", "attic").cluster == "attic"
         assert seen(pool, "n2").cluster == "lab"
     finally:
         del pool.context.backends["attic"]
 
 
 async def test_what_admins_do_with_nodes_is_in_the_audit_trail(pool: Laboratory) -> None:
-    await nodes.cordon(pool.context, "lab", "n1", "loud", "root")
-    await nodes.drain(pool.context, "lab", "n1", "", "root", now=True)
-    await nodes.uncordon(pool.context, "lab", "n1", "amy")
-    await nodes.reconnect(pool.context, "lab", "n1", "amy")
+    await administration.cordon(pool.context, "lab", "n1", "loud", "root")
+    await administration.drain(pool.context, "lab", "n1", "", "root", now=True)
+    await administration.uncordon(pool.context, "lab", "n1", "amy")
+    await administration.reconnect(pool.context, "lab", "n1", "amy")
     told = [(event.kind, event.actor, event.data["name"]) for event in await pool.events()]
     assert told == [
         ("audit.node.cordon", "root", "n1"),

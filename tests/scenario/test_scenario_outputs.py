@@ -5,7 +5,8 @@ import hashlib
 import pytest
 
 from muster.domain.errors import BackendError, NotFound
-from muster.engine import commands, outputs
+from muster.engine.data import outputs
+from muster.engine.requests import commands
 from tests.parts.building import a_role, a_spec
 from tests.parts.laboratory import Laboratory
 

@@ -10,10 +10,11 @@ import pytest
 from muster.domain.jobs import Held, Job, Queued, Running
 from muster.domain.reasons import Reason
 from muster.domain.specs import Priority
-from muster.engine import commands, preempting
-from muster.engine.checking import differences
-from muster.engine.cycling import carry_out
-from muster.engine.explaining import live_reasons
+from muster.engine.lifecycle import preempting
+from muster.engine.lifecycle.consistency import differences
+from muster.engine.lifecycle.cycling import carry_out
+from muster.engine.requests import commands
+from muster.engine.requests.explaining import live_reasons
 from muster.scheduling.demand import Plan, Preemption, Slot, Start, demand_of
 from tests.parts.building import GIB, a_node, a_role, a_spec
 from tests.parts.fake_backend import FakeBackend

@@ -7,8 +7,8 @@ from muster.domain.faults import FaultKind
 from muster.domain.jobs import Failed
 from muster.domain.specs import Completion, JobSpec, Role
 from muster.domain.tasks import TaskFailed
-from muster.engine import commands
-from muster.engine.explaining import live_reason
+from muster.engine.requests import commands
+from muster.engine.requests.explaining import live_reason
 from muster.ports.backend import CONNECTION_LOST, Unready
 from muster.ports.store import Change
 from tests.parts.building import a_node, a_role

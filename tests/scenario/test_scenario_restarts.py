@@ -6,8 +6,8 @@ import pytest
 
 from muster.domain.errors import Unavailable
 from muster.domain.nodes import NodeState
-from muster.engine import commands
-from muster.engine.observing import receive
+from muster.engine.lifecycle.observing import receive
+from muster.engine.requests import commands
 from muster.ports.backend import Observation, Phase
 from tests.parts.building import a_node, a_ps_spec, a_role, a_spec
 from tests.parts.laboratory import Laboratory
@@ -264,7 +264,7 @@ async def test_jobs_wait_for_a_node_that_joins_later(lab: Laboratory) -> None:
 async def test_an_observation_that_could_not_be_written_is_written_later(
     lab: Laboratory, monkeypatch: pytest.MonkeyPatch, refusals: int
 ) -> None:
-    monkeypatch.setattr("muster.engine.observing.RETRY_S", 0.01)
+    monkeypatch.setattr("muster.engine.lifecycle.observing.RETRY_S", 0.01)
     job_id = await lab.submit(a_spec())
     await lab.becomes(job_id, "Running")
     apply = lab.context.store.apply
@@ -287,7 +287,7 @@ async def test_an_observation_that_could_not_be_written_is_written_later(
 async def test_a_time_limit_that_could_not_be_written_is_written_later(
     lab: Laboratory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("muster.engine.settling.RETRY_S", 0.01)
+    monkeypatch.setattr("muster.engine.lifecycle.completion.RETRY_S", 0.01)
     apply, refused = lab.context.store.apply, asyncio.Event()
 
     async def away_once(change):  # type: ignore[no-untyped-def]

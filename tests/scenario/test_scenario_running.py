@@ -5,7 +5,7 @@ import pytest
 from muster.domain.completion import MAX_PLATFORM_RETRIES
 from muster.domain.errors import BackendError, NotFound
 from muster.domain.jobs import Failed, Queued, Succeeded, Tally
-from muster.engine.commands import kill
+from muster.engine.requests.commands import kill
 from tests.parts.building import a_ps_spec, a_role, a_spec
 from tests.parts.laboratory import Laboratory
 
@@ -234,7 +234,7 @@ async def test_a_launch_that_breaks_in_our_own_code_can_still_be_killed(
     def broken(*_: object) -> None:
         raise ValueError("a mistake of ours")
 
-    monkeypatch.setattr("muster.engine.launching.requests_for", broken)
+    monkeypatch.setattr("muster.engine.lifecycle.launching.requests_for", broken)
     job_id = await lab.submit(a_spec())
     await lab.becomes(job_id, "Starting")
     await kill(lab.context, job_id, "amy")

@@ -8,7 +8,7 @@ import pytest
 
 from muster.domain.clusters import PhysicalCluster
 from muster.domain.nodes import NodeState
-from muster.engine import commands
+from muster.engine.requests import commands
 from muster.ports.backend import Phase
 from tests.parts.building import a_node, a_role, a_spec
 from tests.parts.fake_backend import FakeBackend

@@ -8,12 +8,12 @@ import signal
 import sys
 from typing import List, Optional
 
-from muster.agent import ports
-from muster.agent.channel import Channel
 from muster.agent.diagnostics import Diagnostics
-from muster.agent.locking import lock
-from muster.agent.loop import Loop
+from muster.agent.root_lock import lock
 from muster.agent.service import Service
+from muster.agent.system.channel import Channel
+from muster.agent.system.loop import Loop
+from muster.agent.tasks import ports
 from muster.version import __version__
 
 

@@ -9,37 +9,39 @@ import os
 from concurrent.futures import Future
 from typing import Any, Callable, Dict, FrozenSet, List, Mapping, Optional, Tuple
 
-from muster.agent import launch_orders, logs, node, orders
-from muster.agent.adopting import Adopting
-from muster.agent.blobs import BlobStore
-from muster.agent.cgroups import find_groups
-from muster.agent.channel import Channel
-from muster.agent.checkpoints import Checkpoints
-from muster.agent.containers import Containers
+from muster.agent import requests
 from muster.agent.diagnostics import Diagnostics
+from muster.agent.environments.node_probes import Surroundings
 from muster.agent.errors import BAD_REQUEST, STILL_RUNNING, SYSTEM, TOO_LARGE, AgentError, from_os_error
-from muster.agent.executing import Executing
-from muster.agent.exits import ExitWatch
-from muster.agent.filing import Filing
-from muster.agent.frames import FrameTooLarge, Message
-from muster.agent.gpu_watching import GpuWatch
-from muster.agent.gpus import NOTHING_FOUND, FoundGpus, find_gpus
-from muster.agent.inotify import Inotify
-from muster.agent.launching import Launching
-from muster.agent.loop import Loop
-from muster.agent.metering import Metering
-from muster.agent.notices import Notices
-from muster.agent.outputs import Outputs
-from muster.agent.ports import PortLedger
-from muster.agent.processes import Identity, boot_id
-from muster.agent.retiring import Retiring
-from muster.agent.settling import Settling
-from muster.agent.stopping import Stopping
-from muster.agent.stragglers import Stragglers
-from muster.agent.surroundings import Surroundings
-from muster.agent.tasks import Task, TaskBook
-from muster.agent.usage import Sampler
-from muster.agent.watching import LogWatching
+from muster.agent.files.blobs import BlobStore
+from muster.agent.files.operations import Filing
+from muster.agent.gpus.discovery import NOTHING_FOUND, FoundGpus, find_gpus
+from muster.agent.gpus.monitoring import GpuWatch
+from muster.agent.node import facts
+from muster.agent.node.node_exec import Executing
+from muster.agent.node.usage import Sampler
+from muster.agent.node.usage_push import Metering
+from muster.agent.system.channel import Channel
+from muster.agent.system.frames import FrameTooLarge, Message
+from muster.agent.system.inotify import Inotify
+from muster.agent.system.loop import Loop
+from muster.agent.system.process_exits import ExitWatch
+from muster.agent.system.processes import Identity, boot_id
+from muster.agent.tasks import launch_request, logs
+from muster.agent.tasks.adoption import Adopting
+from muster.agent.tasks.cgroups import find_groups
+from muster.agent.tasks.checkpoints import Checkpoints
+from muster.agent.tasks.claims import Notices
+from muster.agent.tasks.containers import Containers
+from muster.agent.tasks.launching import Launching
+from muster.agent.tasks.log_watch import LogWatching
+from muster.agent.tasks.outputs import Outputs
+from muster.agent.tasks.ports import PortLedger
+from muster.agent.tasks.retirement import Retiring
+from muster.agent.tasks.stopping import Stopping
+from muster.agent.tasks.stragglers import Stragglers
+from muster.agent.tasks.table import Task, TaskBook
+from muster.agent.tasks.task_exit import Settling
 
 _DISCOVERY_S = 9.0
 
@@ -161,25 +163,25 @@ class Service:
         return {}
 
     def _hello(self, request: Mapping[str, Any]) -> Optional[Answer]:
-        interface = orders.text(request, "interface") if request.get("interface") is not None else None
-        self._waiting_hellos.append((request["id"], node.address(interface)))
+        interface = requests.text(request, "interface") if request.get("interface") is not None else None
+        self._waiting_hellos.append((request["id"], facts.address(interface)))
         self._answer_hellos()
         return None
 
     def _reserve_ports(self, request: Mapping[str, Any]) -> Answer:
-        count = orders.whole_number(request, "count", 0, 1000)
-        return {"ports": self._ports.reserve(orders.text(request, "owner"), count)}
+        count = requests.whole_number(request, "count", 0, 1000)
+        return {"ports": self._ports.reserve(requests.text(request, "owner"), count)}
 
     def _release_ports(self, request: Mapping[str, Any]) -> Answer:
-        self._ports.release(orders.text(request, "owner"))
+        self._ports.release(requests.text(request, "owner"))
         return {}
 
     def _launch(self, request: Mapping[str, Any]) -> Answer:
-        return {"status": self._launching.launch(launch_orders.launch_order(request)).status()}
+        return {"status": self._launching.launch(launch_request.launch_order(request)).status()}
 
     def _stop(self, request: Mapping[str, Any]) -> Answer:
-        grace_s = orders.seconds(request, "grace_s")
-        task = self._book.get(orders.task_id(request))
+        grace_s = requests.seconds(request, "grace_s")
+        task = self._book.get(requests.task_id(request))
         if task is None:
             return {"phase": "unknown", "status": None}
         self._stopping.stop(task, grace_s)
@@ -189,13 +191,13 @@ class Service:
         return {"tasks": [task.status() for task in self._book]}
 
     def _retire(self, request: Mapping[str, Any]) -> Answer:
-        uids = orders.task_ids(request)
+        uids = requests.task_ids(request)
         for uid in uids:
             self._watching.unwatch(uid)
         return {"retired": self._retiring.retire(uids)}
 
     def _forget(self, request: Mapping[str, Any]) -> Answer:
-        uid = orders.task_id(request)
+        uid = requests.task_id(request)
         task = self._book.get(uid)
         if task is not None and not task.over:
             raise AgentError(STILL_RUNNING, "task {} is {}; stop it first".format(uid, task.phase))
@@ -204,25 +206,25 @@ class Service:
         return {}
 
     def _read_log(self, request: Mapping[str, Any]) -> Answer:
-        task = self._book.require(orders.task_id(request))
-        offset = orders.whole_number(request, "offset", 0, 1 << 62)
-        limit = orders.whole_number(request, "limit", 0, logs.MAX_READ_BYTES)
+        task = self._book.require(requests.task_id(request))
+        offset = requests.whole_number(request, "offset", 0, 1 << 62)
+        limit = requests.whole_number(request, "limit", 0, logs.MAX_READ_BYTES)
         return logs.read_log(task, offset, limit)
 
     def _tail_offset(self, request: Mapping[str, Any]) -> Answer:
-        task = self._book.require(orders.task_id(request))
-        return {"offset": logs.tail_offset(task, orders.whole_number(request, "lines", 0, 1 << 62))}
+        task = self._book.require(requests.task_id(request))
+        return {"offset": logs.tail_offset(task, requests.whole_number(request, "lines", 0, 1 << 62))}
 
     def _watch_log(self, request: Mapping[str, Any]) -> Answer:
-        self._watching.watch(self._book.require(orders.task_id(request)))
+        self._watching.watch(self._book.require(requests.task_id(request)))
         return {}
 
     def _unwatch_log(self, request: Mapping[str, Any]) -> Answer:
-        self._watching.unwatch(orders.task_id(request))
+        self._watching.unwatch(requests.task_id(request))
         return {}
 
     def _usage(self, request: Mapping[str, Any]) -> Answer:
-        every_s = orders.seconds(request, "every_s")
+        every_s = requests.seconds(request, "every_s")
         watch = GpuWatch(self._gpus or NOTHING_FOUND, self._tasks_folder)
         self._metering.set_pace(Sampler(self._root, watch), every_s)
         return {}
@@ -273,7 +275,7 @@ class Service:
             return
         gpus, waiting, self._waiting_hellos = self._gpus, self._waiting_hellos, []
         for number, address in waiting:
-            self._answer(number, node.describe(self._root, self._boot, self._groups, gpus, address))
+            self._answer(number, facts.describe(self._root, self._boot, self._groups, gpus, address))
 
     def _answer(self, number: int, answer: Answer) -> None:
         try:

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 import uvloop
 
-from muster.bootstrap.homing import make_home, only_server
-from muster.bootstrap.reporting import set_up_logging
+from muster.bootstrap.home_folder import make_home, only_server
+from muster.bootstrap.server_log import set_up_logging
 from muster.bootstrap.wiring import serve
 from muster.domain.errors import Invalid, MusterError
 from muster.settings.server import load_settings

@@ -8,20 +8,20 @@ import uvicorn
 
 from muster.backends.local.backend import LocalBackend
 from muster.backends.ssh.backend import SshBackend
-from muster.backends.ssh.machines import Machine, Machines
-from muster.bootstrap.homing import identity
+from muster.backends.ssh.machine_identity import Machine, Machines
+from muster.bootstrap.first_run import LOCAL, leave_context
+from muster.bootstrap.home_folder import identity
 from muster.bootstrap.listening import AnnouncingServer, listen, shown_host
-from muster.bootstrap.welcoming import LOCAL, leave_context
-from muster.engine.accounts import Accounts
 from muster.engine.context import Context
-from muster.engine.files import Files
-from muster.engine.fleet import Builder
-from muster.engine.logs import LogReader
-from muster.engine.packages import PackageShelf
+from muster.engine.data.files import Files
+from muster.engine.data.logs import LogReader
+from muster.engine.data.packages import PackageShelf
+from muster.engine.nodes.fleet import Builder
+from muster.engine.requests.accounts import Accounts
 from muster.engine.running import running_engine
-from muster.engine.sharing import Sharing
+from muster.engine.state.cluster_settings import Sharing
 from muster.exporters.influx import exporting
-from muster.lib.collecting import settle_collector
+from muster.lib.gc_tuning import settle_collector
 from muster.server.app import create_app
 from muster.server.services import Services
 from muster.settings.clusters import ClusterFolder

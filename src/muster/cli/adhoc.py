@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePath
 from typing import Any
 
-from muster.client.asking import Command, Job, Role
+from muster.client.specs import Command, Job, Role
 
 _INTERPRETERS = frozenset({"python", "python3", "sh", "bash", "env", "torchrun", "mpirun", "paddle", "node"})
 _SCRIPTS = (".py", ".sh", ".js", ".R", ".jl")

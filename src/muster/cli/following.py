@@ -8,7 +8,7 @@ from muster.cli.ages import lasting
 from muster.cli.colours import of_state
 from muster.cli.log_printing import printer
 from muster.cli.session import say
-from muster.cli.waiting_words import told_while_waiting
+from muster.cli.wait_reasons import told_while_waiting
 from muster.client.handles import JobHandle
 from muster.client.views import JobView
 

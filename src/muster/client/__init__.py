@@ -9,10 +9,10 @@ Belongs here: the connection, what is asked (`Job`, `Role`), what comes back (`J
 folder. Does not belong here: printing, prompts, anything of the server. Importing this costs no third-party package.
 """
 
-from muster.client.asking import Job, Role
 from muster.client.client import Client
 from muster.client.errors import MusterError, Problem
 from muster.client.handles import JobHandle, LogChunk
+from muster.client.specs import Job, Role
 from muster.client.views import (
     ClusterView,
     EventView,

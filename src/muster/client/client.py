@@ -6,12 +6,12 @@ from typing import Any
 
 from muster.client import contexts
 from muster.client.cluster_views import QuotaView, VirtualClusters, VirtualClusterView
-from muster.client.commanding import CommandPiece, CommandResult, stream_command
 from muster.client.environment_views import EnvironmentListing, EnvironmentTestView
 from muster.client.errors import BAD_INPUT, NOT_FOUND, MusterError
 from muster.client.files import Files
 from muster.client.handles import JobHandle, job_events
 from muster.client.inputs import check_inputs, send_inputs
+from muster.client.node_exec import CommandPiece, CommandResult, stream_command
 from muster.client.submitting import Changes, Submission, Submittable, packed, prepare
 from muster.client.transport import API, Query, Request, Timeouts, Transport, as_json, new_request_key, segment
 from muster.client.uploading import Progress, upload

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from muster.client.errors import BAD_ANSWER, MusterError, unreachable
-from muster.client.patience import Patience
+from muster.client.retry_window import Patience
 
 Moved = Callable[[int], None]
 """Called with the bytes that were moved since the call before; 0 while something is being checked."""

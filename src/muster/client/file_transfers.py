@@ -11,7 +11,7 @@ from typing import IO
 from muster.client.downloading import Moved, Source, digest_of, download, is_here, say_nothing
 from muster.client.errors import MusterError
 from muster.client.files import Files, FileView, RemotePath, Sending
-from muster.client.patience import Patience
+from muster.client.retry_window import Patience
 
 CHUNK_BYTES = 4 << 20
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import IO, Self
 
 from muster.client.errors import BAD_INPUT, MusterError
-from muster.client.ignoring import NoRules, Rules
+from muster.client.ignore_files import NoRules, Rules
 from muster.lib.quantities import about_bytes
 
 SIZE_LIMIT_BYTES = 1 << 30

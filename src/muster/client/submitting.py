@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from muster.client.asking import Job
 from muster.client.errors import BAD_INPUT, MusterError
 from muster.client.inputs import GivenInput, read_inputs
+from muster.client.specs import Job
 
 if TYPE_CHECKING:
     from muster.client.packing import Package

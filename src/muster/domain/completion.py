@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
+from muster.domain.elastic import spec_of_attempt
 from muster.domain.faults import Fault, FaultKind
 from muster.domain.jobs import Job, Outcome, Tally, Verdict
-from muster.domain.sizes import spec_of_attempt
 from muster.domain.specs import JobSpec
 from muster.domain.tasks import Task, TaskFailed, TaskLost, TaskStopped, TaskSucceeded
 

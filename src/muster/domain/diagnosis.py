@@ -9,7 +9,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from muster.domain.endings import (
+from muster.domain.exit_causes import (
     EXIT_CODES,
     EXITED,
     LAUNCH_ERRORS,
@@ -24,7 +24,7 @@ from muster.domain.endings import (
     Ending,
 )
 from muster.domain.faults import Fault, FaultKind
-from muster.domain.symptoms import SYMPTOMS, Symptom
+from muster.domain.log_patterns import SYMPTOMS, Symptom
 from muster.lib.quantities import format_bytes, format_duration
 
 MAX_LINES = 200

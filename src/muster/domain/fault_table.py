@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from muster.domain.diagnosis import PYTHON_EXCEPTION
-from muster.domain.endings import (
+from muster.domain.exit_causes import (
     DEPENDENCY_FAILED,
     DEPENDENCY_GONE,
     EXIT_CODES,
@@ -20,7 +20,7 @@ from muster.domain.endings import (
     Ending,
 )
 from muster.domain.faults import FaultKind
-from muster.domain.symptoms import SYMPTOMS
+from muster.domain.log_patterns import SYMPTOMS
 
 _KINDS = {
     FaultKind.USER: "the program or how it was called; counts against `retry.max`",

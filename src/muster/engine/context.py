@@ -12,9 +12,9 @@ import structlog
 from muster.domain.errors import StaleWrite, Unavailable
 from muster.domain.jobs import Job
 from muster.domain.nodes import Node, NodeMark
-from muster.engine.hub import Hub
-from muster.engine.roster import Roster
-from muster.engine.sharing import Sharing
+from muster.engine.state.cluster_settings import Sharing
+from muster.engine.state.event_hub import Hub
+from muster.engine.state.open_jobs import Roster
 from muster.lib.clock import Clock, wall_clock
 from muster.ports.backend import Backend
 from muster.ports.exporting import ExportCounts

@@ -5,16 +5,16 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 
 from muster.engine.context import Context
-from muster.engine.cycling import run_cycles
-from muster.engine.fleet import Builder, Fleet
-from muster.engine.late_logs import OVER, is_of_the_past, see_to
-from muster.engine.node_events import NodeHistory
-from muster.engine.nodes import tell_scheduler
-from muster.engine.observing import receive
-from muster.engine.recalling import run_recalling
-from muster.engine.reconciling import load, reconcile
-from muster.engine.retaining import run_retention
-from muster.engine.silence import Silence
+from muster.engine.lifecycle.cycling import run_cycles
+from muster.engine.lifecycle.late_logs import OVER, is_of_the_past, see_to
+from muster.engine.lifecycle.observing import receive
+from muster.engine.lifecycle.reconciling import load, reconcile
+from muster.engine.lifecycle.resync import run_recalling
+from muster.engine.nodes.administration import tell_scheduler
+from muster.engine.nodes.fleet import Builder, Fleet
+from muster.engine.nodes.liveness import Silence
+from muster.engine.nodes.node_events import NodeHistory
+from muster.engine.requests.retention import run_retention
 from muster.ports.backend import Observation
 
 

@@ -11,11 +11,11 @@ from dataclasses import dataclass, field
 from muster.domain.specs import Framework, Input, JobSpec, Mount, Role
 from muster.domain.tasks import Task
 from muster.launch.devices import visible_devices
+from muster.launch.folder_paths import mounted
 from muster.launch.frameworks import RECIPES
 from muster.launch.frameworks.mpi import HOSTFILE, hostfile
 from muster.launch.gang import Gang, muster_gang, worker_rank
 from muster.launch.identity import identity
-from muster.launch.locating import mounted
 from muster.launch.runtimes import runtime_command, runtime_environment
 
 

@@ -154,7 +154,7 @@ class NodeUsage:
     at: float
     """By the node's clock."""
     figures: Mapping[str, Any]
-    """As the agent names them: see `muster.agent.usage`."""
+    """As the agent names them: see `muster.agent.node.usage`."""
     tasks: Mapping[str, TaskUsage]
     heard_at: float = 0.0
     """By ours."""

@@ -3,7 +3,7 @@
 from enum import StrEnum
 
 from muster.domain.errors import Forbidden
-from muster.engine.accounts import Principal
+from muster.engine.requests.accounts import Principal
 
 
 class Who(StrEnum):

@@ -3,8 +3,8 @@
 from fastapi import FastAPI
 
 from muster.server import openapi, problems
-from muster.server.guarding import Guard
 from muster.server.metrics import Metrics
+from muster.server.middleware import Guard
 from muster.server.routes import (
     accounts,
     environments,

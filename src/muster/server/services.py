@@ -7,12 +7,12 @@ from fastapi import Request
 
 from muster.domain.errors import NotAuthenticated, NotFound
 from muster.domain.jobs import Job
-from muster.engine.accounts import Accounts, Principal
 from muster.engine.context import Context
-from muster.engine.explaining import live_reason
-from muster.engine.files import Files
-from muster.engine.logs import LogReader
-from muster.engine.packages import PackageShelf
+from muster.engine.data.files import Files
+from muster.engine.data.logs import LogReader
+from muster.engine.data.packages import PackageShelf
+from muster.engine.requests.accounts import Accounts, Principal
+from muster.engine.requests.explaining import live_reason
 from muster.server.access import Action, may, require
 from muster.wire.views import View, job_view
 

@@ -18,8 +18,8 @@ from muster.domain.errors import Conflict, Invalid, NotFound, Problem, StaleWrit
 from muster.settings.cluster_files import Text, Unreadable, read_file
 from muster.settings.clusters import ClusterFolder, ClusterSettings
 from muster.settings.folder_lock import only_writer
+from muster.settings.last_good import Settled, settle
 from muster.settings.private_files import keep_names, write_private
-from muster.settings.settling import Settled, settle
 from muster.wire.documents import read_documents
 from muster.wire.physical_schema import NODE_NAME_ACCEPTED, is_name
 

@@ -7,7 +7,7 @@ import tempfile
 from pathlib import Path
 
 from muster.domain.errors import Unavailable
-from muster.simulation.picture import HEIGHT, WIDTH
+from muster.simulation.charts import HEIGHT, WIDTH
 
 _WITHIN_S = 60.0
 _BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")

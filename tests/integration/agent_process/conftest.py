@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from muster.agent.processes import Identity, boot_id, is_alive
+from muster.agent.system.processes import Identity, boot_id, is_alive
 
 from .driver import Agent
 

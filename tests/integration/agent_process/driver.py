@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from muster.agent.frames import FrameDecoder, Message, encode
+from muster.agent.system.frames import FrameDecoder, Message, encode
 
 SOURCES = Path(__file__).parents[3] / "src"
 DEADLINE_S = 60.0

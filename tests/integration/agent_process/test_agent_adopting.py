@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from muster.agent.processes import boot_id, read_stat
+from muster.agent.system.processes import boot_id, read_stat
 
 from .conftest import StartAgent
 from .driver import DEADLINE_S, is_running, private_ports, read_pid, wait_until

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from muster.agent.blobs import JUST_USED_S, BlobStore
+from muster.agent.files.blobs import JUST_USED_S, BlobStore
 
 from .conftest import StartAgent
 from .driver import Agent, Refused

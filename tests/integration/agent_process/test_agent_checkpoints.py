@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-from muster.agent.frames import Message
+from muster.agent.system.frames import Message
 
 from .conftest import StartAgent
 from .driver import Agent

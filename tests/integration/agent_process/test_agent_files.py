@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from muster.agent.frames import Message
+from muster.agent.system.frames import Message
 
 from .conftest import StartAgent
 from .driver import Agent, Refused

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from muster.agent.cgroups import find_groups
+from muster.agent.tasks.cgroups import find_groups
 
 from .conftest import StartAgent
 from .driver import Agent, Refused, wait_until

@@ -2,7 +2,7 @@
 
 import sys
 
-from muster.agent.frames import Message
+from muster.agent.system.frames import Message
 
 from .driver import Agent
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from muster.agent.archive import build_archive
-from muster.agent.frames import encode
+from muster.agent.system.frames import encode
 from muster.version import __version__
 
 from .conftest import OLDEST, StartAgent

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from muster.agent import outputs
+from muster.agent.tasks import outputs
 
 from .driver import Agent, Refused
 

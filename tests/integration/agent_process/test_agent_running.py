@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from muster.agent import supervisor
-from muster.agent.processes import boot_id
-from muster.agent.supervisor import SCRIPT
+from muster.agent.system.processes import boot_id
+from muster.agent.tasks import supervisor
+from muster.agent.tasks.supervisor import SCRIPT
 
 from .driver import Agent, Refused
 

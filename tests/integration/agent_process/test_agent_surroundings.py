@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from muster.agent.folder_checks import MARKER, FolderChecks, FolderOrder
+from muster.agent.files.folder_checks import MARKER, FolderChecks, FolderOrder
 
 from .driver import Agent, Refused, wait_until
 

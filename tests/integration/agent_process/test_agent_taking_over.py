@@ -5,7 +5,7 @@ import signal
 import subprocess
 from pathlib import Path
 
-from muster.agent.processes import boot_id, read_stat
+from muster.agent.system.processes import boot_id, read_stat
 
 from .conftest import StartAgent
 from .driver import DEADLINE_S, wait_until

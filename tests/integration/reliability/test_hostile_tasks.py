@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from muster.agent.cgroups import find_groups
+from muster.agent.tasks.cgroups import find_groups
 from tests.parts.leftovers import resident_bytes, wait_until_nothing_runs
 from tests.parts.server import MusterServer, polls
 

@@ -8,7 +8,7 @@ import pytest
 
 from muster.domain.errors import Unavailable
 from muster.domain.events import Event
-from muster.engine import commands
+from muster.engine.requests import commands
 from muster.ports.store import Change, RequestKey
 from muster.stores.sql_store import SqlStore
 from tests.contract.building import migrated

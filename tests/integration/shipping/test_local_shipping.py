@@ -16,8 +16,9 @@ from muster.client.packing import Package, pack, pack_input
 from muster.domain import accounts
 from muster.domain.jobs import Job
 from muster.domain.specs import Input, JobSpec, Role
-from muster.engine import commands, outputs
 from muster.engine.context import Context
+from muster.engine.data import outputs
+from muster.engine.requests import commands
 from muster.engine.running import running_engine
 from muster.ports.store import Change
 from muster.stores.opening import open_store

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from muster.agent.errors import AgentError
-from muster.agent.filing import Filing
+from muster.agent.files.operations import Filing
 
 RUN = "run00000"
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from muster.agent.cdi import missing
+from muster.agent.gpus.cdi import missing
 
 pytestmark = pytest.mark.fast
 

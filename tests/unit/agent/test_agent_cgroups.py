@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from muster.agent.cgroups import find_groups, memory_limit, ran_out_of_memory
-from muster.agent.launch_orders import Limits
+from muster.agent.tasks.cgroups import find_groups, memory_limit, ran_out_of_memory
+from muster.agent.tasks.launch_request import Limits
 
 pytestmark = pytest.mark.fast
 

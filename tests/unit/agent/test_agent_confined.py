@@ -9,8 +9,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from muster.agent.confined import MAX_DEPTH
 from muster.agent.errors import AgentError
+from muster.agent.files.confined import MAX_DEPTH
 from tests.unit.agent.asking_filing import Files
 from tests.unit.agent.swapping import Swapping
 

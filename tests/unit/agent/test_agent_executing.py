@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from muster.agent.executing import Executing
-from muster.agent.exits import ExitWatch
-from muster.agent.loop import Loop
-from muster.agent.processes import MARK, Identity, boot_id, is_alive, kill_all, read_stat
+from muster.agent.node.node_exec import Executing
+from muster.agent.system.loop import Loop
+from muster.agent.system.process_exits import ExitWatch
+from muster.agent.system.processes import MARK, Identity, boot_id, is_alive, kill_all, read_stat
 
 pytestmark = pytest.mark.fast
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from muster.agent.errors import AgentError
-from muster.agent.file_runs import Runs, Work
+from muster.agent.files.stepwise import Runs, Work
 from tests.unit.agent.asking_filing import Files
 
 pytestmark = pytest.mark.fast

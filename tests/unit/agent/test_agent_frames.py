@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from muster.agent.frames import MAX_FRAME_BYTES, FrameDecoder, FrameError, FrameTooLarge, encode
+from muster.agent.system.frames import MAX_FRAME_BYTES, FrameDecoder, FrameError, FrameTooLarge, encode
 
 pytestmark = pytest.mark.fast
 

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from muster.agent.fake_gpus import FakeGpuFile
-from muster.agent.gpu_watching import GpuWatch
-from muster.agent.gpus import NOTHING_FOUND, FoundGpus
+from muster.agent.gpus.discovery import NOTHING_FOUND, FoundGpus
+from muster.agent.gpus.fake import FakeGpuFile
+from muster.agent.gpus.monitoring import GpuWatch
 
 pytestmark = pytest.mark.fast
 

@@ -2,17 +2,17 @@ from pathlib import Path
 
 import pytest
 
-from muster.agent.fake_gpus import parse_fake, parse_fake_file
-from muster.agent.gpu_models import model_name
-from muster.agent.gpu_tools import (
+from muster.agent.gpus.discovery import find_gpus
+from muster.agent.gpus.fake import parse_fake, parse_fake_file
+from muster.agent.gpus.models import model_name
+from muster.agent.gpus.values import Gpu, GpuLoad
+from muster.agent.gpus.vendor_tools import (
     parse_nvidia_facts,
     parse_nvidia_loads,
     parse_nvidia_processes,
     parse_rocm_facts,
     parse_rocm_loads,
 )
-from muster.agent.gpu_values import Gpu, GpuLoad
-from muster.agent.gpus import find_gpus
 
 pytestmark = pytest.mark.fast
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from muster.agent import file_leftovers
-from muster.agent.confined import listing
-from muster.agent.file_leftovers import KEPT_S, PARTIAL_PREFIX, Leftovers
+from muster.agent.files import leftovers
+from muster.agent.files.confined import listing
+from muster.agent.files.leftovers import KEPT_S, PARTIAL_PREFIX, Leftovers
 from tests.unit.agent.asking_filing import Files
 
 pytestmark = pytest.mark.fast
@@ -109,7 +109,7 @@ def test_a_folder_is_searched_once_in_a_while_and_not_without_end(
         return real(folder)
 
     monkeypatch.setattr(os, "scandir", counted)
-    monkeypatch.setattr(file_leftovers, "LOOKED_AT", 3)
+    monkeypatch.setattr(leftovers, "LOOKED_AT", 3)
     for number in range(10):
         files.write(f"file{number}", 0, b"half", upload=f"upload{number:02}")
     assert len(searches) == 1

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from muster.agent import outputs
-from muster.agent.confined import MAX_DEPTH
 from muster.agent.errors import AgentError
+from muster.agent.files.confined import MAX_DEPTH
+from muster.agent.tasks import outputs
 from tests.unit.agent.swapping import Swapping
 
 pytestmark = pytest.mark.fast

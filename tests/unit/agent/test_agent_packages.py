@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from muster.agent.packages import PackageError, PackageLimits, unpack
+from muster.agent.tasks.packages import PackageError, PackageLimits, unpack
 
 pytestmark = pytest.mark.fast
 

@@ -3,8 +3,8 @@ from pathlib import Path
 
 import pytest
 
-from muster.agent import records
-from muster.agent.processes import Identity, boot_id, is_alive, parse_stat, read_stat
+from muster.agent.system.processes import Identity, boot_id, is_alive, parse_stat, read_stat
+from muster.agent.tasks import records
 
 pytestmark = pytest.mark.fast
 

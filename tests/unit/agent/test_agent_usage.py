@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from muster.agent.network import Traffic, describe, parse_traffic, read_link
-from muster.agent.usage import CpuTimes, mount_point, parse_cpu_times, parse_memory, percent
+from muster.agent.node.network import Traffic, describe, parse_traffic, read_link
+from muster.agent.node.usage import CpuTimes, mount_point, parse_cpu_times, parse_memory, percent
 
 pytestmark = pytest.mark.fast
 

@@ -4,9 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from muster.agent import logs, ports, usage
-from muster.agent.processes import TICKS_PER_S, ProcessStat
-from muster.agent.tasks import Task
+from muster.agent.node import usage
+from muster.agent.system.processes import TICKS_PER_S, ProcessStat
+from muster.agent.tasks import logs, ports
+from muster.agent.tasks.table import Task
 
 pytestmark = pytest.mark.fast
 

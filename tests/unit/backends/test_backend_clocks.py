@@ -2,7 +2,7 @@
 
 import pytest
 
-from muster.backends.clocks import NodeClock
+from muster.backends.agents.clock_offset import NodeClock
 
 pytestmark = pytest.mark.fast
 

@@ -4,8 +4,8 @@ from typing import Any, NoReturn
 
 import pytest
 
-from muster.backends.agents import AgentNode
-from muster.backends.containers import Engines, Found
+from muster.backends.agents.connection import AgentNode
+from muster.backends.agents.containers import Engines, Found
 from muster.domain.specs import Mount
 from muster.launch.containers import APPTAINER, DOCKER, PODMAN, Engine
 from muster.ports.backend import ContainerCommand, LaunchRequest

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from muster.backends.folders import judged, new_marker
+from muster.backends.agents.shared_folders import judged, new_marker
 from muster.domain.clusters import CONDA, Folder, PhysicalCluster, folder_label
 
 pytestmark = pytest.mark.fast

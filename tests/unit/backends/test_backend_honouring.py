@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from muster.backends.containers import Engines, Found
-from muster.backends.honouring import cannot_honour
+from muster.backends.agents.containers import Engines, Found
+from muster.backends.agents.spec_support import cannot_honour
 from muster.domain.clusters import Folder, PhysicalCluster
 from muster.domain.errors import Problem
 from muster.domain.resources import Resources

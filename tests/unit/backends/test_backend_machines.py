@@ -5,9 +5,9 @@ from dataclasses import replace
 
 import pytest
 
-from muster.backends.agents import AgentNode
-from muster.backends.links import ByteReader, ByteWriter
-from muster.backends.ssh.machines import Machine, Machines
+from muster.backends.agents.agent_channel import ByteReader, ByteWriter
+from muster.backends.agents.connection import AgentNode
+from muster.backends.ssh.machine_identity import Machine, Machines
 from muster.domain.errors import BackendError
 from muster.domain.resources import Capacity, Device
 

@@ -7,11 +7,11 @@ from typing import Any, cast
 
 import pytest
 
-from muster.agent.frames import FrameDecoder, encode
-from muster.backends import agents
-from muster.backends.agents import AgentNode
-from muster.backends.links import ByteReader, ByteWriter
-from muster.backends.pacing import patiently
+from muster.agent.system.frames import FrameDecoder, encode
+from muster.backends.agents import connection
+from muster.backends.agents.agent_channel import ByteReader, ByteWriter
+from muster.backends.agents.connection import AgentNode
+from muster.backends.agents.flow_control import patiently
 from muster.domain.errors import BackendError
 from muster.ports.backend import CONNECTION_LOST
 
@@ -55,7 +55,7 @@ async def test_a_node_that_has_been_away_for_long_is_not_waited_for(monkeypatch:
         await asyncio.sleep(0)
         assert not waiting.done()
         waiting.cancel()
-        monkeypatch.setattr(agents, "CONNECT_WITHIN_S", 0.0)
+        monkeypatch.setattr(connection, "CONNECT_WITHIN_S", 0.0)
         with pytest.raises(BackendError, match="node gpu2 does not answer") as caught:
             await node.ask("ping")
         assert caught.value.reason == CONNECTION_LOST
@@ -64,7 +64,7 @@ async def test_a_node_that_has_been_away_for_long_is_not_waited_for(monkeypatch:
 
 
 async def test_reconnecting_tries_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(agents, "exponential", lambda *_, **__: 600.0)
+    monkeypatch.setattr(connection, "exponential", lambda *_, **__: 600.0)
     away = Away()
     node = away.node()
     await node.start()

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from muster.agent import outputs
-from muster.backends.collecting import Collecting, is_safe
-from muster.backends.pacing import PIECE_BYTES, Pace
+from muster.agent.tasks import outputs
+from muster.backends.agents.flow_control import PIECE_BYTES, Pace
+from muster.backends.agents.output_collection import Collecting, is_safe
 from muster.client.errors import MusterError
 from muster.client.output_transfers import place_in
 from muster.domain.errors import BackendError

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from muster.backends.health import VANISHED, card_alerts, known_devices, out_of_service
+from muster.backends.agents.gpu_health import VANISHED, card_alerts, known_devices, out_of_service
 from muster.domain.resources import Device
 
 pytestmark = pytest.mark.fast

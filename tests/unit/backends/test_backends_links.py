@@ -5,8 +5,8 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from muster.agent.frames import FrameDecoder, Message, encode
-from muster.backends.links import AgentLink
+from muster.agent.system.frames import FrameDecoder, Message, encode
+from muster.backends.agents.agent_channel import AgentLink
 from muster.domain.errors import BackendError
 from muster.ports.backend import CONNECTION_LOST
 

@@ -4,7 +4,7 @@ from collections import deque
 
 import pytest
 
-from muster.backends.pacing import BEHIND_S, FIRST_BYTES, LARGEST_BYTES, SMALLEST_BYTES, Pace, patiently
+from muster.backends.agents.flow_control import BEHIND_S, FIRST_BYTES, LARGEST_BYTES, SMALLEST_BYTES, Pace, patiently
 from muster.domain.errors import BackendError
 from muster.ports.backend import CONNECTION_LOST
 

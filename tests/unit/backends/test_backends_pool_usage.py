@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from muster.backends.agents import AgentNode
-from muster.backends.links import ByteReader, ByteWriter
-from muster.backends.pool import AgentPool
+from muster.backends.agents.agent_channel import ByteReader, ByteWriter
+from muster.backends.agents.connection import AgentNode
+from muster.backends.agents.pool import AgentPool
 from muster.domain.clusters import PhysicalCluster
 from muster.domain.errors import BackendError
 from muster.domain.nodes import NodeState

@@ -1,6 +1,6 @@
 import pytest
 
-from muster.backends.ringing import UsageRing
+from muster.backends.agents.usage_history import UsageRing
 from muster.ports.backend import NodeUsage, TaskUsage
 
 pytestmark = pytest.mark.fast

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from muster.agent.blobs import BlobStore
 from muster.agent.errors import AgentError
-from muster.backends import shipping
-from muster.backends.pacing import LARGEST_BYTES, PIECE_BYTES, SMALLEST_BYTES, Pace
-from muster.backends.shipping import Shipping
+from muster.agent.files.blobs import BlobStore
+from muster.backends.agents import archive_transfer
+from muster.backends.agents.archive_transfer import Shipping
+from muster.backends.agents.flow_control import LARGEST_BYTES, PIECE_BYTES, SMALLEST_BYTES, Pace
 from muster.domain.errors import BackendError
 from muster.ports.backend import CONNECTION_LOST
 
@@ -173,7 +173,7 @@ async def test_long_transfers_tell_how_far_they_are(
     while not nodes.asked["blob_write"]:
         await asyncio.sleep(0)
     assert ships.told([digest]) == ""
-    monkeypatch.setattr(shipping, "_WONDER_S", 0.0)
+    monkeypatch.setattr(archive_transfer, "_WONDER_S", 0.0)
     assert ships.told([digest]) == "sending 0 B of 1.0 MiB to n1"
     assert ships.told(["0" * 64]) == ""
     nodes.may_write.set()

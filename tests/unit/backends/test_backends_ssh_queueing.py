@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from muster.backends.ssh.queueing import Turns
+from muster.backends.ssh.login_limit import Turns
 
 pytestmark = [pytest.mark.fast, pytest.mark.anyio]
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from muster.cli import joining
+from muster.cli import node_readiness
 from tests.unit.cli.calling import muster
 from tests.unit.client.tiny_server import Answer, TinyServer, problem
 
@@ -13,7 +13,7 @@ pytestmark = pytest.mark.fast
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(joining, "_LOOK_EVERY_S", 0.001)
+    monkeypatch.setattr(node_readiness, "_LOOK_EVERY_S", 0.001)
 
 
 def clusters(*names: str) -> Answer:
@@ -82,7 +82,7 @@ def test_a_node_that_cannot_be_reached_is_told_in_its_own_words(server: TinyServ
 
 
 def test_waiting_ends(server: TinyServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(joining, "_PATIENCE_S", 0.05)
+    monkeypatch.setattr(node_readiness, "_PATIENCE_S", 0.05)
     added(server)
     server.on("GET", "/nodes", nodes("Joining"))
     done = muster(server, "node", "add", "gpu7", "--ssh", "h")

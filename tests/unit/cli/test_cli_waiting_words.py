@@ -4,7 +4,7 @@ import threading
 
 import pytest
 
-from muster.cli.waiting_words import told_while_waiting
+from muster.cli.wait_reasons import told_while_waiting
 from muster.client import Client
 from tests.unit.client.tiny_server import Answer, TinyServer, a_job
 

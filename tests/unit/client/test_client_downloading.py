@@ -10,7 +10,7 @@ import pytest
 from muster import Client
 from muster.client.downloading import KEPT_FROM_BYTES, PART_PREFIX
 from muster.client.errors import MusterError
-from muster.client.patience import TRIES
+from muster.client.retry_window import TRIES
 from tests.unit.client.tiny_server import DROP, Answer, Asked, TinyServer, a_job, problem
 
 pytestmark = pytest.mark.fast

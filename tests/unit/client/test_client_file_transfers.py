@@ -9,7 +9,7 @@ from muster import Client
 from muster.client.errors import MusterError
 from muster.client.file_transfers import put
 from muster.client.files import RemotePath
-from muster.client.patience import TRIES
+from muster.client.retry_window import TRIES
 from tests.unit.client.tiny_server import Answer, TinyServer, problem
 
 pytestmark = pytest.mark.fast

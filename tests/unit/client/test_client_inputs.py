@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from muster import Client, Job
-from muster.agent.packages import unpack
+from muster.agent.tasks.packages import unpack
 from muster.client.errors import MusterError
 from muster.client.inputs import GivenInput, check_inputs, read_inputs
 from muster.client.packing import pack_input

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from muster.agent.packages import unpack
+from muster.agent.tasks.packages import unpack
 from muster.client import MusterError
 from muster.client.packing import list_entries, pack
 

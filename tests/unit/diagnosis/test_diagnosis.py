@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from muster.domain.diagnosis import EVIDENCE_LINES, EVIDENCE_WIDTH, classify, evidence
-from muster.domain.endings import EXIT_CODES, LAUNCH_ERRORS, SIGNALS
+from muster.domain.exit_causes import EXIT_CODES, LAUNCH_ERRORS, SIGNALS
 from muster.domain.fault_table import fault_table_markdown
 from muster.domain.faults import FaultKind
-from muster.domain.symptoms import SYMPTOMS, Symptom
+from muster.domain.log_patterns import SYMPTOMS, Symptom
 
 from .samples import INNOCENT, SAMPLES, Sample
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from muster.engine import dependencies
+from muster.engine.lifecycle import dependencies
 from tests.unit.docs.pages import ROOT
 
 pytestmark = pytest.mark.fast

@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from muster.domain.completion import decide
+from muster.domain.elastic import sizes_of, spec_of_attempt
 from muster.domain.jobs import Job, Outcome, Verdict
-from muster.domain.sizes import sizes_of, spec_of_attempt
 from muster.domain.specs import Completion
 from muster.domain.tasks import TaskSucceeded
 from tests.parts.building import a_role, a_running_job, a_spec, tasks_of

@@ -7,7 +7,7 @@ import pytest
 from muster.domain.resources import Resources
 from muster.domain.specs import JobSpec, Mount, Priority, Role, Runtime
 from muster.domain.virtual_clusters import Defaults, Limits, Share, VirtualCluster
-from muster.engine.conditions import refusals, too_large, with_defaults
+from muster.engine.requests.cluster_defaults import refusals, too_large, with_defaults
 from tests.parts.building import GIB, a_role, a_spec
 
 pytestmark = pytest.mark.fast

@@ -11,7 +11,7 @@ from muster.domain.errors import Forbidden, Invalid, MusterError, NotFound, Unav
 from muster.domain.nodes import NodeState
 from muster.domain.virtual_clusters import VirtualCluster
 from muster.engine.context import Context
-from muster.engine.file_places import Address, Places
+from muster.engine.data.file_places import Address, Places
 from tests.parts.building import a_node
 from tests.parts.fake_backend import FakeBackend
 

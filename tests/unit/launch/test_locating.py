@@ -4,7 +4,7 @@ import pytest
 
 from muster.domain.clusters import Folder, PhysicalCluster
 from muster.domain.specs import Mount, Runtime
-from muster.launch.locating import located, mounted
+from muster.launch.folder_paths import located, mounted
 
 from .gangs import composed, spec
 

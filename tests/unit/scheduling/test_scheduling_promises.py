@@ -13,9 +13,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from muster.simulation.apart import apart, worse_off
 from muster.simulation.driver import simulate
 from muster.simulation.generating import Recipe, generate
+from muster.simulation.isolated_runs import apart, worse_off
 from muster.simulation.options import CostKind, NodeGroup, Options, Policy, PreemptionCost
 from muster.simulation.records import Run, TraceJob
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from muster.settings import watching
-from muster.settings.watching import folder_changes
+from muster.settings import folder_watch
+from muster.settings.folder_watch import folder_changes
 
 pytestmark = [pytest.mark.fast, pytest.mark.anyio]
 
@@ -55,7 +55,7 @@ async def test_many_changes_at_once_are_told_once(tmp_path: Path, changes: Async
     await _next(changes)
     again = asyncio.ensure_future(anext(changes))
     try:
-        done, _ = await asyncio.wait([again], timeout=2 * watching._SETTLE_S)
+        done, _ = await asyncio.wait([again], timeout=2 * folder_watch._SETTLE_S)
         assert not done
     finally:
         again.cancel()
@@ -65,7 +65,7 @@ async def test_many_changes_at_once_are_told_once(tmp_path: Path, changes: Async
 async def test_a_folder_that_is_replaced_is_watched_on(
     tmp_path: Path, changes: AsyncIterator[None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(watching, "_LOOK_EVERY_S", 0.01)
+    monkeypatch.setattr(folder_watch, "_LOOK_EVERY_S", 0.01)
     folder = tmp_path / "clusters.d"
     shutil.rmtree(folder)
     await _next(changes)
@@ -77,8 +77,8 @@ async def test_a_folder_that_is_replaced_is_watched_on(
 
 
 async def test_files_beside_the_folder_are_looked_at_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(watching, "_LOOK_EVERY_S", 0.01)
-    monkeypatch.setattr(watching, "_SETTLE_S", 0.0)
+    monkeypatch.setattr(folder_watch, "_LOOK_EVERY_S", 0.01)
+    monkeypatch.setattr(folder_watch, "_SETTLE_S", 0.0)
     folder, listed = tmp_path / "clusters.d", tmp_path / "nodes.json"
     folder.mkdir()
     told = folder_changes(folder, lambda: [listed])
@@ -104,7 +104,7 @@ async def test_a_file_that_somebody_writes_is_waited_for(tmp_path: Path, changes
         swap.flush()
         (folder / "new.yaml").write_text("1")
         told = asyncio.ensure_future(_next(changes))
-        await asyncio.wait([told], timeout=3 * watching._SETTLE_S)
+        await asyncio.wait([told], timeout=3 * folder_watch._SETTLE_S)
         seen += [(folder / "old.yaml").read_text()] if told.done() else []
         half.write("lf")
         half.close()
@@ -115,7 +115,7 @@ async def test_a_file_that_somebody_writes_is_waited_for(tmp_path: Path, changes
 async def test_a_file_that_is_never_closed_is_not_waited_for_for_ever(
     tmp_path: Path, changes: AsyncIterator[None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(watching, "_WRITTEN_WITHIN_S", 0.0)
+    monkeypatch.setattr(folder_watch, "_WRITTEN_WITHIN_S", 0.0)
     folder = tmp_path / "clusters.d"
     with (folder / "old.yaml").open("w") as half:
         half.write("ha")

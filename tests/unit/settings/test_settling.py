@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from muster.domain.errors import Invalid, Problem
 from muster.settings.clusters import ClusterFolder, ClusterSettings
 from muster.settings.kept_files import KeptFiles
-from muster.settings.settling import Settled, settle
+from muster.settings.last_good import Settled, settle
 
 pytestmark = pytest.mark.fast
 

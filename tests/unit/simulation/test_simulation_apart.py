@@ -3,7 +3,7 @@ from collections.abc import Sequence
 import pytest
 
 from muster.domain.errors import Invalid
-from muster.simulation.apart import Progress, apart, worse_off
+from muster.simulation.isolated_runs import Progress, apart, worse_off
 from muster.simulation.options import NodeGroup, Options, Policy
 from muster.simulation.records import Finished, Run, Sample, TraceJob
 

@@ -3,7 +3,7 @@ import xml.etree.ElementTree as ElementTree
 import pytest
 
 from muster.domain.errors import Unavailable
-from muster.simulation.picture import COLOURS, draw
+from muster.simulation.charts import COLOURS, draw
 from muster.simulation.rasterising import png_of
 from muster.simulation.records import Finished, Run, Sample, TraceJob
 

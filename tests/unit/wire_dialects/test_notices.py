@@ -6,7 +6,7 @@ import pytest
 from fastapi import Response
 
 from muster.domain.errors import Invalid, Problem
-from muster.server.notices import HEADER, told_of_the_text, with_warnings
+from muster.server.submission_warnings import HEADER, told_of_the_text, with_warnings
 from muster.wire.specs import read_source
 
 pytestmark = pytest.mark.fast

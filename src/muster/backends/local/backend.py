@@ -9,9 +9,9 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
-from muster.backends.agents import AgentNode
-from muster.backends.links import ByteReader, ByteWriter
-from muster.backends.pool import AgentPool
+from muster.backends.agents.agent_channel import ByteReader, ByteWriter
+from muster.backends.agents.connection import AgentNode
+from muster.backends.agents.pool import AgentPool
 from muster.domain.clusters import PhysicalCluster
 from muster.domain.errors import BackendError
 

@@ -8,15 +8,15 @@ from pathlib import Path
 
 import structlog
 
-from muster.agent.gpu_models import model_name
-from muster.backends.agents import AgentNode
-from muster.backends.links import ByteReader, ByteWriter
-from muster.backends.pool import AgentPool
-from muster.backends.ssh.boarding import Cargo, agent_aboard
+from muster.agent.gpus.models import model_name
+from muster.backends.agents.agent_channel import ByteReader, ByteWriter
+from muster.backends.agents.connection import AgentNode
+from muster.backends.agents.pool import AgentPool
+from muster.backends.ssh.agent_install import Cargo, agent_aboard
 from muster.backends.ssh.host_keys import HostKeyBook
-from muster.backends.ssh.logging_in import logged_in
-from muster.backends.ssh.machines import Machines
-from muster.backends.ssh.queueing import Turns
+from muster.backends.ssh.login import logged_in
+from muster.backends.ssh.login_limit import Turns
+from muster.backends.ssh.machine_identity import Machines
 from muster.domain.clusters import Member, PhysicalCluster
 from muster.domain.errors import BackendError
 from muster.domain.nodes import Node, NodeState

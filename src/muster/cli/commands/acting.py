@@ -2,7 +2,7 @@
 
 import click
 
-from muster.cli.many import act_on_jobs
+from muster.cli.batch import act_on_jobs
 from muster.cli.options import jobs_argument, output_option
 
 

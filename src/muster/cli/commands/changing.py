@@ -3,7 +3,7 @@
 import click
 
 from muster.cli.assignments import parse_assignments
-from muster.cli.many import act_on_jobs
+from muster.cli.batch import act_on_jobs
 from muster.cli.options import jobs_argument, output_option
 
 _PRIORITIES = ("low", "normal", "high", "urgent")

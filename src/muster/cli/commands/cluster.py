@@ -10,7 +10,7 @@ from muster.cli.options import output_option
 from muster.cli.output import print_document
 from muster.cli.session import say
 from muster.domain.errors import Invalid
-from muster.settings.checking import check as check_files
+from muster.settings.cluster_check import check as check_files
 from muster.settings.server import load_settings
 
 

@@ -6,7 +6,7 @@ import click
 
 from muster.cli.colours import of_state
 from muster.cli.columns import event_columns, resources_text, task_columns
-from muster.cli.node_telling import describe_node
+from muster.cli.node_description import describe_node
 from muster.cli.options import complete_jobs, output_option
 from muster.cli.output import print_document, print_list, print_pairs
 from muster.cli.session import connect

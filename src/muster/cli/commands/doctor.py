@@ -2,7 +2,7 @@
 
 import click
 
-from muster.cli.checkup import Finding, examine
+from muster.cli.health_checks import Finding, examine
 from muster.cli.options import output_option
 from muster.cli.output import print_document
 

@@ -11,8 +11,8 @@ import click
 
 from muster.cli.ages import ago
 from muster.cli.failures import Failure
-from muster.cli.file_moving import Incoming, Outgoing, Report, get_all, incoming, outgoing, put_all, resumable
 from muster.cli.file_progress import file_line
+from muster.cli.file_transfers import Incoming, Outgoing, Report, get_all, incoming, outgoing, put_all, resumable
 from muster.cli.options import output_option
 from muster.cli.output import print_document, print_list
 from muster.cli.remote_paths import RemotePathType, complete_either

@@ -7,7 +7,7 @@ import click
 
 from muster.cli.assignments import parse_texts
 from muster.cli.commands import node_exec, node_life
-from muster.cli.joining import follow_joining
+from muster.cli.node_readiness import follow_joining
 from muster.cli.options import complete_nodes
 from muster.cli.session import connect, say
 

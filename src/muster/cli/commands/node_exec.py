@@ -14,7 +14,7 @@ from muster.cli.output import print_document
 from muster.cli.session import connect, say
 
 if TYPE_CHECKING:
-    from muster.client.commanding import CommandPiece, CommandResult
+    from muster.client.node_exec import CommandPiece, CommandResult
 
 _COMMAND = "muster.exec.command"
 _TIMED_OUT = 124
@@ -100,8 +100,8 @@ def command(ctx: click.Context, names: tuple[str, ...], timeout: str, output: st
 
 
 def _follow(pieces: "Iterator[CommandPiece | CommandResult]", ran: _Ran, printer: "_Printer | None") -> None:
-    from muster.client.commanding import CommandResult
     from muster.client.errors import MusterError
+    from muster.client.node_exec import CommandResult
 
     try:
         for piece in pieces:

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from muster.cli.batch import act_on_nodes
 from muster.cli.columns import node_life_columns
-from muster.cli.many import act_on_nodes
 from muster.cli.options import complete_nodes, output_option
 from muster.cli.output import print_list
 from muster.cli.session import connect, say, say_warning
@@ -51,7 +51,7 @@ def describe(name: str, output: str) -> None:
       muster node describe gpu7
       muster node describe lab/gpu7 -o yaml
     """
-    from muster.cli.node_telling import describe_node
+    from muster.cli.node_description import describe_node
 
     describe_node(connect().node(name), output)
 

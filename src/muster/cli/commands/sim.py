@@ -18,10 +18,11 @@ from muster.cli.progress import progress
 from muster.cli.session import connect, say, say_warning
 from muster.cli.tables import Column, render
 from muster.domain.errors import Invalid, MusterError
-from muster.simulation.apart import Simulate, apart, worse_off
+from muster.simulation.charts import draw
 from muster.simulation.driver import simulate
 from muster.simulation.generating import Recipe, generate
 from muster.simulation.history import jobs_of, nodes_of
+from muster.simulation.isolated_runs import Simulate, apart, worse_off
 from muster.simulation.metrics import Summary, summarise
 from muster.simulation.options import (
     Durations,
@@ -35,7 +36,6 @@ from muster.simulation.options import (
     parse_preemption_cost,
     parse_vc,
 )
-from muster.simulation.picture import draw
 from muster.simulation.rasterising import png_of
 from muster.simulation.records import Run, TraceJob
 from muster.simulation.report import Rows, breakdown, comparison, in_seconds

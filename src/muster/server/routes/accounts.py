@@ -6,7 +6,7 @@ from fastapi import APIRouter, Depends, Request, Response
 from fastapi.responses import JSONResponse
 
 from muster.domain.errors import Invalid, NotFound
-from muster.engine.accounts import Principal
+from muster.engine.requests.accounts import Principal
 from muster.lib.clock import optional_iso
 from muster.server.access import Action, may, require
 from muster.server.services import COOKIE, OWN_HEADER, Services, authenticated, services

@@ -5,8 +5,8 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Query, Response
 from fastapi.responses import JSONResponse
 
-from muster.engine.accounts import Principal
-from muster.engine.environments import Offered, offered, tested
+from muster.engine.nodes.environments import Offered, offered, tested
+from muster.engine.requests.accounts import Principal
 from muster.server.access import Action, require
 from muster.server.services import Services, authenticated, services
 from muster.wire import environment_shapes as shapes

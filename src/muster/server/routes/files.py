@@ -7,9 +7,9 @@ from fastapi import APIRouter, Depends, Query, Request, Response
 from fastapi.responses import JSONResponse
 
 from muster.domain.errors import TooLarge
-from muster.engine.accounts import Principal
-from muster.engine.file_places import Address
-from muster.engine.files import Receipt, Running, Sending
+from muster.engine.data.file_places import Address
+from muster.engine.data.files import Receipt, Running, Sending
+from muster.engine.requests.accounts import Principal
 from muster.ports.files import FileKind, WrongKind
 from muster.server.access import Action, require
 from muster.server.ranges import ranged

@@ -9,19 +9,19 @@ from fastapi.responses import JSONResponse
 from muster.domain.errors import Invalid, Problem
 from muster.domain.jobs import JOB_STATES, Job
 from muster.domain.specs import JobSpec
-from muster.engine import changing, commands
-from muster.engine.accounts import Principal
-from muster.engine.explaining import explain, what_if
+from muster.engine.requests import changing, commands
+from muster.engine.requests.accounts import Principal
+from muster.engine.requests.explaining import explain, what_if
 from muster.lib.clock import optional_iso
 from muster.ports.store import JobFilter, RequestKey
 from muster.server.access import Action, require
-from muster.server.bodies import SUBMISSION_DOCUMENTED, read_submission
-from muster.server.instants import instant
-from muster.server.notices import told_of_the_text, with_warnings
+from muster.server.request_body import SUBMISSION_DOCUMENTED, read_submission
 from muster.server.services import Services, authenticated, services
+from muster.server.submission_warnings import told_of_the_text, with_warnings
+from muster.server.timestamps import instant
 from muster.wire import schemas
-from muster.wire.changing import changed_spec, read_changes
 from muster.wire.documents import Document
+from muster.wire.spec_patch import changed_spec, read_changes
 from muster.wire.specs import Reading, read_source, reading_of, spec_from_document, spec_to_wire
 from muster.wire.views import fault_view, reason_view, task_view
 from muster.wire.views import job_view as plain_job_view

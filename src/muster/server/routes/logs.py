@@ -13,9 +13,9 @@ from muster.domain.errors import NotFound
 from muster.domain.events import Event
 from muster.domain.jobs import Job
 from muster.domain.tasks import Task
-from muster.engine.accounts import Principal
-from muster.engine.following import LogCursor, Wanted, check_workers, follow_job
-from muster.engine.logs import PIECE_BYTES
+from muster.engine.data.following import LogCursor, Wanted, check_workers, follow_job
+from muster.engine.data.logs import PIECE_BYTES
+from muster.engine.requests.accounts import Principal
 from muster.server.access import Action, may
 from muster.server.ranges import ranged
 from muster.server.services import Services, authenticated, services

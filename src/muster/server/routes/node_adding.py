@@ -5,11 +5,11 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Query, Response
 from fastapi.responses import JSONResponse
 
-from muster.engine import nodes_file
-from muster.engine.accounts import Principal
+from muster.engine.nodes import node_files
+from muster.engine.requests.accounts import Principal
 from muster.server.access import Action, require
 from muster.server.services import Services, authenticated, services
-from muster.wire.adding_nodes import NodeAddedOut, NodeAddIn, node_document
+from muster.wire.node_entries import NodeAddedOut, NodeAddIn, node_document
 
 router = APIRouter(tags=["clusters and nodes"])
 Me = Annotated[Principal, Depends(authenticated)]
@@ -21,7 +21,7 @@ async def add_node(cluster: str, body: NodeAddIn, me: Me, parts: Parts) -> Respo
     """Written to the cluster's files; the cluster is made if there is none. `GET /nodes/{name}` then says how the node
     joins."""
     require(me, Action.NODE_MANAGE)
-    member = await nodes_file.add(parts.context, cluster, node_document(body), body.password, actor=me.name)
+    member = await node_files.add(parts.context, cluster, node_document(body), body.password, actor=me.name)
     return JSONResponse({"name": member.name, "cluster": cluster, "host": member.login.host}, 201)
 
 
@@ -35,4 +35,4 @@ async def remove_node(
     """It takes no new task, and is gone when those it runs have ended. A node of a file that an admin wrote is taken
     out there."""
     require(me, Action.NODE_MANAGE)
-    await nodes_file.remove(parts.context, name, cluster, actor=me.name)
+    await node_files.remove(parts.context, name, cluster, actor=me.name)

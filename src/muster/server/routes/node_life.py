@@ -12,8 +12,8 @@ from fastapi.responses import JSONResponse, StreamingResponse
 
 from muster.domain.errors import MusterError
 from muster.domain.nodes import Node
-from muster.engine import nodes
-from muster.engine.accounts import Principal
+from muster.engine.nodes import administration
+from muster.engine.requests.accounts import Principal
 from muster.ports.backend import CommandEnd, CommandOutput
 from muster.server.access import Action, require
 from muster.server.routes.nodes import OfCluster, seen_node
@@ -33,7 +33,7 @@ _STREAM: dict[int | str, dict[str, Any]] = {
 async def cordon_node(name: str, body: schemas.CordonIn, me: Me, parts: Parts, cluster: OfCluster = None) -> Response:
     """What runs there goes on. It holds until `uncordon`, through restarts too."""
     node = _managed(me, parts, name, cluster)
-    await nodes.cordon(parts.context, node.cluster, node.name, body.reason, me.name)
+    await administration.cordon(parts.context, node.cluster, node.name, body.reason, me.name)
     return _as_it_is_now(me, parts, node)
 
 
@@ -41,7 +41,7 @@ async def cordon_node(name: str, body: schemas.CordonIn, me: Me, parts: Parts, c
 async def uncordon_node(name: str, me: Me, parts: Parts, cluster: OfCluster = None) -> Response:
     """Ends a drain too."""
     node = _managed(me, parts, name, cluster)
-    await nodes.uncordon(parts.context, node.cluster, node.name, me.name)
+    await administration.uncordon(parts.context, node.cluster, node.name, me.name)
     return _as_it_is_now(me, parts, node)
 
 
@@ -50,7 +50,7 @@ async def drain_node(name: str, body: schemas.DrainIn, me: Me, parts: Parts, clu
     """It gets no new task. Those it has go on to their end; with `now` their jobs go back to the queue, which does not
     count as a retry."""
     node = _managed(me, parts, name, cluster)
-    await nodes.drain(parts.context, node.cluster, node.name, body.reason, me.name, now=body.now)
+    await administration.drain(parts.context, node.cluster, node.name, body.reason, me.name, now=body.now)
     return _as_it_is_now(me, parts, node)
 
 
@@ -65,7 +65,7 @@ async def reconnect_node(
     """At once, without waiting for the next try. Its tasks do not notice. With `forgetHostKey` the key that was kept at
     the first use is forgotten, and the one that the host shows now is kept."""
     node = _managed(me, parts, name, cluster)
-    await nodes.reconnect(parts.context, node.cluster, node.name, me.name, forget_host_key=forget_host_key)
+    await administration.reconnect(parts.context, node.cluster, node.name, me.name, forget_host_key=forget_host_key)
     return _as_it_is_now(me, parts, node)
 
 
@@ -77,7 +77,7 @@ async def exec_on_node(name: str, body: schemas.ExecIn, me: Me, parts: Parts, cl
     {stream, base64} where it is no UTF-8, then `end` with {exitCode, timedOut}, or `failed` with {detail}. It is ended
     when the caller hangs up."""
     node = _managed(me, parts, name, cluster)
-    running = await nodes.execute(parts.context, node.cluster, node.name, body.command, body.timeout, me.name)
+    running = await administration.execute(parts.context, node.cluster, node.name, body.command, body.timeout, me.name)
     return sse_response(_told(running))
 
 
@@ -121,8 +121,8 @@ def _event(kind: str, **data: object) -> str:
 
 def _managed(me: Principal, parts: Services, name: str, cluster: str | None) -> Node:
     require(me, Action.NODE_MANAGE)
-    return nodes.find_node(parts.context, name, cluster)
+    return administration.find_node(parts.context, name, cluster)
 
 
 def _as_it_is_now(me: Principal, parts: Services, node: Node) -> Response:
-    return JSONResponse(seen_node(me, parts, nodes.find_node(parts.context, node.name, node.cluster)))
+    return JSONResponse(seen_node(me, parts, administration.find_node(parts.context, node.name, node.cluster)))

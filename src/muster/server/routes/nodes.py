@@ -8,8 +8,8 @@ from fastapi import APIRouter, Depends, Query, Response
 from fastapi.responses import JSONResponse
 
 from muster.domain.nodes import Node, NodeState
-from muster.engine.accounts import Principal
-from muster.engine.nodes import find_node
+from muster.engine.nodes.administration import find_node
+from muster.engine.requests.accounts import Principal
 from muster.ports.backend import NodeUsage
 from muster.server.access import Action, may, require
 from muster.server.services import Services, authenticated, services

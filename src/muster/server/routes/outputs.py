@@ -6,8 +6,8 @@ from fastapi import APIRouter, Depends, Query, Response
 from fastapi.responses import FileResponse, JSONResponse
 
 from muster.domain.errors import NotFound
-from muster.engine import outputs
-from muster.engine.accounts import Principal
+from muster.engine.data import outputs
+from muster.engine.requests.accounts import Principal
 from muster.lib.clock import iso
 from muster.server.access import Action
 from muster.server.services import Services, authenticated, services

@@ -6,8 +6,8 @@ from fastapi import APIRouter, Depends, Query, Request, Response
 from fastapi.responses import FileResponse, JSONResponse
 
 from muster.domain.errors import TooLarge
-from muster.engine.accounts import Principal
-from muster.engine.packages import Upload
+from muster.engine.data.packages import Upload
+from muster.engine.requests.accounts import Principal
 from muster.server.access import Action, require
 from muster.server.services import Services, authenticated, services
 from muster.wire import schemas

@@ -7,8 +7,8 @@ from fastapi.responses import JSONResponse
 
 from muster.domain.errors import NotFound
 from muster.domain.virtual_clusters import VirtualCluster
-from muster.engine.accounts import Principal
-from muster.engine.sharing import may_use, quotas_of, shares_of
+from muster.engine.requests.accounts import Principal
+from muster.engine.state.cluster_settings import may_use, quotas_of, shares_of
 from muster.scheduling.views import Quota
 from muster.server.access import Action, may, require
 from muster.server.services import Services, authenticated, services

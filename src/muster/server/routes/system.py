@@ -7,7 +7,7 @@ from fastapi import APIRouter, Depends, Request, Response
 from fastapi.responses import FileResponse, JSONResponse, PlainTextResponse
 
 from muster.domain.errors import NotFound
-from muster.engine.accounts import Principal
+from muster.engine.requests.accounts import Principal
 from muster.server.metrics import Metrics
 from muster.server.services import Services, authenticated, services
 from muster.wire.spec_schema import spec_json_schema

@@ -5,13 +5,13 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Query, Response
 from fastapi.responses import JSONResponse
 
-from muster.engine.accounts import Principal
-from muster.engine.nodes import find_node
+from muster.engine.nodes.administration import find_node
+from muster.engine.requests.accounts import Principal
 from muster.lib.clock import iso
 from muster.server.access import Action, require
-from muster.server.instants import instant
 from muster.server.routes.nodes import OfCluster
 from muster.server.services import Services, authenticated, services
+from muster.server.timestamps import instant
 from muster.wire import schemas
 from muster.wire.usage_views import sample_view
 

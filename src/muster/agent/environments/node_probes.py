@@ -1,0 +1,43 @@
+"""The slow operations that look around on the node: its folders, engines and environments."""
+
+from __future__ import annotations
+
+from typing import Any, Callable, Dict, Mapping
+
+from muster.agent.environments import discovery
+from muster.agent.environments.container_engines import find_engines
+from muster.agent.environments.trials import EnvironmentTests, trial
+from muster.agent.files.folder_checks import FolderChecks, folder_orders
+
+Work = Callable[[], Dict[str, Any]]
+
+
+class Surroundings:
+    def __init__(self, gpu_source: Callable[[], str]) -> None:
+        self._gpu_source = gpu_source
+        self._checks = FolderChecks()
+        self._tests = EnvironmentTests()
+
+    def operations(self) -> Dict[str, Callable[[Mapping[str, Any]], Work]]:
+        return {
+            "check_folders": self._check_folders,
+            "engines": self._engines,
+            "environments": self._environments,
+            "test_environment": self._test_environment,
+        }
+
+    def _check_folders(self, request: Mapping[str, Any]) -> Work:
+        orders = folder_orders(request)
+        return lambda: {"folders": self._checks.check(orders)}
+
+    def _engines(self, request: Mapping[str, Any]) -> Work:
+        source = self._gpu_source()
+        return lambda: find_engines(source)
+
+    def _environments(self, request: Mapping[str, Any]) -> Work:
+        wanted = discovery.Wanted(request)
+        return lambda: discovery.find(wanted)
+
+    def _test_environment(self, request: Mapping[str, Any]) -> Work:
+        one = trial(request)
+        return lambda: self._tests.test(one)

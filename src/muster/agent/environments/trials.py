@@ -1,0 +1,156 @@
+"""Tries an environment: each framework that it has is really imported, alone, and asked what GPUs it sees.
+
+Runs only the environment's own Python with fixed programs, as a process that is killed after its deadline. The cards
+it may see are given; none if none is.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+import time
+from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple
+
+from muster.agent import requests
+from muster.agent.environments.container_engines import CLIENT_VARIABLES
+from muster.agent.environments.scripts import FRAMEWORKS, TOLD, TRY, VERSIONS
+from muster.agent.errors import BAD_REQUEST, STILL_RUNNING, AgentError
+from muster.agent.system.short_commands import Called, call
+
+WITHIN_S = 50.0
+_MOST_AT_ONCE = 2
+_LEAST_S = 1.0
+_OUTPUT_BYTES = 1 << 16
+_TAIL = 1500
+_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+# Python by either name; the program and its argument stay arguments.
+_IN_IMAGE = (
+    'p=$(command -v python3 || command -v python) || { echo "the image has no python" >&2; exit 127; }; exec "$p" "$@"'
+)
+
+
+class Trial(NamedTuple):
+    """`prefix` of an environment on the node, or an image with the engine's program."""
+
+    prefix: str
+    image: str
+    program: str
+    words: Tuple[str, ...]
+    devices: str
+
+
+def trial(request: Mapping[str, Any]) -> Trial:
+    prefix = str(request.get("path") or "")
+    words = request.get("words") or []
+    devices = request.get("devices") or ""
+    if prefix and (not os.path.isabs(prefix) or "\0" in prefix):
+        raise AgentError(BAD_REQUEST, "path must be absolute, not {!r}".format(prefix))
+    if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
+        raise AgentError(BAD_REQUEST, "words must be a list of texts")
+    if prefix:
+        return Trial(prefix, "", "", (), str(devices))
+    return Trial("", requests.text(request, "image"), requests.text(request, "program"), tuple(words), str(devices))
+
+
+class EnvironmentTests:
+    def __init__(self) -> None:
+        self._room = threading.Semaphore(_MOST_AT_ONCE)
+
+    def test(self, one: Trial) -> Dict[str, Any]:
+        """May block, up to WITHIN_S."""
+        if not self._room.acquire(blocking=False):
+            told = "{} environments are being tested here; try again in a minute".format(_MOST_AT_ONCE)
+            raise AgentError(STILL_RUNNING, told)
+        try:
+            return _tested(one, time.monotonic() + WITHIN_S)
+        finally:
+            self._room.release()
+
+
+def _tested(one: Trial, deadline: float) -> Dict[str, Any]:
+    seen = _ask(one, deadline, VERSIONS, json.dumps(FRAMEWORKS))
+    if "error" in seen:
+        return {"python": "", "error": seen["error"], "frameworks": []}
+    frameworks = [
+        {"name": name, "version": version, **_ask(one, deadline, TRY, name)}
+        for name, version in sorted(seen.get("frameworks", {}).items())
+    ]
+    return {"python": seen.get("python", ""), "error": "", "frameworks": frameworks}
+
+
+def _ask(one: Trial, deadline: float, script: str, argument: str) -> Dict[str, Any]:
+    left = deadline - time.monotonic()
+    if left < _LEAST_S:
+        return {"error": "no time was left to try it: all together may take {:g} s".format(WITHIN_S)}
+    try:
+        done = _run(one, left, ["-c", script, argument])
+    except OSError as error:
+        return {"error": "its Python does not start: {}".format(error.strerror or error)}
+    told = next((line for line in reversed(done.output.splitlines()) if line.startswith(TOLD)), None)
+    if told is not None:
+        return _parsed(told[len(TOLD) :])
+    if done.late:
+        return {"error": "it did not end within {:g} s{}".format(round(left), _tail(done))}
+    return {"error": "it ended with exit code {}{}".format(done.code, _tail(done))}
+
+
+def _run(one: Trial, within_s: float, arguments: Sequence[str]) -> Called:
+    if not one.image:
+        argv = [os.path.join(one.prefix, "bin", "python"), "-I", *arguments]
+        return call(argv, within_s, env=_environment(one), most_bytes=_OUTPUT_BYTES)
+    if os.path.basename(one.program) == "apptainer":
+        argv = [one.program, "exec", "--cleanenv", *one.words, one.image, "sh", "-c", _IN_IMAGE, "sh", *arguments]
+        return call(argv, within_s, env=_environment(one), most_bytes=_OUTPUT_BYTES)
+    return _run_in_container(one, within_s, arguments)
+
+
+def _run_in_container(one: Trial, within_s: float, arguments: Sequence[str]) -> Called:
+    name = "muster-test.{}".format(os.urandom(8).hex())
+    variables = [word for variable in sorted(_quiet(one.devices)) for word in ("--env", variable)]
+    head = [one.program, "run", "--rm", "--name", name, "--network", "none", "--pull", "never", *variables, *one.words]
+    tail = ["--entrypoint", "", one.image, "sh", "-c", _IN_IMAGE, "sh", *arguments]
+    env = _environment(one)
+    done: Optional[Called] = None
+    try:
+        done = call([*head, *tail], within_s, env=env, most_bytes=_OUTPUT_BYTES)
+        return done
+    finally:
+        if done is None or done.late:
+            call([one.program, "rm", "--force", name], 10.0, env=env)
+
+
+def _environment(one: Trial) -> Dict[str, str]:
+    own = {name: os.environ[name] for name in ("HOME", "LANG", "USER", "TMPDIR") if name in os.environ}
+    path = os.environ.get("PATH", _PATH)
+    if one.image:
+        own.update({name: os.environ[name] for name in CLIENT_VARIABLES if name in os.environ})
+        inside = {"APPTAINERENV_" + name: value for name, value in _quiet(one.devices).items()}
+        return {**own, **_quiet(one.devices), **inside, "PATH": path}
+    return {**own, **_quiet(one.devices), "PATH": "{}/bin:{}".format(one.prefix, path), "CONDA_PREFIX": one.prefix}
+
+
+def _quiet(devices: str) -> Dict[str, str]:
+    """Whoever is only tried should take no more of a card than it must, and say no more than it must."""
+    return {
+        "CUDA_DEVICE_ORDER": "PCI_BUS_ID",
+        "CUDA_VISIBLE_DEVICES": devices,
+        "NVIDIA_VISIBLE_DEVICES": devices or "void",
+        "ROCR_VISIBLE_DEVICES": devices,
+        "TF_CPP_MIN_LOG_LEVEL": "3",
+        "TF_FORCE_GPU_ALLOW_GROWTH": "true",
+        "XLA_PYTHON_CLIENT_PREALLOCATE": "false",
+    }
+
+
+def _parsed(text: str) -> Dict[str, Any]:
+    try:
+        found = json.loads(text)
+    except ValueError:
+        found = None
+    return found if isinstance(found, dict) else {"error": "it said something that cannot be read"}
+
+
+def _tail(done: Called) -> str:
+    lines: List[str] = (done.errors.strip() or done.output.strip())[-_TAIL:].splitlines()
+    return ": " + "\n".join(lines[-10:]) if lines else ""

@@ -1,0 +1,103 @@
+"""Partial files beside the targets of uploads and copies: what they are called, and an end to those that nobody goes
+on with.
+
+They are looked for when an upload begins in their folder, at most once in a while and never without end: a folder may
+have very many entries, and very many uploads.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+import threading
+import time
+from collections import OrderedDict
+from itertools import islice
+from typing import Callable, Iterator, Tuple
+
+from muster.agent.files.confined import listing, looking
+from muster.agent.files.folder_checks import MARKER, PROBE_PREFIX
+
+PARTIAL_PREFIX = ".muster-upload-"
+KEPT_S = 24 * 3600.0
+"""A partial file that was neither written to nor asked for this long is given up."""
+LOOKED_AT = 100_000
+"""Names in one search."""
+_SEARCHED_EVERY_S = 3600.0
+_FOLDERS_KNOWN = 4096
+_PARTIAL = re.compile(re.escape(PARTIAL_PREFIX) + r"[0-9a-z]{8,64}\Z")
+
+
+def is_ours(name: str) -> bool:
+    """Muster's own, in a folder of people: nothing to count, nor to copy."""
+    return name == MARKER or name.startswith((PARTIAL_PREFIX, PROBE_PREFIX))
+
+
+class Leftovers:
+    def __init__(self, clock: Callable[[], float] = time.time, kept_s: float = KEPT_S) -> None:
+        self._clock = clock
+        self._kept_s = kept_s
+        self._searched: OrderedDict[Tuple[int, int], float] = OrderedDict()
+        self._turn = threading.Lock()
+
+    def keep(self, name: str, folder: int) -> None:
+        """Somebody goes on with this one, and may need long before the next byte is written: it counts as new. Told by
+        the disk, which nodes share."""
+        try:
+            with looking(name, folder) as fd:
+                info = os.fstat(fd)
+                if self._clock() - info.st_mtime > self._kept_s / 24 and _is_only_here(info):
+                    os.utime("/proc/self/fd/{}".format(fd), (self._clock(), self._clock()))
+        except OSError:
+            pass  # gone, or not ours to touch: then it is only told by what is written to it
+
+    def remove_old(self, folder: int, turn: Callable[[str], threading.Lock]) -> None:
+        """From this open folder. `turn` is what whoever works at the partial file of that name holds."""
+        if not self._is_due(folder):
+            return
+        try:
+            with listing(folder) as fd:
+                for name in _partial_names(fd):
+                    self._remove_if_free(name, fd, turn(name))
+        except OSError:
+            pass  # one may write here and not list; nobody's upload fails for that
+
+    def _remove_if_free(self, name: str, folder: int, turn: threading.Lock) -> None:
+        if turn.acquire(blocking=False):
+            try:
+                self._remove_if_old(name, folder)
+            finally:
+                turn.release()
+
+    def _remove_if_old(self, name: str, folder: int) -> None:
+        try:
+            info = os.stat(name, dir_fd=folder, follow_symlinks=False)
+            last = max(info.st_mtime, info.st_ctime)
+            if stat.S_ISREG(info.st_mode) and self._clock() - last > self._kept_s:
+                os.unlink(name, dir_fd=folder)
+        except OSError:
+            pass  # gone already, or another account's
+
+    def _is_due(self, folder: int) -> bool:
+        info = os.fstat(folder)
+        key, now = (info.st_dev, info.st_ino), self._clock()
+        with self._turn:
+            if now - self._searched.get(key, -_SEARCHED_EVERY_S) < _SEARCHED_EVERY_S:
+                return False
+            self._searched.pop(key, None)
+            self._searched[key] = now
+            while len(self._searched) > _FOLDERS_KNOWN:
+                self._searched.popitem(last=False)
+            return True
+
+
+def _partial_names(folder: int) -> Iterator[str]:
+    with os.scandir(folder) as entries:
+        for entry in islice(entries, LOOKED_AT):
+            if _PARTIAL.match(entry.name):
+                yield entry.name
+
+
+def _is_only_here(info: os.stat_result) -> bool:
+    return stat.S_ISREG(info.st_mode) and info.st_nlink == 1

@@ -1,0 +1,81 @@
+"""Long work in short steps, so that four threads serve everybody: a walk through a large tree goes on for a moment,
+says how far it is, and waits to be asked again. What nobody asks for any more is dropped.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from typing import Any, Callable, Dict, Generator
+
+from muster.agent.errors import AgentError
+from muster.agent.files.file_errors import BUSY
+
+STEP_S = 1.0
+_FORGOTTEN_AFTER_S = 120.0
+_AT_ONCE = 16
+
+Answer = Dict[str, Any]
+Work = Generator[Answer, None, None]
+"""Yields often, each time with how far it is. What it yields last is the result."""
+
+
+class _Run:
+    def __init__(self, work: Work) -> None:
+        self.work = work
+        self.last: Answer = {}
+        self.is_running = True
+        self.left_at = 0.0
+
+
+class Runs:
+    def __init__(self, clock: Callable[[], float] = time.monotonic, step_s: float = STEP_S) -> None:
+        self._clock = clock
+        self._step_s = step_s
+        self._runs: Dict[str, _Run] = {}
+        self._turn = threading.Lock()
+
+    def step(self, key: str, begin: Callable[[], Work]) -> Answer:
+        """Go on with what has this key, or begin it."""
+        run = self._take(key, begin)
+        until = self._clock() + self._step_s
+        is_done = False
+        try:
+            for told in run.work:
+                run.last = told
+                if self._clock() >= until:
+                    return {**told, "done": False}
+            is_done = True
+            return {**run.last, "done": True}
+        except BaseException:
+            is_done = True
+            raise
+        finally:
+            self._leave(key, run, is_done)
+
+    def _take(self, key: str, begin: Callable[[], Work]) -> _Run:
+        with self._turn:
+            self._drop_forgotten()
+            run = self._runs.get(key)
+            if run is not None and run.is_running:
+                raise AgentError(BUSY, "this is being done already")
+            if run is None:
+                if len(self._runs) >= _AT_ONCE:
+                    raise AgentError(BUSY, "too many long operations are under way on this node; try again later")
+                run = self._runs[key] = _Run(begin())
+            run.is_running = True
+            return run
+
+    def _leave(self, key: str, run: _Run, is_done: bool) -> None:
+        with self._turn:
+            run.is_running = False
+            run.left_at = self._clock()
+            if is_done:
+                self._runs.pop(key, None)
+
+    def _drop_forgotten(self) -> None:
+        now = self._clock()
+        for key, run in list(self._runs.items()):
+            if not run.is_running and now - run.left_at > _FORGOTTEN_AFTER_S:
+                del self._runs[key]
+                run.work.close()

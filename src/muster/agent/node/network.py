@@ -1,0 +1,112 @@
+"""The links of this machine: what came and went since the last look, and how fast they are.
+
+Links that are down are left out, and so is `lo`, which leads nowhere. So are the links of containers and virtual
+machines on this machine, and the bridges between them: what goes over them is counted where it leaves the machine, and
+most have names that never come again, of which every database of figures would keep a series for ever.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from typing import Any, Dict, List, NamedTuple, Optional
+
+from muster.agent.system.procfs import OpenFile
+
+_LINKS = "/sys/class/net"
+_LOOK_EVERY = 15
+"""How fast a link is, and whether it is up, changes seldom and takes two files each."""
+_OF_GUESTS = ("veth", "cali", "lxc", "vnet", "tap", "vif")
+
+
+class Traffic(NamedTuple):
+    received: int
+    sent: int
+
+
+class Link(NamedTuple):
+    up: bool
+    speed_mbit: Optional[int]
+    of_guests: bool = False
+
+
+class NetworkMeter:
+    def __init__(self) -> None:
+        self._file = OpenFile("/proc/net/dev")
+        self._links: Dict[str, Link] = {}
+        self._looks_left = 0
+        self._before = parse_traffic(self._file.read())
+        self._at = time.monotonic()
+
+    def read(self) -> List[Dict[str, Any]]:
+        now, at = parse_traffic(self._file.read()), time.monotonic()
+        before, passed = self._before, at - self._at
+        self._before, self._at = now, at
+        self._look_at_links(now)
+        return [
+            describe(name, traffic, before.get(name, traffic), passed, self._links[name].speed_mbit)
+            for name, traffic in now.items()
+            if self._links[name].up and not self._links[name].of_guests
+        ]
+
+    def total(self) -> Traffic:
+        """At the last look, of all links, also those that are down."""
+        received = sum(traffic.received for traffic in self._before.values())
+        return Traffic(received, sum(traffic.sent for traffic in self._before.values()))
+
+    def _look_at_links(self, names: Dict[str, Traffic]) -> None:
+        self._looks_left -= 1
+        if self._looks_left < 0 or names.keys() != self._links.keys():
+            self._looks_left = _LOOK_EVERY
+            self._links = {name: read_link(os.path.join(_LINKS, name)) for name in names}
+
+
+def describe(name: str, now: Traffic, before: Traffic, passed_s: float, speed_mbit: Optional[int]) -> Dict[str, Any]:
+    return {
+        "name": name,
+        "speed_mbit": speed_mbit,
+        "rx_bytes": now.received,
+        "tx_bytes": now.sent,
+        "rx_bytes_s": _rate(now.received, before.received, passed_s),
+        "tx_bytes_s": _rate(now.sent, before.sent, passed_s),
+    }
+
+
+def parse_traffic(data: bytes) -> Dict[str, Traffic]:
+    found = {}
+    for line in data.decode("utf-8", "replace").splitlines():
+        name, colon, figures = line.partition(":")
+        if colon and name.strip() != "lo":
+            fields = figures.split()
+            found[name.strip()] = Traffic(int(fields[0]), int(fields[8]))
+    return found
+
+
+def read_link(folder: str) -> Link:
+    """A link of which nothing is told (another system's /sys) counts as up, of unknown speed."""
+    state = _text(os.path.join(folder, "operstate"))
+    speed = _text(os.path.join(folder, "speed"))
+    known = speed.isdigit() and int(speed) > 0  # -1 and errors: virtual, or down
+    is_up = state not in ("down", "lowerlayerdown", "notpresent")
+    return Link(is_up, int(speed) if known else None, _is_of_guests(folder))
+
+
+def _is_of_guests(folder: str) -> bool:
+    """Made by software, and a bridge, a port of one, or named as those are that lead to a container."""
+    if os.path.exists(os.path.join(folder, "device")):
+        return False
+    on_a_bridge = any(os.path.exists(os.path.join(folder, part)) for part in ("bridge", "brport"))
+    return on_a_bridge or os.path.basename(folder).startswith(_OF_GUESTS)
+
+
+def _rate(now: int, before: int, passed_s: float) -> float:
+    """A counter that is smaller than before began anew: its link was made again."""
+    return round((now - before) / passed_s, 1) if passed_s > 0 and now >= before else 0.0
+
+
+def _text(path: str) -> str:
+    try:
+        with open(path, encoding="ascii") as file:
+            return file.read().strip()
+    except (OSError, ValueError):
+        return ""

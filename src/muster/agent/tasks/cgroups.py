@@ -1,0 +1,234 @@
+"""Memory and CPU limits by control groups, where the machine lets us; where not, a sentence that says why.
+
+A group is made only for a task that has a limit, below the agent's own group, and removed when the task is over.
+Version 1 has one hierarchy per controller; version 2 has one for all and must have its controllers delegated to us.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import Dict, List, Optional, Sequence, Set, Tuple
+
+from muster.agent.tasks.launch_request import Limits
+
+_PREFIX = "muster-"
+
+
+@dataclass(frozen=True)
+class Groups:
+    """Where groups may be made: the parent folder for each controller, absent where it does not work."""
+
+    version: int
+    memory: Optional[str]
+    cpu: Optional[str]
+    why: str
+
+    def create(self, task: str, limits: Limits) -> Tuple[str, ...]:
+        """Make what these limits need; the folders made. A limit that is not possible here is left out."""
+        wanted: Dict[str, Dict[str, str]] = {}
+        if limits.memory_bytes is not None and self.memory is not None:
+            wanted.setdefault(self.memory, {}).update(_memory_settings(self.version, limits.memory_bytes))
+        if limits.cpu_shares is not None and self.cpu is not None:
+            wanted.setdefault(self.cpu, {}).update(_cpu_settings(self.version, limits.cpu_shares))
+        made: List[str] = []
+        try:
+            for parent, settings in wanted.items():
+                folder = os.path.join(parent, _PREFIX + task)
+                os.makedirs(folder, exist_ok=True)
+                made.append(folder)
+                _apply(folder, settings)
+        except OSError:
+            remove(made)
+            raise
+        return tuple(made)
+
+
+def join_files(groups: Sequence[str]) -> List[str]:
+    return [os.path.join(group, "cgroup.procs") for group in groups]
+
+
+def members(groups: Sequence[str]) -> List[int]:
+    pids: Set[int] = set()
+    for path in join_files(groups):
+        pids.update(int(line) for line in _read(path).split())
+    return sorted(pids)
+
+
+def ran_out_of_memory(groups: Sequence[str]) -> bool:
+    for group in groups:
+        for name in ("memory.oom_control", "memory.events"):
+            if _counter(_read(os.path.join(group, name)), "oom_kill") > 0:
+                return True
+    return False
+
+
+def remove(groups: Sequence[str]) -> bool:
+    """Whether they are gone; a group that still has processes in it stays."""
+    for group in groups:
+        try:
+            os.rmdir(group)
+        except FileNotFoundError:
+            pass
+        except OSError:
+            return False
+    return True
+
+
+def memory_limit(root: str = "/") -> Optional[int]:
+    """The tightest memory limit on our own group and the groups around it."""
+    found = []
+    for base, own, name in _own_memory_groups(root):
+        for path in _with_parents(own):
+            value = _read(os.path.join(base, path.lstrip("/"), name)).strip()
+            if value.isdigit():
+                found.append(int(value))
+    return min(found) if found else None
+
+
+def find_groups(root: str = "/") -> Groups:
+    """What works on this machine, found out by trying. `root` lets tests use another file tree."""
+    mounts, own = _mounts(root), _own_paths(root)
+    if "memory" in mounts or "cpu" in mounts:
+        return _version_1(mounts, own)
+    if "" in mounts:
+        return _version_2(_own_folder(mounts[""], own.get("", "/")))
+    return Groups(0, None, None, "no control groups are mounted on this machine")
+
+
+def _own_folder(mount: str, path: str) -> str:
+    """In a container without its own namespace the path does not exist, and the mount itself is our group."""
+    folder = os.path.join(mount, path.lstrip("/"))
+    return folder if os.path.isdir(folder) else mount
+
+
+def _version_1(mounts: Dict[str, str], own: Dict[str, str]) -> Groups:
+    usable: Dict[str, str] = {}
+    problems: List[str] = []
+    for controller in ("memory", "cpu"):
+        parent = _own_folder(mounts.get(controller, ""), own.get(controller, "/"))
+        problem = _try(parent) if controller in mounts else "the controller is not mounted"
+        if problem:
+            problems.append("{}: {}".format(controller, problem))
+        else:
+            usable[controller] = parent
+    return Groups(1, usable.get("memory"), usable.get("cpu"), "; ".join(problems))
+
+
+def _version_2(parent: str) -> Groups:
+    offered = _read(os.path.join(parent, "cgroup.controllers")).split()
+    if "memory" not in offered:
+        return Groups(2, None, None, "the memory controller is not delegated to {}".format(parent))
+    problem = _delegate(parent, [name for name in ("memory", "cpu") if name in offered]) or _try(parent)
+    if problem:
+        return Groups(2, None, None, problem)
+    why = "" if "cpu" in offered else "the cpu controller is not delegated to {}".format(parent)
+    return Groups(2, parent, parent if "cpu" in offered else None, why)
+
+
+def _delegate(parent: str, controllers: Sequence[str]) -> str:
+    """Let groups below ours have these controllers. The kernel allows it only where no process sits in between, so
+    when the agent is alone in its group it steps aside into a group of its own."""
+    control = os.path.join(parent, "cgroup.subtree_control")
+    if set(controllers) <= set(_read(control).split()):
+        return ""
+    order = " ".join("+" + name for name in controllers)
+    try:
+        if members([parent]) == [os.getpid()]:
+            aside = os.path.join(parent, "muster-agent")
+            os.makedirs(aside, exist_ok=True)
+            _write(os.path.join(aside, "cgroup.procs"), str(os.getpid()))
+        _write(control, order)
+    except OSError as error:
+        return "controllers cannot be handed on below {}: {}".format(parent, error.strerror)
+    return ""
+
+
+def _try(parent: str) -> str:
+    probe = os.path.join(parent, "{}probe-{}".format(_PREFIX, os.getpid()))
+    try:
+        os.mkdir(probe)
+        os.rmdir(probe)
+    except OSError as error:
+        return "no group may be made in {}: {}".format(parent, error.strerror)
+    return ""
+
+
+def _memory_settings(version: int, limit: int) -> Dict[str, str]:
+    if version == 1:
+        return {"memory.limit_in_bytes": str(limit), "memory.memsw.limit_in_bytes": str(limit)}
+    return {"memory.max": str(limit), "memory.swap.max": "0"}
+
+
+def _cpu_settings(version: int, shares: int) -> Dict[str, str]:
+    shares = min(max(shares, 2), 262144)
+    if version == 1:
+        return {"cpu.shares": str(shares)}
+    return {"cpu.weight": str(1 + (shares - 2) * 9999 // 262142)}  # the kernel's own conversion
+
+
+_OPTIONAL = frozenset(("memory.memsw.limit_in_bytes", "memory.swap.max"))  # absent without swap accounting
+
+
+def _apply(folder: str, settings: Dict[str, str]) -> None:
+    for name, value in settings.items():
+        path = os.path.join(folder, name)
+        if name in _OPTIONAL and not os.path.exists(path):
+            continue
+        _write(path, value)
+
+
+def _with_parents(path: str) -> List[str]:
+    parts = path.strip("/").split("/")
+    return ["/".join(parts[:count]) for count in range(len(parts) + 1)]
+
+
+def _own_memory_groups(root: str) -> List[Tuple[str, str, str]]:
+    mounts, own = _mounts(root), _own_paths(root)
+    if "memory" in mounts:
+        return [(mounts["memory"], own.get("memory", "/"), "memory.limit_in_bytes")]
+    return [(mounts[""], own.get("", "/"), "memory.max")] if "" in mounts else []
+
+
+def _mounts(root: str) -> Dict[str, str]:
+    """Where each controller's hierarchy is mounted; the empty name stands for version 2."""
+    found: Dict[str, str] = {}
+    for line in _read(os.path.join(root, "proc/self/mounts")).splitlines():
+        fields = line.split(" ")
+        if len(fields) < 4 or fields[2] not in ("cgroup", "cgroup2"):
+            continue
+        folder = os.path.join(root, fields[1].lstrip("/"))
+        for name in [""] if fields[2] == "cgroup2" else fields[3].split(","):
+            found.setdefault(name, folder)
+    return found
+
+
+def _own_paths(root: str) -> Dict[str, str]:
+    found: Dict[str, str] = {}
+    for line in _read(os.path.join(root, "proc/self/cgroup")).splitlines():
+        _, _, rest = line.partition(":")
+        controllers, _, path = rest.partition(":")
+        for name in controllers.split(","):
+            found[name] = path
+    return found
+
+
+def _counter(text: str, name: str) -> int:
+    for line in text.splitlines():
+        fields = line.split()
+        if len(fields) == 2 and fields[0] == name:
+            return int(fields[1])
+    return 0
+
+
+def _read(path: str) -> str:
+    try:
+        with open(path, encoding="utf-8") as file:
+            return file.read()
+    except OSError:
+        return ""
+
+
+def _write(path: str, value: str) -> None:
+    with open(path, "w", encoding="ascii") as file:
+        file.write(value)

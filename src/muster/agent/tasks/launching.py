@@ -1,0 +1,188 @@
+"""Launches tasks: check, write the folder, unpack the package, give up the ports, start the supervisor.
+
+A launch is idempotent by task. What makes a double run impossible is not this code but the supervisor's claim; here
+it is only made unlikely.
+"""
+
+from __future__ import annotations
+
+import os
+from concurrent.futures import Future
+from typing import Dict, Mapping, Optional
+
+from muster.agent.errors import DISK_FULL, PACKAGE, AgentError, from_os_error
+from muster.agent.files.blobs import BlobStore, missing
+from muster.agent.system import disk
+from muster.agent.system.loop import Loop
+from muster.agent.system.processes import MARK
+from muster.agent.tasks import cgroups, containers, inputs, records, supervisor, symlinks, task_folder
+from muster.agent.tasks.claims import Notices
+from muster.agent.tasks.launch_request import LaunchOrder
+from muster.agent.tasks.packages import unpack
+from muster.agent.tasks.ports import PortLedger
+from muster.agent.tasks.table import PREPARING, Task, TaskBook
+from muster.agent.tasks.task_exit import Settling
+
+_INHERITED = ("PATH", "HOME", "LANG", "USER", "TMPDIR")
+
+
+class Launching:
+    def __init__(
+        self,
+        loop: Loop,
+        book: TaskBook,
+        ports: PortLedger,
+        groups: cgroups.Groups,
+        settling: Settling,
+        notices: Notices,
+        blobs: BlobStore,
+        current_boot: str,
+    ) -> None:
+        self._loop = loop
+        self._book = book
+        self._ports = ports
+        self._groups = groups
+        self._settling = settling
+        self._notices = notices
+        self._blobs = blobs
+        self._boot = current_boot
+
+    def launch(self, order: LaunchOrder) -> Task:
+        known = self._book.get(order.task)
+        if known is not None and (known.under_way or known.phase != PREPARING):
+            return known
+        if known is not None and records.is_claimed(known.folder):
+            self._settling.resume(known)
+            return known
+        if known is not None:
+            known.under_way = True  # whoever still looks after the old view may stop
+            self._book.remove(known)  # its own ports must not stand in its way
+        self._ports.check(order.ports, order.port_owner)
+        archives = self._archives(order)
+        task = self._prepare(order)
+        self._book.add(task)
+        if archives:
+            self._unpack_then_spawn(task, order, archives)
+        else:
+            self._spawn_or_undo(task, order)
+        return task
+
+    def _archives(self, order: LaunchOrder) -> Dict[str, str]:
+        """Where each archive lies: where the server says, if it has the same disk, else in our store."""
+        return {
+            one.digest: self._blobs.require(one.digest) if one.path is None else one.path for one in order.references
+        }
+
+    def _prepare(self, order: LaunchOrder) -> Task:
+        folder = self._book.folder_of(order.task)
+        try:
+            groups = self._groups.create(order.task, order.limits) if order.limits.any else ()
+            facts = {
+                "task": order.task,
+                "argv": order.argv,
+                "cwd": order.cwd,
+                "ports": order.ports,
+                "devices": order.devices,
+                "groups": groups,
+                "digests": order.digests,
+                "container": containers.facts_of(order.container),
+            }
+            task_folder.prepare(folder, facts, order.files)
+            if order.package is None:
+                task_folder.make_work(folder)
+        except OSError as error:
+            disk.remove_tree(folder)
+            raise from_os_error(error) from error
+        task = Task(order.task, folder, order.ports, groups, order.digests)
+        task.under_way = True
+        return task
+
+    def _spawn_or_undo(self, task: Task, order: LaunchOrder) -> None:
+        try:
+            self._spawn(task, order)
+        except (AgentError, OSError) as error:
+            self._book.remove(task)
+            cgroups.remove(task.groups)
+            disk.remove_tree(task.folder)
+            raise error if isinstance(error, AgentError) else from_os_error(error) from error
+
+    def _unpack_then_spawn(self, task: Task, order: LaunchOrder, archives: Mapping[str, str]) -> None:
+        work = os.path.join(task.folder, task_folder.WORK)
+
+        def unpack_all() -> None:
+            if order.package is not None:
+                unpack(archives[order.package.digest], order.package.digest, work)
+            for one in order.inputs:
+                inputs.place(one, archives[one.digest], self._blobs.input_folder(one.digest), work)
+
+        def unpacked(future: Future[None]) -> None:
+            if not task.over:  # it may have been stopped meanwhile
+                self._after_unpacking(task, order, _real_cause(order, archives, future.exception()))
+
+        self._loop.run_blocking(unpack_all, unpacked)
+
+    def _after_unpacking(self, task: Task, order: LaunchOrder, error: Optional[BaseException]) -> None:
+        if error is not None:
+            self._settling.fail(task, _unpacking_failure(error))
+            return
+        try:
+            self._book.remove(task)
+            self._ports.check(order.ports, order.port_owner)
+            self._book.add(task)
+            self._spawn(task, order)
+        except AgentError as failure:
+            self._book.add(task)
+            self._settling.fail(task, failure)
+        except OSError as failure:
+            self._settling.fail(task, from_os_error(failure))
+
+    def _spawn(self, task: Task, order: LaunchOrder) -> None:
+        work = os.path.join(task.folder, task_folder.WORK)
+        cwd = order.cwd or work
+        _link(work, order.links)
+        self._ports.let_go(order.ports)
+        pid = supervisor.spawn(
+            task.folder,
+            task.uid,
+            self._boot,
+            cwd,
+            cgroups.join_files(task.groups),
+            order.argv,
+            environment(_wished(order), os.environ, task),
+            self._notices.write_fd,
+        )
+        self._settling.watch_child(task, pid)
+
+
+def _link(work: str, wanted: Mapping[str, str]) -> None:
+    """What stands in a link's way came with the package, and will again: no other node would do better."""
+    try:
+        symlinks.make(work, wanted)
+    except (FileExistsError, NotADirectoryError) as error:
+        raise AgentError(PACKAGE, str(error.strerror)) from error
+
+
+def _real_cause(
+    order: LaunchOrder, archives: Mapping[str, str], error: Optional[BaseException]
+) -> Optional[BaseException]:
+    """An archive of our own store that is gone is not the fault of who packed it: it was removed meanwhile."""
+    gone = [one for one in order.references if one.path is None and not os.path.exists(archives[one.digest])]
+    return missing(gone[0].digest) if error is not None and gone else error
+
+
+def _unpacking_failure(error: BaseException) -> AgentError:
+    if isinstance(error, AgentError):
+        return error
+    failure = from_os_error(error) if isinstance(error, OSError) else AgentError(PACKAGE, str(error))
+    return failure if failure.code == DISK_FULL else AgentError(PACKAGE, failure.message)
+
+
+def _wished(order: LaunchOrder) -> Mapping[str, str]:
+    """Where the task is in a container its variables are there too, and these are the client's."""
+    return {**containers.client_environment(os.environ), **order.env} if order.container else order.env
+
+
+def environment(wished: Mapping[str, str], own: Mapping[str, str], task: Task) -> Dict[str, str]:
+    """Exactly what was asked, the few variables every program expects, and what marks the task's processes."""
+    inherited = {name: own[name] for name in _INHERITED if name in own}
+    return {**inherited, **wished, "MUSTER_TASK_UID": task.uid, MARK: task.folder}

@@ -1,0 +1,66 @@
+"""Reads a task's log by byte position. The log is whatever the command wrote: any bytes, any size."""
+
+from __future__ import annotations
+
+import os
+import stat
+from typing import Any, Dict
+
+from muster.agent.errors import SYSTEM, AgentError
+from muster.agent.tasks.table import Task
+from muster.agent.tasks.task_folder import LOG
+
+MAX_READ_BYTES = 1024 * 1024
+_BLOCK_BYTES = 64 * 1024
+
+
+def read_log(task: Task, offset: int, limit: int) -> Dict[str, Any]:
+    """Bytes from `offset` on. `ended` was read before the bytes: with it, `size` is final."""
+    ended = task.over
+    fd = _open(task)
+    try:
+        size = os.fstat(fd).st_size
+        data = os.pread(fd, min(limit, MAX_READ_BYTES, max(0, size - offset)), offset)
+    finally:
+        os.close(fd)
+    return {"data": data, "offset": offset, "size": size, "ended": ended}
+
+
+def tail_offset(task: Task, lines: int) -> int:
+    """Where the last `lines` lines begin, found from the end backwards."""
+    fd = _open(task)
+    try:
+        return line_start(fd, os.fstat(fd).st_size, lines)
+    finally:
+        os.close(fd)
+
+
+def line_start(fd: int, size: int, lines: int) -> int:
+    if lines <= 0:
+        return size
+    # A newline at the very end closes the last line and begins none.
+    end = size - 1
+    while end > 0:
+        start = max(0, end - _BLOCK_BYTES)
+        block = os.pread(fd, end - start, start)
+        found = block.count(b"\n")
+        if found >= lines:
+            position = len(block)
+            for _ in range(lines):
+                position = block.rindex(b"\n", 0, position)
+            return start + position + 1
+        lines -= found
+        end = start
+    return 0
+
+
+def _open(task: Task) -> int:
+    try:
+        # Not blocking and no links: the command shares this folder and may have put anything there.
+        fd = os.open(os.path.join(task.folder, LOG), os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError as error:
+        raise AgentError(SYSTEM, "the log of {} cannot be opened: {}".format(task.uid, error)) from error
+    if not stat.S_ISREG(os.fstat(fd).st_mode):
+        os.close(fd)
+        raise AgentError(SYSTEM, "the log of {} is not a file any more".format(task.uid))
+    return fd

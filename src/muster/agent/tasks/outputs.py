@@ -1,0 +1,184 @@
+"""What a task left in its working folder and somebody asked for: which files match, and their bytes.
+
+Regular files only. A link to a file is told as that file while it stays inside the working folder; whatever leads out
+is never told and never read, also when the task changes its folder while we look (`confined` sees to that). What is
+there and cannot be taken is counted.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from fnmatch import fnmatchcase
+from itertools import repeat
+from typing import Any, Callable, Dict, FrozenSet, Iterator, List, Mapping, Sequence, Tuple
+
+from muster.agent import requests
+from muster.agent.errors import BAD_REQUEST, SYSTEM, AgentError
+from muster.agent.files.confined import MAX_DEPTH, Walk, is_text, listing, looking, place, reading
+from muster.agent.files.file_errors import TOO_DEEP
+from muster.agent.tasks import task_folder
+from muster.agent.tasks.table import TaskBook
+
+MAX_READ_BYTES = 1024 * 1024
+MAX_FILES = 20_000
+PAGE = 500
+
+Answer = Dict[str, Any]
+Work = Callable[[], Answer]
+States = FrozenSet[int]
+
+
+class Outputs:
+    def __init__(self, root: str, book: TaskBook) -> None:
+        self._root = root
+        self._book = book
+
+    def operations(self) -> Dict[str, Callable[[Mapping[str, Any]], Work]]:
+        return {"outputs_list": self._list, "outputs_read": self._read}
+
+    def _list(self, request: Mapping[str, Any]) -> Work:
+        work = self._work(requests.task_id(request))
+        patterns = [Pattern(text) for text in requests.relative_paths(request, "patterns")]
+        after = request.get("after") or ""
+        if not isinstance(after, str):
+            raise AgentError(BAD_REQUEST, "after must be a path of an earlier answer")
+        return lambda: page(work, patterns, after)
+
+    def _read(self, request: Mapping[str, Any]) -> Work:
+        work = self._work(requests.task_id(request))
+        path = requests.relative_path(request, "path")
+        offset = requests.whole_number(request, "offset", 0, 1 << 62)
+        limit = requests.whole_number(request, "limit", 0, MAX_READ_BYTES)
+        return lambda: read(work, path, offset, limit)
+
+    def _work(self, uid: str) -> str:
+        """Also of a task whose folder was put aside already."""
+        task = self._book.get(uid)
+        folder = os.path.join(self._root, "ended", uid) if task is None else task.folder
+        return os.path.join(folder, task_folder.WORK)
+
+
+class Pattern:
+    """`model/` is a folder with all below it, `metrics.json` a file (or a folder), `logs/*.csv` what matches in one
+    folder, `**/*.csv` at any depth. Read part by part, so that folders which cannot match are not entered."""
+
+    def __init__(self, text: str) -> None:
+        self._parts = [part for part in text.split("/") if part not in ("", ".")]
+        self._is_folder = text.endswith("/")
+        self.start = self._closure({0})
+
+    def step(self, states: States, name: str) -> States:
+        reached = set()
+        for state in states:
+            if state == len(self._parts) or self._parts[state] == "**":
+                reached.add(state)
+            elif fnmatchcase(name, self._parts[state]):
+                reached.add(state + 1)
+        return self._closure(reached)
+
+    def takes(self, above: States, here: States) -> bool:
+        """Whether a file is meant that is reached with `here` in a folder that was reached with `above`."""
+        return len(self._parts) in (above if self._is_folder else here)
+
+    def matches(self, path: str) -> bool:
+        """Whether it takes this file."""
+        above = here = self.start
+        for name in path.split("/"):
+            above, here = here, self.step(here, name)
+        return self.takes(above, here)
+
+    def _closure(self, states: "set[int]") -> States:
+        reached = set(states)
+        for state in range(len(self._parts)):
+            if state in reached and self._parts[state] == "**":
+                reached.add(state + 1)
+        return frozenset(reached)
+
+
+def page(work: str, patterns: Sequence[Pattern], after: str) -> Answer:
+    """The next files in order of their paths. `more` says to ask again; `skipped` are those that nobody can be told of:
+    names that are no text, what may not be read, and what is beyond the greatest number; `too_deep` are folders that
+    are nested too deep to be looked into, and links to files there."""
+    search = _Search(work, patterns)
+    found: Dict[str, os.stat_result] = {}
+    for relative, status in search.files():
+        if len(found) >= MAX_FILES or not is_text(relative):
+            search.skipped += 1
+        else:
+            found[relative] = status
+    later = sorted(path for path in found if path > after)
+    files = [{"path": path, "size": found[path].st_size, "mtime": found[path].st_mtime} for path in later[:PAGE]]
+    return {"files": files, "more": len(later) > PAGE, "skipped": search.skipped, "too_deep": search.too_deep}
+
+
+def read(work: str, path: str, offset: int, limit: int) -> Answer:
+    wanted = place(os.path.abspath(work), path)
+    try:
+        with Walk(wanted.root) as walk, reading(walk.find(wanted.parts)) as file:
+            data = os.pread(file, limit, offset)
+            status = os.fstat(file)
+    except (OSError, AgentError):
+        raise AgentError(SYSTEM, "{!r} is not a file of this task any more".format(path)) from None
+    return {"data": data, "offset": offset, "size": status.st_size, "mtime": status.st_mtime}
+
+
+class _Search:
+    """One walk through a working folder, with each folder open while its entries are looked at."""
+
+    def __init__(self, work: str, patterns: Sequence[Pattern]) -> None:
+        self._work = work
+        self._patterns = patterns
+        self.skipped = self.too_deep = 0
+
+    def files(self) -> Iterator[Tuple[str, os.stat_result]]:
+        try:
+            with Walk(self._work) as walk, listing(walk.fd) as fd:
+                yield from self._below(fd, (), [pattern.start for pattern in self._patterns])
+        except PermissionError:
+            self.skipped += 1
+        except OSError:
+            return  # the task never got as far as having one
+
+    def _below(self, fd: int, parts: Tuple[str, ...], above: List[States]) -> Iterator[Tuple[str, os.stat_result]]:
+        for name in os.listdir(fd):
+            here = list(map(Pattern.step, self._patterns, above, repeat(name)))
+            is_taken = any(map(Pattern.takes, self._patterns, above, here))
+            if not is_taken and not any(here):
+                continue
+            try:
+                mode = os.stat(name, dir_fd=fd, follow_symlinks=False).st_mode
+                if stat.S_ISDIR(mode):
+                    yield from self._inside(fd, (*parts, name), here)
+                elif is_taken:
+                    yield from self._file(fd, (*parts, name), mode)
+            except PermissionError:
+                self.skipped += 1  # the task took away its own permission
+            except OSError:
+                continue  # gone, or something else now
+
+    def _inside(self, fd: int, parts: Tuple[str, ...], here: List[States]) -> Iterator[Tuple[str, os.stat_result]]:
+        if not any(here):
+            return
+        if len(parts) >= MAX_DEPTH:
+            self.too_deep += 1
+            return
+        with listing(fd, parts[-1]) as below:
+            yield from self._below(below, parts, here)
+
+    def _file(self, fd: int, parts: Tuple[str, ...], mode: int) -> Iterator[Tuple[str, os.stat_result]]:
+        try:
+            status = self._behind(parts) if stat.S_ISLNK(mode) else _status(parts[-1], fd)
+        except AgentError as error:  # a device, a pipe, a link that leads out or to a folder: none of it is an output
+            self.too_deep += error.code == TOO_DEEP
+            return
+        yield "/".join(parts), status
+
+    def _behind(self, link: Tuple[str, ...]) -> os.stat_result:
+        with Walk(self._work) as walk, reading(walk.find(link)) as file:
+            return os.fstat(file)
+
+
+def _status(name: str, folder: int) -> os.stat_result:
+    with looking(name, folder) as fd, reading(fd) as file:
+        return os.fstat(file)

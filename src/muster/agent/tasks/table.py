@@ -1,0 +1,126 @@
+"""A task as the agent sees it now, and the book of all of them.
+
+A Task is a view of its folder. Only `settling` moves it to its end; nobody else assigns a final phase.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from typing import Any, Callable, Dict, Iterator, Optional, Tuple
+
+from muster.agent.errors import UNKNOWN_TASK, AgentError
+from muster.agent.system.loop import Timer
+from muster.agent.system.processes import Identity, Target
+from muster.agent.tasks.records import signal_of
+from muster.agent.tasks.task_folder import CHECKPOINT, LOG
+
+PREPARING = "preparing"
+RUNNING = "running"
+ENDED = "ended"
+LOST = "lost"
+
+
+class Task:
+    def __init__(
+        self,
+        uid: str,
+        folder: str,
+        ports: Tuple[int, ...] = (),
+        groups: Tuple[str, ...] = (),
+        digests: Tuple[str, ...] = (),
+    ) -> None:
+        self.uid = uid
+        self.folder = folder
+        self.ports = ports
+        self.groups = groups  # folders of the control groups made for it
+        self.digests = digests  # of the package and the inputs that it needs on this node
+        self.phase = PREPARING
+        self.pid: Optional[int] = None
+        self.identity: Optional[Identity] = None
+        self.started_at: Optional[float] = None
+        self.ended_at: Optional[float] = None
+        self.exit_code: Optional[int] = None
+        self.oom = False
+        self.disk_full = False  # when it ended badly
+        self.stopped = False
+        self.error: Optional[AgentError] = None
+        self.under_way = False  # this very agent is unpacking for it or has spawned its supervisor
+        self.stop_deadline: Optional[float] = None
+        self.stop_timer: Optional[Timer] = None
+
+    @property
+    def over(self) -> bool:
+        return self.phase in (ENDED, LOST)
+
+    @property
+    def in_grace(self) -> bool:
+        """Told to stop, and its processes may take their time for it."""
+        return self.stop_deadline is not None and time.time() < self.stop_deadline
+
+    @property
+    def target(self) -> Target:
+        return Target(self.uid, self.folder, self.identity)
+
+    def log_bytes(self) -> int:
+        try:
+            return os.stat(os.path.join(self.folder, LOG), follow_symlinks=False).st_size
+        except OSError:
+            return 0
+
+    def checkpoint_at(self) -> Optional[float]:
+        """When it last said that its work is safe."""
+        try:
+            return os.stat(os.path.join(self.folder, CHECKPOINT), follow_symlinks=False).st_mtime
+        except OSError:
+            return None
+
+    def status(self) -> Dict[str, Any]:
+        return {
+            "task": self.uid,
+            "phase": self.phase,
+            "pid": self.pid,
+            "started_at": self.started_at,
+            "ended_at": self.ended_at,
+            "exit_code": self.exit_code,
+            "signal": None if self.exit_code is None else signal_of(self.exit_code),
+            "oom": self.oom,
+            "disk_full": self.disk_full,
+            "stopped": self.stopped,
+            "error": None if self.error is None else {"code": self.error.code, "message": self.error.message},
+            "log_bytes": self.log_bytes(),
+            "checkpoint_at": self.checkpoint_at(),
+        }
+
+
+class TaskBook:
+    """All tasks whose folders exist. Whoever changes a phase says so with `changed`."""
+
+    def __init__(self, tasks_folder: str, on_change: Callable[[Task], None]) -> None:
+        self._folder = tasks_folder
+        self._tasks: Dict[str, Task] = {}
+        self._on_change = on_change
+
+    def __iter__(self) -> Iterator[Task]:
+        return iter(list(self._tasks.values()))
+
+    def folder_of(self, uid: str) -> str:
+        return os.path.join(self._folder, uid)
+
+    def get(self, uid: str) -> Optional[Task]:
+        return self._tasks.get(uid)
+
+    def require(self, uid: str) -> Task:
+        task = self._tasks.get(uid)
+        if task is None:
+            raise AgentError(UNKNOWN_TASK, "this node has no task {}".format(uid))
+        return task
+
+    def add(self, task: Task) -> None:
+        self._tasks[task.uid] = task
+
+    def remove(self, task: Task) -> None:
+        self._tasks.pop(task.uid, None)
+
+    def changed(self, task: Task) -> None:
+        self._on_change(task)

@@ -1,0 +1,45 @@
+"""A task's folder on disk: what lies in it under which name, how it is made and how it is taken away.
+
+Everything in it belongs to the agent's user alone (0700, 0600). The environment of a task, which may hold secrets,
+is never written here.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any, Mapping
+
+from muster.agent.system.disk import write, write_json
+
+LOG = "log"
+STARTED = "started"
+EXIT = "exit"
+WORK = "work"
+FACTS = "task.json"
+STOP = "stop"
+ERROR = "error"
+OOM = "oom"
+CHECKPOINT = "checkpoint"
+CONTAINER_ENV = "container.env"
+CONTAINER_STATE = "container.state"
+
+RESERVED_NAMES = frozenset((LOG, STARTED, EXIT, WORK, FACTS, STOP, ERROR, OOM, CHECKPOINT, CONTAINER_STATE))
+
+
+def prepare(folder: str, facts: Mapping[str, Any], files: Mapping[str, str]) -> None:
+    """Make the folder, or complete one that an earlier try left half made."""
+    try:
+        os.mkdir(folder, 0o700)
+    except FileExistsError:
+        pass
+    for name, content in files.items():
+        write(os.path.join(folder, name), content.encode("utf-8"))
+    os.close(os.open(os.path.join(folder, LOG), os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600))
+    write_json(os.path.join(folder, FACTS), facts)
+
+
+def make_work(folder: str) -> None:
+    try:
+        os.mkdir(os.path.join(folder, WORK), 0o700)
+    except FileExistsError:
+        pass

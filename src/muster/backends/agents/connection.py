@@ -1,0 +1,253 @@
+"""One node that is reached through its agent: keeps the line open, and knows what the agent found there.
+
+How the line is made (a pipe here, an SSH channel elsewhere) is the `Connector`'s affair.
+"""
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from contextlib import AbstractAsyncContextManager
+from dataclasses import replace
+from typing import Any
+
+import structlog
+
+from muster.agent.system.frames import Message
+from muster.backends.agents.agent_channel import AgentLink, ByteReader, ByteWriter
+from muster.backends.agents.clock_offset import NodeClock
+from muster.backends.agents.flow_control import Pace
+from muster.backends.agents.gpu_health import known_devices
+from muster.domain.errors import BackendError, MusterError
+from muster.domain.nodes import Node, NodeState
+from muster.domain.resources import Capacity, Device
+from muster.lib.backoff import exponential
+from muster.ports.backend import CONNECTION_LOST
+
+Connector = Callable[[], AbstractAsyncContextManager[tuple[ByteReader, ByteWriter]]]
+
+_log = structlog.get_logger("backends.agents")
+USAGE_EVERY_S = 2.0
+CONNECT_WITHIN_S = 30.0
+_CLOSE_AGAIN_S = 1.0
+_TRY_EVERY_S = 15.0
+"""At the latest: a machine that is back should not stand idle for long."""
+_TRY_HOPELESS_EVERY_S = 600.0
+"""What is hopeless until a person has mended it, such as a wrong password: machines lock out who tries that often."""
+_TICKS = 4
+"""A silence is counted in so many ticks, not in time: when this very server was frozen, nobody was silent."""
+
+
+class AgentNode:
+    """`node` is what is known now. Who finds out more of it (folders, cards) adds it by `note_labels`, `note_alerts`
+    and `note_devices`, labels and alerts each under a name of its own."""
+
+    def __init__(
+        self,
+        name: str,
+        cluster: str,
+        connector: Connector,
+        *,
+        address: str = "",
+        unreachable_after_s: float = 10.0,
+        on_push: Callable[["AgentNode", Message], None],
+        on_change: Callable[["AgentNode"], None],
+        on_ready: Callable[["AgentNode"], None],
+    ) -> None:
+        self.node = Node(name, cluster, address, Capacity(0, 0), since=time.time())
+        self.address = address
+        """What it was given; what the agent says, if empty."""
+        self.interface: str | None = None
+        """Whose address it has towards other nodes, if none was given."""
+        self.standing = NodeState.READY
+        """What it is while it answers: a node that is leaving is Draining."""
+        self.hello: Message = {}
+        """What the agent last said of its machine."""
+        self.clock = NodeClock()
+        self.outward, self.inward = Pace(), Pace()
+        """Of whatever is big: to the node, and from it."""
+        self.unreachable_after_s = unreachable_after_s
+        self._connector = connector
+        self._on_push = on_push
+        self._on_change = on_change
+        self._on_ready = on_ready
+        self._labels: dict[str, Mapping[str, str]] = {}
+        self._alerts: dict[str, tuple[str, ...]] = {}
+        self._link: AgentLink | None = None
+        self._tried = asyncio.Event()
+        self._ready = asyncio.Event()
+        self._at_once = asyncio.Event()
+        self._loop: asyncio.Task[None] | None = None
+        self._failures = 0
+        self._missed_at = 0.0
+        """When the line was lost, or first sought, by the loop's clock."""
+
+    async def start(self) -> None:
+        """Returns after the first try to connect; goes on trying for as long as it takes."""
+        self._missed_at = asyncio.get_running_loop().time()
+        self._loop = asyncio.create_task(self._stay_connected(), name=f"agent {self.node.name}")
+        await self._tried.wait()
+
+    async def close(self) -> None:
+        """Cancelled until it has ended: a library that is connecting may take a cancellation for a failure."""
+        while self._loop is not None and not self._loop.done():
+            self._loop.cancel()
+            await asyncio.wait((self._loop,), timeout=_CLOSE_AGAIN_S)
+
+    def reconnect(self) -> None:
+        """Drop the line, if there is one, and connect without waiting."""
+        self._failures = 0
+        self._at_once.set()
+        if self._link is not None:
+            self._link.drop()
+
+    async def ask(self, op: str, **arguments: Any) -> Message:
+        """Waits for the line if it is being made anew; CONNECTION_LOST when there is none in time. A node that has
+        been away for longer than that is known to be away, and nobody waits for it."""
+        while self._link is None:
+            try:
+                async with asyncio.timeout_at(self._missed_at + CONNECT_WITHIN_S):
+                    await self._ready.wait()
+            except TimeoutError:
+                raise BackendError(f"node {self.node.name} does not answer", reason=CONNECTION_LOST) from None
+        return await self._link.ask(op, **arguments)
+
+    # What others find out
+
+    def note_labels(self, source: str, labels: Mapping[str, str]) -> None:
+        self._labels[source] = dict(labels)
+        self._change(labels={label: value for found in self._labels.values() for label, value in found.items()})
+
+    def note_alerts(self, source: str, alerts: Iterable[str]) -> None:
+        self._alerts[source] = tuple(alerts)
+        self._change(alerts=tuple(alert for found in self._alerts.values() for alert in found))
+
+    def note_devices(self, out_of_service: Mapping[int, str]) -> None:
+        """By index, why a device is out of service; all others are in it."""
+        capacity = self.node.capacity
+        devices = tuple(
+            replace(device, out_of_service=out_of_service.get(device.index, "")) for device in capacity.devices
+        )
+        self._change(capacity=replace(capacity, devices=devices))
+
+    def note_time(self, theirs: float) -> None:
+        """What time it was there a moment ago."""
+        if self.clock.told(theirs, time.time()):
+            self.note_alerts("clock", self.clock.alerts)
+
+    def set_state(self, state: NodeState, note: str) -> None:
+        since = self.node.since if state is self.node.state else time.time()
+        self._change(state=state, note=note, since=since)
+
+    def _change(self, **facts: Any) -> None:
+        """Told only when something is another than before."""
+        changed = replace(self.node, **facts)
+        if changed != self.node:
+            self.node = changed
+            self._on_change(self)
+
+    # The line
+
+    async def _stay_connected(self) -> None:
+        while True:
+            is_hopeless = False
+            try:
+                await self._serve_once()
+            except (MusterError, OSError, KeyError, ValueError) as error:
+                is_hopeless = isinstance(error, BackendError) and not error.retryable
+                self._failed(str(error))
+            except Exception as error:
+                _log.exception("agent unreachable", node=self.node.name)
+                self._failed(f"the connection failed in a way nobody foresaw: {error!r}")
+            self._tried.set()
+            pause_s = exponential(self._failures, first_s=0.2, limit_s=_TRY_EVERY_S)
+            await self._pause(_TRY_HOPELESS_EVERY_S if is_hopeless else pause_s)
+
+    def _failed(self, why: str) -> None:
+        """A machine that stays away is logged once, not at every try."""
+        self._failures += 1
+        if (self.node.state, self.node.note) != (NodeState.UNREACHABLE, why):
+            _log.warning("agent unreachable", node=self.node.name, error=why)
+        self.set_state(NodeState.UNREACHABLE, why)
+
+    async def _pause(self, seconds: float) -> None:
+        try:
+            async with asyncio.timeout(seconds):
+                await self._at_once.wait()
+        except TimeoutError:
+            pass
+        self._at_once.clear()
+
+    async def _serve_once(self) -> None:
+        async with self._connector() as (reader, writer):
+            link = AgentLink(self.node.name, reader, writer, lambda message: self._on_push(self, message))
+            reading = asyncio.create_task(self._hear(link))
+            listening = asyncio.create_task(self._listen_for_silence(link))
+            try:
+                self.hello = await link.ask("hello", interface=self.interface)
+                if self.clock.answered(float(self.hello["now"]), time.time()):
+                    self.note_alerts("clock", self.clock.alerts)
+                await link.ask("usage", every_s=USAGE_EVERY_S)
+                self._link = link
+                self._failures = 0
+                self._ready.set()
+                self._greeted()
+                self._tried.set()
+                await reading
+            finally:
+                self._let_go()
+                reading.cancel()
+                listening.cancel()
+                await asyncio.gather(reading, listening, return_exceptions=True)
+        raise BackendError(f"the agent on {self.node.name} has gone" if not link.silence else link.silence)
+
+    async def _hear(self, link: AgentLink) -> None:
+        """Let go of before anybody hears that the line broke: who asks once more is to wait for the next one."""
+        try:
+            await link.run()
+        finally:
+            self._let_go()
+
+    def _let_go(self) -> None:
+        if self._link is not None:
+            self._missed_at = asyncio.get_running_loop().time()
+        self._ready.clear()
+        self._link = None
+
+    def _greeted(self) -> None:
+        since = self.node.since if self.node.state is self.standing else time.time()
+        address = self.address or str(self.hello["address"])
+        self.node = replace(_node(self.node, self.hello), address=address, state=self.standing, since=since)
+        self._on_change(self)
+        self._on_ready(self)
+
+    async def _listen_for_silence(self, link: AgentLink) -> None:
+        """The usage that an agent tells is its heartbeat; an agent that tells nothing is asked."""
+        silent_ticks, heard = 0, link.heard
+        while True:
+            await asyncio.sleep(self.unreachable_after_s / _TICKS)
+            silent_ticks, heard = (0, link.heard) if link.heard != heard else (silent_ticks + 1, heard)
+            if silent_ticks >= _TICKS:
+                link.drop(f"node {self.node.name} has been silent for {self.unreachable_after_s:g} s")
+                return
+            if silent_ticks:
+                link.poke()
+
+
+def _node(before: Node, hello: Message) -> Node:
+    devices = tuple(
+        Device(int(gpu["index"]), str(gpu["model"]), str(gpu.get("uuid") or ""), int(gpu.get("memory_bytes") or 0))
+        for gpu in hello["gpus"]
+    )
+    known = known_devices(before.capacity.devices, devices)
+    capacity = Capacity(int(hello["cpus"]) * 1000, int(hello["memory_bytes"]), known)
+    limits = hello["limits"]
+    note = "" if limits["memory"] else f"memory limits are not enforced here: {limits['why']}"
+    return replace(before, capacity=capacity, note=note)
+
+
+async def quietly(asking: Awaitable[Message]) -> None:
+    """For what does no harm when it is not told."""
+    try:
+        await asking
+    except BackendError as error:
+        _log.debug("not told", error=str(error))

@@ -1,0 +1,123 @@
+"""Containers on nodes with agents: which engine each node has, and a launch turned into the engine's own words."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from muster.backends.agents.connection import AgentNode
+from muster.domain.clusters import CONTAINER_GPUS, CONTAINERS
+from muster.domain.errors import BackendError
+from muster.domain.needs import OK
+from muster.domain.specs import Mount
+from muster.launch.containers import APPTAINER, Contained, Content, Engine, Place, contained
+from muster.ports.backend import ContainerCommand, LaunchRequest
+
+SOURCE = "containers"
+_INPUTS = "inputs"
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What a node's agent found; `problems` says why engines that are installed there do not work, and `lacking` why
+    the one that does hands out no cards, and what to do."""
+
+    engine: Engine | None
+    problems: Mapping[str, str]
+    lacking: str = ""
+
+
+class Engines:
+    """By node. A node that has not been asked is not known."""
+
+    def __init__(self) -> None:
+        self._found: dict[str, Found] = {}
+
+    def found(self, node: str) -> Found | None:
+        return self._found.get(node)
+
+    def forget(self, node: str) -> None:
+        self._found.pop(node, None)
+
+    async def look(self, agent: AgentNode) -> Engine | None:
+        """Ask the agent, and label the node with what it has."""
+        answer = await agent.ask("engines")
+        engines = [_engine(one) for one in answer["engines"]]
+        engine = engines[0] if engines else None
+        lacking = str(answer["engines"][0]["lacking"]) if engines else ""
+        self._found[agent.node.name] = Found(engine, dict(answer["problems"]), lacking)
+        agent.note_labels(SOURCE, _labels(engine))
+        return engine
+
+    async def contained(self, agent: AgentNode, request: LaunchRequest) -> tuple[LaunchRequest, dict[str, str]]:
+        """The request with the engine's client as its command, and what the agent has to know of the container."""
+        found = self.found(agent.node.name)
+        engine = found.engine if found is not None else await self.look(agent)
+        if engine is None:
+            raise BackendError(
+                f"node {agent.node.name} has no container engine that works", reason="no-container-engine"
+            )
+        started = _contained(engine, agent, request)
+        is_held_by_engine = engine.name != APPTAINER  # else its processes are the task's own, in the agent's groups
+        memory_bytes = None if is_held_by_engine else request.memory_bytes
+        return (
+            replace(
+                request,
+                argv=started.argv,
+                env=started.env,
+                files={**request.files, **started.files},
+                memory_bytes=memory_bytes,
+            ),
+            {"program": engine.program, "name": started.name},
+        )
+
+    def command(self, agent: AgentNode, request: LaunchRequest) -> ContainerCommand:
+        """What `contained` would have the engine do, as far as is known now; the node is not asked."""
+        name, found = agent.node.name, self.found(agent.node.name)
+        if found is None or not agent.hello:
+            return ContainerCommand(why=f"node {name} has not said yet which container engine it has")
+        if found.engine is None:
+            reasons = "".join(f"; {engine}: {problem}" for engine, problem in sorted(found.problems.items()))
+            return ContainerCommand(why=f"node {name} has no container engine that works{reasons}")
+        return ContainerCommand(found.engine.name, _contained(found.engine, agent, request).command)
+
+
+def _contained(engine: Engine, agent: AgentNode, request: LaunchRequest) -> Contained:
+    return contained(engine, _content(request, agent.hello), _place(request, agent.hello))
+
+
+def _labels(engine: Engine | None) -> dict[str, str]:
+    if engine is None:
+        return {}
+    return {CONTAINERS: engine.name, **({CONTAINER_GPUS: OK} if engine.gpus else {})}
+
+
+def _engine(told: Mapping[str, Any]) -> Engine:
+    return Engine(
+        name=str(told["name"]),
+        program=str(told["program"]),
+        rootless=bool(told["rootless"]),
+        init=bool(told["init"]),
+        limits=bool(told["limits"]),
+        gpus=str(told["gpus"]),
+        groups=tuple(int(group) for group in told["groups"]),
+    )
+
+
+def _content(request: LaunchRequest, hello: Mapping[str, Any]) -> Content:
+    """Inputs are links to where the node keeps them, so that has to be seen inside too."""
+    kept = f"{hello['root']}/{_INPUTS}"
+    inputs = (Mount(kept, kept, read_only=True),) if request.inputs else ()
+    return Content(
+        task_id=request.task_id,
+        image=request.image or "",
+        argv=request.argv,
+        env=request.env,
+        mounts=(*request.mounts, *inputs),
+        devices=request.devices,
+        memory_bytes=request.memory_bytes,
+        cpu_m=request.cpu_m,
+    )
+
+
+def _place(request: LaunchRequest, hello: Mapping[str, Any]) -> Place:
+    return Place(f"{hello['root']}/tasks/{request.task_id}", int(hello["uid"]), int(hello["gid"]))

@@ -1,0 +1,78 @@
+"""Environments of nodes with agents: the agent looks and tries, this only asks."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from muster.backends.agents.connection import AgentNode
+from muster.backends.agents.containers import Engines
+from muster.domain.clusters import PhysicalCluster
+from muster.launch.containers import Engine, device_words
+from muster.ports.environments import Environment, EnvironmentKind, FrameworkTrial, Listing, Trial
+
+
+class AgentEnvironments:
+    """Implements `ports.environments.Environments`."""
+
+    def __init__(
+        self, settings: Callable[[], PhysicalCluster], agent_of: Callable[[str], AgentNode], engines: Engines
+    ) -> None:
+        self._settings = settings
+        self._agent_of = agent_of
+        self._engines = engines
+
+    async def listing(self, node: str, folders: Sequence[str]) -> Listing:
+        settings, engine = self._settings(), self._engine(node)
+        answer = await self._agent_of(node).ask(
+            "environments",
+            conda=settings.conda_root,
+            folders=[
+                {"name": folder.name, "path": folder.path} for folder in settings.folders if folder.name in folders
+            ],
+            engine={"name": engine.name, "program": engine.program} if engine else None,
+        )
+        found = (_environment(one) for one in answer["environments"])
+        return Listing(node, tuple(found), tuple(str(problem) for problem in answer["problems"]))
+
+    async def test(self, node: str, environment: Environment, card: int | None) -> Trial:
+        answer = await self._agent_of(node).ask("test_environment", **self._trial(node, environment, card))
+        return Trial(
+            node=node,
+            environment=environment,
+            card=card,
+            python=str(answer["python"]),
+            error=str(answer["error"]),
+            frameworks=tuple(_framework(one, card) for one in answer["frameworks"]),
+        )
+
+    def _trial(self, node: str, environment: Environment, card: int | None) -> dict[str, Any]:
+        devices = "" if card is None else str(card)
+        engine = self._engine(node)
+        if environment.kind is not EnvironmentKind.IMAGE or engine is None:
+            return {"path": environment.path, "devices": devices}
+        words = list(device_words(engine, () if card is None else (card,)))
+        inside = "0" if card is not None and engine.renumbers else devices
+        return {"image": environment.name, "program": engine.program, "words": words, "devices": inside}
+
+    def _engine(self, node: str) -> Engine | None:
+        found = self._engines.found(node)
+        return found.engine if found is not None else None
+
+
+def _environment(told: Mapping[str, Any]) -> Environment:
+    return Environment(
+        kind=EnvironmentKind(told["kind"]),
+        name=str(told["name"]),
+        path=str(told["path"]),
+        python=str(told["python"]),
+        frameworks={str(name): str(version) for name, version in told["frameworks"].items()},
+    )
+
+
+def _framework(told: Mapping[str, Any], card: int | None) -> FrameworkTrial:
+    gpus = told.get("gpus")
+    return FrameworkTrial(
+        name=str(told["name"]),
+        version=str(told["version"]),
+        gpus=None if gpus is None or card is None else int(gpus),
+        error=str(told.get("error") or ""),
+    )

@@ -1,0 +1,89 @@
+"""Logs of tasks on nodes with agents: read by byte position, followed by size, and collected whole."""
+
+import asyncio
+from collections.abc import AsyncGenerator, Awaitable, Mapping
+from pathlib import Path
+from typing import Any
+
+from muster.backends.agents.connection import AgentNode, quietly
+from muster.backends.agents.flow_control import patiently
+from muster.backends.agents.log_watch import LogWatch
+from muster.ports.backend import LogChunk, Phase
+
+_CHUNK = 1 << 20
+
+
+class AgentLogs:
+    def __init__(self) -> None:
+        self._watches: dict[str, LogWatch] = {}
+        self._rewatching: set[asyncio.Task[None]] = set()
+
+    async def read(self, agent: AgentNode, task_id: str, offset: int, limit: int) -> LogChunk:
+        answer = await agent.ask("read_log", task=task_id, offset=offset, limit=min(limit, _CHUNK))
+        data, size = answer["data"], int(answer["size"])
+        return LogChunk(data, offset, size, bool(answer["ended"]) and offset + len(data) >= size)
+
+    async def watch(self, agent: AgentNode, task_id: str) -> AsyncGenerator[int]:
+        watch = self._watches.setdefault(task_id, LogWatch(agent.node.name))
+        watch.followers += 1
+        try:
+            if watch.followers == 1:
+                await agent.ask("watch_log", task=task_id)
+            now = await agent.ask("read_log", task=task_id, offset=0, limit=0)
+            watch.grown(int(now["size"]))
+            if now["ended"]:
+                watch.end()
+            async for size in watch.sizes():
+                yield size
+        finally:
+            watch.followers -= 1
+            if not watch.followers:
+                self._watches.pop(task_id, None)
+                await quietly(agent.ask("unwatch_log", task=task_id))
+
+    async def collect(self, agent: AgentNode, task_id: str, target: Path) -> None:
+        """Whole: over as many lines as it takes."""
+        target.parent.mkdir(parents=True, exist_ok=True)
+        partial = target.with_suffix(".partial")
+        offset = 0
+
+        def ask() -> Awaitable[LogChunk]:
+            size = min(_CHUNK, agent.inward.window)
+            return agent.inward.timed(size, lambda: self.read(agent, task_id, offset, size))
+
+        with partial.open("wb") as file:
+            while (chunk := await patiently(ask)).data:
+                file.write(chunk.data)
+                offset += len(chunk.data)
+        partial.replace(target)
+
+    async def close(self) -> None:
+        for task in self._rewatching:
+            task.cancel()
+        await asyncio.gather(*self._rewatching, return_exceptions=True)
+
+    # What the agents say
+
+    def grown(self, task_id: str, size: int) -> None:
+        if (watch := self._watches.get(task_id)) is not None:
+            watch.grown(size)
+
+    def told(self, status: Mapping[str, Any]) -> None:
+        """Of a task; its end is the end of its log."""
+        watch = self._watches.get(status["task"])
+        if watch is not None and Phase(status["phase"]) in (Phase.ENDED, Phase.LOST):
+            watch.grown(int(status.get("log_bytes") or 0))
+            watch.end()
+
+    def watch_again(self, agent: AgentNode) -> None:
+        """A new agent knows nothing of what the old one watched for us."""
+        watched = [task_id for task_id, watch in self._watches.items() if watch.node == agent.node.name]
+        if watched:
+            task = asyncio.create_task(_watch_all(agent, watched))
+            self._rewatching.add(task)
+            task.add_done_callback(self._rewatching.discard)
+
+
+async def _watch_all(agent: AgentNode, task_ids: list[str]) -> None:
+    for task_id in task_ids:
+        await quietly(agent.ask("watch_log", task=task_id))

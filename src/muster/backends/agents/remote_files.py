@@ -1,0 +1,218 @@
+"""Files on nodes with agents. The agents keep every path inside its root; this side translates, and goes on over the
+next line with what may be asked twice."""
+
+import base64
+import os
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+
+from muster.agent import errors as codes
+from muster.agent.files import file_errors as file_codes
+from muster.agent.files.operations import MAX_LISTED
+from muster.agent.system.frames import Message
+from muster.backends.agents.connection import AgentNode
+from muster.backends.agents.flow_control import patiently
+from muster.domain.errors import BackendError, Conflict, Forbidden, Invalid, MusterError, NotFound
+from muster.ports.files import (
+    MAX_PIECE_BYTES,
+    Changed,
+    DiskFull,
+    Entry,
+    Exists,
+    FileFacts,
+    FileKind,
+    Hashed,
+    Listing,
+    Outside,
+    Piece,
+    Place,
+    Tally,
+    Upload,
+    WrongKind,
+    WrongOffset,
+)
+
+_ERRORS: Mapping[str, type[MusterError]] = {
+    file_codes.NOT_FOUND: NotFound,
+    file_codes.OUTSIDE: Outside,
+    file_codes.DENIED: Forbidden,
+    file_codes.EXISTS: Exists,
+    file_codes.IS_A_FOLDER: WrongKind,
+    file_codes.NOT_A_FILE: WrongKind,
+    file_codes.NOT_A_FOLDER: WrongKind,
+    file_codes.NOT_EMPTY: WrongKind,
+    file_codes.CHANGED: Changed,
+    file_codes.BUSY: Conflict,
+    file_codes.DIGEST: Invalid,
+    file_codes.TOO_DEEP: Invalid,
+    codes.BAD_REQUEST: Invalid,
+    codes.DISK_FULL: DiskFull,
+}
+_HINTS = {
+    file_codes.EXISTS: "overwrite it on purpose (--force), or choose another name",
+    file_codes.IS_A_FOLDER: "whole folders need -r (recursive)",
+    file_codes.NOT_EMPTY: "whole folders need -r (recursive)",
+    file_codes.CHANGED: "somebody writes to it; try again when it is finished",
+    file_codes.DIGEST: "send it again",
+    file_codes.BUSY: "wait a moment and try again",
+    codes.DISK_FULL: "make room there (`muster fs du` tells what takes it), then begin again; nothing is left of it",
+}
+
+
+class AgentFiles:
+    """Implements `ports.files.FileSpace`."""
+
+    def __init__(self, agent: Callable[[str], AgentNode]) -> None:
+        self._agent = agent
+
+    async def list(self, place: Place, *, limit: int, cursor: str | None) -> Listing:
+        answer = await self._ask_again("fs_list", place, limit=min(limit, MAX_LISTED), after=_name(cursor))
+        entries = [Entry(raw["name"], _facts(raw), raw["target"]) for raw in answer["entries"]]
+        return Listing(entries, _cursor(answer["next"]))
+
+    async def stat(self, place: Place) -> FileFacts:
+        return _facts(await self._ask_again("fs_stat", place))
+
+    async def read(self, place: Place, offset: int, limit: int, *, version: str | None = None) -> Piece:
+        """As much as the line carries in a moment, the next piece being on its way as well."""
+        pace = self._agent(place.node).inward
+
+        def ask() -> Awaitable[Message]:
+            size = min(limit, MAX_PIECE_BYTES, pace.window // 2)
+            return pace.timed(size, lambda: self._raw("fs_read", place, offset=offset, limit=size, version=version))
+
+        answer = await self._heard(place, patiently(ask))
+        return Piece(answer["data"], int(answer["size"]), answer["version"])
+
+    async def received(self, place: Place, upload: Upload) -> int | None:
+        size = (await self._ask_again("fs_received", place, upload=upload.key))["size"]
+        return None if size is None else int(size)
+
+    async def write(self, place: Place, upload: Upload, offset: int, data: bytes) -> int:
+        """In as many messages as the line's pace asks for."""
+        pace, end, received = self._agent(place.node).outward, offset + len(data), offset
+        tries = 0
+
+        def ask() -> Awaitable[Message]:
+            nonlocal tries
+            tries += 1
+            piece = data[received - offset : received - offset + pace.window]
+            order = {"upload": upload.key, "overwrite": upload.overwrite, "offset": received, "data": piece}
+            return pace.timed(len(piece), lambda: self._raw("fs_write", place, **order))
+
+        while True:
+            tries = 0
+            answer = await self._heard(place, patiently(ask))
+            before, received = received, int(answer["size"])
+            # Written, though the line broke before we heard of it.
+            was_written = tries > 1 and before < received <= end
+            if not answer["written"] and not was_written:
+                raise WrongOffset(received)
+            if received >= end:
+                return received
+
+    async def commit(self, place: Place, upload: Upload) -> bool:
+        answer = await self._ask_again(
+            "fs_commit",
+            place,
+            upload=upload.key,
+            run=upload.key,
+            size=upload.size,
+            sha256=upload.sha256,
+            overwrite=upload.overwrite,
+            executable=upload.executable,
+        )
+        return bool(answer["done"])
+
+    async def abort(self, place: Place, upload: Upload) -> None:
+        await self._ask_again("fs_abort", place, upload=upload.key)
+
+    async def digest(
+        self, place: Place, run: str, *, length: int | None = None, upload: Upload | None = None
+    ) -> Hashed:
+        key = upload.key if upload else None
+        answer = await self._ask_again("fs_digest", place, run=run, length=length, upload=key)
+        return Hashed(answer.get("sha256"), int(answer["hashed"]))
+
+    async def make_folder(self, place: Place, *, parents: bool) -> None:
+        try:
+            await self._ask("fs_mkdir", place, parents=parents)
+        except Exists as error:
+            raise Exists(error.message, hint="with -p a folder that is there is no error") from None
+
+    async def move(self, place: Place, to: Place, run: str, *, overwrite: bool) -> Tally:
+        try:
+            await self._ask("fs_move", place, **_to(to), overwrite=overwrite)
+            return Tally(True)
+        except _CrossDevice:
+            copied = await self.copy(place, to, run, recursive=True, overwrite=overwrite)
+        if copied.done and copied.skipped:
+            raise WrongKind(
+                f"{place.shown} is copied to {to.shown}, but for {copied.skipped} that cannot go to another disk"
+                " (devices, pipes, what may not be read); so nothing is removed",
+                hint="remove what is left by hand",
+            )
+        if copied.done:
+            while not (await self.remove(place, run, recursive=True)).done:
+                pass
+        return copied
+
+    async def copy(self, place: Place, to: Place, run: str, *, recursive: bool, overwrite: bool) -> Tally:
+        return _tally(await self._ask("fs_copy", place, **_to(to), run=run, recursive=recursive, overwrite=overwrite))
+
+    async def remove(self, place: Place, run: str, *, recursive: bool) -> Tally:
+        return _tally(await self._ask("fs_remove", place, run=run, recursive=recursive))
+
+    async def usage(self, place: Place, run: str) -> Tally:
+        return _tally(await self._ask_again("fs_usage", place, run=run))
+
+    async def _ask(self, op: str, place: Place, **arguments: Any) -> Message:
+        return await self._heard(place, self._raw(op, place, **arguments))
+
+    async def _ask_again(self, op: str, place: Place, **arguments: Any) -> Message:
+        """For what may be done twice."""
+        return await self._heard(place, patiently(lambda: self._raw(op, place, **arguments)))
+
+    def _raw(self, op: str, place: Place, **arguments: Any) -> Awaitable[Message]:
+        return self._agent(place.node).ask(op, root=place.root, path=place.path, **arguments)
+
+    async def _heard(self, place: Place, asking: Awaitable[Message]) -> Message:
+        try:
+            return await asking
+        except BackendError as error:
+            raise _told(place, error) from None
+
+
+class _CrossDevice(Conflict):
+    code = "cross-device"
+
+
+def _told(place: Place, error: BackendError) -> MusterError:
+    if error.reason == file_codes.CROSS_DEVICE:
+        return _CrossDevice(f"{place.shown}: {error.message}")
+    kind = _ERRORS.get(error.reason)
+    return error if kind is None else kind(f"{place.shown}: {error.message}", hint=_HINTS.get(error.reason, ""))
+
+
+def _to(place: Place) -> dict[str, str]:
+    return {"to_root": place.root, "to_path": place.path}
+
+
+def _facts(raw: Mapping[str, Any]) -> FileFacts:
+    return FileFacts(FileKind(raw["kind"]), int(raw["size"]), float(raw["mtime"]), int(raw["mode"]), raw["version"])
+
+
+def _tally(raw: Mapping[str, Any]) -> Tally:
+    return Tally(bool(raw["done"]), raw["bytes"], raw["files"], raw["folders"], raw["skipped"], raw["unfinished"])
+
+
+def _cursor(name: str | None) -> str | None:
+    """Names are bytes, and need not be text."""
+    return None if name is None else base64.urlsafe_b64encode(os.fsencode(name)).decode("ascii")
+
+
+def _name(cursor: str | None) -> str:
+    try:
+        return os.fsdecode(base64.urlsafe_b64decode(cursor or ""))
+    except ValueError:
+        raise Invalid("this cursor is not one of ours", hint="begin without one") from None

@@ -1,0 +1,91 @@
+"""What a cluster of nodes with agents cannot do of a spec, with what would do instead."""
+
+from collections.abc import Iterator, Sequence
+
+from muster.backends.agents.containers import Engines
+from muster.domain.clusters import PhysicalCluster
+from muster.domain.errors import Problem
+from muster.domain.needs import folder_name
+from muster.domain.specs import JobSpec, Mount
+from muster.launch.containers import is_image
+from muster.lib.nearest import nearest
+
+_DESCRIBE = "nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml describes the cards to podman"
+
+
+def cannot_honour(
+    spec: JobSpec, settings: PhysicalCluster, nodes: Sequence[str], engines: Engines
+) -> Iterator[Problem]:
+    if spec.runtime.image:
+        yield from _image(spec, nodes, engines)
+    if spec.runtime.conda:
+        yield from _conda(spec.runtime.conda, settings)
+    if spec.runtime.venv and not spec.package:  # in a package, any relative path may be one
+        yield from _folder("runtime.venv", spec.runtime.venv, settings)
+    for place, mount in enumerate(spec.mounts):
+        yield from _mount(f"mounts[{place}]", mount, settings, is_contained=bool(spec.runtime.image))
+
+
+def _image(spec: JobSpec, nodes: Sequence[str], engines: Engines) -> Iterator[Problem]:
+    """Of engines only when every node has said what it has."""
+    if not is_image(spec.runtime.image or ""):
+        yield Problem("runtime.image", f"{spec.runtime.image!r} is no name of an image", "for example paddle:2.6.1")
+    found = [engines.found(node) for node in nodes]
+    if not found or any(one is None for one in found):
+        return
+    if not any(one and one.engine for one in found):
+        broken = sorted({f"{name}: {why}" for one in found if one for name, why in one.problems.items()})
+        message = "no node of this cluster has a container engine that works"
+        hint = "have podman, docker or apptainer installed on the nodes, or use runtime.venv or runtime.conda"
+        yield Problem("runtime.image", f"{message} ({'; '.join(broken)})" if broken else message, hint)
+    elif any(role.resources.gpus for role in spec.roles) and not any(
+        one and one.engine and one.engine.gpus for one in found
+    ):
+        lacking = sorted({f"{one.engine.name}: {one.lacking}" for one in found if one and one.engine and one.lacking})
+        message = "no container engine of this cluster can hand out GPUs"
+        yield Problem("runtime.image", f"{message} ({'; '.join(lacking)})" if lacking else message, _DESCRIBE)
+
+
+def _conda(conda: str, settings: PhysicalCluster) -> Iterator[Problem]:
+    if conda.startswith("/"):
+        return
+    if "/" in conda:
+        yield from _folder("runtime.conda", conda, settings)
+    elif settings.conda_root is None:
+        yield Problem(
+            "runtime.conda",
+            f"cluster {settings.name} names no conda installation",
+            "give the environment's folder, or have an admin write `conda` in the cluster's file",
+        )
+
+
+def _mount(path: str, mount: Mount, settings: PhysicalCluster, *, is_contained: bool) -> Iterator[Problem]:
+    yield from _folder(f"{path}.source", mount.source, settings)
+    target = f"{path}.target"
+    if mount.target.startswith("/"):
+        if not is_contained:
+            yield Problem(
+                target,
+                f"{mount.target} is absolute, and without a container nothing can be mounted there",
+                "write a relative target, which becomes a link in the working directory, or choose a runtime.image",
+            )
+    elif any(part in ("", ".", "..") for part in mount.target.split("/")):
+        yield Problem(target, f"{mount.target!r} is no name in the working directory", "for example data/train")
+    if is_contained:
+        for key, value in (("source", mount.source), ("target", mount.target)):
+            if "," in value or ":" in value:
+                yield Problem(
+                    f"{path}.{key}", "has a comma or a colon, which container engines do not take", "rename it"
+                )
+
+
+def _folder(path: str, value: str, settings: PhysicalCluster) -> Iterator[Problem]:
+    if ".." in value.split("/"):
+        yield Problem(path, f"{value!r} leads out of its folder by `..`", "write the path without it")
+    elif not value.startswith("/") and folder_name(value, settings) is None:
+        known = [folder.name for folder in settings.folders]
+        name = value.partition("/")[0]
+        guess = nearest(name, known)
+        listed = f"known folders: {', '.join(known)}" if known else "this cluster's file names no folders"
+        hint = f"did you mean {guess}? {listed}" if guess else f"{listed}; an absolute path is one of the nodes"
+        yield Problem(path, f"cluster {settings.name} has no folder {name!r}", hint)

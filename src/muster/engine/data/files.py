@@ -1,0 +1,283 @@
+"""Files for people: looking into the folders of a cluster, and changing what is there. Changes leave audit events.
+
+Whatever may take long goes on for a moment and answers how far it is; the caller asks again with the same `run`.
+"""
+
+import asyncio
+import hashlib
+import re
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from muster.domain.accounts import User
+from muster.domain.clusters import Folder
+from muster.domain.errors import Invalid, MusterError, NotFound
+from muster.engine.context import Context
+from muster.engine.data.file_places import Address, Places
+from muster.engine.state.event_builders import audit_event
+from muster.lib.ids import new_id
+from muster.ports.files import (
+    MAX_PIECE_BYTES,
+    Exists,
+    FileFacts,
+    FileKind,
+    FileSpace,
+    Hashed,
+    Listing,
+    Piece,
+    Place,
+    Tally,
+    Upload,
+    WrongOffset,
+)
+from muster.ports.store import Change
+
+_ANSWER_WITHIN_S = 5.0
+_WRITE_BYTES = MAX_PIECE_BYTES
+_RUN = re.compile(r"[0-9a-z]{16}")
+_SHA256 = re.compile(r"[0-9a-f]{64}")
+Found = TypeVar("Found")
+
+
+@dataclass(frozen=True, slots=True)
+class Sending:
+    """A file that somebody puts, as they announce it with every piece."""
+
+    size: int
+    sha256: str
+    overwrite: bool = False
+    executable: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    received: int
+    complete: bool
+    sha256: str | None = None
+    """Of the bytes received, when it was asked for and is known."""
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    run: str
+    tally: Tally
+
+
+class Files:
+    def __init__(self, context: Context) -> None:
+        self._context = context
+        self._places = Places(context)
+
+    def folders(self, user: User, cluster: str) -> list[Folder]:
+        return self._places.folders(user, cluster)
+
+    async def list(self, user: User, where: Address, *, limit: int, cursor: str | None) -> Listing:
+        return await self._space(user, where).list(self._places.place(user, where), limit=limit, cursor=cursor)
+
+    async def stat(self, user: User, where: Address) -> FileFacts:
+        return await self._space(user, where).stat(self._places.place(user, where))
+
+    async def read(self, user: User, where: Address, start: int, end: int, version: str) -> AsyncIterator[bytes]:
+        """Those bytes of the file as it was when it had this version; Changed in the middle if it is not any more. The
+        next piece is on its way while one is used."""
+        place, space = self._places.place(user, where), self._space(user, where)
+
+        def ask(offset: int) -> asyncio.Task[Piece]:
+            limit = min(MAX_PIECE_BYTES, end - offset)
+            return asyncio.create_task(space.read(place, offset, limit, version=version))
+
+        coming = ask(start) if start < end else None
+        try:
+            while coming is not None:
+                data = (await coming).data
+                start += len(data)
+                coming = ask(start) if data and start < end else None
+                yield data
+        finally:
+            if coming is not None:
+                coming.cancel()
+
+    async def digest(self, user: User, where: Address, run: str | None, length: int | None) -> tuple[str, Hashed]:
+        place, run = self._places.place(user, where), _run(run)
+        space, key = self._space(user, where), _scoped(user, run)
+        return run, await _until_known(lambda: space.digest(place, key, length=length))
+
+    # -- putting ------------------------------------------------------------------------------------------------
+
+    async def received(self, user: User, where: Address, sending: Sending, *, check: bool) -> Receipt:
+        """How much of it is here; with `check` also the digest of that, once it is known."""
+        place, upload = self._uploading(user, where, sending)
+        space = self._space(user, where)
+        size = await space.received(place, upload)
+        if size is None:
+            raise NotFound(f"nothing of {place.shown} has been received")
+        found = await _until_known(lambda: space.digest(place, upload.key, upload=upload)) if check else None
+        return Receipt(size, False, found.sha256 if found else None)
+
+    async def receive(self, user: User, where: Address, sending: Sending, *, offset: int, data: bytes) -> Receipt:
+        """Append one piece; with the last one the file takes its place. If that needs longer, it is asked for again
+        by an empty piece at the end. Repeating is harmless: what is there already, to the last bit, is complete."""
+        if offset + len(data) > sending.size:
+            raise Invalid(f"this piece ends at {offset + len(data)}, behind the end of a file of {sending.size} bytes")
+        place, upload = self._uploading(user, where, sending)
+        space = self._space(user, where)
+        try:
+            if data or not sending.size:
+                await self._write(user, where, place, upload, offset, data)
+        except (Exists, WrongOffset) as error:
+            may_be_there = isinstance(error, Exists) or (offset > 0 and error.received == 0)
+            if not may_be_there or not await self._is_there(user, where, place, upload):
+                raise
+            return Receipt(sending.size, True)
+        received = offset + len(data)
+        if received < sending.size:
+            return Receipt(received, False)
+        async with self._audited("fs.write", user, place, bytes=sending.size, sha256=sending.sha256) as audit:
+            is_done = await _until(lambda: space.commit(place, upload), lambda done: done)
+            audit.is_told = is_done
+        return Receipt(received, is_done)
+
+    async def abort(self, user: User, where: Address, sending: Sending) -> None:
+        place, upload = self._uploading(user, where, sending)
+        async with self._audited("fs.abort", user, place):
+            await self._space(user, where).abort(place, upload)
+
+    # -- changing -----------------------------------------------------------------------------------------------
+
+    async def make_folder(self, user: User, where: Address, *, parents: bool) -> None:
+        place = self._places.place(user, where, changing=True)
+        async with self._audited("fs.mkdir", user, place):
+            await self._space(user, where).make_folder(place, parents=parents)
+
+    async def move(self, user: User, where: Address, to: Address, run: str | None, *, overwrite: bool) -> Running:
+        place, target = self._places.places(user, [(where, True), (to, True)])
+        space = self._space(user, where)
+        return await self._steps(
+            "fs.move",
+            user,
+            place,
+            run,
+            lambda key: space.move(place, target, key, overwrite=overwrite),
+            to=target.shown,
+        )
+
+    async def copy(
+        self, user: User, where: Address, to: Address, run: str | None, *, recursive: bool, overwrite: bool
+    ) -> Running:
+        place, target = self._places.places(user, [(where, False), (to, True)])
+        space = self._space(user, where)
+        return await self._steps(
+            "fs.copy",
+            user,
+            place,
+            run,
+            lambda key: space.copy(place, target, key, recursive=recursive, overwrite=overwrite),
+            to=target.shown,
+        )
+
+    async def remove(self, user: User, where: Address, run: str | None, *, recursive: bool) -> Running:
+        place = self._places.place(user, where, changing=True)
+        space = self._space(user, where)
+        return await self._steps(
+            "fs.remove", user, place, run, lambda key: space.remove(place, key, recursive=recursive)
+        )
+
+    async def usage(self, user: User, where: Address, run: str | None) -> Running:
+        place, run = self._places.place(user, where), _run(run)
+        space, key = self._space(user, where), _scoped(user, run)
+        return Running(run, await _until(lambda: space.usage(place, key), lambda tally: tally.done))
+
+    async def _steps(
+        self,
+        what: str,
+        user: User,
+        place: Place,
+        run: str | None,
+        step: Callable[[str], Awaitable[Tally]],
+        **more: Any,
+    ) -> Running:
+        begun, run = run is None, _run(run)
+        key = _scoped(user, run)
+        async with self._audited(what, user, place, **more) as audit:
+            audit.is_told = begun
+            return Running(run, await _until(lambda: step(key), lambda tally: tally.done))
+
+    async def _write(self, user: User, where: Address, place: Place, upload: Upload, offset: int, data: bytes) -> None:
+        space = self._space(user, where)
+        for first in range(0, max(len(data), 1), _WRITE_BYTES):
+            await space.write(place, upload, offset + first, data[first : first + _WRITE_BYTES])
+
+    async def _is_there(self, user: User, where: Address, place: Place, upload: Upload) -> bool:
+        """A put that was repeated, or one of many files that were put before: nothing is left to do."""
+        space = self._space(user, where)
+        try:
+            facts = await space.stat(place)
+            if facts.kind is not FileKind.FILE or facts.size != upload.size:
+                return False
+            found = await _until_known(lambda: space.digest(place, upload.key))
+        except MusterError:
+            return False
+        return found.sha256 == upload.sha256
+
+    def _uploading(self, user: User, where: Address, sending: Sending) -> tuple[Place, Upload]:
+        if not _SHA256.fullmatch(sending.sha256):
+            raise Invalid("a file is announced by its sha256: 64 hexadecimal digits")
+        place = self._places.place(user, where, changing=True)
+        key = _digest(user.name, where.node or "", place.root, place.path, sending.sha256)
+        return place, Upload(key, sending.size, sending.sha256, sending.overwrite, sending.executable)
+
+    def _space(self, user: User, where: Address) -> FileSpace:
+        return self._places.space(user, where.cluster)
+
+    @asynccontextmanager
+    async def _audited(self, what: str, user: User, place: Place, **data: Any) -> AsyncIterator["_Audit"]:
+        """What was tried and refused by the node is told as well, with the reason."""
+        audit = _Audit()
+        try:
+            yield audit
+        except MusterError as error:
+            if audit.is_told:
+                await self._tell(what, user, place, **data, error=error.code)
+            raise
+        if audit.is_told:
+            await self._tell(what, user, place, **data)
+
+    async def _tell(self, what: str, user: User, place: Place, **data: Any) -> None:
+        event = audit_event(what, user.name, self._context.clock(), path=place.shown, node=place.node, **data)
+        await self._context.store.apply(Change(events=[event]))
+
+
+@dataclass(slots=True)
+class _Audit:
+    is_told: bool = True
+
+
+async def _until(step: Callable[[], Awaitable[Found]], is_done: Callable[[Found], bool]) -> Found:
+    """One step after the other, for as long as a caller likes to wait."""
+    loop = asyncio.get_running_loop()
+    until = loop.time() + _ANSWER_WITHIN_S
+    while True:
+        found = await step()
+        if is_done(found) or loop.time() >= until:
+            return found
+
+
+async def _until_known(step: Callable[[], Awaitable[Hashed]]) -> Hashed:
+    return await _until(step, lambda found: found.sha256 is not None)
+
+
+def _run(run: str | None) -> str:
+    if run is not None and not _RUN.fullmatch(run):
+        raise Invalid("this `run` is not one of ours", hint="leave it out to begin")
+    return run or new_id()
+
+
+def _scoped(user: User, run: str) -> str:
+    """Nobody goes on with what another began."""
+    return _digest(user.name, run)
+
+
+def _digest(*words: str) -> str:
+    return hashlib.sha256("\0".join(words).encode("utf-8", "surrogatepass")).hexdigest()[:32]

@@ -1,0 +1,140 @@
+"""The logs of a whole job as one stream, through attempts, resumable at every piece."""
+
+import asyncio
+import re
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass, field, replace
+
+from muster.domain.errors import Invalid, MusterError, NotFound
+from muster.domain.jobs import Job
+from muster.domain.specs import Role
+from muster.domain.tasks import Task
+from muster.engine.context import Context
+from muster.engine.data.logs import LogReader, Piece
+
+_QUEUED_PIECES = 16
+_LOOK_AGAIN_S = 15.0
+_NAMES_SHOWN = 20
+_OFFSET = re.compile(r"[^=;]+=[0-9]{1,18}")
+
+
+@dataclass(frozen=True, slots=True)
+class LogCursor:
+    """How far a reader has come: the attempt, and the next byte of each task."""
+
+    attempt: int = 0
+    offsets: dict[str, int] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        return ";".join([str(self.attempt), *(f"{task}={offset}" for task, offset in self.offsets.items())])
+
+    @classmethod
+    def parse(cls, text: str) -> "LogCursor":
+        attempt, *parts = text.split(";")
+        if not re.fullmatch(r"[0-9]{1,9}", attempt) or not all(_OFFSET.fullmatch(part) for part in parts):
+            raise Invalid("this is not a log cursor", hint="take the id of the last event as it is")
+        return cls(int(attempt), {name: int(offset) for name, offset in (part.split("=") for part in parts)})
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    tasks: tuple[str, ...] = ()
+    tail: int | None = None
+    follow: bool = False
+    attempt: int | None = None
+
+
+async def follow_job(
+    context: Context, reader: LogReader, job: Job, wanted: Wanted, cursor: LogCursor
+) -> AsyncIterator[tuple[LogCursor, Piece]]:
+    """Pieces with the cursor after them. Ends when there is no more, with `follow` when the job has ended.
+
+    One attempt after the other: a reader that comes back first gets the rest of the attempt it was in.
+    """
+    attempt = wanted.attempt or cursor.attempt or max(job.attempt, 1)
+    with context.hub.subscribe(job.id) as changes:
+        while True:
+            tasks = _chosen(await context.store.tasks(job.id, attempt), wanted.tasks)
+            cursor = cursor if cursor.attempt == attempt else LogCursor(attempt)
+            start = await _start(reader, job, tasks, wanted, cursor)
+            async for cursor, piece in _merge(reader, job, tasks, start, wanted.follow):
+                yield cursor, piece
+            job = await context.store.job(job.id)
+            is_over = job.is_final or attempt < job.attempt
+            is_last = wanted.attempt is not None or attempt >= job.attempt
+            if is_last and (is_over or not wanted.follow):
+                return
+            wanted = replace(wanted, tail=None)
+            if attempt < job.attempt:
+                attempt += 1
+            else:
+                await changes.next(_LOOK_AGAIN_S)
+
+
+def check_workers(job: Job, names: Sequence[str]) -> None:
+    """Said before a stream begins: a name that the job's spec does not have will never have a log."""
+    known = [f"{role.name}-{index}" for role in job.spec.roles for index in range(_most(role))]
+    unknown = [name for name in names if name.removeprefix(f"{job.name}-") not in known]
+    if unknown:
+        more = ", …" if len(known) > _NAMES_SHOWN else ""
+        hint = f"it has {', '.join(known[:_NAMES_SHOWN])}{more}"
+        raise NotFound(f"job {job.name} has no worker {', '.join(unknown)}", hint=hint)
+
+
+def _most(role: Role) -> int:
+    """Any attempt of an elastic role may have had as many."""
+    return max(role.replicas, role.max_replicas or 0)
+
+
+def _chosen(tasks: Sequence[Task], names: Sequence[str]) -> list[Task]:
+    return [task for task in tasks if not names or task.name in names or f"{task.role}-{task.index}" in names]
+
+
+async def _start(reader: LogReader, job: Job, tasks: list[Task], wanted: Wanted, cursor: LogCursor) -> LogCursor:
+    offsets = {}
+    for task in tasks:
+        if task.name in cursor.offsets:
+            offsets[task.name] = cursor.offsets[task.name]
+        elif wanted.tail is not None:
+            offsets[task.name] = await _start_of_tail(reader, job, task, wanted.tail)
+        else:
+            offsets[task.name] = 0
+    return LogCursor(cursor.attempt, offsets)
+
+
+async def _start_of_tail(reader: LogReader, job: Job, task: Task, lines: int) -> int:
+    try:
+        return await reader.start_of_tail(task, job.cluster, lines)
+    except MusterError:
+        return 0  # not started yet, or away: whatever comes is new
+
+
+async def _merge(
+    reader: LogReader, job: Job, tasks: list[Task], cursor: LogCursor, follow: bool
+) -> AsyncIterator[tuple[LogCursor, Piece]]:
+    """All tasks at once, each piece as it comes; a reader that is slow slows the reading, not the tasks."""
+    queue: asyncio.Queue[Piece | None] = asyncio.Queue(_QUEUED_PIECES)
+
+    async def pump(task: Task) -> None:
+        try:
+            async for piece in reader.pieces(task, job.cluster, cursor.offsets[task.name], follow=follow):
+                await queue.put(piece)
+        except NotFound:
+            pass  # never started, or removed meanwhile: no lines
+        await queue.put(None)
+
+    offsets = dict(cursor.offsets)
+    async with asyncio.TaskGroup() as group:
+        pumps = [group.create_task(pump(task)) for task in tasks]
+        open_pumps = len(pumps)
+        try:
+            while open_pumps:
+                piece = await queue.get()
+                if piece is None:
+                    open_pumps -= 1
+                    continue
+                offsets[piece.task] = piece.end
+                yield LogCursor(cursor.attempt, dict(offsets)), piece
+        finally:
+            for task in pumps:
+                task.cancel()

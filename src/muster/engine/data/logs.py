@@ -1,0 +1,145 @@
+"""Reading what tasks print: from the node while they run, from the collected file afterwards, by byte cursor."""
+
+import asyncio
+import json
+import os
+from collections import OrderedDict
+from collections.abc import AsyncIterator, Iterator
+from contextlib import aclosing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from muster.agent.tasks.logs import line_start
+from muster.domain.errors import MusterError, NotFound
+from muster.domain.tasks import Task
+from muster.engine.context import Context
+from muster.ports.backend import LogChunk
+
+PIECE_BYTES = 64 << 10
+_CACHED_PIECES = 256
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Some lines of one task's log. `payload` is their JSON, made once however many follow."""
+
+    task: str
+    offset: int
+    end: int
+    payload: str
+
+    def payload_text(self) -> str:
+        return str(json.loads(self.payload)["text"])
+
+
+class LogReader:
+    def __init__(self, context: Context) -> None:
+        self._context = context
+        self._pieces: OrderedDict[tuple[str, int], Piece] = OrderedDict()
+
+    async def start_of_tail(self, task: Task, cluster: str, lines: int) -> int:
+        if task.log is not None:
+            return await asyncio.to_thread(_tail_of_file, self.file(task), lines)
+        return await self._context.backends[cluster].tail_offset(task.id, task.placement.node, lines)
+
+    def file(self, task: Task) -> Path:
+        assert task.log is not None
+        return self._context.logs / task.log
+
+    async def pieces(self, task: Task, cluster: str, offset: int, *, follow: bool) -> AsyncIterator[Piece]:
+        """From the cursor to the present end; with `follow` on to the task's end."""
+        while True:
+            chunk = await self._chunk(task, cluster, offset)
+            is_over = chunk.ended or not follow
+            if piece := self._piece(task, chunk, is_over=is_over):
+                yield piece
+                offset = piece.end
+            elif is_over:
+                return
+            else:
+                await self._growth(task, cluster, beyond=chunk.offset + len(chunk.data))
+
+    async def _chunk(self, task: Task, cluster: str, offset: int) -> LogChunk:
+        if task.log is None:
+            backend = self._context.backends[cluster]
+            try:
+                return await backend.read_log(task.id, task.placement.node, offset, PIECE_BYTES)
+            except MusterError:
+                task = await self._refreshed(task)
+        return _read_file(self.file(task), offset)
+
+    async def _refreshed(self, task: Task) -> Task:
+        """The node does not have it any more: then it has been collected."""
+        for now in await self._context.store.tasks(task.job_id, task.attempt):
+            if now.id == task.id and now.log is not None:
+                return now
+        raise NotFound(f"the log of {task.name} is not there any more")
+
+    def _piece(self, task: Task, chunk: LogChunk, *, is_over: bool) -> Piece | None:
+        """Whole lines; a part of one only at the end, or when it is longer than a piece."""
+        if not chunk.data:
+            return None
+        known = self._pieces.get((task.id, chunk.offset))
+        if known is not None:
+            return known
+        length = chunk.data.rfind(b"\n") + 1
+        if not length:
+            if not is_over and len(chunk.data) < PIECE_BYTES:
+                return None
+            length = len(chunk.data) if chunk.ended else _whole_letters(chunk.data)
+            if not length:
+                return None
+        text = chunk.data[:length].decode("utf-8", "replace")
+        payload = json.dumps({"task": task.name, "offset": chunk.offset, "text": text}, ensure_ascii=False)
+        piece = Piece(task.name, chunk.offset, chunk.offset + length, payload)
+        if text.endswith("\n") or chunk.ended or len(chunk.data) >= PIECE_BYTES:
+            self._pieces[task.id, chunk.offset] = piece  # what is only a beginning will be longer for the next reader
+        if len(self._pieces) > _CACHED_PIECES:
+            self._pieces.popitem(last=False)
+        return piece
+
+    async def _growth(self, task: Task, cluster: str, *, beyond: int) -> None:
+        """Returns when the log is longer than that, or will not grow any more."""
+        backend = self._context.backends[cluster]
+        try:
+            async with aclosing(backend.watch_log(task.id, task.placement.node)) as sizes:
+                async for size in sizes:
+                    if size > beyond:
+                        return
+        except MusterError:
+            await self._refreshed(task)
+
+
+def _whole_letters(data: bytes) -> int:
+    """How many bytes there are before a UTF-8 letter that goes on behind the end."""
+    for back in range(1, min(3, len(data)) + 1):
+        byte = data[-back]
+        if byte & 0b1100_0000 == 0b1000_0000:
+            continue  # in the middle of a letter: look for its first byte
+        needed = 4 if byte >= 0b1111_0000 else 3 if byte >= 0b1110_0000 else 2 if byte >= 0b1100_0000 else 1
+        return len(data) - back if needed > back else len(data)
+    return len(data)
+
+
+def _read_file(path: Path, offset: int) -> LogChunk:
+    with _opened(path) as descriptor:
+        size = os.fstat(descriptor).st_size
+        data = os.pread(descriptor, PIECE_BYTES, offset)
+    return LogChunk(data, offset, size, offset + len(data) >= size)
+
+
+def _tail_of_file(path: Path, lines: int) -> int:
+    with _opened(path) as descriptor:
+        return line_start(descriptor, os.fstat(descriptor).st_size, lines)
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[int]:
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except FileNotFoundError:
+        raise NotFound("the log has been removed") from None
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)

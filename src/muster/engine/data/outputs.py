@@ -1,0 +1,280 @@
+"""What tasks leave behind: brought to the server once they have ended, told, handed out, and removed with their job.
+
+It happens after the job's end is written: nobody's places are kept for it, and a failure loses nothing but time. What
+was brought of a task stands in a record beside it; a record that is not complete is tried again, at the latest when the
+node is back. Names come from records only, never from who asks.
+"""
+
+import asyncio
+import json
+import shutil
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import structlog
+
+from muster.agent.files.confined import MAX_DEPTH
+from muster.agent.tasks.outputs import Pattern
+from muster.domain.errors import BackendError, MusterError, NotFound
+from muster.domain.jobs import Job
+from muster.domain.tasks import Task
+from muster.engine.context import Context
+from muster.engine.state.event_builders import outputs_event
+from muster.lib.backoff import exponential
+from muster.ports.backend import CONNECTION_LOST, Collected, OutputFile
+from muster.ports.store import Change
+
+_log = structlog.get_logger("engine.outputs")
+_AT_ONCE = 8
+_TRIES = 10
+_PARTIAL = ".partial"
+
+
+@dataclass(frozen=True, slots=True)
+class Brought:
+    """The record of one task."""
+
+    files: tuple[OutputFile, ...] = ()
+    left_out: tuple[str, ...] = ()
+    skipped: int = 0
+    too_deep: int = 0
+    problem: str = ""
+    """Why not all of it is here; empty when nothing more is to come."""
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """`path` is what people call it; it lies in `place`."""
+
+    path: str
+    task: str
+    file: OutputFile
+    place: Path
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    attempt: int
+    items: tuple[Output, ...] = ()
+    complete: bool = True
+    left_out: tuple[str, ...] = ()
+    problems: tuple[str, ...] = ()
+
+
+async def bring(context: Context, job: Job, tasks: Sequence[Task], tries: int = 1) -> None:
+    """Collect what these ended tasks of one attempt left; then their nodes may put aside what is left of them."""
+    wanted = [task for task in tasks if task.id not in context.bringing]
+    context.bringing.update(task.id for task in wanted)
+    room = _Room(context.outputs / job.id, context.max_output_bytes, wanted)
+    turns = asyncio.Semaphore(_AT_ONCE)
+    try:
+        brought = await asyncio.gather(*(_bring_one(context, job, task, room, turns) for task in wanted))
+    finally:
+        context.bringing.difference_update(task.id for task in wanted)
+    if not await _is_there(context, job.id):
+        remove(context, job.id)
+        return
+    await _tell(context, job, wanted, [record for record, _ in brought])
+    again = [task for task, (_, may_help) in zip(wanted, brought, strict=True) if may_help]
+    if again and tries < _TRIES:
+        delay_s = exponential(tries, first_s=5.0, limit_s=600.0)
+        context.later(delay_s, lambda: bring(context, job, again, tries + 1), f"outputs {job.id}")
+
+
+async def bring_late(context: Context, task: Task) -> bool:
+    """Of a task that turned up after its attempt was over; whether there was anything to see to."""
+    try:
+        job = await context.store.job(task.job_id)
+    except NotFound:
+        return False
+    record = await asyncio.to_thread(_read, _record_of(context, task))
+    if not job.spec.outputs or (record is not None and not record.problem):
+        return False
+    await bring(context, job, [task])
+    return True
+
+
+async def listing(context: Context, job: Job, attempt: int | None = None) -> Listing:
+    """Of one attempt, the newest if none is named. Of a job with one task its paths stand as they are; of others each
+    is under its task, as `worker-0/model/weights`."""
+    number = attempt or job.attempt
+    if not job.spec.outputs or not number:
+        return Listing(number)
+    tasks = await context.store.tasks(job.id, number)
+    if attempt is not None and not tasks:
+        raise NotFound(f"job {job.name} has no attempt {attempt}", hint=f"the newest is {job.attempt}")
+    records = await asyncio.to_thread(lambda: [_read(_record_of(context, task)) for task in tasks])
+    items: list[Output] = []
+    left_out: list[str] = []
+    problems: list[str] = []
+    for task, record in zip(tasks, records, strict=True):
+        prefix = "" if _is_alone(job) else f"{task.role}-{task.index}/"
+        for file in record.files if record else ():
+            items.append(Output(prefix + file.path, task.name, file, _folder_of(context, task) / file.path))
+        left_out += [prefix + path for path in record.left_out] if record else []
+        problems += _problems(task, record) if record else []
+    complete = all(task.has_ended for task in tasks) and all(record and not record.problem for record in records)
+    if complete:
+        problems += _unmatched(job, [record for record in records if record])
+    return Listing(number, tuple(items), complete, tuple(left_out), tuple(problems))
+
+
+async def find(context: Context, job: Job, path: str, attempt: int | None = None) -> Output:
+    for output in (await listing(context, job, attempt)).items:
+        if output.path == path:
+            return output
+    raise NotFound(f"job {job.name} has no output {path!r}", hint=f"`muster outputs {job.name}` lists them")
+
+
+def remove(context: Context, job_id: str) -> None:
+    shutil.rmtree(context.outputs / job_id, ignore_errors=True)
+
+
+class _Room:
+    """How much of a job's outputs is kept. What earlier attempts left makes way, the oldest first."""
+
+    def __init__(self, folder: Path, limit_bytes: int, tasks: Sequence[Task]) -> None:
+        self._left = limit_bytes
+        self._earlier: list[tuple[int, Path, int]] = []
+        current = {_name(task) for task in tasks}
+        attempt = max((task.attempt for task in tasks), default=0)
+        for record in folder.glob("*.json"):
+            brought = _read(record)
+            number, name = int(record.name.split(".")[0]), record.name.removesuffix(".json")
+            if brought is None or name in current:
+                continue
+            size = sum(file.size for file in brought.files)
+            self._left -= size
+            if number < attempt:
+                self._earlier.append((number, folder / name, size))
+        self._earlier.sort(reverse=True)
+
+    def admit(self, size: int) -> bool:
+        while size > self._left and self._earlier and size <= self._left + sum(one[2] for one in self._earlier):
+            _, folder, freed = self._earlier.pop()
+            shutil.rmtree(folder, ignore_errors=True)
+            _write(
+                folder.with_name(folder.name + ".json"), Brought(left_out=("everything: it made way for a later try",))
+            )
+            self._left += freed
+        if size > self._left:
+            return False
+        self._left -= size
+        return True
+
+
+async def _bring_one(
+    context: Context, job: Job, task: Task, room: _Room, turns: asyncio.Semaphore
+) -> tuple[Brought, bool]:
+    """The record, and whether trying again before the node is heard of anew may help."""
+    may_help = False
+    folder, record = _folder_of(context, task), _record_of(context, task)
+    try:
+        async with turns:
+            found = await _collected(context, job, task, folder, room)
+        brought = Brought(found.files, found.left_out, found.skipped, found.too_deep)
+        await asyncio.to_thread(_finished, folder, record, brought)
+    except (MusterError, OSError) as error:
+        _log.warning("outputs not brought", task=task.id, error=str(error))
+        may_help = not (isinstance(error, BackendError) and error.reason == CONNECTION_LOST)
+        brought = Brought(problem=f"{task.placement.node}: {error}")
+        await asyncio.to_thread(_note, record, brought)
+    if not brought.problem and task.log is not None and (backend := context.backends.get(job.cluster)):
+        backend.settled(task.id, task.placement.node)
+    return brought, may_help
+
+
+async def _collected(context: Context, job: Job, task: Task, folder: Path, room: _Room) -> Collected:
+    if task.started_at is None:
+        return Collected()
+    node = task.placement.node
+    if node in context.given_up.get(job.cluster, ()):
+        raise BackendError("it is away; its outputs are brought when it is back", reason=CONNECTION_LOST)
+    return await context.backends[job.cluster].collect_outputs(task.id, node, job.spec.outputs, folder, room.admit)
+
+
+async def _is_there(context: Context, job_id: str) -> bool:
+    try:
+        await context.store.job(job_id)
+    except NotFound:
+        return False
+    return True
+
+
+async def _tell(context: Context, job: Job, tasks: Sequence[Task], records: Sequence[Brought]) -> None:
+    problems = [record.problem for record in records if record.problem]
+    attempt = max((task.attempt for task in tasks), default=0)
+    if not problems and len(tasks) == len(await context.store.tasks(job.id, attempt)):
+        problems = list(_unmatched(job, records))
+    if problems or any(record != Brought() for record in records):
+        event = outputs_event(job, context.clock(), "; ".join(problems), **_counted(records))
+        await context.apply(Change(events=[event]))
+
+
+def _counted(records: Sequence[Brought]) -> dict[str, int]:
+    files = [file for record in records for file in record.files]
+    left_out = sum(len(record.left_out) + record.skipped + record.too_deep for record in records)
+    return {"files": len(files), "bytes": sum(file.size for file in files), "leftOut": left_out}
+
+
+def _problems(task: Task, record: Brought) -> Iterator[str]:
+    if record.problem:
+        yield f"{task.name}: {record.problem}"
+    if record.skipped:
+        yield f"{task.name}: {record.skipped} files are not brought: too many, not readable, or names that are no text"
+    if record.too_deep:
+        yield f"{task.name}: {record.too_deep} folders are not brought: they are nested more than {MAX_DEPTH} deep"
+
+
+def _unmatched(job: Job, records: Sequence[Brought]) -> Iterator[str]:
+    """What the spec names and no task left, when all have been looked at."""
+    found = [path for record in records for path in (*(file.path for file in record.files), *record.left_out)]
+    for pattern in job.spec.outputs:
+        if not any(map(Pattern(pattern).matches, found)):
+            yield f"no task left anything that matches `{pattern}`, which `outputs` in the spec names"
+
+
+def _is_alone(job: Job) -> bool:
+    return job.spec.task_count == 1 and not any(role.is_elastic for role in job.spec.roles)
+
+
+def _name(task: Task) -> str:
+    return f"{task.attempt}.{task.role}-{task.index}"
+
+
+def _folder_of(context: Context, task: Task) -> Path:
+    return context.outputs / task.job_id / _name(task)
+
+
+def _record_of(context: Context, task: Task) -> Path:
+    return context.outputs / task.job_id / f"{_name(task)}.json"
+
+
+def _finished(folder: Path, record: Path, brought: Brought) -> None:
+    shutil.rmtree(folder.with_name(folder.name + _PARTIAL), ignore_errors=True)
+    _write(record, brought)
+
+
+def _note(record: Path, brought: Brought) -> None:
+    try:
+        _write(record, brought)
+    except OSError as error:  # our own disk is full: then only the event tells of it
+        _log.warning("outputs not recorded", record=record.name, error=str(error))
+
+
+def _write(record: Path, brought: Brought) -> None:
+    record.parent.mkdir(parents=True, exist_ok=True)
+    partial = record.with_suffix(".new")
+    partial.write_text(json.dumps(asdict(brought)), encoding="utf-8")
+    partial.replace(record)
+
+
+def _read(record: Path) -> Brought | None:
+    try:
+        data = json.loads(record.read_text(encoding="utf-8"))
+        files = tuple(OutputFile(**file) for file in data["files"])
+        counts = int(data["skipped"]), int(data.get("too_deep", 0))
+        return Brought(files, tuple(data["left_out"]), *counts, str(data["problem"]))
+    except (OSError, ValueError, KeyError, TypeError):
+        return None

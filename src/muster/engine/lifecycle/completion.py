@@ -1,0 +1,281 @@
+"""What task moves mean for the job: running, decided, stopping the rest, the final state.
+
+Everything that held resources leaves through here, so log collection and release are written once.
+"""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import assert_never
+
+import structlog
+
+from muster.domain.completion import decide, tally
+from muster.domain.errors import BackendError, MusterError, StaleWrite, Unavailable
+from muster.domain.events import Event
+from muster.domain.faults import Fault, FaultKind
+from muster.domain.jobs import (
+    GOES_ON,
+    Cancelled,
+    Failed,
+    Held,
+    Job,
+    JobState,
+    Outcome,
+    Queued,
+    Running,
+    Starting,
+    Stopping,
+    Succeeded,
+    Verdict,
+    move,
+)
+from muster.domain.tasks import Task, TaskStopped, TaskStopping, TaskSucceeded, move_task
+from muster.engine.context import Context
+from muster.engine.data.outputs import bring
+from muster.engine.lifecycle.deadlines import watch_time_limit
+from muster.engine.lifecycle.dependencies import look_at_dependents
+from muster.engine.lifecycle.fault_attribution import fair
+from muster.engine.lifecycle.node_exclusion import elsewhere, to_blame
+from muster.engine.lifecycle.run_history import learn
+from muster.engine.state.event_builders import checkpoint_event, job_event, task_event
+from muster.engine.state.open_jobs import Entry
+from muster.lib.backoff import exponential
+from muster.ports.backend import CONNECTION_LOST, Observation
+from muster.ports.store import Change
+
+_log = structlog.get_logger("engine.settling")
+RETRY_S = 1.0
+"""After the store refused: the disk may be full, the database away."""
+
+
+async def settle(
+    context: Context, entry: Entry, moved: dict[str, list[Task]], checkpoint_at: float | None = None
+) -> None:
+    """Commit the task moves, a new checkpoint, and whatever follows from them. The caller has the job's turn."""
+    now = context.clock()
+    tasks = entry.tasks | {task_id: steps[-1] for task_id, steps in moved.items()}
+    events = [task_event(step, entry.job.owner, now) for steps in moved.values() for step in steps]
+    job = replace(entry.job, tally=tally(list(tasks.values())), version=entry.job.version + 1)
+    if checkpoint_at is not None:
+        job = replace(job, checkpoint_at=checkpoint_at)
+        events.append(checkpoint_event(job, now))
+    everything = list(tasks.values())
+    if isinstance(job.state, Starting) and all(task.started_at is not None for task in everything):
+        job = move(job, Running(max(task.started_at or now for task in everything)))
+        events.append(job_event(job, now))
+    if isinstance(job.state, Starting | Running) and (verdict := decide(job, everything)):
+        verdict = fair(context, job, everything, verdict)
+        await stop(context, entry, verdict, job=job, tasks=tasks, events=events)
+        return
+    if isinstance(job.state, Stopping) and all(task.has_ended for task in everything):
+        await _finish(context, entry, job, tasks, events)
+        return
+    await _commit(context, entry, job, tasks, events, changed=list(moved))
+    if checkpoint_at is not None:
+        context.clusters[job.cluster].checkpointed(job.id, checkpoint_at)
+    if isinstance(job.state, Running) and entry.deadline is None:
+        watch_time_limit(context, entry, expire)
+
+
+async def stop(
+    context: Context,
+    entry: Entry,
+    verdict: Verdict,
+    *,
+    job: Job | None = None,
+    tasks: dict[str, Task] | None = None,
+    events: Sequence[Event] = (),
+    actor: str | None = None,
+    grace_s: float | None = None,
+) -> None:
+    """Decide the attempt: tell what still runs to end, or finish at once. The caller has the job's turn."""
+    now = context.clock()
+    job = move(job or entry.job, Stopping(now, verdict), reason=verdict.reason)
+    tasks = tasks if tasks is not None else dict(entry.tasks)
+    left = [task for task in tasks.values() if not task.has_ended]
+    told = list(events)
+    if not left:
+        await _finish(context, entry, job, tasks, told)
+        return
+    stopping = {task.id: move_task(task, TaskStopping(now)) for task in left if not _is_stopping(task)}
+    told += [job_event(job, now, actor=actor)]
+    told += [task_event(task, job.owner, now) for task in stopping.values()]
+    await _commit(context, entry, job, tasks | stopping, told)
+    context.spawn(stop_tasks(context, entry, [task.id for task in left], grace_s), f"stop {job.id}")
+
+
+async def stop_tasks(context: Context, entry: Entry, task_ids: Sequence[str], grace_s: float | None = None) -> None:
+    """Ask the backend to end them, until it has heard; their ends are observed. A stop never overtakes the launch."""
+    if entry.preparing is not None:
+        entry.preparing.cancel()
+    await entry.launched.wait()
+    tries = 0
+    left = list(task_ids)
+    while open_tasks := [entry.tasks[one] for one in left if one in entry.tasks and not entry.tasks[one].has_ended]:
+        left = await _not_told(context, entry.job, open_tasks, grace_s)
+        if not left:
+            return
+        tries += 1
+        await asyncio.sleep(exponential(tries, first_s=0.2, limit_s=30.0))
+
+
+async def _not_told(context: Context, job: Job, tasks: Sequence[Task], grace_s: float | None) -> list[str]:
+    backend = context.backends[job.cluster]
+    grace = job.spec.grace_s if grace_s is None else grace_s
+    results = await asyncio.gather(
+        *(backend.stop(task.id, task.placement.node, grace) for task in tasks), return_exceptions=True
+    )
+    missed = [(task, result) for task, result in zip(tasks, results, strict=True) if isinstance(result, BaseException)]
+    for task, error in missed:
+        _log.warning("stop not delivered", task=task.id, error=str(error))
+    return [task.id for task, _ in missed]
+
+
+async def stop_orphan(context: Context, cluster: str, orphan: Observation) -> None:
+    """Until the node has heard. When it goes away, the next reconciling finds what is left."""
+    tries = 0
+    while True:
+        try:
+            return await context.backends[cluster].stop(orphan.task_id, orphan.node or "", 0.0)
+        except MusterError as error:
+            _log.warning("orphan not stopped", task=orphan.task_id, error=str(error))
+            if isinstance(error, BackendError) and error.reason == CONNECTION_LOST:
+                return None
+        tries += 1
+        await asyncio.sleep(exponential(tries, first_s=0.2, limit_s=30.0))
+
+
+async def expire(context: Context, entry: Entry, attempt: int, fault: Fault) -> None:
+    async with entry.turn:
+        if entry.job.attempt != attempt or not isinstance(entry.job.state, Running):
+            return
+        try:
+            await stop(context, entry, Verdict(Outcome.FAIL, fault.cause, fault))
+        except (Unavailable, StaleWrite) as error:
+            _log.warning("time limit not written, will try again", job=entry.job.id, error=str(error))
+            context.later(RETRY_S, lambda: expire(context, entry, attempt, fault), f"expire {entry.job.id}")
+
+
+async def _finish(context: Context, entry: Entry, job: Job, tasks: dict[str, Task], events: Sequence[Event]) -> None:
+    """All tasks have ended: keep their logs, give back what they held, write the end."""
+    assert isinstance(job.state, Stopping)
+    now = context.clock()
+    kept = await _with_logs(context, job, list(tasks.values()))
+    verdict = _last_word(job.state.verdict, kept)
+    final = move(_counted(job, kept, verdict), _after(job, verdict, now), reason=verdict.reason)
+    told = [*events, job_event(final, now)]
+    await _commit(context, entry, final, {task.id: task for task in kept}, told)
+    entry.avoid = to_blame(kept) if verdict.outcome is Outcome.RETRY else frozenset()
+    _release(context, entry)
+
+
+def _after(job: Job, verdict: Verdict, now: float) -> JobState:
+    match verdict.outcome:
+        case Outcome.SUCCEED:
+            return Succeeded(now)
+        case Outcome.FAIL:
+            return Failed(now, verdict.fault or Fault(FaultKind.PLATFORM, "unknown", verdict.reason))
+        case Outcome.CANCEL:
+            return Cancelled(now, verdict.by)
+        case Outcome.HOLD:
+            return Held(now, verdict.by)
+        case Outcome.PREEMPT:
+            return Queued(now)
+        case Outcome.RETRY:
+            return Queued(now, now + exponential(job.retries + job.platform_retries + 1))
+        case _:
+            assert_never(verdict.outcome)
+
+
+def _last_word(verdict: Verdict, tasks: Sequence[Task]) -> Verdict:
+    """A gang that was told to make way, and had done its work before it heard, has succeeded."""
+    is_done = verdict.outcome is Outcome.PREEMPT and all(isinstance(task.state, TaskSucceeded) for task in tasks)
+    return Verdict(Outcome.SUCCEED) if is_done else verdict
+
+
+def _counted(job: Job, tasks: Sequence[Task], verdict: Verdict) -> Job:
+    """Run time that was not lost, and retries by whose account they are on."""
+    goes_on = verdict.outcome in GOES_ON
+    job = replace(job, ran_s=job.ran_s + _ran_s(job, tasks, goes_on=goes_on))
+    if goes_on:
+        job = replace(job, checkpoint_at=None, sizes=())
+    if verdict.outcome is not Outcome.RETRY or verdict.fault is None:
+        return job
+    if verdict.fault.counts_against_retries:
+        return replace(job, retries=job.retries + 1)
+    return replace(job, platform_retries=job.platform_retries + 1)
+
+
+def _ran_s(job: Job, tasks: Sequence[Task], *, goes_on: bool) -> float:
+    """Of an attempt that is to go on later, the time up to its last checkpoint; of the last one, all of it."""
+    starts = [task.started_at for task in tasks if task.started_at is not None]
+    if len(starts) < len(tasks):
+        return 0.0  # the gang was never whole
+    until = job.checkpoint_at if goes_on else max(task.ended_at or 0.0 for task in tasks)
+    return max(0.0, (until or 0.0) - max(starts))
+
+
+async def _with_logs(context: Context, job: Job, tasks: Sequence[Task]) -> list[Task]:
+    """A node that has been given up is not asked: its logs are collected when it is back (`late_logs`)."""
+    away = context.given_up.get(job.cluster, frozenset())
+    wanted = [task for task in tasks if task.log is None and task.placement.node not in away]
+    kept = {task.id: task for task in await asyncio.gather(*(kept_log(context, job.cluster, one) for one in wanted))}
+    return [kept.get(task.id, task) for task in tasks]
+
+
+def log_name(task: Task) -> str:
+    return f"{task.job_id}/{task.attempt}.{task.role}-{task.index}.log"
+
+
+async def kept_log(context: Context, cluster: str, task: Task) -> Task:
+    """The task with its log collected; as it was, if that cannot be done now."""
+    name = log_name(task)
+    try:
+        await context.backends[cluster].collect_log(task.id, task.placement.node, context.logs / name)
+    except (MusterError, OSError) as error:  # the node is away, or our own disk is full
+        _log.warning("log not collected", task=task.id, error=str(error))
+        return task
+    return replace(task, log=name)
+
+
+def _release(context: Context, entry: Entry) -> None:
+    """Committed: now the places are free and the job is out, or waits again."""
+    job = entry.job
+    cluster = context.clusters[job.cluster]
+    cluster.released(job.id)
+    if job.spec.outputs:
+        context.spawn(bring(context, job, list(entry.tasks.values())), f"outputs {job.id}")
+    for task in entry.tasks.values() if not job.spec.outputs else ():
+        if task.log is not None:
+            context.backends[job.cluster].settled(task.id, task.placement.node)
+    if entry.deadline is not None:
+        entry.deadline.cancel()
+        entry.deadline = None
+    if job.is_final:
+        context.roster.remove(job.id)
+        learn(cluster, job)
+        look_at_dependents(context, job.id)
+    elif isinstance(job.state, Queued):
+        cluster.queued(elsewhere(context, entry, context.demand_of(job)))
+    context.wake.set()
+
+
+async def _commit(
+    context: Context,
+    entry: Entry,
+    job: Job,
+    tasks: dict[str, Task],
+    events: Sequence[Event],
+    *,
+    changed: Sequence[str] | None = None,
+) -> None:
+    """Write, then show. `steps` is how far the version moved since what is stored."""
+    written = [task for task in tasks.values() if changed is None or task.id in changed]
+    change = Change(job=job, steps=job.version - entry.job.version, tasks=written, events=events)
+    await context.apply(change)
+    entry.job, entry.tasks = job, dict(tasks)
+
+
+def _is_stopping(task: Task) -> bool:
+    return isinstance(task.state, TaskStopping | TaskStopped)

@@ -1,0 +1,49 @@
+"""The scheduling loop: wakes when something changed, plans, and hands each decision to whom it concerns."""
+
+import asyncio
+
+import structlog
+
+from muster.engine.context import Context
+from muster.engine.lifecycle.launching import launch
+from muster.engine.lifecycle.preempting import begin_preempting
+from muster.scheduling.demand import Plan
+from muster.scheduling.state import ClusterState
+
+_log = structlog.get_logger("engine.cycling")
+
+
+async def run_cycles(context: Context) -> None:
+    timer: asyncio.TimerHandle | None = None
+    while True:
+        await context.wake.wait()
+        context.wake.clear()
+        if timer is not None:
+            timer.cancel()
+        try:
+            wake_at = cycle_once(context)
+        except Exception:
+            _log.exception("cycle failed")  # the next event finds the loop alive
+            continue
+        if wake_at is not None:
+            delay_s = max(0.0, wake_at - context.clock())
+            timer = asyncio.get_running_loop().call_later(delay_s, context.wake.set)
+
+
+def cycle_once(context: Context) -> float | None:
+    """Plan every cluster once. Answers when a job that backs off wants to be looked at again."""
+    now = context.clock()
+    wake_at: float | None = None
+    for cluster in context.clusters.values():
+        plan = cluster.cycle(now)
+        carry_out(context, cluster, plan)
+        if plan.wake_at is not None:
+            wake_at = plan.wake_at if wake_at is None else min(wake_at, plan.wake_at)
+    return wake_at
+
+
+def carry_out(context: Context, cluster: ClusterState, plan: Plan) -> None:
+    for preemption in plan.preemptions:
+        begin_preempting(context, cluster, preemption)
+    for start in plan.starts:
+        context.spawn(launch(context, cluster, start), f"launch {start.job_id}")

@@ -1,0 +1,164 @@
+"""Jobs that wait for others: `after` in a spec.
+
+Only before a job's first start; what was satisfied once is not asked again. Whatever happens to a dependency, its
+dependents are looked at anew, and one look finds out everything from what is open and what is stored: so nothing has
+to be remembered over a restart, and nobody waits for a job that has ended or is gone. A job can name only jobs that
+exist already, so there is no circle to wait in.
+"""
+
+from dataclasses import dataclass, replace
+
+import structlog
+
+from muster.domain.errors import MusterError, NotFound, Problem
+from muster.domain.exit_causes import DEPENDENCY_FAILED, DEPENDENCY_GONE
+from muster.domain.faults import Fault
+from muster.domain.jobs import Failed, Job, Queued, Succeeded, move
+from muster.domain.reasons import Reason
+from muster.domain.specs import Dependency, JobSpec, Needed
+from muster.engine.context import Context
+from muster.engine.lifecycle.node_exclusion import elsewhere
+from muster.engine.state.event_builders import job_event
+from muster.engine.state.open_jobs import Entry
+from muster.ports.store import Change
+from muster.scheduling.demand import JobDemand
+
+_log = structlog.get_logger("engine.dependencies")
+CODE = "dependency"
+"""Of the reason why such a job waits."""
+_RETRY_S = 1.0
+_NAMES_SHOWN = 5
+
+
+async def resolved(context: Context, spec: JobSpec, owner: str) -> tuple[JobSpec, list[Problem]]:
+    """The spec with its dependencies by id, and what is wrong with them. A name is the owner's newest job of that
+    name, open or ended."""
+    found, problems = [], []
+    for place, dependency in enumerate(spec.after):
+        path = f"after[{place}].job"
+        job = await _find(context, owner, dependency.job)
+        if job is None:
+            hint = "name a job of your own that is queued, running or in the history"
+            problems.append(Problem(path, f"{owner} has no job {dependency.job!r}", hint))
+        elif job.is_final and not _is_satisfied(dependency, job):
+            hint = "run it again and name the new one, or use `on: ended`"
+            problems.append(
+                Problem(path, f"job {job.name} ended {job.state_name}, so this one could never start", hint)
+            )
+        else:
+            found.append(replace(dependency, job=job.id))
+    return replace(spec, after=tuple(found)) if found and not problems else spec, problems
+
+
+def waits_for_others(job: Job) -> bool:
+    """Whether dependencies have a say in when it starts."""
+    return bool(job.spec.after) and job.attempt == 0
+
+
+def queue(context: Context, entry: Entry) -> None:
+    """The job waits for its turn; one with dependencies is parked until they have been looked at."""
+    entry.may_start = not waits_for_others(entry.job)
+    context.clusters[entry.job.cluster].queued(demand_in_queue(context, entry))
+    context.wake.set()
+    if not entry.may_start:
+        context.spawn(look(context, entry), f"dependencies {entry.job.id}")
+
+
+def demand_in_queue(context: Context, entry: Entry) -> JobDemand:
+    demand = elsewhere(context, entry, context.demand_of(entry.job))
+    return demand if entry.may_start else replace(demand, blocked=reason(context, entry.job))
+
+
+def supposed_demand(context: Context, job: Job) -> JobDemand:
+    """Of a job as it might be: kept by whatever of its dependencies is open now."""
+    is_kept = waits_for_others(job) and any(context.roster.get(one.job) is not None for one in job.spec.after)
+    return replace(context.demand_of(job), blocked=reason(context, job)) if is_kept else context.demand_of(job)
+
+
+def look_at_dependents(context: Context, job_id: str) -> None:
+    """A job has ended, or is gone from the history."""
+    for entry in context.roster.dependents(job_id):
+        context.spawn(look(context, entry), f"dependencies {entry.job.id}")
+
+
+async def look(context: Context, entry: Entry) -> None:
+    """What its dependencies have come to decides: it may start, waits on, or can never start."""
+    async with entry.turn:
+        if entry.may_start or not isinstance(entry.job.state, Queued):
+            return
+        try:
+            standing = await _standing(context, entry.job)
+            if standing.fault is not None:
+                await _fail(context, entry, standing.fault)
+                return
+        except MusterError as error:
+            _log.warning("dependencies not settled, will try again", job=entry.job.id, error=str(error))
+            context.later(_RETRY_S, lambda: look(context, entry), f"dependencies {entry.job.id}")
+            return
+        if not standing.is_open:
+            entry.may_start = True
+            context.clusters[entry.job.cluster].queued(context.demand_of(entry.job))
+            context.wake.set()
+
+
+def reason(context: Context, job: Job) -> Reason:
+    """What it waits for, with the states that those jobs are in now."""
+    open_ones = [entry.job for one in job.spec.after if (entry := context.roster.get(one.job)) is not None]
+    told = ", ".join(f"{one.name} ({one.state_name})" for one in open_ones[:_NAMES_SHOWN])
+    more = f" and {len(open_ones) - _NAMES_SHOWN} more" if len(open_ones) > _NAMES_SHOWN else ""
+    names = ", ".join(one.name for one in open_ones)
+    change = f"it may start when {names} {'has' if len(open_ones) == 1 else 'have'} ended well"
+    if all(one.on is Needed.ENDED for one in job.spec.after):
+        change = change.removesuffix(" well")
+    if not open_ones:
+        return Reason(CODE, "waits for jobs that have just ended", "it starts by itself")
+    return Reason(CODE, f"waits for {told}{more}", change, {"jobs": names})
+
+
+@dataclass(frozen=True, slots=True)
+class _Standing:
+    is_open: bool = False
+    fault: Fault | None = None
+
+
+async def _standing(context: Context, job: Job) -> _Standing:
+    """A dependency that failed decides at once, whatever the others do."""
+    is_open = False
+    for dependency in job.spec.after:
+        if context.roster.get(dependency.job) is not None:
+            is_open = True
+            continue
+        try:
+            ended = await context.store.job(dependency.job)
+        except NotFound:
+            return _Standing(fault=DEPENDENCY_GONE.fault(job=dependency.job))
+        if not ended.is_final:
+            is_open = True  # on a cluster that this server does not have, or written this very moment
+        elif not _is_satisfied(dependency, ended):
+            return _Standing(fault=DEPENDENCY_FAILED.fault(job=ended.name, state=ended.state_name))
+    return _Standing(is_open)
+
+
+async def _fail(context: Context, entry: Entry, fault: Fault) -> None:
+    now = context.clock()
+    job = move(entry.job, Failed(now, fault), reason=fault.cause)
+    await context.apply(Change(job=job, events=[job_event(job, now)]))
+    entry.job = job
+    context.clusters[job.cluster].unqueued(job.id)
+    context.roster.remove(job.id)
+    look_at_dependents(context, job.id)
+
+
+def _is_satisfied(dependency: Dependency, ended: Job) -> bool:
+    return dependency.on is Needed.ENDED or isinstance(ended.state, Succeeded)
+
+
+async def _find(context: Context, owner: str, ref: str) -> Job | None:
+    job = await context.store.find_job(owner, ref)
+    if job is not None:
+        return job
+    try:
+        job = await context.store.job(ref)
+    except NotFound:
+        return None
+    return job if job.owner == owner else None

@@ -1,0 +1,33 @@
+"""On whose account a failure is: a task that failed while another node of its gang was away lost its peer, and no user
+is to blame for that.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from muster.domain.completion import failure_verdict
+from muster.domain.exit_causes import LOST
+from muster.domain.jobs import Job, Verdict
+from muster.domain.tasks import Task, TaskFailed, TaskLost
+from muster.engine.context import Context
+
+
+def fair(context: Context, job: Job, tasks: Sequence[Task], verdict: Verdict) -> Verdict:
+    """The verdict, on the platform's account where another node was away: peers may see their connections reset before
+    we know what has become of that node."""
+    fault = verdict.fault
+    if fault is None or not fault.counts_against_retries:
+        return verdict
+    failed = {task.placement.node for task in tasks if isinstance(task.state, TaskFailed)}
+    others = [task for task in tasks if task.placement.node not in failed]
+    away = next((task.placement.node for task in others if _is_away(context, job, task)), None)
+    if away is None:
+        return verdict
+    cause = f"Node {away} was away when {fault.task} failed: {fault.cause}"
+    return failure_verdict(job, replace(LOST.fault(), cause=cause, task=fault.task))
+
+
+def _is_away(context: Context, job: Job, task: Task) -> bool:
+    if task.has_ended:
+        return isinstance(task.state, TaskLost)
+    return (job.cluster, task.placement.node) in context.unheard

@@ -1,0 +1,170 @@
+"""From what the backend says to task moves. Observations of one job are taken together, in one commit."""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import replace
+
+import structlog
+
+from muster.domain.diagnosis import classify
+from muster.domain.errors import MusterError, StaleWrite, Unavailable
+from muster.domain.jobs import HOLDING, Job, Stopping
+from muster.domain.tasks import (
+    Task,
+    TaskFailed,
+    TaskLost,
+    TaskPreparing,
+    TaskRunning,
+    TaskState,
+    TaskStopped,
+    TaskStopping,
+    TaskSucceeded,
+    move_task,
+)
+from muster.engine.context import Context
+from muster.engine.lifecycle.completion import RETRY_S, settle, stop_orphan
+from muster.engine.state.open_jobs import Entry
+from muster.ports.backend import Observation, Phase
+
+_log = structlog.get_logger("engine.observing")
+TAIL_BYTES = 16_384
+CHECKPOINTS_APART_S = 1.0
+GATHER_S = 0.005
+"""How long a start may wait to be written together with others, or with its own end. An end never waits."""
+
+
+def receive(context: Context, observation: Observation) -> None:
+    """Called on the loop by a backend. What belongs to no open attempt is not ours any more."""
+    entry = context.roster.get(observation.task_id.split(".", 1)[0])
+    if entry is None:
+        return
+    entry.inbox.append(observation)
+    if observation.phase in (Phase.ENDED, Phase.LOST):
+        _look(context, entry)
+    elif not entry.is_observing and not entry.is_gathering:
+        entry.is_gathering = True
+        asyncio.get_running_loop().call_later(GATHER_S, _look, context, entry)
+
+
+def _look(context: Context, entry: Entry) -> None:
+    entry.is_gathering = False
+    if entry.inbox and not entry.is_observing:
+        entry.is_observing = True
+        context.spawn(observe(context, entry), f"observe {entry.job.id}")
+
+
+async def observe(context: Context, entry: Entry) -> None:
+    async with entry.turn:
+        entry.is_observing = False
+        observations, entry.inbox = entry.inbox, []
+        _stop_what_is_over(context, entry, observations)
+        if not isinstance(entry.job.state, HOLDING):
+            return
+        try:
+            moved = await moves(context, entry, observations)
+            checkpoint_at = announced(entry, observations, context.clock())
+            if moved or checkpoint_at is not None:
+                await settle(context, entry, moved, checkpoint_at)
+        except (Unavailable, StaleWrite) as error:
+            _log.warning("not written, will try again", job=entry.job.id, error=str(error))
+            asyncio.get_running_loop().call_later(RETRY_S, _again, context, observations)
+
+
+def _stop_what_is_over(context: Context, entry: Entry, observations: Sequence[Observation]) -> None:
+    """A task that still runs although its attempt went on without it: its node was silent when that was decided."""
+    given_up: set[str] = set()
+    for observation in observations:
+        task = entry.tasks.get(observation.task_id)
+        is_open = isinstance(entry.job.state, HOLDING) and task is not None and not task.has_ended
+        if observation.phase is Phase.LOST:
+            given_up.add(observation.task_id)
+        elif observation.phase is Phase.RUNNING and (not is_open or observation.task_id in given_up):
+            stopping = stop_orphan(context, entry.job.cluster, observation)
+            context.spawn(stopping, f"orphan {observation.task_id}")
+
+
+def _again(context: Context, observations: Sequence[Observation]) -> None:
+    for observation in observations:
+        receive(context, observation)
+
+
+def announced(entry: Entry, observations: Sequence[Observation], now: float) -> float | None:
+    """The gang's newest checkpoint: the latest that any of its tasks announced. None when nothing is new; what comes
+    within a second of the one before is the same checkpoint, told by another task."""
+    told = [seen.checkpoint_at for seen in observations if seen.checkpoint_at and seen.task_id in entry.tasks]
+    latest = min(max(told, default=0.0), now)
+    return latest if latest >= (entry.job.checkpoint_at or 0.0) + CHECKPOINTS_APART_S else None
+
+
+async def moves(context: Context, entry: Entry, observations: Sequence[Observation]) -> dict[str, list[Task]]:
+    """Each task that moves, with every state it passes through, so that history has them all."""
+    passed: dict[str, list[Task]] = {}
+    for observation in observations:
+        task = passed.get(observation.task_id, [entry.tasks.get(observation.task_id)])[-1]
+        if task is None or task.has_ended:
+            continue
+        steps = await _steps(context, entry.job, task, observation)
+        if steps:
+            passed.setdefault(task.id, []).extend(steps)
+    return passed
+
+
+async def _steps(context: Context, job: Job, task: Task, observation: Observation) -> list[Task]:
+    now = context.clock()
+    steps: list[Task] = []
+    if observation.handle and observation.handle != task.handle:
+        task = replace(task, handle=observation.handle)
+    if observation.phase is Phase.PREPARING:
+        return _step(task, TaskPreparing(now))
+    if observation.started_at is not None and task.started_at is None:
+        if isinstance(task.state, TaskStopping):
+            task = replace(task, started_at=observation.started_at)
+        else:
+            steps = _step(task, TaskRunning(observation.started_at))
+            task = steps[-1] if steps else task
+    if observation.phase is Phase.RUNNING:
+        return steps
+    task = replace(task, exit_code=observation.exit_code, signal=observation.signal)
+    return [*steps, move_task(task, await _end(context, job, task, observation))]
+
+
+def _step(task: Task, state: TaskState) -> list[Task]:
+    """One move, unless the task is already there or beyond."""
+    if type(state) is type(task.state) or isinstance(task.state, TaskStopping | TaskRunning):
+        return []
+    return [move_task(task, state)]
+
+
+async def _end(context: Context, job: Job, task: Task, observation: Observation) -> TaskState:
+    at = observation.ended_at if observation.ended_at is not None else context.clock()
+    was_told = observation.stopped or isinstance(task.state, TaskStopping) or isinstance(job.state, Stopping)
+    if was_told and (observation.exit_code != 0 or observation.stopped):
+        return TaskStopped(at)
+    if observation.phase is Phase.ENDED and observation.exit_code == 0 and not observation.error_code:
+        return TaskSucceeded(at)
+    fault = classify(
+        exit_code=observation.exit_code,
+        signal=observation.signal,
+        oom=observation.oom,
+        disk_full=observation.disk_full,
+        lost=observation.phase is Phase.LOST,
+        error_code=observation.error_code,
+        error_message=observation.error_message,
+        log_tail="" if observation.phase is Phase.LOST else await log_tail(context, job, task),
+    )
+    fault = replace(fault, task=task.name, exit_code=observation.exit_code, signal=observation.signal)
+    return TaskLost(at, fault) if observation.phase is Phase.LOST else TaskFailed(at, fault)
+
+
+async def log_tail(context: Context, job: Job, task: Task) -> str:
+    """The last lines a task wrote; empty when they cannot be had, because a diagnosis must not fail for that."""
+    backend, node = context.backends[job.cluster], task.placement.node
+    try:
+        start = await backend.tail_offset(task.id, node, 200)
+        chunk = await backend.read_log(task.id, node, start, TAIL_BYTES)
+        if chunk.size > start + TAIL_BYTES:
+            chunk = await backend.read_log(task.id, node, chunk.size - TAIL_BYTES, TAIL_BYTES)
+    except MusterError as error:
+        _log.info("no log to diagnose", task=task.id, error=str(error))
+        return ""
+    return chunk.data.decode("utf-8", "replace")

@@ -1,0 +1,57 @@
+"""Gangs that have to leave their places: stopped like any other, and back in the queue at once.
+
+A plan that preempts waits for the places. So a preemption that cannot be written is tried again until it is, or until
+the attempt ends for another reason.
+"""
+
+from dataclasses import replace
+from functools import partial
+
+import structlog
+
+from muster.domain.errors import StaleWrite, Unavailable
+from muster.domain.jobs import HOLDING, Outcome, Queued, Running, Starting, Verdict
+from muster.engine.context import Context
+from muster.engine.lifecycle.completion import RETRY_S, stop
+from muster.engine.lifecycle.dependencies import queue
+from muster.scheduling.demand import Preemption
+from muster.scheduling.state import ClusterState
+
+_log = structlog.get_logger("engine.preempting")
+RESIZE = "resize"
+"""The reason's code when an elastic gang makes way for itself at another size."""
+
+
+def begin_preempting(context: Context, cluster: ClusterState, preemption: Preemption) -> None:
+    """Of the attempt that has the places now, or is about to start on them."""
+    entry = context.roster.get(preemption.job_id)
+    attempt = 1 if entry is None else entry.job.attempt + (not isinstance(entry.job.state, HOLDING))
+    work = preempt(context, cluster, preemption, attempt)
+    context.spawn(work, f"preempt {preemption.job_id}")
+
+
+async def preempt(context: Context, cluster: ClusterState, preemption: Preemption, attempt: int) -> None:
+    entry = context.roster.get(preemption.job_id)
+    if entry is None:
+        if preemption.job_id in cluster.leaving:  # being submitted, with its start
+            _later(context, cluster, preemption, attempt)
+        return
+    async with entry.turn:
+        job = entry.job
+        if isinstance(job.state, Queued) and job.attempt == attempt - 1:
+            cluster.released(job.id)  # sent away before its start began
+            queue(context, entry)
+        if job.attempt != attempt or not isinstance(job.state, Starting | Running):
+            return  # it leaves its places anyhow, or has left them
+        if preemption.reason.code != RESIZE:
+            job = replace(job, preemptions=job.preemptions + 1)
+        try:
+            await stop(context, entry, Verdict(Outcome.PREEMPT, preemption.reason.message), job=job)
+        except (Unavailable, StaleWrite) as error:
+            _log.warning("preemption not written, will try again", job=job.id, error=str(error))
+            _later(context, cluster, preemption, attempt)
+
+
+def _later(context: Context, cluster: ClusterState, preemption: Preemption, attempt: int) -> None:
+    again = partial(preempt, context, cluster, preemption, attempt)
+    context.later(RETRY_S, again, f"preempt {preemption.job_id}")

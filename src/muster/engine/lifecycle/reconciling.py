@@ -1,0 +1,140 @@
+"""After a start, and after a node was silent: compare what the backend has with what the store says, and go on.
+
+Nothing is lost, because intent was written before the act; nothing runs twice, because every act is known by its
+task id.
+"""
+
+import asyncio
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import replace
+
+import structlog
+
+from muster.domain.elastic import spec_of_attempt
+from muster.domain.jobs import HOLDING, Job, Queued, Running, Starting, Stopping
+from muster.domain.tasks import Task, TaskLaunching
+from muster.engine.context import Context
+from muster.engine.lifecycle.completion import expire, settle, stop_orphan, stop_tasks
+from muster.engine.lifecycle.deadlines import watch_time_limit
+from muster.engine.lifecycle.dependencies import queue
+from muster.engine.lifecycle.late_logs import OVER, collect_late, is_of_the_past
+from muster.engine.lifecycle.launching import act
+from muster.engine.lifecycle.observing import receive
+from muster.engine.lifecycle.run_history import remember_jobs, remember_usage
+from muster.engine.state.open_jobs import Entry
+from muster.ports.backend import Observation, Phase
+from muster.scheduling.demand import JobDemand, Slot, demand_of
+
+_log = structlog.get_logger("engine.reconciling")
+
+
+async def load(context: Context) -> None:
+    """Fill memory from the store. Nothing acts yet."""
+    await remember_usage(context)
+    context.spawn(remember_jobs(context), "remember")
+    tasks: dict[str, list[Task]] = defaultdict(list)
+    for task in await context.store.open_tasks():
+        tasks[task.job_id].append(task)
+    for job in await context.store.open_jobs():
+        entry = context.roster.add(job, tasks[job.id])
+        cluster = context.clusters.get(job.cluster)
+        if cluster is None:
+            _log.error("job on a cluster that is not configured", job=job.id, cluster=job.cluster)
+        else:
+            place(context, entry)
+
+
+def place(context: Context, entry: Entry) -> None:
+    """Tell the scheduler of an open job: it waits, or has places already."""
+    job, cluster = entry.job, context.clusters[entry.job.cluster]
+    if isinstance(job.state, Queued):
+        queue(context, entry)
+    elif (since := standing_since(job, entry.current_tasks())) is not None:
+        cluster.holds(demand_of_attempt(context, job), slots_of(job, entry.current_tasks()), since)
+        if job.checkpoint_at is not None:
+            cluster.checkpointed(job.id, job.checkpoint_at)
+
+
+async def reconcile(context: Context, cluster: str, node: str | None = None) -> None:
+    """Bring the open attempts of one cluster and its backend together, or what they have on one node of it. Tasks of a
+    node that does not answer are not judged: silence says nothing about them."""
+    expected = {
+        entry.job.id: tasks
+        for entry in context.roster.entries()
+        if entry.job.cluster == cluster and isinstance(entry.job.state, HOLDING)
+        if (tasks := _open_tasks(entry, node)) or node is None
+    }
+    answers = await context.backends[cluster].observe_all(node)
+    known = {seen.task_id: seen for answer in answers.values() for seen in answer}
+    for job_id, tasks in expected.items():
+        entry = context.roster.get(job_id)
+        if entry is not None:
+            heard = [task for task in tasks if task.id in known or task.placement.node in answers]
+            context.spawn(_resume(context, entry, heard, known), f"resume {job_id}")
+    # After the steps above have passed on what was heard.
+    asyncio.get_running_loop().call_soon(context.unheard.difference_update, [(cluster, name) for name in answers])
+    _stop_orphans(context, cluster, known)
+    past = [seen for seen in known.values() if seen.phase in OVER and is_of_the_past(context, seen)]
+    await collect_late(context, cluster, past)
+
+
+def _open_tasks(entry: Entry, node: str | None) -> list[Task]:
+    return [task for task in entry.current_tasks() if not task.has_ended and node in (None, task.placement.node)]
+
+
+async def _resume(context: Context, entry: Entry, expected: list[Task], known: dict[str, Observation]) -> None:
+    """`expected` is what we thought before asking: a task that has moved since is not judged by the older answer."""
+    for task in expected:
+        if task.id in known:
+            receive(context, known[task.id])
+    missing = [task for task in expected if task.id not in known and entry.tasks.get(task.id) == task]
+    if isinstance(entry.job.state, Stopping):
+        for task in missing:
+            receive(context, Observation(task.id, Phase.ENDED, stopped=True))
+        await stop_tasks(context, entry, [task.id for task in expected if task.id in known])
+        async with entry.turn:
+            if isinstance(entry.job.state, Stopping) and all(task.has_ended for task in entry.tasks.values()):
+                await settle(context, entry, {})
+        return
+    for task in missing:
+        if not isinstance(task.state, TaskLaunching):
+            receive(context, Observation(task.id, Phase.LOST))
+    if isinstance(entry.job.state, Starting) and entry.launched.is_set():
+        entry.launched.clear()
+        await act(context, entry)
+    if entry.deadline is None:
+        watch_time_limit(context, entry, expire)
+
+
+def _stop_orphans(context: Context, cluster: str, known: dict[str, Observation]) -> None:
+    """Tasks that run but belong to no open attempt: their job ended, or took them for lost and went on without them."""
+    for observation in known.values():
+        entry = context.roster.get(observation.task_id.split(".", 1)[0])
+        task = entry.tasks.get(observation.task_id) if entry is not None else None
+        is_ours = task is not None and not task.has_ended
+        if is_ours or observation.phase not in (Phase.PREPARING, Phase.RUNNING):
+            continue
+        _log.warning("stopping a task that belongs to no open attempt", task=observation.task_id)
+        context.spawn(stop_orphan(context, cluster, observation), f"orphan {observation.task_id}")
+
+
+def demand_of_attempt(context: Context, job: Job) -> JobDemand:
+    """With as many tasks as an elastic job runs with."""
+    sized = replace(job, spec=spec_of_attempt(job))
+    return replace(context.demand_of(job), tasks=demand_of(sized).tasks)
+
+
+def standing_since(job: Job, tasks: Sequence[Task]) -> float | None:
+    """When a job came to its places; of one that is stopping, when the last of its tasks began. None: it has none."""
+    if not isinstance(job.state, Starting | Running | Stopping):
+        return None
+    starts = [task.started_at for task in tasks if task.started_at is not None]
+    return max(starts) if isinstance(job.state, Stopping) and starts else job.state.since
+
+
+def slots_of(job: Job, tasks: Sequence[Task]) -> list[Slot]:
+    return [
+        Slot(task.role, task.index, task.placement.node, job.spec.role(task.role).resources, task.placement.devices)
+        for task in tasks
+    ]

@@ -1,0 +1,134 @@
+"""What admins do with nodes: keep new work away from them, empty them, have them connected anew.
+
+Marks are durable: they hold through restarts of server and node, until they are taken back.
+"""
+
+from collections.abc import AsyncGenerator, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import structlog
+
+from muster.domain.errors import Conflict, MusterError, NotFound, StaleWrite, Unavailable
+from muster.domain.events import Event
+from muster.domain.jobs import Outcome, Queued, Running, Starting, Verdict
+from muster.domain.nodes import Mark, Node, NodeMark, NodeState
+from muster.engine.context import Context
+from muster.engine.lifecycle.completion import RETRY_S, stop
+from muster.engine.lifecycle.dependencies import queue
+from muster.engine.state.event_builders import audit_event
+from muster.engine.state.open_jobs import Entry
+from muster.ports.backend import CommandEnd, CommandOutput
+from muster.ports.store import Change
+
+_log = structlog.get_logger("engine.nodes")
+
+
+def find_node(context: Context, name: str, cluster: str | None = None) -> Node:
+    """By its name, and its cluster where two clusters have a node of that name."""
+    named = [one for each in context.backends for one in context.nodes(each) if one.name == name]
+    found = [node for node in named if cluster in (None, node.cluster)]
+    if not found:
+        where = f" in cluster {cluster}" if cluster else ""
+        raise NotFound(f"there is no node {name!r}{where}", hint="see `muster get nodes`")
+    if len(found) > 1:
+        clusters = " and ".join(node.cluster for node in found)
+        raise Conflict(
+            f"clusters {clusters} have a node {name!r}",
+            hint=f"say which: {found[0].cluster}/{name} on the command line, ?cluster={found[0].cluster} in the API",
+        )
+    return found[0]
+
+
+async def cordon(context: Context, cluster: str, node: str, reason: str, actor: str) -> None:
+    """Nothing new is placed there; what runs goes on."""
+    mark = NodeMark(cluster, node, Mark.CORDONED, reason, actor, context.clock())
+    await _mark(context, mark, audit_event("node.cordon", actor, mark.at, name=node, cluster=cluster, reason=reason))
+
+
+async def uncordon(context: Context, cluster: str, node: str, actor: str) -> None:
+    """Whatever was marked of it is taken back."""
+    told = audit_event("node.uncordon", actor, context.clock(), name=node, cluster=cluster)
+    await context.apply(Change(unmarked_node=(cluster, node), events=[told]))
+    context.marks.pop((cluster, node), None)
+    tell_scheduler(context, cluster)
+
+
+async def drain(context: Context, cluster: str, node: str, reason: str, actor: str, *, now: bool = False) -> None:
+    """Nothing new is placed there; what runs goes on to its end, or with `now` goes back to the queue."""
+    mark = NodeMark(cluster, node, Mark.DRAINING, reason, actor, context.clock())
+    told = audit_event("node.drain", actor, mark.at, name=node, cluster=cluster, reason=reason, requeued=now)
+    await _mark(context, mark, told)
+    if now:
+        _evict_all(context, cluster, node)
+
+
+async def reconnect(context: Context, cluster: str, node: str, actor: str, *, forget_host_key: bool = False) -> None:
+    facts: dict[str, Any] = {"forgetHostKey": True} if forget_host_key else {}
+    told = audit_event("node.reconnect", actor, context.clock(), name=node, cluster=cluster, **facts)
+    await context.apply(Change(events=[told]))
+    if forget_host_key:
+        context.backends[cluster].forget_host_key(node)
+    context.backends[cluster].reconnect(node)
+
+
+async def execute(
+    context: Context, cluster: str, node: str, argv: Sequence[str], timeout_s: float, actor: str
+) -> AsyncGenerator[CommandOutput | CommandEnd]:
+    """A command that is no job. It begins when its output is read; who asked for what is written before."""
+    told = audit_event("node.exec", actor, context.clock(), name=node, cluster=cluster, command=list(argv))
+    await context.apply(Change(events=[told]))
+    return context.backends[cluster].execute(node, argv, timeout_s)
+
+
+def tell_scheduler(context: Context, cluster: str) -> None:
+    """What nodes there are now, and how they are."""
+    state = context.clusters[cluster]
+    nodes = context.nodes(cluster)
+    for node in nodes:
+        state.node_changed(node.in_service())
+    listed = {node.name for node in nodes}
+    for name, ledger in list(state.arena.ledgers.items()):
+        if name in listed:
+            continue
+        if ledger.jobs:  # they keep their places until they end
+            state.node_changed(replace(ledger.node, state=NodeState.RETIRED))
+        else:
+            state.node_removed(name)
+    context.sharing.nodes_changed(state, nodes)
+    context.wake.set()
+
+
+async def _mark(context: Context, mark: NodeMark, told: Event) -> None:
+    await context.apply(Change(node_mark=mark, events=[told]))
+    context.marks[mark.cluster, mark.node] = mark
+    tell_scheduler(context, mark.cluster)
+
+
+def _evict_all(context: Context, cluster: str, node: str) -> None:
+    for entry in context.roster.entries():
+        holder = context.clusters[cluster].holders.get(entry.job.id) if entry.job.cluster == cluster else None
+        if holder is not None and any(slot.node == node for slot in holder.slots):
+            context.spawn(_evict(context, entry, node), f"evict {entry.job.id}")
+
+
+async def _evict(context: Context, entry: Entry, node: str) -> None:
+    """The gang goes back to the queue, whole; it has done nothing wrong, so nothing is counted."""
+    async with entry.turn:
+        job, cluster = entry.job, context.clusters[entry.job.cluster]
+        if isinstance(job.state, Queued) and job.id in cluster.holders:
+            cluster.released(job.id)  # its start has not begun
+            queue(context, entry)
+            context.wake.set()
+            return
+        is_there = any(task.placement.node == node and not task.has_ended for task in entry.tasks.values())
+        if not is_there or not isinstance(job.state, Starting | Running):
+            return
+        try:
+            await stop(context, entry, Verdict(Outcome.PREEMPT, f"node {node} is drained"))
+        except (Unavailable, StaleWrite) as error:
+            _log.warning("eviction not written, will try again", job=job.id, error=str(error))
+            context.later(RETRY_S, partial(_evict, context, entry, node), f"evict {job.id}")
+        except MusterError as error:
+            _log.warning("job not evicted", job=job.id, error=str(error))

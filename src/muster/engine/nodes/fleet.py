@@ -1,0 +1,116 @@
+"""The backends of the physical clusters: built from what the files say, told when that changes, let go when it is gone.
+
+A cluster that leaves its file drains: it takes no new task, and is forgotten when nothing of it is left.
+"""
+
+import asyncio
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+import structlog
+
+from muster.domain.clusters import PhysicalCluster
+from muster.domain.errors import MusterError
+from muster.domain.jobs import Queued
+from muster.engine.context import Context
+from muster.engine.lifecycle.dependencies import queue
+from muster.engine.lifecycle.reconciling import place, reconcile
+from muster.ports.backend import Backend, BackendListener
+from muster.scheduling.state import ClusterState
+
+_log = structlog.get_logger("engine.fleet")
+_LOOK_EVERY_S = 5.0
+
+Builder = Callable[[PhysicalCluster], Backend]
+
+
+class Fleet:
+    def __init__(self, context: Context, listener: BackendListener, builders: Mapping[str, Builder]) -> None:
+        self._context = context
+        self._listener = listener
+        self._builders = builders
+        self._own = dict(context.backends)
+        """Those that are there whatever the files say."""
+
+    async def build(self) -> None:
+        """Before jobs are loaded, whose needs depend on what clusters have. Nothing is connected yet."""
+        for settings in self._context.sharing.physical:
+            if settings.name in self._own:
+                await self._own[settings.name].configure(settings)
+            else:
+                self._add(settings)
+
+    async def start(self) -> None:
+        await asyncio.gather(*(self._start(name) for name in list(self._context.backends)))
+
+    async def follow(self) -> None:
+        """The files say something else now."""
+        wanted = {settings.name: settings for settings in self._context.sharing.physical}
+        for name, settings in wanted.items():
+            if name not in self._context.backends:
+                await self._join(settings)
+        for name, backend in list(self._context.backends.items()):
+            settings = wanted.get(name) or self._without_file(name, backend)
+            if settings != backend.settings:
+                await self._configure(backend, settings)
+
+    async def close(self) -> None:
+        await asyncio.gather(*(backend.close() for backend in self._context.backends.values()))
+
+    def _without_file(self, name: str, backend: Backend) -> PhysicalCluster:
+        if name in self._own:
+            return PhysicalCluster(name, backend.settings.backend)
+        return replace(backend.settings, members=())
+
+    async def _configure(self, backend: Backend, settings: PhysicalCluster) -> None:
+        before = (backend.settings.folders, backend.settings.conda)
+        try:
+            await backend.configure(settings)
+        except MusterError as error:
+            _log.error("cluster not configured", cluster=backend.cluster, error=str(error))
+            return
+        if (settings.folders, settings.conda) != before:
+            for entry in self._context.roster.entries():
+                if entry.job.cluster == backend.cluster and isinstance(entry.job.state, Queued):
+                    queue(self._context, entry)  # what it needs of a node may be called otherwise now
+        self._listener.nodes_changed(backend.cluster)
+        if not settings.members and backend.cluster not in self._own:
+            self._context.spawn(self._see_off(backend.cluster), f"leaving {backend.cluster}")
+
+    def _add(self, settings: PhysicalCluster) -> None:
+        _log.info("cluster", name=settings.name, backend=settings.backend, nodes=len(settings.members))
+        self._context.backends[settings.name] = self._builders[settings.backend](settings)
+        state = ClusterState(settings.name)
+        state.configured(self._context.sharing.of(settings.name))
+        self._context.clusters[settings.name] = state
+
+    async def _join(self, settings: PhysicalCluster) -> None:
+        self._add(settings)
+        for entry in self._context.roster.entries():
+            if entry.job.cluster == settings.name:  # accepted when the cluster was there before
+                place(self._context, entry)
+        await self._start(settings.name)
+
+    async def _start(self, name: str) -> None:
+        try:
+            await self._context.backends[name].start(self._listener)
+            self._listener.nodes_changed(name)
+            await reconcile(self._context, name)
+        except MusterError as error:
+            _log.error("backend did not start", cluster=name, error=str(error))
+
+    async def _see_off(self, name: str) -> None:
+        while self._is_in_use(name):  # noqa: ASYNC110 - jobs and nodes end by themselves, and it may be given back
+            await asyncio.sleep(_LOOK_EVERY_S)
+        backend = self._context.backends[name]
+        if backend.settings.members:
+            return
+        del self._context.backends[name], self._context.clusters[name]
+        await backend.close()
+        _log.info("cluster is gone", name=name)
+
+    def _is_in_use(self, name: str) -> bool:
+        backend = self._context.backends[name]
+        if backend.settings.members:
+            return False
+        return bool(backend.nodes()) or any(entry.job.cluster == name for entry in self._context.roster.entries())

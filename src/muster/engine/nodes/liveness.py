@@ -1,0 +1,86 @@
+"""Nodes that do not answer: after a while their tasks are taken for lost, and jobs go on without them.
+
+Before that, silence says nothing: tasks outlive lines, agents and servers. A node that comes back in time finds its
+tasks as they were; one that comes later is told to stop what still runs there (`reconciling`).
+"""
+
+import asyncio
+
+import structlog
+
+from muster.domain.jobs import HOLDING
+from muster.domain.nodes import NodeState
+from muster.engine.context import Context
+from muster.engine.lifecycle.observing import receive
+from muster.lib.quantities import format_duration
+from muster.ports.backend import Observation, Phase
+
+_log = structlog.get_logger("engine.silence")
+NODE_LOST = "node-lost"
+_SILENT = (NodeState.UNREACHABLE, NodeState.JOINING)
+"""One that joins has not answered yet: after a restart it may have tasks, and be away."""
+LOOK_AGAIN_S = 10.0
+"""While a node is given up: a start that was under way then may have been written since."""
+
+
+class Silence:
+    def __init__(self, context: Context) -> None:
+        self._context = context
+        self._began = context.clock()
+        """After a restart the time of grace begins anew: nobody listened before."""
+        self._missing: dict[tuple[str, str], float] = {}
+        self._timers: dict[str, asyncio.TimerHandle] = {}
+
+    def look(self, cluster: str) -> None:
+        """Give up what has been silent for too long, and look again when the next one may have been."""
+        if cluster not in self._context.backends:
+            return
+        lost_after_s = self._context.backends[cluster].settings.lost_after_s
+        now = self._context.clock()
+        silent = self._silent_since(cluster, now)
+        self._context.unheard.update((cluster, node) for node in silent)
+        over = frozenset(node for node, since in silent.items() if now - since >= lost_after_s)
+        for node in over - self._context.given_up.get(cluster, frozenset()):
+            _log.warning("node given up", cluster=cluster, node=node, silent_s=round(now - silent[node], 1))
+        self._context.given_up[cluster] = over
+        for node in over:
+            self._give_up(cluster, node, lost_after_s)
+        waits = [since + lost_after_s - now for node, since in silent.items() if node not in over]
+        self._arm(cluster, [*waits, LOOK_AGAIN_S] if over else waits)
+
+    def close(self) -> None:
+        for timer in self._timers.values():
+            timer.cancel()
+
+    def _silent_since(self, cluster: str, now: float) -> dict[str, float]:
+        nodes = self._context.backends[cluster].nodes()
+        silent = {node.name: max(node.since or self._began, self._began) for node in nodes if node.state in _SILENT}
+        return silent | self._missing_since(cluster, {node.name for node in nodes}, now)
+
+    def _missing_since(self, cluster: str, listed: set[str], now: float) -> dict[str, float]:
+        """Nodes with tasks that the backend does not know, such as one that left its file while no server ran. A
+        backend that knows no node at all has not been told yet which it has."""
+        used = {
+            task.placement.node
+            for entry in self._context.roster.entries()
+            if entry.job.cluster == cluster and isinstance(entry.job.state, HOLDING)
+            for task in entry.tasks.values()
+            if not task.has_ended
+        }
+        missing = {(cluster, node) for node in used - listed} if listed else set()
+        for gone in [key for key in self._missing if key[0] == cluster and key not in missing]:
+            del self._missing[gone]
+        return {node: self._missing.setdefault((cluster, node), now) for _, node in missing}
+
+    def _give_up(self, cluster: str, node: str, silent_s: float) -> None:
+        why = f"node {node} has been silent for {format_duration(silent_s)}"
+        for task in self._context.roster.tasks_on(cluster, node):
+            lost = Observation(task.id, Phase.LOST, node=node, error_code=NODE_LOST, error_message=why)
+            receive(self._context, lost)
+
+    def _arm(self, cluster: str, waits_s: list[float]) -> None:
+        if (timer := self._timers.pop(cluster, None)) is not None:
+            timer.cancel()
+        if waits_s:
+            loop = asyncio.get_running_loop()
+            self._timers[cluster] = loop.call_later(max(0.0, min(waits_s)), self.look, cluster)

@@ -1,0 +1,218 @@
+"""People and tokens: making, checking, revoking. Passwords by argon2, tokens by the hash of a 256-bit secret."""
+
+import asyncio
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from argon2 import PasswordHasher
+from argon2.exceptions import InvalidHashError, VerificationError
+
+from muster.domain.accounts import SESSION_PREFIX, Token, User, UserRole
+from muster.domain.errors import Conflict, Forbidden, NotAuthenticated, NotFound
+from muster.engine.context import Context
+from muster.engine.state.event_builders import audit_event
+from muster.lib.ids import new_id, new_secret
+from muster.ports.store import Change
+
+_TOKEN_PREFIX = "mst_"  # noqa: S105 - lets secret scanners find leaked tokens
+LOGIN = "login"
+_USE_NOTED_EVERY_S = 300.0
+_FAILURES_ALLOWED = 5
+_FAILURE_WINDOW_S = 60.0
+_WRONG = "wrong user or password"
+
+
+@dataclass(frozen=True, slots=True)
+class Principal:
+    """Who is asking, and by which token."""
+
+    user: User
+    token: Token
+
+    @property
+    def name(self) -> str:
+        return self.user.name
+
+    @property
+    def is_admin(self) -> bool:
+        return self.user.is_admin
+
+
+class Accounts:
+    """Remembers who belongs to a token, because every request asks; forgets on any change. Forgetting takes a new
+    dictionary, so that a look-up which began before the change leaves its answer in the old one."""
+
+    def __init__(self, context: Context, session_lifetime_s: float) -> None:
+        self._context = context
+        self._session_lifetime_s = session_lifetime_s
+        self._hasher = PasswordHasher()
+        self._known: dict[str, Principal] = {}
+        self._tries: dict[str, list[float]] = {}
+        """When somebody tried to log in under a name; a try that succeeds is taken out again."""
+        self._used: dict[str, float] = {}
+
+    async def authenticate(self, secret: str) -> Principal:
+        secret_hash = hash_secret(secret)
+        principal = self._known.get(secret_hash) or await self._look_up(secret_hash)
+        expires_at = principal.token.expires_at
+        if expires_at is not None and expires_at <= self._context.clock():
+            raise NotAuthenticated("this token has expired", hint="log in again: muster login")
+        self._note_use(principal.token)
+        return principal
+
+    async def log_in(self, name: str, password: str, label: str) -> tuple[Token, str, User]:
+        counted = self._count_try(name)
+        user = await self._context.store.user(name)
+        usable = user is not None and not user.disabled and user.password_hash
+        is_right = await self._verify(user.password_hash if user and usable else None, password)
+        if user is None or not usable or not is_right:
+            raise NotAuthenticated(_WRONG, hint="an admin can set a password: muster users passwd NAME")
+        self._tries[name].remove(counted)
+        token, secret = await self.create_token(user, label, self._session_lifetime_s, actor=name, what=LOGIN)
+        return token, secret, user
+
+    async def create_token(
+        self, user: User, name: str, lifetime_s: float | None, *, actor: str, what: str = "token.create"
+    ) -> tuple[Token, str]:
+        now = self._context.clock()
+        secret = _TOKEN_PREFIX + new_secret()
+        expires_at = None if lifetime_s is None else now + lifetime_s
+        token_id = SESSION_PREFIX + new_id() if what == LOGIN else new_id()
+        token = Token(token_id, user.name, name, hash_secret(secret), now, expires_at)
+        event = audit_event(what, actor, now, token=token.id, user=user.name, label=name)
+        await self._context.store.apply(Change(new_token=token, events=[event]))
+        return token, secret
+
+    async def revoke(self, token: Token, *, actor: str) -> None:
+        now = self._context.clock()
+        event = audit_event("token.revoke", actor, now, token=token.id, user=token.user)
+        await self._context.store.apply(Change(removed_token=token.id, events=[event]))
+        self._known = {}
+
+    async def create_user(
+        self, name: str, role: UserRole, password: str | None, *, actor: str, groups: Sequence[str] = ()
+    ) -> User:
+        if await self._context.store.user(name) is not None:
+            raise Conflict(f"there is already a user {name}")
+        now = self._context.clock()
+        user = User(name, role, now, await self._hash(password), groups=_tidy(groups))
+        event = audit_event("user.create", actor, now, user=name, role=str(role))
+        await self._context.store.apply(Change(new_user=user, events=[event]))
+        return user
+
+    async def change_user(
+        self,
+        name: str,
+        *,
+        actor: str,
+        role: UserRole | None = None,
+        password: str | None = None,
+        disabled: bool | None = None,
+        groups: Sequence[str] | None = None,
+        keep: Token | None = None,
+    ) -> User:
+        """A new password ends the user's logins, but for the one given in `keep`; tokens made by hand stay."""
+        user = await self.user(name)
+        changed = replace(
+            user,
+            role=user.role if role is None else role,
+            disabled=user.disabled if disabled is None else disabled,
+            password_hash=user.password_hash if password is None else await self._hash(password),
+            groups=user.groups if groups is None else _tidy(groups),
+        )
+        await self._keep_one_admin(user, changed)
+        now = self._context.clock()
+        event = audit_event(
+            "user.change",
+            actor,
+            now,
+            user=name,
+            role=str(changed.role),
+            disabled=changed.disabled,
+            groups=",".join(changed.groups),
+        )
+        changes = [Change(user=changed, events=[event])]
+        if password is not None:
+            sessions = [token for token in await self._context.store.tokens(name) if token.is_session]
+            changes += [Change(removed_token=token.id) for token in sessions if keep is None or token.id != keep.id]
+        await self._context.store.apply_all(changes)
+        self._known = {}
+        return changed
+
+    async def remove_user(self, name: str, *, actor: str) -> None:
+        user = await self.user(name)
+        await self._keep_one_admin(user, replace(user, disabled=True))
+        now = self._context.clock()
+        event = audit_event("user.remove", actor, now, user=name)
+        await self._context.store.apply(Change(removed_user=name, events=[event]))
+        self._known = {}
+
+    async def check_password(self, user: User, password: str | None) -> None:
+        if not await self._verify(user.password_hash, password or ""):
+            raise Forbidden("the old password is wrong")
+
+    async def user(self, name: str) -> User:
+        user = await self._context.store.user(name)
+        if user is None:
+            raise NotFound(f"there is no user {name}")
+        return user
+
+    def _note_use(self, token: Token) -> None:
+        """Now and then: who looks for forgotten tokens does not need the second."""
+        now = self._context.clock()
+        if now - self._used.get(token.id, token.last_used_at or 0.0) >= _USE_NOTED_EVERY_S:
+            self._used[token.id] = now
+            self._context.spawn(self._write_use(token.id, now), "note token use")
+
+    async def _write_use(self, token_id: str, now: float) -> None:
+        await self._context.store.apply(Change(used_token=(token_id, now)))
+
+    async def _look_up(self, secret_hash: str) -> Principal:
+        known = self._known
+        token = await self._context.store.token_by_hash(secret_hash)
+        user = await self._context.store.user(token.user) if token else None
+        if token is None or user is None or user.disabled:
+            raise NotAuthenticated("this token is not valid", hint="log in again: muster login")
+        principal = Principal(user, token)
+        known[secret_hash] = principal
+        return principal
+
+    async def _keep_one_admin(self, before: User, after: User) -> None:
+        if not before.is_admin or (after.is_admin and not after.disabled):
+            return
+        others = [u for u in await self._context.store.users() if u.is_admin and not u.disabled]
+        if [u.name for u in others] == [before.name]:
+            raise Conflict(f"{before.name} is the last admin", hint="make somebody else admin first")
+
+    def _count_try(self, name: str) -> float:
+        """Counted before the password is looked at: tries that are sent all at once are not checked all at once."""
+        now = self._context.clock()
+        since = now - _FAILURE_WINDOW_S
+        self._tries = {who: tries for who, tries in self._tries.items() if tries and tries[-1] > since}
+        recent = [at for at in self._tries.get(name, ()) if at > since]
+        if len(recent) >= _FAILURES_ALLOWED:
+            raise NotAuthenticated("too many failed logins", hint="wait a minute and try again")
+        self._tries[name] = [*recent, now]
+        return now
+
+    async def _hash(self, password: str | None) -> str | None:
+        return None if password is None else await asyncio.to_thread(self._hasher.hash, password)
+
+    async def _verify(self, password_hash: str | None, password: str) -> bool:
+        """Takes as long for a user that does not exist, so that names cannot be guessed by the clock."""
+        if password_hash is None:
+            await asyncio.to_thread(self._hasher.hash, password)
+            return False
+        try:
+            return await asyncio.to_thread(self._hasher.verify, password_hash, password)
+        except (VerificationError, InvalidHashError):
+            return False
+
+
+def _tidy(groups: Sequence[str]) -> tuple[str, ...]:
+    return tuple(sorted(set(groups)))
+
+
+def hash_secret(secret: str) -> str:
+    return hashlib.sha256(secret.encode()).hexdigest()

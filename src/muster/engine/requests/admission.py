@@ -1,0 +1,138 @@
+"""May this spec become a job? All problems at once; a gang that can never run is refused here, not left waiting."""
+
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import replace
+
+from muster.domain.errors import Conflict, Forbidden, Invalid, Problem, Unplaceable
+from muster.domain.jobs import Held, Job, Queued
+from muster.domain.needs import folders_used
+from muster.domain.specs import JobSpec
+from muster.domain.virtual_clusters import VirtualCluster
+from muster.engine.context import Context
+from muster.engine.lifecycle.dependencies import resolved
+from muster.engine.requests.cluster_defaults import refusals, too_large, with_defaults
+from muster.engine.state.cluster_settings import DEFAULT, in_queue, may_use
+from muster.lib.ids import new_id
+
+
+async def admit(context: Context, spec: JobSpec, owner: str) -> Job:
+    """The job as it would be stored."""
+    return (await admit_all(context, [spec], owner))[0]
+
+
+async def admit_all(context: Context, specs: Sequence[JobSpec], owner: str) -> list[Job]:
+    """The jobs of one request: together they must have room in the queue."""
+    jobs = [await _admit(context, spec, owner) for spec in specs]
+    for name in dict.fromkeys(job.vc for job in jobs if job.vc):
+        _require_room(context, context.sharing.virtual[name], owner, sum(job.vc == name for job in jobs))
+    return jobs
+
+
+async def readmit(context: Context, job: Job, spec: JobSpec) -> Job:
+    """The same job with another spec, by the same rules; it needs room only in a queue where it is not yet."""
+    found = await _admit(context, spec, job.owner)
+    if found.vc and found.vc != job.vc:
+        _require_room(context, context.sharing.virtual[found.vc], job.owner, 1)
+    return replace(job, spec=found.spec, cluster=found.cluster, vc=found.vc)
+
+
+async def _admit(context: Context, spec: JobSpec, owner: str) -> Job:
+    cluster, vc = _destination(context, spec.cluster or context.default_cluster)
+    if cluster not in context.backends:
+        known = ", ".join([*sorted(context.backends), *await _usable(context, owner)])
+        raise Invalid(
+            f"there is no cluster {cluster!r}",
+            problems=(Problem("cluster", f"there is no cluster {cluster!r}", f"known clusters: {known}"),),
+        )
+    if vc is not None:
+        await _require_access(context, vc, owner)
+        spec = with_defaults(spec, vc.defaults)
+    name = vc.name if vc else cluster
+    problems = [*context.backends[cluster].cannot_honour(spec), *_refusals(context, cluster, vc, spec)]
+    problems += await _closed_folders(context, cluster, spec, owner)
+    if spec.package is not None and await context.store.package(spec.package, owner) is None:
+        problems.append(Problem("package", f"no package {spec.package} of {owner}", "upload the folder first"))
+    problems += [problem async for problem in _missing_inputs(context, spec, owner)]
+    spec, unmet = await resolved(context, spec, owner)
+    problems += unmet
+    if problems:
+        raise Invalid(f"cluster {name} cannot run this job", problems=tuple(problems))
+    now = context.clock()
+    state = Held(now, owner) if spec.held else Queued(now)
+    job = Job(new_id(), owner, cluster, replace(spec, cluster=name), state, now, vc=vc.name if vc else "")
+    reason = too_large(spec, vc) if vc else None
+    reason = reason or context.clusters[cluster].never_fits(context.demand_of(job))
+    if reason is not None and reason.code == "never":
+        raise Unplaceable(f"this job can never run on {name}: {reason.message}", hint=reason.change)
+    return job
+
+
+async def _missing_inputs(context: Context, spec: JobSpec, owner: str) -> AsyncIterator[Problem]:
+    for place, one in enumerate(spec.inputs):
+        if "/" in one.member or one.member in (".", ".."):
+            yield Problem(f"inputs[{place}].source", f"{one.member!r} is not the name of one file")
+        elif await context.store.package(one.digest, owner) is None:
+            yield Problem(f"inputs[{place}].source", f"no input {one.source} of {owner}", "upload it first")
+
+
+def _destination(context: Context, name: str) -> tuple[str, VirtualCluster | None]:
+    """The physical cluster, and the virtual one: the one named, or that for jobs which name the physical one."""
+    vc = context.sharing.virtual.get(name)
+    if vc is None:
+        vc = context.sharing.virtual.get(DEFAULT)
+        if vc is None or vc.cluster != name:
+            return name, None
+    return vc.cluster, vc
+
+
+def _refusals(context: Context, cluster: str, vc: VirtualCluster | None, spec: JobSpec) -> list[Problem]:
+    if vc is not None:
+        return refusals(spec, vc)
+    if spec.preemptible or not context.sharing.of(cluster):
+        return []
+    hint = "name a virtual cluster that allows it"
+    return [Problem("preemptible", "a job outside the virtual clusters lives on what is idle and must leave it", hint)]
+
+
+async def _closed_folders(context: Context, cluster: str, spec: JobSpec, owner: str) -> list[Problem]:
+    settings = context.backends[cluster].settings
+    used = [folder for name in folders_used(spec, settings) if (folder := settings.folder(name)) is not None]
+    closed = [folder for folder in used if folder.users or folder.groups]
+    if not closed:
+        return []
+    user = await context.store.user(owner)
+    return [
+        Problem("mounts", f"{owner} may not use folder {folder.name}", "ask an admin")
+        for folder in closed
+        if user is None or not (user.is_admin or folder.is_open_to(owner, user.groups))
+    ]
+
+
+async def _require_access(context: Context, vc: VirtualCluster, owner: str) -> None:
+    if not vc.users and not vc.groups:
+        return  # what most are: nobody need be looked up
+    user = await context.store.user(owner)
+    if user is None or not may_use(vc, user):
+        usable = ", ".join(await _usable(context, owner))
+        hint = f"{owner} may use {usable}" if usable else "ask an admin"
+        raise Forbidden(f"{owner} may not use virtual cluster {vc.name}", hint=hint)
+
+
+async def _usable(context: Context, owner: str) -> list[str]:
+    user = await context.store.user(owner)
+    return sorted(vc.name for vc in context.sharing.virtual.values() if user and may_use(vc, user))
+
+
+def _require_room(context: Context, vc: VirtualCluster, owner: str, count: int) -> None:
+    """Counted only where there is a limit, which then keeps the count small."""
+    of_all, of_each = vc.limits.queued_jobs, vc.user_limits.queued_jobs
+    if of_all is None and of_each is None:
+        return
+    queued = in_queue((entry.job for entry in context.roster.entries()), vc.name)
+    mine = sum(job.owner == owner for job in queued)
+    for limit, used, whose in ((of_each, mine, f"{owner} has"), (of_all, len(queued), "there are")):
+        if limit is not None and used + count > limit:
+            raise Conflict(
+                f"the queue of {vc.name} is full: {whose} {used} jobs in it, {limit} are allowed, {count} came",
+                hint="wait until some have started; `muster get quota` shows the limits",
+            )

@@ -1,0 +1,74 @@
+"""Changing a job that waits: its priority, its virtual cluster, anything of its spec. One that runs is left alone."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+
+from muster.domain.errors import Conflict, Invalid, Problem
+from muster.domain.jobs import Held, Job, Queued
+from muster.domain.specs import JobSpec, Priority
+from muster.engine.context import Context
+from muster.engine.lifecycle.dependencies import queue
+from muster.engine.requests.admission import readmit
+from muster.engine.requests.commands import open_entry
+from muster.engine.state.event_builders import audit_event, job_event
+from muster.ports.store import Change
+
+Respec = Callable[[JobSpec], JobSpec]
+
+
+async def bump(context: Context, job_id: str, actor: str, priority: Priority, *, is_admin: bool) -> Job:
+    """Owners as far as the virtual cluster lets them; admins anyhow."""
+
+    async def bumped(job: Job) -> Job:
+        vc = context.sharing.virtual.get(job.vc)
+        if vc is not None and priority not in vc.priorities and not is_admin:
+            hint = f"one of {', '.join(vc.priorities)}, or ask an admin"
+            problem = Problem("priority", f"{priority} is not allowed in {vc.name}", hint)
+            raise Invalid(f"job {job.name} cannot be {priority}", problems=(problem,))
+        return replace(job, spec=replace(job.spec, priority=priority))
+
+    return await _rewrite(context, job_id, actor, "bump", bumped, priority=str(priority))
+
+
+async def move_to(context: Context, job_id: str, actor: str, cluster: str) -> Job:
+    """To another cluster, virtual or physical, by the rules that a submission there has."""
+
+    async def moved(job: Job) -> Job:
+        return await readmit(context, job, replace(job.spec, cluster=cluster))
+
+    return await _rewrite(context, job_id, actor, "move", moved, to=cluster)
+
+
+async def change(context: Context, job_id: str, actor: str, respec: Respec, **told: object) -> Job:
+    """`respec` makes the new spec of the one that the job has now; `told` goes into the audit trail."""
+
+    async def changed(job: Job) -> Job:
+        return await readmit(context, job, respec(job.spec))
+
+    return await _rewrite(context, job_id, actor, "change", changed, **told)
+
+
+async def _rewrite(
+    context: Context, job_id: str, actor: str, what: str, rewritten: Callable[[Job], Awaitable[Job]], **told: object
+) -> Job:
+    entry = await open_entry(context, job_id, what)
+    async with entry.turn:
+        before = entry.job
+        if not isinstance(before.state, Queued | Held):
+            raise Conflict(
+                f"job {before.name} is {before.state_name} and can be changed only while it waits",
+                hint=f"`muster hold {before.name}` stops it; then change it, and resume it",
+            )
+        job = await rewritten(before)
+        job = replace(job, version=before.version + 1)
+        now = context.clock()
+        events = [audit_event(f"job.{what}", actor, now, job=job, **told), job_event(job, now, actor=actor)]
+        await context.apply(Change(rewritten_job=job, events=events))
+        context.roster.respecify(entry, job)
+        if (old := context.clusters.get(before.cluster)) is not None:
+            old.unqueued(job.id)
+            old.released(job.id)  # a cycle may have planned it meanwhile
+        if isinstance(job.state, Queued):
+            queue(context, entry)
+        context.wake.set()
+        return job

@@ -1,0 +1,251 @@
+"""What people ask for: submit, kill, hold, resume, retry, delete. Rights are checked before, at the server's edge."""
+
+import asyncio
+import shutil
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from muster.domain.errors import BackendError, Conflict, MusterError
+from muster.domain.jobs import (
+    GOES_ON,
+    Cancelled,
+    Held,
+    Job,
+    JobState,
+    Outcome,
+    Queued,
+    Running,
+    Starting,
+    Stopping,
+    Verdict,
+    move,
+)
+from muster.domain.needs import needs_of, unmet
+from muster.domain.resources import Placement
+from muster.domain.specs import JobSpec
+from muster.engine.context import Context
+from muster.engine.data import outputs
+from muster.engine.lifecycle.completion import stop, stop_tasks
+from muster.engine.lifecycle.dependencies import look_at_dependents, queue, waits_for_others
+from muster.engine.lifecycle.launching import Intent, act, give_back, intend, planned_tasks, requests_for
+from muster.engine.requests.admission import admit, admit_all
+from muster.engine.state.event_builders import audit_event, job_event
+from muster.engine.state.open_jobs import Entry
+from muster.launch.composing import ports_needed
+from muster.ports.backend import ContainerCommand, LaunchRequest
+from muster.ports.store import Change, RequestKey
+
+
+async def submit(
+    context: Context, spec: JobSpec, owner: str, key: RequestKey | None = None, *, actor: str | None = None
+) -> tuple[Job, bool]:
+    """The stored job, and whether it is new: a repeated request key answers the first one's job."""
+    job = await admit(context, spec, owner)
+    intent = await _intent_at_once(context, job)
+    change = _submission(job, actor or owner, key)
+    if intent is not None:
+        change = replace(change, new_job=intent.job, tasks=intent.tasks, events=[*change.events, intent.event()])
+    try:
+        await context.apply(change)
+    except BaseException as error:
+        if intent is not None:
+            give_back(context, job, {task.placement.node for task in intent.tasks})
+        earlier = await context.store.job_by_request(key) if key and isinstance(error, Conflict) else None
+        if earlier is None:
+            raise
+        return earlier, False
+    if intent is None:
+        _enter(context, job)
+        return job, True
+    entry = context.roster.add(intent.job, intent.tasks)
+    entry.launched.clear()
+    context.spawn(act(context, entry), f"launch {job.id}")
+    await asyncio.sleep(0)  # the launch goes out before the answer does
+    return intent.job, True
+
+
+async def _intent_at_once(context: Context, job: Job) -> Intent | None:
+    """When nobody is ahead and there is room, submission and intent are written together: one fsync serves both."""
+    if not isinstance(job.state, Queued) or waits_for_others(job):
+        return None
+    start = context.clusters[job.cluster].start_at_once(context.demand_of(job), context.clock())
+    if start is None:
+        return None
+    try:
+        return await intend(context, job, start)
+    except BaseException as error:
+        give_back(context, job, {slot.node for slot in start.slots})
+        if isinstance(error, BackendError):
+            return None  # it waits in the queue like any other, and is tried from there
+        raise
+
+
+async def submit_all(
+    context: Context, specs: Sequence[JobSpec], owner: str, key: RequestKey | None = None
+) -> tuple[list[Job], bool]:
+    """All or none, in one transaction; and whether they are new, as with `submit`."""
+    keys = [RequestKey(key.user, f"{key.key}:{number}") if key else None for number in range(len(specs))]
+    jobs = await admit_all(context, specs, owner)
+    try:
+        await context.apply_all([_submission(job, owner, one) for job, one in zip(jobs, keys, strict=True)])
+    except Conflict:
+        earlier = [await context.store.job_by_request(one) for one in keys if one]
+        found = [job for job in earlier if job is not None]
+        if not found or len(found) < len(specs):
+            raise
+        return found, False
+    for job in jobs:
+        _enter(context, job)
+    return jobs, True
+
+
+@dataclass(frozen=True, slots=True)
+class Rehearsed:
+    """A task as it would be started; `container` is what its node would run around it."""
+
+    request: LaunchRequest
+    container: ContainerCommand | None = None
+
+
+async def dry_run(context: Context, spec: JobSpec, owner: str) -> tuple[Job, list[Rehearsed]]:
+    """What would be started. Ports are shown from 20000 up: real ones are reserved when the job starts."""
+    job = replace(await admit(context, spec, owner), attempt=1)
+    backend = context.backends[job.cluster]
+    nodes = backend.nodes()
+    needs = needs_of(spec, backend.settings)
+    first = next((node for node in nodes if not unmet(needs, node.labels)), nodes[0] if nodes else None)
+    placements: dict[tuple[str, int], Placement] = {}
+    port = 20000
+    for role in spec.roles:
+        for index in range(role.replicas):
+            count = ports_needed(spec, role, index)
+            devices = tuple(range(role.resources.gpus))
+            place = (first.name, first.address) if first else ("", "")
+            placements[role.name, index] = Placement(*place, devices, tuple(range(port, port + count)))
+            port += count
+    tasks = planned_tasks(job, 1, placements, context.clock())
+    requests = requests_for(context, job, tasks)
+    return job, [Rehearsed(one, backend.container_command(one) if one.image else None) for one in requests]
+
+
+async def kill(context: Context, job_id: str, actor: str, grace_s: float | None = None) -> Job:
+    entry = await open_entry(context, job_id, "kill")
+    async with entry.turn:
+        job = entry.job
+        if isinstance(job.state, Queued | Held):
+            return await _leave_queue(
+                context, entry, Cancelled(context.clock(), actor), f"killed by {actor}", actor, "kill"
+            )
+        if job.is_final:
+            raise Conflict(f"job {job.name} has already ended ({job.state_name})")
+        verdict = Verdict(Outcome.CANCEL, f"killed by {actor}", by=actor)
+        audit = audit_event("job.kill", actor, context.clock(), job=job)
+        if isinstance(job.state, Stopping) and job.state.verdict.outcome not in GOES_ON:
+            await context.apply(Change(events=[audit]))
+            left = [task.id for task in entry.current_tasks() if not task.has_ended]
+            context.spawn(stop_tasks(context, entry, left, grace_s), f"stop {job.id}")
+        else:
+            await stop(context, entry, verdict, events=[audit], actor=actor, grace_s=grace_s)
+        return entry.job
+
+
+async def hold(context: Context, job_id: str, actor: str) -> Job:
+    """A queued job waits until it is resumed; a running one is stopped first and loses what it has not saved."""
+    entry = await open_entry(context, job_id, "hold")
+    async with entry.turn:
+        job = entry.job
+        if isinstance(job.state, Held):
+            return job
+        if isinstance(job.state, Queued):
+            return await _leave_queue(context, entry, Held(context.clock(), actor), f"held by {actor}", actor, "hold")
+        is_preempted = isinstance(job.state, Stopping) and job.state.verdict.outcome is Outcome.PREEMPT
+        if not isinstance(job.state, Starting | Running) and not is_preempted:
+            raise Conflict(f"job {job.name} is {job.state_name} and cannot be held")
+        audit = audit_event("job.hold", actor, context.clock(), job=job)
+        verdict = Verdict(Outcome.HOLD, f"held by {actor}", by=actor)
+        await stop(context, entry, verdict, events=[audit], actor=actor)
+        return entry.job
+
+
+async def resume(context: Context, job_id: str, actor: str) -> Job:
+    entry = await open_entry(context, job_id, "resume")
+    async with entry.turn:
+        if not isinstance(entry.job.state, Held):
+            raise Conflict(f"job {entry.job.name} is {entry.job.state_name}, not Held")
+        now = context.clock()
+        job = move(entry.job, Queued(now), reason="")
+        await context.apply(
+            Change(job=job, events=[audit_event("job.resume", actor, now, job=job), job_event(job, now, actor=actor)])
+        )
+        entry.job = job
+        queue(context, entry)
+        return job
+
+
+async def retry(context: Context, job: Job, actor: str, key: RequestKey | None = None) -> tuple[Job, bool]:
+    """A new job with the same spec, of the same owner, and whether it is new. It runs even if the first was submitted
+    to be held. The key is looked at first: by name, the job of a repeated call is already the new one."""
+    earlier = await context.store.job_by_request(key) if key else None
+    if earlier is not None:
+        return earlier, False
+    if not job.is_final:
+        raise Conflict(f"job {job.name} is still {job.state_name}", hint="kill it first, or wait for its end")
+    return await submit(context, replace(job.spec, held=False), job.owner, key, actor=actor)
+
+
+async def delete(context: Context, job: Job, actor: str) -> None:
+    """History, logs and task folders of an ended job; the audit trail stays."""
+    if not job.is_final:
+        raise Conflict(f"job {job.name} is still {job.state_name}", hint=f"`muster kill {job.name}` first")
+    tasks = await context.store.tasks(job.id)
+    now = context.clock()
+    await context.apply(Change(removed_job=job.id, events=[audit_event("job.delete", actor, now, job=job)]))
+    look_at_dependents(context, job.id)
+    shutil.rmtree(context.logs / job.id, ignore_errors=True)
+    outputs.remove(context, job.id)
+    backend = context.backends.get(job.cluster)
+    for task in tasks if backend else ():
+        try:
+            await context.backends[job.cluster].forget(task.id, task.placement.node)
+        except MusterError:
+            continue  # the node is away; its folder goes when the node is cleaned
+
+
+def _submission(job: Job, actor: str, key: RequestKey | None) -> Change:
+    now = job.created_at
+    return Change(
+        new_job=job,
+        request_key=key,
+        events=[audit_event("job.submit", actor, now, job=job), job_event(job, now, actor=actor)],
+    )
+
+
+def _enter(context: Context, job: Job) -> None:
+    entry = context.roster.add(job)
+    if isinstance(job.state, Queued):
+        queue(context, entry)
+
+
+async def open_entry(context: Context, job_id: str, what: str) -> Entry:
+    """The job as it is in memory; Conflict when it has ended."""
+    entry = context.roster.get(job_id)
+    if entry is None:
+        job = await context.store.job(job_id)
+        raise Conflict(f"job {job.name} has already ended ({job.state_name}): there is nothing to {what}")
+    return entry
+
+
+async def _leave_queue(context: Context, entry: Entry, state: JobState, reason: str, actor: str, what: str) -> Job:
+    now = context.clock()
+    job = move(entry.job, state, reason=reason)
+    events = [audit_event(f"job.{what}", actor, now, job=job), job_event(job, now, actor=actor)]
+    await context.apply(Change(job=job, events=events))
+    entry.job = job
+    if cluster := context.clusters.get(job.cluster):
+        cluster.unqueued(job.id)
+        cluster.released(job.id)  # a cycle may have planned it meanwhile
+    if job.is_final:
+        context.roster.remove(job.id)
+        look_at_dependents(context, job.id)
+    context.wake.set()
+    return job

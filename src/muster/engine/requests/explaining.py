@@ -1,0 +1,191 @@
+"""Why a job is where it is, and what to do about it: the same words for command line, API and page."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import assert_never
+
+from muster.domain.diagnosis import evidence
+from muster.domain.errors import Conflict, MusterError
+from muster.domain.faults import Fault
+from muster.domain.jobs import (
+    Cancelled,
+    Failed,
+    Held,
+    Job,
+    Queued,
+    Running,
+    Starting,
+    Stopping,
+    Succeeded,
+)
+from muster.domain.reasons import Reason
+from muster.domain.specs import JobSpec
+from muster.domain.tasks import Task, TaskFailed, TaskLost
+from muster.engine.context import Context
+from muster.engine.data.logs import LogReader
+from muster.engine.lifecycle import dependencies
+from muster.engine.lifecycle.observing import TAIL_BYTES
+from muster.engine.requests import unmet_needs
+from muster.engine.requests.admission import readmit
+from muster.lib.quantities import format_duration
+from muster.scheduling.state import ClusterState
+from muster.scheduling.views import WhatIf
+
+
+@dataclass(frozen=True, slots=True)
+class AttemptStory:
+    attempt: int
+    started_at: float | None
+    ended_at: float | None
+    outcome: str
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    job: Job
+    summary: str
+    reasons: tuple[Reason, ...]
+    fault: Fault | None
+    evidence: tuple[str, ...]
+    attempts: tuple[AttemptStory, ...]
+    next: str
+    starts_at: float | None
+    """About when a waiting job starts, as far as can be told."""
+
+
+async def explain(context: Context, reader: LogReader, job: Job) -> Explanation:
+    tasks = await context.store.tasks(job.id)
+    current = [task for task in tasks if task.attempt == job.attempt]
+    fault = _fault(job, current)
+    reasons = live_reasons(context, job)
+    summary, next_step = _story(job, current, fault, reasons[0] if reasons else None, context.clock())
+    return Explanation(
+        job=job,
+        summary=summary,
+        reasons=reasons,
+        fault=fault,
+        evidence=tuple(await _evidence(context, reader, job, tasks, fault)),
+        attempts=tuple(_attempts(tasks)),
+        next=next_step,
+        starts_at=_estimate(context, job),
+    )
+
+
+async def what_if(context: Context, job: Job, spec: JobSpec) -> WhatIf:
+    """What would be said of a waiting job if it had asked for this instead. Nothing changes."""
+    if not isinstance(job.state, Queued | Held):
+        raise Conflict(f"job {job.name} is {job.state_name}: only of one that waits can it be told when it would start")
+    other = await readmit(context, job, spec)
+    demand = dependencies.supposed_demand(context, replace(other, state=Queued(job.state.since)))
+    return context.clusters[other.cluster].what_if(demand, context.clock())
+
+
+def live_reason(context: Context, job: Job) -> Reason | None:
+    """The first of what keeps a waiting job, as the last scheduling cycle saw it; of one that starts, what is sent."""
+    if isinstance(job.state, Starting):
+        return _sending(context, job)
+    cluster = _queue_of(context, job)
+    reason = cluster.reason(job.id) if cluster is not None else None
+    return None if reason is None else _as_of_now(context, job, reason)
+
+
+def _sending(context: Context, job: Job) -> Reason | None:
+    backend = context.backends.get(job.cluster)
+    told = backend.sending(job.spec.digests) if backend is not None and job.spec.digests else ""
+    return Reason("sending", told, "it starts when all of it has arrived") if told else None
+
+
+def live_reasons(context: Context, job: Job) -> tuple[Reason, ...]:
+    """All that keeps it, in order."""
+    if isinstance(job.state, Starting):
+        sending = _sending(context, job)
+        return () if sending is None else (sending,)
+    cluster = _queue_of(context, job)
+    found = cluster.reasons(job.id, context.clock()) if cluster is not None else ()
+    return tuple(_as_of_now(context, job, reason) for reason in found)
+
+
+def _estimate(context: Context, job: Job) -> float | None:
+    cluster = _queue_of(context, job)
+    return cluster.estimate(job.id, context.clock()) if cluster is not None else None
+
+
+def _queue_of(context: Context, job: Job) -> ClusterState | None:
+    return context.clusters.get(job.cluster) if isinstance(job.state, Queued) else None
+
+
+def _as_of_now(context: Context, job: Job, reason: Reason) -> Reason:
+    """The scheduler was told once whom a job waits for; what those jobs do now is known here."""
+    if reason.code == dependencies.CODE:
+        return dependencies.reason(context, job)
+    return unmet_needs.told(context, job, reason)
+
+
+def _fault(job: Job, tasks: Sequence[Task]) -> Fault | None:
+    if isinstance(job.state, Failed):
+        return job.state.fault
+    if isinstance(job.state, Stopping):
+        return job.state.verdict.fault
+    faults = [task.state.fault for task in tasks if isinstance(task.state, TaskFailed | TaskLost)]
+    return faults[0] if faults and isinstance(job.state, Queued | Running | Starting) else None
+
+
+def _story(job: Job, tasks: Sequence[Task], fault: Fault | None, reason: Reason | None, now: float) -> tuple[str, str]:
+    name = job.name
+    match job.state:
+        case Queued():
+            again = f" It failed before: {fault.cause}" if fault else f" Before: {job.reason}." if job.reason else ""
+            waits = reason.message if reason else "about to start"
+            told = waits if waits.startswith("waits ") else f"waits: {waits}"
+            return f"{name} {told}.{again}", reason.change if reason else "nothing, it starts by itself"
+        case Held(by=by):
+            return f"{name} is held{f' by {by}' if by else ''}.", f"muster resume {name}"
+        case Starting():
+            late = [task.name for task in tasks if task.started_at is None]
+            what = f"is {reason.message}" if reason else f"is starting; not running yet: {', '.join(late) or 'none'}"
+            return f"{name} {what}.", reason.change if reason else f"muster logs -f {name}"
+        case Running(since=since):
+            return f"{name} has been running for {format_duration(round(now - since))}.", f"muster logs -f {name}"
+        case Stopping(verdict=verdict):
+            left = [task.name for task in tasks if not task.has_ended]
+            why = f" ({verdict.reason})" if verdict.reason else ""
+            return f"{name} is stopping{why}; still there: {', '.join(left) or 'none'}.", "wait for its end"
+        case Succeeded():
+            return f"{name} succeeded.", f"muster logs {name}"
+        case Failed(fault=failure):
+            where = f" in {failure.task}" if failure.task else ""
+            return f"{name} failed{where}: {failure.cause}", failure.advice or f"muster logs {name}"
+        case Cancelled(by=by):
+            return f"{name} was killed{f' by {by}' if by else ''}.", f"muster retry {name}"
+        case _:
+            assert_never(job.state)
+
+
+def _attempts(tasks: Sequence[Task]) -> list[AttemptStory]:
+    stories = []
+    for attempt in sorted({task.attempt for task in tasks}):
+        members = [task for task in tasks if task.attempt == attempt]
+        starts = [task.started_at for task in members if task.started_at is not None]
+        ends = [task.ended_at for task in members if task.ended_at is not None]
+        broken = [task for task in members if isinstance(task.state, TaskFailed | TaskLost)]
+        states = ", ".join(f"{task.name} {task.state_name}" for task in broken) or ", ".join(
+            sorted({task.state_name for task in members})
+        )
+        stories.append(AttemptStory(attempt, min(starts, default=None), max(ends, default=None), states))
+    return stories
+
+
+async def _evidence(
+    context: Context, reader: LogReader, job: Job, tasks: Sequence[Task], fault: Fault | None
+) -> list[str]:
+    culprit = next((task for task in reversed(tasks) if fault is not None and task.name == fault.task), None)
+    if culprit is None:
+        return []
+    text = ""
+    try:
+        offset = await reader.start_of_tail(culprit, job.cluster, 200)
+        async for piece in reader.pieces(culprit, job.cluster, offset, follow=False):
+            text = (text + piece.payload_text())[-TAIL_BYTES:]
+    except MusterError:
+        return []  # its node is away, or the log has been removed: the cause stands without it
+    return evidence(text)
