@@ -10,10 +10,11 @@ _INLINE_CODE = re.compile(r"`[^`\n]*`")
 _LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 _COMMENT = re.compile(r"\s+#.*$")
 _HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
+_PATTERNS = ("*.md", "docs/**/*.md", "examples/**/*.md", "bench/*.md")
 
 
 def pages() -> list[Path]:
-    return sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("examples/**/*.md")])
+    return sorted(page for pattern in _PATTERNS for page in ROOT.glob(pattern))
 
 
 def relative_links(page: Path) -> list[str]:
