@@ -143,7 +143,7 @@ async def test_a_start_with_a_broken_file_goes_on_with_what_was_in_force_last(la
     sharing = lab.context.sharing
     assert [str(problem) for problem in sharing.problems] == [
         "vcs.yaml, line 2: priorites: unknown key (did you mean priorities?)",
-        "vcs.yaml: what it said before stays in force until it is mended",
+        "vcs.yaml: its last valid version stays in effect until it is fixed",
     ]
     assert (list(sharing.virtual), sharing.virtual["vision"].priorities) == (["speech", "vision"], (Priority.LOW,))
     await lab.restart()
@@ -159,7 +159,7 @@ async def test_a_file_that_never_was_right_is_left_out_of_a_start(lab: Laborator
     assert [str(problem) for problem in lab.context.sharing.problems] == [
         "vcs.yaml, line 1: name: is required",
         "vcs.yaml, line 1: nam: unknown key (did you mean name?)",
-        "vcs.yaml: is left out until it is mended",
+        "vcs.yaml: is left out until it is fixed",
     ]
     await lab.becomes(await lab.submit(a_spec()), "Running")
 

@@ -1,5 +1,5 @@
-"""Where figures of nodes are pushed to: databases that others run and draw from.
+"""Sends metrics of nodes to external databases.
 
-Belongs here: their formats, and sending without ever holding anybody up. Does not belong here: measuring, which agents
-do, and `/metrics`, which is asked for and belongs to the server.
+This package contains their formats and the sending, which never blocks the server. It does not measure, which agents
+do, and does not serve `/metrics`, which belongs to the server.
 """

@@ -1,6 +1,7 @@
-"""Pushes what nodes use to InfluxDB, every so often, beside everything else.
+"""Sends the usage of nodes to InfluxDB at regular intervals.
 
-A database that is away holds nobody up: points wait in a buffer that forgets the oldest, and a line a minute says so.
+A database that is unavailable blocks nothing: points wait in a buffer that drops the oldest, and a warning is logged
+once per minute.
 """
 
 import asyncio
@@ -13,7 +14,13 @@ from functools import partial
 
 import structlog
 
-from muster.exporters.influx_database import AccountRefused, DatabaseMissing, InfluxAway, InfluxDatabase, PointsRefused
+from muster.exporters.influx_database import (
+    AccountRefused,
+    DatabaseMissing,
+    InfluxDatabase,
+    InfluxUnavailable,
+    PointsRefused,
+)
 from muster.exporters.lines import lines_of
 from muster.lib.backoff import exponential
 from muster.ports.backend import Backend
@@ -23,7 +30,7 @@ from muster.settings.influx import InfluxSettings
 _log = structlog.get_logger("exporters.influx")
 BATCH_LINES = 5_000
 BUFFER_LINES = 200_000
-_SAY_EVERY_S = 60.0
+_WARN_EVERY_S = 60.0
 _NODES_AT_ONCE = 10
 
 
@@ -31,7 +38,7 @@ _NODES_AT_ONCE = 10
 async def exporting(
     settings: InfluxSettings | None, password: str, backends: Mapping[str, Backend], counts: ExportCounts
 ) -> AsyncIterator[None]:
-    """While this is open. What is still in the buffer at the end is lost."""
+    """Export while the context is open. Points that are still in the buffer at its end are lost."""
     if settings is None:
         yield
         return
@@ -64,7 +71,7 @@ class InfluxExporter:
         self._filled = asyncio.Event()
         self._last: dict[tuple[str, str], float] = {}
         self._is_made = False
-        self._said_at = 0.0
+        self._warned_at = 0.0
         self._failures = 0
 
     async def collect_for_ever(self, every_s: float) -> None:
@@ -73,7 +80,7 @@ class InfluxExporter:
             await self.collect()
 
     async def collect(self) -> None:
-        """What was heard since the last time, into the buffer."""
+        """Put the samples that arrived since the last call into the buffer."""
         now = [(name, host, usage) for name, one in self._backends.items() for host, usage in one.usage().items()]
         fresh = [(name, host, usage) for name, host, usage in now if usage.heard_at > self._last.get((name, host), 0.0)]
         self._last = {(name, host): usage.heard_at for name, host, usage in now}
@@ -81,7 +88,7 @@ class InfluxExporter:
         for number, (name, host, usage) in enumerate(fresh, 1):
             lines += lines_of(name, host, usage)
             if number % _NODES_AT_ONCE == 0:
-                await asyncio.sleep(0)  # others have waited long enough
+                await asyncio.sleep(0)  # let other tasks of the event loop run
         for first in range(0, len(lines), BATCH_LINES):
             self._put(lines[first : first + BATCH_LINES])
 
@@ -93,28 +100,28 @@ class InfluxExporter:
                 await asyncio.sleep(exponential(self._failures, first_s=1.0, limit_s=30.0))
 
     async def send(self) -> None:
-        """All that waits, until it is away."""
+        """Send everything that waits, until the buffer is empty or the database is unavailable."""
         while self._batches:
             batch = self._batches.popleft()
             self._counts.waiting -= len(batch)
             try:
                 await _apart(partial(self._deliver, "\n".join(batch).encode()))
-            except (InfluxAway, DatabaseMissing) as error:
+            except (InfluxUnavailable, DatabaseMissing) as error:
                 self._failures += 1
                 self._put_back(batch)
-                self._say("InfluxDB is away", str(error))
+                self._warn("InfluxDB is unavailable", str(error))
                 return
             except PointsRefused as error:
                 self._counts.dropped += len(batch)
-                self._say("InfluxDB refused points", str(error))
+                self._warn("InfluxDB refused points", str(error))
             else:
                 self._counts.sent += len(batch)
-                self._say_it_is_back()
+                self._log_recovery()
             self._failures = 0
         self._filled.clear()
 
     def _deliver(self, body: bytes) -> None:
-        """On a thread. The database is made before the first points, and again when it was dropped meanwhile."""
+        """Write points, on a thread. The database is created before the first points, and again if it was dropped."""
         if not self._is_made:
             self._make()
         try:
@@ -127,7 +134,7 @@ class InfluxExporter:
         try:
             self._database.create()
         except (AccountRefused, PointsRefused, DatabaseMissing):
-            pass  # it may be there all the same; if not, the write says so
+            pass  # the database may exist anyway; otherwise the write fails
         self._is_made = True
 
     def _put(self, batch: list[str]) -> None:
@@ -147,21 +154,21 @@ class InfluxExporter:
             self._counts.waiting -= len(oldest)
             self._counts.dropped += len(oldest)
 
-    def _say_it_is_back(self) -> None:
+    def _log_recovery(self) -> None:
         if self._failures:
-            self._said_at = 0.0
-            _log.info("InfluxDB is back", waiting=self._counts.waiting, dropped=self._counts.dropped)
+            self._warned_at = 0.0
+            _log.info("InfluxDB is available again", waiting=self._counts.waiting, dropped=self._counts.dropped)
 
-    def _say(self, what: str, why: str) -> None:
+    def _warn(self, what: str, why: str) -> None:
         now = time.monotonic()
-        if not self._said_at or now - self._said_at >= _SAY_EVERY_S:
-            self._said_at = now
+        if not self._warned_at or now - self._warned_at >= _WARN_EVERY_S:
+            self._warned_at = now
             counts = {"waiting": self._counts.waiting, "dropped": self._counts.dropped}
             _log.warning(what, error=why, **counts)
 
 
 async def _apart(work: Callable[[], None]) -> None:
-    """On a thread that nobody waits for at the end: one of the loop's own would hold up a server that stops."""
+    """Run on a daemon thread: the event loop waits for threads of its own executor, which would delay a shutdown."""
     loop = asyncio.get_running_loop()
     done: asyncio.Future[None] = loop.create_future()
 
@@ -177,9 +184,9 @@ async def _apart(work: Callable[[], None]) -> None:
         error: Exception | None = None
         try:
             work()
-        except Exception as raised:  # the loop's top decides
+        except Exception as raised:  # passed on to the caller on the event loop
             error = raised
-        with suppress(RuntimeError):  # the loop has ended meanwhile
+        with suppress(RuntimeError):  # the event loop has been closed meanwhile
             loop.call_soon_threadsafe(settle, error)
 
     threading.Thread(target=run, name="influx", daemon=True).start()

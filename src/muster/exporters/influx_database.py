@@ -1,6 +1,6 @@
-"""An InfluxDB 1.x over HTTP: make the database, write lines. Blocks; never called on the event loop.
+"""Client for InfluxDB 1.x over HTTP that creates a database and writes lines. It blocks, so it runs on a thread.
 
-The account travels in a header, so that it is in no address, no log and no error.
+The account is sent in a header, so that it appears in no address, log or error.
 """
 
 import base64
@@ -13,23 +13,23 @@ from urllib.parse import urlencode
 from muster.settings.influx import InfluxSettings
 
 _TIMEOUT_S = 10.0
-_SAID_AT_MOST = 300
+_MAX_ERROR_LENGTH = 300
 
 
-class InfluxAway(Exception):
-    """It does not answer, or not now: the same points may be sent later."""
+class InfluxUnavailable(Exception):
+    """The database does not respond at the moment: the same points may be sent later."""
 
 
-class AccountRefused(InfluxAway):
-    """It answers, but not to this account; an admin may still let it in."""
+class AccountRefused(InfluxUnavailable):
+    """The database refuses the account, which an admin can change."""
 
 
 class PointsRefused(Exception):
-    """These points will never be taken."""
+    """The database will never accept these points."""
 
 
 class DatabaseMissing(Exception):
-    """It answers, and has no such database."""
+    """The server responds, but the database does not exist."""
 
 
 class InfluxDatabase:
@@ -40,11 +40,11 @@ class InfluxDatabase:
         if settings.user:
             account = base64.b64encode(f"{settings.user}:{password}".encode()).decode("ascii")
             self._headers["Authorization"] = f"Basic {account}"
-        # Its own opener: a proxy of the environment is for the web, not for the machine beside us.
+        # The opener ignores proxies in the environment, because the database is usually in the local network.
         self._opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
     def create(self) -> None:
-        """Once more does no harm. Raises AccountRefused when the account may not."""
+        """Create the database if it does not exist. Raises AccountRefused if the account may not do so."""
         quoted = self._name.replace("\\", "\\\\").replace('"', '\\"')
         query = urlencode({"q": f'CREATE DATABASE "{quoted}"'}).encode()
         self._send("/query", query, "application/x-www-form-urlencoded")
@@ -60,24 +60,24 @@ class InfluxDatabase:
             with self._opener.open(request, timeout=_TIMEOUT_S) as answer:
                 answer.read()
         except urllib.error.HTTPError as error:
-            raise _refusal(error.code, _said(error)) from None
+            raise _refusal(error.code, _error_text(error)) from None
         except (OSError, http.client.HTTPException) as error:
-            raise InfluxAway(f"does not answer: {getattr(error, 'reason', None) or error}") from None
+            raise InfluxUnavailable(f"does not respond: {getattr(error, 'reason', None) or error}") from None
 
 
-def _refusal(status: int, said: str) -> Exception:
+def _refusal(status: int, text: str) -> Exception:
     if status == 404:
-        return DatabaseMissing(said)
+        return DatabaseMissing(text)
     if status in (401, 403):
-        return AccountRefused(f"refuses the account: {said}")
+        return AccountRefused(f"refuses the account: {text}")
     if status == 429 or status >= 500:
-        return InfluxAway(f"answers {status}: {said}")
-    return PointsRefused(f"answers {status}: {said}")
+        return InfluxUnavailable(f"answers {status}: {text}")
+    return PointsRefused(f"answers {status}: {text}")
 
 
-def _said(error: urllib.error.HTTPError) -> str:
+def _error_text(error: urllib.error.HTTPError) -> str:
     try:
         text = error.read(4096).decode("utf-8", "replace")
-        return str(json.loads(text)["error"])[:_SAID_AT_MOST]
+        return str(json.loads(text)["error"])[:_MAX_ERROR_LENGTH]
     except (OSError, ValueError, KeyError, TypeError, http.client.HTTPException):
         return error.reason or "no reason given"

@@ -1,6 +1,6 @@
-"""A node's sample as InfluxDB lines: measurements, tags and fields that boards of GPU pools already know.
+"""Converts a sample of a node to InfluxDB lines, with the measurements, tags and fields of existing dashboards.
 
-Pure. Fields are floats always, for a field that was once written as an integer refuses floats for ever.
+Fields are always floats, because InfluxDB refuses floats for a field that was first written as an integer.
 """
 
 from collections.abc import Iterator, Mapping
@@ -18,7 +18,7 @@ FIELDS: Mapping[str, tuple[str, ...]] = {
     "net": ("bandwidth", "recv_bytes_ps", "sent_bytes_ps"),
     "disk": ("total", "used", "free", "percent"),
 }
-"""Measurement → its fields. Of `gpu`, the last two are ours; boards that do not know them lose nothing."""
+"""Measurement → its fields. The last two of `gpu` are additions that existing dashboards ignore."""
 TAGS: Mapping[str, tuple[str, ...]] = {
     "cpu": ("host", "cluster", "cpu"),
     "ram": ("host", "cluster"),
@@ -31,8 +31,8 @@ Values = Mapping[str, float | None]
 
 
 def lines_of(cluster: str, host: str, usage: NodeUsage) -> list[str]:
-    """`cluster` is a tag too: hosts of two clusters may have the same name."""
-    # Our clock and not the node's: boards ask for what is newer than some minutes ago.
+    """Convert a sample. `cluster` is a tag because hosts of two clusters may have the same name."""
+    # This uses the server's clock, because dashboards query for recent points and the clock of a node may be wrong.
     stamp = int(usage.heard_at * 1000)
     common = f"cluster={_escaped(cluster)},host={_escaped(host)}"
     return [
@@ -42,28 +42,28 @@ def lines_of(cluster: str, host: str, usage: NodeUsage) -> list[str]:
     ]
 
 
-def _points(figures: Mapping[str, Any]) -> Iterator[tuple[str, str, Values]]:
-    """Measurement, the tag of its own, and the fields."""
-    for index, percent in enumerate(figures.get("per_core") or ()):
+def _points(sample: Mapping[str, Any]) -> Iterator[tuple[str, str, Values]]:
+    """Yield each measurement with its own tag and its fields."""
+    for index, percent in enumerate(sample.get("per_core") or ()):
         yield "cpu", f",cpu=cpu{index}", {"value": percent}
-    yield "cpu", ",cpu=cpu-total", {"value": figures.get("cpu_percent")}
-    yield "ram", "", _ram(figures)
-    for gpu in figures.get("gpus") or ():
+    yield "cpu", ",cpu=cpu-total", {"value": sample.get("cpu_percent")}
+    yield "ram", "", _ram(sample)
+    for gpu in sample.get("gpus") or ():
         yield "gpu", f",gpu=gpu{gpu['index']}", _gpu(gpu)
-    for link in figures.get("net") or ():
+    for link in sample.get("net") or ():
         yield "net", f",net={_escaped(link['name'])}", _net(link)
-    if figures.get("disk_total_bytes"):
-        yield "disk", f",disk={_escaped(str(figures.get('disk_mount') or '/'))}", _disk(figures)
+    if sample.get("disk_total_bytes"):
+        yield "disk", f",disk={_escaped(str(sample.get('disk_mount') or '/'))}", _disk(sample)
 
 
-def _ram(figures: Mapping[str, Any]) -> Values:
-    total, available = figures.get("memory_total_bytes"), figures.get("memory_available_bytes")
+def _ram(sample: Mapping[str, Any]) -> Values:
+    total, available = sample.get("memory_total_bytes"), sample.get("memory_available_bytes")
     return {
         "total": total,
         "available": available,
         "percent": None if not total or available is None else 100 * (total - available) / total,
-        "used": figures.get("memory_used_bytes"),
-        "free": figures.get("memory_free_bytes"),
+        "used": sample.get("memory_used_bytes"),
+        "free": sample.get("memory_free_bytes"),
     }
 
 
@@ -81,7 +81,7 @@ def _gpu(gpu: Mapping[str, Any]) -> Values:
 
 
 def _net(link: Mapping[str, Any]) -> Values:
-    # Bits per second, whatever the names say: so they always were, and boards and old points mean bits.
+    # Bits per second in spite of the names, because existing dashboards and points use bits.
     return {
         "bandwidth": link.get("speed_mbit"),
         "recv_bytes_ps": link["rx_bytes_s"] * _BITS,
@@ -89,17 +89,17 @@ def _net(link: Mapping[str, Any]) -> Values:
     }
 
 
-def _disk(figures: Mapping[str, Any]) -> Values:
-    total, used = figures["disk_total_bytes"], figures["disk_used_bytes"]
+def _disk(sample: Mapping[str, Any]) -> Values:
+    total, used = sample["disk_total_bytes"], sample["disk_used_bytes"]
     return {
         "total": total,
         "used": used,
-        "free": figures.get("disk_free_bytes", total - used),
+        "free": sample.get("disk_free_bytes", total - used),
         "percent": 100 * used / total,
     }
 
 
 def _escaped(tag: str) -> str:
-    """Names are chosen by people; none may end the tag, the line, or escape what ends it."""
+    """Escape a tag value. Users choose names, and none may end the tag or the line."""
     clean = "".join(letter if letter.isprintable() else "_" for letter in tag).replace("\\", "/")
     return clean.replace(",", "\\,").replace("=", "\\=").replace(" ", "\\ ")

@@ -1,4 +1,4 @@
-"""Configuration: what a server may be told, by file, environment and command line.
+"""Configuration of a server: its settings file, environment variables and options, and the cluster files.
 
-Belongs here: names, types, defaults and where they are read from. Does not belong here: acting on them.
+This package contains the names, types and defaults of settings and reads them. It does not act on them.
 """

@@ -1,4 +1,4 @@
-"""Cluster files judged as strictly as can be, before a server has them: every mistake, and nothing in its place."""
+"""Strict checking of cluster files before a server uses them: every mistake is reported, and no fallback is used."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -14,7 +14,7 @@ from muster.wire.slaver_list import read_slaver_list
 
 
 def check_folder(path: Path) -> list[Problem]:
-    """What is wrong with the files of the folder as they are."""
+    """Return the problems of the files in the folder."""
     folder = ClusterFolder(path, (LOCAL,))
     try:
         return _problems(folder, folder.files())
@@ -23,8 +23,11 @@ def check_folder(path: Path) -> list[Problem]:
 
 
 def check_file(path: Path, file: Path) -> list[Problem]:
-    """What would be wrong if the file stood in the folder, in place of one of its name. Mistakes that the folder has
-    without it are not told. What is no YAML is a list of nodes, and is judged by itself."""
+    """Return the problems that the file would cause in the folder, where it replaces a file of the same name.
+
+    Problems that the folder has without it are not included. A file that is not YAML is a list of nodes and is checked
+    by itself.
+    """
     found = read_file(file)
     if isinstance(found, Unreadable):
         return [Problem("", found.message, found.hint, file=str(file))]
@@ -60,5 +63,5 @@ def _of_list(found: Text, name: str) -> list[Problem]:
 
 
 def check(folder: Path, files: Sequence[Path]) -> list[Problem]:
-    """Of the files, or of all that the folder has."""
+    """Check the given files, or the whole folder if none are given."""
     return [problem for file in files for problem in check_file(folder, file)] if files else check_folder(folder)

@@ -1,4 +1,4 @@
-"""The texts of cluster files, read once, so that what is judged, used and kept is one and the same."""
+"""The texts of cluster files. Each is read once, so that the text that is checked is the one that is used and kept."""
 
 import os
 import stat
@@ -10,14 +10,14 @@ from muster.wire.documents import MAX_BYTES
 
 _SUFFIXES = (".yaml", ".yml")
 _MOST_BYTES = 4 * MAX_BYTES
-"""More cannot be a document: they are measured in characters."""
+"""The limit of a document is in characters, each of which has at most 4 bytes in UTF-8."""
 
 
 @dataclass(frozen=True, slots=True)
 class Text:
     text: str
     was_in_force: bool = False
-    """Keys and passwords that it names are not looked at again: they were right, and who runs with them goes on."""
+    """The text was valid before, so the key and password files that it names are not checked again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,31 +27,31 @@ class Unreadable:
 
 
 Files = Mapping[str, Text | Unreadable]
-"""By name: of one in the folder its path from there, of another the whole."""
+"""By name: a path relative to the folder, or an absolute path for files outside it."""
 
 
 def is_document(name: str) -> bool:
-    """Whether a file of this name is read for what it says. Hidden ones are what editors leave beside a file."""
+    """Return whether a file of this name is a cluster file. Hidden files are temporary files of editors."""
     return "/" not in name and not name.startswith(".") and name.endswith(_SUFFIXES)
 
 
 def read_file(path: Path) -> Text | Unreadable:
-    """Never waits, whatever lies there: a pipe or a device is no file."""
+    """Read a file without ever blocking: a pipe or a device is reported as unreadable."""
     try:
         handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         try:
             if not stat.S_ISREG(os.fstat(handle).st_mode):
-                return Unreadable("is no file", "take it away, or give it another name")
+                return Unreadable("is not a regular file", "remove it, or give it another name")
             with open(handle, "rb", closefd=False) as file:
                 data = file.read(_MOST_BYTES + 1)
         finally:
             os.close(handle)
     except FileNotFoundError as error:
         if path.is_symlink():
-            return Unreadable("is a link that leads nowhere", "mend the link, or take it away")
+            return Unreadable("is a broken link", "fix the link, or remove it")
         return Unreadable(f"cannot be read: {error.strerror}")
     except OSError as error:
-        return Unreadable(f"cannot be read: {error.strerror}", "let the account that runs the server read it")
+        return Unreadable(f"cannot be read: {error.strerror}", "let the server's account read it")
     return _decoded(data)
 
 
@@ -61,7 +61,7 @@ def _decoded(data: bytes) -> Text | Unreadable:
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError:
-        return Unreadable("is no UTF-8 text", "save it as UTF-8")
+        return Unreadable("is not UTF-8 text", "save it as UTF-8")
     if not text.strip():
-        return Unreadable("is empty", "write it anew, or take it away")
+        return Unreadable("is empty", "write it again, or remove it")
     return Text(text)

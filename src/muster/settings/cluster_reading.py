@@ -1,4 +1,4 @@
-"""One reading of all documents of `clusters.d`, which may name each other in whatever order they stand."""
+"""Combines all documents of `clusters.d`, which may refer to each other in any order, into one set of settings."""
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
@@ -17,7 +17,7 @@ from muster.wire.physical_schema import LoginIn
 
 @dataclass(frozen=True, slots=True)
 class ClusterSettings:
-    """All that the folder says, in order of file and place."""
+    """All settings of the folder, in the order of files and of their contents."""
 
     virtual: tuple[VirtualCluster, ...] = ()
     nodes: tuple[NodeSettings, ...] = ()
@@ -40,7 +40,7 @@ class Found:
 
     @property
     def kind(self) -> str:
-        """What a document is shows in its keys: a physical cluster has a backend, what has nodes describes them."""
+        """A document with `backend` is a physical cluster, one with `nodes` describes nodes, all others are virtual."""
         keys = self.document.data if isinstance(self.document.data, dict) else {}
         return next((kind for kind in ("backend", "nodes") if kind in keys), "virtual cluster")
 
@@ -54,13 +54,13 @@ class Found:
 
 @dataclass(slots=True)
 class Reading:
-    """One reading of all documents: first the physical clusters, which the others may name in whatever order."""
+    """Reads all documents: first the physical clusters, because all other documents may refer to them."""
 
     given: tuple[str, ...]
     files: NamedFiles
     problems: list[Problem] = field(default_factory=list)
     _defined: dict[str, Found] = field(default_factory=dict)
-    """Physical clusters by name, right or wrong."""
+    """Physical clusters by name, valid or not."""
     _described: dict[str, Described] = field(default_factory=dict)
     _members: list[tuple[str, Member]] = field(default_factory=list)
     _virtual: list[tuple[Found, VirtualCluster]] = field(default_factory=list)
@@ -69,12 +69,12 @@ class Reading:
     def take_all(self, documents: list[Found]) -> None:
         for found in documents:
             if found.kind == "backend":
-                self._tell_of(found, self._take_physical)
+                self._collect_problems(found, self._take_physical)
         for found in documents:
             if found.kind == "nodes":
-                self._tell_of(found, self._take_nodes)
+                self._collect_problems(found, self._take_nodes)
             elif found.kind == "virtual cluster":
-                self._tell_of(found, self._take_virtual)
+                self._collect_problems(found, self._take_virtual)
 
     def result(self, folder: Path) -> ClusterSettings:
         """Raises Invalid."""
@@ -89,7 +89,7 @@ class Reading:
         )
         return ClusterSettings(tuple(vc for _, vc in self._virtual), tuple(self._nodes), physical)
 
-    def _tell_of(self, found: Found, take: Callable[[Found], None]) -> None:
+    def _collect_problems(self, found: Found, take: Callable[[Found], None]) -> None:
         try:
             take(found)
         except Invalid as error:
@@ -101,9 +101,9 @@ class Reading:
         if earlier is not found:
             self.problems.append(found.problem("name", f"{name} is given twice", earlier.also))
         elif name in self.given and document.data["backend"] != LOCAL:
-            self.problems.append(found.problem("name", f"{name} is a cluster of the server's own", "choose another"))
+            self.problems.append(found.problem("name", f"{name} is a built-in cluster", "choose another name"))
         elif document.data["backend"] == LOCAL and LOCAL not in self.given:
-            self.problems.append(found.problem("backend", f"this server has no cluster {LOCAL}", "take the file away"))
+            self.problems.append(found.problem("backend", f"this server has no cluster {LOCAL}", "remove the file"))
         described = read_physical(document, found.path.stem)
         self._refuse_open_secrets(found)
         self._described[name] = replace(described, cluster=replace(described.cluster, file=found.file))
@@ -115,7 +115,7 @@ class Reading:
         definition = self._defined.get(cluster) if isinstance(cluster, str) else None
         if definition is None or definition.document.data["backend"] == LOCAL:
             if stray := tuple(self._stray(found.document.data.get("cluster"), found)):
-                raise Invalid("", problems=stray)  # what its nodes may be is not known
+                raise Invalid("", problems=stray)  # without its cluster, the nodes cannot be checked
             labelled: Iterable[NodeSettings] = read_nodes(found.document, self.given[0])
         else:
             described = self._described.get(cluster) or Described(PhysicalCluster(cluster, "ssh"), LoginIn())
@@ -138,12 +138,12 @@ class Reading:
             raise Invalid("", problems=problems)
 
     def _clashing_virtual(self) -> Iterator[Problem]:
-        """What each document by itself cannot see."""
+        """Problems that show only when documents are compared with each other."""
         first: dict[str, Found] = {}
         for found, vc in self._virtual:
             yield from self._stray(vc.cluster, found)
             if vc.name in self._known:
-                yield found.problem("name", f"{vc.name} is the name of a physical cluster", "choose another")
+                yield found.problem("name", f"{vc.name} is the name of a physical cluster", "choose another name")
             elif vc.name in first:
                 yield found.problem("name", f"{vc.name} is given twice", first[vc.name].also)
             first.setdefault(vc.name, found)

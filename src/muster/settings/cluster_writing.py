@@ -1,8 +1,8 @@
-"""Nodes that are added and removed by command: kept in `<cluster>.added.yaml`, apart from what admins write by hand.
+"""Adds and removes nodes by command, in `<cluster>.added.yaml`, apart from the files that admins write by hand.
 
-What would be wrong is refused before anything is replaced. Servers that share the folder write one after the other, and
-whoever finds that a file was changed meanwhile by somebody who does not wait, an editor say, begins again with what is
-there now. Mistakes in other files are no hindrance: what is in force counts.
+An invalid change is refused before any file is replaced. Servers that share the folder take a lock and write one
+after the other. If a file was changed meanwhile by a program that ignores the lock, such as an editor, the change is
+tried again with the new contents. Mistakes in other files do not matter, because their last valid versions are used.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -27,15 +27,15 @@ _SECRETS = "secrets"
 _TRIES = 5
 _HEAD = """\
 # Written by `muster node add` and `muster node remove`, which replace the whole file.
-# Nodes that you write by hand belong in a file of your own.
+# Put nodes that you add by hand into a file of your own.
 """
 _NEW_CLUSTER = """\
-# Made by `muster node add`. Yours to change: it is not written again.
+# Created by `muster node add`. You may change it: Muster does not write it again.
 """
 _NOTHING: Mapping[str, str] = MappingProxyType({})
 
 Node = Mapping[str, Any]
-"""As a document of the folder has it: `name`, `host`, `user`, …"""
+"""A node as it is written in a cluster file: `name`, `host`, `user`, …"""
 
 
 def add_node(
@@ -45,8 +45,11 @@ def add_node(
     password: str | None = None,
     in_force: Mapping[str, str] = _NOTHING,
 ) -> ClusterSettings:
-    """The settings with the node. Makes the cluster if there is none. Raises Invalid, and nothing has changed then.
-    `in_force` are the texts of the files that count while those of the folder are wrong."""
+    """Add a node, create its cluster if there is none, and return the new settings.
+
+    `in_force` has the texts of the files in effect, which are used where those of the folder have mistakes. If Invalid
+    is raised, nothing has changed.
+    """
     _refuse_names(folder, cluster, node.get("name"))
     return _alone(folder, lambda: _add(folder, cluster, node, password, in_force))
 
@@ -54,7 +57,7 @@ def add_node(
 def remove_node(
     folder: ClusterFolder, cluster: str, name: str, in_force: Mapping[str, str] = _NOTHING
 ) -> ClusterSettings:
-    """The settings without the node. Raises Conflict for one that an admin wrote, and says where."""
+    """Remove a node and return the new settings. Raises Conflict for a node that is defined in a file of an admin."""
     return _alone(folder, lambda: _remove(folder, cluster, name, in_force))
 
 
@@ -68,9 +71,10 @@ def _alone(folder: ClusterFolder, change: Callable[[], ClusterSettings]) -> Clus
                     raise
             except OSError as error:
                 raise Unavailable(
-                    f"{folder.path} cannot be written: {error.strerror}", hint="see to its rights and its disk"
+                    f"{folder.path} cannot be written: {error.strerror}",
+                    hint="check its permissions and whether the disk is full",
                 ) from None
-    raise AssertionError("the last try returns or raises")
+    raise AssertionError("the last iteration returns or raises")
 
 
 def _add(
@@ -106,7 +110,7 @@ def _remove(folder: ClusterFolder, cluster: str, name: str, in_force: Mapping[st
 
 
 class _Before:
-    """The files that are to be replaced, as they were read."""
+    """The files that are about to be replaced, as they were when they were read."""
 
     def __init__(self, folder: ClusterFolder, cluster: str) -> None:
         self.folder = folder
@@ -115,10 +119,10 @@ class _Before:
         names = (f"{cluster}.yaml", self.name) if is_name(cluster) else ()
         self._read = {name: _found(folder.path / name) for name in names}
         self.nodes = self._nodes()
-        """Those that were added to the cluster until now."""
+        """The nodes that were added to the cluster before."""
 
     def cluster_file(self, now: Settled) -> dict[str, str | None]:
-        """What makes the cluster, if there is none."""
+        """Return the file that creates the cluster, if there is none yet."""
         if any(known.name == self.cluster for known in now.settings.physical):
             return {}
         name = f"{self.cluster}.yaml"
@@ -127,18 +131,21 @@ class _Before:
             return {name: _NEW_CLUSTER + text}
         if wrong := [problem for problem in now.problems if problem.file == name]:
             problems = tuple(Problem("", str(problem)) for problem in wrong)
-            raise Invalid(f"cluster {self.cluster} is not there: its file is wrong", hint="mend it", problems=problems)
+            message = f"cluster {self.cluster} cannot be used because its file has mistakes"
+            raise Invalid(message, hint="fix the file", problems=problems)
         raise Conflict(
-            f"there is no cluster {self.cluster}, and {name} has something else in it",
-            hint=f"write a document with `backend: ssh` and `name: {self.cluster}` there, or choose another cluster",
+            f"there is no cluster {self.cluster}, and {name} defines something else",
+            hint=f"add a document with `backend: ssh` and `name: {self.cluster}` to it, or choose another cluster",
         )
 
     def replace(self, files: Mapping[str, str | None]) -> None:
-        """In this order: a reading in between finds a cluster before its nodes. Raises StaleWrite, and nothing has
-        changed then, if the files are not as they were read."""
+        """Write the files in this order, so that a concurrent reader finds a cluster before its nodes.
+
+        If a file has changed since it was read, StaleWrite is raised and nothing is written.
+        """
         path = self.folder.path
         if changed := [name for name in files if _found(path / name) != self._read[name]]:
-            raise StaleWrite(f"somebody else writes {changed[0]} too", hint="try again")
+            raise StaleWrite(f"{changed[0]} was changed at the same time by somebody else", hint="try again")
         for name, text in files.items():
             if text is not None:
                 write_private(path / name, text)
@@ -170,8 +177,8 @@ class _Before:
             raise self._not_as_written(f": {told or error.message}") from None
 
     def _not_as_written(self, why: str = "") -> Conflict:
-        hint = "move what you wrote there to a file of your own"
-        return Conflict(f"{self.name} is not as Muster wrote it{why}", hint=hint)
+        hint = "move your own entries to another file"
+        return Conflict(f"{self.name} was changed by hand{why}", hint=hint)
 
 
 def _found(path: Path) -> Text | Unreadable | None:
@@ -179,7 +186,7 @@ def _found(path: Path) -> Text | Unreadable | None:
 
 
 def _tried(before: _Before, now: Settled, files: dict[str, str | None], nodes: Sequence[Node]) -> ClusterSettings:
-    """What the folder would say with these nodes. Puts their text into `files`. Raises Invalid in terms of the last."""
+    """Return the settings with these nodes and put their text into `files`. Invalid refers to the last node."""
     files[before.name] = _text(before.cluster, nodes)
     kept = {name: Text(text, was_in_force=True) for name, text in now.texts.items()}
     new = {name: Text(text) for name, text in files.items() if text is not None}
@@ -192,7 +199,7 @@ def _tried(before: _Before, now: Settled, files: dict[str, str | None], nodes: S
 
 
 def _of_node(problem: Problem, file: str, own: str) -> Problem:
-    """Whoever adds a node does not know the file that it would stand in."""
+    """Rewrite a problem without the file and line, which mean nothing to the user who adds a node."""
     if problem.file == file and problem.path.startswith(own):
         return replace(problem, path=problem.path.removeprefix(own).removeprefix("."), file="", line=None)
     if problem.file == file and problem.path == "nodes":
@@ -201,10 +208,12 @@ def _of_node(problem: Problem, file: str, own: str) -> Problem:
 
 
 def _refuse_names(folder: ClusterFolder, cluster: str, name: Any) -> None:
-    """Both become names of files."""
+    """Check both names, because they become names of files."""
     problems = []
     if cluster in folder.physical:
-        problems.append(Problem("cluster", f"{cluster} is the server's own machine", "nodes are added to others"))
+        problems.append(
+            Problem("cluster", f"{cluster} is the server's own machine", "nodes can only be added to other clusters")
+        )
     elif not is_name(cluster):
         problems.append(Problem("cluster", f"{cluster!r} is not a valid name", NODE_NAME_ACCEPTED))
     if not isinstance(name, str) or not is_name(name):
@@ -219,7 +228,7 @@ def _not_ours(settings: ClusterSettings, cluster: str, name: str) -> Conflict | 
     if found is None:
         return NotFound(f"cluster {cluster} has no node {name!r}", hint="see `muster get nodes`")
     place = f"{found.file}, line {found.line}" if found.line else found.file
-    return Conflict(f"{name} was not added by command: it stands in {place}", hint="take it out of that file")
+    return Conflict(f"{name} was not added by a command: it is defined in {place}", hint="remove it from that file")
 
 
 class _Quoted(str):
@@ -227,7 +236,7 @@ class _Quoted(str):
 
 
 class _Dumper(yaml.SafeDumper):
-    """Quotes values, so that none is read as a number or a truth by whatever version of YAML."""
+    """Quotes values, so that no version of YAML reads one as a number or a boolean."""
 
 
 _Dumper.add_representer(
@@ -257,9 +266,8 @@ def _secret_path(folder: ClusterFolder, cluster: str, name: str) -> Path:
 
 def _write_password(folder: ClusterFolder, cluster: str, name: str, password: str) -> Path:
     if not password or not password.isprintable():
-        raise Invalid(
-            "the password is empty, or no line of text", problems=(Problem("password", "is no line of text"),)
-        )
+        problem = Problem("password", "is empty or is not a single line of text")
+        raise Invalid("the password cannot be used", problems=(problem,))
     path = _secret_path(folder, cluster, name)
     path.parent.mkdir(mode=0o700, exist_ok=True)
     write_private(path, f"{password}\n")

@@ -1,4 +1,4 @@
-"""One writer of a folder at a time, whichever server it is: several may share the folder, on several machines too."""
+"""Locks a folder of cluster files for writing. Several servers may share it, also from several machines."""
 
 import fcntl
 import os
@@ -10,19 +10,19 @@ from pathlib import Path
 from muster.domain.errors import Unavailable
 
 _NAME = ".lock"
-"""Hidden, so that readings pass over it. It stays: one that is removed may be held by somebody already."""
+"""Hidden, so that readers ignore it. It is never removed, because another server might hold it at that moment."""
 _PATIENCE_S = 30.0
 _LOOK_EVERY_S = 0.02
 
 
 @contextmanager
 def only_writer(folder: Path) -> Iterator[None]:
-    """Blocks for a while. Raises Unavailable if somebody else does not let go, or if nothing can be written there."""
+    """Wait for the lock. Raises Unavailable if another server keeps it, or if the folder is not writable."""
     try:
         handle = os.open(folder / _NAME, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     except OSError as error:
         raise Unavailable(
-            f"{folder} cannot be written: {error.strerror}", hint="let the account that runs the server own it"
+            f"{folder} cannot be written: {error.strerror}", hint="make the server's account its owner"
         ) from None
     try:
         _hold(handle, folder)
@@ -40,5 +40,5 @@ def _hold(handle: int, folder: Path) -> None:
         except BlockingIOError:
             if time.monotonic() > deadline:
                 hint = f"another server that shares the folder holds {folder / _NAME}; try again"
-                raise Unavailable(f"{folder} is being written by somebody else", hint=hint) from None
+                raise Unavailable(f"{folder} is locked", hint=hint) from None
         time.sleep(_LOOK_EVERY_S)

@@ -1,7 +1,7 @@
-"""Tells when the files of a folder change, by inotify on the event loop: no thread, and nothing happens in between.
+"""Reports changes of the files in a folder with inotify on the event loop, without a thread and without polling.
 
-Where the folder is away, or the system has no watch to give, it is looked at every other second instead. So are files
-beside it, which may lie on a network where nobody tells.
+If the folder is missing, or the system has no inotify watch left, the folder is polled every two seconds instead. Files
+outside the folder are always polled, because they may be on a network file system, where inotify reports nothing.
 """
 
 import asyncio
@@ -26,14 +26,14 @@ from muster.agent.system.inotify import (
 from muster.settings.cluster_files import is_document
 
 _SETTLE_S = 0.2
-"""Editors write in several steps; the last one is waited for."""
+"""Editors save a file in several steps; changes are reported after the last one."""
 _LOOK_EVERY_S = 2.0
 _WRITTEN_WITHIN_S = 10.0
-"""So long a file that somebody has begun to write is waited for: half of one may be right by itself."""
+"""How long to wait until a file that is being written is closed; an incomplete file may look valid."""
 _DONE = CLOSE_WRITE | MOVED_FROM | MOVED_TO | DELETE
 _CHANGES = _DONE | CREATE | ATTRIB
 _Mark = tuple[int, int, int, int] | int | None
-"""What tells one state of a file from the next: its stat, or why there is none."""
+"""Identifies a version of a file: its stat, or the error number if there is none."""
 _FOLDER_GONE = DELETE_SELF | MOVE_SELF | IGNORED
 
 
@@ -42,8 +42,10 @@ def _nothing() -> Iterable[Path]:
 
 
 async def folder_changes(folder: Path, beside: Callable[[], Iterable[Path]] = _nothing) -> AsyncIterator[None]:
-    """Yields once the watch stands, so that nothing between an earlier reading and now is missed; then after changes.
-    `beside` says, before each time, which other files are looked at. Never ends."""
+    """Yield once when the watch is set up, so that no earlier change is missed, and then after every change.
+
+    `beside` is called before each wait and returns the files outside the folder to watch. The iterator never ends.
+    """
     while True:
         watch = _Watch.on(folder)
         try:
@@ -88,7 +90,7 @@ class _Watch:
         self.is_over = False
         self._inotify = inotify
         self._begun: set[bytes] = set()
-        """Cluster files that were written and not closed since. Editors hold others open for as long as they run."""
+        """Cluster files that were written and not closed yet. Editors keep other files open as long as they run."""
 
     @classmethod
     def on(cls, folder: Path) -> "_Watch | None":
@@ -108,7 +110,7 @@ class _Watch:
     async def settled(self) -> None:
         await asyncio.sleep(_SETTLE_S)
         deadline = asyncio.get_running_loop().time() + _WRITTEN_WITHIN_S
-        while self._begun and asyncio.get_running_loop().time() < deadline:  # noqa: ASYNC110 - a look now and then will do
+        while self._begun and asyncio.get_running_loop().time() < deadline:  # noqa: ASYNC110 - polling is enough here
             await asyncio.sleep(_SETTLE_S)
         self._begun.clear()
 

@@ -1,7 +1,7 @@
-"""The cluster files that were in force last, kept for a start while one of them is broken.
+"""Keeps the last valid cluster files for a start while one of them has a mistake.
 
-One private file in the server's home, replaced as a whole: what is in it was right together. Keys and passwords are
-never in it, only the files that name them.
+They are in one private file in the server's home, which is replaced as a whole, because they were valid together. It
+never contains keys or passwords, only the cluster files that refer to them.
 """
 
 import json
@@ -16,10 +16,10 @@ from muster.settings.private_files import write_private
 class KeptFiles:
     path: Path
     folder: Path
-    """Whose files they are. Those of another folder do not count."""
+    """The folder that the files belong to. Files that were kept for another folder are ignored."""
 
     def read(self) -> dict[str, str]:
-        """Texts by name; none before the first start. Raises ValueError or OSError if it cannot be read."""
+        """Return the texts by name; there are none before the first start. Raises ValueError or OSError."""
         try:
             data = json.loads(self.path.read_text(encoding="utf-8"))
         except FileNotFoundError:
@@ -27,7 +27,7 @@ class KeptFiles:
         match data:
             case {"folder": str(folder), "files": {**files}}:
                 return {str(name): str(text) for name, text in files.items()} if folder == str(self.folder) else {}
-        raise ValueError("it is not as Muster wrote it")
+        raise ValueError("it does not have the expected format")
 
     def write(self, files: Mapping[str, str]) -> None:
         """Raises OSError."""

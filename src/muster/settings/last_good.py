@@ -1,8 +1,8 @@
-"""What is in force when cluster files have mistakes: a wrong file counts as it did before, the others as they are.
+"""Decides which settings are in effect when cluster files have mistakes: a file with a mistake keeps its last version.
 
-The files that were in force together are right together. From there, one change after the other is taken over as long
-as nothing gets wrong by it; what is left is told. So one mistake holds up only the file that it is in, at a start as at
-a change, and files that contradict each other never push out what runs.
+The last versions of all files were valid together. Starting from them, each change is applied if the result is valid,
+and the other changes are reported. A mistake therefore affects only the file that contains it, both at startup and on
+a change, and if two files contradict each other, the one that is already in effect wins.
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -15,21 +15,24 @@ from muster.settings.clusters import ClusterFolder, ClusterSettings
 from muster.wire.documents import Document, read_documents
 
 Version = Text | Unreadable | None
-"""Of a file: None is none."""
+"""A version of a file; None means that there is no such file."""
 Refusal = Callable[[ClusterSettings], Sequence[Problem]]
-"""What else may be wrong with settings than that they cannot be read."""
+"""Returns additional problems of settings that can be read."""
 
 
 @dataclass(frozen=True, slots=True)
 class Settled:
     settings: ClusterSettings
     texts: Mapping[str, str]
-    """Of the files in force, by name."""
+    """The texts of the files in effect, by name."""
     problems: tuple[Problem, ...] = ()
 
 
 def settle(folder: ClusterFolder, before: Mapping[str, str], refusal: Refusal = lambda settings: ()) -> Settled:
-    """`before` are the texts that were in force. Never raises Invalid: what is wrong is told in `problems`."""
+    """Settle which files are in effect. `before` has the texts that were in effect until now.
+
+    This never raises Invalid: mistakes are returned in `problems`.
+    """
     trial = _Trial(folder, refusal)
     kept = {name: Text(text, was_in_force=True) for name, text in before.items()}
     try:
@@ -44,7 +47,7 @@ def settle(folder: ClusterFolder, before: Mapping[str, str], refusal: Refusal = 
 
 
 class _Trial:
-    """Readings of files that might be in force. Each text is parsed once."""
+    """Tries sets of files that might be put into effect. Each text is parsed only once."""
 
     def __init__(self, folder: ClusterFolder, refusal: Refusal) -> None:
         self._folder = folder
@@ -62,12 +65,12 @@ class _Trial:
             return error.problems
 
     def soundest(self, now: Files, kept: Files, wrong: Collection[str] = ()) -> Files:
-        """As much of `now` as is right together with the rest of what was kept. `wrong` are the names with mistakes."""
+        """Return as much of `now` as is valid together with the rest of `kept`. `wrong` are the files with mistakes."""
         files = {} if self.problems(kept) else kept
         fine = _with(files, {name: now.get(name) for name in _changed(files, now) if name not in wrong})
         files = files if self.problems(fine) else fine
         seen = None
-        while files != seen:  # one change may be right only after another
+        while files != seen:  # a change may become valid only after another one
             seen = files
             for name in _changed(files, now):
                 files = self._nearer(files, name, now.get(name), kept.get(name))
@@ -78,7 +81,7 @@ class _Trial:
         return next((found for found in tried if found == files or not self.problems(found)), files)
 
     def named(self, files: Files) -> Iterator[str]:
-        """Documents, and the lists that they name."""
+        """Yield the names of the documents and of the node lists that they refer to."""
         yield from filter(is_document, files)
         yield from self._folder.lists(files, self._parse)
 
@@ -97,17 +100,19 @@ def _text(version: Version) -> str | Unreadable | None:
 
 
 def _left(trial: _Trial, files: Files, now: Files, problems: Sequence[Problem]) -> Iterator[Problem]:
-    """What became of each file that is not in force as it is now, and why if nothing of its own is wrong."""
+    """Report each file whose current version is not in effect, with the reason if the file itself has no mistake."""
     wrong = {problem.file for problem in problems}
     for name in _changed(files, now):
-        stays = "what it said before stays in force" if name in files else "is left out"
+        stays = "its last valid version stays in effect" if name in files else "is left out"
         told = [] if name in wrong else trial.problems(_with(files, {name: now.get(name)}))
         why = [str(problem) for problem in told if problem not in problems]
-        yield Problem("", f"{stays}: {'; '.join(why)}" if why else f"{stays} until it is mended", file=name)
+        yield Problem("", f"{stays}: {'; '.join(why)}" if why else f"{stays} until it is fixed", file=name)
 
 
 def _settled(trial: _Trial, files: Files, problems: Sequence[Problem]) -> Settled:
     named = {*trial.named(files)}
     texts = {name: version.text for name, version in files.items() if isinstance(version, Text) and name in named}
-    judged = {name: Text(text, was_in_force=True) for name, text in texts.items()}  # a key may go at any moment
+    judged = {
+        name: Text(text, was_in_force=True) for name, text in texts.items()
+    }  # a key file may disappear at any moment
     return Settled(trial.settings(judged), texts, tuple(problems))

@@ -1,4 +1,4 @@
-"""Files that the server writes for its own account alone: whole or not at all, whatever happens meanwhile."""
+"""Writes files that only the server's account can read. They are replaced atomically."""
 
 import os
 from contextlib import suppress
@@ -6,7 +6,7 @@ from pathlib import Path
 
 
 def write_private(path: Path, text: str) -> None:
-    """All or nothing, for the server's account alone. The temporary name is one that readings pass over."""
+    """Write a file atomically with mode 0600. The temporary file is hidden, so that readers ignore it."""
     temporary = path.with_name(f".{path.name}.new")
     with suppress(FileNotFoundError):
         temporary.unlink()
@@ -24,7 +24,7 @@ def write_private(path: Path, text: str) -> None:
 
 
 def keep_names(folder: Path) -> None:
-    """So that what was renamed or removed there lasts too."""
+    """Make renames and removals in the folder durable."""
     handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
         os.fsync(handle)

@@ -1,4 +1,4 @@
-"""The server's settings. Later wins: defaults, `config.yaml` in the home folder, MUSTER_* variables, command line."""
+"""The server's settings: defaults, `config.yaml` in the home folder, MUSTER_* variables, options. The last one wins."""
 
 import os
 from collections.abc import Mapping
@@ -26,21 +26,23 @@ _VARIABLES = {
 class ServerSettings(BaseModel):
     model_config = ConfigDict(extra="forbid", alias_generator=to_camel, populate_by_name=True, frozen=True)
 
-    home: Path = Field(description="Everything the server keeps.")
+    home: Path = Field(description="The folder for all data of the server.")
     host: str = Field("127.0.0.1", description="Address to listen on; this machine only by default.")
-    port: int = Field(7070, ge=0, le=65535, description="0 takes a free one.")
-    database: str | None = Field(None, description="SQLAlchemy URL; a SQLite file in the home folder if absent.")
+    port: int = Field(7070, ge=0, le=65535, description="The port; 0 chooses a free one.")
+    database: str | None = Field(None, description="An SQLAlchemy URL; by default, a SQLite file in the home folder.")
     clusters: Path | None = Field(
-        None, description="Folder of the virtual clusters; clusters.d in the home folder if absent."
+        None, description="The folder of the cluster files; clusters.d in the home folder by default."
     )
-    private_jobs: bool = Field(False, description="Users see only their own jobs.")
+    private_jobs: bool = Field(False, description="Whether users see only their own jobs.")
     keep_finished: Seconds | None = Field(
-        None, description="Remove jobs this long after their end; for ever if absent."
+        None, description="How long jobs are kept after their end; forever by default."
     )
     session_lifetime: Seconds = Field(14 * 86400.0, description="How long a login lasts.")
-    max_package_bytes: int = Field(4 << 30, description="The largest code package, or input.")
-    max_output_bytes: int = Field(20 << 30, ge=0, description="The most that is brought back of one job's outputs.")
-    influx: InfluxSettings | None = Field(None, description="Where node figures are pushed to; nowhere if absent.")
+    max_package_bytes: int = Field(4 << 30, description="The maximum size of a code package or input.")
+    max_output_bytes: int = Field(20 << 30, ge=0, description="The maximum size of the outputs that are kept of a job.")
+    influx: InfluxSettings | None = Field(
+        None, description="The InfluxDB that node metrics are sent to; none by default."
+    )
     log_level: str = Field("info", pattern="^(debug|info|warning|error)$")
     access_log: bool = False
 
@@ -51,7 +53,7 @@ class ServerSettings(BaseModel):
 
     @property
     def influx_password(self) -> str:
-        """Read when it is needed, so that no settings hold it."""
+        """The password. It is read when it is needed, so that the settings do not contain it."""
         return read_password(self.influx, self.home) if self.influx else ""
 
     @property
@@ -60,7 +62,7 @@ class ServerSettings(BaseModel):
 
     @property
     def clusters_folder(self) -> Path:
-        """Of a relative one: in the home folder."""
+        """The folder of the cluster files; a relative path starts in the home folder."""
         return self.home / (self.clusters or Path("clusters.d")).expanduser()
 
 
@@ -89,7 +91,7 @@ def load_settings(arguments: Mapping[str, Any], environ: Mapping[str, str] = os.
 
 
 def _named(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Under one name each, however written, so that the later of two sources wins."""
+    """Give each setting one name, however it was written, so that a later source overrides an earlier one."""
     aliases = {name: field.alias or name for name, field in ServerSettings.model_fields.items()}
     return {aliases.get(name, name): value for name, value in values.items()}
 

@@ -13,8 +13,8 @@ from tests.parts.server import MusterServer, polls, running_server
 LAB = "name: lab\nbackend: ssh\ndefaults: {port: 1}\nnodes:\n- {name: gpu1, host: 127.0.0.1}\n"
 WRONG = LAB.replace("port: 1", "ports: 1")
 TOLD = "lab.yaml, line 3: defaults.ports: unknown key (did you mean port?)"
-STAYS = "lab.yaml: what it said before stays in force until it is mended"
-LEFT_OUT = "lab.yaml: is left out until it is mended"
+STAYS = "lab.yaml: its last valid version stays in effect until it is fixed"
+LEFT_OUT = "lab.yaml: is left out until it is fixed"
 
 
 @pytest.fixture

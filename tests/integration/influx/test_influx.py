@@ -138,7 +138,7 @@ def test_points_wait_for_a_database_that_is_away(influx: Influx, tmp_path: Path)
         assert any(exported(server)["sent"] > 0 for _ in polls(_WITHIN_S))
         assert values(influx, "late", f'SELECT mean("used") FROM "ram" WHERE {_RECENT}, "host"')
     told = [json.loads(line) for line in (tmp_path / "home" / "stderr.log").read_text().splitlines()]
-    assert [line["level"] for line in told if line["event"] == "InfluxDB is away"] == ["warning"]
+    assert [line["level"] for line in told if line["event"] == "InfluxDB is unavailable"] == ["warning"]
 
 
 def test_a_password_that_others_may_read_keeps_the_server_from_starting(tmp_path: Path) -> None:

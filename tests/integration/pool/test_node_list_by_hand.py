@@ -22,7 +22,7 @@ MISTAKES = {
     '[{"name": "n1", "ip": "a", "gpus": 2}]': "[0].gpus: unknown key",
     '[{"name": "n1", "ip": "a"},\n]': f"line 2: is no JSON: a comma too many before ] {NO_JSON}",
     '{"name": "n1"}': f"line 1: is no list {NO_JSON}",
-    "": "nodesFile: gpu_slaver_info.json is empty (write it anew, or take it away)",
+    "": "nodesFile: gpu_slaver_info.json is empty (write it again, or remove it)",
 }
 
 
@@ -104,12 +104,12 @@ def test_every_mistake_is_told_and_nothing_of_what_runs_is_touched(desk: Desk) -
     for text, words in MISTAKES.items():
         desk.write(text)
         desk.until_warned(words)
-        desk.until_warned("gpu_slaver_info.json: what it said before stays in force until it is mended")
+        desk.until_warned("gpu_slaver_info.json: its last valid version stays in effect until it is fixed")
         assert {name: node["state"] for name, node in nodes(desk.server).items()} == {"n1": "Ready", "n2": "Ready"}
     desk.list.unlink()
     desk.until_warned("nodesFile: gpu_slaver_info.json cannot be read: No such file or directory")
     desk.list.mkdir()
-    desk.until_warned("nodesFile: gpu_slaver_info.json is no file")
+    desk.until_warned("nodesFile: gpu_slaver_info.json is not a regular file")
     desk.server.kill()
     desk.server.start()
     wait_for_nodes(desk.server, {"n1": "Ready", "n2": "Ready"})
@@ -125,7 +125,7 @@ def test_a_list_that_is_written_in_two_halves_is_taken_over_whole(desk: Desk) ->
     with desk.list.open("w") as file:
         file.write(text[:60])
         file.flush()
-        desk.until_warned("gpu_slaver_info.json: what it said before stays in force")
+        desk.until_warned("gpu_slaver_info.json: its last valid version stays in effect")
         assert set(nodes(desk.server)) == {"n1", "n2"}
         file.write(text[60:])
     wait_for_nodes(desk.server, {"n1": "Ready", "n2": "Ready", "n3": "Ready"})
@@ -170,5 +170,5 @@ def test_a_link_is_followed_to_its_file_and_editors_leavings_are_passed_over(des
     )
     wait_for_nodes(desk.server, {"n1": "Ready", "n2": "Ready", "n3": "Ready"})
     aim.rename(tmp_path / "away.yaml")
-    desk.until_warned("lab.yaml: is a link that leads nowhere (mend the link, or take it away)")
+    desk.until_warned("lab.yaml: is a broken link (fix the link, or remove it)")
     wait_for_nodes(desk.server, {"n1": "Ready", "n2": "Ready", "n3": "Ready"})

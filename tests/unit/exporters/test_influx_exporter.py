@@ -129,7 +129,10 @@ def test_its_absence_and_its_return_are_logged_once_each(tiny: TinyInflux) -> No
 
     with capture_logs() as logged:
         asyncio.run(scenario())
-    assert [(line["event"], line["waiting"]) for line in logged] == [("InfluxDB is away", 2), ("InfluxDB is back", 0)]
+    assert [(line["event"], line["waiting"]) for line in logged] == [
+        ("InfluxDB is unavailable", 2),
+        ("InfluxDB is available again", 0),
+    ]
 
 
 def test_an_account_that_may_not_make_the_database_may_still_write(tiny: TinyInflux) -> None:

@@ -148,7 +148,7 @@ def test_who_may_not_borrow_needs_a_guarantee(tmp_path: Path) -> None:
 def test_names_are_unique_and_physical_clusters_are_known(tmp_path: Path) -> None:
     told = problems(tmp_path, a="name: one\n---\nname: lab\n", b="name: one\ncluster: lap\n")
     assert [str(problem) for problem in told] == [
-        "a.yaml, line 3: name: lab is the name of a physical cluster (choose another)",
+        "a.yaml, line 3: name: lab is the name of a physical cluster (choose another name)",
         "b.yaml, line 2: cluster: there is no cluster 'lap' (known clusters: lab, annex)",
         "b.yaml, line 1: name: one is given twice (also in a.yaml, line 1)",
     ]
@@ -198,6 +198,6 @@ def test_what_cannot_be_read_is_named(tmp_path: Path) -> None:
 
 def test_a_file_that_was_emptied_is_a_mistake_and_a_mark_of_its_order_is_none(tmp_path: Path) -> None:
     assert [str(problem) for problem in problems(tmp_path, a=" \n")] == [
-        "a.yaml: is empty (write it anew, or take it away)"
+        "a.yaml: is empty (write it again, or remove it)"
     ]
     assert read(tmp_path, a="\ufeffname: one\r\n")[0].name == "one"

@@ -119,7 +119,7 @@ def test_a_mistake_in_another_file_is_no_hindrance(folder: ClusterFolder) -> Non
 def test_a_cluster_whose_file_is_wrong_gets_nodes_as_long_as_it_is_in_force(folder: ClusterFolder) -> None:
     own = "name: lab\nbackend: ssh\ndefaults: {user: li}\nnodes: [gpu1]\n"
     (folder.path / "lab.yaml").write_text(own.replace("ssh", "shh"))
-    with pytest.raises(Invalid, match="cluster lab is not there: its file is wrong") as refused:
+    with pytest.raises(Invalid, match="cluster lab cannot be used because its file has mistakes") as refused:
         add_node(folder, "lab", GPU7)
     assert "lab.yaml, line 2: backend: is 'shh'" in refused.value.problems[0].message
     settings = add_node(folder, "lab", GPU7, in_force={"lab.yaml": own})
@@ -133,9 +133,9 @@ def test_a_broken_file_of_added_nodes_is_left_alone_and_named(folder: ClusterFol
     add_node(folder, "lab", GPU7)
     (folder.path / "lab.added.yaml").write_text("cluster: lab\nnodes: [\n")
     before = files(folder)
-    with pytest.raises(Conflict, match=r"lab\.added\.yaml is not as Muster wrote it: line 3"):
+    with pytest.raises(Conflict, match=r"lab\.added\.yaml was changed by hand: line 3"):
         add_node(folder, "lab", {"name": "gpu8"})
-    with pytest.raises(Conflict, match=r"lab\.added\.yaml is not as Muster wrote it: line 3"):
+    with pytest.raises(Conflict, match=r"lab\.added\.yaml was changed by hand: line 3"):
         remove_node(folder, "lab", "gpu7")
     assert files(folder) == before
     add_node(folder, "attic", GPU7)
@@ -143,7 +143,7 @@ def test_a_broken_file_of_added_nodes_is_left_alone_and_named(folder: ClusterFol
 
 def test_a_file_with_the_clusters_name_that_is_something_else_is_not_replaced(folder: ClusterFolder) -> None:
     (folder.path / "lab.yaml").write_text("name: vision\n")
-    with pytest.raises(Conflict, match=r"lab\.yaml has something else in it"):
+    with pytest.raises(Conflict, match=r"lab\.yaml defines something else"):
         add_node(folder, "lab", GPU7)
     assert files(folder) == {"lab.yaml": "name: vision\n"}
 
@@ -185,7 +185,7 @@ def test_a_password_is_one_line(folder: ClusterFolder, password: str) -> None:
 
 def test_a_node_of_an_admins_own_file_is_not_removed(folder: ClusterFolder) -> None:
     (folder.path / "boxes.yaml").write_text("name: lab\nbackend: ssh\nnodes:\n- gpu1\n")
-    with pytest.raises(Conflict, match=r"it stands in boxes\.yaml, line 4"):
+    with pytest.raises(Conflict, match=r"it is defined in boxes\.yaml, line 4"):
         remove_node(folder, "lab", "gpu1")
     with pytest.raises(NotFound, match="cluster lab has no node 'gpu2'"):
         remove_node(folder, "lab", "gpu2")
@@ -198,9 +198,9 @@ def test_what_somebody_wrote_into_the_file_of_added_nodes_is_not_lost(folder: Cl
     file = folder.path / "lab.added.yaml"
     file.write_text(file.read_text() + "---\nname: vision\n")
     before = files(folder)
-    with pytest.raises(Conflict, match=r"lab\.added\.yaml is not as Muster wrote it"):
+    with pytest.raises(Conflict, match=r"lab\.added\.yaml was changed by hand"):
         remove_node(folder, "lab", "gpu7")
-    with pytest.raises(Conflict, match=r"lab\.added\.yaml is not as Muster wrote it"):
+    with pytest.raises(Conflict, match=r"lab\.added\.yaml was changed by hand"):
         add_node(folder, "lab", {"name": "gpu8"})
     assert files(folder) == before
 
@@ -260,7 +260,7 @@ def test_who_never_gets_a_turn_changes_nothing_and_is_told(folder: ClusterFolder
     add_node(folder, "lab", {"name": "gpu1", "host": "10.0.0.1"})
     text = files(folder)["lab.added.yaml"]
     edited = EditedFolder(folder.path, folder.physical, [f"{text}# {number}\n" for number in range(100)])
-    with pytest.raises(StaleWrite, match=r"somebody else writes lab\.added\.yaml too"):
+    with pytest.raises(StaleWrite, match=r"lab\.added\.yaml was changed at the same time by somebody else"):
         add_node(edited, "lab", GPU7, "s3cr3t")
     assert [member.name for member in lab(folder).members] == ["gpu1"]
     assert [name for name in files(folder) if "password" in name] == []
@@ -270,7 +270,7 @@ def test_a_folder_that_another_server_does_not_let_go_is_told(
     folder: ClusterFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(folder_lock, "_PATIENCE_S", 0.0)
-    with only_writer(folder.path), pytest.raises(Unavailable, match="is being written by somebody else"):
+    with only_writer(folder.path), pytest.raises(Unavailable, match="is locked"):
         add_node(folder, "lab", GPU7)
     add_node(folder, "lab", GPU7)
     assert mode(folder.path / ".lock") == 0o600

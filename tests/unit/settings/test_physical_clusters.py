@@ -128,7 +128,7 @@ def test_a_server_without_a_machine_of_its_own_has_no_local_cluster(tmp_path: Pa
     with pytest.raises(Invalid) as refused:
         ClusterFolder(tmp_path, ("lab",)).read()
     assert [str(problem) for problem in refused.value.problems] == [
-        "a.yaml, line 1: backend: this server has no cluster local (take the file away)"
+        "a.yaml, line 1: backend: this server has no cluster local (remove the file)"
     ]
 
 
@@ -242,7 +242,7 @@ WRONG: Mapping[str, tuple[str, str]] = {
     ),
     "servers own": (
         "name: local\nbackend: ssh\n",
-        "line 1: name: local is a cluster of the server's own (choose another)",
+        "line 1: name: local is a built-in cluster (choose another name)",
     ),
 }
 
@@ -256,7 +256,7 @@ def test_a_mistake_is_told_with_its_line_and_what_would_do(tmp_path: Path, mista
 def test_names_of_clusters_do_not_clash(tmp_path: Path) -> None:
     assert told(tmp_path, a="backend: ssh\nname: lab\n", b="name: lab\n---\nbackend: ssh\nname: lab\n") == [
         "b.yaml, line 4: name: lab is given twice (also in a.yaml, line 2)",
-        "b.yaml, line 1: name: lab is the name of a physical cluster (choose another)",
+        "b.yaml, line 1: name: lab is the name of a physical cluster (choose another name)",
     ]
 
 
@@ -364,7 +364,7 @@ def test_the_list_of_the_original_system_is_read_as_it_is(tmp_path: Path) -> Non
         ('[{"name": "a", "ip": "10.0.0.1:22"}]', "list.json, line 1: [0].ip: '10.0.0.1:22' cannot be read (expected a"),
         ('\ufeff[\n{"name": "a"}]', "list.json, line 2: [0].ip: is required"),
         ('[[{"psw": "s3cr3t"}]]', "list.json, line 1: [0]: is [{'psw': '…'}] (a mapping with"),
-        ("", "a.yaml, line 3: nodesFile: list.json is empty (write it anew, or take it away)"),
+        ("", "a.yaml, line 3: nodesFile: list.json is empty (write it again, or remove it)"),
     ],
 )
 def test_a_wrong_list_is_told_with_its_line(tmp_path: Path, text: str, expected: str) -> None:
@@ -386,13 +386,13 @@ def test_what_is_no_file_is_told_and_never_waited_for(tmp_path: Path, name: str)
     path.unlink(missing_ok=True)
     place = "a.yaml, line 2: nodesFile: list.json" if name == "list.json" else "b.yaml:"
     os.mkfifo(path)
-    assert told(tmp_path, a=text) == [f"{place} is no file (take it away, or give it another name)"]
+    assert told(tmp_path, a=text) == [f"{place} is not a regular file (remove it, or give it another name)"]
     path.unlink()
     path.symlink_to("nowhere")
-    assert told(tmp_path, a=text) == [f"{place} is a link that leads nowhere (mend the link, or take it away)"]
+    assert told(tmp_path, a=text) == [f"{place} is a broken link (fix the link, or remove it)"]
     path.unlink()
     path.write_bytes("[]".encode("utf-16"))
-    assert told(tmp_path, a=text) == [f"{place} is no UTF-8 text (save it as UTF-8)"]
+    assert told(tmp_path, a=text) == [f"{place} is not UTF-8 text (save it as UTF-8)"]
 
 
 def test_what_a_link_leads_to_is_looked_at_too(tmp_path: Path) -> None:

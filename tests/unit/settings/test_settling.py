@@ -17,7 +17,7 @@ from muster.settings.last_good import Settled, settle
 pytestmark = pytest.mark.fast
 
 LAB = "name: lab\nbackend: ssh\nnodes: [gpu1, gpu2]\n"
-MENDED = "until it is mended"
+MENDED = "until it is fixed"
 
 
 class Scene:
@@ -61,7 +61,7 @@ def test_a_wrong_file_counts_as_before_and_the_others_as_they_are(scene: Scene) 
     told = scene.settle({"lab.yaml": LAB + "nods: [gpu3]\n", "vcs.yaml": "name: b\n", "more.yaml": "name: c\n"})
     assert told == [
         "lab.yaml, line 4: nods: unknown key (did you mean nodes?)",
-        f"lab.yaml: what it said before stays in force {MENDED}",
+        f"lab.yaml: its last valid version stays in effect {MENDED}",
     ]
     assert (scene.nodes, scene.virtual) == ({"lab": ["gpu1", "gpu2"]}, ["c", "b"])
     assert scene.last.texts["lab.yaml"] == LAB
@@ -99,7 +99,7 @@ def test_a_file_that_others_need_stays_though_it_is_taken_away(scene: Scene) -> 
     scene.settle({"lab.yaml": LAB, "vcs.yaml": "name: a\ncluster: lab\n"})
     assert scene.settle({"lab.yaml": None}) == [
         "vcs.yaml, line 2: cluster: there is no cluster 'lab' (known clusters: local)",
-        f"lab.yaml: what it said before stays in force {MENDED}",
+        f"lab.yaml: its last valid version stays in effect {MENDED}",
     ]
     assert scene.nodes == {"lab": ["gpu1", "gpu2"]}
     assert scene.settle({"vcs.yaml": None}) == []
@@ -126,7 +126,7 @@ def test_a_node_list_that_cannot_be_read_counts_as_before(scene: Scene, wrong: s
     lab = "name: lab\nbackend: ssh\nnodesFile: list.json\n"
     scene.settle({"lab.yaml": lab, "list.json": '[{"name": "n1", "ip": "10.0.0.1"}]'})
     told = scene.settle({"lab.yaml": lab + "nodes: [gpu1]\n", "list.json": wrong})
-    assert told[-1] == f"list.json: what it said before stays in force {MENDED}"
+    assert told[-1] == f"list.json: its last valid version stays in effect {MENDED}"
     assert scene.nodes == {"lab": ["gpu1", "n1"]}
     assert scene.settle({"list.json": "[]"}) == []
     assert scene.nodes == {"lab": ["gpu1"]}
