@@ -1,7 +1,7 @@
-"""Ring all-reduce over TCP: every rank talks to its two neighbours only.
+"""Ring all-reduce over TCP: every rank communicates only with its two neighbours.
 
-Each rank sums 1/n of the vector and hands the finished part round, so what all ranks hold afterwards is equal
-to the last bit. It knows nothing of training.
+Each rank sums 1/n of the vector and passes the finished part on, so all ranks have bitwise identical results. This
+module is independent of the training.
 """
 
 import socket
@@ -14,7 +14,7 @@ NEIGHBOUR_LIMIT_S = 30.0
 
 
 class Ring:
-    """A place in the ring of endpoints. Every rank must call the same operations in the same order."""
+    """One rank of the ring. Every rank must call the same operations in the same order."""
 
     def __init__(self, endpoints: list[str], own: str) -> None:
         self.size = len(endpoints)
@@ -26,7 +26,7 @@ class Ring:
         self._sender = ThreadPoolExecutor(max_workers=1)
 
     def all_reduce(self, vector: list[float]) -> list[float]:
-        """The sum of every rank's vector, the same on every rank."""
+        """Return the sum of the vectors of all ranks, which is the same on every rank."""
         bounds = [len(vector) * part // self.size for part in range(self.size + 1)]
         parts = [vector[start:end] for start, end in pairwise(bounds)]
         for step in range(self.size - 1):
@@ -39,7 +39,7 @@ class Ring:
         return [value for part in parts for value in part]
 
     def all_gather(self, vector: list[float]) -> list[list[float]]:
-        """Every rank's vector, nearest predecessor first and one's own last."""
+        """Return the vectors of all ranks, starting with the previous rank and ending with this rank's own."""
         gathered = []
         for _ in range(self.size):
             vector = self._shift(vector, len(vector))
@@ -54,8 +54,8 @@ class Ring:
     def _shift(self, outgoing: list[float], incoming: int) -> list[float]:
         """Send to the next rank while receiving from the previous one.
 
-        The sending has its own thread: with all ranks sending first, a vector larger than the socket buffers
-        would leave everyone waiting for everyone.
+        Sending uses a separate thread: if all ranks sent first, a vector that is larger than the socket buffers would
+        cause a deadlock.
         """
         sent = self._sender.submit(self._next.sendall, struct.pack(f"!{len(outgoing)}d", *outgoing))
         received = _read(self._previous, 8 * incoming)
@@ -70,7 +70,7 @@ def _listen(endpoint: str) -> socket.socket:
 
 
 def _connect(endpoint: str) -> socket.socket:
-    """Keep trying: a gang's tasks start together, in no promised order."""
+    """Connect with retries, because the tasks of a gang start together in no particular order."""
     deadline = time.monotonic() + NEIGHBOUR_LIMIT_S
     while True:
         try:

@@ -1,7 +1,7 @@
-"""Fit a linear regression data-parallel: each rank has its own samples, gradients meet in the ring.
+"""Fit a linear regression data-parallel: each rank has its own samples, and gradients are summed over the ring.
 
-Every rank ends with exit code 0 only if all ranks hold the very same weights and these are the ones that the
-samples were made with.
+A rank exits with 0 only if all ranks have identical weights and these are the weights that the samples were generated
+with.
 """
 
 import argparse
@@ -43,7 +43,7 @@ def fit(ring: Ring, steps: int, rate: float) -> list[float]:
 
 
 def gradient(weights: list[float], samples: list[Sample]) -> list[float]:
-    """The summed gradient of half the squared error, and after it the summed squared error."""
+    """Return the summed gradient of half the squared error, followed by the summed squared error."""
     slopes, loss = [0.0] * len(weights), 0.0
     for inputs, target in samples:
         error = sum(w * x for w, x in zip(weights, inputs, strict=True)) - target

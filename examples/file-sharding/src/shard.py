@@ -1,7 +1,7 @@
-"""Deal the data files out to the workers, as the paddlecloud guide does it.
+"""Divide the data files between the workers, as in the paddlecloud guide.
 
-Every worker sorts the same list of files and keeps each one whose position, modulo the number of workers, is
-its own id: nobody talks to anybody, nothing is read twice and nothing is left out.
+Every worker sorts the same list of files and keeps those whose index modulo the number of workers is its own id. Each
+file is read exactly once, without any communication between workers.
 """
 
 import os
@@ -24,7 +24,7 @@ def main() -> None:
 
 
 def shard(files: list[str], trainer_id: int, trainer_count: int) -> list[str]:
-    """This trainer's files. Sorted first, because a directory lists its files in no promised order."""
+    """Return this trainer's files. They are sorted first, because the order of a directory listing is undefined."""
     return [path for index, path in enumerate(sorted(files)) if index % trainer_count == trainer_id]
 
 

@@ -1,4 +1,4 @@
-"""Say hello and show what the platform told this task."""
+"""Print a greeting and the variables and files that Muster provides to a task."""
 
 import os
 import platform

@@ -1,4 +1,4 @@
-"""A sum over the processes of a JAX job, on CPUs, told who is who by the JAX_* variables alone."""
+"""Compute a sum over the processes of a JAX job on CPUs, configured only by the JAX_* variables."""
 
 import os
 import sys
@@ -10,7 +10,7 @@ from jax.experimental.multihost_utils import process_allgather
 
 def main() -> int:
     jax.config.update("jax_cpu_collectives_implementation", "gloo")
-    # The address is read by JAX itself; the other two it would ask a known cluster for.
+    # JAX reads the address itself, but takes the other two only from clusters that it knows.
     jax.distributed.initialize(
         num_processes=int(os.environ["JAX_NUM_PROCESSES"]), process_id=int(os.environ["JAX_PROCESS_ID"])
     )

@@ -1,7 +1,7 @@
-"""PaddlePaddle data-parallel training on CPUs over gloo, told who is who by the PADDLE_* variables alone.
+"""PaddlePaddle data-parallel training on CPUs over gloo, configured only by the PADDLE_* variables.
 
 Every rank checks that an all-reduce gives the known sum, that all ranks end with identical weights, and that
-these are the weights the samples were made with.
+these are the weights that the samples were generated with.
 """
 
 import sys
@@ -29,7 +29,7 @@ def main() -> int:
 
 
 def sum_is_right() -> bool:
-    """Each rank gives rank + 1, so n ranks must get n(n+1)/2."""
+    """Check an all-reduce: each rank contributes rank + 1, so the sum over n ranks must be n(n+1)/2."""
     rank, size = dist.get_rank(), dist.get_world_size()
     tensor = paddle.to_tensor([float(rank + 1)])
     dist.all_reduce(tensor)
@@ -39,7 +39,7 @@ def sum_is_right() -> bool:
 
 
 def fit() -> paddle.Tensor:
-    # Another start on every rank: only DataParallel's own broadcast from rank 0 makes them equal.
+    # Each rank starts with different weights: only DataParallel's broadcast from rank 0 makes them equal.
     paddle.seed(dist.get_rank() + 1)
     inputs = paddle.randn([SAMPLES_PER_RANK, len(TRUE_WEIGHTS)])
     targets = inputs @ paddle.to_tensor(TRUE_WEIGHTS)

@@ -1,6 +1,6 @@
 """Wait until the parameter servers listen.
 
-PaddlePaddle's own wait does nothing in this build, and a worker that asks a server too early hangs.
+PaddlePaddle's own wait does nothing in this build, and a worker that contacts a server too early hangs.
 """
 
 import socket

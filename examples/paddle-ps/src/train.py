@@ -1,7 +1,8 @@
 """Two sparse tables on PaddlePaddle's own parameter servers, trained asynchronously by all workers.
 
-A rating is user + item. Each worker sees its own users only, so that it can rate the users of the others
-right only through what these have pushed to the servers. Roles and addresses come from the environment.
+A rating is the sum of a user and an item value. Each worker sees only its own users, so it can predict the ratings of
+the other users only from what their workers have pushed to the servers. Roles and addresses come from the
+environment.
 """
 
 import argparse
@@ -15,7 +16,7 @@ from servers import wait_for_servers
 
 USERS = ITEMS = 10
 BATCH = 32
-TOLERANCE = 0.15  # of ratings from 0 to 2.7; asynchronous Adam ends near, not at, the truth
+TOLERANCE = 0.15  # for ratings from 0 to 2.7; asynchronous Adam does not converge exactly
 
 
 def main() -> int:
@@ -65,7 +66,7 @@ def work(rating: static.Variable, loss: static.Variable, steps: int) -> int:
         (seen,) = executor.run(feed=feed(*pairs), fetch_list=[loss])
         if step == 1 or step % 100 == 0:
             print(f"worker {worker} step {step}/{steps} loss {float(seen):.6f}")
-    fleet.barrier_worker()  # nobody judges before everybody has trained
+    fleet.barrier_worker()  # evaluate only after all workers have trained
     error = largest_error(executor, rating)
     print(f"worker {worker} largest error over all users {error:.6f} (allowed: {TOLERANCE})")
     fleet.barrier_worker()
@@ -81,7 +82,7 @@ def largest_error(executor: static.Executor, rating: static.Variable) -> float:
 
 
 def feed(users: np.ndarray, items: np.ndarray) -> dict[str, np.ndarray]:
-    """A batch with its true ratings: every user is worth 0.1 of its number, every item 0.2."""
+    """Return a batch with its true ratings: 0.1 times the user number plus 0.2 times the item number."""
     wanted = (0.1 * users + 0.2 * items).astype("float32")
     columns = {"user": users.astype("int64"), "item": items.astype("int64"), "wanted": wanted}
     return {name: column.reshape(-1, 1) for name, column in columns.items()}

@@ -1,7 +1,7 @@
-"""PyTorch DistributedDataParallel over gloo, told who is who by env:// alone.
+"""PyTorch DistributedDataParallel over gloo, configured only by env://.
 
 Every rank checks that an all-reduce gives the known sum, that all ranks end with identical weights, and that
-these are the weights the samples were made with.
+these are the weights that the samples were generated with.
 """
 
 import argparse
@@ -34,7 +34,7 @@ def main() -> int:
 
 
 def sum_is_right() -> bool:
-    """Each rank gives rank + 1, so n ranks must get n(n+1)/2."""
+    """Check an all-reduce: each rank contributes rank + 1, so the sum over n ranks must be n(n+1)/2."""
     size = dist.get_world_size()
     tensor = torch.tensor([float(dist.get_rank() + 1)])
     dist.all_reduce(tensor)
@@ -44,7 +44,7 @@ def sum_is_right() -> bool:
 
 
 def fit(steps: int, rate: float) -> torch.Tensor:
-    # Another start on every rank: only DDP's own broadcast from rank 0 makes them equal.
+    # Each rank starts with different weights: only DDP's broadcast from rank 0 makes them equal.
     torch.manual_seed(dist.get_rank())
     inputs = torch.randn(SAMPLES_PER_RANK, TRUE_WEIGHTS.shape[1])
     targets = inputs @ TRUE_WEIGHTS.T

@@ -1,7 +1,7 @@
-"""One request and its answer over a TCP connection, as a length and JSON text.
+"""Requests and answers over a TCP connection, each as a length followed by JSON text.
 
-It knows nothing of models. JSON writes a float so that reading it gives the same float back, which keeps
-what a worker pulls exactly what the parameter server holds.
+This module is independent of the model. JSON preserves floats exactly, so a worker gets exactly the values that the
+parameter server has.
 """
 
 import json
@@ -16,7 +16,7 @@ _LENGTH = struct.Struct("!I")
 
 
 def connect(endpoint: str) -> socket.socket:
-    """Connect to host:port, and keep trying: a gang's tasks start together, in no promised order."""
+    """Connect to host:port with retries, because the tasks of a gang start together in no particular order."""
     host, port = endpoint.rsplit(":", 1)
     deadline = time.monotonic() + CONNECT_LIMIT_S
     while True:
@@ -37,7 +37,7 @@ def send(connection: socket.socket, message: Any) -> None:
 
 
 def receive(connection: socket.socket) -> Any:
-    """The next message. EOFError when the other side has closed between two messages."""
+    """Return the next message. Raises EOFError if the other side has closed the connection between two messages."""
     (length,) = _LENGTH.unpack(_read(connection, _LENGTH.size))
     return json.loads(_read(connection, length))
 

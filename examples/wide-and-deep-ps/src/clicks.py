@@ -1,4 +1,4 @@
-"""Generated visits to a shop: who saw which item, and whether they clicked. Seeded, so always the same."""
+"""Generates visits to a shop: which user saw which item, and whether they clicked. The seed is fixed."""
 
 import random
 from dataclasses import dataclass
@@ -17,12 +17,12 @@ class Visit:
 
 
 def training_visits(worker: int, count: int) -> list[Visit]:
-    """This worker's own shard: another worker gets other visits of the same people."""
+    """Return the shard of this worker. Other workers get other visits of the same users."""
     return _visits(worker, count)
 
 
 def held_out_visits(count: int) -> list[Visit]:
-    """Visits that no worker trains on."""
+    """Return visits that no worker trains on."""
     return _visits(_HELD_OUT_SEED, count)
 
 

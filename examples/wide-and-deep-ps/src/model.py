@@ -1,7 +1,7 @@
 """A small wide-and-deep click model and its gradients, in plain Python.
 
-Wide: one weight per value of each field and one per (age, item) pair. Deep: an embedding per field value,
-one hidden layer, one output. Pure functions of pulled parameters; no sockets here.
+The wide part has one weight per value of each field and one per (age, item) pair. The deep part has an embedding per
+field value, one hidden layer and one output. All functions are pure functions of the parameters.
 """
 
 import math
@@ -16,7 +16,7 @@ FIELDS = 3
 
 
 def sizes(batch: Iterable[Visit]) -> dict[str, int]:
-    """The parameters a batch touches, with their lengths."""
+    """Return the parameters that a batch needs, with their lengths."""
     needed = {"wide:bias": 1, "deep:output": HIDDEN}
     needed.update({f"deep:hidden:{unit}": EMBEDDING * FIELDS for unit in range(HIDDEN)})
     for visit in batch:
@@ -30,7 +30,7 @@ def probability(values: Vectors, visit: Visit) -> float:
 
 
 def gradients(values: Vectors, batch: list[Visit]) -> tuple[Vectors, float]:
-    """The batch's mean gradient by parameter, and its summed log loss."""
+    """Return the mean gradient of the batch by parameter, and its summed log loss."""
     total = {name: [0.0] * len(value) for name, value in values.items()}
     loss = 0.0
     for visit in batch:

@@ -1,4 +1,4 @@
-"""The worker's view of all parameters, wherever they live."""
+"""The worker's view of all parameters, whichever server has them."""
 
 import zlib
 from collections.abc import Mapping
@@ -10,7 +10,7 @@ Vectors = dict[str, list[float]]
 
 
 class Parameters:
-    """The shards of every parameter server, seen as one set of named vectors."""
+    """The shards of all parameter servers as one set of named vectors."""
 
     def __init__(self, endpoints: list[str]) -> None:
         self._connections = [channel.connect(endpoint) for endpoint in endpoints]
@@ -30,7 +30,7 @@ class Parameters:
         channel.receive(self._connections[0])
 
     def _ask_all(self, requests: list[dict[str, Any]]) -> list[Any]:
-        """Ask every server before reading any answer, so that they work at the same time."""
+        """Send to every server before reading any answer, so that the servers work in parallel."""
         for connection, request in zip(self._connections, requests, strict=True):
             channel.send(connection, request)
         return [channel.receive(connection) for connection in self._connections]
@@ -43,5 +43,5 @@ class Parameters:
 
 
 def server_of(name: str, servers: int) -> int:
-    """Which server holds a parameter. crc32, because Python's own hash() differs between processes."""
+    """Return the server of a parameter. It uses crc32 because Python's hash() differs between processes."""
     return zlib.crc32(name.encode()) % servers

@@ -1,6 +1,6 @@
 """The parameter-server side: one shard of the model's parameters, served until SIGTERM.
 
-It holds vectors of floats under names and adds what workers send; it does not know the model.
+It stores named vectors of floats and adds what workers send; it is independent of the model.
 """
 
 import random
@@ -63,7 +63,7 @@ def serve(host: str, port: int, workers: int) -> None:
         signal.signal(signal.SIGTERM, lambda *_: threading.Thread(target=server.shutdown).start())
         print(f"serving on {host}:{port}")
         server.serve_forever(poll_interval=0.05)
-        signal.signal(signal.SIGTERM, signal.SIG_IGN)  # a second one must not disturb a clean end
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)  # a second signal must not interrupt the clean exit
     print(f"stopped, holding {shard.describe()}")
 
 
@@ -88,7 +88,7 @@ def _handler_for(shard: Shard) -> type[socketserver.BaseRequestHandler]:
 
 
 def _initial(name: str, size: int) -> list[float]:
-    """A start value that depends on the name alone, so that every run begins at the same point."""
+    """Return an initial value that depends only on the name, so that every run starts the same way."""
     if name.startswith("wide:"):
         return [0.0] * size
     chance = random.Random(zlib.crc32(name.encode()))

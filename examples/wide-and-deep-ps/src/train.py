@@ -1,4 +1,4 @@
-"""Train a wide-and-deep click model on parameter servers, told who is who by the environment alone.
+"""Train a wide-and-deep click model on parameter servers, configured only by environment variables.
 
 The same command runs in both roles: TRAINING_ROLE says which one this task has.
 """
@@ -30,7 +30,7 @@ def main() -> int:
 
 
 def work(worker: int, epochs: int, rate: float) -> int:
-    """Train on this worker's visits, then judge the model that all workers made together."""
+    """Train on this worker's visits, then evaluate the model that all workers trained together."""
     endpoints = os.environ["PADDLE_PSERVERS_IP_PORT_LIST"].split(",")
     parameters = Parameters(endpoints)
     print(f"worker {worker} of {os.environ['PADDLE_TRAINERS_NUM']}, parameters on {', '.join(endpoints)}")
@@ -45,7 +45,7 @@ def work(worker: int, epochs: int, rate: float) -> int:
 
 
 def run_epoch(parameters: Parameters, visits: list[Visit], rate: float) -> float:
-    """One pass over the visits; the mean log loss of each batch before its own step."""
+    """Train for one epoch and return the mean log loss, computed before the update of each batch."""
     loss = 0.0
     for start in range(0, len(visits), BATCH):
         batch = visits[start : start + BATCH]
