@@ -43,6 +43,6 @@ def archive_bytes() -> bytes:
 def _members() -> List[Tuple[str, bytes]]:
     package = Path(__file__).resolve().parent
     muster = package.parent
-    sources = [muster / "__init__.py", muster / "version.py", *sorted(package.glob("*.py"))]
+    sources = [muster / "__init__.py", muster / "version.py", *sorted(package.rglob("*.py"))]
     named = [(path.relative_to(muster.parent).as_posix(), path.read_bytes()) for path in sources]
     return [("__main__.py", _MAIN), *named]
