@@ -15,6 +15,7 @@ from muster.agent.environments.node_probes import Surroundings
 from muster.agent.errors import BAD_REQUEST, STILL_RUNNING, SYSTEM, TOO_LARGE, AgentError, from_os_error
 from muster.agent.files.blobs import BlobStore
 from muster.agent.files.operations import Filing
+from muster.agent.files.pieces import MAX_READ_BYTES
 from muster.agent.gpus.discovery import NOTHING_FOUND, FoundGpus, find_gpus
 from muster.agent.gpus.monitoring import GpuWatch
 from muster.agent.node import facts
@@ -208,7 +209,7 @@ class Service:
     def _read_log(self, request: Mapping[str, Any]) -> Answer:
         task = self._book.require(requests.task_id(request))
         offset = requests.whole_number(request, "offset", 0, 1 << 62)
-        limit = requests.whole_number(request, "limit", 0, logs.MAX_READ_BYTES)
+        limit = requests.whole_number(request, "limit", 0, MAX_READ_BYTES)
         return logs.read_log(task, offset, limit)
 
     def _tail_offset(self, request: Mapping[str, Any]) -> Answer:

@@ -4,18 +4,15 @@ its sha256 before it gets its name. What may be replaced, and where things go, i
 
 import hashlib
 import http.client
-import os
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any
 
 from muster.client.errors import BAD_ANSWER, MusterError, unreachable
+from muster.client.piece_upload import Moved
 from muster.client.retry_window import Patience
-
-Moved = Callable[[int], None]
-"""Called with the bytes that were moved since the call before; 0 while something is being checked."""
+from muster.lib.partial_files import PartialFile, WrongDigest, digest_of
 
 PART_PREFIX = ".muster-get-"
 KEPT_FROM_BYTES = 4 << 20
@@ -51,24 +48,24 @@ def download(source: Source, target: Path, tell: Moved = say_nothing) -> None:
     is_kept = source.size >= KEPT_FROM_BYTES
     if is_kept and not part.exists():
         _drop_others(target)
-    try:
-        found, expected = _fill(source, part, tell)
-    except BaseException:
-        if not is_kept:
-            part.unlink(missing_ok=True)
-        raise
-    expected = expected or source.digest()
-    if found != expected:
-        part.unlink()
-        raise MusterError(
-            f"{source.shown} has come with sha256 {found}, not {expected}",
-            code="digest",
-            status=422,
-            hint="it may have changed meanwhile: fetch it again; if that goes on, a disk may be broken",
-        )
-    if source.is_executable:
-        part.chmod(part.stat().st_mode | 0o100)
-    part.replace(target)
+    with PartialFile(part, source.size) as file:
+        try:
+            expected = _fill(source, file, tell)
+        except BaseException:
+            if not is_kept:
+                part.unlink(missing_ok=True)
+            raise
+        if source.is_executable:
+            part.chmod(part.stat().st_mode | 0o100)
+        try:
+            file.commit(target, expected or source.digest())
+        except WrongDigest as error:
+            raise MusterError(
+                f"{source.shown} has come with sha256 {error.found}, not {error.expected}",
+                code="digest",
+                status=422,
+                hint="it may have changed meanwhile: fetch it again; if that goes on, a disk may be broken",
+            ) from None
 
 
 def is_here(source: Source, target: Path, tell: Moved = say_nothing) -> bool:
@@ -76,7 +73,7 @@ def is_here(source: Source, target: Path, tell: Moved = say_nothing) -> bool:
     if not target.is_file() or target.stat().st_size != source.size:
         return False
     with target.open("rb") as file:
-        return str(digest_of(file, None, tell)[1].hexdigest()) == source.digest()
+        return str(digest_of(file, tell=lambda: tell(0))[1].hexdigest()) == source.digest()
 
 
 def part_of(source: Source, target: Path) -> Path:
@@ -139,35 +136,15 @@ class Arriving:
             )
 
 
-def digest_of(file: IO[bytes], length: int | None, tell: Moved) -> tuple[int, Any]:
-    """Of the first bytes, or of all: how many they are, and their digest, which can go on."""
-    file.seek(0)
-    digest = hashlib.sha256()
-    done = 0
-    while length is None or done < length:
-        data = file.read(_READ_BYTES if length is None else min(_READ_BYTES, length - done))
-        if not data:
-            break
-        digest.update(data)
-        done += len(data)
-        tell(0)
-    return done, digest
-
-
-def _fill(source: Source, part: Path, tell: Moved) -> tuple[str, str]:
-    """The digest of what came, and what it should be, if that was told."""
-    with part.open("a+b") as file:
-        kept = file.seek(0, os.SEEK_END)
-        if kept > source.size:
-            kept = file.truncate(0)
-        offset, digest = digest_of(file, kept, tell)
-        tell(offset)
-        arriving = Arriving(source)
-        for data in arriving.pieces(offset):
-            file.write(data)
-            digest.update(data)
-            tell(len(data))
-    return digest.hexdigest(), arriving.expected
+def _fill(source: Source, part: PartialFile, tell: Moved) -> str:
+    """The sha256 that the file should have, if the server says it with the bytes."""
+    part.digest(lambda: tell(0))
+    tell(part.size)
+    arriving = Arriving(source)
+    for data in arriving.pieces(part.size):
+        part.append(data)
+        tell(len(data))
+    return arriving.expected
 
 
 def _drop_others(target: Path) -> None:

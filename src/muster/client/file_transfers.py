@@ -1,24 +1,23 @@
-"""One file to a cluster, or from it: what was interrupted goes on where it was, and the end is checked by sha256 (for
-the way here `downloading` sees to both).
+"""Moves one file to a cluster, or from it. An interrupted transfer is resumed, and the whole is checked by its sha256:
+by `piece_upload` on the way there, by `downloading` on the way here.
 
-What is there already, to the last bit, is not sent again; what is there and differs is replaced only by `force`.
+A file that is there already, to the last bit, is not sent again; one that differs is replaced only by `force`.
 """
 
 import os
 from pathlib import Path
 from typing import IO
 
-from muster.client.downloading import Moved, Source, digest_of, download, is_here, say_nothing
+from muster.client.downloading import Source, download, is_here, say_nothing
 from muster.client.errors import MusterError
 from muster.client.files import Files, FileView, RemotePath, Sending
-from muster.client.retry_window import Patience
-
-CHUNK_BYTES = 4 << 20
+from muster.client.piece_upload import CHUNK_BYTES, Moved, send
+from muster.lib.partial_files import digest_of
 
 
 def put(files: Files, local: Path, to: RemotePath, *, force: bool = False, tell: Moved = say_nothing) -> None:
     with local.open("rb") as file:
-        size, digest = digest_of(file, None, tell)
+        size, digest = digest_of(file, tell=lambda: tell(0))
         executable = bool(local.stat().st_mode & 0o100)
         sending = Sending(to, size, digest.hexdigest(), force, executable)
         offset = _resume_point(files, file, sending, tell) if size > CHUNK_BYTES else 0
@@ -29,14 +28,18 @@ def put(files: Files, local: Path, to: RemotePath, *, force: bool = False, tell:
             moved += more
             tell(more)
 
+        def put_piece(start: int, data: bytes) -> tuple[int, bool]:
+            return files.put_piece(sending, start, data)
+
+        shown = f"the file for {to}"
         count(offset)
         try:
-            _send(files, file, sending, offset, count)
+            send(file, size, offset, put_piece, count, shown)
         except MusterError as error:
             if error.status != 422:
                 raise
             tell(-moved)  # what was left from before was not what it should be, and is gone now
-            _send(files, file, sending, 0, tell)
+            send(file, size, 0, put_piece, tell, shown)
 
 
 def get(
@@ -79,34 +82,11 @@ def source_of(files: Files, where: RemotePath, facts: FileView) -> Source:
     )
 
 
-def _send(files: Files, file: IO[bytes], sending: Sending, offset: int, tell: Moved) -> None:
-    complete = False
-    patience = Patience()
-    while not complete:
-        file.seek(offset)
-        data = file.read(CHUNK_BYTES)
-        if offset + len(data) > sending.size or (not data and offset < sending.size):
-            raise MusterError(
-                f"the file for {sending.to} changed while it was sent",
-                code="changed",
-                status=409,
-                hint="put it again when nobody writes to it",
-            )
-        try:
-            received, complete = files.put_piece(sending, offset, data)
-        except MusterError as error:
-            patience.wait(error)
-            continue
-        patience.restore()
-        tell((sending.size if complete else received) - offset)
-        offset = received
-
-
 def _resume_point(files: Files, file: IO[bytes], sending: Sending, tell: Moved) -> int:
     received, digest = files.received(sending)
     if not received:
         return 0
-    if received <= sending.size and digest_of(file, received, tell)[1].hexdigest() == digest:
+    if received <= sending.size and digest_of(file, received, lambda: tell(0))[1].hexdigest() == digest:
         return received
     files.abort(sending)
     return 0

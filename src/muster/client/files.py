@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 from muster.client.errors import BAD_INPUT, MusterError
+from muster.client.piece_upload import put_piece
 from muster.client.transport import API, Query, Request, Transport, as_json, segment
 from muster.lib.texts import is_text
 
@@ -239,20 +240,10 @@ class Files:
             **_query(sending.to),
             "size": sending.size,
             "sha256": sending.sha256,
-            "offset": offset,
             "overwrite": sending.overwrite,
             "executable": sending.executable,
         }
-        headers = {"Content-Type": "application/octet-stream"}
-        request = Request("PUT", _path(sending.to, "/content"), query, data, headers, answer_s=_LONG_ANSWER_S)
-        try:
-            answer = self._transport.json(request)
-        except MusterError as error:
-            received = error.raw.get("received")
-            if error.code == "wrong-offset" and isinstance(received, int) and received != offset:
-                return received, False
-            raise
-        return int(answer["received"]), bool(answer["complete"])
+        return put_piece(self._transport, _path(sending.to, "/content"), query, offset, data, _LONG_ANSWER_S)
 
     def received(self, sending: Sending) -> tuple[int, str]:
         """How much of it is there, and the digest of that; nothing has the digest of nothing."""

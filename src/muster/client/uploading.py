@@ -1,30 +1,39 @@
-"""Sends a package that the server does not have yet, in chunks, from where an earlier try stopped."""
+"""Sends a package that the server does not have yet, in pieces, from where an earlier try stopped."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from muster.client.errors import MusterError
+from muster.client.piece_upload import CHUNK_BYTES, put_piece, send
 from muster.client.transport import API, Request, Transport
 
 if TYPE_CHECKING:
     from muster.client.packing import Package
 
-CHUNK_BYTES = 4 << 20
 Progress = Callable[[int, int], None]
-"""Called with the bytes that the server has and the bytes there are."""
+"""Called with the number of bytes that the server has and with the number of all bytes."""
+_ANSWER_S = 120.0
 
 
-def upload(transport: Transport, package: "Package", progress: Progress | None = None) -> None:
-    """Returns once the server has all of it. A package already there costs one small request."""
-    tell = progress or _say_nothing
+def upload(
+    transport: Transport, package: "Package", progress: Progress | None = None, chunk_bytes: int = CHUNK_BYTES
+) -> None:
+    """Return once the server has the whole package. A package that it has already costs one small request."""
     path = f"{API}/packages/{package.digest}"
     received, complete = _known(transport, path)
-    while not complete:
-        tell(received, package.size)
-        package.file.seek(received)
-        chunk = package.file.read(CHUNK_BYTES)
-        received, complete = _put(transport, path, package, received, chunk)
-    tell(package.size, package.size)
+
+    def moved(count: int) -> None:
+        nonlocal received
+        received += count
+        if progress is not None:
+            progress(received, package.size)
+
+    def put(offset: int, data: bytes) -> tuple[int, bool]:
+        return put_piece(transport, path, {"size": package.size}, offset, data, _ANSWER_S)
+
+    moved(package.size - received if complete else 0)
+    if not complete:
+        send(package.file, package.size, received, put, moved, "the package", chunk_bytes)
 
 
 def _known(transport: Transport, path: str) -> tuple[int, bool]:
@@ -35,26 +44,3 @@ def _known(transport: Transport, path: str) -> tuple[int, bool]:
             return 0, False
         raise
     return int(answer["received"]), bool(answer["complete"])
-
-
-def _put(transport: Transport, path: str, package: "Package", offset: int, chunk: bytes) -> tuple[int, bool]:
-    request = Request(
-        "PUT",
-        path,
-        query={"offset": offset, "size": package.size},
-        body=chunk,
-        headers={"Content-Type": "application/octet-stream"},
-        answer_s=120.0,
-    )
-    try:
-        answer = transport.json(request)
-    except MusterError as error:
-        received = error.raw.get("received")
-        if error.status == 409 and isinstance(received, int) and received != offset:
-            return received, False  # a chunk whose answer was lost had arrived, or another client sends the same
-        raise
-    return int(answer["received"]), bool(answer["complete"])
-
-
-def _say_nothing(_received: int, _total: int) -> None:
-    return None

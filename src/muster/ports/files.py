@@ -13,6 +13,9 @@ from muster.domain.errors import Conflict, Forbidden
 MAX_PIECE_BYTES = 1 << 20
 """What one `read` answers, and one `write` takes."""
 
+MAX_DEPTH = 64
+"""How deep folders may be nested in what agents read, write and collect."""
+
 
 class FileKind(StrEnum):
     FILE = "file"

@@ -39,11 +39,11 @@ def send(agent: Agent, data: bytes) -> str:
 
 def test_blob_arrives_in_pieces_and_a_piece_out_of_place_changes_nothing(agent: Agent) -> None:
     data, digest = b"a" * 10 + b"b" * 10, digest_of(b"a" * 10 + b"b" * 10)
-    assert agent.ask("blob_stat", digest=digest, size=20)["have"] == 0
-    assert agent.ask("blob_write", digest=digest, offset=10, data=data[10:])["have"] == 0
-    assert agent.ask("blob_write", digest=digest, offset=0, data=data[:10])["have"] == 10
-    assert agent.ask("blob_write", digest=digest, offset=0, data=data[:10])["have"] == 10
-    assert agent.ask("blob_write", digest=digest, offset=10, data=data[10:])["have"] == 20
+    assert agent.ask("blob_stat", digest=digest, size=20)["size"] is None
+    assert agent.ask("blob_write", digest=digest, offset=10, data=data[10:])["size"] == 0
+    assert agent.ask("blob_write", digest=digest, offset=0, data=data[:10])["size"] == 10
+    assert agent.ask("blob_write", digest=digest, offset=0, data=data[:10])["size"] == 10
+    assert agent.ask("blob_write", digest=digest, offset=10, data=data[10:])["size"] == 20
     agent.ask("blob_commit", digest=digest)
     agent.ask("blob_commit", digest=digest)
     assert agent.ask("blob_stat", digest=digest, size=20)["complete"] is True
@@ -67,9 +67,9 @@ def test_the_next_agent_goes_on_from_what_the_first_received(start_agent: StartA
     first.ask("blob_write", digest=digest, offset=0, data=data[:400])
     first.kill()
     second = start_agent()
-    assert second.ask("blob_stat", digest=digest, size=1000)["have"] == 400
+    assert second.ask("blob_stat", digest=digest, size=1000)["size"] == 400
     second.ask("blob_write", digest=digest, offset=400, data=data[400:])
-    assert second.ask("blob_commit", digest=digest)["complete"] is True
+    assert second.ask("blob_commit", digest=digest)["done"] is True
 
 
 def test_wrong_content_is_refused_and_removed(agent: Agent) -> None:
@@ -81,7 +81,7 @@ def test_wrong_content_is_refused_and_removed(agent: Agent) -> None:
     assert agent.ask("blob_stat", digest=digest, size=5) | {"id": 0} == {
         "id": 0,
         "ok": True,
-        "have": 0,
+        "size": None,
         "complete": False,
     }
 

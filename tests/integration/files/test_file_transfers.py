@@ -8,8 +8,9 @@ import pytest
 
 from muster.client.downloading import part_of
 from muster.client.errors import MusterError
-from muster.client.file_transfers import CHUNK_BYTES, get, put, source_of
+from muster.client.file_transfers import get, put, source_of
 from muster.client.files import Files, RemotePath, Sending
+from muster.client.piece_upload import CHUNK_BYTES
 from tests.integration.api.people import unique
 from tests.integration.files.conftest import Cabinet
 

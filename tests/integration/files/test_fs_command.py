@@ -12,8 +12,8 @@ import pytest
 from click.testing import CliRunner
 
 from muster.cli.main import cli
-from muster.client.file_transfers import CHUNK_BYTES
 from muster.client.files import Files
+from muster.client.piece_upload import CHUNK_BYTES
 from tests.integration.api.people import unique
 from tests.integration.files.conftest import Cabinet
 

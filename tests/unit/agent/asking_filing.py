@@ -1,12 +1,11 @@
 """Asks the file operations of an agent directly, as its loop would."""
 
 import hashlib
-import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from muster.agent.errors import AgentError
+from muster.agent.files.leftovers import Leftovers
 from muster.agent.files.operations import Filing
 
 RUN = "run00000"
@@ -15,9 +14,9 @@ RUN = "run00000"
 class Files:
     """One root, and what is asked of it."""
 
-    def __init__(self, root: Path, clock: Callable[[], float] = time.time) -> None:
+    def __init__(self, root: Path, leftovers: Leftovers | None = None) -> None:
         self.root = root
-        self._operations = Filing(clock).operations()
+        self._operations = Filing(leftovers).operations()
         self._runs = 0
 
     def ask(self, op: str, path: str, **more: Any) -> dict[str, Any]:

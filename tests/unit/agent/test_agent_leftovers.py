@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from muster.agent.files import leftovers
 from muster.agent.files.confined import listing
 from muster.agent.files.leftovers import KEPT_S, PARTIAL_PREFIX, Leftovers
 from tests.unit.agent.asking_filing import Files
@@ -33,7 +32,7 @@ def clock() -> Clock:
 @pytest.fixture
 def files(tmp_path: Path, clock: Clock) -> Files:
     (tmp_path / "root" / "folder").mkdir(parents=True)
-    return Files(tmp_path / "root", clock)
+    return Files(tmp_path / "root", Leftovers(clock))
 
 
 def partials(folder: Path) -> list[str]:
@@ -99,8 +98,9 @@ def test_what_somebody_works_at_is_not_removed(tmp_path: Path, clock: Clock) -> 
 
 
 def test_a_folder_is_searched_once_in_a_while_and_not_without_end(
-    files: Files, clock: Clock, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    files = Files(tmp_path, Leftovers(clock, most_names=3))
     searches: list[int] = []
     real = os.scandir
 
@@ -109,7 +109,6 @@ def test_a_folder_is_searched_once_in_a_while_and_not_without_end(
         return real(folder)
 
     monkeypatch.setattr(os, "scandir", counted)
-    monkeypatch.setattr(leftovers, "LOOKED_AT", 3)
     for number in range(10):
         files.write(f"file{number}", 0, b"half", upload=f"upload{number:02}")
     assert len(searches) == 1

@@ -11,6 +11,7 @@ import pytest
 from muster.agent.errors import AgentError
 from muster.agent.files.confined import MAX_DEPTH
 from muster.agent.tasks import outputs
+from muster.domain.output_patterns import matches
 from tests.unit.agent.swapping import Swapping
 
 pytestmark = pytest.mark.fast
@@ -108,4 +109,4 @@ def test_a_pattern_matches_the_very_files_that_a_search_finds(tmp_path: Path, pa
         (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / path).touch()
     found = outputs.page(str(tmp_path), [outputs.Pattern(pattern)], "")["files"]
-    assert {file["path"] for file in found} == {path for path in paths if outputs.Pattern(pattern).matches(path)}
+    assert {file["path"] for file in found} == {path for path in paths if matches(pattern, path)}

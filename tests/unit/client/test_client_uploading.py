@@ -6,19 +6,18 @@ from pathlib import Path
 
 import pytest
 
-from muster.client import uploading
 from muster.client.packing import Package, pack
 from muster.client.transport import Transport
 from muster.client.uploading import upload
 from tests.unit.client.tiny_server import DROP, Answer, Asked, TinyServer, problem
 
 pytestmark = pytest.mark.fast
+CHUNK = 4000
 
 
 @pytest.fixture
-def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Package]:
+def package(tmp_path: Path) -> Iterator[Package]:
     """A package of several chunks."""
-    monkeypatch.setattr(uploading, "CHUNK_BYTES", 4000)
     (tmp_path / "code").mkdir()
     (tmp_path / "code/noise").write_bytes(os.urandom(10_000))
     with pack(tmp_path / "code") as packed:
@@ -62,7 +61,7 @@ def puts(server: TinyServer, package: Package) -> list[Asked]:
 def test_new_package_is_sent_whole_in_chunks(server: TinyServer, package: Package) -> None:
     receiver = Receiver(server, package)
     told: list[tuple[int, int]] = []
-    upload(Transport(server.url, None), package, lambda received, total: told.append((received, total)))
+    upload(Transport(server.url, None), package, lambda received, total: told.append((received, total)), CHUNK)
     assert receiver.has_all()
     assert len(puts(server, package)) == 3
     assert [received for received, _ in told] == [0, 4000, 8000, package.size]
@@ -70,13 +69,13 @@ def test_new_package_is_sent_whole_in_chunks(server: TinyServer, package: Packag
 
 def test_known_package_is_not_sent_again(server: TinyServer, package: Package) -> None:
     Receiver(server, package, received=package.size)
-    upload(Transport(server.url, None), package)
+    upload(Transport(server.url, None), package, chunk_bytes=CHUNK)
     assert puts(server, package) == []
 
 
 def test_upload_goes_on_where_it_stopped(server: TinyServer, package: Package) -> None:
     receiver = Receiver(server, package, received=4000)
-    upload(Transport(server.url, None), package)
+    upload(Transport(server.url, None), package, chunk_bytes=CHUNK)
     assert receiver.has_all()
     assert [asked.query["offset"] for asked in puts(server, package)] == [["4000"], ["8000"]]
 
@@ -89,5 +88,5 @@ def test_chunk_whose_answer_was_lost_is_not_written_twice(server: TinyServer, pa
         return DROP
 
     server.on("PUT", f"/packages/{package.digest}", put_and_drop, receiver.put)
-    upload(Transport(server.url, None), package)
+    upload(Transport(server.url, None), package, chunk_bytes=CHUNK)
     assert receiver.has_all()

@@ -1,35 +1,32 @@
-"""Archives that the server sent to this node, kept by the digest of their bytes: received in pieces, from where an
-earlier try stopped, and checked as a whole before anybody may use them.
+"""Archives that the server sent to this node. Each is kept under the digest of its bytes, and is received by the
+protocol of `pieces`.
 
-What was not used for longest goes when the store is full or the disk runs short; never what a live task needs. It knows
-nothing of what is in an archive.
+When the store is full or the disk runs short, the archives that were not used for longest are removed, but never one
+that a live task needs. This module knows nothing of what is in an archive.
 """
 
 from __future__ import annotations
 
 import errno
-import hashlib
 import os
-import threading
 import time
-from collections import deque
-from typing import AbstractSet, Any, Callable, Deque, Dict, List, Mapping, NamedTuple, Optional
+from typing import AbstractSet, Any, Callable, Dict, List, Mapping, NamedTuple
 
 from muster.agent import requests
 from muster.agent.errors import DISK_FULL, NOT_SHIPPED, PACKAGE, AgentError
+from muster.agent.files.confined import Walk, exists
+from muster.agent.files.digests import Digests
+from muster.agent.files.file_errors import DIGEST
+from muster.agent.files.pieces import MAX_WRITE_BYTES, Answer, PartialFile, PieceOrder, Step
+from muster.agent.files.stepwise import Runs, Work
 from muster.agent.system import disk
 
-MAX_PIECE_BYTES = 4 * 1024 * 1024
 LIMIT_BYTES = 20 * 1024**3
 DISK_SHARE = 0.2
 JUST_USED_S = 60.0
-"""What was touched so lately may be about to be used by a task that is not there yet."""
+"""An archive that was used so recently may be about to be used by a task that is not there yet."""
 
-_READ_BYTES = 1024 * 1024
 _PARTIAL = ".partial"
-
-Answer = Dict[str, Any]
-Work = Callable[[], Answer]
 
 
 class _Kept(NamedTuple):
@@ -38,16 +35,8 @@ class _Kept(NamedTuple):
     size: int
 
 
-class _Piece:
-    def __init__(self, offset: int, data: bytes) -> None:
-        self.offset = offset
-        self.data = data
-        self.answer: Optional[Answer] = None
-        self.error: Optional[BaseException] = None
-
-
 class BlobStore:
-    """`in_use` tells the digests that live tasks need; it is asked on the loop, the work is done on threads."""
+    """`in_use` returns the digests that live tasks need. It is called on the loop; the work is done on threads."""
 
     def __init__(
         self,
@@ -61,12 +50,13 @@ class BlobStore:
         self._in_use = in_use
         self._limit_bytes = limit_bytes
         self._share = share
-        self._turns: Dict[str, threading.Lock] = {}
-        self._pieces: Dict[str, Deque[_Piece]] = {}
+        self._order = PieceOrder()
+        self._runs = Runs()
+        self._digests = Digests()
         for folder in (self._blobs, self._inputs):
             os.makedirs(folder, 0o700, exist_ok=True)
 
-    def operations(self) -> Dict[str, Callable[[Mapping[str, Any]], Work]]:
+    def operations(self) -> Dict[str, Callable[[Mapping[str, Any]], Step]]:
         return {
             "blob_stat": self._stat,
             "blob_write": self._write,
@@ -75,7 +65,7 @@ class BlobStore:
         }
 
     def require(self, digest: str) -> str:
-        """Where it lies, used from now on. An error when the server has to send it first."""
+        """The path of the archive, which counts as used from now on. An error if the server has to send it first."""
         path = os.path.join(self._blobs, digest)
         try:
             os.utime(path)
@@ -84,16 +74,16 @@ class BlobStore:
         return path
 
     def input_folder(self, digest: str) -> str:
-        """Where its content is unpacked to, for all tasks that read it."""
+        """The folder that its content is unpacked to, for all tasks that read it."""
         return os.path.join(self._inputs, digest)
 
     def make_room(self, needed: int, in_use: AbstractSet[str]) -> None:
-        """Remove what was not used for longest until so much more fits, as far as that goes."""
+        """Remove what was not used for longest, until `needed` more bytes fit or nothing more can be removed."""
         kept = sorted(self._kept())
         total = sum(one.size for one in kept)
-        disk = os.statvfs(self._blobs)
-        limit = min(self._limit_bytes, int(disk.f_blocks * disk.f_frsize * self._share))
-        excess = max(total + needed - limit, needed - disk.f_bavail * disk.f_frsize)
+        filesystem = os.statvfs(self._blobs)
+        limit = min(self._limit_bytes, int(filesystem.f_blocks * filesystem.f_frsize * self._share))
+        excess = max(total + needed - limit, needed - filesystem.f_bavail * filesystem.f_frsize)
         for one in kept:
             if excess <= 0:
                 return
@@ -102,124 +92,83 @@ class BlobStore:
                 _remove(one.path)
                 excess -= one.size
 
-    def _stat(self, request: Mapping[str, Any]) -> Work:
+    def _stat(self, request: Mapping[str, Any]) -> Step:
         digest = requests.digest(request)
         size = requests.whole_number(request, "size", 0, 1 << 50)
         in_use = self._in_use()
 
         def stat() -> Answer:
-            with self._turn(digest):
-                found = self._found(digest)
-                if not found["complete"]:
-                    self.make_room(max(0, size - found["have"]), in_use | {digest})
-                    self._check_room(digest, size - found["have"])
-                return found
+            with self._order.lock(digest), Walk(self._blobs) as walk:
+                if exists(digest, walk.fd):
+                    return {"size": self._touched(digest), "complete": True}
+                received = self._partial(digest, walk.fd).size()
+                if received is not None:
+                    self._touched(digest + _PARTIAL)
+                needed = size - (received or 0)
+                self.make_room(max(0, needed), in_use | {digest})
+                self._check_room(digest, needed)
+                return {"size": received, "complete": False}
 
         return stat
 
     def _check_room(self, digest: str, needed: int) -> None:
-        """Before the first piece: a transfer that fills the disk to its last byte harms all else on the node."""
-        disk = os.statvfs(self._blobs)
-        free = disk.f_bavail * disk.f_frsize
+        """This comes before the first piece: a transfer that fills the disk to its last byte harms all else there."""
+        filesystem = os.statvfs(self._blobs)
+        free = filesystem.f_bavail * filesystem.f_frsize
         if needed > free:
             _remove(self._path(digest) + _PARTIAL)
-            told = "the node's disk has {} MiB free, and {} MiB are still to be sent".format(free >> 20, needed >> 20)
-            raise AgentError(DISK_FULL, told)
+            message = "the node's disk has {} MiB free, and {} MiB are still to be sent".format(
+                free >> 20, needed >> 20
+            )
+            raise AgentError(DISK_FULL, message)
 
-    def _write(self, request: Mapping[str, Any]) -> Work:
+    def _write(self, request: Mapping[str, Any]) -> Step:
         digest = requests.digest(request)
-        piece = _Piece(requests.whole_number(request, "offset", 0, 1 << 50), requests.data(request, MAX_PIECE_BYTES))
+        offset = requests.whole_number(request, "offset", 0, 1 << 50)
+        data = requests.data(request, MAX_WRITE_BYTES)
         in_use = self._in_use()
-        waiting = self._pieces.setdefault(digest, deque())
-        waiting.append(piece)
+        return self._order.in_order(digest, lambda: self._append(digest, offset, data, in_use))
 
-        def write() -> Answer:
-            # Several are on their way at once, and threads do not keep their order: whoever comes first writes what
-            # came before its own piece too.
-            with self._turn(digest):
-                while piece.answer is None and piece.error is None:
-                    self._take(digest, waiting.popleft(), in_use)
-            if piece.error is not None:
-                raise piece.error
-            assert piece.answer is not None
-            return piece.answer
+    def _append(self, digest: str, offset: int, data: bytes, in_use: AbstractSet[str]) -> Answer:
+        with Walk(self._blobs) as walk:
+            if exists(digest, walk.fd):
+                return {"size": self._touched(digest), "written": False}
+            partial = self._partial(digest, walk.fd)
+            try:
+                return partial.write(offset, data)
+            except OSError as error:
+                if error.errno != errno.ENOSPC:
+                    raise
+            self.make_room(1 << 62, in_use | {digest})
+            return partial.write(offset, data)
 
-        return write
-
-    def _commit(self, request: Mapping[str, Any]) -> Work:
+    def _commit(self, request: Mapping[str, Any]) -> Step:
         digest = requests.digest(request)
+        return lambda: self._runs.step(digest, lambda: self._check_and_keep(digest))
 
-        def commit() -> Answer:
-            with self._turn(digest):
-                if not self._found(digest)["complete"]:
-                    self._check_and_keep(digest)
-                self._pieces.pop(digest, None)
-            return {"complete": True}
+    def _check_and_keep(self, digest: str) -> Work:
+        with Walk(self._blobs) as walk:
+            try:
+                yield from self._partial(digest, walk.fd).commit(digest, self._digests, digest)
+            except FileNotFoundError:
+                raise missing(digest) from None
+            except AgentError as error:
+                if error.code != DIGEST:
+                    raise
+                raise AgentError(PACKAGE, error.message) from None
 
-        return commit
-
-    def _drop(self, request: Mapping[str, Any]) -> Work:
+    def _drop(self, request: Mapping[str, Any]) -> Step:
         digest = requests.digest(request)
         is_used = digest in self._in_use()
 
         def drop() -> Answer:
-            with self._turn(digest):
+            with self._order.lock(digest):
                 if not is_used:
                     for path in (self._path(digest), self._path(digest) + _PARTIAL, self.input_folder(digest)):
                         _remove(path)
             return {"dropped": not is_used}
 
         return drop
-
-    def _take(self, digest: str, piece: _Piece, in_use: AbstractSet[str]) -> None:
-        try:
-            piece.answer = self._append(digest, piece.offset, piece.data, in_use)
-        except OSError as error:
-            piece.error = error
-
-    def _append(self, digest: str, offset: int, data: bytes, in_use: AbstractSet[str]) -> Answer:
-        """What does not continue the file changes nothing; the answer says where to go on."""
-        found = self._found(digest)
-        if found["complete"] or found["have"] != offset:
-            return found
-        fd = os.open(self._path(digest) + _PARTIAL, os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-        try:
-            _write_at(fd, data, offset)
-        except OSError as error:
-            os.ftruncate(fd, offset)
-            if error.errno != errno.ENOSPC:
-                raise
-            self.make_room(1 << 62, in_use | {digest})
-            _write_at(fd, data, offset)
-        finally:
-            os.close(fd)
-        return {"have": offset + len(data), "complete": False}
-
-    def _check_and_keep(self, digest: str) -> None:
-        partial = self._path(digest) + _PARTIAL
-        found = hashlib.sha256()
-        try:
-            file = open(partial, "rb")
-        except FileNotFoundError:
-            raise missing(digest) from None
-        with file:
-            for block in iter(lambda: file.read(_READ_BYTES), b""):
-                found.update(block)
-            if found.hexdigest() != digest:
-                os.unlink(partial)
-                raise AgentError(PACKAGE, "what was sent has digest {}, not {}".format(found.hexdigest(), digest))
-            os.fsync(file.fileno())
-        os.rename(partial, self._path(digest))
-
-    def _found(self, digest: str) -> Answer:
-        for path, complete in ((self._path(digest), True), (self._path(digest) + _PARTIAL, False)):
-            try:
-                size = os.stat(path, follow_symlinks=False).st_size
-                os.utime(path)
-            except FileNotFoundError:
-                continue
-            return {"have": size, "complete": complete}
-        return {"have": 0, "complete": False}
 
     def _kept(self) -> List[_Kept]:
         found = []
@@ -237,19 +186,18 @@ class BlobStore:
     def _path(self, digest: str) -> str:
         return os.path.join(self._blobs, digest)
 
-    def _turn(self, digest: str) -> threading.Lock:
-        return self._turns.setdefault(digest, threading.Lock())
+    def _partial(self, digest: str, folder: int) -> PartialFile:
+        return PartialFile(digest + _PARTIAL, folder, 0o600)
+
+    def _touched(self, name: str) -> int:
+        """Its size. It counts as used from now on."""
+        path = os.path.join(self._blobs, name)
+        os.utime(path)
+        return os.stat(path, follow_symlinks=False).st_size
 
 
 def missing(digest: str) -> AgentError:
     return AgentError(NOT_SHIPPED, "{} is not on this node".format(digest))
-
-
-def _write_at(fd: int, data: bytes, offset: int) -> None:
-    view = memoryview(data)
-    while view:
-        written = os.pwrite(fd, view, offset)
-        view, offset = view[written:], offset + written
 
 
 def _remove(path: str) -> None:

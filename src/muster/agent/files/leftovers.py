@@ -22,8 +22,8 @@ from muster.agent.files.folder_checks import MARKER, PROBE_PREFIX
 PARTIAL_PREFIX = ".muster-upload-"
 KEPT_S = 24 * 3600.0
 """A partial file that was neither written to nor asked for this long is given up."""
-LOOKED_AT = 100_000
-"""Names in one search."""
+MOST_NAMES = 100_000
+"""One search looks at no more names than these."""
 _SEARCHED_EVERY_S = 3600.0
 _FOLDERS_KNOWN = 4096
 _PARTIAL = re.compile(re.escape(PARTIAL_PREFIX) + r"[0-9a-z]{8,64}\Z")
@@ -35,9 +35,12 @@ def is_ours(name: str) -> bool:
 
 
 class Leftovers:
-    def __init__(self, clock: Callable[[], float] = time.time, kept_s: float = KEPT_S) -> None:
+    def __init__(
+        self, clock: Callable[[], float] = time.time, kept_s: float = KEPT_S, most_names: int = MOST_NAMES
+    ) -> None:
         self._clock = clock
         self._kept_s = kept_s
+        self._most_names = most_names
         self._searched: OrderedDict[Tuple[int, int], float] = OrderedDict()
         self._turn = threading.Lock()
 
@@ -58,7 +61,7 @@ class Leftovers:
             return
         try:
             with listing(folder) as fd:
-                for name in _partial_names(fd):
+                for name in _partial_names(fd, self._most_names):
                     self._remove_if_free(name, fd, turn(name))
         except OSError:
             pass  # one may write here and not list; nobody's upload fails for that
@@ -92,9 +95,9 @@ class Leftovers:
             return True
 
 
-def _partial_names(folder: int) -> Iterator[str]:
+def _partial_names(folder: int, most: int) -> Iterator[str]:
     with os.scandir(folder) as entries:
-        for entry in islice(entries, LOOKED_AT):
+        for entry in islice(entries, most):
             if _PARTIAL.match(entry.name):
                 yield entry.name
 

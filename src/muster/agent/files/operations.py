@@ -10,7 +10,6 @@ import bisect
 import os
 import re
 import stat
-import time
 from typing import Any, Callable, Dict, Mapping, Optional
 
 from muster.agent import requests
@@ -20,12 +19,12 @@ from muster.agent.files.confined import Place, Walk, is_text, listing, place, re
 from muster.agent.files.digests import Digests
 from muster.agent.files.file_errors import DENIED, file_error
 from muster.agent.files.leftovers import PARTIAL_PREFIX, Leftovers
+from muster.agent.files.pieces import MAX_READ_BYTES, MAX_WRITE_BYTES, version
 from muster.agent.files.stepwise import Runs
 from muster.agent.files.stepwise import Work as Steps
 from muster.agent.files.transfers import Uploads
 
 MAX_LISTED = 5000
-MAX_WRITE_BYTES = 4 << 20
 _OURS = ".muster-"
 _KEY = re.compile(r"[0-9a-z]{8,64}\Z")
 _SHA256 = re.compile(r"[0-9a-f]{64}\Z")
@@ -37,10 +36,10 @@ Operation = Callable[[Request], Work]
 
 
 class Filing:
-    def __init__(self, clock: Callable[[], float] = time.time) -> None:
+    def __init__(self, leftovers: Optional[Leftovers] = None) -> None:
         self._runs = Runs()
         self._digests = Digests()
-        self._uploads = Uploads(self._digests, Leftovers(clock))
+        self._uploads = Uploads(self._digests, leftovers or Leftovers())
 
     def operations(self) -> Dict[str, Operation]:
         """For the table of slow operations."""
@@ -68,7 +67,7 @@ class Filing:
     def _write(self, request: Request) -> Work:
         where, upload, data = _new(request), _key(request, "upload"), requests.data(request, MAX_WRITE_BYTES)
         offset, overwrite = requests.whole_number(request, "offset", 0, 1 << 62), _flag(request, "overwrite")
-        return lambda: self._uploads.write(where, upload, offset, data, overwrite)
+        return self._uploads.write(where, upload, offset, data, overwrite)
 
     def _commit(self, request: Request) -> Work:
         where, upload = _new(request), _key(request, "upload")
@@ -161,7 +160,7 @@ def _facts(info: os.stat_result) -> Answer:
         "size": info.st_size,
         "mtime": info.st_mtime,
         "mode": stat.S_IMODE(info.st_mode),
-        "version": transfers.version(info),
+        "version": version(info),
     }
 
 
@@ -181,9 +180,9 @@ def _speakable(name: Optional[str]) -> Optional[str]:
 def _read(request: Request) -> Work:
     where = _place(request)
     offset = requests.whole_number(request, "offset", 0, 1 << 62)
-    limit = requests.whole_number(request, "limit", 0, transfers.MAX_READ_BYTES)
-    version = request.get("version")
-    return lambda: transfers.read(where, offset, limit, version)
+    limit = requests.whole_number(request, "limit", 0, MAX_READ_BYTES)
+    wanted = request.get("version")
+    return lambda: transfers.read(where, offset, limit, wanted)
 
 
 def _mkdir(request: Request) -> Work:

@@ -7,10 +7,10 @@ import stat
 from typing import Any, Dict
 
 from muster.agent.errors import SYSTEM, AgentError
+from muster.agent.files.pieces import read_piece
 from muster.agent.tasks.table import Task
 from muster.agent.tasks.task_folder import LOG
 
-MAX_READ_BYTES = 1024 * 1024
 _BLOCK_BYTES = 64 * 1024
 
 
@@ -19,11 +19,9 @@ def read_log(task: Task, offset: int, limit: int) -> Dict[str, Any]:
     ended = task.over
     fd = _open(task)
     try:
-        size = os.fstat(fd).st_size
-        data = os.pread(fd, min(limit, MAX_READ_BYTES, max(0, size - offset)), offset)
+        return {**read_piece(fd, offset, limit), "ended": ended}
     finally:
         os.close(fd)
-    return {"data": data, "offset": offset, "size": size, "ended": ended}
 
 
 def tail_offset(task: Task, lines: int) -> int:

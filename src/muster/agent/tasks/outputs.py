@@ -11,20 +11,19 @@ import os
 import stat
 from fnmatch import fnmatchcase
 from itertools import repeat
-from typing import Any, Callable, Dict, FrozenSet, Iterator, List, Mapping, Sequence, Tuple
+from typing import Any, Callable, Dict, FrozenSet, Iterator, List, Mapping, Optional, Sequence, Tuple
 
 from muster.agent import requests
 from muster.agent.errors import BAD_REQUEST, SYSTEM, AgentError
 from muster.agent.files.confined import MAX_DEPTH, Walk, is_text, listing, looking, place, reading
-from muster.agent.files.file_errors import TOO_DEEP
+from muster.agent.files.file_errors import CHANGED, TOO_DEEP
+from muster.agent.files.pieces import MAX_READ_BYTES, Answer, read_piece, version
 from muster.agent.tasks import task_folder
 from muster.agent.tasks.table import TaskBook
 
-MAX_READ_BYTES = 1024 * 1024
 MAX_FILES = 20_000
 PAGE = 500
 
-Answer = Dict[str, Any]
 Work = Callable[[], Answer]
 States = FrozenSet[int]
 
@@ -50,7 +49,8 @@ class Outputs:
         path = requests.relative_path(request, "path")
         offset = requests.whole_number(request, "offset", 0, 1 << 62)
         limit = requests.whole_number(request, "limit", 0, MAX_READ_BYTES)
-        return lambda: read(work, path, offset, limit)
+        wanted = request.get("version")
+        return lambda: read(work, path, offset, limit, wanted)
 
     def _work(self, uid: str) -> str:
         """Also of a task whose folder was put aside already."""
@@ -81,13 +81,6 @@ class Pattern:
         """Whether a file is meant that is reached with `here` in a folder that was reached with `above`."""
         return len(self._parts) in (above if self._is_folder else here)
 
-    def matches(self, path: str) -> bool:
-        """Whether it takes this file."""
-        above = here = self.start
-        for name in path.split("/"):
-            above, here = here, self.step(here, name)
-        return self.takes(above, here)
-
     def _closure(self, states: "set[int]") -> States:
         reached = set(states)
         for state in range(len(self._parts)):
@@ -108,19 +101,27 @@ def page(work: str, patterns: Sequence[Pattern], after: str) -> Answer:
         else:
             found[relative] = status
     later = sorted(path for path in found if path > after)
-    files = [{"path": path, "size": found[path].st_size, "mtime": found[path].st_mtime} for path in later[:PAGE]]
-    return {"files": files, "more": len(later) > PAGE, "skipped": search.skipped, "too_deep": search.too_deep}
+    return {
+        "files": [_facts(path, found[path]) for path in later[:PAGE]],
+        "more": len(later) > PAGE,
+        "skipped": search.skipped,
+        "too_deep": search.too_deep,
+    }
 
 
-def read(work: str, path: str, offset: int, limit: int) -> Answer:
-    wanted = place(os.path.abspath(work), path)
+def read(work: str, path: str, offset: int, limit: int, wanted: Optional[str] = None) -> Answer:
+    where = place(os.path.abspath(work), path)
     try:
-        with Walk(wanted.root) as walk, reading(walk.find(wanted.parts)) as file:
-            data = os.pread(file, limit, offset)
-            status = os.fstat(file)
-    except (OSError, AgentError):
+        with Walk(where.root) as walk, reading(walk.find(where.parts)) as file:
+            return read_piece(file, offset, limit, wanted)
+    except (OSError, AgentError) as error:
+        if isinstance(error, AgentError) and error.code == CHANGED:
+            raise
         raise AgentError(SYSTEM, "{!r} is not a file of this task any more".format(path)) from None
-    return {"data": data, "offset": offset, "size": status.st_size, "mtime": status.st_mtime}
+
+
+def _facts(path: str, status: os.stat_result) -> Answer:
+    return {"path": path, "size": status.st_size, "mtime": status.st_mtime, "version": version(status)}
 
 
 class _Search:

@@ -1,32 +1,27 @@
-"""Brings archives to nodes over the agents' lines: once per node and content, from where an earlier try stopped.
+"""Sends archives to nodes by `piece_transfer`, each of them once to each node.
 
-One transfer a node at a time, at the node's pace, so that its other messages are never far behind; whoever wants the
-same archive on the same node waits for the same transfer. What a node has is remembered until it is connected anew.
+A node gets one transfer at a time, at its own pace, so that its other messages are never far behind. All who need the
+same archive on the same node wait for the same transfer. What a node has is remembered until it is connected anew.
 """
 
 import asyncio
 import os
 import time
-from collections import defaultdict, deque
-from collections.abc import Awaitable, Callable, Collection
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Protocol
 
 from muster.agent.errors import PACKAGE
-from muster.agent.system.frames import Message
-from muster.backends.agents.flow_control import Pace
+from muster.backends.agents.flow_control import Pace, patiently
+from muster.backends.agents.piece_transfer import AskNode, commit, send
 from muster.domain.errors import BackendError
 from muster.lib.quantities import about_bytes
-from muster.ports.backend import CONNECTION_LOST
 
-_FUTILE_TRIES = 3
-_WONDER_S = 2.0
-
-
-class Ask(Protocol):
-    def __call__(self, node: str, op: str, /, **arguments: object) -> Awaitable[Message]: ...
+SLOW_AFTER_S = 2.0
+"""A transfer that takes longer is mentioned to the people who wait for it."""
 
 
 @dataclass(slots=True, eq=False)
@@ -38,23 +33,24 @@ class _Transfer:
 
 
 class Shipping:
-    def __init__(self, ask: Ask, pace: Callable[[str], Pace]) -> None:
+    def __init__(self, ask: AskNode, pace: Callable[[str], Pace], slow_after_s: float = SLOW_AFTER_S) -> None:
         self._ask = ask
         self._pace = pace
-        self._there: dict[str, set[str]] = defaultdict(set)
+        self._slow_after_s = slow_after_s
+        self._present: dict[str, set[str]] = defaultdict(set)
         self._under_way: dict[tuple[str, str], tuple[_Transfer, asyncio.Task[None]]] = {}
         self._turns: dict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
 
     async def ensure(self, node: str, digest: str, path: Path) -> None:
-        """Returns when the node has it. Raises BackendError with the agent's code, or CONNECTION_LOST. A transfer that
-        nobody waits for any more stops; what has arrived stays."""
-        if digest in self._there[node]:
+        """Return when the node has the archive. Raises BackendError with the agent's code, or with CONNECTION_LOST. A
+        transfer that nobody waits for any more stops; what has arrived stays on the node."""
+        if digest in self._present[node]:
             return
         key = (node, digest)
         if key not in self._under_way:
             transfer = _Transfer(time.monotonic())
             carrying = self._carry(node, digest, path, transfer)
-            self._under_way[key] = transfer, asyncio.create_task(carrying, name=f"ship {digest[:8]} to {node}")
+            self._under_way[key] = transfer, asyncio.create_task(carrying, name=f"send {digest[:8]} to {node}")
         transfer, task = self._under_way[key]
         transfer.waiting += 1
         try:
@@ -66,16 +62,16 @@ class Shipping:
                 del self._under_way[key]
 
     def forget(self, node: str) -> None:
-        """What it has may be another disk now."""
-        self._there.pop(node, None)
+        """The node may have another disk now."""
+        self._present.pop(node, None)
 
     def told(self, digests: Collection[str]) -> str:
-        """What of these takes long enough to wonder about: `sending 1.2 GiB of 4 GiB to gpu3`."""
+        """How far the slow transfers of these archives are: `sending 1.2 GiB of 4 GiB to gpu3`."""
         now = time.monotonic()
         slow = [
             (node, transfer)
             for (node, digest), (transfer, _) in self._under_way.items()
-            if digest in digests and now - transfer.since >= _WONDER_S and transfer.total
+            if digest in digests and now - transfer.since >= self._slow_after_s and transfer.total
         ]
         shown = [f"{about_bytes(one.sent)} of {about_bytes(one.total)} to {node}" for node, one in slow[:3]]
         more = f" and {len(slow) - 3} more nodes" if len(slow) > 3 else ""
@@ -89,56 +85,38 @@ class Shipping:
 
     async def _carry(self, node: str, digest: str, path: Path, transfer: _Transfer) -> None:
         async with self._turns[node]:
-            furthest, futile = -1, 0
-            while True:
-                try:
-                    await self._send(node, digest, path, transfer)
-                except BackendError as error:
-                    futile = 0 if transfer.sent > furthest else futile + 1
-                    furthest = max(furthest, transfer.sent)
-                    if error.reason != CONNECTION_LOST or futile >= _FUTILE_TRIES:
-                        raise
-                else:
-                    break
-            self._there[node].add(digest)
+            await patiently(lambda: self._send(node, digest, path, transfer), lambda: transfer.sent)
+            self._present[node].add(digest)
 
     async def _send(self, node: str, digest: str, path: Path, transfer: _Transfer) -> None:
-        try:
-            file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-        except OSError as error:
-            raise BackendError(f"the package is not on the server any more: {error.strerror}", reason=PACKAGE) from None
-        try:
+        def moved(_expected: int, size: int) -> None:
+            transfer.sent = size
+
+        with _opened(path) as file:
             transfer.total = os.fstat(file).st_size
             found = await self._ask(node, "blob_stat", digest=digest, size=transfer.total)
-            transfer.sent = int(found["have"])
+            transfer.sent = int(found["size"] or 0)
             if found["complete"]:
                 return
-            while transfer.sent < transfer.total:
-                await self._stream(node, digest, file, transfer)
-            await self._ask(node, "blob_commit", digest=digest)
-        finally:
-            os.close(file)
+            write = partial(self._ask, node, "blob_write", digest=digest)
+            await send(write, partial(_read, file), transfer.sent, transfer.total, self._pace(node), moved)
+            await commit(partial(self._ask, node, "blob_commit", digest=digest))
 
-    async def _stream(self, node: str, digest: str, file: int, transfer: _Transfer) -> None:
-        """From where the node is to the end, or until it says that it is somewhere else."""
-        pace = self._pace(node)
-        position = transfer.sent
-        pieces: deque[tuple[int, asyncio.Future[Message]]] = deque()
-        try:
-            while position < transfer.total or pieces:
-                while position < transfer.total and position + pace.piece <= transfer.sent + pace.window:
-                    data = await asyncio.to_thread(os.pread, file, pace.piece, position)
-                    if not data:
-                        raise BackendError("the package on the server has become shorter", reason=PACKAGE)
-                    ask = partial(self._ask, node, "blob_write", digest=digest, offset=position, data=data)
-                    position += len(data)
-                    pieces.append((position, asyncio.ensure_future(pace.timed(len(data), ask))))
-                end, answer = pieces.popleft()
-                transfer.sent = int((await answer)["have"])
-                if transfer.sent != end:
-                    return
-        finally:
-            left = [answer for _, answer in pieces]
-            for answer in left:
-                answer.cancel()
-            await asyncio.gather(*left, return_exceptions=True)
+
+@contextmanager
+def _opened(path: Path) -> Iterator[int]:
+    try:
+        file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError as error:
+        raise BackendError(f"the package is not on the server any more: {error.strerror}", reason=PACKAGE) from None
+    try:
+        yield file
+    finally:
+        os.close(file)
+
+
+async def _read(file: int, offset: int, size: int) -> bytes:
+    data = await asyncio.to_thread(os.pread, file, size, offset)
+    if len(data) < size:
+        raise BackendError("the package on the server has become shorter", reason=PACKAGE)
+    return data

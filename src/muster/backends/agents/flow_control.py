@@ -18,7 +18,7 @@ LARGEST_BYTES = 2 << 20
 PIECE_BYTES = 256 << 10
 BEHIND_S = 0.5
 _PIECES = 4
-_LINES = 4
+_TRIES = 4
 _AGAIN_WITHIN_S = 60.0
 Found = TypeVar("Found")
 
@@ -78,14 +78,19 @@ class Pace:
             self._shrunk_at = now
 
 
-async def patiently(step: Callable[[], Awaitable[Found]]) -> Found:
-    """For what may be done twice: once more over the next line when one breaks before the answer."""
+async def patiently(step: Callable[[], Awaitable[Found]], position: Callable[[], int] = lambda: 0) -> Found:
+    """Try again over the next connection when one breaks before the answer, for as long as `position` grows between
+    two tries. This is for steps that may be done twice."""
     loop = asyncio.get_running_loop()
-    until = loop.time() + _AGAIN_WITHIN_S
-    for lines_left in reversed(range(_LINES)):
+    furthest = position()
+    tries_left, until = _TRIES, loop.time() + _AGAIN_WITHIN_S
+    while True:
         try:
             return await step()
         except BackendError as error:
-            if error.reason != CONNECTION_LOST or not lines_left or loop.time() >= until:
+            tries_left -= 1
+            if position() > furthest:
+                furthest = position()
+                tries_left, until = _TRIES, loop.time() + _AGAIN_WITHIN_S
+            if error.reason != CONNECTION_LOST or not tries_left or loop.time() >= until:
                 raise
-    raise AssertionError("the last try returns or raises")

@@ -1,13 +1,16 @@
-"""Logs of tasks on nodes with agents: read by byte position, followed by size, and collected whole."""
+"""Logs of tasks on nodes with agents: they are read by byte position, followed by size, and collected as a whole."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Mapping
+from collections.abc import AsyncGenerator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from muster.backends.agents.connection import AgentNode, quietly
 from muster.backends.agents.flow_control import patiently
 from muster.backends.agents.log_watch import LogWatch
+from muster.backends.agents.piece_transfer import fetch
+from muster.lib.partial_files import PartialFile
 from muster.ports.backend import LogChunk, Phase
 
 _CHUNK = 1 << 20
@@ -42,41 +45,42 @@ class AgentLogs:
                 await quietly(agent.ask("unwatch_log", task=task_id))
 
     async def collect(self, agent: AgentNode, task_id: str, target: Path) -> None:
-        """Whole: over as many lines as it takes."""
-        target.parent.mkdir(parents=True, exist_ok=True)
-        partial = target.with_suffix(".partial")
-        offset = 0
+        """Bring the whole log, over as many connections as it takes. It is brought from its beginning: a log has no
+        version, as it may still grow."""
+        pace = agent.inward
+        read = partial(agent.ask, "read_log", task=task_id)
+        with PartialFile(target.with_suffix(".partial"), limit=0) as file:
 
-        def ask() -> Awaitable[LogChunk]:
-            size = min(_CHUNK, agent.inward.window)
-            return agent.inward.timed(size, lambda: self.read(agent, task_id, offset, size))
+            async def fetch_rest() -> None:
+                size = min(_CHUNK, pace.window)
+                answer = await pace.timed(size, lambda: read(offset=file.size, limit=size))
+                await asyncio.to_thread(file.append, answer["data"])
+                await fetch(read, file.size, int(answer["size"]), pace, file.append)
 
-        with partial.open("wb") as file:
-            while (chunk := await patiently(ask)).data:
-                file.write(chunk.data)
-                offset += len(chunk.data)
-        partial.replace(target)
+            before = -1
+            while file.size > before:
+                before = file.size
+                await patiently(fetch_rest, lambda: file.size)
+            await asyncio.to_thread(file.commit, target)
 
     async def close(self) -> None:
         for task in self._rewatching:
             task.cancel()
         await asyncio.gather(*self._rewatching, return_exceptions=True)
 
-    # What the agents say
-
     def grown(self, task_id: str, size: int) -> None:
         if (watch := self._watches.get(task_id)) is not None:
             watch.grown(size)
 
     def told(self, status: Mapping[str, Any]) -> None:
-        """Of a task; its end is the end of its log."""
+        """The end of a task is the end of its log."""
         watch = self._watches.get(status["task"])
         if watch is not None and Phase(status["phase"]) in (Phase.ENDED, Phase.LOST):
             watch.grown(int(status.get("log_bytes") or 0))
             watch.end()
 
     def watch_again(self, agent: AgentNode) -> None:
-        """A new agent knows nothing of what the old one watched for us."""
+        """A new agent does not know which logs the one before it watched."""
         watched = [task_id for task_id, watch in self._watches.items() if watch.node == agent.node.name]
         if watched:
             task = asyncio.create_task(_watch_all(agent, watched))

@@ -1,21 +1,21 @@
-"""Brings what tasks left on their nodes to the server, file by file, over the agents' lines.
+"""Collects the outputs of tasks from their nodes to the server, file by file, by `piece_transfer`.
 
-A file that has come half is gone on with when asked again, unless it has changed since. The node's word is not trusted
-about names: none leads out of the target folder.
+A file that has arrived in part is continued when it is asked for again, unless it has changed since. The node is not
+trusted about names: none leads out of the target folder.
 """
 
 import asyncio
-import functools
 import hashlib
-import os
-from collections import deque
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
+from muster.agent.files.file_errors import CHANGED
 from muster.agent.system.frames import Message
-from muster.backends.agents.archive_transfer import Ask
-from muster.backends.agents.flow_control import Pace
+from muster.backends.agents.flow_control import Pace, patiently
+from muster.backends.agents.piece_transfer import AskNode, fetch
 from muster.domain.errors import BackendError
+from muster.lib.partial_files import PartialFile, digest_of
 from muster.ports.backend import Collected, OutputFile
 
 PARTIAL = ".partial"
@@ -24,71 +24,54 @@ _PATH_BYTES = 4096
 
 
 class Collecting:
-    def __init__(self, ask: Ask, pace: Callable[[str], Pace]) -> None:
+    def __init__(self, ask: AskNode, pace: Callable[[str], Pace]) -> None:
         self._ask = ask
         self._pace = pace
 
     async def collect(
         self, task_id: str, node: str, patterns: Sequence[str], target: Path, admit: Callable[[int], bool]
     ) -> Collected:
-        """`target` gets the files; a folder beside it, named after it, what has come half."""
+        """Put the files into `target`. What has arrived of a file in part is in a folder next to it, named after it."""
         files: list[OutputFile] = []
         left_out: list[str] = []
         after = ""
         while True:
             page = await self._ask(node, "outputs_list", task=task_id, patterns=list(patterns), after=after)
             for found in page["files"]:
-                path, size = str(found["path"]), int(found["size"])
-                if not is_safe(path) or not admit(size):
+                path = str(found["path"])
+                if not is_safe(path) or not admit(int(found["size"])):
                     left_out.append(path)
                 else:
-                    files.append(await self._fetch(task_id, node, target, path, size, float(found["mtime"])))
+                    files.append(await self._file(task_id, node, target, found))
                 after = path
             if not page["more"] or not page["files"]:
                 return Collected(tuple(files), tuple(left_out), int(page["skipped"]), int(page["too_deep"]))
 
-    async def _fetch(self, task_id: str, node: str, target: Path, path: str, size: int, mtime: float) -> OutputFile:
+    async def _file(self, task_id: str, node: str, target: Path, found: Message) -> OutputFile:
+        path, size, mtime = str(found["path"]), int(found["size"]), float(found["mtime"])
         whole = target / path
         try:
-            known = await asyncio.to_thread(_same, whole, size, mtime)
-            if known is not None:
-                return OutputFile(path, size, mtime, known)
-            partial = _partial(target, path, size, mtime)
-            await self._continue(task_id, node, path, size, mtime, partial)
-            digest = await asyncio.to_thread(_keep, partial, whole, mtime)
+            digest = await asyncio.to_thread(_known_digest, whole, size, mtime)
+            if digest is None:
+                with PartialFile(_partial(target, found), size) as file:
+                    await self._fetch(task_id, node, found, file)
+                    digest = await asyncio.to_thread(file.commit, whole, "", mtime)
         except OSError as error:
             raise BackendError(f"cannot keep the output {path}: {error.strerror or error}") from None
         return OutputFile(path, size, mtime, digest)
 
-    async def _continue(self, task_id: str, node: str, path: str, size: int, mtime: float, partial: Path) -> None:
-        with partial.open("ab") as file:
-            position = file.tell()
-            if position > size:
-                file.truncate(0)
-                position = 0
-            pace, asked = self._pace(node), position
-            pieces: deque[tuple[int, asyncio.Future[Message]]] = deque()
-            try:
-                while position < size:
-                    while asked < size and asked + pace.piece <= position + pace.window:
-                        limit = min(pace.piece, size - asked)
-                        ask = functools.partial(
-                            self._ask, node, "outputs_read", task=task_id, path=path, offset=asked, limit=limit
-                        )
-                        pieces.append((limit, asyncio.ensure_future(pace.timed(limit, ask))))
-                        asked += limit
-                    wanted, coming = pieces.popleft()
-                    answer = await coming
-                    data = answer["data"]
-                    if len(data) < wanted or float(answer["mtime"]) != mtime:
-                        raise BackendError(f"the output {path} changed while it was read")
-                    await asyncio.to_thread(file.write, data)
-                    position += len(data)
-            finally:
-                left = [coming for _, coming in pieces]
-                for piece in left:
-                    piece.cancel()
-                await asyncio.gather(*left, return_exceptions=True)
+    async def _fetch(self, task_id: str, node: str, found: Message, file: PartialFile) -> None:
+        path, size = str(found["path"]), int(found["size"])
+        read = partial(self._ask, node, "outputs_read", task=task_id, path=path, version=found["version"])
+        changed = BackendError(f"the output {path} changed while it was read")
+        try:
+            await patiently(lambda: fetch(read, file.size, size, self._pace(node), file.append), lambda: file.size)
+        except BackendError as error:
+            if error.reason == CHANGED:
+                raise changed from None
+            raise
+        if file.size != size:
+            raise changed
 
 
 def is_safe(path: str) -> bool:
@@ -106,31 +89,19 @@ def is_safe(path: str) -> bool:
     )
 
 
-def _partial(target: Path, path: str, size: int, mtime: float) -> Path:
-    """Named by what the file is now: one that has changed begins anew."""
-    name = hashlib.sha256(f"{path}\0{size}\0{mtime!r}".encode()).hexdigest()
-    folder = target.with_name(target.name + PARTIAL)
-    folder.mkdir(parents=True, exist_ok=True)
-    return folder / name
+def _partial(target: Path, found: Message) -> Path:
+    """The name has the version of the file in it: a file that has changed begins again."""
+    name = hashlib.sha256(f"{found['path']}\0{found['version']}".encode()).hexdigest()
+    return target.with_name(target.name + PARTIAL) / name
 
 
-def _same(whole: Path, size: int, mtime: float) -> str | None:
+def _known_digest(whole: Path, size: int, mtime: float) -> str | None:
     """The digest of what an earlier try brought, if it is the same file."""
     try:
         status = whole.lstat()
     except OSError:
         return None
-    return _digest(whole) if status.st_size == size and abs(status.st_mtime - mtime) < 1e-3 else None
-
-
-def _keep(partial: Path, whole: Path, mtime: float) -> str:
-    whole.parent.mkdir(parents=True, exist_ok=True)
-    digest = _digest(partial)
-    os.utime(partial, (mtime, mtime))
-    partial.replace(whole)
-    return digest
-
-
-def _digest(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+    if status.st_size != size or abs(status.st_mtime - mtime) >= 1e-3:
+        return None
+    with whole.open("rb") as file:
+        return str(digest_of(file)[1].hexdigest())

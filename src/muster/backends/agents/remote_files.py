@@ -4,7 +4,8 @@ next line with what may be asked twice."""
 import base64
 import os
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any
+from functools import partial
+from typing import Any, TypeVar
 
 from muster.agent import errors as codes
 from muster.agent.files import file_errors as file_codes
@@ -12,6 +13,7 @@ from muster.agent.files.operations import MAX_LISTED
 from muster.agent.system.frames import Message
 from muster.backends.agents.connection import AgentNode
 from muster.backends.agents.flow_control import patiently
+from muster.backends.agents.piece_transfer import send
 from muster.domain.errors import BackendError, Conflict, Forbidden, Invalid, MusterError, NotFound
 from muster.ports.files import (
     MAX_PIECE_BYTES,
@@ -32,6 +34,7 @@ from muster.ports.files import (
     WrongOffset,
 )
 
+Found = TypeVar("Found")
 _ERRORS: Mapping[str, type[MusterError]] = {
     file_codes.NOT_FOUND: NotFound,
     file_codes.OUTSIDE: Outside,
@@ -89,27 +92,28 @@ class AgentFiles:
         return None if size is None else int(size)
 
     async def write(self, place: Place, upload: Upload, offset: int, data: bytes) -> int:
-        """In as many messages as the line's pace asks for."""
-        pace, end, received = self._agent(place.node).outward, offset + len(data), offset
-        tries = 0
+        """The agent writes nothing for a piece at a wrong offset, except if it had written that piece before a
+        connection broke."""
+        end, received, tries = offset + len(data), offset, 0
 
-        def ask() -> Awaitable[Message]:
+        def moved(expected: int, size: int) -> None:
+            nonlocal received
+            was_written = tries > 1 and received < size <= end
+            if size != expected and not was_written:
+                raise WrongOffset(size)
+            received = size
+
+        async def read(start: int, size: int) -> bytes:
+            return data[start - offset : start - offset + size]
+
+        def step() -> Awaitable[None]:
             nonlocal tries
             tries += 1
-            piece = data[received - offset : received - offset + pace.window]
-            order = {"upload": upload.key, "overwrite": upload.overwrite, "offset": received, "data": piece}
-            return pace.timed(len(piece), lambda: self._raw("fs_write", place, **order))
+            write = partial(self._raw, "fs_write", place, upload=upload.key, overwrite=upload.overwrite)
+            return send(write, read, received, end, self._agent(place.node).outward, moved)
 
-        while True:
-            tries = 0
-            answer = await self._heard(place, patiently(ask))
-            before, received = received, int(answer["size"])
-            # Written, though the line broke before we heard of it.
-            was_written = tries > 1 and before < received <= end
-            if not answer["written"] and not was_written:
-                raise WrongOffset(received)
-            if received >= end:
-                return received
+        await self._heard(place, patiently(step, lambda: received))
+        return received
 
     async def commit(self, place: Place, upload: Upload) -> bool:
         answer = await self._ask_again(
@@ -176,7 +180,7 @@ class AgentFiles:
     def _raw(self, op: str, place: Place, **arguments: Any) -> Awaitable[Message]:
         return self._agent(place.node).ask(op, root=place.root, path=place.path, **arguments)
 
-    async def _heard(self, place: Place, asking: Awaitable[Message]) -> Message:
+    async def _heard(self, place: Place, asking: Awaitable[Found]) -> Found:
         try:
             return await asking
         except BackendError as error:

@@ -16,6 +16,7 @@ from muster.domain.clusters import Folder
 from muster.domain.errors import Invalid, MusterError, NotFound
 from muster.engine.context import Context
 from muster.engine.data.file_places import Address, Places
+from muster.engine.data.upload_checks import check_piece, check_sha256
 from muster.engine.state.event_builders import audit_event
 from muster.lib.ids import new_id
 from muster.ports.files import (
@@ -37,7 +38,6 @@ from muster.ports.store import Change
 _ANSWER_WITHIN_S = 5.0
 _WRITE_BYTES = MAX_PIECE_BYTES
 _RUN = re.compile(r"[0-9a-z]{16}")
-_SHA256 = re.compile(r"[0-9a-f]{64}")
 Found = TypeVar("Found")
 
 
@@ -119,8 +119,7 @@ class Files:
     async def receive(self, user: User, where: Address, sending: Sending, *, offset: int, data: bytes) -> Receipt:
         """Append one piece; with the last one the file takes its place. If that needs longer, it is asked for again
         by an empty piece at the end. Repeating is harmless: what is there already, to the last bit, is complete."""
-        if offset + len(data) > sending.size:
-            raise Invalid(f"this piece ends at {offset + len(data)}, behind the end of a file of {sending.size} bytes")
+        check_piece(offset, data, sending.size, "a file")
         place, upload = self._uploading(user, where, sending)
         space = self._space(user, where)
         try:
@@ -222,8 +221,7 @@ class Files:
         return found.sha256 == upload.sha256
 
     def _uploading(self, user: User, where: Address, sending: Sending) -> tuple[Place, Upload]:
-        if not _SHA256.fullmatch(sending.sha256):
-            raise Invalid("a file is announced by its sha256: 64 hexadecimal digits")
+        check_sha256(sending.sha256, "a file is announced by its sha256")
         place = self._places.place(user, where, changing=True)
         key = _digest(user.name, where.node or "", place.root, place.path, sending.sha256)
         return place, Upload(key, sending.size, sending.sha256, sending.overwrite, sending.executable)

@@ -9,10 +9,10 @@ from contextlib import aclosing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from muster.agent.tasks.logs import line_start
 from muster.domain.errors import MusterError, NotFound
 from muster.domain.tasks import Task
 from muster.engine.context import Context
+from muster.lib.file_tails import tail_offset
 from muster.ports.backend import LogChunk
 
 PIECE_BYTES = 64 << 10
@@ -130,7 +130,7 @@ def _read_file(path: Path, offset: int) -> LogChunk:
 
 def _tail_of_file(path: Path, lines: int) -> int:
     with _opened(path) as descriptor:
-        return line_start(descriptor, os.fstat(descriptor).st_size, lines)
+        return tail_offset(descriptor, os.fstat(descriptor).st_size, lines)
 
 
 @contextmanager

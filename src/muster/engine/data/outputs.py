@@ -14,15 +14,15 @@ from pathlib import Path
 
 import structlog
 
-from muster.agent.files.confined import MAX_DEPTH
-from muster.agent.tasks.outputs import Pattern
 from muster.domain.errors import BackendError, MusterError, NotFound
 from muster.domain.jobs import Job
+from muster.domain.output_patterns import matches
 from muster.domain.tasks import Task
 from muster.engine.context import Context
 from muster.engine.state.event_builders import outputs_event
 from muster.lib.backoff import exponential
 from muster.ports.backend import CONNECTION_LOST, Collected, OutputFile
+from muster.ports.files import MAX_DEPTH
 from muster.ports.store import Change
 
 _log = structlog.get_logger("engine.outputs")
@@ -231,7 +231,7 @@ def _unmatched(job: Job, records: Sequence[Brought]) -> Iterator[str]:
     """What the spec names and no task left, when all have been looked at."""
     found = [path for record in records for path in (*(file.path for file in record.files), *record.left_out)]
     for pattern in job.spec.outputs:
-        if not any(map(Pattern(pattern).matches, found)):
+        if not any(matches(pattern, path) for path in found):
             yield f"no task left anything that matches `{pattern}`, which `outputs` in the spec names"
 
 

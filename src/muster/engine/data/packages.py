@@ -1,18 +1,19 @@
-"""Code packages on disk: uploaded in pieces, kept under the digest of their bytes, once for all owners."""
+"""Code packages on disk. They are uploaded in pieces, and kept under the digest of their bytes, once for all owners."""
 
 import asyncio
-import hashlib
 import re
 from dataclasses import dataclass
 from pathlib import Path
 
 from muster.domain.accounts import Package
-from muster.domain.errors import Conflict, Invalid, NotFound, TooLarge
+from muster.domain.errors import Invalid, NotFound, TooLarge
 from muster.engine.context import Context
+from muster.engine.data.upload_checks import check_piece, check_sha256
 from muster.engine.state.event_builders import audit_event
+from muster.lib.partial_files import PartialFile, WrongDigest, size_of
+from muster.ports.files import WrongOffset
 from muster.ports.store import Change
 
-_DIGEST = re.compile(r"[0-9a-f]{64}")
 _NAME_SAFE = re.compile(r"[^A-Za-z0-9._@-]")
 
 
@@ -38,33 +39,38 @@ class PackageShelf:
         if package is not None:
             return Upload(digest, package.size_bytes, package.size_bytes, True)
         partial = self._partial(digest, owner)
-        if not partial.exists():
+        received = size_of(partial)
+        if received is None:
             raise NotFound(f"no package {digest} of {owner}")
-        return Upload(digest, 0, partial.stat().st_size, False)
+        return Upload(digest, 0, received, False)
 
     async def receive(self, digest: str, owner: str, *, offset: int, size: int, data: bytes) -> Upload:
-        """Append one piece. A piece that was already received is answered with what is there: repeat is harmless."""
+        """Append one piece. Sending the pieces of a complete package again is harmless."""
         _check(digest)
         if size > self._limit_bytes:
             raise TooLarge(
                 f"a package may have at most {self._limit_bytes} bytes", hint="leave data out: .musterignore"
             )
-        if offset + len(data) > size:
-            raise Invalid(f"this piece ends at {offset + len(data)}, behind the end of a package of {size} bytes")
+        check_piece(offset, data, size, "a package")
         partial = self._partial(digest, owner)
         async with self._turns.setdefault(partial, asyncio.Lock()):
             package = await self._context.store.package(digest, owner)
             if package is not None:
                 return Upload(digest, package.size_bytes, package.size_bytes, True)
-            partial.parent.mkdir(parents=True, exist_ok=True)
-            received = partial.stat().st_size if partial.exists() else 0
+            received = size_of(partial) or 0
             if offset != received:
-                raise _WrongOffset(received)
-            await asyncio.to_thread(_append, partial, data)
-            received += len(data)
-            if received < size:
-                return Upload(digest, size, received, False)
-            await self._complete(partial, digest, owner, size)
+                raise WrongOffset(received)
+            is_whole = received + len(data) == size
+            target = self._path(digest) if is_whole else None
+            try:
+                await asyncio.to_thread(_append, partial, data, target, digest)
+            except WrongDigest as error:
+                raise Invalid(
+                    f"the package's digest is {error.found}, not {digest}", hint="upload it again from the start"
+                ) from None
+            if not is_whole:
+                return Upload(digest, size, received + len(data), False)
+            await self._record(digest, owner, size)
             self._turns.pop(partial, None)
             return Upload(digest, size, size, True)
 
@@ -72,41 +78,27 @@ class PackageShelf:
         _check(digest)
         if await self._context.store.package(digest, owner) is None:
             raise NotFound(f"no package {digest}")
-        return self._context.packages / f"{digest}.tar.gz"
+        return self._path(digest)
 
-    async def _complete(self, partial: Path, digest: str, owner: str, size: int) -> None:
-        found = await asyncio.to_thread(_digest_of, partial)
-        if found != digest:
-            partial.unlink()
-            raise Invalid(f"the package's digest is {found}, not {digest}", hint="upload it again from the start")
-        partial.replace(self._context.packages / f"{digest}.tar.gz")
+    async def _record(self, digest: str, owner: str, size: int) -> None:
         now = self._context.clock()
         package = Package(digest, owner, size, now)
         event = audit_event("package.upload", owner, now, digest=digest, bytes=size)
         await self._context.store.apply(Change(new_package=package, events=[event]))
 
+    def _path(self, digest: str) -> Path:
+        return self._context.packages / f"{digest}.tar.gz"
+
     def _partial(self, digest: str, owner: str) -> Path:
         return self._context.packages / "uploads" / f"{_NAME_SAFE.sub('_', owner)}.{digest}"
 
 
-class _WrongOffset(Conflict):
-    code = "wrong-offset"
-
-    def __init__(self, received: int) -> None:
-        super().__init__(f"{received} bytes have been received", hint=f"go on from offset {received}")
-        self.received = received
-
-
 def _check(digest: str) -> None:
-    if not _DIGEST.fullmatch(digest):
-        raise Invalid("a package is named by the sha256 of its archive: 64 hexadecimal digits")
+    check_sha256(digest, "a package is named by the sha256 of its archive")
 
 
-def _append(path: Path, data: bytes) -> None:
-    with path.open("ab") as file:
-        file.write(data)
-
-
-def _digest_of(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+def _append(partial: Path, data: bytes, target: Path | None, digest: str) -> None:
+    with PartialFile(partial) as file:
+        file.append(data)
+        if target is not None:
+            file.commit(target, digest)

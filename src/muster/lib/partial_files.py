@@ -1,0 +1,113 @@
+"""A file that arrives in pieces: it has another name until it is whole and its sha256 is right, and what was received
+before an interruption is kept and continued.
+
+The calls block; asynchronous callers use a thread.
+"""
+
+import hashlib
+import os
+from collections.abc import Callable
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Any, Self
+
+_READ_BYTES = 1 << 20
+
+
+def _ignore() -> None:
+    return None
+
+
+class WrongDigest(Exception):
+    """The bytes are not the ones that were announced. They have been removed."""
+
+    def __init__(self, found: str, expected: str) -> None:
+        super().__init__(f"the bytes have sha256 {found}, not {expected}")
+        self.found = found
+        self.expected = expected
+
+
+class PartialFile:
+    """To be opened with `with`. A partial file that is longer than `limit` cannot be the beginning of the file, and is
+    emptied."""
+
+    def __init__(self, path: Path, limit: int | None = None) -> None:
+        self._path = path
+        self._limit = limit
+        self._hash = hashlib.sha256()
+        self._hashed = 0
+        self.size = 0
+
+    @property
+    def path(self) -> Path:
+        return self._path
+
+    def __enter__(self) -> Self:
+        self._path.parent.mkdir(parents=True, exist_ok=True)
+        self._file: IO[bytes] = self._path.open("a+b")
+        self.size = self._file.seek(0, os.SEEK_END)
+        if self._limit is not None and self.size > self._limit:
+            self.clear()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._file.close()
+
+    def clear(self) -> None:
+        """Begin again."""
+        self.size = self._file.truncate(0)
+        self._hash, self._hashed = hashlib.sha256(), 0
+
+    def append(self, data: bytes) -> None:
+        self._file.write(data)
+        if self._hashed == self.size:
+            self._hash.update(data)
+            self._hashed += len(data)
+        self.size += len(data)
+
+    def digest(self, tell: Callable[[], None] = _ignore) -> str:
+        """The sha256 of what has arrived. `tell` is called after each block that had to be read for it."""
+        self._file.flush()
+        self._file.seek(self._hashed)
+        while data := self._file.read(min(_READ_BYTES, self.size - self._hashed)):
+            self._hash.update(data)
+            self._hashed += len(data)
+            tell()
+        return self._hash.hexdigest()
+
+    def commit(self, target: Path, sha256: str = "", mtime: float | None = None) -> str:
+        """Give the file its name; the sha256 of it. Raises WrongDigest if another one is expected."""
+        found = self.digest()
+        if sha256 and found != sha256:
+            self._path.unlink()
+            raise WrongDigest(found, sha256)
+        if mtime is not None:
+            os.utime(self._path, (mtime, mtime))
+        target.parent.mkdir(parents=True, exist_ok=True)
+        self._path.replace(target)
+        return found
+
+
+def size_of(path: Path) -> int | None:
+    """The size of a partial file; None if there is none."""
+    try:
+        return path.stat().st_size
+    except FileNotFoundError:
+        return None
+
+
+def digest_of(file: IO[bytes], length: int | None = None, tell: Callable[[], None] = _ignore) -> tuple[int, Any]:
+    """Hash the first `length` bytes of a file, or all: their number, and the hash object."""
+    file.seek(0)
+    digest = hashlib.sha256()
+    done = 0
+    while length is None or done < length:
+        data = file.read(_READ_BYTES if length is None else min(_READ_BYTES, length - done))
+        if not data:
+            break
+        digest.update(data)
+        done += len(data)
+        tell()
+    return done, digest
