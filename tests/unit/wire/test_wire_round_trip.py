@@ -74,6 +74,13 @@ _inputs = st.lists(
     unique_by=lambda given: given.target,
 ).map(tuple)
 
+# Two mounts at one target are no valid spec.
+_mounts = st.lists(
+    st.builds(Mount, _text, _text, st.booleans()),
+    max_size=2,
+    unique_by=lambda mount: tuple(part for part in mount.target.split("/") if part not in ("", ".")),
+).map(tuple)
+
 
 @st.composite
 def _roles(draw: st.DrawFn) -> tuple[Role, ...]:
@@ -114,7 +121,7 @@ _specs = st.builds(
     description=_text,
     package=st.none() | _names,
     runtime=_runtimes,
-    mounts=st.lists(st.builds(Mount, _text, _text, st.booleans()), max_size=2).map(tuple),
+    mounts=_mounts,
     inputs=_inputs,
     outputs=st.lists(_names.map(lambda name: f"{name}/*") | _names, max_size=3, unique=True).map(tuple),
     gloo=st.integers(0, 2),
