@@ -76,6 +76,9 @@ class JobView:
 
 @dataclass(frozen=True, slots=True)
 class TaskView:
+    """`wait_reason` and `estimated_start` are what the cluster's own engine says of a task that is `Waiting` in its
+    queue."""
+
     id: str
     name: str
     role: str
@@ -88,6 +91,8 @@ class TaskView:
     exit_code: int | None
     signal: int | str | None
     reason: str
+    wait_reason: str
+    estimated_start: datetime | None
     raw: Raw = field(repr=False)
 
     @property
@@ -114,6 +119,8 @@ class TaskView:
             exit_code=raw.get("exitCode"),
             signal=raw.get("signal"),
             reason=raw.get("reason") or "",
+            wait_reason=raw.get("waitReason") or "",
+            estimated_start=instant(raw.get("estimatedStart")),
             raw=raw,
         )
 
@@ -164,11 +171,15 @@ class NodeView:
 
 @dataclass(frozen=True, slots=True)
 class ClusterView:
+    """`capabilities` is what can be done there; `placement` says who chooses nodes: `muster` or `engine`."""
+
     name: str
     backend: str
     default: bool
     nodes: int
     state: str
+    capabilities: Sequence[str]
+    placement: str
     raw: Raw = field(repr=False)
 
     @classmethod
@@ -179,6 +190,8 @@ class ClusterView:
             default=bool(raw.get("default")),
             nodes=raw.get("nodes") or 0,
             state=raw.get("state") or "",
+            capabilities=tuple(raw.get("capabilities") or ()),
+            placement=raw.get("placement") or "muster",
             raw=raw,
         )
 

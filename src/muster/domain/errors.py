@@ -9,6 +9,7 @@
     ├── Conflict         right request, wrong moment: look at the state, then decide
     │   └── StaleWrite   somebody else wrote first: load again and retry
     ├── TooLarge         over a limit of size: send less
+    ├── NotOffered       the cluster cannot do this at all: use another cluster, or do without
     └── Unavailable      a part is missing now: try later
         └── BackendError the backend could not do it; `retryable` says whether trying again can help
 
@@ -79,6 +80,17 @@ class StaleWrite(Conflict):
 
 class TooLarge(MusterError):
     code = "too-large"
+
+
+class NotOffered(MusterError):
+    """The cluster's backend does not have the capability. Trying again does not help."""
+
+    code = "not-offered"
+
+    def __init__(self, capability: str, cluster: str, *, hint: str = "") -> None:
+        super().__init__(f"cluster {cluster} does not offer {capability}", hint=hint)
+        self.capability = capability
+        self.cluster = cluster
 
 
 class Unavailable(MusterError):

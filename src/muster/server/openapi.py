@@ -20,9 +20,39 @@ _TEXTS = {
     409: "Right request, wrong moment: look at the state, then decide.",
     413: "Too large.",
     422: "Not valid: all problems at once.",
+    501: "The cluster does not offer this capability.",
     503: "A part is missing now: try later.",
 }
 _ALWAYS = {401, 503}
+_NEEDS_CAPABILITY = {
+    "job_logs",
+    "raw_log",
+    "list_outputs",
+    "get_output",
+    "list_environments",
+    "test_environment",
+    "list_folders",
+    "list_files",
+    "file_facts",
+    "file_content",
+    "file_digest",
+    "file_usage",
+    "upload_status",
+    "put_file",
+    "abort_upload",
+    "make_folder",
+    "move_file",
+    "copy_file",
+    "remove_file",
+    "get_node_usage",
+    "add_node",
+    "remove_node",
+    "cordon_node",
+    "uncordon_node",
+    "drain_node",
+    "reconnect_node",
+    "exec_on_node",
+}
 _REFUSALS: dict[str, set[int]] = {
     "submit": {403, 409, 413},
     "submit_bulk": {403, 409, 413},
@@ -109,6 +139,8 @@ def _document(app: FastAPI) -> dict[str, Any]:
 
 def _tidy(operation: dict[str, Any]) -> None:
     statuses = _ALWAYS | _REFUSALS.get(operation["operationId"], set())
+    if operation["operationId"] in _NEEDS_CAPABILITY:
+        statuses = statuses | {501}
     parameters = operation.get("parameters", ())
     if parameters or "requestBody" in operation:
         statuses = statuses | {400, 422}

@@ -16,6 +16,7 @@ from muster.domain.errors import (
     MusterError,
     NotAuthenticated,
     NotFound,
+    NotOffered,
     TooLarge,
     Unavailable,
 )
@@ -29,6 +30,7 @@ _STATUS: tuple[tuple[type[MusterError], int], ...] = (
     (NotFound, 404),
     (Conflict, 409),
     (TooLarge, 413),
+    (NotOffered, 501),
     (Unavailable, 503),
     (MusterError, 500),
 )
@@ -60,8 +62,8 @@ async def _muster_error(_: Request, error: Exception) -> JSONResponse:
     problems = [
         {"path": p.path, "message": p.message, "hint": p.hint, "line": p.line} for p in getattr(error, "problems", ())
     ]
-    received = getattr(error, "received", None)
-    return problem(status, error.code, error.message, hint=error.hint, problems=problems, received=received)
+    more = {name: getattr(error, name, None) for name in ("received", "capability", "cluster")}
+    return problem(status, error.code, error.message, hint=error.hint, problems=problems, **more)
 
 
 async def _bad_request(_: Request, error: Exception) -> JSONResponse:

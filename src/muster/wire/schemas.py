@@ -18,7 +18,7 @@ USER_PATTERN = r"^[A-Za-z0-9]([A-Za-z0-9._@-]{0,62})$"
 DIGEST_PATTERN = r"^[0-9a-f]{64}$"
 JobStateName = Literal["Queued", "Held", "Starting", "Running", "Stopping", "Succeeded", "Failed", "Cancelled"]
 TaskStateName = Literal[
-    "Assigned", "Launching", "Preparing", "Running", "Stopping", "Succeeded", "Failed", "Stopped", "Lost"
+    "Assigned", "Launching", "Waiting", "Preparing", "Running", "Stopping", "Succeeded", "Failed", "Stopped", "Lost"
 ]
 
 
@@ -181,6 +181,8 @@ class TaskOut(Shape):
     exit_code: int | None
     signal: int | None
     reason: str
+    wait_reason: str | None = Field(None, description="Why the cluster's own engine keeps it waiting, in its words.")
+    estimated_start: str | None = Field(None, description="When that engine expects to start it.")
 
 
 class TaskList(Shape):
@@ -318,6 +320,12 @@ class ClusterOut(Shape):
     default: bool
     nodes: int
     state: str
+    capabilities: list[str] = Field(
+        description="What can be done there. A call that needs another capability is refused with `not-offered`."
+    )
+    placement: Literal["muster", "engine"] = Field(
+        description="Who chooses nodes and devices: Muster, or the cluster's own engine."
+    )
 
 
 class ClusterList(Shape):
@@ -450,3 +458,5 @@ class ProblemOut(Shape):
     hint: str = ""
     problems: list[ProblemItem] = []
     received: int | None = Field(None, description="Of an upload at a wrong offset: how many bytes are here.")
+    capability: str | None = Field(None, description="For `not-offered`: what the cluster cannot do.")
+    cluster: str | None = Field(None, description="For `not-offered`: the cluster.")

@@ -10,7 +10,7 @@ from fastapi.responses import JSONResponse
 from muster.domain.nodes import Node, NodeState
 from muster.engine.nodes.administration import find_node
 from muster.engine.requests.accounts import Principal
-from muster.ports.backend import NodeUsage
+from muster.ports.backend import Backend, NodeUsage
 from muster.server.access import Action, may, require
 from muster.server.services import Services, authenticated, services
 from muster.wire import schemas
@@ -21,6 +21,7 @@ router = APIRouter(tags=["clusters and nodes"])
 Me = Annotated[Principal, Depends(authenticated)]
 Parts = Annotated[Services, Depends(services)]
 OfCluster = Annotated[str | None, Query(description="Where several clusters have a node of that name.")]
+_AGENT_CAPABILITIES = ("exec", "logs", "node-administration", "outputs", "usage")
 _HIDDEN = "(private)"
 """In place of the name of a job that holds a GPU and that the reader may not see."""
 _ADMINS_KNOW = "it cannot be reached; admins see why"
@@ -40,6 +41,8 @@ async def list_clusters(me: Me, parts: Parts) -> Response:
                 "default": name == parts.context.default_cluster,
                 "nodes": len(nodes),
                 "state": "Ready" if any(node.is_usable for node in nodes) else "Unreachable",
+                "capabilities": _capabilities(backend),
+                "placement": "muster",
             }
         )
     return JSONResponse({"items": items})
@@ -86,6 +89,12 @@ async def get_usage(me: Me, parts: Parts) -> Response:
                     }
                 )
     return JSONResponse({"nodes": _nodes(me, parts), "tasks": tasks})
+
+
+def _capabilities(backend: Backend) -> list[str]:
+    """Every backend with agents has the first of them; the others depend on its settings."""
+    optional = {"environments": backend.environments, "files": backend.files}
+    return sorted([*_AGENT_CAPABILITIES, *(name for name, part in optional.items() if part is not None)])
 
 
 def _nodes(me: Principal, parts: Services) -> list[View]:

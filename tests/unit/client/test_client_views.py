@@ -1,0 +1,25 @@
+"""What the client makes of the server's answers, older servers' too."""
+
+from datetime import UTC, datetime
+
+import pytest
+
+from muster.client.views import ClusterView, TaskView
+
+pytestmark = pytest.mark.fast
+
+
+def test_a_task_that_waits_in_an_engine_says_why_and_until_when() -> None:
+    said = {"waitReason": "Priority", "estimatedStart": "2026-01-02T03:04:05.000Z"}
+    task = TaskView.of({"name": "a-worker-0", "state": "Waiting", **said})
+    assert not task.ended
+    assert (task.wait_reason, task.estimated_start) == ("Priority", datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC))
+    placed = TaskView.of({"name": "a-worker-0", "state": "Running"})
+    assert (placed.wait_reason, placed.estimated_start) == ("", None)
+
+
+def test_a_cluster_says_what_it_offers_and_who_places_tasks() -> None:
+    cluster = ClusterView.of({"name": "hpc", "capabilities": ["logs", "outputs"], "placement": "engine"})
+    assert (cluster.capabilities, cluster.placement) == (("logs", "outputs"), "engine")
+    older = ClusterView.of({"name": "lab"})
+    assert (older.capabilities, older.placement) == ((), "muster")
