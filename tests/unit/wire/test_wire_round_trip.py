@@ -101,6 +101,13 @@ def _roles(draw: st.DrawFn) -> tuple[Role, ...]:
     )
 
 
+# No two mounts may have one target, nor lie below each other or an input: no input's name has a space.
+_mount_targets = st.builds("{}mounted {}".format, st.sampled_from(["", "./", "/"]), _text)
+_mounts = st.lists(
+    st.builds(Mount, _text, _mount_targets, st.booleans()),
+    max_size=2,
+    unique_by=lambda mount: mount.target.removeprefix("./").strip("/").split("/")[0],
+).map(tuple)
 _specs = st.builds(
     JobSpec,
     name=_names,
