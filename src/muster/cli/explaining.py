@@ -33,10 +33,9 @@ def explanation_lines(explanation: ExplanationView, now: datetime) -> Iterator[s
     if len(explanation.attempts) > 1:
         yield "\nAttempts:"
         for attempt in explanation.attempts:
-            verdict = attempt.get("outcome") or attempt.get("verdict") or attempt.get("state") or ""
-            why = f": {attempt['reason']}" if attempt.get("reason") else ""
-            yield f"  {attempt.get('attempt')}. {verdict}{why}"
-    if explanation.next and explanation.next != (explanation.fault or {}).get("advice"):
+            yield f"  {attempt['attempt']}. {attempt['outcome']}"
+    advice = explanation.fault["advice"] if explanation.fault else None
+    if explanation.next and explanation.next != advice:
         yield f"\nNext: {explanation.next}"
 
 

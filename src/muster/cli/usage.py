@@ -2,13 +2,16 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 from muster.cli.colours import of_state
 from muster.cli.sparklines import sparkline
 from muster.cli.tables import Column
 from muster.client.views import NodeView
 from muster.lib.quantities import about_bytes
+
+if TYPE_CHECKING:
+    from muster.api.nodes import NodeOut
 
 Raw = Mapping[str, Any]
 Histories = Mapping[str, Sequence[Raw]]
@@ -142,7 +145,7 @@ def _card_memory(card: Card) -> str | None:
 
 
 def _gpus(node: Raw) -> str | None:
-    given = NodeView.of(node)
+    given = NodeView.of(cast("NodeOut", node))
     return f"{given.gpus_used:g}/{len(given.gpus)}" if given.gpus else None
 
 

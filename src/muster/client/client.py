@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from muster.client import contexts
 from muster.client.cluster_views import QuotaView, VirtualClusters, VirtualClusterView
@@ -23,6 +23,9 @@ from muster.client.views import (
     TokenView,
     UserView,
 )
+
+if TYPE_CHECKING:
+    from muster.api.jobs import JobOut
 
 _PAGE = 1000
 _PREFIX_CHARACTERS = 4  # shorter ones are more likely a mistyped name
@@ -314,7 +317,7 @@ class Client:
             if not cursor:
                 return items
 
-    def _handle(self, raw: dict[str, Any]) -> JobHandle:
+    def _handle(self, raw: "JobOut") -> JobHandle:
         return JobHandle(self.transport, JobView.of(raw))
 
     def _last(self) -> JobHandle:

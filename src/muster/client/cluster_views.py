@@ -1,11 +1,14 @@
-"""Virtual clusters and limits as they come back, typed and frozen, as in `views`."""
+"""Virtual clusters and quotas as the server answered them, typed and frozen like the views of `views`."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from muster.client.errors import Problem, problem_of
 from muster.client.views import Raw
+
+if TYPE_CHECKING:
+    from muster.api.sharing import QuotaOut, ShareOut, VirtualClusterList, VirtualClusterOut
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,27 +18,27 @@ class VirtualClusterView:
     name: str
     cluster: str
     policy: str
-    guaranteed: Raw
-    max: Raw | None
-    used: Raw
-    borrowed: Raw
-    lent: Raw
+    guaranteed: "ShareOut"
+    max: "ShareOut | None"
+    used: "ShareOut"
+    borrowed: "ShareOut"
+    lent: "ShareOut"
     running: int
     waiting: int
     prediction_error: float | None
     raw: Raw = field(repr=False)
 
     @classmethod
-    def of(cls, raw: Raw) -> Self:
+    def of(cls, raw: "VirtualClusterOut") -> Self:
         return cls(
             name=raw["name"],
             cluster=raw.get("cluster") or "",
             policy=raw.get("policy") or "",
-            guaranteed=raw.get("guaranteed") or {},
+            guaranteed=raw["guaranteed"],
             max=raw.get("max"),
-            used=raw.get("used") or {},
-            borrowed=raw.get("borrowed") or {},
-            lent=raw.get("lent") or {},
+            used=raw["used"],
+            borrowed=raw["borrowed"],
+            lent=raw["lent"],
             running=raw.get("running") or 0,
             waiting=raw.get("waiting") or 0,
             prediction_error=raw.get("predictionError"),
@@ -52,7 +55,7 @@ class VirtualClusters:
     raw: Raw = field(repr=False)
 
     @classmethod
-    def of(cls, raw: Raw) -> Self:
+    def of(cls, raw: "VirtualClusterList") -> Self:
         items = tuple(VirtualClusterView.of(item) for item in raw["items"])
         return cls(items, tuple(problem_of(item) for item in raw.get("problems") or ()), raw)
 
@@ -71,7 +74,7 @@ class QuotaView:
     raw: Raw = field(repr=False)
 
     @classmethod
-    def of(cls, raw: Raw) -> Self:
+    def of(cls, raw: "QuotaOut") -> Self:
         return cls(
             vc=raw["vc"],
             user=raw.get("user") or "",

@@ -1,10 +1,13 @@
-"""Environments as they come back, typed and frozen, as in `views`."""
+"""Environments as the server answered them, typed and frozen like the views of `views`."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from muster.client.views import Raw
+
+if TYPE_CHECKING:
+    from muster.api.environments import EnvironmentList, EnvironmentOut, EnvironmentTestOut, FrameworkTestOut
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +21,7 @@ class EnvironmentView:
     raw: Raw = field(repr=False)
 
     @classmethod
-    def of(cls, raw: Raw) -> Self:
+    def of(cls, raw: "EnvironmentOut") -> Self:
         return cls(
             cluster=raw.get("cluster") or "",
             kind=raw["kind"],
@@ -37,13 +40,13 @@ class EnvironmentListing:
     raw: Raw = field(repr=False)
 
     @classmethod
-    def of(cls, raw: Raw) -> Self:
+    def of(cls, raw: "EnvironmentList") -> Self:
         return cls(tuple(EnvironmentView.of(item) for item in raw["items"]), tuple(raw.get("problems") or ()), raw)
 
 
 @dataclass(frozen=True, slots=True)
 class EnvironmentTestView:
-    """`frameworks` are {name, version, ok, gpus, error}; `gpus` is None where it was given no card to see."""
+    """`frameworks` are {name, version, ok, gpus, error}; `gpus` is None if it was given no GPU to see."""
 
     node: str
     name: str
@@ -51,11 +54,11 @@ class EnvironmentTestView:
     python: str
     card: int | None
     error: str
-    frameworks: Sequence[Raw]
+    frameworks: "Sequence[FrameworkTestOut]"
     raw: Raw = field(repr=False)
 
     @classmethod
-    def of(cls, raw: Raw) -> Self:
+    def of(cls, raw: "EnvironmentTestOut") -> Self:
         return cls(
             node=raw["node"],
             name=raw["name"],

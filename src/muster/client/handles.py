@@ -5,7 +5,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from muster.client.errors import NOT_FOUND, TIMED_OUT, UNREACHABLE, MusterError
 from muster.client.output_views import OutputsView
@@ -14,6 +14,9 @@ from muster.client.transport import API, Request, Transport, as_json, new_reques
 from muster.client.uploading import Progress
 from muster.client.views import EventView, ExplanationView, JobView, TaskView
 from muster.lib.backoff import exponential
+
+if TYPE_CHECKING:
+    from muster.api.jobs import JobOut
 
 _WAIT_STEP_S = 30.0
 _PATIENCE_S = 120.0  # a server being restarted does not end a wait
@@ -209,7 +212,7 @@ class JobHandle:
     def _act(self, verb: str, body: dict[str, Any]) -> Self:
         return self._seen(self._transport.json(_post(f"{self._path}/{verb}", body)))
 
-    def _seen(self, raw: dict[str, Any]) -> Self:
+    def _seen(self, raw: "JobOut") -> Self:
         self.view = JobView.of(raw)
         return self
 

@@ -1,13 +1,23 @@
-"""What comes back, typed and frozen. Each view keeps the server's own object in `raw`, so a newer server's fields
-are never lost. Only reading here; acting is `JobHandle` and `Client`.
+"""What the server answered, typed and frozen.
+
+Each view is read from an entity of `muster.api` and keeps it in `raw`, so that no key of a newer server is lost; a key
+that an older server does not send becomes an empty value. The entities are imported for type checking only, so that the
+command line spends no time on them.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self, cast
 
 from muster.lib.quantities import parse_cpu
+
+if TYPE_CHECKING:
+    from muster.api.accounts import NewTokenOut, TokenOut, UserOut
+    from muster.api.events import EventOut
+    from muster.api.explanations import AttemptOut, ExplainOut, FaultOut, ReasonOut, WhatIfOut
+    from muster.api.jobs import JobOut, TaskOut
+    from muster.api.nodes import ClusterOut, GpuOut, NodeOut
 
 FINAL_STATES = frozenset({"Succeeded", "Failed", "Cancelled"})
 FINAL_TASK_STATES = frozenset({"Succeeded", "Failed", "Stopped", "Lost"})
@@ -51,13 +61,13 @@ class JobView:
         return self.state == "Succeeded"
 
     @classmethod
-    def of(cls, raw: Raw) -> Self:
+    def of(cls, raw: "JobOut") -> Self:
         return cls(
             id=raw["id"],
             name=raw["name"],
             owner=raw.get("owner") or "",
             state=raw["state"],
-            mode=raw.get("mode") or "",
+            mode=raw["mode"],
             cluster=raw.get("cluster") or "",
             vc=raw.get("vc") or "",
             attempt=raw.get("attempt") or 0,
@@ -105,7 +115,7 @@ class TaskView:
         return f"{self.role}-{self.index}"
 
     @classmethod
-    def of(cls, raw: Raw) -> Self:
+    def of(cls, raw: "TaskOut") -> Self:
         return cls(
             id=raw.get("id") or "",
             name=raw["name"],
@@ -136,7 +146,7 @@ class NodeView:
     cpu_used: float
     memory_total: int
     memory_used: int
-    gpus: Sequence[Raw]
+    gpus: "Sequence[GpuOut]"
     tasks: int
     note: str
     labels: Mapping[str, str]
@@ -149,16 +159,16 @@ class NodeView:
         return sum(float(gpu.get("used", bool(gpu.get("job")))) for gpu in self.gpus)
 
     @classmethod
-    def of(cls, raw: Raw) -> Self:
-        cpu, memory = raw.get("cpu") or {}, raw.get("memory") or {}
+    def of(cls, raw: "NodeOut") -> Self:
+        cpu, memory = raw["cpu"], raw["memory"]
         return cls(
             name=raw["name"],
             cluster=raw.get("cluster") or "",
             state=raw["state"],
-            cpu_total=parse_cpu(cpu.get("total") or 0) / 1000,
-            cpu_used=parse_cpu(cpu.get("used") or 0) / 1000,
-            memory_total=memory.get("total") or 0,
-            memory_used=memory.get("used") or 0,
+            cpu_total=parse_cpu(cpu["total"]) / 1000,
+            cpu_used=parse_cpu(cpu["used"]) / 1000,
+            memory_total=memory["total"],
+            memory_used=memory["used"],
             gpus=tuple(raw.get("gpus") or ()),
             tasks=raw.get("tasks") or 0,
             note=raw.get("note") or "",
@@ -183,7 +193,7 @@ class ClusterView:
     raw: Raw = field(repr=False)
 
     @classmethod
-    def of(cls, raw: Raw) -> Self:
+    def of(cls, raw: "ClusterOut") -> Self:
         return cls(
             name=raw["name"],
             backend=raw.get("backend") or "",
@@ -191,7 +201,7 @@ class ClusterView:
             nodes=raw.get("nodes") or 0,
             state=raw.get("state") or "",
             capabilities=tuple(raw.get("capabilities") or ()),
-            placement=raw.get("placement") or "muster",
+            placement=raw.get("placement", "muster"),
             raw=raw,
         )
 
@@ -207,7 +217,7 @@ class EventView:
     raw: Raw = field(repr=False)
 
     @classmethod
-    def of(cls, raw: Raw) -> Self:
+    def of(cls, raw: "EventOut") -> Self:
         return cls(
             seq=raw["seq"],
             at=instant(raw.get("at")),
@@ -226,21 +236,21 @@ class ExplanationView:
     job: str
     state: str
     summary: str
-    reasons: Sequence[Raw]
-    fault: Raw | None
+    reasons: "Sequence[ReasonOut]"
+    fault: "FaultOut | None"
     evidence: Sequence[str]
-    attempts: Sequence[Raw]
+    attempts: "Sequence[AttemptOut]"
     next: str
     starts_at: datetime | None
-    what_if: Raw | None
+    what_if: "WhatIfOut | None"
     raw: Raw = field(repr=False)
 
     @classmethod
-    def of(cls, raw: Raw) -> Self:
+    def of(cls, raw: "ExplainOut") -> Self:
         return cls(
-            job=raw.get("job") or "",
-            state=raw.get("state") or "",
-            summary=raw.get("summary") or "",
+            job=raw["job"],
+            state=raw["state"],
+            summary=raw["summary"],
             reasons=tuple(raw.get("reasons") or ()),
             fault=raw.get("fault"),
             evidence=tuple(raw.get("evidence") or ()),
@@ -262,7 +272,7 @@ class UserView:
     raw: Raw = field(repr=False)
 
     @classmethod
-    def of(cls, raw: Raw) -> Self:
+    def of(cls, raw: "UserOut") -> Self:
         return cls(
             name=raw["name"],
             role=raw.get("role") or "",
@@ -287,7 +297,7 @@ class TokenView:
     raw: Raw = field(repr=False)
 
     @classmethod
-    def of(cls, raw: Raw) -> Self:
+    def of(cls, raw: "TokenOut | NewTokenOut") -> Self:
         return cls(
             id=raw["id"],
             name=raw.get("name") or "",
@@ -295,6 +305,6 @@ class TokenView:
             created_at=instant(raw.get("createdAt")),
             expires_at=instant(raw.get("expiresAt")),
             last_used_at=instant(raw.get("lastUsedAt")),
-            secret=raw.get("secret"),
+            secret=cast("NewTokenOut", raw).get("secret"),
             raw=raw,
         )

@@ -8,8 +8,10 @@ from typing import Any
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 
+from muster.api.problems import ProblemOut
 from muster.server.problems import MEDIA_TYPE
-from muster.wire.schemas import ProblemOut, SubmitIn
+from muster.wire.requests import SubmitIn
+from muster.wire.response_models import response_model
 
 _METHODS = ("get", "put", "post", "delete", "patch")
 _TEXTS = {
@@ -163,7 +165,7 @@ def _problem(text: str) -> dict[str, Any]:
 
 
 def _schemas_of_problems() -> dict[str, Any]:
-    schema = ProblemOut.model_json_schema(ref_template="#/components/schemas/{model}")
+    schema = response_model(ProblemOut).model_json_schema(ref_template="#/components/schemas/{model}")
     return {**schema.pop("$defs"), "ProblemOut": schema}
 
 

@@ -7,7 +7,7 @@ from fastapi import Request
 from fastapi.exceptions import RequestValidationError
 from pydantic import ValidationError
 
-from muster.wire.schemas import SubmitIn
+from muster.wire.requests import SubmitIn
 
 SUBMISSION_DOCUMENTED: dict[str, Any] = {
     "requestBody": {

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from fastapi import Request
 
+from muster.api.jobs import JobOut
 from muster.domain.errors import NotAuthenticated, NotFound
 from muster.domain.jobs import Job
 from muster.engine.context import Context
@@ -14,7 +15,7 @@ from muster.engine.data.packages import PackageShelf
 from muster.engine.requests.accounts import Accounts, Principal
 from muster.engine.requests.explaining import live_reason
 from muster.server.access import Action, may, require
-from muster.wire.views import View, job_view
+from muster.wire.views import job_view
 
 COOKIE = "muster_session"
 OWN_HEADER = "x-muster-request"
@@ -39,7 +40,7 @@ class Services:
         require(principal, action, job.owner, private=self.private_jobs)
         return job
 
-    def job_view(self, principal: Principal, job: Job) -> View:
+    def job_view(self, principal: Principal, job: Job) -> JobOut:
         """Others see that a job failed, not how: a fault may quote its log."""
         if not may(principal, Action.JOB_READ, job.owner, private=self.private_jobs):
             return job_view(job, reason="")

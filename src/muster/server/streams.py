@@ -65,6 +65,5 @@ async def event_stream(
 
 def _event(event: Event) -> str:
     view = event_view(event)
-    if event.kind.startswith("job."):
-        view["state"] = event.data.get("state")
-    return sse(event.kind, json.dumps(view, ensure_ascii=False), str(event.seq))
+    shown = {**view, "state": event.data.get("state")} if event.kind.startswith("job.") else view
+    return sse(event.kind, json.dumps(shown, ensure_ascii=False), str(event.seq))

@@ -1,7 +1,8 @@
-"""What the API shows of virtual clusters and limits; their shapes are in `cluster_shapes`."""
+"""Builds what the API answers about virtual clusters and quotas."""
 
 from collections.abc import Sequence
 
+from muster.api.sharing import ClusterProblemOut, DefaultsOut, LimitsOut, QuotaOut, ShareOut, VirtualClusterOut
 from muster.domain.errors import Problem
 from muster.domain.resources import Resources
 from muster.domain.specs import JobSpec, Role
@@ -9,7 +10,6 @@ from muster.domain.virtual_clusters import Defaults, Limits, Share, VirtualClust
 from muster.lib.quantities import format_bytes, format_cpu
 from muster.scheduling.views import Quota, ShareView
 from muster.wire.specs import spec_to_wire
-from muster.wire.views import View
 
 LIMITS = {
     "runningGpus": "running_gpus",
@@ -20,7 +20,7 @@ LIMITS = {
 """The limits by the names that people write."""
 
 
-def virtual_cluster_view(vc: VirtualCluster, share: ShareView | None, *, names_people: bool) -> View:
+def virtual_cluster_view(vc: VirtualCluster, share: ShareView | None, *, names_people: bool) -> VirtualClusterOut:
     """`names_people`: who else may use it is for admins."""
     nothing = Share()
     return {
@@ -47,7 +47,7 @@ def virtual_cluster_view(vc: VirtualCluster, share: ShareView | None, *, names_p
     }
 
 
-def share_view(share: Share) -> View:
+def share_view(share: Share) -> ShareOut:
     """GPUs in all, and those of a given model."""
     return {
         "gpu": sum(share.gpus.values()),
@@ -57,7 +57,7 @@ def share_view(share: Share) -> View:
     }
 
 
-def quota_view(quota: Quota, jobs: Sequence[str]) -> View:
+def quota_view(quota: Quota, jobs: Sequence[str]) -> QuotaOut:
     """`jobs`: names of those that wait on it, as far as the reader may see them."""
     return {
         "vc": quota.vc,
@@ -70,7 +70,7 @@ def quota_view(quota: Quota, jobs: Sequence[str]) -> View:
     }
 
 
-def problem_view(problem: Problem) -> View:
+def problem_view(problem: Problem) -> ClusterProblemOut:
     return {
         "file": problem.file,
         "line": problem.line,
@@ -80,11 +80,16 @@ def problem_view(problem: Problem) -> View:
     }
 
 
-def _limits_view(limits: Limits) -> View:
-    return {name: getattr(limits, attribute) for name, attribute in LIMITS.items()}
+def _limits_view(limits: Limits) -> LimitsOut:
+    return {
+        "runningGpus": limits.running_gpus,
+        "runningJobs": limits.running_jobs,
+        "gpuHoursPerWeek": limits.gpu_hours_week,
+        "queuedJobs": limits.queued_jobs,
+    }
 
 
-def _defaults_view(defaults: Defaults) -> View:
+def _defaults_view(defaults: Defaults) -> DefaultsOut:
     """As the same keys of a job are shown."""
     role = Role("worker", 1, ("true",), defaults.resources or Resources())
     spec = JobSpec("defaults", (role,), env=defaults.env, runtime=defaults.runtime, mounts=defaults.mounts)

@@ -7,12 +7,12 @@ from pydantic import Field
 from muster.domain.clusters import HostKeys
 from muster.domain.errors import Invalid, Problem
 from muster.wire.physical_schema import split_endpoint
-from muster.wire.schemas import Shape
+from muster.wire.requests import Request
 
 Short = Annotated[str, Field(min_length=1, max_length=1024)]
 
 
-class NodeAddIn(Shape):
+class NodeAddIn(Request):
     """A machine that the server reaches by SSH. What is absent comes from the cluster's defaults."""
 
     name: Annotated[str, Field(min_length=1, max_length=63)]
@@ -29,12 +29,6 @@ class NodeAddIn(Shape):
     python: Short | None = None
     root: Short | None = Field(None, description="Where the node keeps tasks.")
     labels: dict[str, Annotated[str, Field(max_length=1024)]] = Field(default_factory=dict, max_length=100)
-
-
-class NodeAddedOut(Shape):
-    name: str
-    cluster: str
-    host: str
 
 
 def node_document(body: NodeAddIn) -> dict[str, Any]:

@@ -1,19 +1,20 @@
-"""What the API shows of how busy nodes are. The agent's names are snake_case, the API's camelCase."""
+"""Builds what the API answers about how busy nodes are. The agent's names are snake_case, the API's camelCase."""
 
-from typing import Any
+from typing import Any, cast
 
+from muster.api.usage import UsageSample
 from muster.lib.clock import iso
 from muster.ports.backend import NodeUsage
-from muster.wire.views import View
 
 
-def figures_view(usage: NodeUsage) -> View:
-    found: View = _camel(usage.figures)
+def node_usage_view(usage: NodeUsage) -> dict[str, Any]:
+    """The metrics of one sample, as the agent measured them."""
+    found: dict[str, Any] = _camel(usage.figures)
     return found
 
 
-def sample_view(usage: NodeUsage) -> View:
-    return {"at": iso(usage.heard_at), **figures_view(usage)}
+def sample_view(usage: NodeUsage) -> UsageSample:
+    return cast("UsageSample", {"at": iso(usage.heard_at), **node_usage_view(usage)})
 
 
 def _camel(value: Any) -> Any:

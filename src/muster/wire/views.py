@@ -1,9 +1,15 @@
-"""What the API shows: domain values as JSON. Plain dictionaries, because lists of a thousand jobs are made of them;
-their shapes for the documentation are in `schemas`, and a test holds the two together."""
+"""Builds what the API answers from domain values: entities of `muster.api`, which are plain dictionaries, because lists
+of a thousand jobs are made of them."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, cast
 
+from muster.api.accounts import TokenOut, UserOut
+from muster.api.artifacts import PackageOut
+from muster.api.events import EventOut
+from muster.api.explanations import FaultOut, ReasonOut
+from muster.api.jobs import JobMode, JobOut, JobStateName, TaskOut, TaskStateName
+from muster.api.nodes import NodeOut
 from muster.domain.accounts import Package, Token, User
 from muster.domain.events import Event
 from muster.domain.faults import Fault
@@ -15,10 +21,8 @@ from muster.domain.tasks import Task, TaskFailed, TaskLost
 from muster.lib.clock import iso, optional_iso
 from muster.lib.quantities import format_bytes, format_cpu, format_duration, gpu_number
 
-View = dict[str, Any]
 
-
-def job_view(job: Job, *, reason: str | None = None) -> View:
+def job_view(job: Job, *, reason: str | None = None) -> JobOut:
     spec = job.spec
     sizes = dict(job.sizes)
     roles = [(role.resources, sizes.get(role.name, role.replicas)) for role in spec.roles]
@@ -26,8 +30,8 @@ def job_view(job: Job, *, reason: str | None = None) -> View:
         "id": job.id,
         "name": spec.name,
         "owner": job.owner,
-        "state": job.state_name,
-        "mode": str(spec.mode),
+        "state": cast("JobStateName", job.state_name),
+        "mode": cast("JobMode", str(spec.mode)),
         "cluster": job.cluster,
         "vc": job.vc,
         "framework": str(spec.framework),
@@ -57,7 +61,7 @@ def job_view(job: Job, *, reason: str | None = None) -> View:
     }
 
 
-def task_view(task: Task) -> View:
+def task_view(task: Task) -> TaskOut:
     state = task.state
     return {
         "id": task.id,
@@ -66,7 +70,7 @@ def task_view(task: Task) -> View:
         "index": task.index,
         "rank": task.rank,
         "attempt": task.attempt,
-        "state": task.state_name,
+        "state": cast("TaskStateName", task.state_name),
         "node": task.placement.node,
         "devices": list(task.placement.devices),
         "ports": list(task.placement.ports),
@@ -78,7 +82,7 @@ def task_view(task: Task) -> View:
     }
 
 
-def event_view(event: Event) -> View:
+def event_view(event: Event) -> EventOut:
     return {
         "seq": event.seq,
         "at": iso(event.at),
@@ -89,7 +93,7 @@ def event_view(event: Event) -> View:
     }
 
 
-def fault_view(fault: Fault) -> View:
+def fault_view(fault: Fault) -> FaultOut:
     return {
         "kind": str(fault.kind),
         "code": fault.code,
@@ -102,7 +106,7 @@ def fault_view(fault: Fault) -> View:
     }
 
 
-def reason_view(reason: Reason) -> View:
+def reason_view(reason: Reason) -> ReasonOut:
     return {
         "code": reason.code,
         "message": reason.message,
@@ -120,8 +124,8 @@ def node_view(
     device_shares: Mapping[int, int],
     tasks: int,
     login: str | None,
-    usage: View | None,
-) -> View:
+    usage: dict[str, Any] | None,
+) -> NodeOut:
     """`device_shares`: how much is taken of devices that are shared, in thousandths."""
     taken = {**dict.fromkeys(device_jobs, WHOLE_GPU), **device_shares}
     return {
@@ -151,7 +155,7 @@ def node_view(
     }
 
 
-def user_view(user: User) -> View:
+def user_view(user: User) -> UserOut:
     return {
         "name": user.name,
         "role": str(user.role),
@@ -162,7 +166,7 @@ def user_view(user: User) -> View:
     }
 
 
-def token_view(token: Token) -> View:
+def token_view(token: Token) -> TokenOut:
     return {
         "id": token.id,
         "name": token.name,
@@ -173,5 +177,5 @@ def token_view(token: Token) -> View:
     }
 
 
-def package_view(package: Package) -> View:
+def package_view(package: Package) -> PackageOut:
     return {"digest": package.digest, "size": package.size_bytes, "received": package.size_bytes, "complete": True}

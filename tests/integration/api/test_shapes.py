@@ -1,11 +1,21 @@
-"""What the API shows is what its schemas say: no key more, none less, in every state."""
+"""What the API answers is what its entities say: no key more, none less, in every state."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from muster.api.accounts import TokenList, TokenOut, UserList, UserOut, WhoAmIOut
+from muster.api.artifacts import OutputList, PackageOut
+from muster.api.events import EventOut, EventPage
+from muster.api.explanations import ExplainOut, FaultOut, ReasonOut
+from muster.api.files import DigestOut, FileList, FileOut, FolderList, ProgressOut
+from muster.api.jobs import JobOut, JobPage, SpecOut, TaskList, TaskOut
+from muster.api.nodes import ClusterList, NodeDetailOut, NodeList, NodeOut
+from muster.api.sharing import ClusterProblemOut, QuotaList, QuotaOut, VirtualClusterList, VirtualClusterOut
+from muster.api.usage import UsageOut
 from muster.domain.accounts import Package, Token, User, UserRole
 from muster.domain.errors import Problem
 from muster.domain.events import Event
@@ -18,7 +28,8 @@ from muster.domain.specs import JobSpec, Mount, Role, Runtime
 from muster.domain.tasks import TASK_STATES, Task, TaskFailed, TaskLost
 from muster.domain.virtual_clusters import Defaults, Limits, Share, VirtualCluster
 from muster.scheduling.views import Quota, ShareView
-from muster.wire import cluster_shapes, cluster_views, file_shapes, schemas, views
+from muster.wire import cluster_views, views
+from muster.wire.response_models import response_model
 from tests.integration.api.calling import Caller, ok
 from tests.integration.api.people import People
 from tests.integration.api.world import World
@@ -33,18 +44,18 @@ JOB_FIELDS: dict[type[Any], dict[str, Any]] = {
 }
 
 
-def shown(view: dict[str, Any], schema: type[schemas.Shape]) -> None:
+def shown(view: Mapping[str, Any], entity: type) -> None:
     """Validates without turning anything into anything else, and back to the same."""
-    model = schema.model_validate(view, strict=True)
+    model = response_model(entity).model_validate(view, strict=True)
     assert model.model_dump(by_alias=True, exclude_unset=True) == view
 
 
 @pytest.mark.fast
 @pytest.mark.parametrize("state", JOB_STATES.values(), ids=list(JOB_STATES))
-def test_a_job_in_every_state_is_what_its_schema_says(state: type[Any]) -> None:
+def test_a_job_in_every_state_is_what_its_entity_says(state: type[Any]) -> None:
     spec = JobSpec("a", (Role("worker", 2, ("x",)),), labels={"k": "v"}, time_limit_s=90.0)
     job = Job("1", "me", "local", spec, state(**JOB_FIELDS.get(state, {"since": NOW})), NOW, ended_at=NOW)
-    shown(views.job_view(job), schemas.JobOut)
+    shown(views.job_view(job), JobOut)
 
 
 @pytest.mark.fast
@@ -54,42 +65,42 @@ def test_a_job_shows_the_parts_of_gpus_that_its_tasks_have(
 ) -> None:
     role = Role("worker", 2, ("x",), Resources(250, 0, 1, (), share), max_replicas=4)
     view = views.job_view(Job("1", "me", "local", JobSpec("a", (role,)), Running(NOW), NOW, sizes=sizes))
-    shown(view, schemas.JobOut)
+    shown(view, JobOut)
     assert (view["tasks"], str(view["resources"]["gpu"])) == (tasks, str(gpu))
 
 
 @pytest.mark.fast
 @pytest.mark.parametrize("state", TASK_STATES.values(), ids=list(TASK_STATES))
-def test_a_task_in_every_state_is_what_its_schema_says(state: type[Any]) -> None:
+def test_a_task_in_every_state_is_what_its_entity_says(state: type[Any]) -> None:
     at = "at" if state.__name__ in ("TaskSucceeded", "TaskFailed", "TaskStopped", "TaskLost") else "since"
     fault = {"fault": FAULT} if state in (TaskFailed, TaskLost) else {}
     place = Placement("node", "127.0.0.1", (0,), (2000,))
     task = Task("1.1.worker.0", "1", 1, "a-worker-0", "worker", 0, 0, place, state(**{at: NOW}, **fault))
-    shown(views.task_view(task), schemas.TaskOut)
+    shown(views.task_view(task), TaskOut)
 
 
 @pytest.mark.fast
-def test_everything_else_is_what_its_schema_says() -> None:
-    shown(views.event_view(Event("job.queued", NOW, "1", "me", "me", {"a": 1}, 7)), schemas.EventOut)
-    shown(views.fault_view(FAULT), schemas.FaultOut)
-    shown(views.reason_view(Reason("wait", "because", "less", {"free": 1})), schemas.ReasonOut)
-    shown(views.user_view(User("me", UserRole.ADMIN, NOW, groups=("a",))), schemas.UserOut)
-    shown(views.token_view(Token("1", "me", "x", "hash", NOW, NOW, NOW)), schemas.TokenOut)
-    shown(views.package_view(Package("0" * 64, "me", 5, NOW)), schemas.PackageOut)
+def test_everything_else_is_what_its_entity_says() -> None:
+    shown(views.event_view(Event("job.queued", NOW, "1", "me", "me", {"a": 1}, 7)), EventOut)
+    shown(views.fault_view(FAULT), FaultOut)
+    shown(views.reason_view(Reason("wait", "because", "less", {"free": 1})), ReasonOut)
+    shown(views.user_view(User("me", UserRole.ADMIN, NOW, groups=("a",))), UserOut)
+    shown(views.token_view(Token("1", "me", "x", "hash", NOW, NOW, NOW)), TokenOut)
+    shown(views.package_view(Package("0" * 64, "me", 5, NOW)), PackageOut)
     capacity = Capacity(2000, 1 << 30, (Device(0, "A100"), Device(1, "A100")))
     node = Node("node", "local", "127.0.0.1", capacity, NodeState.READY, labels={"rack": "a"})
     given: Any = {"cpu_m": 500, "memory_bytes": 5, "device_jobs": {0: "a"}, "tasks": 1, "usage": {"load1": 0.5}}
     given["login"] = "me@host"
     whole, shared = (views.node_view(node, **given, device_shares=shares) for shares in ({}, {0: 750}))
-    shown(whole, schemas.NodeOut)
-    shown(shared, schemas.NodeOut)
+    shown(whole, NodeOut)
+    shown(shared, NodeOut)
     assert [(gpu["job"], gpu["used"]) for gpu in whole["gpus"]] == [("a", 1), (None, 0)]
     assert [(gpu["job"], gpu["used"]) for gpu in shared["gpus"]] == [("a", 0.75), (None, 0)]
 
 
 @pytest.mark.fast
 @pytest.mark.parametrize("names_people", [True, False])
-def test_a_virtual_cluster_is_what_its_schema_says(names_people: bool) -> None:
+def test_a_virtual_cluster_is_what_its_entity_says(names_people: bool) -> None:
     share = Share({"": 1, "A100": 4}, 1500, 1 << 30)
     limits = Limits(1, 2, 3.5, 4)
     given = Defaults({"A": "1"}, Runtime(conda="x"), (Mount("a", "/b"),), Resources(250, 1 << 30, 1, ("A100",)))
@@ -97,12 +108,10 @@ def test_a_virtual_cluster_is_what_its_schema_says(names_people: bool) -> None:
     now = ShareView("a", share, share, Share(), share, 1, 2, 0.25)
     for vc, state in ((full, now), (VirtualCluster("b", "lab"), None)):
         view = cluster_views.virtual_cluster_view(vc, state, names_people=names_people)
-        shown(view, cluster_shapes.VirtualClusterOut)
-    shown(cluster_views.problem_view(Problem("a", "wrong", "mend", 3, "a.yaml")), cluster_shapes.ClusterProblemOut)
+        shown(view, VirtualClusterOut)
+    shown(cluster_views.problem_view(Problem("a", "wrong", "mend", 3, "a.yaml")), ClusterProblemOut)
     for limit in (4, 0.5):
-        shown(
-            cluster_views.quota_view(Quota("a", "", "runningGpus", limit, 1.25, ("1",)), ["x"]), cluster_shapes.QuotaOut
-        )
+        shown(cluster_views.quota_view(Quota("a", "", "runningGpus", limit, 1.25, ("1",)), ["x"]), QuotaOut)
 
 
 @pytest.mark.fast
@@ -113,33 +122,33 @@ def test_every_time_is_in_utc_with_milliseconds(at: float) -> None:
     assert text.endswith("Z")
 
 
-ANSWERS: list[tuple[str, type[schemas.Shape]]] = [
-    ("/jobs", schemas.JobPage),
-    ("/jobs/{ran}", schemas.JobOut),
-    ("/jobs/{ran}/wait", schemas.JobOut),
-    ("/jobs/{ran}/spec", schemas.SpecOut),
-    ("/jobs/{ran}/tasks", schemas.TaskList),
-    ("/jobs/{ran}/explain", schemas.ExplainOut),
-    ("/jobs/{held}/explain", schemas.ExplainOut),
-    ("/jobs/{ran}/events", schemas.EventPage),
-    ("/jobs/{ran}/outputs", schemas.OutputList),
-    ("/events", schemas.EventPage),
-    ("/nodes", schemas.NodeList),
-    ("/nodes/{node}", schemas.NodeDetailOut),
-    ("/clusters", schemas.ClusterList),
-    ("/virtual-clusters", cluster_shapes.VirtualClusterList),
-    ("/virtual-clusters/{virtual_cluster}", cluster_shapes.VirtualClusterOut),
-    ("/quotas", cluster_shapes.QuotaList),
-    ("/usage", schemas.UsageOut),
-    ("/users", schemas.UserList),
-    ("/tokens", schemas.TokenList),
-    ("/whoami", schemas.WhoAmIOut),
-    ("/packages/{package}", schemas.PackageOut),
-    ("/clusters/{cluster}/files/folders", file_shapes.FolderList),
-    ("/clusters/{cluster}/files?path={folder}", file_shapes.FileList),
-    ("/clusters/{cluster}/files/stat?path={file}", file_shapes.FileOut),
-    ("/clusters/{cluster}/files/digest?path={file}", file_shapes.DigestOut),
-    ("/clusters/{cluster}/files/usage?path={folder}", file_shapes.ProgressOut),
+ANSWERS: list[tuple[str, type]] = [
+    ("/jobs", JobPage),
+    ("/jobs/{ran}", JobOut),
+    ("/jobs/{ran}/wait", JobOut),
+    ("/jobs/{ran}/spec", SpecOut),
+    ("/jobs/{ran}/tasks", TaskList),
+    ("/jobs/{ran}/explain", ExplainOut),
+    ("/jobs/{held}/explain", ExplainOut),
+    ("/jobs/{ran}/events", EventPage),
+    ("/jobs/{ran}/outputs", OutputList),
+    ("/events", EventPage),
+    ("/nodes", NodeList),
+    ("/nodes/{node}", NodeDetailOut),
+    ("/clusters", ClusterList),
+    ("/virtual-clusters", VirtualClusterList),
+    ("/virtual-clusters/{virtual_cluster}", VirtualClusterOut),
+    ("/quotas", QuotaList),
+    ("/usage", UsageOut),
+    ("/users", UserList),
+    ("/tokens", TokenList),
+    ("/whoami", WhoAmIOut),
+    ("/packages/{package}", PackageOut),
+    ("/clusters/{cluster}/files/folders", FolderList),
+    ("/clusters/{cluster}/files?path={folder}", FileList),
+    ("/clusters/{cluster}/files/stat?path={file}", FileOut),
+    ("/clusters/{cluster}/files/digest?path={file}", DigestOut),
+    ("/clusters/{cluster}/files/usage?path={folder}", ProgressOut),
 ]
 
 
@@ -148,10 +157,10 @@ def world(people: People) -> World:
     return World(people)
 
 
-@pytest.mark.parametrize(("path", "schema"), ANSWERS, ids=[path for path, _ in ANSWERS])
-def test_a_real_answer_is_what_its_schema_says(path: str, schema: type[schemas.Shape], world: World) -> None:
+@pytest.mark.parametrize(("path", "entity"), ANSWERS, ids=[path for path, _ in ANSWERS])
+def test_a_real_answer_is_what_its_entity_says(path: str, entity: type, world: World) -> None:
     me: Caller = world.people.owner
     for kind in ("ran", "held", "node", "package", "virtual_cluster", "cluster", "folder", "file"):
         if f"{{{kind}}}" in path:
             path = path.replace(f"{{{kind}}}", world.thing(kind))
-    shown(ok(me.get(path)), schema)
+    shown(ok(me.get(path)), entity)

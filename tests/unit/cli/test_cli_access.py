@@ -55,7 +55,8 @@ def test_doctor_is_content_with_a_sound_server(server: TinyServer, home: Path) -
     home.mkdir()
     server.on("GET", "/healthz", Answer(200, {}))
     server.on("GET", "/whoami", Answer(200, {"user": "li", "role": "user", "server": {"version": __version__}}))
-    node = {"name": "n1", "state": "Ready", "cpu": {"total": "2"}, "memory": {"total": 2**30}, "gpus": []}
+    cpu, memory = {"total": "2", "used": "0"}, {"total": 2**30, "used": 0}
+    node = {"name": "n1", "state": "Ready", "cpu": cpu, "memory": memory, "gpus": []}
     server.on("GET", "/nodes", Answer(200, {"items": [node]}))
     outcome = muster(server, "doctor")
     assert outcome.code == 0, outcome.out

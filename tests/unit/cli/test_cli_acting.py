@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from muster.api.explanations import ExplainOut
 from muster.cli.explaining import about
 from tests.unit.cli.calling import ID, muster, with_job
 from tests.unit.client.tiny_server import Answer, TinyServer, a_job, problem
@@ -59,11 +60,11 @@ def test_delete_asks_before_and_not_with_yes(server: TinyServer) -> None:
     assert len(server.requests("DELETE", f"/jobs/{ID}")) == 1
 
 
-EXPLANATION: dict[str, Any] = {
+EXPLANATION: ExplainOut = {
     "job": "mnist",
     "state": "Failed",
     "summary": "worker-1 ran out of GPU memory",
-    "reasons": [{"code": "no-gpu", "message": "needs 8 GPUs, 6 are free", "change": "job other ends"}],
+    "reasons": [{"code": "no-gpu", "message": "needs 8 GPUs, 6 are free", "change": "job other ends", "numbers": {}}],
     "fault": {
         "kind": "user",
         "code": "cuda-oom",
@@ -75,8 +76,13 @@ EXPLANATION: dict[str, Any] = {
         "retryable": False,
     },
     "evidence": ["RuntimeError: CUDA out of memory"],
-    "attempts": [{"attempt": 1, "verdict": "Failed", "reason": "x"}, {"attempt": 2, "verdict": "Failed"}],
+    "attempts": [
+        {"attempt": 1, "startedAt": None, "endedAt": None, "outcome": "failed: x"},
+        {"attempt": 2, "startedAt": None, "endedAt": None, "outcome": "failed"},
+    ],
     "next": "Change the batch size and `muster retry mnist`.",
+    "startsAt": None,
+    "whatIf": None,
 }
 
 
@@ -92,7 +98,7 @@ def test_explanation_reads_as_text(server: TinyServer) -> None:
         "Cause:  CUDA ran out of memory.",
         "Advice: Make the batch smaller.",
         "  | RuntimeError: CUDA out of memory",
-        "1. Failed: x",
+        "1. failed: x",
         "Next: Change the batch size",
     ):
         assert said in text

@@ -1,6 +1,6 @@
 """`muster env`: environments that jobs may name."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import click
@@ -88,7 +88,8 @@ def test(name: str, cluster: str | None, node: str | None, output: str) -> None:
 
 def _rows(trial: EnvironmentTestView) -> Iterator[dict[str, Any]]:
     """One for each framework; one alone where there is none."""
-    for framework in trial.frameworks or ({},):
+    frameworks: Sequence[Mapping[str, Any]] = trial.frameworks or ({},)
+    for framework in frameworks:
         yield {
             "node": trial.node,
             "python": trial.python,

@@ -5,13 +5,15 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Request, Response
 from fastapi.responses import JSONResponse
 
+from muster.api.accounts import LoginOut, NewTokenOut, ServerOut, TokenList, UserList, UserOut, WhoAmIOut
 from muster.domain.errors import Invalid, NotFound
 from muster.engine.requests.accounts import Principal
 from muster.lib.clock import optional_iso
 from muster.server.access import Action, may, require
 from muster.server.services import COOKIE, OWN_HEADER, Services, authenticated, services
 from muster.version import __version__
-from muster.wire import schemas
+from muster.wire import requests
+from muster.wire.response_models import response_model
 from muster.wire.views import token_view, user_view
 
 router = APIRouter(tags=["accounts"])
@@ -20,8 +22,10 @@ Parts = Annotated[Services, Depends(services)]
 _COOKIE_S = 14 * 86400.0
 
 
-@router.post("/login", response_model=schemas.LoginOut, summary="Log in by password, or turn a token into a session")
-async def log_in(request: Request, body: schemas.LoginIn, parts: Parts) -> Response:
+@router.post(
+    "/login", response_model=response_model(LoginOut), summary="Log in by password, or turn a token into a session"
+)
+async def log_in(request: Request, body: requests.LoginIn, parts: Parts) -> Response:
     """Answers a token. A browser (it sends X-Muster-Request) also gets it as a cookie."""
     if body.token is not None:
         principal = await parts.accounts.authenticate(body.token)
@@ -30,9 +34,8 @@ async def log_in(request: Request, body: schemas.LoginIn, parts: Parts) -> Respo
         token, secret, user = await parts.accounts.log_in(body.user, body.password, body.name)
     else:
         raise Invalid("give `user` and `password`, or `token`")
-    response = JSONResponse(
-        {"token": secret, "user": user.name, "role": str(user.role), "expiresAt": optional_iso(token.expires_at)}
-    )
+    session = LoginOut(token=secret, user=user.name, role=str(user.role), expiresAt=optional_iso(token.expires_at))
+    response = JSONResponse(session)
     if OWN_HEADER in request.headers:
         lasts_s = _COOKIE_S if token.expires_at is None else token.expires_at - parts.context.clock()
         secure = request.url.scheme == "https"
@@ -50,28 +53,28 @@ async def log_out(me: Me, parts: Parts) -> Response:
     return response
 
 
-@router.get("/whoami", response_model=schemas.WhoAmIOut, summary="Who am I")
+@router.get("/whoami", response_model=response_model(WhoAmIOut), summary="Who am I")
 async def who_am_i(request: Request, me: Me) -> Response:
-    server = {"version": __version__, "url": str(request.base_url).rstrip("/")}
-    return JSONResponse({"user": me.name, "role": str(me.user.role), "server": server})
+    server = ServerOut(version=__version__, url=str(request.base_url).rstrip("/"))
+    return JSONResponse(WhoAmIOut(user=me.name, role=str(me.user.role), server=server))
 
 
-@router.get("/users", response_model=schemas.UserList, summary="List users")
+@router.get("/users", response_model=response_model(UserList), summary="List users")
 async def list_users(me: Me, parts: Parts) -> Response:
     """Admins see all, others themselves."""
     users = [user for user in await parts.context.store.users() if may(me, Action.USER_SEE, user.name, private=False)]
-    return JSONResponse({"items": [user_view(user) for user in users]})
+    return JSONResponse(UserList(items=[user_view(user) for user in users]))
 
 
-@router.post("/users", status_code=201, response_model=schemas.UserOut, summary="Add a user")
-async def add_user(body: schemas.UserIn, me: Me, parts: Parts) -> Response:
+@router.post("/users", status_code=201, response_model=response_model(UserOut), summary="Add a user")
+async def add_user(body: requests.UserIn, me: Me, parts: Parts) -> Response:
     require(me, Action.USER_MANAGE)
     user = await parts.accounts.create_user(body.name, body.role, body.password, actor=me.name, groups=body.groups)
     return JSONResponse(user_view(user), 201)
 
 
-@router.patch("/users/{name}", response_model=schemas.UserOut, summary="Change a user")
-async def change_user(name: str, body: schemas.UserPatch, me: Me, parts: Parts) -> Response:
+@router.patch("/users/{name}", response_model=response_model(UserOut), summary="Change a user")
+async def change_user(name: str, body: requests.UserPatch, me: Me, parts: Parts) -> Response:
     """A user may change the own password, with the old one; all else is for admins. A new password ends the user's
     other logins."""
     if body.role is not None or body.disabled is not None or body.groups is not None or name != me.name:
@@ -98,21 +101,21 @@ async def remove_user(name: str, me: Me, parts: Parts) -> None:
     await parts.accounts.remove_user(name, actor=me.name)
 
 
-@router.get("/tokens", response_model=schemas.TokenList, summary="List tokens")
+@router.get("/tokens", response_model=response_model(TokenList), summary="List tokens")
 async def list_tokens(me: Me, parts: Parts) -> Response:
     """One's own; admins see everybody's."""
     tokens = await parts.context.store.tokens(None if me.is_admin else me.name)
-    return JSONResponse({"items": [token_view(token) for token in tokens]})
+    return JSONResponse(TokenList(items=[token_view(token) for token in tokens]))
 
 
-@router.post("/tokens", status_code=201, response_model=schemas.NewTokenOut, summary="Make a personal token")
-async def create_token(body: schemas.TokenIn, me: Me, parts: Parts) -> Response:
+@router.post("/tokens", status_code=201, response_model=response_model(NewTokenOut), summary="Make a personal token")
+async def create_token(body: requests.TokenIn, me: Me, parts: Parts) -> Response:
     """Its secret is shown this once."""
     owner = body.user or me.name
     require(me, Action.TOKEN_MANAGE, owner)
     user = await parts.accounts.user(owner)
     token, secret = await parts.accounts.create_token(user, body.name, body.expires, actor=me.name)
-    return JSONResponse({**token_view(token), "secret": secret}, 201)
+    return JSONResponse(NewTokenOut(**token_view(token), secret=secret), 201)
 
 
 @router.delete("/tokens/{token_id}", status_code=204, summary="Revoke a token")

@@ -5,12 +5,14 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Query, Response
 from fastapi.responses import JSONResponse
 
-from muster.engine.nodes.environments import Offered, offered, tested
+from muster.api.environments import EnvironmentList, EnvironmentTestList
+from muster.engine.nodes.environments import offered, tested
 from muster.engine.requests.accounts import Principal
 from muster.server.access import Action, require
 from muster.server.services import Services, authenticated, services
-from muster.wire import environment_shapes as shapes
-from muster.wire.views import View
+from muster.wire import requests
+from muster.wire.environment_views import environment_view, trial_view
+from muster.wire.response_models import response_model
 
 router = APIRouter(tags=["clusters and nodes"])
 Me = Annotated[Principal, Depends(authenticated)]
@@ -18,30 +20,18 @@ Parts = Annotated[Services, Depends(services)]
 Named = Annotated[str | None, Query(max_length=253)]
 
 
-@router.get("/environments", response_model=shapes.EnvironmentList, summary="List environments")
+@router.get("/environments", response_model=response_model(EnvironmentList), summary="List environments")
 async def list_environments(me: Me, parts: Parts, cluster: Named = None, node: Named = None) -> Response:
     """What clusters offer as `runtime`, with versions as they are installed. Nodes are asked anew each time."""
     require(me, Action.CLUSTER_SEE)
     offer = await offered(parts.context, me.user, cluster, node)
-    return JSONResponse({"items": [_view(item) for item in offer.items], "problems": list(offer.problems)})
+    items = [environment_view(item.cluster, item.environment, item.nodes) for item in offer.items]
+    return JSONResponse(EnvironmentList(items=items, problems=list(offer.problems)))
 
 
-@router.post("/environments:test", response_model=shapes.EnvironmentTestList, summary="Test an environment")
-async def test_environment(body: shapes.EnvironmentTestIn, me: Me, parts: Parts) -> Response:
-    """Import its frameworks on each node and ask what cards they see. Takes up to a minute."""
+@router.post("/environments:test", response_model=response_model(EnvironmentTestList), summary="Test an environment")
+async def test_environment(body: requests.EnvironmentTestIn, me: Me, parts: Parts) -> Response:
+    """Import its frameworks on each node and ask what GPUs they see. Takes up to a minute."""
     require(me, Action.CLUSTER_SEE)
     trials = await tested(parts.context, me.user, body.name, body.cluster, body.node)
-    return JSONResponse({"items": [shapes.trial_view(trial) for trial in trials]})
-
-
-def _view(item: Offered) -> View:
-    environment = item.environment
-    return {
-        "cluster": item.cluster,
-        "kind": str(environment.kind),
-        "name": environment.name,
-        "path": environment.path,
-        "python": environment.python,
-        "frameworks": dict(environment.frameworks),
-        "nodes": list(item.nodes),
-    }
+    return JSONResponse(EnvironmentTestList(items=[trial_view(trial) for trial in trials]))

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Query, Request, Response
 from fastapi.responses import JSONResponse
 
+from muster.api.files import DigestOut, FileList, FileOut, FolderList, ProgressOut, UploadOut
 from muster.domain.errors import TooLarge
 from muster.engine.data.file_places import Address
 from muster.engine.data.files import Receipt, Running, Sending
@@ -14,14 +15,14 @@ from muster.ports.files import FileKind, WrongKind
 from muster.server.access import Action, require
 from muster.server.ranges import ranged
 from muster.server.services import Services, authenticated, services
-from muster.wire import file_shapes as shapes
+from muster.wire import file_requests as requests
 from muster.wire.file_views import digest_view, file_view, folder_view, progress_view
-from muster.wire.views import View
+from muster.wire.response_models import response_model
 
 router = APIRouter(tags=["files"], prefix="/clusters/{cluster}/files")
 Me = Annotated[Principal, Depends(authenticated)]
 Parts = Annotated[Services, Depends(services)]
-Path = Annotated[str, Query(min_length=1, max_length=shapes.MAX_PATH, description=shapes.PATH_DESCRIPTION)]
+Path = Annotated[str, Query(min_length=1, max_length=requests.MAX_PATH, description=requests.PATH_DESCRIPTION)]
 Node = Annotated[str | None, Query(max_length=253, description="Needed where each node has its own files.")]
 Run = Annotated[str | None, Query(max_length=64, description="From the answer before, to go on.")]
 Sha256 = Annotated[str, Query(pattern=r"^[0-9a-f]{64}$", description="Of the whole file.")]
@@ -49,14 +50,14 @@ async def _address(cluster: str, path: Path, node: Node = None) -> Address:
 Where = Annotated[Address, Depends(_address)]
 
 
-@router.get("/folders", response_model=shapes.FolderList, summary="The folders of a cluster")
+@router.get("/folders", response_model=response_model(FolderList), summary="The folders of a cluster")
 async def list_folders(cluster: str, me: Me, parts: Parts) -> Response:
     """Those that one may use."""
     require(me, Action.CLUSTER_SEE)
-    return JSONResponse({"items": [folder_view(folder) for folder in parts.files.folders(me.user, cluster)]})
+    return JSONResponse(FolderList(items=[folder_view(folder) for folder in parts.files.folders(me.user, cluster)]))
 
 
-@router.get("", response_model=shapes.FileList, summary="What is in a folder")
+@router.get("", response_model=response_model(FileList), summary="What is in a folder")
 async def list_files(
     where: Where,
     me: Me,
@@ -67,10 +68,10 @@ async def list_files(
     """Sorted by name."""
     found = await parts.files.list(me.user, where, limit=limit, cursor=cursor)
     items = [file_view(entry.name, entry.facts, entry.target) for entry in found.entries]
-    return JSONResponse({"items": items, "nextCursor": found.cursor})
+    return JSONResponse(FileList(items=items, nextCursor=found.cursor))
 
 
-@router.get("/stat", response_model=shapes.FileOut, summary="One file or folder")
+@router.get("/stat", response_model=response_model(FileOut), summary="One file or folder")
 async def file_facts(where: Where, me: Me, parts: Parts) -> Response:
     """Links are followed as long as they stay in their folder."""
     facts = await parts.files.stat(me.user, where)
@@ -97,7 +98,7 @@ async def file_content(request: Request, where: Where, me: Me, parts: Parts) -> 
     return response
 
 
-@router.put("/content", response_model=shapes.UploadOut, summary="Put a piece of a file", openapi_extra=_BODY)
+@router.put("/content", response_model=response_model(UploadOut), summary="Put a piece of a file", openapi_extra=_BODY)
 async def put_file(
     request: Request,
     where: Where,
@@ -121,7 +122,7 @@ async def put_file(
     return JSONResponse(_receipt(where, size, receipt))
 
 
-@router.get("/upload", response_model=shapes.UploadOut, summary="How much of a file is here")
+@router.get("/upload", response_model=response_model(UploadOut), summary="How much of a file is here")
 async def upload_status(
     where: Where,
     me: Me,
@@ -139,7 +140,7 @@ async def abort_upload(where: Where, me: Me, parts: Parts, sha256: Sha256) -> Re
     return Response(status_code=204)
 
 
-@router.get("/digest", response_model=shapes.DigestOut, summary="The sha256 of a file")
+@router.get("/digest", response_model=response_model(DigestOut), summary="The sha256 of a file")
 async def file_digest(
     where: Where,
     me: Me,
@@ -151,35 +152,35 @@ async def file_digest(
     return JSONResponse(digest_view(where.path, run, found))
 
 
-@router.get("/usage", response_model=shapes.ProgressOut, summary="How much there is in a folder")
+@router.get("/usage", response_model=response_model(ProgressOut), summary="How much there is in a folder")
 async def file_usage(where: Where, me: Me, parts: Parts, run: Run = None) -> Response:
     return _progress(await parts.files.usage(me.user, where, run))
 
 
-@router.post("/mkdir", status_code=201, response_model=shapes.FileOut, summary="Make a folder")
-async def make_folder(cluster: str, body: shapes.FolderIn, me: Me, parts: Parts) -> Response:
+@router.post("/mkdir", status_code=201, response_model=response_model(FileOut), summary="Make a folder")
+async def make_folder(cluster: str, body: requests.FolderIn, me: Me, parts: Parts) -> Response:
     where = Address(cluster, body.path, body.node or None)
     await parts.files.make_folder(me.user, where, parents=body.parents)
     facts = await parts.files.stat(me.user, where)
     return JSONResponse(file_view(where.path.rstrip("/").rpartition("/")[2], facts), 201)
 
 
-@router.post("/move", response_model=shapes.ProgressOut, summary="Move or rename")
-async def move_file(cluster: str, body: shapes.FileMoveIn, me: Me, parts: Parts) -> Response:
+@router.post("/move", response_model=response_model(ProgressOut), summary="Move or rename")
+async def move_file(cluster: str, body: requests.FileMoveIn, me: Me, parts: Parts) -> Response:
     """Also to another folder of the same cluster."""
     where, to = (Address(cluster, path, body.node or None) for path in (body.path, body.to))
     return _progress(await parts.files.move(me.user, where, to, body.run, overwrite=body.overwrite))
 
 
-@router.post("/copy", response_model=shapes.ProgressOut, summary="Copy")
-async def copy_file(cluster: str, body: shapes.FileCopyIn, me: Me, parts: Parts) -> Response:
+@router.post("/copy", response_model=response_model(ProgressOut), summary="Copy")
+async def copy_file(cluster: str, body: requests.FileCopyIn, me: Me, parts: Parts) -> Response:
     """Also to another folder of the same cluster. Nothing passes through the server."""
     where, to = (Address(cluster, path, body.node or None) for path in (body.path, body.to))
     running = await parts.files.copy(me.user, where, to, body.run, recursive=body.recursive, overwrite=body.overwrite)
     return _progress(running)
 
 
-@router.delete("", response_model=shapes.ProgressOut, summary="Remove")
+@router.delete("", response_model=response_model(ProgressOut), summary="Remove")
 async def remove_file(where: Where, me: Me, parts: Parts, recursive: bool = False, run: Run = None) -> Response:
     """A link is removed, never what it leads to."""
     return _progress(await parts.files.remove(me.user, where, run, recursive=recursive))
@@ -189,7 +190,7 @@ def _progress(running: Running) -> Response:
     return JSONResponse(progress_view(running.run, running.tally))
 
 
-def _receipt(where: Address, size: int, receipt: Receipt) -> View:
+def _receipt(where: Address, size: int, receipt: Receipt) -> UploadOut:
     return {
         "path": where.path,
         "size": size,

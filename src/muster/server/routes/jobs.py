@@ -6,25 +6,29 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Header, Query, Response
 from fastapi.responses import JSONResponse
 
+from muster.api.explanations import ExplainOut, WhatIfOut
+from muster.api.jobs import ContainerCommandOut, DryRunOut, JobOut, JobPage, RequestOut, SpecOut, TaskList
 from muster.domain.errors import Invalid, Problem
 from muster.domain.jobs import JOB_STATES, Job
 from muster.domain.specs import JobSpec
 from muster.engine.requests import changing, commands
 from muster.engine.requests.accounts import Principal
 from muster.engine.requests.explaining import explain, what_if
-from muster.lib.clock import optional_iso
+from muster.ports.backend import ContainerCommand
 from muster.ports.store import JobFilter, RequestKey
 from muster.server.access import Action, require
+from muster.server.explanation_views import explanation_view, what_if_view
 from muster.server.request_body import SUBMISSION_DOCUMENTED, read_submission
 from muster.server.services import Services, authenticated, services
 from muster.server.submission_warnings import told_of_the_text, with_warnings
 from muster.server.timestamps import instant
-from muster.wire import schemas
+from muster.wire import requests
 from muster.wire.documents import Document
+from muster.wire.response_models import response_model
 from muster.wire.spec_patch import changed_spec, read_changes
 from muster.wire.specs import Reading, read_source, reading_of, spec_from_document, spec_to_wire
-from muster.wire.views import fault_view, reason_view, task_view
 from muster.wire.views import job_view as plain_job_view
+from muster.wire.views import task_view
 
 router = APIRouter(tags=["jobs"])
 Me = Annotated[Principal, Depends(authenticated)]
@@ -33,7 +37,7 @@ RepeatKey = Annotated[str | None, Header(max_length=200)]
 _MAX_WAIT_S = 60.0
 _SUBMITTED: dict[int | str, dict[str, Any]] = {
     200: {
-        "model": schemas.JobOut | schemas.DryRunOut,
+        "model": response_model(JobOut) | response_model(DryRunOut),
         "description": "The job of an earlier call with this Idempotency-Key; or, of a dry run, what would be started.",
     },
     201: {"description": "The job, which is queued."},
@@ -43,13 +47,13 @@ _SUBMITTED: dict[int | str, dict[str, Any]] = {
 @router.post(
     "/jobs",
     status_code=201,
-    response_model=schemas.JobOut,
+    response_model=response_model(JobOut),
     responses=_SUBMITTED,
     openapi_extra=SUBMISSION_DOCUMENTED,
     summary="Submit a job",
 )
 async def submit(
-    body: Annotated[schemas.SubmitIn, Depends(read_submission)],
+    body: Annotated[requests.SubmitIn, Depends(read_submission)],
     me: Me,
     parts: Parts,
     dry_run: Annotated[bool, Query(alias="dryRun")] = False,
@@ -63,24 +67,26 @@ async def submit(
         with told_of_the_text(reading):
             job, tasks = await commands.dry_run(parts.context, reading.spec, me.name)
         shown = [_rehearsed_view(task) for task in tasks]
-        return JSONResponse({"job": plain_job_view(job), "requests": shown, "warnings": list(reading.warnings)})
+        return JSONResponse(DryRunOut(job=plain_job_view(job), requests=shown, warnings=list(reading.warnings)))
     key = _key(me, idempotency_key)
     with told_of_the_text(reading):
         job, is_new = await commands.submit(parts.context, reading.spec, me.name, key)
     return with_warnings(JSONResponse(parts.job_view(me, job), 201 if is_new else 200), reading.warnings)
 
 
-@router.post("/jobs:bulk", status_code=201, response_model=schemas.JobPage, summary="Submit many jobs, all or none")
-async def submit_bulk(body: schemas.BulkIn, me: Me, parts: Parts, idempotency_key: RepeatKey = None) -> Response:
+@router.post(
+    "/jobs:bulk", status_code=201, response_model=response_model(JobPage), summary="Submit many jobs, all or none"
+)
+async def submit_bulk(body: requests.BulkIn, me: Me, parts: Parts, idempotency_key: RepeatKey = None) -> Response:
     """A repeated call with the same Idempotency-Key answers the jobs of the first one."""
     require(me, Action.JOB_SUBMIT)
     key = _key(me, idempotency_key)
     jobs, are_new = await commands.submit_all(parts.context, _specs(body), me.name, key)
     items = [parts.job_view(me, job) for job in jobs]
-    return JSONResponse({"items": items, "nextCursor": None}, 201 if are_new else 200)
+    return JSONResponse(JobPage(items=items, nextCursor=None), 201 if are_new else 200)
 
 
-@router.get("/jobs", response_model=schemas.JobPage, summary="List jobs, newest first")
+@router.get("/jobs", response_model=response_model(JobPage), summary="List jobs, newest first")
 async def list_jobs(
     me: Me,
     parts: Parts,
@@ -112,22 +118,23 @@ async def list_jobs(
         created_before=instant("until", until, now),
     )
     page = await parts.context.store.jobs(where, limit=limit, cursor=cursor)
-    return JSONResponse({"items": [parts.job_view(me, job) for job in page.items], "nextCursor": page.next_cursor})
+    items = [parts.job_view(me, job) for job in page.items]
+    return JSONResponse(JobPage(items=items, nextCursor=page.next_cursor))
 
 
-@router.get("/jobs/{ref}", response_model=schemas.JobOut, summary="One job, by id or name")
+@router.get("/jobs/{ref}", response_model=response_model(JobOut), summary="One job, by id or name")
 async def get_job(ref: str, me: Me, parts: Parts) -> Response:
     job = await parts.find_job(me, ref, Action.JOB_SEE)
     return JSONResponse(parts.job_view(me, job))
 
 
-@router.get("/jobs/{ref}/spec", response_model=schemas.SpecOut, summary="What was asked")
+@router.get("/jobs/{ref}/spec", response_model=response_model(SpecOut), summary="What was asked")
 async def get_spec(ref: str, me: Me, parts: Parts) -> Response:
     job = await parts.find_job(me, ref, Action.JOB_READ)
-    return JSONResponse({"spec": spec_to_wire(job.spec)})
+    return JSONResponse(SpecOut(spec=spec_to_wire(job.spec)))
 
 
-@router.get("/jobs/{ref}/tasks", response_model=schemas.TaskList, summary="Its tasks")
+@router.get("/jobs/{ref}/tasks", response_model=response_model(TaskList), summary="Its tasks")
 async def get_tasks(
     ref: str,
     me: Me,
@@ -140,10 +147,10 @@ async def get_tasks(
     tasks = [task_view(task) for task in await parts.context.store.tasks(job.id, wanted)]
     if not me.is_admin and me.name != job.owner:
         tasks = [{**task, "reason": ""} for task in tasks]
-    return JSONResponse({"items": tasks})
+    return JSONResponse(TaskList(items=tasks))
 
 
-@router.get("/jobs/{ref}/explain", response_model=schemas.ExplainOut, summary="Why it waits or failed")
+@router.get("/jobs/{ref}/explain", response_model=response_model(ExplainOut), summary="Why it waits or failed")
 async def get_explanation(
     ref: str,
     me: Me,
@@ -154,33 +161,12 @@ async def get_explanation(
 ) -> Response:
     """`what_if` also answers for a waiting job as it would be with these changes, and changes nothing."""
     job = await parts.find_job(me, ref, Action.JOB_READ)
-    told = await explain(parts.context, parts.logs, job)
+    found = await explain(parts.context, parts.logs, job)
     supposed = await _supposed(parts, job, read_changes(changes)) if changes else None
-    return JSONResponse(
-        {
-            "job": job.name,
-            "state": job.state_name,
-            "summary": told.summary,
-            "reasons": [reason_view(reason) for reason in told.reasons],
-            "fault": fault_view(told.fault) if told.fault else None,
-            "evidence": list(told.evidence),
-            "attempts": [
-                {
-                    "attempt": story.attempt,
-                    "startedAt": optional_iso(story.started_at),
-                    "endedAt": optional_iso(story.ended_at),
-                    "outcome": story.outcome,
-                }
-                for story in told.attempts
-            ],
-            "next": told.next,
-            "startsAt": optional_iso(told.starts_at),
-            "whatIf": supposed,
-        }
-    )
+    return JSONResponse(explanation_view(job, found, supposed))
 
 
-@router.get("/jobs/{ref}/wait", response_model=schemas.JobOut, summary="Wait for its end")
+@router.get("/jobs/{ref}/wait", response_model=response_model(JobOut), summary="Wait for its end")
 async def wait_for_end(
     ref: str, me: Me, parts: Parts, timeout_s: Annotated[float, Query(alias="timeout", ge=0, le=_MAX_WAIT_S)] = 30.0
 ) -> Response:
@@ -196,44 +182,44 @@ async def wait_for_end(
     return JSONResponse(parts.job_view(me, job))
 
 
-@router.post("/jobs/{ref}/kill", status_code=202, response_model=schemas.JobOut, summary="Stop it")
-async def kill(ref: str, me: Me, parts: Parts, body: schemas.KillIn | None = None) -> Response:
+@router.post("/jobs/{ref}/kill", status_code=202, response_model=response_model(JobOut), summary="Stop it")
+async def kill(ref: str, me: Me, parts: Parts, body: requests.KillIn | None = None) -> Response:
     """SIGTERM, the grace period, SIGKILL. Its tasks are shown as Stopping until they have ended."""
     job = await parts.find_job(me, ref, Action.JOB_CHANGE)
     killed = await commands.kill(parts.context, job.id, me.name, body.grace if body else None)
     return JSONResponse(parts.job_view(me, killed), 202)
 
 
-@router.post("/jobs/{ref}/hold", response_model=schemas.JobOut, summary="Keep it from running")
+@router.post("/jobs/{ref}/hold", response_model=response_model(JobOut), summary="Keep it from running")
 async def hold(ref: str, me: Me, parts: Parts) -> Response:
     job = await parts.find_job(me, ref, Action.JOB_CHANGE)
     return JSONResponse(parts.job_view(me, await commands.hold(parts.context, job.id, me.name)))
 
 
-@router.post("/jobs/{ref}/resume", response_model=schemas.JobOut, summary="Let a held job run")
+@router.post("/jobs/{ref}/resume", response_model=response_model(JobOut), summary="Let a held job run")
 async def resume(ref: str, me: Me, parts: Parts) -> Response:
     job = await parts.find_job(me, ref, Action.JOB_CHANGE)
     return JSONResponse(parts.job_view(me, await commands.resume(parts.context, job.id, me.name)))
 
 
-@router.post("/jobs/{ref}/bump", response_model=schemas.JobOut, summary="Give a waiting job another priority")
-async def bump(ref: str, me: Me, parts: Parts, body: schemas.BumpIn | None = None) -> Response:
+@router.post("/jobs/{ref}/bump", response_model=response_model(JobOut), summary="Give a waiting job another priority")
+async def bump(ref: str, me: Me, parts: Parts, body: requests.BumpIn | None = None) -> Response:
     """As far as its virtual cluster lets its owner; admins may give any."""
     job = await parts.find_job(me, ref, Action.JOB_CHANGE)
-    wanted = (body or schemas.BumpIn()).priority
+    wanted = (body or requests.BumpIn()).priority
     bumped = await changing.bump(parts.context, job.id, me.name, wanted, is_admin=me.is_admin)
     return JSONResponse(parts.job_view(me, bumped))
 
 
-@router.post("/jobs/{ref}/move", response_model=schemas.JobOut, summary="Move a waiting job to another cluster")
-async def move(ref: str, me: Me, parts: Parts, body: schemas.MoveIn) -> Response:
+@router.post("/jobs/{ref}/move", response_model=response_model(JobOut), summary="Move a waiting job to another cluster")
+async def move(ref: str, me: Me, parts: Parts, body: requests.MoveIn) -> Response:
     """Virtual or physical, by the rules of a submission there."""
     job = await parts.find_job(me, ref, Action.JOB_CHANGE)
     return JSONResponse(parts.job_view(me, await changing.move_to(parts.context, job.id, me.name, body.to)))
 
 
-@router.post("/jobs/{ref}/change", response_model=schemas.JobOut, summary="Change the spec of a waiting job")
-async def change(ref: str, me: Me, parts: Parts, body: schemas.ChangeIn) -> Response:
+@router.post("/jobs/{ref}/change", response_model=response_model(JobOut), summary="Change the spec of a waiting job")
+async def change(ref: str, me: Me, parts: Parts, body: requests.ChangeIn) -> Response:
     """The changed spec is read as a submission is. A job that runs is a conflict: hold it first."""
     job = await parts.find_job(me, ref, Action.JOB_CHANGE)
     changed = await changing.change(
@@ -242,7 +228,7 @@ async def change(ref: str, me: Me, parts: Parts, body: schemas.ChangeIn) -> Resp
     return JSONResponse(parts.job_view(me, changed))
 
 
-@router.post("/jobs/{ref}/retry", status_code=201, response_model=schemas.JobOut, summary="Submit it again")
+@router.post("/jobs/{ref}/retry", status_code=201, response_model=response_model(JobOut), summary="Submit it again")
 async def retry(ref: str, me: Me, parts: Parts, idempotency_key: RepeatKey = None) -> Response:
     """A new job with the same spec, once the old one has ended. A repeated call with the same Idempotency-Key answers
     the job of the first one."""
@@ -257,16 +243,11 @@ async def delete(ref: str, me: Me, parts: Parts) -> None:
     await commands.delete(parts.context, job, me.name)
 
 
-async def _supposed(parts: Services, job: Job, changes: dict[str, Any]) -> dict[str, Any]:
-    told = await what_if(parts.context, job, changed_spec(job.spec, changes))
-    return {
-        "changes": changes,
-        "reasons": [reason_view(reason) for reason in told.reasons],
-        "startsAt": optional_iso(told.starts_at),
-    }
+async def _supposed(parts: Services, job: Job, changes: dict[str, Any]) -> WhatIfOut:
+    return what_if_view(changes, await what_if(parts.context, job, changed_spec(job.spec, changes)))
 
 
-def _rehearsed_view(task: commands.Rehearsed) -> dict[str, Any]:
+def _rehearsed_view(task: commands.Rehearsed) -> RequestOut:
     request, container = task.request, task.container
     return {
         "task": request.task_id,
@@ -276,11 +257,15 @@ def _rehearsed_view(task: commands.Rehearsed) -> dict[str, Any]:
         "ports": list(request.ports),
         "devices": list(request.devices),
         "image": request.image,
-        "container": container and {"engine": container.engine, "argv": list(container.argv), "why": container.why},
+        "container": _container_view(container) if container else None,
     }
 
 
-def _read(body: schemas.SubmitIn) -> Reading:
+def _container_view(command: ContainerCommand) -> ContainerCommandOut:
+    return {"engine": command.engine, "argv": list(command.argv), "why": command.why}
+
+
+def _read(body: requests.SubmitIn) -> Reading:
     if (body.spec is None) == (body.source is None):
         raise Invalid("give either `spec` or `source`")
     overrides: dict[str, Any] = dict(body.set)
@@ -293,7 +278,7 @@ def _read(body: schemas.SubmitIn) -> Reading:
     return reading_of(Document(body.spec), overrides=overrides, params=body.params)
 
 
-def _specs(body: schemas.BulkIn) -> list[JobSpec]:
+def _specs(body: requests.BulkIn) -> list[JobSpec]:
     """All of them, or the problems of all that are wrong, each under the place of its spec."""
     specs, problems = [], []
     for place, data in enumerate(body.specs):

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Query, Request, Response
 from fastapi.responses import FileResponse, JSONResponse, StreamingResponse
 
+from muster.api.events import EventPage
 from muster.domain.errors import NotFound
 from muster.domain.events import Event
 from muster.domain.jobs import Job
@@ -20,7 +21,7 @@ from muster.server.access import Action, may
 from muster.server.ranges import ranged
 from muster.server.services import Services, authenticated, services
 from muster.server.streams import event_stream, resume_point, sse, sse_response
-from muster.wire import schemas
+from muster.wire.response_models import response_model
 from muster.wire.views import event_view
 
 router = APIRouter(tags=["logs and events"])
@@ -100,7 +101,10 @@ async def raw_log(
 
 
 @router.get(
-    "/jobs/{ref}/events", response_model=schemas.EventPage, responses=_LIST_OR_STREAM, summary="What happened to it"
+    "/jobs/{ref}/events",
+    response_model=response_model(EventPage),
+    responses=_LIST_OR_STREAM,
+    summary="What happened to it",
 )
 async def job_events(
     request: Request,
@@ -115,7 +119,7 @@ async def job_events(
     return await _events(request, me, parts, after if after is not None else 0, job.id, None, follow, limit)
 
 
-@router.get("/events", response_model=schemas.EventPage, responses=_LIST_OR_STREAM, summary="What happened")
+@router.get("/events", response_model=response_model(EventPage), responses=_LIST_OR_STREAM, summary="What happened")
 async def all_events(
     request: Request,
     me: Me,
@@ -148,7 +152,7 @@ async def _events(
         return sse_response(event_stream(parts.context, after=start, job_id=job_id, prefix=prefix, shown=shown))
     events = await parts.context.store.events(after=after or 0, job_id=job_id, prefix=prefix, limit=limit)
     items = [event_view(event) for event in map(shown, events) if event is not None]
-    return JSONResponse({"items": items, "nextCursor": str(events[-1].seq) if len(events) == limit else None})
+    return JSONResponse(EventPage(items=items, nextCursor=str(events[-1].seq) if len(events) == limit else None))
 
 
 def visible(parts: Services, me: Principal, event: Event) -> Event | None:

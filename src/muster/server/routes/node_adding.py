@@ -5,24 +5,28 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Query, Response
 from fastapi.responses import JSONResponse
 
+from muster.api.nodes import NodeAddedOut
 from muster.engine.nodes import node_files
 from muster.engine.requests.accounts import Principal
 from muster.server.access import Action, require
 from muster.server.services import Services, authenticated, services
-from muster.wire.node_entries import NodeAddedOut, NodeAddIn, node_document
+from muster.wire.node_entries import NodeAddIn, node_document
+from muster.wire.response_models import response_model
 
 router = APIRouter(tags=["clusters and nodes"])
 Me = Annotated[Principal, Depends(authenticated)]
 Parts = Annotated[Services, Depends(services)]
 
 
-@router.post("/clusters/{cluster}/nodes", status_code=201, response_model=NodeAddedOut, summary="Add a node")
+@router.post(
+    "/clusters/{cluster}/nodes", status_code=201, response_model=response_model(NodeAddedOut), summary="Add a node"
+)
 async def add_node(cluster: str, body: NodeAddIn, me: Me, parts: Parts) -> Response:
     """Written to the cluster's files; the cluster is made if there is none. `GET /nodes/{name}` then says how the node
     joins."""
     require(me, Action.NODE_MANAGE)
     member = await node_files.add(parts.context, cluster, node_document(body), body.password, actor=me.name)
-    return JSONResponse({"name": member.name, "cluster": cluster, "host": member.login.host}, 201)
+    return JSONResponse(NodeAddedOut(name=member.name, cluster=cluster, host=member.login.host), 201)
 
 
 @router.delete("/nodes/{name}", status_code=204, summary="Remove a node that was added")

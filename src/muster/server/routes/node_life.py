@@ -10,6 +10,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Query, Response
 from fastapi.responses import JSONResponse, StreamingResponse
 
+from muster.api.nodes import NodeOut
 from muster.domain.errors import MusterError
 from muster.domain.nodes import Node
 from muster.engine.nodes import administration
@@ -19,7 +20,8 @@ from muster.server.access import Action, require
 from muster.server.routes.nodes import OfCluster, seen_node
 from muster.server.services import Services, authenticated, services
 from muster.server.streams import sse, sse_response
-from muster.wire import schemas
+from muster.wire import requests
+from muster.wire.response_models import response_model
 
 router = APIRouter(tags=["clusters and nodes"])
 Me = Annotated[Principal, Depends(authenticated)]
@@ -29,15 +31,15 @@ _STREAM: dict[int | str, dict[str, Any]] = {
 }
 
 
-@router.post("/nodes/{name}/cordon", response_model=schemas.NodeOut, summary="Keep new tasks away from a node")
-async def cordon_node(name: str, body: schemas.CordonIn, me: Me, parts: Parts, cluster: OfCluster = None) -> Response:
+@router.post("/nodes/{name}/cordon", response_model=response_model(NodeOut), summary="Keep new tasks away from a node")
+async def cordon_node(name: str, body: requests.CordonIn, me: Me, parts: Parts, cluster: OfCluster = None) -> Response:
     """What runs there goes on. It holds until `uncordon`, through restarts too."""
     node = _managed(me, parts, name, cluster)
     await administration.cordon(parts.context, node.cluster, node.name, body.reason, me.name)
     return _as_it_is_now(me, parts, node)
 
 
-@router.post("/nodes/{name}/uncordon", response_model=schemas.NodeOut, summary="Let a node have tasks again")
+@router.post("/nodes/{name}/uncordon", response_model=response_model(NodeOut), summary="Let a node have tasks again")
 async def uncordon_node(name: str, me: Me, parts: Parts, cluster: OfCluster = None) -> Response:
     """Ends a drain too."""
     node = _managed(me, parts, name, cluster)
@@ -45,8 +47,8 @@ async def uncordon_node(name: str, me: Me, parts: Parts, cluster: OfCluster = No
     return _as_it_is_now(me, parts, node)
 
 
-@router.post("/nodes/{name}/drain", response_model=schemas.NodeOut, summary="Empty a node")
-async def drain_node(name: str, body: schemas.DrainIn, me: Me, parts: Parts, cluster: OfCluster = None) -> Response:
+@router.post("/nodes/{name}/drain", response_model=response_model(NodeOut), summary="Empty a node")
+async def drain_node(name: str, body: requests.DrainIn, me: Me, parts: Parts, cluster: OfCluster = None) -> Response:
     """It gets no new task. Those it has go on to their end; with `now` their jobs go back to the queue, which does not
     count as a retry."""
     node = _managed(me, parts, name, cluster)
@@ -54,7 +56,7 @@ async def drain_node(name: str, body: schemas.DrainIn, me: Me, parts: Parts, clu
     return _as_it_is_now(me, parts, node)
 
 
-@router.post("/nodes/{name}/reconnect", response_model=schemas.NodeOut, summary="Connect to a node anew")
+@router.post("/nodes/{name}/reconnect", response_model=response_model(NodeOut), summary="Connect to a node anew")
 async def reconnect_node(
     name: str,
     me: Me,
@@ -72,7 +74,7 @@ async def reconnect_node(
 @router.post(
     "/nodes/{name}/exec", response_class=StreamingResponse, responses=_STREAM, summary="Run a command on a node"
 )
-async def exec_on_node(name: str, body: schemas.ExecIn, me: Me, parts: Parts, cluster: OfCluster = None) -> Response:
+async def exec_on_node(name: str, body: requests.ExecIn, me: Me, parts: Parts, cluster: OfCluster = None) -> Response:
     """In the home of the node's account, with a clean environment and no input. Events `output` with {stream, text}, or
     {stream, base64} where it is no UTF-8, then `end` with {exitCode, timedOut}, or `failed` with {detail}. It is ended
     when the caller hangs up."""

@@ -2,20 +2,23 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Annotated
+from typing import Annotated, cast
 
 from fastapi import APIRouter, Depends, Query, Response
 from fastapi.responses import JSONResponse
 
+from muster.api.jobs import TaskStateName
+from muster.api.nodes import ClusterList, ClusterOut, NodeDetailOut, NodeList, NodeOut, NodeTaskOut
+from muster.api.usage import TaskUsageOut, UsageOut
 from muster.domain.nodes import Node, NodeState
 from muster.engine.nodes.administration import find_node
 from muster.engine.requests.accounts import Principal
 from muster.ports.backend import Backend, NodeUsage
 from muster.server.access import Action, may, require
 from muster.server.services import Services, authenticated, services
-from muster.wire import schemas
-from muster.wire.usage_views import figures_view
-from muster.wire.views import View, node_view
+from muster.wire.response_models import response_model
+from muster.wire.usage_views import node_usage_view
+from muster.wire.views import node_view
 
 router = APIRouter(tags=["clusters and nodes"])
 Me = Annotated[Principal, Depends(authenticated)]
@@ -28,10 +31,10 @@ _ADMINS_KNOW = "it cannot be reached; admins see why"
 """In place of a reason that tells how the server logs in."""
 
 
-@router.get("/clusters", response_model=schemas.ClusterList, summary="List clusters")
+@router.get("/clusters", response_model=response_model(ClusterList), summary="List clusters")
 async def list_clusters(me: Me, parts: Parts) -> Response:
     require(me, Action.CLUSTER_SEE)
-    items = []
+    items: list[ClusterOut] = []
     for name, backend in parts.context.backends.items():
         nodes = backend.nodes()
         items.append(
@@ -45,29 +48,30 @@ async def list_clusters(me: Me, parts: Parts) -> Response:
                 "placement": "muster",
             }
         )
-    return JSONResponse({"items": items})
+    return JSONResponse(ClusterList(items=items))
 
 
-@router.get("/nodes", response_model=schemas.NodeList, summary="List nodes")
+@router.get("/nodes", response_model=response_model(NodeList), summary="List nodes")
 async def list_nodes(
     me: Me, parts: Parts, cluster: Annotated[str | None, Query(description="Only those of this one.")] = None
 ) -> Response:
     require(me, Action.CLUSTER_SEE)
-    return JSONResponse({"items": [view for view in _nodes(me, parts) if cluster in (None, view["cluster"])]})
+    return JSONResponse(NodeList(items=[view for view in _nodes(me, parts) if cluster in (None, view["cluster"])]))
 
 
-@router.get("/nodes/{name}", response_model=schemas.NodeDetailOut, summary="One node")
+@router.get("/nodes/{name}", response_model=response_model(NodeDetailOut), summary="One node")
 async def get_node(name: str, me: Me, parts: Parts, cluster: OfCluster = None) -> Response:
     """With what runs there; jobs that one may not see are counted, not named."""
     require(me, Action.CLUSTER_SEE)
     node = find_node(parts.context, name, cluster)
-    return JSONResponse({**seen_node(me, parts, node), "running": _running(me, parts, node)})
+    detail: NodeDetailOut = {**seen_node(me, parts, node), "running": _running(me, parts, node)}
+    return JSONResponse(detail)
 
 
-@router.get("/usage", response_model=schemas.UsageOut, summary="What nodes and tasks use now")
+@router.get("/usage", response_model=response_model(UsageOut), summary="What nodes and tasks use now")
 async def get_usage(me: Me, parts: Parts) -> Response:
     require(me, Action.CLUSTER_SEE)
-    tasks: list[View] = []
+    tasks: list[TaskUsageOut] = []
     for cluster in parts.context.backends:
         for node, usage in _heard(parts, cluster):
             for task_id, use in usage.tasks.items():
@@ -88,7 +92,7 @@ async def get_usage(me: Me, parts: Parts) -> Response:
                         "processes": use.processes,
                     }
                 )
-    return JSONResponse({"nodes": _nodes(me, parts), "tasks": tasks})
+    return JSONResponse(UsageOut(nodes=_nodes(me, parts), tasks=tasks))
 
 
 def _capabilities(backend: Backend) -> list[str]:
@@ -97,11 +101,11 @@ def _capabilities(backend: Backend) -> list[str]:
     return sorted([*_AGENT_CAPABILITIES, *(name for name, part in optional.items() if part is not None)])
 
 
-def _nodes(me: Principal, parts: Services) -> list[View]:
+def _nodes(me: Principal, parts: Services) -> list[NodeOut]:
     return [seen_node(me, parts, node) for cluster in parts.context.backends for node in parts.context.nodes(cluster)]
 
 
-def seen_node(me: Principal, parts: Services, node: Node) -> View:
+def seen_node(me: Principal, parts: Services, node: Node) -> NodeOut:
     context = parts.context
     cluster = context.clusters[node.cluster]
     cpu_m, memory_bytes, devices = cluster.used(node.name)
@@ -116,7 +120,7 @@ def seen_node(me: Principal, parts: Services, node: Node) -> View:
         device_shares=cluster.device_shares(node.name),
         tasks=len(context.roster.tasks_on(node.cluster, node.name)),
         login=_login(parts, node) if is_admin else None,
-        usage=figures_view(usage) if usage else None,
+        usage=node_usage_view(usage) if usage else None,
     )
 
 
@@ -134,13 +138,14 @@ def _job_name(me: Principal, parts: Services, job_id: str) -> str:
     return entry.job.name if entry is not None and is_seen else _HIDDEN
 
 
-def _running(me: Principal, parts: Services, node: Node) -> list[View]:
-    found = []
+def _running(me: Principal, parts: Services, node: Node) -> list[NodeTaskOut]:
+    found: list[NodeTaskOut] = []
     for task in parts.context.roster.tasks_on(node.cluster, node.name):
         entry = parts.context.roster.get(task.job_id)
         if entry is not None and may(me, Action.JOB_SEE, entry.job.owner, private=parts.private_jobs):
             name, owner = entry.job.name, entry.job.owner
-            found.append({"task": task.name, "job": name, "owner": owner, "state": task.state_name})
+            state = cast("TaskStateName", task.state_name)
+            found.append({"task": task.name, "job": name, "owner": owner, "state": state})
     return found
 
 

@@ -5,13 +5,14 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Query, Response
 from fastapi.responses import FileResponse, JSONResponse
 
+from muster.api.artifacts import OutputList, OutputOut
 from muster.domain.errors import NotFound
 from muster.engine.data import outputs
 from muster.engine.requests.accounts import Principal
 from muster.lib.clock import iso
 from muster.server.access import Action
 from muster.server.services import Services, authenticated, services
-from muster.wire import schemas
+from muster.wire.response_models import response_model
 
 router = APIRouter(tags=["outputs"])
 Me = Annotated[Principal, Depends(authenticated)]
@@ -27,13 +28,13 @@ _FILE: dict[int | str, dict[str, Any]] = {
 }
 
 
-@router.get("/jobs/{ref}/outputs", response_model=schemas.OutputList, summary="What its tasks left")
+@router.get("/jobs/{ref}/outputs", response_model=response_model(OutputList), summary="What its tasks left")
 async def list_outputs(ref: str, me: Me, parts: Parts, attempt: Attempt = None) -> Response:
     """The files named by `outputs` in its spec, brought here after its tasks ended. Of a job with several tasks each
     path begins with its task: `worker-0/model/weights`."""
     job = await parts.find_job(me, ref, Action.JOB_READ)
     found = await outputs.listing(parts.context, job, attempt)
-    items = [
+    items: list[OutputOut] = [
         {
             "path": output.path,
             "size": output.file.size,
@@ -44,13 +45,13 @@ async def list_outputs(ref: str, me: Me, parts: Parts, attempt: Attempt = None) 
         for output in found.items
     ]
     return JSONResponse(
-        {
-            "items": items,
-            "attempt": found.attempt,
-            "complete": found.complete,
-            "leftOut": list(found.left_out),
-            "problems": list(found.problems),
-        }
+        OutputList(
+            items=items,
+            attempt=found.attempt,
+            complete=found.complete,
+            leftOut=list(found.left_out),
+            problems=list(found.problems),
+        )
     )
 
 

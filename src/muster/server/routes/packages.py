@@ -5,12 +5,13 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Query, Request, Response
 from fastapi.responses import FileResponse, JSONResponse
 
+from muster.api.artifacts import PackageOut
 from muster.domain.errors import TooLarge
 from muster.engine.data.packages import Upload
 from muster.engine.requests.accounts import Principal
 from muster.server.access import Action, require
 from muster.server.services import Services, authenticated, services
-from muster.wire import schemas
+from muster.wire.response_models import response_model
 
 router = APIRouter(tags=["packages"])
 Me = Annotated[Principal, Depends(authenticated)]
@@ -23,12 +24,14 @@ _ARCHIVE: dict[int | str, dict[str, Any]] = {
 _BODY = {"requestBody": {"content": {"application/octet-stream": _BINARY}}}
 
 
-@router.get("/packages/{digest}", response_model=schemas.PackageOut, summary="How much of it is here")
+@router.get("/packages/{digest}", response_model=response_model(PackageOut), summary="How much of it is here")
 async def package_status(digest: str, me: Me, parts: Parts) -> Response:
     return JSONResponse(_view(await parts.packages.status(digest, me.name)))
 
 
-@router.put("/packages/{digest}", response_model=schemas.PackageOut, summary="Upload a piece", openapi_extra=_BODY)
+@router.put(
+    "/packages/{digest}", response_model=response_model(PackageOut), summary="Upload a piece", openapi_extra=_BODY
+)
 async def upload_piece(
     request: Request,
     digest: str,
@@ -52,7 +55,7 @@ async def package_content(digest: str, me: Me, parts: Parts) -> Response:
     return FileResponse(path, media_type="application/gzip", filename=f"{digest}.tar.gz")
 
 
-def _view(upload: Upload) -> dict[str, object]:
+def _view(upload: Upload) -> PackageOut:
     return {
         "digest": upload.digest,
         "size": upload.size,

@@ -5,6 +5,7 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Query, Response
 from fastapi.responses import JSONResponse
 
+from muster.api.sharing import QuotaList, VirtualClusterList, VirtualClusterOut
 from muster.domain.errors import NotFound
 from muster.domain.virtual_clusters import VirtualCluster
 from muster.engine.requests.accounts import Principal
@@ -12,8 +13,8 @@ from muster.engine.state.cluster_settings import may_use, quotas_of, shares_of
 from muster.scheduling.views import Quota
 from muster.server.access import Action, may, require
 from muster.server.services import Services, authenticated, services
-from muster.wire import cluster_shapes as shapes
 from muster.wire.cluster_views import problem_view, quota_view, virtual_cluster_view
+from muster.wire.response_models import response_model
 
 router = APIRouter(tags=["clusters and nodes"])
 Me = Annotated[Principal, Depends(authenticated)]
@@ -21,7 +22,7 @@ Parts = Annotated[Services, Depends(services)]
 _JOBS_NAMED = 10
 
 
-@router.get("/virtual-clusters", response_model=shapes.VirtualClusterList, summary="List virtual clusters")
+@router.get("/virtual-clusters", response_model=response_model(VirtualClusterList), summary="List virtual clusters")
 async def list_virtual_clusters(me: Me, parts: Parts) -> Response:
     """Those that one may use; admins see all, and what is wrong with the settings."""
     require(me, Action.CLUSTER_SEE)
@@ -29,10 +30,10 @@ async def list_virtual_clusters(me: Me, parts: Parts) -> Response:
     shares = shares_of(context.clusters, context.clock()) if context.sharing.virtual else {}
     items = [virtual_cluster_view(vc, shares.get(vc.name), names_people=me.is_admin) for vc in _usable(me, parts)]
     problems = [problem_view(problem) for problem in context.sharing.problems if me.is_admin]
-    return JSONResponse({"items": items, "problems": problems})
+    return JSONResponse(VirtualClusterList(items=items, problems=problems))
 
 
-@router.get("/virtual-clusters/{name}", response_model=shapes.VirtualClusterOut, summary="One virtual cluster")
+@router.get("/virtual-clusters/{name}", response_model=response_model(VirtualClusterOut), summary="One virtual cluster")
 async def get_virtual_cluster(name: str, me: Me, parts: Parts) -> Response:
     require(me, Action.CLUSTER_SEE)
     context = parts.context
@@ -43,7 +44,7 @@ async def get_virtual_cluster(name: str, me: Me, parts: Parts) -> Response:
     return JSONResponse(virtual_cluster_view(vc, shares.get(name), names_people=me.is_admin))
 
 
-@router.get("/quotas", response_model=shapes.QuotaList, summary="Limits and what is used of them")
+@router.get("/quotas", response_model=response_model(QuotaList), summary="Limits and what is used of them")
 async def list_quotas(
     me: Me, parts: Parts, user: Annotated[str | None, Query(max_length=64, description="`me` is you.")] = None
 ) -> Response:
@@ -53,7 +54,7 @@ async def list_quotas(
     subject = None if user is None and me.is_admin else await parts.accounts.user(name or "")
     jobs = (entry.job for entry in parts.context.roster.entries())
     quotas = quotas_of(parts.context.sharing, parts.context.clusters, jobs, parts.context.clock(), subject)
-    return JSONResponse({"items": [quota_view(quota, _names(me, parts, quota)) for quota in quotas]})
+    return JSONResponse(QuotaList(items=[quota_view(quota, _names(me, parts, quota)) for quota in quotas]))
 
 
 def _usable(me: Principal, parts: Services) -> list[VirtualCluster]:

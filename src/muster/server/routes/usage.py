@@ -5,6 +5,7 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Query, Response
 from fastapi.responses import JSONResponse
 
+from muster.api.usage import UsageHistory
 from muster.engine.nodes.administration import find_node
 from muster.engine.requests.accounts import Principal
 from muster.lib.clock import iso
@@ -12,7 +13,7 @@ from muster.server.access import Action, require
 from muster.server.routes.nodes import OfCluster
 from muster.server.services import Services, authenticated, services
 from muster.server.timestamps import instant
-from muster.wire import schemas
+from muster.wire.response_models import response_model
 from muster.wire.usage_views import sample_view
 
 router = APIRouter(tags=["clusters and nodes"])
@@ -22,7 +23,7 @@ _ROUNDING_S = 0.0004
 """Times are told to the millisecond and compared as told: nothing comes twice, and nothing is left out."""
 
 
-@router.get("/nodes/{name}/usage", response_model=schemas.UsageHistory, summary="How busy a node was of late")
+@router.get("/nodes/{name}/usage", response_model=response_model(UsageHistory), summary="How busy a node was of late")
 async def get_node_usage(
     name: str,
     me: Me,
@@ -37,4 +38,4 @@ async def get_node_usage(
     after = instant("since", since, parts.context.clock()) or 0.0
     told = iso(after + _ROUNDING_S)
     samples = [sample_view(usage) for usage in parts.context.backends[node.cluster].history(name, after)]
-    return JSONResponse({"node": name, "items": [item for item in samples if item["at"] > told]})
+    return JSONResponse(UsageHistory(node=name, items=[item for item in samples if item["at"] > told]))

@@ -1,0 +1,51 @@
+"""Why a job waits, runs or failed, as the API answers it."""
+
+from typing import Annotated, Any, TypedDict
+
+from muster.api.jobs import JobStateName
+
+
+class ReasonOut(TypedDict):
+    code: str
+    message: str
+    change: str
+    numbers: dict[str, Any]
+
+
+class FaultOut(TypedDict):
+    kind: str
+    code: str
+    cause: str
+    advice: str
+    task: str | None
+    exitCode: int | None
+    signal: int | None
+    retryable: bool
+
+
+class AttemptOut(TypedDict):
+    attempt: int
+    startedAt: str | None
+    endedAt: str | None
+    outcome: str
+
+
+class WhatIfOut(TypedDict):
+    """The same for the job as it would be with the changes asked about."""
+
+    changes: dict[str, Any]
+    reasons: list[ReasonOut]
+    startsAt: str | None
+
+
+class ExplainOut(TypedDict):
+    job: str
+    state: JobStateName
+    summary: str
+    reasons: list[ReasonOut]
+    fault: FaultOut | None
+    evidence: list[str]
+    attempts: list[AttemptOut]
+    next: str
+    startsAt: Annotated[str | None, "About when a waiting job starts, as far as can be told."]
+    whatIf: WhatIfOut | None

@@ -1,0 +1,105 @@
+"""Jobs and their tasks, as the API answers them."""
+
+from typing import Annotated, Any, Literal, NotRequired, TypedDict
+
+JobStateName = Literal["Queued", "Held", "Starting", "Running", "Stopping", "Succeeded", "Failed", "Cancelled"]
+TaskStateName = Literal[
+    "Assigned", "Launching", "Waiting", "Preparing", "Running", "Stopping", "Succeeded", "Failed", "Stopped", "Lost"
+]
+JobMode = Literal["Single", "PS", "Collective"]
+
+
+class ResourcesOut(TypedDict):
+    cpu: str
+    memory: str
+    gpu: Annotated[float, "0.5 for half of one."]
+    gpuType: Annotated[list[str], "Models that were asked for, in order of preference; none means any."]
+
+
+class JobOut(TypedDict):
+    id: str
+    name: str
+    owner: str
+    state: JobStateName
+    mode: JobMode
+    cluster: str
+    vc: Annotated[str, "Its virtual cluster; empty where there is none."]
+    framework: str
+    priority: str
+    attempt: int
+    retries: int
+    preemptions: int
+    succeeded: int
+    failed: int
+    active: int
+    tasks: int
+    createdAt: str
+    startedAt: str | None
+    endedAt: str | None
+    checkpointAt: Annotated[str | None, "When the current attempt last said that its work is safe."]
+    ranS: Annotated[float, "Run time that was not lost; an attempt counts when it has ended."]
+    timeLimit: Annotated[str | None, "As `2h30m`."]
+    reason: str
+    labels: dict[str, str]
+    resources: ResourcesOut
+    version: int
+
+
+class JobPage(TypedDict):
+    items: list[JobOut]
+    nextCursor: NotRequired[str | None]
+
+
+class ContainerCommandOut(TypedDict):
+    """How the node's container engine would be called. `why` says why that is not known yet; the rest is empty then."""
+
+    engine: str
+    argv: list[str]
+    why: str
+
+
+class RequestOut(TypedDict):
+    """What would be started for one task."""
+
+    task: str
+    node: str
+    argv: list[str]
+    env: dict[str, str]
+    ports: list[int]
+    devices: list[int]
+    image: str | None
+    container: ContainerCommandOut | None
+
+
+class DryRunOut(TypedDict):
+    job: JobOut
+    requests: list[RequestOut]
+    warnings: list[str]
+
+
+class SpecOut(TypedDict):
+    spec: dict[str, Any]
+
+
+class TaskOut(TypedDict):
+    id: str
+    name: str
+    role: str
+    index: int
+    rank: int
+    attempt: int
+    state: TaskStateName
+    node: str
+    devices: list[int]
+    ports: list[int]
+    startedAt: str | None
+    endedAt: str | None
+    exitCode: int | None
+    signal: int | None
+    reason: str
+    waitReason: NotRequired[Annotated[str | None, "Why the cluster's own engine keeps it waiting, in its words."]]
+    estimatedStart: NotRequired[Annotated[str | None, "When that engine expects to start it."]]
+
+
+class TaskList(TypedDict):
+    items: list[TaskOut]

@@ -1,0 +1,79 @@
+"""Clusters and nodes, as the API answers them."""
+
+from typing import Annotated, Any, Literal, TypedDict
+
+from muster.api.jobs import TaskStateName
+
+Placement = Literal["muster", "engine"]
+
+
+class CpuOut(TypedDict):
+    total: str
+    used: str
+
+
+class MemoryOut(TypedDict):
+    total: int
+    used: int
+
+
+class GpuOut(TypedDict):
+    index: int
+    model: str
+    used: Annotated[float, "How much of it is given to tasks: 0 to 1."]
+    job: Annotated[str | None, "Whose it is now; several names with commas between where it is shared."]
+    outOfService: Annotated[str | None, "Why nobody is given it, if so. Who has it already keeps it."]
+
+
+class NodeOut(TypedDict):
+    name: str
+    cluster: str
+    state: str
+    since: Annotated[str | None, "When it came to this state."]
+    address: str
+    login: Annotated[str | None, "How the server gets in, where it does so by SSH; for admins."]
+    cpu: CpuOut
+    memory: MemoryOut
+    gpus: list[GpuOut]
+    tasks: int
+    note: str
+    alerts: Annotated[list[str], "What an admin should look at."]
+    labels: Annotated[dict[str, str], "What jobs ask for by `where`, as admins wrote it."]
+    usage: dict[str, Any] | None
+
+
+class NodeTaskOut(TypedDict):
+    task: str
+    job: str
+    owner: str
+    state: TaskStateName
+
+
+class NodeDetailOut(NodeOut):
+    running: Annotated[list[NodeTaskOut], "Its tasks that have not ended, of jobs that one may see."]
+
+
+class NodeList(TypedDict):
+    items: list[NodeOut]
+
+
+class ClusterOut(TypedDict):
+    name: str
+    backend: str
+    default: bool
+    nodes: int
+    state: str
+    capabilities: Annotated[
+        list[str], "What can be done there. A call that needs another capability is refused with `not-offered`."
+    ]
+    placement: Annotated[Placement, "Who chooses nodes and devices: Muster, or the cluster's own engine."]
+
+
+class ClusterList(TypedDict):
+    items: list[ClusterOut]
+
+
+class NodeAddedOut(TypedDict):
+    name: str
+    cluster: str
+    host: str

@@ -1,0 +1,25 @@
+"""Errors, as the API answers them: `application/problem+json`."""
+
+from typing import Annotated, NotRequired, TypedDict
+
+
+class ProblemItem(TypedDict):
+    path: str
+    message: str
+    hint: str
+    line: int | None
+
+
+class ProblemOut(TypedDict):
+    """What went wrong, as RFC 9457 says it, with a stable `code` and what to do next."""
+
+    type: str
+    title: str
+    status: int
+    code: str
+    detail: str
+    hint: NotRequired[str]
+    problems: NotRequired[list[ProblemItem]]
+    received: NotRequired[Annotated[int | None, "Of an upload at a wrong offset: how many bytes are here."]]
+    capability: NotRequired[Annotated[str | None, "For `not-offered`: what the cluster cannot do."]]
+    cluster: NotRequired[Annotated[str | None, "For `not-offered`: the cluster."]]

@@ -1,0 +1,109 @@
+"""What callers of the API send, as pydantic models that validate it. What the server answers is in `muster.api`."""
+
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field
+from pydantic.alias_generators import to_camel
+
+from muster.domain.accounts import UserRole
+from muster.domain.specs import Priority
+from muster.wire.spec_schema import Seconds
+
+
+class Request(BaseModel):
+    model_config = ConfigDict(extra="forbid", alias_generator=to_camel, populate_by_name=True)
+
+
+USER_PATTERN = r"^[A-Za-z0-9]([A-Za-z0-9._@-]{0,62})$"
+DIGEST_PATTERN = r"^[0-9a-f]{64}$"
+Groups = Annotated[list[Annotated[str, Field(pattern=USER_PATTERN)]], Field(max_length=100)]
+
+
+class SubmitIn(Request):
+    """A job: either `spec`, or `source` with the text of a spec file, so that problems can name its lines."""
+
+    spec: dict[str, Any] | None = None
+    source: str | None = Field(None, max_length=1 << 20)
+    set: dict[str, Any] = Field(default_factory=dict, description="Overrides by path: {'roles.worker.replicas': 4}.")
+    params: dict[str, Any] = Field(default_factory=dict)
+    package: str | None = Field(None, pattern=DIGEST_PATTERN, description="Digest of an uploaded package.")
+    inputs: list[dict[str, Any]] | None = Field(
+        None,
+        max_length=100,
+        description="Uploaded inputs: each with `source`, a digest (or digest/file), and `target`.",
+    )
+
+
+class BulkIn(Request):
+    specs: list[dict[str, Any]] = Field(min_length=1, max_length=10_000)
+
+
+class KillIn(Request):
+    grace: Seconds | None = Field(None, description="Between SIGTERM and SIGKILL; the spec's own if absent.")
+
+
+class BumpIn(Request):
+    priority: Priority = Priority.URGENT
+
+
+class MoveIn(Request):
+    to: str = Field(min_length=1, max_length=100, description="A cluster, virtual or physical.")
+
+
+class ChangeIn(Request):
+    set: dict[str, Any] = Field(
+        min_length=1, description="New values by path: {'resources.gpu': 2}; a role's own path if there are several."
+    )
+
+
+class LoginIn(Request):
+    """By password, or by a token that becomes the browser's session."""
+
+    user: str | None = None
+    password: str | None = Field(None, max_length=1024)
+    token: str | None = Field(None, max_length=256)
+    name: str = Field("login", max_length=100)
+
+
+class UserIn(Request):
+    name: str = Field(pattern=USER_PATTERN)
+    role: UserRole = UserRole.USER
+    password: str | None = Field(None, min_length=8, max_length=1024)
+    groups: Groups = []
+
+
+class UserPatch(Request):
+    role: UserRole | None = None
+    password: str | None = Field(None, min_length=8, max_length=1024)
+    old_password: str | None = Field(None, max_length=1024)
+    disabled: bool | None = None
+    groups: Groups | None = Field(None, description="All groups of the user; admins only.")
+
+
+class TokenIn(Request):
+    name: str = Field(min_length=1, max_length=100)
+    expires: Seconds | None = Field(None, description="A lifetime such as 30d; never expires if absent.")
+    user: str | None = Field(None, description="For another user; admins only.")
+
+
+class CordonIn(Request):
+    reason: str = Field("", max_length=1000, description="For people.")
+
+
+class DrainIn(CordonIn):
+    now: bool = Field(False, description="What runs there goes back to the queue at once.")
+
+
+class ExecIn(Request):
+    command: list[Annotated[str, Field(max_length=1 << 17)]] = Field(
+        min_length=1, max_length=1000, description="The program and its arguments; no shell reads them."
+    )
+    timeout: Seconds = Field(600.0, le=86_400, description="Then it is ended.")
+
+
+class EnvironmentTestIn(Request):
+    name: str = Field(min_length=1, max_length=4096, description="As the list shows it.")
+    cluster: str | None = Field(
+        None, max_length=253, description="If absent the server's default, or the one that has it."
+    )
+    node: str | None = Field(None, max_length=253, description="All nodes that offer it if absent.")
