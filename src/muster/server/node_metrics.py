@@ -1,139 +1,165 @@
-"""Prometheus series of nodes and their cards, written by hand.
+"""Prometheus metrics of nodes and their GPUs.
 
-A pool has tens of thousands of them (a core is one). They are made anew at every question: a node that left is simply
-not in the answer, and a gauge object for each would cost ten times as much.
+They are collected anew for every scrape, so that a node that left is simply not in the answer. A pool has tens of
+thousands of them (each core is one), which take a while to write: they are rendered outside the event loop, from a
+snapshot that was taken on it.
 """
 
 import asyncio
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
+
+from prometheus_client import generate_latest
+from prometheus_client.core import GaugeMetricFamily
+from prometheus_client.registry import Collector
 
 from muster.domain.nodes import Node
 from muster.engine.context import Context
 from muster.ports.backend import NodeUsage
 
-_STALE_S = 60.0
-_NODES_AT_ONCE = 20
-
-HELP = {
-    "muster_node_up": "1 while the node answers.",
-    "muster_node_heard_seconds": "Seconds since the node was last heard.",
-    "muster_node_cpu_percent": "CPU in use.",
-    "muster_node_core_percent": "CPU in use, core by core.",
-    "muster_node_load1": "Load average of one minute.",
-    "muster_node_memory_total_bytes": "Memory.",
-    "muster_node_memory_used_bytes": "Memory in use.",
-    "muster_node_memory_available_bytes": "Memory that programs could still get.",
-    "muster_node_memory_free_bytes": "Memory that nothing uses.",
-    "muster_node_disk_total_bytes": "Disk of the node's folder.",
-    "muster_node_disk_used_bytes": "Disk in use.",
-    "muster_node_disk_free_bytes": "Disk that programs could still get.",
-    "muster_node_net_receive_bytes_per_second": "Received.",
-    "muster_node_net_transmit_bytes_per_second": "Sent.",
-    "muster_node_net_speed_bytes_per_second": "How fast the link is.",
-    "muster_gpu_load_percent": "How busy the card is.",
-    "muster_gpu_memory_used_bytes": "Memory of the card in use.",
-    "muster_gpu_memory_total_bytes": "Memory of the card.",
-    "muster_gpu_temperature_celsius": "Temperature of the chip.",
-    "muster_gpu_power_watts": "Power drawn.",
-    "muster_gpu_ecc_errors": "Memory errors that could not be corrected, since the card was last reset.",
-    "muster_gpu_out_of_service": "1 while nobody is given the card.",
-}
-
-_OF_NODE = {
-    "muster_node_cpu_percent": "cpu_percent",
-    "muster_node_load1": "load1",
-    "muster_node_memory_total_bytes": "memory_total_bytes",
-    "muster_node_memory_used_bytes": "memory_used_bytes",
-    "muster_node_memory_available_bytes": "memory_available_bytes",
-    "muster_node_memory_free_bytes": "memory_free_bytes",
-}
-_OF_DISK = {
-    "muster_node_disk_total_bytes": "disk_total_bytes",
-    "muster_node_disk_used_bytes": "disk_used_bytes",
-    "muster_node_disk_free_bytes": "disk_free_bytes",
-}
-_OF_GPU = {
-    "muster_gpu_load_percent": "load",
-    "muster_gpu_memory_used_bytes": "memory_used_bytes",
-    "muster_gpu_memory_total_bytes": "memory_total_bytes",
-    "muster_gpu_temperature_celsius": "temperature_c",
-    "muster_gpu_power_watts": "power_w",
-    "muster_gpu_ecc_errors": "ecc_errors",
-}
+STALE_S = 60.0
+"""Metrics that are older than this are not those of the present."""
 _BYTES_OF_MBIT = 1_000_000 // 8
+_NODE = ("cluster", "node")
+_CORE = (*_NODE, "core")
+_DEVICE = (*_NODE, "device")
+_GPU = (*_NODE, "gpu", "model")
 
-Series = dict[str, list[str]]
-"""Metric → its lines. The format wants those of one metric together."""
+
+@dataclass(frozen=True, slots=True)
+class Described:
+    """What Prometheus is told about a metric, and the agent's name for it, if it has one."""
+
+    help: str
+    labels: tuple[str, ...] = _NODE
+    measured: str = ""
+
+
+METRICS: dict[str, Described] = {
+    "muster_node_up": Described("1 while the node answers."),
+    "muster_node_heard_seconds": Described("Seconds since the node was last heard."),
+    "muster_node_cpu_percent": Described("CPU in use.", measured="cpu_percent"),
+    "muster_node_core_percent": Described("CPU in use, core by core.", _CORE),
+    "muster_node_load1": Described("Load average of one minute.", measured="load1"),
+    "muster_node_memory_total_bytes": Described("Memory.", measured="memory_total_bytes"),
+    "muster_node_memory_used_bytes": Described("Memory in use.", measured="memory_used_bytes"),
+    "muster_node_memory_available_bytes": Described(
+        "Memory that programs could still get.", measured="memory_available_bytes"
+    ),
+    "muster_node_memory_free_bytes": Described("Memory that nothing uses.", measured="memory_free_bytes"),
+    "muster_node_disk_total_bytes": Described("Disk of the node's folder.", _DEVICE, "disk_total_bytes"),
+    "muster_node_disk_used_bytes": Described("Disk in use.", _DEVICE, "disk_used_bytes"),
+    "muster_node_disk_free_bytes": Described("Disk that programs could still get.", _DEVICE, "disk_free_bytes"),
+    "muster_node_net_receive_bytes_per_second": Described("Received.", _DEVICE),
+    "muster_node_net_transmit_bytes_per_second": Described("Sent.", _DEVICE),
+    "muster_node_net_speed_bytes_per_second": Described("How fast the link is.", _DEVICE),
+    "muster_gpu_load_percent": Described("How busy the GPU is.", _GPU, "load"),
+    "muster_gpu_memory_used_bytes": Described("Memory of the GPU in use.", _GPU, "memory_used_bytes"),
+    "muster_gpu_memory_total_bytes": Described("Memory of the GPU.", _GPU, "memory_total_bytes"),
+    "muster_gpu_temperature_celsius": Described("Temperature of the chip.", _GPU, "temperature_c"),
+    "muster_gpu_power_watts": Described("Power drawn.", _GPU, "power_w"),
+    "muster_gpu_ecc_errors": Described(
+        "Memory errors that could not be corrected, since the GPU was last reset.", _GPU, "ecc_errors"
+    ),
+    "muster_gpu_out_of_service": Described("1 while the GPU is not given to any task.", _GPU),
+}
+
+
+def _measured(labels: tuple[str, ...]) -> dict[str, str]:
+    return {name: metric.measured for name, metric in METRICS.items() if metric.labels == labels and metric.measured}
+
+
+_OF_NODE, _OF_DISK, _OF_GPU = _measured(_NODE), _measured(_DEVICE), _measured(_GPU)
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """A node and its last sample, as they are at the time of a scrape."""
+
+    cluster: str
+    node: Node
+    usage: NodeUsage | None
+    silent_s: float
+    """How long ago the sample came."""
 
 
 async def node_metrics(context: Context) -> bytes:
-    series: Series = {name: [] for name in HELP}
-    now, written = context.clock(), 0
-    for cluster, backend in list(context.backends.items()):
+    collector = NodeCollector(_snapshot(context))
+    return await asyncio.to_thread(generate_latest, collector)
+
+
+def _snapshot(context: Context) -> list[Seen]:
+    now, seen = context.clock(), []
+    for cluster, backend in context.backends.items():
         usage = backend.usage()
         for node in backend.nodes():
-            add_node(series, cluster, node, usage.get(node.name), now)
-            written += 1
-            if written % _NODES_AT_ONCE == 0:
-                await asyncio.sleep(0)  # others have waited long enough
-    return "".join(_text(series)).encode()
+            sample = usage.get(node.name)
+            seen.append(Seen(cluster, node, sample, max(0.0, now - sample.heard_at) if sample else 0.0))
+    return seen
 
 
-def add_node(series: Series, cluster: str, node: Node, usage: NodeUsage | None, now: float) -> None:
-    labels = f'cluster="{_escaped(cluster)}",node="{_escaped(node.name)}"'
-    _add(series, "muster_node_up", labels, int(node.is_reachable))
-    for device in node.capacity.devices:
-        _add(series, "muster_gpu_out_of_service", _card(labels, node, device.index), int(bool(device.out_of_service)))
-    if usage is None:
+class NodeCollector(Collector):
+    """The metrics of one snapshot. A metric that no node has a value for is left out."""
+
+    def __init__(self, seen: Sequence[Seen]) -> None:
+        self._seen = seen
+
+    def collect(self) -> Iterable[GaugeMetricFamily]:
+        families = Families()
+        for seen in self._seen:
+            _add_node(families, seen)
+        return families.filled()
+
+
+class Families:
+    def __init__(self) -> None:
+        self._families = {
+            name: GaugeMetricFamily(name, metric.help, labels=metric.labels) for name, metric in METRICS.items()
+        }
+
+    def add(self, metric: str, labels: Sequence[str], value: object) -> None:
+        """A value that is not known is left out."""
+        if isinstance(value, int | float):
+            self._families[metric].add_metric(labels, value)
+
+    def filled(self) -> list[GaugeMetricFamily]:
+        return [family for family in self._families.values() if family.samples]
+
+
+def _add_node(families: Families, seen: Seen) -> None:
+    labels = (seen.cluster, seen.node.name)
+    models = {device.index: device.model for device in seen.node.capacity.devices}
+    families.add("muster_node_up", labels, int(seen.node.is_reachable))
+    for device in seen.node.capacity.devices:
+        is_out = int(bool(device.out_of_service))
+        families.add("muster_gpu_out_of_service", (*labels, str(device.index), device.model), is_out)
+    if seen.usage is None:
         return
-    silent_s = max(0.0, now - usage.heard_at)
-    _add(series, "muster_node_heard_seconds", labels, round(silent_s, 3))
-    if silent_s < _STALE_S:
-        _add_figures(series, labels, node, usage.figures)
+    families.add("muster_node_heard_seconds", labels, round(seen.silent_s, 3))
+    if seen.silent_s < STALE_S:
+        _add_sample(families, labels, models, seen.usage.figures)
 
 
-def _add_figures(series: Series, labels: str, node: Node, figures: Mapping[str, Any]) -> None:
+def _add_sample(
+    families: Families, labels: tuple[str, str], models: Mapping[int, str], sample: Mapping[str, Any]
+) -> None:
     for metric, name in _OF_NODE.items():
-        _add(series, metric, labels, figures.get(name))
-    cores = series["muster_node_core_percent"]
-    for index, percent in enumerate(figures.get("per_core") or ()):
-        cores.append(f'muster_node_core_percent{{{labels},core="{index}"}} {percent}\n')
-    disk = f'{labels},device="{_escaped(str(figures.get("disk_mount") or "/"))}"'
+        families.add(metric, labels, sample.get(name))
+    for index, percent in enumerate(sample.get("per_core") or ()):
+        families.add("muster_node_core_percent", (*labels, str(index)), percent)
     for metric, name in _OF_DISK.items():
-        _add(series, metric, disk, figures.get(name))
-    for link in figures.get("net") or ():
-        _add_link(series, f'{labels},device="{_escaped(link["name"])}"', link)
-    for gpu in figures.get("gpus") or ():
-        card = _card(labels, node, gpu["index"])
+        families.add(metric, (*labels, str(sample.get("disk_mount") or "/")), sample.get(name))
+    for link in sample.get("net") or ():
+        _add_link(families, (*labels, link["name"]), link)
+    for gpu in sample.get("gpus") or ():
+        of_gpu = (*labels, str(gpu["index"]), models.get(gpu["index"], ""))
         for metric, name in _OF_GPU.items():
-            _add(series, metric, card, gpu.get(name))
+            families.add(metric, of_gpu, gpu.get(name))
 
 
-def _add_link(series: Series, labels: str, link: Mapping[str, Any]) -> None:
-    _add(series, "muster_node_net_receive_bytes_per_second", labels, link.get("rx_bytes_s"))
-    _add(series, "muster_node_net_transmit_bytes_per_second", labels, link.get("tx_bytes_s"))
+def _add_link(families: Families, labels: Sequence[str], link: Mapping[str, Any]) -> None:
+    families.add("muster_node_net_receive_bytes_per_second", labels, link.get("rx_bytes_s"))
+    families.add("muster_node_net_transmit_bytes_per_second", labels, link.get("tx_bytes_s"))
     if speed_mbit := link.get("speed_mbit"):
-        _add(series, "muster_node_net_speed_bytes_per_second", labels, speed_mbit * _BYTES_OF_MBIT)
-
-
-def _card(labels: str, node: Node, index: int) -> str:
-    model = next((device.model for device in node.capacity.devices if device.index == index), "")
-    return f'{labels},gpu="{index}",model="{_escaped(model)}"'
-
-
-def _add(series: Series, metric: str, labels: str, value: object) -> None:
-    """What is not known has no line."""
-    if isinstance(value, int | float):
-        series[metric].append(f"{metric}{{{labels}}} {value}\n")
-
-
-def _text(series: Series) -> Iterator[str]:
-    for metric, lines in series.items():
-        if lines:
-            yield f"# HELP {metric} {HELP[metric]}\n# TYPE {metric} gauge\n"
-            yield from lines
-
-
-def _escaped(label: str) -> str:
-    return label.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+        families.add("muster_node_net_speed_bytes_per_second", labels, speed_mbit * _BYTES_OF_MBIT)

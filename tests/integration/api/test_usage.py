@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from prometheus_client.parser import text_string_to_metric_families
+from prometheus_client.samples import Sample
 
 from tests.integration.api.calling import Caller, ok, problem
 from tests.parts.server import MusterServer, polls, running_server
@@ -68,7 +70,8 @@ def test_a_card_with_errors_is_given_to_nobody_until_it_is_reset(server: MusterS
     both = server.submit({"name": "both", "command": "true", "resources": {"cpu": "10m", "gpu": 2}})
     told = server.run("explain", "both", check=True).stdout
     assert "needs 2 GPUs; 1 free now; 1 more is out of service" in told
-    assert 'gpu="0",model="A100"} 1\n' in _metric(server, "muster_gpu_out_of_service")
+    out_of_service = _samples(server, "muster_gpu_out_of_service")
+    assert [one.value for one in out_of_service if one.labels["gpu"] == "0" and one.labels["model"] == "A100"] == [1]
     assert "out of service: 3 memory errors" in server.run("top", "--once", check=True).stdout
 
     write(cards, "")
@@ -119,9 +122,9 @@ def test_programs_and_people_see_one_node(server: MusterServer) -> None:
     assert document["node"]["name"] == name
     assert "Cores, per cent:" in server.run("top", name, "--once", check=True).stdout
     assert server.run("top", "nowhere", "--once").returncode == 1
-    assert "} 1\n" in _metric(server, "muster_node_up")
+    assert [one.value for one in _samples(server, "muster_node_up")] == [1]
 
 
-def _metric(server: MusterServer, name: str) -> str:
+def _samples(server: MusterServer, name: str) -> list[Sample]:
     _, text = server.call("GET", "/metrics")
-    return "".join(f"{line}\n" for line in text.splitlines() if line.startswith(f"{name}{{"))
+    return [one for family in text_string_to_metric_families(text) for one in family.samples if one.name == name]

@@ -1,4 +1,4 @@
-"""The series of nodes that Prometheus reads, as its own parser understands them."""
+"""The metrics of nodes that Prometheus scrapes, as its own parser understands them."""
 
 import asyncio
 from dataclasses import dataclass, field, replace
@@ -11,13 +11,13 @@ from prometheus_client.parser import text_string_to_metric_families
 from muster.domain.nodes import Node, NodeState
 from muster.engine.context import Context
 from muster.ports.backend import NodeUsage
-from muster.server.node_metrics import HELP, node_metrics
+from muster.server.node_metrics import METRICS, node_metrics
 from tests.parts.building import a_node
 from tests.parts.fake_backend import FakeBackend
 
 pytestmark = pytest.mark.fast
 
-FIGURES: dict[str, Any] = {
+SAMPLE: dict[str, Any] = {
     "cpu_percent": 50.0,
     "per_core": [25.0, 75.0],
     "load1": 1.5,
@@ -64,10 +64,10 @@ def rendered(backend: BusyBackend, now: float = 12.0) -> dict[tuple[str, str], f
     }
 
 
-def test_every_figure_has_its_series() -> None:
+def test_every_metric_of_a_sample_is_exposed_as_a_gauge() -> None:
     node = a_node("n1", 8, 100, "A100")
-    found = rendered(BusyBackend([node], samples={"n1": NodeUsage(9.0, FIGURES, {}, 10.0)}))
-    assert {name for name, _ in found} == set(HELP)
+    found = rendered(BusyBackend([node], samples={"n1": NodeUsage(9.0, SAMPLE, {}, 10.0)}))
+    assert {name for name, _ in found} == set(METRICS)
     assert found["muster_node_up", "node=n1"] == 1
     assert found["muster_node_heard_seconds", "node=n1"] == 2
     assert found["muster_node_cpu_percent", "node=n1"] == 50
@@ -78,24 +78,24 @@ def test_every_figure_has_its_series() -> None:
     assert found["muster_gpu_out_of_service", "gpu=0 model=A100 node=n1"] == 0
 
 
-def test_a_card_that_is_out_of_service_is_counted() -> None:
+def test_a_gpu_that_is_out_of_service_is_counted() -> None:
     node = a_node("n1", 8, 100, "A100")
     broken = replace(node.capacity.devices[0], out_of_service="bad")
     node = replace(node, capacity=replace(node.capacity, devices=(broken,)))
     assert rendered(BusyBackend([node]))["muster_gpu_out_of_service", "gpu=0 model=A100 node=n1"] == 1
 
 
-def test_a_silent_node_is_down_and_its_old_figures_are_not_told() -> None:
+def test_a_silent_node_is_down_and_its_old_metrics_are_left_out() -> None:
     node = replace(a_node("n1", 8, 100), state=NodeState.UNREACHABLE)
-    usage = NodeUsage(9.0, FIGURES, {}, 10.0)
+    usage = NodeUsage(9.0, SAMPLE, {}, 10.0)
     assert rendered(BusyBackend([node], samples={"n1": usage}), now=110.0) == {
         ("muster_node_up", "node=n1"): 0,
         ("muster_node_heard_seconds", "node=n1"): 100,
     }
 
 
-def test_a_node_that_left_has_no_series() -> None:
-    assert rendered(BusyBackend([], samples={"n1": NodeUsage(9.0, FIGURES, {}, 10.0)})) == {}
+def test_a_node_that_left_has_no_metrics() -> None:
+    assert rendered(BusyBackend([], samples={"n1": NodeUsage(9.0, SAMPLE, {}, 10.0)})) == {}
 
 
 def test_names_cannot_break_the_format() -> None:
