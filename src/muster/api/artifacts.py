@@ -22,5 +22,5 @@ class OutputList(TypedDict):
     items: list[OutputOut]
     attempt: int
     complete: Annotated[bool, "Whether nothing more is to come of this attempt."]
-    leftOut: Annotated[list[str], "Beyond the server's limit."]
+    leftOut: Annotated[list[str], "Files that were not collected because they exceed the server's limit."]
     problems: list[str]

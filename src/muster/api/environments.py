@@ -8,21 +8,21 @@ class EnvironmentOut(TypedDict):
     kind: Annotated[str, "conda, venv or image: the key of `runtime` that takes the name."]
     name: str
     path: str
-    python: Annotated[str, "Empty where only a test would tell."]
-    frameworks: Annotated[dict[str, str], "Name → version."]
-    nodes: Annotated[list[str], "Where it is just so."]
+    python: Annotated[str, "Its version; empty if only a test can find out."]
+    frameworks: Annotated[dict[str, str], "The version of each framework by its name."]
+    nodes: Annotated[list[str], "The nodes that have it in exactly this form."]
 
 
 class EnvironmentList(TypedDict):
     items: list[EnvironmentOut]
-    problems: Annotated[list[str], "What could not be looked at."]
+    problems: Annotated[list[str], "What could not be inspected."]
 
 
 class FrameworkTestOut(TypedDict):
     name: str
     version: str
     ok: bool
-    gpus: Annotated[int | None, "Cards that it saw; null if it was given none to see."]
+    gpus: Annotated[int | None, "How many GPUs it saw; null if it was given none."]
     error: str
 
 
@@ -32,7 +32,7 @@ class EnvironmentTestOut(TypedDict):
     name: str
     ok: bool
     python: str
-    card: Annotated[int | None, "The card that it was let see; null if none was free."]
+    card: Annotated[int | None, "The index of the GPU that it was given; null if none was free."]
     error: str
     frameworks: list[FrameworkTestOut]
 

@@ -31,7 +31,7 @@ class AttemptOut(TypedDict):
 
 
 class WhatIfOut(TypedDict):
-    """The same for the job as it would be with the changes asked about."""
+    """The reasons and the estimated start that the job would have with these changes."""
 
     changes: dict[str, Any]
     reasons: list[ReasonOut]
@@ -47,5 +47,5 @@ class ExplainOut(TypedDict):
     evidence: list[str]
     attempts: list[AttemptOut]
     next: str
-    startsAt: Annotated[str | None, "About when a waiting job starts, as far as can be told."]
+    startsAt: Annotated[str | None, "The estimated start of a waiting job, if there is an estimate."]
     whatIf: WhatIfOut | None

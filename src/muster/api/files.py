@@ -20,9 +20,9 @@ class FileOut(TypedDict):
     kind: FileKindName
     size: int
     modifiedAt: str
-    mode: Annotated[str, "Permissions as `644`."]
-    version: Annotated[str, "Another one whenever the file has changed; the ETag of its content."]
-    target: Annotated[str | None, "What a link says."]
+    mode: Annotated[str, "Permissions, such as `644`."]
+    version: Annotated[str, "Changes whenever the file changes; the ETag of its content."]
+    target: Annotated[str | None, "The target of a link."]
 
 
 class FileList(TypedDict):
@@ -35,23 +35,23 @@ class UploadOut(TypedDict):
     size: int
     received: int
     complete: bool
-    sha256: Annotated[str | None, "Of the bytes received, when it was asked for and is known."]
+    sha256: Annotated[str | None, "The digest of the bytes received, if it was asked for and is known."]
 
 
 class DigestOut(TypedDict):
     path: str
-    sha256: Annotated[str | None, "Null while it is being found: ask again with `run`."]
+    sha256: Annotated[str | None, "Null while it is being computed: ask again with `run`."]
     bytes: int
     run: str
 
 
 class ProgressOut(TypedDict):
-    """How far it is. Unless it is done, ask again with `run`."""
+    """The progress of a long operation. Unless it is done, ask again with `run`."""
 
     done: bool
     run: str
     bytes: int
     files: int
     folders: int
-    skipped: Annotated[int, "Devices and the like, and what the node may not read."]
-    unfinished: Annotated[int, "Bytes of uploads that are not finished; they are in no other count."]
+    skipped: Annotated[int, "How many entries were skipped: devices and the like, and what the node may not read."]
+    unfinished: Annotated[int, "The bytes of unfinished uploads, which are in no other count."]

@@ -12,8 +12,8 @@ JobMode = Literal["Single", "PS", "Collective"]
 class ResourcesOut(TypedDict):
     cpu: str
     memory: str
-    gpu: Annotated[float, "0.5 for half of one."]
-    gpuType: Annotated[list[str], "Models that were asked for, in order of preference; none means any."]
+    gpu: Annotated[float, "0.5 is half of a GPU."]
+    gpuType: Annotated[list[str], "The GPU models asked for, in order of preference; an empty list means any."]
 
 
 class JobOut(TypedDict):
@@ -23,7 +23,7 @@ class JobOut(TypedDict):
     state: JobStateName
     mode: JobMode
     cluster: str
-    vc: Annotated[str, "Its virtual cluster; empty where there is none."]
+    vc: Annotated[str, "Its virtual cluster; empty if there is none."]
     framework: str
     priority: str
     attempt: int
@@ -36,9 +36,9 @@ class JobOut(TypedDict):
     createdAt: str
     startedAt: str | None
     endedAt: str | None
-    checkpointAt: Annotated[str | None, "When the current attempt last said that its work is safe."]
-    ranS: Annotated[float, "Run time that was not lost; an attempt counts when it has ended."]
-    timeLimit: Annotated[str | None, "As `2h30m`."]
+    checkpointAt: Annotated[str | None, "When the current attempt last reported a checkpoint."]
+    ranS: Annotated[float, "The run time that was not lost; an attempt counts once it has ended."]
+    timeLimit: Annotated[str | None, "A duration such as `2h30m`."]
     reason: str
     labels: dict[str, str]
     resources: ResourcesOut
@@ -51,7 +51,7 @@ class JobPage(TypedDict):
 
 
 class ContainerCommandOut(TypedDict):
-    """How the node's container engine would be called. `why` says why that is not known yet; the rest is empty then."""
+    """How the node's container engine would be called. While that is unknown, `why` says why and the rest is empty."""
 
     engine: str
     argv: list[str]

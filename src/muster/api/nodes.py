@@ -20,25 +20,25 @@ class MemoryOut(TypedDict):
 class GpuOut(TypedDict):
     index: int
     model: str
-    used: Annotated[float, "How much of it is given to tasks: 0 to 1."]
-    job: Annotated[str | None, "Whose it is now; several names with commas between where it is shared."]
-    outOfService: Annotated[str | None, "Why nobody is given it, if so. Who has it already keeps it."]
+    used: Annotated[float, "How much of it is allocated to tasks: 0 to 1."]
+    job: Annotated[str | None, "The job that holds it now; several names with commas if it is shared."]
+    outOfService: Annotated[str | None, "Why it is not allocated to new tasks, if so; a task that holds it keeps it."]
 
 
 class NodeOut(TypedDict):
     name: str
     cluster: str
     state: str
-    since: Annotated[str | None, "When it came to this state."]
+    since: Annotated[str | None, "When it entered this state."]
     address: str
-    login: Annotated[str | None, "How the server gets in, where it does so by SSH; for admins."]
+    login: Annotated[str | None, "How the server logs in, if it does so by SSH; for admins."]
     cpu: CpuOut
     memory: MemoryOut
     gpus: list[GpuOut]
     tasks: int
     note: str
-    alerts: Annotated[list[str], "What an admin should look at."]
-    labels: Annotated[dict[str, str], "What jobs ask for by `where`, as admins wrote it."]
+    alerts: Annotated[list[str], "Problems that an admin should look at."]
+    labels: Annotated[dict[str, str], "The labels that jobs ask for by `where`, as admins wrote them."]
     usage: dict[str, Any] | None
 
 
@@ -50,7 +50,7 @@ class NodeTaskOut(TypedDict):
 
 
 class NodeDetailOut(NodeOut):
-    running: Annotated[list[NodeTaskOut], "Its tasks that have not ended, of jobs that one may see."]
+    running: Annotated[list[NodeTaskOut], "Its tasks that have not ended, of jobs that the caller may see."]
 
 
 class NodeList(TypedDict):
@@ -64,7 +64,7 @@ class ClusterOut(TypedDict):
     nodes: int
     state: str
     capabilities: Annotated[
-        list[str], "What can be done there. A call that needs another capability is refused with `not-offered`."
+        list[str], "What can be done there; a call that needs another capability is refused with `not-offered`."
     ]
     placement: Annotated[Placement, "Who chooses nodes and devices: Muster, or the cluster's own engine."]
 

@@ -11,7 +11,7 @@ class ProblemItem(TypedDict):
 
 
 class ProblemOut(TypedDict):
-    """What went wrong, as RFC 9457 says it, with a stable `code` and what to do next."""
+    """What went wrong, in the form of RFC 9457, with a stable `code` and what to do next."""
 
     type: str
     title: str
@@ -20,6 +20,6 @@ class ProblemOut(TypedDict):
     detail: str
     hint: NotRequired[str]
     problems: NotRequired[list[ProblemItem]]
-    received: NotRequired[Annotated[int | None, "Of an upload at a wrong offset: how many bytes are here."]]
+    received: NotRequired[Annotated[int | None, "For an upload at a wrong offset: how many bytes the server has."]]
     capability: NotRequired[Annotated[str | None, "For `not-offered`: what the cluster cannot do."]]
     cluster: NotRequired[Annotated[str | None, "For `not-offered`: the cluster."]]

@@ -4,14 +4,14 @@ from typing import Annotated, Any, TypedDict
 
 
 class ShareOut(TypedDict):
-    gpu: Annotated[int | float, "In all."]
-    gpuModels: Annotated[dict[str, int | float], "Those of a given model."]
+    gpu: Annotated[int | float, "All GPUs."]
+    gpuModels: Annotated[dict[str, int | float], "The GPUs of a given model, by model."]
     cpu: str
     memory: str
 
 
 class LimitsOut(TypedDict):
-    """Null is no limit."""
+    """Null means no limit."""
 
     runningGpus: int | None
     runningJobs: int | None
@@ -28,10 +28,10 @@ class DefaultsOut(TypedDict):
 
 class VirtualClusterOut(TypedDict):
     name: str
-    cluster: Annotated[str, "The physical one."]
+    cluster: Annotated[str, "The physical cluster."]
     description: str
     guaranteed: ShareOut
-    max: Annotated[ShareOut | None, "Null is no limit; so is a zero of CPU or memory in it."]
+    max: Annotated[ShareOut | None, "Null means no limit; so does 0 for CPU or memory in it."]
     borrow: bool
     used: ShareOut
     borrowed: Annotated[ShareOut, "The part of `used` beyond the guarantee."]
@@ -45,12 +45,12 @@ class VirtualClusterOut(TypedDict):
     limits: LimitsOut
     userLimits: LimitsOut
     defaults: DefaultsOut
-    users: Annotated[list[str] | None, "For admins. With groups empty too: everybody."]
+    users: Annotated[list[str] | None, "For admins. If this and `groups` are empty, everybody may use it."]
     groups: Annotated[list[str] | None, "For admins."]
 
 
 class ClusterProblemOut(TypedDict):
-    """What is wrong with the settings as they are now; those before it are in force."""
+    """A problem of the present settings; the previous ones remain in force."""
 
     file: str
     line: int | None
@@ -66,12 +66,12 @@ class VirtualClusterList(TypedDict):
 
 class QuotaOut(TypedDict):
     vc: str
-    user: Annotated[str | None, "Null: of the virtual cluster as a whole."]
+    user: Annotated[str | None, "Null for a limit of the virtual cluster as a whole."]
     kind: str
     limit: int | float
     used: int | float
-    waiting: Annotated[int, "Jobs that wait on it."]
-    jobs: Annotated[list[str], "Names of the first of them, of those that you may see."]
+    waiting: Annotated[int, "How many jobs wait because of it."]
+    jobs: Annotated[list[str], "The names of the first of them, as far as you may see them."]
 
 
 class QuotaList(TypedDict):

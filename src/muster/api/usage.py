@@ -21,7 +21,7 @@ class UsageOut(TypedDict):
 
 
 class UsageSample(TypedDict):
-    """Rates and percentages are since the sample before. What the machine does not tell is null or absent."""
+    """Rates and percentages are measured since the previous sample. What is not reported is null or absent."""
 
     at: str
     cpuPercent: float
@@ -32,9 +32,9 @@ class UsageSample(TypedDict):
     diskTotalBytes: int
     diskUsedBytes: int
     net: Annotated[list[dict[str, Any]], "Each link that is up: name, speedMbit, rxBytesS, txBytesS …"]
-    gpus: Annotated[list[dict[str, Any]], "Each card: load, memoryUsedBytes, temperatureC, powerW …"]
+    gpus: Annotated[list[dict[str, Any]], "Each GPU: load, memoryUsedBytes, temperatureC, powerW …"]
 
 
 class UsageHistory(TypedDict):
     node: str
-    items: Annotated[list[UsageSample], "The oldest first; about five minutes are kept."]
+    items: Annotated[list[UsageSample], "The oldest sample first; about five minutes are kept."]

@@ -86,7 +86,7 @@ class Client:
         progress: Progress | None = None,
         announce: Callable[[Path], None] | None = None,
     ) -> JobHandle:
-        """Submits what `prepare` made; `announce` hears of a folder before it is packed."""
+        """Submits what `prepare` returned; `announce` is called with a folder before it is packed."""
         with packed(submission, announce) as package:
             if package is not None:
                 upload(self.transport, package, progress)
@@ -97,8 +97,8 @@ class Client:
         return self._handle(answer)
 
     def dry_run(self, submission: Submission) -> dict[str, Any]:
-        """What would be made, and the exact requests that would start it. Nothing is sent, stored or started; a folder
-        is packed all the same, because whether it can be is part of the answer."""
+        """Returns the job that would be created, and the exact requests that would start it. Nothing is sent, stored or
+        started; a folder is packed nevertheless, because whether that works is part of the answer."""
         with packed(submission):
             body = submission.with_package(submission.digest)
         if submission.inputs:
@@ -109,12 +109,12 @@ class Client:
         return dict(self._post("/jobs", body, repeatable=True, query={"dryRun": True}))
 
     def submit_many(self, jobs: Sequence[Any]) -> list[JobHandle]:
-        """Many jobs in one call, all or none. They may name packages by digest only."""
+        """Submits many jobs in one call, all or none. They may name packages by digest only."""
         specs = [_bulk_spec(prepare(job, Changes())) for job in jobs]
         return [self._handle(item) for item in self._post("/jobs:bulk", {"specs": specs}, repeatable=True)["items"]]
 
     def job(self, ref: str) -> JobHandle:
-        """By id, by a unique beginning of an id, by name (your newest first), or `@last`, your newest."""
+        """Finds a job by id, by a unique prefix of an id, by name (your newest first), or by `@last`, your newest."""
         if ref == "@last":
             return self._last()
         if not ref:
@@ -144,16 +144,17 @@ class Client:
     def jobs_page(
         self, *, limit: int = 50, cursor: str | None = None, **filters: Any
     ) -> tuple[list[JobView], str | None]:
-        """One page, and the cursor of the next one if there is one."""
+        """Returns one page, and the cursor of the next one if there is one."""
         answer = self._get("/jobs", {**filters, "limit": limit, "cursor": cursor})
         return [JobView.of(item) for item in answer["items"]], answer.get("nextCursor")
 
     def events(self, *, follow: bool = False, after: int | None = None, kind: str | None = None) -> Iterator[EventView]:
-        """What happened on the platform, oldest first; with `follow` it never ends."""
+        """Yields the events of the platform, oldest first; with `follow` it never ends."""
         return job_events(self.transport, f"{API}/events", follow=follow, after=after, kind=kind)
 
     def last_event(self) -> int:
-        """The number of the newest event, 0 if nothing ever happened. Found by halving, not by reading them all."""
+        """Returns the number of the newest event, or 0 if there is none. It searches by bisection instead of reading
+        them all."""
         below, above = 0, 1
         while self._happened_after(above - 1):
             below, above = above, above * 2
@@ -168,12 +169,13 @@ class Client:
         return [NodeView.of(item) for item in self._get("/nodes", {"cluster": cluster})["items"]]
 
     def node(self, ref: str) -> NodeView:
-        """By name, or as `CLUSTER/NODE` where two clusters have a node of that name; so in all that follows."""
+        """Finds a node by name, or as `CLUSTER/NODE` if two clusters have a node of that name, as all methods below
+        do."""
         path, query = _node_path(ref)
         return NodeView.of(self._get(path, query))
 
     def cordon_node(self, ref: str, reason: str = "") -> NodeView:
-        """Nothing new is placed there; what runs goes on."""
+        """Places no new task on the node; running tasks continue."""
         return self._node_act(ref, "cordon", {"reason": reason})
 
     def uncordon_node(self, ref: str) -> NodeView:
@@ -181,65 +183,70 @@ class Client:
         return self._node_act(ref, "uncordon")
 
     def drain_node(self, ref: str, reason: str = "", *, now: bool = False) -> NodeView:
-        """Like a cordon, and it is to become empty: by itself, or `now`, when its jobs go back to the queue."""
+        """Cordons the node and lets it become empty as its tasks end; with `now`, its jobs go back to the queue at
+        once."""
         return self._node_act(ref, "drain", {"reason": reason, "now": now})
 
     def reconnect_node(self, ref: str, *, forget_host_key: bool = False) -> NodeView:
-        """With `forget_host_key`, the key that a host shows now takes the place of the one it showed first."""
+        """Connects to the node again. With `forget_host_key`, the key that the host presents now replaces the stored
+        one."""
         return self._node_act(ref, "reconnect", query={"forgetHostKey": True} if forget_host_key else {})
 
     def run_on_node(
         self, ref: str, command: Sequence[str], *, timeout: str | float = "10m"
     ) -> Iterator[CommandPiece | CommandResult]:
-        """Runs a command on a node, for admins: what it prints as it comes, then how it ended."""
+        """Runs a command on a node and yields its output as it arrives, then how it ended. Admins only."""
         path, query = _node_path(ref)
         return stream_command(self.transport, f"{API}{path}/exec", query, command, timeout)
 
     def add_node(self, cluster: str, name: str, ssh: str, **fields: Any) -> dict[str, Any]:
-        """`ssh` is [user@]host[:port]. Fields: keyFile, password, jump, hostKeys, hostKey, address, interface, python,
-        root, labels. Admins only."""
+        """Adds a node; `ssh` is [user@]host[:port]. Fields: keyFile, password, jump, hostKeys, hostKey, address,
+        interface, python, root, labels. Admins only."""
         return dict(self._post(f"/clusters/{segment(cluster)}/nodes", {"name": name, "ssh": ssh, **fields}))
 
     def remove_node(self, name: str, cluster: str | None = None) -> None:
-        """Of those that were added. Admins only."""
+        """Removes a node that `add_node` added. Admins only."""
         self.transport.json(Request("DELETE", f"{API}/nodes/{segment(name)}", {"cluster": cluster}))
 
     def clusters(self) -> list[ClusterView]:
         return [ClusterView.of(item) for item in self._items("/clusters")]
 
     def virtual_clusters(self) -> VirtualClusters:
-        """Those that you may use. For admins also what is wrong with the settings as they are written now."""
+        """Returns the virtual clusters that you may use, and, for admins, what is wrong with the present settings."""
         return VirtualClusters.of(self._get("/virtual-clusters"))
 
     def virtual_cluster(self, name: str) -> VirtualClusterView:
         return VirtualClusterView.of(self._get(f"/virtual-clusters/{segment(name)}"))
 
     def quotas(self, user: str | None = None) -> list[QuotaView]:
-        """Limits and what is used of them: of virtual clusters, and of you, a user, or (for admins) everybody."""
+        """Returns limits and their usage: those of virtual clusters, and those of you, of a user, or, for admins, of
+        everybody."""
         return [QuotaView.of(item) for item in self._get("/quotas", {"user": user})["items"]]
 
     def environments(self, cluster: str | None = None, node: str | None = None) -> EnvironmentListing:
-        """What clusters offer as `runtime`: of one cluster or all, on one node or all."""
+        """Lists what clusters offer as `runtime`: of one cluster or all, on one node or all."""
         return EnvironmentListing.of(self._get("/environments", {"cluster": cluster, "node": node}))
 
     def test_environment(
         self, name: str, cluster: str | None = None, node: str | None = None
     ) -> list[EnvironmentTestView]:
-        """Import its frameworks on each node that offers it. Takes up to a minute: allow for it with `timeouts`."""
+        """Imports its frameworks on each node that offers it. This takes up to a minute; allow for it with
+        `timeouts`."""
         body = {"name": name, "cluster": cluster, "node": node}
         return [EnvironmentTestView.of(item) for item in self._post("/environments:test", body)["items"]]
 
     def usage(self) -> dict[str, Any]:
-        """What nodes and tasks burn at this moment."""
+        """Returns what nodes and tasks use at this moment."""
         return dict(self._get("/usage"))
 
     def node_usage(self, ref: str, since: str | None = None) -> list[dict[str, Any]]:
-        """How busy a node was in the last few minutes, the oldest sample first; `since` is a time, or an age as 1m."""
+        """Returns how busy a node was in the last few minutes, the oldest sample first; `since` is a time, or an age
+        such as 1m."""
         path, query = _node_path(ref)
         return list(self._get(f"{path}/usage", {**query, "since": since})["items"])
 
     def schema(self) -> dict[str, Any]:
-        """The JSON Schema of the job spec."""
+        """Returns the JSON Schema of the job spec."""
         return dict(self._get("/schema"))
 
     # -- people -------------------------------------------------------------------------------------------------
@@ -248,7 +255,8 @@ class Client:
         return dict(self._get("/whoami"))
 
     def login(self, user: str, password: str, *, name: str | None = None) -> dict[str, Any]:
-        """Trades a password for a token: {token, user, role, expiresAt}. Later calls of this client use it."""
+        """Exchanges a password for a token: {token, user, role, expiresAt}. Later calls of this client use the
+        token."""
         body = {"user": user, "password": password, **({"name": name} if name else {})}
         self.transport.token = None
         answer = dict(self._post("/login", body))
@@ -269,7 +277,7 @@ class Client:
         return UserView.of(self._post("/users", body))
 
     def change_user(self, name: str, **changes: Any) -> UserView:
-        """`role`, `password` (with `oldPassword` for one's own), `disabled` or `groups`."""
+        """Changes `role`, `password` (with `oldPassword` for your own), `disabled` or `groups` of a user."""
         data, headers = as_json(changes)
         request = Request("PATCH", f"{API}/users/{segment(name)}", body=data, headers=headers)
         return UserView.of(self.transport.json(request))
@@ -307,7 +315,7 @@ class Client:
         return bool(answer["items"] or answer.get("nextCursor"))
 
     def _items(self, path: str) -> list[Any]:
-        """All pages of a short list."""
+        """Returns all pages of a short list."""
         items: list[Any] = []
         cursor = None
         while True:
@@ -327,7 +335,7 @@ class Client:
         return JobHandle(self.transport, page[0])
 
     def _by_prefix(self, ref: str, not_found: MusterError) -> JobHandle:
-        """Among the newest thousand; older ones need their whole id."""
+        """Searches the newest thousand jobs; older ones need their whole id."""
         if len(ref) < _PREFIX_CHARACTERS:
             raise not_found
         page, _ = self.jobs_page(limit=_PAGE)

@@ -48,7 +48,7 @@ class VirtualClusterView:
 
 @dataclass(frozen=True, slots=True)
 class VirtualClusters:
-    """`problems` is for admins: what is wrong with the settings as they are written now, and so is not in force."""
+    """`problems`, for admins only, is what is wrong with the present settings and therefore not in force."""
 
     items: Sequence[VirtualClusterView]
     problems: Sequence[Problem]
@@ -62,7 +62,8 @@ class VirtualClusters:
 
 @dataclass(frozen=True, slots=True)
 class QuotaView:
-    """`user` is empty for a limit of the virtual cluster as a whole; `jobs` are names of jobs that wait on it."""
+    """`user` is empty for a limit of the virtual cluster as a whole; `jobs` names jobs that wait because of the
+    limit."""
 
     vc: str
     user: str

@@ -1,4 +1,4 @@
-"""A submitted job in the hand: look at it, wait for it, read its logs, stop it."""
+"""A handle of a submitted job: look at it, wait for it, read its logs, stop it."""
 
 import json
 import time
@@ -64,7 +64,8 @@ class JobHandle:
         return f"JobHandle({self.name!r}, id={self.id!r}, state={self.state!r})"
 
     def twin(self) -> "JobHandle":
-        """Another handle of the same job, for another thread: what one hears does not change what the other shows."""
+        """Returns another handle of the same job for another thread; refreshing one does not change the view of the
+        other."""
         return JobHandle(self._transport, self.view)
 
     def refresh(self) -> Self:
@@ -102,7 +103,7 @@ class JobHandle:
                 return self.view
 
     def tasks(self, attempt: int | str | None = None) -> list[TaskView]:
-        """The tasks of the present attempt, of another one, or of all (`attempt="all"`)."""
+        """Returns the tasks of the present attempt, of another one, or of all (`attempt="all"`)."""
         answer = self._transport.json(Request("GET", f"{self._path}/tasks", {"attempt": attempt}))
         return [TaskView.of(item) for item in answer["items"]]
 
@@ -131,7 +132,7 @@ class JobHandle:
                 yield LogChunk(raw["task"], raw.get("offset") or 0, raw["text"])
 
     def raw_log(self, task: str, *, attempt: int | None = None, start: int = 0) -> Iterator[bytes]:
-        """One task's log, byte for byte, from `start` on."""
+        """Yields one task's log, byte for byte, from `start` on."""
         headers = {"Accept": "application/octet-stream"}
         if start:
             headers["Range"] = f"bytes={start}-"
@@ -145,7 +146,7 @@ class JobHandle:
             connection.close()
 
     def outputs(self, attempt: int | None = None) -> OutputsView:
-        """What its tasks left and the server brought back, of the newest attempt or another."""
+        """Returns the outputs that the server collected from its tasks, of the newest attempt or another."""
         return OutputsView.of(self._transport.json(Request("GET", f"{self._path}/outputs", {"attempt": attempt})))
 
     def download(
@@ -171,7 +172,7 @@ class JobHandle:
         return ExplanationView.of(self._transport.json(Request("GET", f"{self._path}/explain", query)))
 
     def spec(self) -> dict[str, Any]:
-        """What was asked, in canonical form."""
+        """Returns the spec of the job in canonical form."""
         answer = self._transport.json(Request("GET", f"{self._path}/spec"))
         return dict(answer["spec"])
 
@@ -201,12 +202,12 @@ class JobHandle:
         return self._act("change", {"set": dict(changes)})
 
     def retry(self) -> "JobHandle":
-        """A new job with the same spec."""
+        """Submits a new job with the same spec."""
         request = _post(f"{self._path}/retry", {})
         return JobHandle(self._transport, JobView.of(self._transport.json(request)))
 
     def delete(self) -> None:
-        """Forgets an ended job, its logs and its history."""
+        """Deletes an ended job, its logs and its history."""
         self._transport.json(Request("DELETE", self._path))
 
     def _act(self, verb: str, body: dict[str, Any]) -> Self:
@@ -218,7 +219,7 @@ class JobHandle:
 
 
 def job_events(transport: Transport, path: str, *, follow: bool, **query: Any) -> Iterator[EventView]:
-    """Events of one job or of all, page by page, then, with `follow`, as they happen."""
+    """Yields events of one job or of all, page by page, then, with `follow`, as they happen."""
     if follow:
         request = Request("GET", path, {**query, "follow": True})
         for event in read_events(transport, request, follow=True):

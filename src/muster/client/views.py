@@ -26,7 +26,7 @@ Raw = Mapping[str, Any]
 
 
 def instant(text: str | None) -> datetime | None:
-    """An ISO-8601 time of the API, or None."""
+    """Parses an ISO-8601 time of the API; None for an absent one."""
     return datetime.fromisoformat(text) if text else None
 
 
@@ -57,7 +57,7 @@ class JobView:
 
     @property
     def ok(self) -> bool:
-        """It ended, and well."""
+        """Whether the job succeeded."""
         return self.state == "Succeeded"
 
     @classmethod
@@ -111,7 +111,7 @@ class TaskView:
 
     @property
     def short_name(self) -> str:
-        """`worker-0`: unique inside its job."""
+        """The name within its job, such as `worker-0`."""
         return f"{self.role}-{self.index}"
 
     @classmethod
@@ -137,7 +137,7 @@ class TaskView:
 
 @dataclass(frozen=True, slots=True)
 class NodeView:
-    """CPU in cores, memory in bytes; `used` is what tasks were promised, not what they burn."""
+    """CPU is in cores and memory in bytes; `used` is what tasks were allocated, not what they consume."""
 
     name: str
     cluster: str
@@ -285,7 +285,7 @@ class UserView:
 
 @dataclass(frozen=True, slots=True)
 class TokenView:
-    """`secret` is there once, in the answer to its making."""
+    """`secret` is set only in the answer that created the token."""
 
     id: str
     name: str

@@ -1,11 +1,11 @@
-"""What an exporter counts, for whoever watches the watchers."""
+"""What an exporter counts, for the server's own metrics."""
 
 from dataclasses import dataclass
 
 
 @dataclass(slots=True)
 class ExportCounts:
-    """Points that arrived, that were given up, and that wait for a database that is away."""
+    """Points that were sent, that were dropped, and that wait until the database answers."""
 
     sent: int = 0
     dropped: int = 0

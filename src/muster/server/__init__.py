@@ -1,5 +1,5 @@
-"""The way in over HTTP: REST API, live streams, the page.
+"""The way in over HTTP: the REST API, live streams and the page.
 
 Belongs here: routes, authentication, rights, errors as problem+json. Does not belong here: what happens to a job
-(engine), SQL (stores), shapes (wire).
+(engine), SQL (stores), the entities of the API (api) and how they are built (wire).
 """

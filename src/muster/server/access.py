@@ -1,4 +1,4 @@
-"""Who may do what to whose object: one table. Everything else asks `may`."""
+"""One table says who may do what to whose object. Everything else asks `may`."""
 
 from enum import StrEnum
 

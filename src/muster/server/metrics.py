@@ -1,4 +1,4 @@
-"""Prometheus metrics: requests, jobs by state, nodes, what is exported. No names of people or jobs."""
+"""Prometheus metrics of requests, jobs by state, nodes and exported points. They never name people or jobs."""
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
@@ -29,7 +29,7 @@ class Metrics:
         )
         self._wrong = Gauge(
             "muster_cluster_file_problems",
-            "Mistakes in cluster files, and what they bring about.",
+            "Problems of cluster files.",
             registry=self._registry,
         )
         info = Gauge("muster_info", "The server's version.", ("version",), registry=self._registry)

@@ -1,4 +1,4 @@
-"""Around every request: its size is bounded while it is read, its answer is kept out of caches, and it is counted."""
+"""Wraps every request: bounds its size while it is read, keeps its answer out of caches, and counts it."""
 
 import time
 
@@ -41,7 +41,7 @@ class Guard:
             await send(message)
 
         async def counted_unless_over(message: Message) -> None:
-            """The framework takes our error for a body that cannot be parsed, and would say so."""
+            """Drops the answer of the framework, which takes our error for a body that cannot be parsed."""
             if not is_over:
                 await counted(message)
 
@@ -55,7 +55,7 @@ class Guard:
 
 
 def _keep_out_of_caches(message: Message) -> None:
-    """What one person may see is not for the next one at the same machine."""
+    """What one person may see must not be shown to the next one at the same machine."""
     if not any(name == b"cache-control" for name, _ in message["headers"]):
         message["headers"].append((b"cache-control", b"no-store"))
 

@@ -19,7 +19,7 @@ from muster.engine.context import Context
 from muster.ports.backend import NodeUsage
 
 STALE_S = 60.0
-"""Metrics that are older than this are not those of the present."""
+"""A sample that is older than this is not exposed."""
 _BYTES_OF_MBIT = 1_000_000 // 8
 _NODE = ("cluster", "node")
 _CORE = (*_NODE, "core")
@@ -29,7 +29,7 @@ _GPU = (*_NODE, "gpu", "model")
 
 @dataclass(frozen=True, slots=True)
 class Described:
-    """What Prometheus is told about a metric, and the agent's name for it, if it has one."""
+    """The help text and labels of a metric, and the agent's name for it, if it has one."""
 
     help: str
     labels: tuple[str, ...] = _NODE

@@ -1,6 +1,6 @@
-"""The API's description of itself: FastAPI's, with our own errors in place of its, and without its noise.
+"""The OpenAPI document: FastAPI's, with Muster's errors in place of the framework's, and without redundant titles.
 
-Which errors a call can be refused with is said once, here, and a test holds the answers to it.
+This module alone says which errors a call can be refused with, and a test checks the answers against it.
 """
 
 from typing import Any
@@ -15,15 +15,15 @@ from muster.wire.response_models import response_model
 
 _METHODS = ("get", "put", "post", "delete", "patch")
 _TEXTS = {
-    400: "Not well formed: a parameter or the body cannot be read.",
-    401: "Not logged in, or not any more.",
-    403: "Not allowed: it is somebody else's, or for admins.",
-    404: "Not there, or not for you.",
-    409: "Right request, wrong moment: look at the state, then decide.",
-    413: "Too large.",
-    422: "Not valid: all problems at once.",
+    400: "The request is malformed: a parameter or the body cannot be parsed.",
+    401: "You are not logged in, or the login has expired.",
+    403: "You may not do this: the object belongs to somebody else, or the call is for admins.",
+    404: "It does not exist, or you may not see it.",
+    409: "The request conflicts with the present state.",
+    413: "The request is too large.",
+    422: "The request is invalid; the answer lists all problems.",
     501: "The cluster does not offer this capability.",
-    503: "A part is missing now: try later.",
+    503: "A part of the platform does not answer; try again later.",
 }
 _ALWAYS = {401, 503}
 _NEEDS_CAPABILITY = {
@@ -93,13 +93,13 @@ _REFUSALS: dict[str, set[int]] = {
     "create_token": {403, 404, 413},
 }
 _TAGS = [
-    {"name": "jobs", "description": "Submit, list, look at, change."},
-    {"name": "logs and events", "description": "What tasks print and what happened, live."},
-    {"name": "outputs", "description": "What tasks left, brought back from their nodes."},
-    {"name": "clusters and nodes", "description": "Where jobs run, and what is in use."},
-    {"name": "files", "description": "The folders that a cluster shows, and what is in them."},
-    {"name": "packages", "description": "Code, uploaded once by its digest."},
-    {"name": "accounts", "description": "People and tokens."},
+    {"name": "jobs", "description": "Submit, list, show and change jobs."},
+    {"name": "logs and events", "description": "What tasks print and what happened, also live."},
+    {"name": "outputs", "description": "Files that were collected from tasks."},
+    {"name": "clusters and nodes", "description": "Where jobs run, and what they use there."},
+    {"name": "files", "description": "The folders that a cluster shows, and their content."},
+    {"name": "packages", "description": "Code, uploaded once under its digest."},
+    {"name": "accounts", "description": "Users and tokens."},
     {"name": "system", "description": "The server itself."},
 ]
 _SECURITY = {
@@ -170,7 +170,7 @@ def _schemas_of_problems() -> dict[str, Any]:
 
 
 def _untitled(schema: dict[str, Any]) -> dict[str, Any]:
-    """Without the titles that only repeat a name in other letters."""
+    """Removes titles that only repeat the name of a key."""
     kept = {key: value for key, value in schema.items() if key != "title" or not isinstance(value, str)}
     if isinstance(kept.get("properties"), dict):
         kept["properties"] = {name: _untitled(inner) for name, inner in kept["properties"].items()}

@@ -1,4 +1,4 @@
-"""Errors as application/problem+json: a stable code, what happened, what to do next."""
+"""Answers errors as application/problem+json: a stable code, what happened, and what to do next."""
 
 from http import HTTPStatus
 from typing import Any

@@ -1,4 +1,4 @@
-"""Parts of something whose bytes are fetched, not in a file: the one range of a Range header."""
+"""Answers the range of a Range header from bytes that are fetched on demand rather than read from a file."""
 
 import re
 from collections.abc import AsyncIterator, Callable
@@ -12,8 +12,8 @@ _ONE_RANGE = re.compile(r"bytes=([0-9]{0,18})-([0-9]{0,18})")
 def ranged(
     request: Request, size: int, content: Callable[[int, int], AsyncIterator[bytes]], media_type: str
 ) -> Response:
-    """`content(start, end)` yields those bytes, the end not included. Several ranges, or one that cannot be read, are
-    answered with everything, as HTTP allows."""
+    """`content(start, end)` yields the bytes from `start` up to but not including `end`. Several ranges, or one that
+    cannot be parsed, are answered with everything, as HTTP allows."""
     match = _ONE_RANGE.fullmatch(request.headers.get("range", ""))
     headers = {"Accept-Ranges": "bytes"}
     if match is None or match[0] == "bytes=-":

@@ -1,5 +1,8 @@
-"""Reading the body of the busiest call. The framework's own reading of a body costs more than all that a submission
-does otherwise, so this call reads its own; a body that cannot be read is refused in the same words."""
+"""Reads the body of the busiest call.
+
+The framework's own parsing of a body costs more than everything else that a submission does, so this call parses its
+body itself. A body that cannot be parsed is refused with the same problem.
+"""
 
 from typing import Any
 

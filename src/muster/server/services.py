@@ -1,4 +1,4 @@
-"""What the routes work with, put together by `bootstrap` and handed to the application."""
+"""What the routes work with. `bootstrap` puts it together and passes it to the application."""
 
 import re
 from dataclasses import dataclass
@@ -32,8 +32,8 @@ class Services:
     private_jobs: bool = False
 
     async def find_job(self, principal: Principal, ref: str, action: Action) -> Job:
-        """By id, or by name: the newest of mine, else the newest of anybody. A job that one may not even see does not
-        exist for one, and is told in the same words as one that never did."""
+        """Finds a job by id or by name: the caller's newest of that name, else anybody's newest. A job that the caller
+        may not see is refused with the same words as one that never existed."""
         job = await self._look_up(principal, ref)
         if job is None or not may(principal, Action.JOB_SEE, job.owner, private=self.private_jobs):
             raise NotFound(f"there is no job {ref!r}", hint="see `muster get jobs --all`")
@@ -41,7 +41,7 @@ class Services:
         return job
 
     def job_view(self, principal: Principal, job: Job) -> JobOut:
-        """Others see that a job failed, not how: a fault may quote its log."""
+        """Builds the view without the reason for people who may not read the job: a fault may quote its log."""
         if not may(principal, Action.JOB_READ, job.owner, private=self.private_jobs):
             return job_view(job, reason="")
         reason = live_reason(self.context, job)
@@ -58,7 +58,8 @@ class Services:
 
 
 async def services(request: Request) -> Services:
-    """Asynchronous though it waits for nothing: a plain function would be sent to a thread for every request."""
+    """It is asynchronous although it waits for nothing, because FastAPI would run a plain function in a thread for
+    every request."""
     return services_of(request)
 
 
@@ -69,8 +70,8 @@ def services_of(request: Request) -> Services:
 
 
 async def authenticated(request: Request) -> Principal:
-    """Bearer for programs, a cookie for the page. A page of somebody else's cannot send our header, so a cookie alone
-    changes nothing."""
+    """Programs send a bearer token, the page sends a cookie. A foreign page cannot send Muster's header, so a cookie
+    alone cannot change anything."""
     accounts = services_of(request).accounts
     header = request.headers.get("authorization")
     if header is not None:

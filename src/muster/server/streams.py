@@ -1,4 +1,4 @@
-"""Server-sent events: framing, keep-alive, and the event stream that resumes without gap or repeat."""
+"""Server-sent events: framing, keep-alive comments, and the event stream, which resumes without gaps or repeats."""
 
 import json
 from collections.abc import AsyncIterator, Callable
@@ -21,13 +21,13 @@ def sse_response(stream: AsyncIterator[str]) -> StreamingResponse:
 
 
 def sse(event: str, data: str, event_id: str | None = None) -> str:
-    """`data` is one line: JSON never holds a bare line break."""
+    """`data` must be one line, which JSON always is."""
     head = f"id: {event_id}\n" if event_id is not None else ""
     return f"{head}event: {event}\ndata: {data}\n\n"
 
 
 def resume_point(request: Request, after: int | None) -> int | None:
-    """Last-Event-ID is what a browser sends when it comes back; it wins."""
+    """A browser sends Last-Event-ID when it reconnects, so the header takes precedence over `after`."""
     header = request.headers.get("last-event-id")
     if header is None:
         return after
@@ -44,7 +44,8 @@ async def event_stream(
     prefix: str | None,
     shown: Callable[[Event], Event | None],
 ) -> AsyncIterator[str]:
-    """Everything after the given number, first from the store, then live. A reader that falls behind is cut off."""
+    """Yields every event after the given number, first from the store, then live. A reader that falls behind is
+    disconnected."""
     with context.hub.subscribe(job_id) as subscription:
         last = context.hub.last_seq if after is None else after
         yield ": connected\n\n"

@@ -1,4 +1,4 @@
-"""Moments as callers write them: a time, or how long ago."""
+"""Parses points in time as callers write them: an ISO-8601 time, or an age."""
 
 from muster.domain.errors import Invalid
 from muster.lib.clock import from_iso

@@ -1,4 +1,4 @@
-"""What the models of cluster files refuse, in words for people: each problem with its line and the keys there are."""
+"""Turns what the models of cluster files refuse into problems for people, each with its line and the known keys."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -12,7 +12,7 @@ from muster.wire.documents import Document
 from muster.wire.spec_problems import problems_of
 
 Parts = Mapping[str, type[BaseModel]]
-"""Which model stands under which key, wherever the key is."""
+"""The model of each key, wherever the key occurs."""
 PASSWORDS = frozenset({"password", "passwd", "psw", "pwd"})
 _IN_ITS_OWN_FILE = "write it to a file that only the server's account may read, and name that file: passwordFile"
 
@@ -23,7 +23,7 @@ def refused(error: ValidationError, document: Document, root: type[BaseModel], p
 
 
 def located(document: Document, *problems: Problem) -> Invalid:
-    """With the line of each, and without any password that somebody wrote into the file."""
+    """Returns the problems, each with its line, and without any password that somebody wrote into the file."""
     secrets = sorted(_passwords(document.data), key=len, reverse=True)
     return Invalid(
         "", problems=tuple(replace(_without(secrets, found), line=document.line(found.path)) for found in problems)
@@ -31,7 +31,7 @@ def located(document: Document, *problems: Problem) -> Invalid:
 
 
 def _in_own_words(problem: Problem, root: type[BaseModel], parts: Parts) -> Problem:
-    """The job spec's problems name the keys of the job spec."""
+    """Adapts the hints: problems of the job spec name the keys of the job spec."""
     *around, last = problem.path.replace("[", ".[").split(".")
     if problem.message == "unknown key" and last in PASSWORDS:
         return replace(problem, message="is a secret, and others may read this file", hint=_IN_ITS_OWN_FILE)

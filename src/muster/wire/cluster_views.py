@@ -17,11 +17,11 @@ LIMITS = {
     "gpuHoursPerWeek": "gpu_hours_week",
     "queuedJobs": "queued_jobs",
 }
-"""The limits by the names that people write."""
+"""The names that people write for limits, and the attributes that hold them."""
 
 
 def virtual_cluster_view(vc: VirtualCluster, share: ShareView | None, *, names_people: bool) -> VirtualClusterOut:
-    """`names_people`: who else may use it is for admins."""
+    """`names_people` is for admins: it shows who else may use the virtual cluster."""
     nothing = Share()
     return {
         "name": vc.name,
@@ -48,7 +48,7 @@ def virtual_cluster_view(vc: VirtualCluster, share: ShareView | None, *, names_p
 
 
 def share_view(share: Share) -> ShareOut:
-    """GPUs in all, and those of a given model."""
+    """`gpu` is the sum of all GPUs; `gpuModels` counts those of a given model."""
     return {
         "gpu": sum(share.gpus.values()),
         "gpuModels": {model: count for model, count in share.gpus.items() if model},
@@ -58,7 +58,7 @@ def share_view(share: Share) -> ShareOut:
 
 
 def quota_view(quota: Quota, jobs: Sequence[str]) -> QuotaOut:
-    """`jobs`: names of those that wait on it, as far as the reader may see them."""
+    """`jobs` are the names of jobs that wait because of this quota, as far as the reader may see them."""
     return {
         "vc": quota.vc,
         "user": quota.user or None,
@@ -90,7 +90,7 @@ def _limits_view(limits: Limits) -> LimitsOut:
 
 
 def _defaults_view(defaults: Defaults) -> DefaultsOut:
-    """As the same keys of a job are shown."""
+    """Shows defaults in the form that the same keys of a job have."""
     role = Role("worker", 1, ("true",), defaults.resources or Resources())
     spec = JobSpec("defaults", (role,), env=defaults.env, runtime=defaults.runtime, mounts=defaults.mounts)
     wire = spec_to_wire(spec)

@@ -55,7 +55,7 @@ class Document:
     lines: dict[Path, int] = field(default_factory=dict)
 
     def line(self, path: str) -> int | None:
-        """The line of the value at the dotted path, or of the nearest thing around it."""
+        """Returns the line of the value at the dotted path, or of the nearest value around it."""
         places = {dotted(place): line for place, line in self.lines.items()}
         while path and path not in places:
             path = path[: max(path.rfind("."), path.rfind("["), 0)]
@@ -63,7 +63,7 @@ class Document:
 
 
 def read_document(text: str) -> Document:
-    """Raises Invalid with the line for text that is no single YAML or JSON document."""
+    """Raises Invalid, with the line, if the text is not a single YAML or JSON document."""
     if len(text) > MAX_BYTES:
         raise Invalid(f"the document is larger than {MAX_BYTES >> 10} KiB")
     try:
@@ -77,7 +77,7 @@ def read_document(text: str) -> Document:
 
 
 def read_documents(text: str) -> list[Document]:
-    """Each document of the text, its lines counted in the whole."""
+    """Yields each document of the text; its lines are counted from the beginning of the text."""
     starts = _starts(text)
     if len(starts) < 2:
         return [read_document(text)]
@@ -85,7 +85,8 @@ def read_documents(text: str) -> list[Document]:
 
 
 def _starts(text: str) -> list[int]:
-    """The line, from 0, at which each document begins. Text that is no YAML has none: reading it says what is wrong."""
+    """Returns the line, from 0, at which each document begins. Text that is not YAML has none; reading it reports the
+    problem."""
     if "\n---" not in text or len(text) > MAX_BYTES:
         return []
     try:
@@ -97,7 +98,7 @@ def _starts(text: str) -> list[int]:
 
 
 def _alone(text: str, start: int, end: int | None) -> str:
-    """The document by itself, on the lines that it has in the file."""
+    """Returns the document alone, on the lines that it has in the file."""
     lines = text.splitlines()
     return "\n" * start + "\n".join(lines[start:end])
 
@@ -113,7 +114,8 @@ def _read(text: str) -> Document:
 
 
 def _json_pairs_joined(text: str) -> str:
-    """JSON writes characters beyond the first plane as two escapes, which is the one thing of it that YAML refuses."""
+    """Joins the two escapes by which JSON writes a character beyond the first plane: they are the one part of JSON that
+    YAML refuses."""
     if not text.lstrip().startswith(("{", "[")):
         return text
     return _PAIR.sub(
@@ -122,7 +124,8 @@ def _json_pairs_joined(text: str) -> str:
 
 
 def _refuse_deep(text: str) -> None:
-    """Before nodes are made: the C composer recurses without a limit, and enough brackets end the process."""
+    """Runs before nodes are composed: the C composer recurses without a limit, and enough brackets would end the
+    process."""
     depth = 0
     for event in yaml.parse(text, Loader=_BaseLoader):
         if isinstance(event, yaml.CollectionStartEvent):
@@ -188,7 +191,8 @@ class _Reader:
         return merged | values
 
     def _merged(self, node: yaml.Node, path: Path) -> dict[str, Any]:
-        """What `<<` brings in. The mapping's own keys win over it, and the first of a list over the next."""
+        """Returns what `<<` merges in. The mapping's own keys win over it, and an earlier item of a list over a later
+        one."""
         if isinstance(node, yaml.SequenceNode):
             merged: dict[str, Any] = {}
             for child in node.value:
@@ -214,7 +218,7 @@ class _Reader:
 
 
 def dotted(path: Path) -> str:
-    """`roles.worker.command[0]`: how a path is shown to people."""
+    """Writes a path as people read it: `roles.worker.command[0]`."""
     text = ""
     for part in path:
         text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else part

@@ -8,7 +8,7 @@ from muster.lib.clock import iso
 from muster.ports.files import FileFacts, Hashed, Tally
 
 _YEAR_9999 = 253_402_300_799.0
-"""A file may claim any time; dates end here."""
+"""A file may have any modification time; ISO-8601 dates end here."""
 
 
 def folder_view(folder: Folder) -> FolderOut:

@@ -1,4 +1,4 @@
-"""A node that an admin adds by command: the API's shape of it, and what that is in a cluster file."""
+"""A node that an admin adds by command: what the caller sends, and the entry of a cluster file that it becomes."""
 
 from typing import Annotated, Any
 
@@ -32,7 +32,7 @@ class NodeAddIn(Request):
 
 
 def node_document(body: NodeAddIn) -> dict[str, Any]:
-    """As a cluster file has it, without the password. Raises Invalid."""
+    """Returns the entry of the cluster file, without the password. Raises Invalid."""
     try:
         endpoint = split_endpoint(body.ssh)
     except ValueError as error:

@@ -54,7 +54,7 @@ def _read(text: str) -> Document:
 
 
 def _of_syntax(error: json.JSONDecodeError) -> str:
-    """What people write who take JSON for Python is told in their words."""
+    """Explains the mistakes of people who write JSON as if it were Python."""
     before, after = error.doc[: error.pos].rstrip(), error.doc[error.pos :].lstrip()
     behind = after.removeprefix(",").lstrip()  # where a comma too many is found differs by the version of Python
     if (before.endswith(",") or after.startswith(",")) and behind.startswith(("]", "}")):
@@ -67,8 +67,8 @@ def _of_syntax(error: json.JSONDecodeError) -> str:
 
 
 def _lines(text: str) -> dict[Any, int]:
-    """JSON is YAML but for a few oddities, such as tabs. Lines are a help, and absent then. Raises Invalid for keys
-    that are given twice, of which JSON takes the last without a word."""
+    """Returns the lines of values, by reading the text as YAML. That fails for JSON with tabs, for example, and the
+    lines are then unknown. Raises Invalid for duplicate keys, of which JSON silently takes the last."""
     try:
         return read_document(text).lines
     except Invalid as error:

@@ -1,7 +1,7 @@
-"""Rules between the keys of a spec, which its models cannot say.
+"""Rules between the keys of a spec, which its models cannot express.
 
-They look at what was written, not at the models, so that they are told together with everything else that is wrong;
-values of a wrong type are the models' affair and pass here.
+They check what was written, not the models, so that their problems are reported together with all others. A value of a
+wrong type is left to the models.
 """
 
 import re
@@ -62,7 +62,7 @@ def _elastic(data: Mapping[str, Any]) -> Iterator[Problem]:
 
 
 def _sized(data: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:
-    """Whatever has replicas, with the path before its keys."""
+    """Yields everything that has replicas, with the path before its keys."""
     roles = data.get("roles")
     return [("", data)] if roles is None else [(f"roles.{n}.", _mapping(role)) for n, role in _mapping(roles).items()]
 
@@ -93,7 +93,8 @@ def _after(data: Mapping[str, Any]) -> Iterator[Problem]:
 
 
 def _inputs(data: Mapping[str, Any]) -> Iterator[Problem]:
-    """Two inputs cannot lie in the same place, nor one inside another: what was unpacked is read-only."""
+    """No two inputs may have the same target, and none may lie inside another, because unpacked inputs are
+    read-only."""
     given = data.get("inputs")
     items = given if isinstance(given, list) else [given]
     if len(items) > MAX_INPUTS:
@@ -112,7 +113,7 @@ def _inputs(data: Mapping[str, Any]) -> Iterator[Problem]:
 
 
 def _mounts(data: Mapping[str, Any]) -> Iterator[Problem]:
-    """A relative target is a link in the working directory, as an input is: nothing can lie below it."""
+    """A relative target is a link in the working directory, like an input, so nothing can lie below it."""
     given, mounts = data.get("inputs"), data.get("mounts")
     inputs = [_input_place(item) for item in (given if isinstance(given, list) else [given])]
     taken = [parts for parts in inputs if parts]
@@ -123,8 +124,8 @@ def _mounts(data: Mapping[str, Any]) -> Iterator[Problem]:
             continue
         parts, is_absolute = _parts(target), target.startswith("/")
         if tuple(parts) in absolute if is_absolute else _is_taken(parts, taken):
-            told = f"{target} is taken by another mount or input"
-            yield Problem(f"mounts[{place}].target", told, "give each a place of its own")
+            message = f"{target} is taken by another mount or input"
+            yield Problem(f"mounts[{place}].target", message, "give each a place of its own")
         if is_absolute:
             absolute.add(tuple(parts))
         elif parts:
@@ -132,7 +133,7 @@ def _mounts(data: Mapping[str, Any]) -> Iterator[Problem]:
 
 
 def _input_place(item: Any) -> list[str] | None:
-    """Where it is to lie, part by part; None for what is not written as an input is."""
+    """Returns the parts of an input's target, or None if the item is not written like an input."""
     source = _mapping(item).get("source", item)
     target = _mapping(item).get("target") or source
     if not isinstance(target, str) or not isinstance(source, str):
@@ -181,7 +182,7 @@ def _params(data: Mapping[str, Any]) -> Iterator[Problem]:
 
 
 def _texts(data: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Every text in which a param is replaced, with its path."""
+    """Yields every text in which params are replaced, with its path."""
     parts = [("", data)]
     parts += [(f"roles.{name}.", _mapping(role)) for name, role in _mapping(data.get("roles")).items()]
     for prefix, part in parts:

@@ -1,5 +1,5 @@
-"""A spec with some of its values replaced: `{"resources.gpu": 2, "priority": "high"}`. Read again by the rules of a
-submission, so what a change may not do is told in the same words."""
+"""Replaces some values of a spec: `{"resources.gpu": 2, "priority": "high"}`. The result is read like a submission, so
+that a wrong change is refused with the same words."""
 
 import json
 from collections.abc import Iterable, Mapping
@@ -20,7 +20,7 @@ _SHORT = {
     "workers": "replicas",
     "vc": "cluster",
 }
-"""What people call it; any path of the spec will do as well."""
+"""Short names for common paths; any path of the spec is accepted as well."""
 
 
 def changed_spec(spec: JobSpec, changes: Mapping[str, Any]) -> JobSpec:
@@ -41,7 +41,7 @@ def changed_spec(spec: JobSpec, changes: Mapping[str, Any]) -> JobSpec:
 
 
 def read_changes(items: Iterable[str]) -> dict[str, Any]:
-    """`gpus=2` → {"gpus": 2}. Numbers, true, null and JSON are read as such, all else is text."""
+    """Parses `gpus=2` to {"gpus": 2}. Numbers, true, null and JSON are parsed as such, everything else is text."""
     changes: dict[str, Any] = {}
     for item in items:
         key, equals, text = item.partition("=")
@@ -60,7 +60,7 @@ def _ends_with_all(spec: JobSpec, role: Role) -> bool:
 
 
 def _path(spec: JobSpec, given: str) -> str:
-    """A role's key without its role means the only role, or the only one that has GPUs."""
+    """Completes a role's key that names no role: it means the only role, or the only one that has GPUs."""
     path = _SHORT.get(given, given)
     if path.split(".", 1)[0] not in _OF_A_ROLE:
         return path

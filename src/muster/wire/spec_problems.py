@@ -1,4 +1,4 @@
-"""What the spec's models refuse, in words for people: one Problem for each place."""
+"""Turns what the spec's models refuse into problems for people, one for each path."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -54,8 +54,8 @@ _MODELS: dict[str, type[BaseModel]] = {
 
 
 def problems_of(error: ValidationError, data: Mapping[str, Any]) -> list[Problem]:
-    """A value that may be of several types is refused once by each: that is one problem here, and where one type found
-    the mistake further inside, the others say nothing."""
+    """A value that may have several types is refused once by each of them. That is one problem here, and if one type
+    found the mistake further inside, the others are left out."""
     by_path: dict[Path, list[Mapping[str, Any]]] = {}
     for item in error.errors(include_url=False):
         by_path.setdefault(_path(item["loc"], data), []).append(item)
@@ -68,8 +68,8 @@ def _by_type(items: Sequence[Mapping[str, Any]]) -> bool:
 
 
 def _path(location: Sequence[str | int], data: Any) -> Path:
-    """The place in what was written: without the names of union members that pydantic puts in between, and without
-    the list and the mapping that a short form stands for."""
+    """Returns the path in what was written: without the names of union members that pydantic inserts, and without the
+    list and the mapping that a short form stands for."""
     path: list[str | int] = []
     for part in location:
         if isinstance(data, str | int | float) or (isinstance(data, Mapping) and isinstance(part, int)):
@@ -119,7 +119,7 @@ def _mapping_hint(path: Path) -> str:
 
 
 def _keys_at(path: Path) -> list[str]:
-    """The keys that the schema knows at this place."""
+    """Returns the keys that the schema knows at this path."""
     model: type[BaseModel] = JobSpecIn
     for place, part in enumerate(path):
         is_role_name = place == 1 and path[0] == "roles"

@@ -47,7 +47,7 @@ def _inputs(value: Any) -> Any:
 
 
 def _inside(value: str) -> str:
-    """A path that stays in the working directory, as far as its words go."""
+    """Checks that a path, as written, stays in the working directory."""
     parts = [part for part in value.split("/") if part not in ("", ".")]
     if value.startswith("/") or ".." in parts or not parts or "\0" in value:
         raise ValueError("expected a path in the working directory, without '..'")
@@ -141,7 +141,7 @@ class RetryIn(Strict):
 
 
 class RuntimeIn(Strict):
-    """Where the interpreter comes from: one of the three."""
+    """Where the interpreter comes from: exactly one of the three."""
 
     conda: str | None = Field(None, description="A conda environment by name or folder.")
     venv: str | None = Field(None, description="The folder of a virtual environment.")

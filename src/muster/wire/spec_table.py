@@ -1,4 +1,4 @@
-"""The fields of the job spec as a page for people, written from the models."""
+"""Writes the reference page of the job spec's fields from the models."""
 
 import json
 from typing import Any

@@ -1,4 +1,4 @@
-"""From what a person wrote to a JobSpec, or to all that is wrong with it; and back."""
+"""Turns what a person wrote into a JobSpec, or into all problems with it, and a JobSpec back into a document."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -32,12 +32,12 @@ from muster.wire.spec_problems import problems_of
 from muster.wire.spec_schema import CompletionIn, InputIn, JobSpecIn, ResourcesIn, RoleIn, WhereIn
 
 DEFAULT_CPU_M = 250
-"""Small on purpose: four modest tasks a core, so that a ps job fits a laptop when nobody said anything."""
+"""Small on purpose: four modest tasks fit on a core, so that a ps job without resources runs on a laptop."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """A spec with what its author should hear: warnings now, and later problems told of the text that they wrote."""
+    """A spec with the warnings for its author, and a way to relate later problems to the text that they wrote."""
 
     spec: JobSpec
     warnings: tuple[str, ...]
@@ -53,7 +53,7 @@ def read_spec(
 def read_source(
     source: str, *, overrides: Mapping[str, Any] | None = None, params: Mapping[str, Any] | None = None
 ) -> Reading:
-    """The same, of a text; of several documents in it, the one that is a job."""
+    """Reads a text. If it has several documents, the one that is a job is taken."""
     document, beside = read_stream(source)
     reading = reading_of(document, overrides=overrides, params=params)
     return replace(reading, warnings=(*reading.warnings, *beside))
@@ -165,7 +165,7 @@ def _opt(function: Callable[[Any], str], value: Any) -> str | None:
 
 
 def _overridden(data: dict[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
-    """A copy with `roles.worker.replicas: 4`-like overrides laid over it."""
+    """Returns a copy with overrides such as `roles.worker.replicas: 4` applied to it."""
     result = data
     for path, value in changes.items():
         result = _with(result, path.split("."), value, path)
@@ -273,7 +273,7 @@ def _where(where: WhereIn) -> Where:
 
 
 def _completion(name: str, role: RoleIn, has_ps: bool) -> Completion:
-    """0 and absent mean the default, -1 never: as in OpenPAI."""
+    """0 and absent mean the default, and -1 means never, as in OpenPAI."""
     nested = role.completion or CompletionIn()
     failed = role.min_failed if role.min_failed is not None else nested.min_failed
     succeeded = role.min_succeeded if role.min_succeeded is not None else nested.min_succeeded
@@ -285,7 +285,7 @@ def _completion(name: str, role: RoleIn, has_ps: bool) -> Completion:
 
 
 class _Substitution:
-    """Replaces ${params.NAME}; that each is there has been checked."""
+    """Replaces ${params.NAME}; the checks have made sure that each param exists."""
 
     def __init__(self, params: Mapping[str, Any]) -> None:
         self._params = {name: _as_text(value) for name, value in params.items()}

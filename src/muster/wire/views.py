@@ -126,7 +126,7 @@ def node_view(
     login: str | None,
     usage: dict[str, Any] | None,
 ) -> NodeOut:
-    """`device_shares`: how much is taken of devices that are shared, in thousandths."""
+    """`device_shares` says how much of each shared device is allocated, in thousandths."""
     taken = {**dict.fromkeys(device_jobs, WHOLE_GPU), **device_shares}
     return {
         "name": node.name,

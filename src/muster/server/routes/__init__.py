@@ -1,1 +1,2 @@
-"""The routes, one module a subject. Thin: read the request, check the right, call the engine, show the result."""
+"""The routes, one module for each subject. A route reads the request, checks the right, calls the engine and builds the
+answer."""

@@ -1,4 +1,4 @@
-"""People and tokens: log in and out, users, personal tokens."""
+"""Routes for logging in and out, users and personal tokens."""
 
 from typing import Annotated
 
@@ -61,7 +61,7 @@ async def who_am_i(request: Request, me: Me) -> Response:
 
 @router.get("/users", response_model=response_model(UserList), summary="List users")
 async def list_users(me: Me, parts: Parts) -> Response:
-    """Admins see all, others themselves."""
+    """Admins see all users, others only themselves."""
     users = [user for user in await parts.context.store.users() if may(me, Action.USER_SEE, user.name, private=False)]
     return JSONResponse(UserList(items=[user_view(user) for user in users]))
 
@@ -75,8 +75,8 @@ async def add_user(body: requests.UserIn, me: Me, parts: Parts) -> Response:
 
 @router.patch("/users/{name}", response_model=response_model(UserOut), summary="Change a user")
 async def change_user(name: str, body: requests.UserPatch, me: Me, parts: Parts) -> Response:
-    """A user may change the own password, with the old one; all else is for admins. A new password ends the user's
-    other logins."""
+    """Users may change their own password with the old one; everything else is for admins. A new password ends the
+    user's other logins."""
     if body.role is not None or body.disabled is not None or body.groups is not None or name != me.name:
         require(me, Action.USER_MANAGE)
     elif not me.is_admin:
@@ -96,21 +96,21 @@ async def change_user(name: str, body: requests.UserPatch, me: Me, parts: Parts)
 
 @router.delete("/users/{name}", status_code=204, summary="Remove a user")
 async def remove_user(name: str, me: Me, parts: Parts) -> None:
-    """Their tokens end at once; their jobs stay in history."""
+    """The user's tokens end at once; their jobs stay in the history."""
     require(me, Action.USER_MANAGE)
     await parts.accounts.remove_user(name, actor=me.name)
 
 
 @router.get("/tokens", response_model=response_model(TokenList), summary="List tokens")
 async def list_tokens(me: Me, parts: Parts) -> Response:
-    """One's own; admins see everybody's."""
+    """Lists your own tokens; admins see everybody's."""
     tokens = await parts.context.store.tokens(None if me.is_admin else me.name)
     return JSONResponse(TokenList(items=[token_view(token) for token in tokens]))
 
 
 @router.post("/tokens", status_code=201, response_model=response_model(NewTokenOut), summary="Make a personal token")
 async def create_token(body: requests.TokenIn, me: Me, parts: Parts) -> Response:
-    """Its secret is shown this once."""
+    """The secret is shown only in this answer."""
     owner = body.user or me.name
     require(me, Action.TOKEN_MANAGE, owner)
     user = await parts.accounts.user(owner)

@@ -1,4 +1,4 @@
-"""Environments that jobs may name: what there is, and whether it works."""
+"""Routes for the environments that jobs may name: list them, and test whether they work."""
 
 from typing import Annotated
 
@@ -22,7 +22,7 @@ Named = Annotated[str | None, Query(max_length=253)]
 
 @router.get("/environments", response_model=response_model(EnvironmentList), summary="List environments")
 async def list_environments(me: Me, parts: Parts, cluster: Named = None, node: Named = None) -> Response:
-    """What clusters offer as `runtime`, with versions as they are installed. Nodes are asked anew each time."""
+    """Lists what clusters offer as `runtime`, with the installed versions. Nodes are asked each time."""
     require(me, Action.CLUSTER_SEE)
     offer = await offered(parts.context, me.user, cluster, node)
     items = [environment_view(item.cluster, item.environment, item.nodes) for item in offer.items]
@@ -31,7 +31,7 @@ async def list_environments(me: Me, parts: Parts, cluster: Named = None, node: N
 
 @router.post("/environments:test", response_model=response_model(EnvironmentTestList), summary="Test an environment")
 async def test_environment(body: requests.EnvironmentTestIn, me: Me, parts: Parts) -> Response:
-    """Import its frameworks on each node and ask what GPUs they see. Takes up to a minute."""
+    """Imports its frameworks on each node and asks which GPUs they see. This takes up to a minute."""
     require(me, Action.CLUSTER_SEE)
     trials = await tested(parts.context, me.user, body.name, body.cluster, body.node)
     return JSONResponse(EnvironmentTestList(items=[trial_view(trial) for trial in trials]))

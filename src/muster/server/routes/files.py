@@ -1,4 +1,4 @@
-"""Files on the nodes: the folders that a cluster shows, what is in them, bringing files there and back."""
+"""Routes for files on the nodes: the folders that a cluster shows, their content, uploads and downloads."""
 
 from collections.abc import AsyncIterator
 from typing import Annotated, Any
@@ -43,7 +43,7 @@ _BODY = {"requestBody": {"content": {_RAW: _BINARY}}}
 
 
 async def _address(cluster: str, path: Path, node: Node = None) -> Address:
-    """Asynchronous though it waits for nothing: a plain function would be sent to a thread."""
+    """It is asynchronous although it waits for nothing, because FastAPI would run a plain function in a thread."""
     return Address(cluster, path, node or None)
 
 
@@ -52,7 +52,7 @@ Where = Annotated[Address, Depends(_address)]
 
 @router.get("/folders", response_model=response_model(FolderList), summary="The folders of a cluster")
 async def list_folders(cluster: str, me: Me, parts: Parts) -> Response:
-    """Those that one may use."""
+    """Lists the folders that the caller may use."""
     require(me, Action.CLUSTER_SEE)
     return JSONResponse(FolderList(items=[folder_view(folder) for folder in parts.files.folders(me.user, cluster)]))
 
@@ -65,7 +65,7 @@ async def list_files(
     limit: Annotated[int, Query(ge=1, le=5000)] = 1000,
     cursor: Annotated[str | None, Query(max_length=1024)] = None,
 ) -> Response:
-    """Sorted by name."""
+    """The list is sorted by name."""
     found = await parts.files.list(me.user, where, limit=limit, cursor=cursor)
     items = [file_view(entry.name, entry.facts, entry.target) for entry in found.entries]
     return JSONResponse(FileList(items=items, nextCursor=found.cursor))
@@ -80,7 +80,7 @@ async def file_facts(where: Where, me: Me, parts: Parts) -> Response:
 
 @router.get("/content", response_class=Response, responses=_BYTES, summary="What is in a file")
 async def file_content(request: Request, where: Where, me: Me, parts: Parts) -> Response:
-    """Takes a Range. A file that changes while it is sent breaks the connection; its ETag tells."""
+    """Accepts a Range. If the file changes while it is sent, the connection is closed; the ETag names the version."""
     facts = await parts.files.stat(me.user, where)
     if facts.kind is not FileKind.FILE:
         raise WrongKind(f"{where.shown} is not a file but a {facts.kind}")
@@ -167,14 +167,14 @@ async def make_folder(cluster: str, body: requests.FolderIn, me: Me, parts: Part
 
 @router.post("/move", response_model=response_model(ProgressOut), summary="Move or rename")
 async def move_file(cluster: str, body: requests.FileMoveIn, me: Me, parts: Parts) -> Response:
-    """Also to another folder of the same cluster."""
+    """The target may be in another folder of the same cluster."""
     where, to = (Address(cluster, path, body.node or None) for path in (body.path, body.to))
     return _progress(await parts.files.move(me.user, where, to, body.run, overwrite=body.overwrite))
 
 
 @router.post("/copy", response_model=response_model(ProgressOut), summary="Copy")
 async def copy_file(cluster: str, body: requests.FileCopyIn, me: Me, parts: Parts) -> Response:
-    """Also to another folder of the same cluster. Nothing passes through the server."""
+    """The target may be in another folder of the same cluster. No data passes through the server."""
     where, to = (Address(cluster, path, body.node or None) for path in (body.path, body.to))
     running = await parts.files.copy(me.user, where, to, body.run, recursive=body.recursive, overwrite=body.overwrite)
     return _progress(running)
@@ -182,7 +182,7 @@ async def copy_file(cluster: str, body: requests.FileCopyIn, me: Me, parts: Part
 
 @router.delete("", response_model=response_model(ProgressOut), summary="Remove")
 async def remove_file(where: Where, me: Me, parts: Parts, recursive: bool = False, run: Run = None) -> Response:
-    """A link is removed, never what it leads to."""
+    """A link is removed itself, never its target."""
     return _progress(await parts.files.remove(me.user, where, run, recursive=recursive))
 
 

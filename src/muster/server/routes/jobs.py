@@ -1,4 +1,4 @@
-"""Jobs: submit, list, look, change."""
+"""Routes for jobs: submit, list, show, change."""
 
 from dataclasses import replace
 from typing import Annotated, Any
@@ -141,7 +141,7 @@ async def get_tasks(
     parts: Parts,
     attempt: Annotated[str | None, Query(pattern=r"^(all|[0-9]{1,6})$", description="A number, or `all`.")] = None,
 ) -> Response:
-    """Of the current attempt unless another is asked for."""
+    """Lists the tasks of the current attempt unless another is asked for."""
     job = await parts.find_job(me, ref, Action.JOB_SEE)
     wanted = None if attempt == "all" else int(attempt) if attempt else max(job.attempt, 1)
     tasks = [task_view(task) for task in await parts.context.store.tasks(job.id, wanted)]
@@ -170,7 +170,7 @@ async def get_explanation(
 async def wait_for_end(
     ref: str, me: Me, parts: Parts, timeout_s: Annotated[float, Query(alias="timeout", ge=0, le=_MAX_WAIT_S)] = 30.0
 ) -> Response:
-    """Answers when the job has ended, or after the time-out with the job as it is."""
+    """Answers when the job has ended, or after the timeout with the job as it is."""
     job = await parts.find_job(me, ref, Action.JOB_SEE)
     with parts.context.hub.subscribe(job.id) as changes:
         deadline = parts.context.clock() + timeout_s
@@ -184,7 +184,7 @@ async def wait_for_end(
 
 @router.post("/jobs/{ref}/kill", status_code=202, response_model=response_model(JobOut), summary="Stop it")
 async def kill(ref: str, me: Me, parts: Parts, body: requests.KillIn | None = None) -> Response:
-    """SIGTERM, the grace period, SIGKILL. Its tasks are shown as Stopping until they have ended."""
+    """Sends SIGTERM, waits for the grace period, then sends SIGKILL. Tasks are Stopping until they have ended."""
     job = await parts.find_job(me, ref, Action.JOB_CHANGE)
     killed = await commands.kill(parts.context, job.id, me.name, body.grace if body else None)
     return JSONResponse(parts.job_view(me, killed), 202)
@@ -204,7 +204,7 @@ async def resume(ref: str, me: Me, parts: Parts) -> Response:
 
 @router.post("/jobs/{ref}/bump", response_model=response_model(JobOut), summary="Give a waiting job another priority")
 async def bump(ref: str, me: Me, parts: Parts, body: requests.BumpIn | None = None) -> Response:
-    """As far as its virtual cluster lets its owner; admins may give any."""
+    """The owner may choose what the virtual cluster allows; admins may choose any priority."""
     job = await parts.find_job(me, ref, Action.JOB_CHANGE)
     wanted = (body or requests.BumpIn()).priority
     bumped = await changing.bump(parts.context, job.id, me.name, wanted, is_admin=me.is_admin)
@@ -213,14 +213,14 @@ async def bump(ref: str, me: Me, parts: Parts, body: requests.BumpIn | None = No
 
 @router.post("/jobs/{ref}/move", response_model=response_model(JobOut), summary="Move a waiting job to another cluster")
 async def move(ref: str, me: Me, parts: Parts, body: requests.MoveIn) -> Response:
-    """Virtual or physical, by the rules of a submission there."""
+    """The target is a virtual or a physical cluster, and the rules of a submission there apply."""
     job = await parts.find_job(me, ref, Action.JOB_CHANGE)
     return JSONResponse(parts.job_view(me, await changing.move_to(parts.context, job.id, me.name, body.to)))
 
 
 @router.post("/jobs/{ref}/change", response_model=response_model(JobOut), summary="Change the spec of a waiting job")
 async def change(ref: str, me: Me, parts: Parts, body: requests.ChangeIn) -> Response:
-    """The changed spec is read as a submission is. A job that runs is a conflict: hold it first."""
+    """The changed spec is validated like a submission. A running job is a conflict: hold it first."""
     job = await parts.find_job(me, ref, Action.JOB_CHANGE)
     changed = await changing.change(
         parts.context, job.id, me.name, lambda spec: changed_spec(spec, body.set), changed=sorted(body.set)
@@ -279,7 +279,7 @@ def _read(body: requests.SubmitIn) -> Reading:
 
 
 def _specs(body: requests.BulkIn) -> list[JobSpec]:
-    """All of them, or the problems of all that are wrong, each under the place of its spec."""
+    """Returns all specs, or raises Invalid with the problems of all of them, each under the index of its spec."""
     specs, problems = [], []
     for place, data in enumerate(body.specs):
         try:
@@ -300,7 +300,7 @@ def _states(given: list[str] | None) -> tuple[str, ...]:
     states = tuple(word.strip().capitalize() for item in given or () for word in item.split(",") if word.strip())
     unknown = [state for state in states if state not in JOB_STATES]
     if unknown:
-        raise Invalid(f"{unknown[0]!r} is no job state", hint=f"one of {', '.join(JOB_STATES)}")
+        raise Invalid(f"{unknown[0]!r} is not a job state", hint=f"one of {', '.join(JOB_STATES)}")
     return states
 
 

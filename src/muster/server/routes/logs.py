@@ -1,4 +1,4 @@
-"""Logs and events, as streams that resume."""
+"""Routes for logs and events, as streams that can be resumed."""
 
 import json
 from collections.abc import AsyncIterator
@@ -87,7 +87,7 @@ async def raw_log(
     task: str,
     attempt: Annotated[int | None, Query(ge=1, le=1_000_000)] = None,
 ) -> Response:
-    """Answers ranges, also of a task that still runs: then of what it has printed until now."""
+    """Accepts a Range, also for a running task; then for what it has printed so far."""
     job = await parts.find_job(me, ref, Action.JOB_READ)
     check_workers(job, (task,))
     tasks = await parts.context.store.tasks(job.id, attempt or max(job.attempt, 1))
@@ -129,7 +129,7 @@ async def all_events(
     follow: bool = False,
     limit: Annotated[int, Query(ge=1, le=1000)] = 500,
 ) -> Response:
-    """A list from `after` on; with `follow` a stream, by default of what happens from now on."""
+    """Answers a list from `after` on; with `follow` a stream, by default of events from now on."""
     start = after if after is not None or follow else 0
     return await _events(request, me, parts, start, None, kind, follow, limit)
 
@@ -156,8 +156,8 @@ async def _events(
 
 
 def visible(parts: Services, me: Principal, event: Event) -> Event | None:
-    """The event as this person may see it, or None. A reason may quote a log, so it is the owner's; why a node cannot
-    be reached tells how the server logs in, so it is for admins."""
+    """Returns the event as this person may see it, or None. A reason may quote a log, so only the owner sees it; why a
+    node cannot be reached reveals how the server logs in, so only admins see it."""
     if may(me, Action.AUDIT_SEE, event.owner, private=parts.private_jobs):
         return event
     if event.kind.startswith("node."):

@@ -1,4 +1,4 @@
-"""Nodes that admins add to a cluster and take out of it."""
+"""Routes by which admins add nodes to a cluster and remove them."""
 
 from typing import Annotated
 
@@ -22,8 +22,8 @@ Parts = Annotated[Services, Depends(services)]
     "/clusters/{cluster}/nodes", status_code=201, response_model=response_model(NodeAddedOut), summary="Add a node"
 )
 async def add_node(cluster: str, body: NodeAddIn, me: Me, parts: Parts) -> Response:
-    """Written to the cluster's files; the cluster is made if there is none. `GET /nodes/{name}` then says how the node
-    joins."""
+    """The node is written to the cluster's files; the cluster is created if it does not exist. `GET /nodes/{name}` then
+    shows how the node joins."""
     require(me, Action.NODE_MANAGE)
     member = await node_files.add(parts.context, cluster, node_document(body), body.password, actor=me.name)
     return JSONResponse(NodeAddedOut(name=member.name, cluster=cluster, host=member.login.host), 201)
@@ -36,7 +36,7 @@ async def remove_node(
     parts: Parts,
     cluster: Annotated[str | None, Query(description="Where several clusters have a node of that name.")] = None,
 ) -> None:
-    """It takes no new task, and is gone when those it runs have ended. A node of a file that an admin wrote is taken
-    out there."""
+    """The node takes no new task, and is gone when its running tasks have ended. A node of a file that an admin wrote
+    is removed in that file."""
     require(me, Action.NODE_MANAGE)
     await node_files.remove(parts.context, name, cluster, actor=me.name)

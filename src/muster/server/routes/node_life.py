@@ -1,4 +1,4 @@
-"""What admins do with nodes: keep work away from them, empty them, connect them anew, run a command there."""
+"""Routes by which admins cordon, drain and reconnect nodes, and run commands on them."""
 
 import base64
 import codecs
@@ -33,7 +33,7 @@ _STREAM: dict[int | str, dict[str, Any]] = {
 
 @router.post("/nodes/{name}/cordon", response_model=response_model(NodeOut), summary="Keep new tasks away from a node")
 async def cordon_node(name: str, body: requests.CordonIn, me: Me, parts: Parts, cluster: OfCluster = None) -> Response:
-    """What runs there goes on. It holds until `uncordon`, through restarts too."""
+    """Running tasks continue. The cordon holds until `uncordon`, also through restarts."""
     node = _managed(me, parts, name, cluster)
     await administration.cordon(parts.context, node.cluster, node.name, body.reason, me.name)
     return _as_it_is_now(me, parts, node)
@@ -41,7 +41,7 @@ async def cordon_node(name: str, body: requests.CordonIn, me: Me, parts: Parts, 
 
 @router.post("/nodes/{name}/uncordon", response_model=response_model(NodeOut), summary="Let a node have tasks again")
 async def uncordon_node(name: str, me: Me, parts: Parts, cluster: OfCluster = None) -> Response:
-    """Ends a drain too."""
+    """This ends a drain as well."""
     node = _managed(me, parts, name, cluster)
     await administration.uncordon(parts.context, node.cluster, node.name, me.name)
     return _as_it_is_now(me, parts, node)
@@ -49,14 +49,14 @@ async def uncordon_node(name: str, me: Me, parts: Parts, cluster: OfCluster = No
 
 @router.post("/nodes/{name}/drain", response_model=response_model(NodeOut), summary="Empty a node")
 async def drain_node(name: str, body: requests.DrainIn, me: Me, parts: Parts, cluster: OfCluster = None) -> Response:
-    """It gets no new task. Those it has go on to their end; with `now` their jobs go back to the queue, which does not
-    count as a retry."""
+    """The node gets no new task. Running tasks continue to their end; with `now` their jobs go back to the queue, which
+    does not count as a retry."""
     node = _managed(me, parts, name, cluster)
     await administration.drain(parts.context, node.cluster, node.name, body.reason, me.name, now=body.now)
     return _as_it_is_now(me, parts, node)
 
 
-@router.post("/nodes/{name}/reconnect", response_model=response_model(NodeOut), summary="Connect to a node anew")
+@router.post("/nodes/{name}/reconnect", response_model=response_model(NodeOut), summary="Reconnect to a node")
 async def reconnect_node(
     name: str,
     me: Me,
@@ -80,40 +80,40 @@ async def exec_on_node(name: str, body: requests.ExecIn, me: Me, parts: Parts, c
     when the caller hangs up."""
     node = _managed(me, parts, name, cluster)
     running = await administration.execute(parts.context, node.cluster, node.name, body.command, body.timeout, me.name)
-    return sse_response(_told(running))
+    return sse_response(_command_events(running))
 
 
-async def _told(running: AsyncGenerator[CommandOutput | CommandEnd]) -> AsyncIterator[str]:
+async def _command_events(running: AsyncGenerator[CommandOutput | CommandEnd]) -> AsyncIterator[str]:
     outputs = {stream: _Output(stream) for stream in ("stdout", "stderr")}
     yield ": connected\n\n"
     try:
         async with aclosing(running) as pieces:
             async for piece in pieces:
                 if isinstance(piece, CommandOutput):
-                    yield outputs[piece.stream].told(piece.data) or ": still here\n\n"
+                    yield outputs[piece.stream].event(piece.data) or ": still here\n\n"
                     continue
-                rests = "".join(output.told(b"", is_last=True) for output in outputs.values())
+                rests = "".join(output.event(b"", is_last=True) for output in outputs.values())
                 yield rests + _event("end", exitCode=piece.exit_code, timedOut=piece.timed_out)
     except MusterError as error:
         yield _event("failed", detail=error.message)
 
 
 class _Output:
-    """One stream of a command, as events: text where it is text, and not a byte of anything else is lost."""
+    """Turns one stream of a command into events: text if it is UTF-8, base64 otherwise, so that no byte is lost."""
 
     def __init__(self, stream: str) -> None:
         self._stream = stream
         self._decoder = codecs.getincrementaldecoder("utf-8")("strict")
 
-    def told(self, data: bytes, *, is_last: bool = False) -> str:
-        """Empty when there is nothing to tell: a letter may come in two pieces."""
+    def event(self, data: bytes, *, is_last: bool = False) -> str:
+        """Returns an empty string if there is nothing to send yet, because a character may arrive in two pieces."""
         begun, _ = self._decoder.getstate()
         try:
             text = self._decoder.decode(data, final=is_last)
         except UnicodeDecodeError:
             self._decoder.reset()
-            told = base64.b64encode(bytes(begun) + data).decode("ascii")
-            return _event("output", stream=self._stream, base64=told)
+            encoded = base64.b64encode(bytes(begun) + data).decode("ascii")
+            return _event("output", stream=self._stream, base64=encoded)
         return _event("output", stream=self._stream, text=text) if text else ""
 
 

@@ -1,4 +1,4 @@
-"""Clusters, nodes and what they are doing."""
+"""Routes for clusters, nodes and what they use."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -26,9 +26,9 @@ Parts = Annotated[Services, Depends(services)]
 OfCluster = Annotated[str | None, Query(description="Where several clusters have a node of that name.")]
 _AGENT_CAPABILITIES = ("exec", "logs", "node-administration", "outputs", "usage")
 _HIDDEN = "(private)"
-"""In place of the name of a job that holds a GPU and that the reader may not see."""
+"""Shown in place of the name of a job that holds a GPU and that the reader may not see."""
 _ADMINS_KNOW = "it cannot be reached; admins see why"
-"""In place of a reason that tells how the server logs in."""
+"""Shown in place of a reason that reveals how the server logs in."""
 
 
 @router.get("/clusters", response_model=response_model(ClusterList), summary="List clusters")
@@ -61,7 +61,7 @@ async def list_nodes(
 
 @router.get("/nodes/{name}", response_model=response_model(NodeDetailOut), summary="One node")
 async def get_node(name: str, me: Me, parts: Parts, cluster: OfCluster = None) -> Response:
-    """With what runs there; jobs that one may not see are counted, not named."""
+    """Answers the node with its running tasks; those of jobs that the caller may not see are counted, not named."""
     require(me, Action.CLUSTER_SEE)
     node = find_node(parts.context, name, cluster)
     detail: NodeDetailOut = {**seen_node(me, parts, node), "running": _running(me, parts, node)}
@@ -96,7 +96,7 @@ async def get_usage(me: Me, parts: Parts) -> Response:
 
 
 def _capabilities(backend: Backend) -> list[str]:
-    """Every backend with agents has the first of them; the others depend on its settings."""
+    """Every backend with agents has `_AGENT_CAPABILITIES`; files and environments depend on its settings."""
     optional = {"environments": backend.environments, "files": backend.files}
     return sorted([*_AGENT_CAPABILITIES, *(name for name, part in optional.items() if part is not None)])
 
@@ -125,7 +125,7 @@ def seen_node(me: Principal, parts: Services, node: Node) -> NodeOut:
 
 
 def _heard(parts: Services, cluster: str) -> Iterator[tuple[str, NodeUsage]]:
-    """What tasks used when their node was last heard is not what they use now."""
+    """Yields the usage of reachable nodes only: the last sample of another node does not say what its tasks use now."""
     known = parts.context.backends[cluster].usage()
     for node in parts.context.nodes(cluster):
         if node.is_reachable and node.name in known:
@@ -150,7 +150,7 @@ def _running(me: Principal, parts: Services, node: Node) -> list[NodeTaskOut]:
 
 
 def _login(parts: Services, node: Node) -> str | None:
-    """How the server gets in, without what it needs for it."""
+    """Says how the server logs in, without keys and passwords."""
     members = parts.context.backends[node.cluster].settings.members
     login = next((member.login for member in members if member.name == node.name), None)
     if login is None:

@@ -1,4 +1,4 @@
-"""What a job's tasks left and the server brought back: list it, take it."""
+"""Routes for outputs, the files that the server collected from a job's tasks: list and download them."""
 
 from typing import Annotated, Any
 
@@ -20,7 +20,7 @@ Parts = Annotated[Services, Depends(services)]
 Attempt = Annotated[int | None, Query(ge=1, le=1_000_000, description="The newest if absent.")]
 _RAW = "application/octet-stream"
 _LAST_TIME = 253402300799.0
-"""Tasks may set any time; the year 9999 is the last that can be written."""
+"""Tasks may set any modification time; the year 9999 is the last that ISO 8601 can express."""
 _BINARY = {"content": {_RAW: {"schema": {"type": "string", "format": "binary"}}}}
 _FILE: dict[int | str, dict[str, Any]] = {
     200: {**_BINARY, "description": "All of it."},
@@ -30,8 +30,8 @@ _FILE: dict[int | str, dict[str, Any]] = {
 
 @router.get("/jobs/{ref}/outputs", response_model=response_model(OutputList), summary="What its tasks left")
 async def list_outputs(ref: str, me: Me, parts: Parts, attempt: Attempt = None) -> Response:
-    """The files named by `outputs` in its spec, brought here after its tasks ended. Of a job with several tasks each
-    path begins with its task: `worker-0/model/weights`."""
+    """Lists the files named by `outputs` in the spec, which were collected after the tasks ended. In a job with several
+    tasks, each path begins with the task: `worker-0/model/weights`."""
     job = await parts.find_job(me, ref, Action.JOB_READ)
     found = await outputs.listing(parts.context, job, attempt)
     items: list[OutputOut] = [
@@ -57,7 +57,7 @@ async def list_outputs(ref: str, me: Me, parts: Parts, attempt: Attempt = None) 
 
 @router.get("/jobs/{ref}/outputs/{path:path}", response_class=FileResponse, responses=_FILE, summary="One file of them")
 async def get_output(ref: str, path: str, me: Me, parts: Parts, attempt: Attempt = None) -> Response:
-    """Answers ranges. Its sha256 is in the list."""
+    """Accepts a Range. The sha256 of the file is in the list."""
     job = await parts.find_job(me, ref, Action.JOB_READ)
     output = await outputs.find(parts.context, job, path, attempt)
     if not output.place.is_file():

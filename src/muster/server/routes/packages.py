@@ -1,4 +1,4 @@
-"""Code packages: what is there, upload in pieces, download."""
+"""Routes for code packages: their status, upload in pieces, and download."""
 
 from typing import Annotated, Any
 

@@ -1,4 +1,4 @@
-"""Virtual clusters and limits: what each has, uses, and makes wait."""
+"""Routes for virtual clusters and quotas."""
 
 from typing import Annotated
 
@@ -24,7 +24,7 @@ _JOBS_NAMED = 10
 
 @router.get("/virtual-clusters", response_model=response_model(VirtualClusterList), summary="List virtual clusters")
 async def list_virtual_clusters(me: Me, parts: Parts) -> Response:
-    """Those that one may use; admins see all, and what is wrong with the settings."""
+    """Lists those that the caller may use; admins see all of them, and problems of the settings."""
     require(me, Action.CLUSTER_SEE)
     context = parts.context
     shares = shares_of(context.clusters, context.clock()) if context.sharing.virtual else {}
@@ -48,7 +48,7 @@ async def get_virtual_cluster(name: str, me: Me, parts: Parts) -> Response:
 async def list_quotas(
     me: Me, parts: Parts, user: Annotated[str | None, Query(max_length=64, description="`me` is you.")] = None
 ) -> Response:
-    """Of virtual clusters as a whole and of oneself; of everybody for admins, unless they name one."""
+    """Lists quotas of virtual clusters as a whole and of the caller; admins see everybody's unless they name a user."""
     name = me.name if user in (None, "me") else user
     require(me, Action.QUOTA_SEE, name)
     subject = None if user is None and me.is_admin else await parts.accounts.user(name or "")

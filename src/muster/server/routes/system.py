@@ -1,4 +1,4 @@
-"""Health, metrics, the spec's schema, the page."""
+"""Routes for health, metrics, the spec's JSON Schema and the page."""
 
 from pathlib import Path
 from typing import Annotated, Any
@@ -33,13 +33,13 @@ async def get_schema(me: Me) -> dict[str, Any]:
 
 @router.get("/healthz")
 async def healthy() -> Response:
-    """The process answers."""
+    """Answers as long as the process runs."""
     return PlainTextResponse("ok\n")
 
 
 @router.get("/readyz")
 async def ready(parts: Parts) -> Response:
-    """The database answers and at least one node is ready."""
+    """Answers 200 if the database answers and at least one node is ready."""
     await parts.context.store.ping()
     clusters = {
         name: sum(node.is_usable for node in backend.nodes()) for name, backend in parts.context.backends.items()
@@ -50,7 +50,7 @@ async def ready(parts: Parts) -> Response:
 
 @router.get("/metrics")
 async def metrics(request: Request, parts: Parts) -> Response:
-    """Open to this machine; others need a token. No names of people or jobs are in it."""
+    """Open to callers on this machine; others need a token. The metrics name neither people nor jobs."""
     if request.client is None or request.client.host not in ("127.0.0.1", "::1"):
         await authenticated(request)
     found: Metrics = request.app.state.metrics

@@ -1,4 +1,4 @@
-"""The last few minutes of a node, for charts."""
+"""The route for the usage of a node over the last few minutes, for charts."""
 
 from typing import Annotated
 
@@ -20,7 +20,7 @@ router = APIRouter(tags=["clusters and nodes"])
 Me = Annotated[Principal, Depends(authenticated)]
 Parts = Annotated[Services, Depends(services)]
 _ROUNDING_S = 0.0004
-"""Times are told to the millisecond and compared as told: nothing comes twice, and nothing is left out."""
+"""Times are answered to the millisecond and compared in that form, so that no sample is repeated or left out."""
 
 
 @router.get("/nodes/{name}/usage", response_model=response_model(UsageHistory), summary="How busy a node was of late")

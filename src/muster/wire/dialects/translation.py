@@ -17,7 +17,7 @@ from muster.wire.documents import Document, Path, dotted
 class Refusal:
     problem: Problem
     settled_by: str = ""
-    """The path in the Muster spec whose override makes this no problem; empty when only the file can be mended."""
+    """The path in the Muster spec whose override settles the problem; empty if only the file can be corrected."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ class Translation:
         return data
 
     def placed(self, problem: Problem, overridden: Collection[str]) -> Problem:
-        """The problem of the spec, told of the file as it was written. What an override said is left as it is."""
+        """Relates a problem of the spec to the file as it was written. A problem of an override stays as it is."""
         if problem.line is not None or _within(problem.path, overridden):
             return problem
         origin = self._origin(problem.path)
@@ -66,7 +66,7 @@ class Translation:
         return Problem(origin.path, problem.message, origin.hint or problem.hint, origin.line)
 
     def is_told(self, problem: Problem) -> bool:
-        """Whether a refusal says it already: a command that is missing, say."""
+        """Whether a refusal already covers the problem, such as a missing command."""
         return any(problem.path == refusal.settled_by for refusal in self.refusals)
 
     def _origin(self, path: str) -> Origin | None:
@@ -122,7 +122,7 @@ class Translator:
         return []
 
     def line(self, source: Path) -> int | None:
-        """The line of the value, or of the nearest thing around it."""
+        """Returns the line of the value, or of the nearest value around it."""
         while source and source not in self._lines:
             source = source[:-1]
         return self._lines.get(source)

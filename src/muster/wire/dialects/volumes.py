@@ -12,7 +12,8 @@ _SHARED_MEMORY = "/dev/shm"  # noqa: S108 - the place that pods mount, not a fil
 
 
 def pod_mounts(into: Translator, roles: Sequence[PodRole]) -> None:
-    """Mounts are the same for all roles in Muster: each target once, and told when a role had not asked for it."""
+    """Mounts are the same for all roles in Muster: each target occurs once, with a warning if a role had not asked for
+    it."""
     found: dict[str, dict[str, Any]] = {}
     askers: dict[str, list[tuple[str, Path]]] = {}
     for role in roles:
