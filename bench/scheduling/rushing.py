@@ -23,7 +23,7 @@ from time import perf_counter
 from bench.measuring import percentile, sample_process
 from bench.scheduling import crowd
 from bench.scheduling.first_fit import FirstFit
-from muster.lib.gc_tuning import settle_collector
+from muster.lib.gc_tuning import tune_garbage_collector
 from muster.scheduling.demand import JobDemand, Plan
 from muster.scheduling.state import ClusterState
 
@@ -56,7 +56,7 @@ class Rush:
             self.state.node_changed(node)
         self.state.configured(crowd.virtual_clusters(self.nodes))
         self.state.cycle(self.now)
-        settle_collector()  # as the server does before it serves
+        tune_garbage_collector()  # as the server does before it serves
         return {"set_up_s": perf_counter() - began}
 
     def queue(self) -> Figures:

@@ -30,7 +30,7 @@ async def test_users_are_kept_changed_and_removed(store: Store) -> None:
 
 async def test_a_user_is_made_once(store: Store) -> None:
     await store.apply(Change(new_user=AMY))
-    with pytest.raises(Conflict, match="there is a user amy already"):
+    with pytest.raises(Conflict, match="user amy already exists"):
         await store.apply(Change(new_user=replace(AMY, disabled=True)))
     assert await store.users() == [AMY]
 
@@ -48,7 +48,7 @@ async def test_a_token_is_found_by_the_hash_of_its_secret(store: Store) -> None:
     assert await store.token_by_hash("hash-3") is None
     assert await store.tokens("bob") == [other]
     assert await store.tokens(None) == [TOKEN, other]
-    with pytest.raises(Conflict, match="make a fresh one"):
+    with pytest.raises(Conflict, match="create a new one"):
         await store.apply(Change(new_token=replace(TOKEN, id="t3")))
 
 

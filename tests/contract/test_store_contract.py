@@ -197,7 +197,7 @@ async def test_a_stale_write_is_refused_and_writes_nothing(store: Store) -> None
     await store.apply(submission(job))
     await store.apply(Change(job=next_version(job, Starting(2.0))))
     late = Change(job=next_version(job, Held(3.0)), tasks=[a_task(job)], events=[an_event("job.held", job)])
-    with pytest.raises(StaleWrite, match="changed meanwhile"):
+    with pytest.raises(StaleWrite, match="changed in the meantime"):
         await store.apply(late)
     assert (await store.job(job.id)).state == Starting(2.0)
     assert await store.tasks(job.id) == []
@@ -319,7 +319,7 @@ async def test_a_repeated_request_finds_the_first_ones_job(store: Store) -> None
     await store.apply(Change(new_job=job, request_key=key))
     assert await store.job_by_request(key) == job
     assert await store.job_by_request(RequestKey("bob", "key-1")) is None
-    with pytest.raises(Conflict, match="request key key-1 of amy was used before"):
+    with pytest.raises(Conflict, match="amy has already used request key key-1"):
         await store.apply(Change(new_job=replace(job, id="other"), request_key=key))
 
 

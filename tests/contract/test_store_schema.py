@@ -19,8 +19,8 @@ from sqlalchemy.engine.interfaces import ReflectedColumn
 from muster.domain.errors import Invalid, Unavailable
 from muster.ports.store import JobFilter
 from muster.stores import migrating
-from muster.stores.engines import parse_url
-from muster.stores.listing import page_query
+from muster.stores.database_engines import parse_url
+from muster.stores.job_listing import page_query
 from muster.stores.opening import open_store
 from muster.stores.tables import metadata
 from tests.contract.building import migrated
@@ -120,7 +120,7 @@ def _made_at(engine: Engine, revision: str) -> None:
 async def test_a_database_newer_than_the_code_is_refused(store_url: str, engine: Engine) -> None:
     with engine.begin() as connection:
         connection.execute(text("UPDATE alembic_version SET version_num = '9999'"))
-    with pytest.raises(Unavailable, match="at schema 9999, and this version of Muster knows only up to"):
+    with pytest.raises(Unavailable, match="has schema 9999, but this version of Muster supports only schemas up to"):
         await open_store(store_url)
 
 

@@ -67,7 +67,7 @@ async def test_a_failed_dependency_fails_the_whole_chain_behind_it(lab: Laborato
     end(lab, prep, exit_code=127)
     assert why(await lab.becomes(train, "Failed")) == (
         "dependency-failed",
-        "It was to run after prep had succeeded, and that job ended Failed.",
+        "This job depends on the success of prep, which ended Failed.",
     )
     assert why(await lab.becomes(evaluate, "Failed"))[0] == "dependency-failed"
     assert lab.context.clusters["lab"].waiting == 0
@@ -78,7 +78,7 @@ async def test_one_failure_decides_although_others_still_run(lab: Laboratory) ->
     first, _ = await prepared(lab, "first"), await prepared(lab, "second")
     train = await lab.submit(after("first", "second"))
     await commands.kill(lab.context, first, "amy")
-    assert "first had succeeded, and that job ended Cancelled" in why(await lab.becomes(train, "Failed"))[1]
+    assert "the success of first, which ended Cancelled" in why(await lab.becomes(train, "Failed"))[1]
 
 
 async def test_on_ended_takes_any_end(lab: Laboratory) -> None:

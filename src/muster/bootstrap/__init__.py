@@ -1,5 +1,5 @@
-"""Wires the concrete parts and runs the server: `python -m muster.bootstrap`.
+"""Assembles the server from its concrete parts and runs it: `python -m muster.bootstrap`.
 
-Belongs here: which adapter stands behind which port, and what happens before and around serving. Does not belong here:
-anything a part could decide itself. The only importer of adapters.
+The choice of the adapter for each port and the steps of startup and shutdown belong here. Anything that a part can
+decide itself does not. No other package imports adapters.
 """

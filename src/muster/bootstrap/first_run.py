@@ -1,4 +1,4 @@
-"""The first start makes an admin of the machine's own user, and every start leaves that user a way in."""
+"""The first start makes the user who starts the server an admin, and every start writes that user a login context."""
 
 import getpass
 import json
@@ -13,8 +13,8 @@ from muster.settings.private_files import write_private
 LOCAL = "local"
 
 
-async def leave_context(home: Path, url: str, services: Services) -> None:
-    """A token in a file that nobody else can read: `muster` on this machine works at once, for its own user alone."""
+async def write_local_context(home: Path, url: str, services: Services) -> None:
+    """Writes a token to a file that only this user can read, so that `muster` works on this machine without a login."""
     name = _own_name()
     store = services.context.store
     if not await store.users():

@@ -1,4 +1,4 @@
-"""The home folder: made private, and used by one server at a time."""
+"""The home folder of the server: private to its user, and locked by one server at a time."""
 
 import fcntl
 from collections.abc import Iterator
@@ -16,11 +16,13 @@ def make_home(home: Path) -> None:
         for name in ("logs", "packages", "node", "clusters.d"):
             (home / name).mkdir(mode=0o700, exist_ok=True)
     except OSError as error:
-        raise Invalid(f"cannot use {home} as the home folder: {error}", hint="set MUSTER_HOME to another") from None
+        raise Invalid(
+            f"cannot use {home} as the home folder: {error}", hint="set MUSTER_HOME to another folder"
+        ) from None
 
 
 def identity(home: Path) -> str:
-    """Tells this server from others on the machines they share: made once, and kept with the home folder."""
+    """Identifies this server on machines that several servers share. It is created once and kept in the home folder."""
     path = home / "identity"
     if not path.exists():
         write_private(path, new_id() + "\n")
@@ -28,12 +30,12 @@ def identity(home: Path) -> str:
 
 
 @contextmanager
-def only_server(home: Path) -> Iterator[None]:
+def lock_home(home: Path) -> Iterator[None]:
     with (home / "server.lock").open("a+") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise Conflict(
-                f"another server already uses {home}", hint="stop it, or set MUSTER_HOME to another folder"
+                f"another server is already using {home}", hint="stop it, or set MUSTER_HOME to another folder"
             ) from None
         yield

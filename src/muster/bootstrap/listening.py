@@ -1,4 +1,4 @@
-"""Where the server listens, and how it says so."""
+"""The listening socket of the server, and the announcement of its address."""
 
 import socket
 import sys
@@ -9,9 +9,9 @@ import uvicorn
 from muster.domain.errors import Invalid
 
 _log = structlog.get_logger("server")
-_HINTS = """  a first job       muster run -- echo hello
-  the page          open that address; `muster tokens create page` makes a token to log in with
-  to stop           Ctrl-C; running jobs go on and are found again at the next start
+_HINTS = """  Run a first job     muster run -- echo hello
+  Open the web page   go to that address; `muster tokens create page` makes a token to log in with
+  Stop the server     press Ctrl-C; running jobs continue, and the next start finds them again
 """
 
 
@@ -23,7 +23,9 @@ def listen(host: str, port: int) -> socket.socket:
         listener.bind((host, port))
     except OSError as error:
         listener.close()
-        raise Invalid(f"cannot listen on {host}:{port}: {error.strerror}", hint="choose another --port, or 0") from None
+        raise Invalid(
+            f"cannot listen on {host}:{port}: {error.strerror}", hint="choose another --port; 0 finds a free one"
+        ) from None
     listener.listen(1024)
     return listener
 
@@ -35,7 +37,7 @@ def shown_host(host: str) -> str:
 
 
 class AnnouncingServer(uvicorn.Server):
-    """Says where it is as soon as it answers."""
+    """Prints its address as soon as it accepts requests."""
 
     def __init__(self, config: uvicorn.Config, url: str) -> None:
         super().__init__(config)

@@ -1,4 +1,4 @@
-"""The server's own log: JSON lines on stderr, or plain ones for somebody who watches."""
+"""The log of the server itself: JSON lines on stderr, or plain text if stderr is a terminal."""
 
 import logging
 import sys

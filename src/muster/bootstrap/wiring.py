@@ -1,4 +1,4 @@
-"""Which adapter stands behind which port. A new backend is one line here."""
+"""Connects adapters to ports. A new backend is one line here."""
 
 import socket
 import sys
@@ -9,7 +9,7 @@ import uvicorn
 from muster.backends.local.backend import LocalBackend
 from muster.backends.ssh.backend import SshBackend
 from muster.backends.ssh.machine_identity import Machine, Machines
-from muster.bootstrap.first_run import LOCAL, leave_context
+from muster.bootstrap.first_run import LOCAL, write_local_context
 from muster.bootstrap.home_folder import identity
 from muster.bootstrap.listening import AnnouncingServer, listen, shown_host
 from muster.engine.context import Context
@@ -21,7 +21,7 @@ from muster.engine.requests.accounts import Accounts
 from muster.engine.running import running_engine
 from muster.engine.state.cluster_settings import Sharing
 from muster.exporters.influx import exporting
-from muster.lib.gc_tuning import settle_collector
+from muster.lib.gc_tuning import tune_garbage_collector
 from muster.server.app import create_app
 from muster.server.services import Services
 from muster.settings.clusters import ClusterFolder
@@ -56,7 +56,7 @@ async def serve(settings: ServerSettings) -> None:
         )
         exports = exporting(settings.influx, settings.influx_password, context.backends, context.exports)
         async with running_engine(context, _builders(settings)), exports:
-            await leave_context(settings.home, url, services)
+            await write_local_context(settings.home, url, services)
             config = uvicorn.Config(
                 create_app(services),
                 log_config=None,
@@ -68,14 +68,14 @@ async def serve(settings: ServerSettings) -> None:
                 timeout_graceful_shutdown=1,
                 timeout_keep_alive=60,
             )
-            settle_collector()
-            sys.setswitchinterval(0.001)  # a commit that is done should not wait for a busy loop to let go
+            tune_garbage_collector()
+            sys.setswitchinterval(0.001)  # so that a finished commit does not wait long for a busy event loop
             await AnnouncingServer(config, url).serve(sockets=[listener])
     finally:
         await store.close()
 
 
 def _builders(settings: ServerSettings) -> dict[str, Builder]:
-    """The backends that cluster files may name."""
+    """The backends that cluster files can name."""
     own, machines = identity(settings.home), Machines(Machine.of_this_server())
     return {"ssh": partial(SshBackend, identity=own, host_keys=settings.home / "host-keys", machines=machines)}

@@ -1,5 +1,5 @@
-"""What Muster is about: values, state machines, events, errors.
+"""The core of Muster: values, state machines, events and errors.
 
-Belongs here: frozen dataclasses and pure functions over them. Does not belong here: IO, clocks, environment,
-randomness, pydantic, SQL. An instant is a float (seconds since the epoch, UTC) and always an argument.
+Frozen dataclasses and pure functions over them belong here. IO, clocks, environment variables, randomness, pydantic
+and SQL do not. An instant is a float (seconds since the epoch, UTC) and is always passed in as an argument.
 """

@@ -1,4 +1,4 @@
-"""People and programs: users, tokens, packages they own."""
+"""Users, their tokens, and the code packages they own."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -17,7 +17,7 @@ class User:
     password_hash: str | None = None
     disabled: bool = False
     groups: tuple[str, ...] = ()
-    """What virtual clusters let in together; nothing else hangs on them."""
+    """Virtual clusters and folders grant access to groups. Groups have no other effect."""
 
     @property
     def is_admin(self) -> bool:
@@ -41,13 +41,13 @@ class Token:
 
     @property
     def is_session(self) -> bool:
-        """Made by a login rather than by hand."""
+        """Whether a login created this token, as opposed to `muster tokens create`."""
         return self.id.startswith(SESSION_PREFIX)
 
 
 @dataclass(frozen=True, slots=True)
 class Package:
-    """A code package by the digest of its archive, once for every owner who uploaded it."""
+    """A code package, identified by the digest of its archive. Every owner who uploaded it has their own record."""
 
     digest: str
     owner: str

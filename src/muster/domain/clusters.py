@@ -1,44 +1,44 @@
-"""A physical cluster as an admin describes it: which machines, how they are reached, what they share."""
+"""A physical cluster as an admin describes it: its machines, how to reach them, and the folders they share."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
 RESERVED = "muster/"
-"""Labels that begin like this say what a node was found to have. Nobody but the backend writes them."""
+"""The prefix of labels that say what a node was found to have. Only the backend sets them."""
 CONDA = f"{RESERVED}conda"
 CONTAINERS = f"{RESERVED}containers"
-"""Its value is the container engine that is used there: podman, docker or apptainer."""
+"""The value of this label is the container engine of the node: podman, docker or apptainer."""
 CONTAINER_GPUS = f"{RESERVED}container-gpus"
-"""Containers there can be given cards."""
+"""Nodes with this label can pass GPUs to containers."""
 
 
 def folder_label(name: str) -> str:
-    """The label of nodes where the folder is what it should be."""
+    """The label of nodes on which the folder passed its check."""
     return f"{RESERVED}folder.{name}"
 
 
 class HostKeys(StrEnum):
-    """How a host proves that it is itself, where its key is not written in the cluster file."""
+    """How the identity of a host is verified if the cluster file does not contain its key."""
 
     KNOWN = "known"
-    """By the known_hosts of the account that runs the server, and of the machine."""
+    """The key must be in the known_hosts of the account that runs the server, or of the machine."""
     FIRST_USE = "first-use"
-    """The key it shows first is kept, and no other is taken afterwards."""
+    """The first key that the host presents is stored, and any other key is refused afterwards."""
 
 
 @dataclass(frozen=True, slots=True)
 class Login:
-    """How to get into a machine. What is absent comes from `~/.ssh/config`, then from SSH's own defaults."""
+    """How to log in to a machine. `~/.ssh/config`, then SSH's own defaults, provide what is absent here."""
 
     host: str
     port: int | None = None
     user: str | None = None
     key_file: str | None = None
     password_file: str | None = None
-    """A file only its owner may read, whose first line is the password. The password itself is never kept here."""
+    """A file that only its owner can read. Its first line is the password, which is never stored here itself."""
     jump: str | None = None
-    """`[user@]host[:port]`, several with commas, passed through in this order."""
+    """One or more jump hosts, written `[user@]host[:port]`, separated by commas, in the order of the hops."""
     host_keys: HostKeys = HostKeys.KNOWN
     host_key: str | None = None
     """The key itself, as `ssh-keyscan` prints it without the host: `ssh-ed25519 AAAA…`."""
@@ -46,7 +46,7 @@ class Login:
 
 @dataclass(frozen=True, slots=True)
 class Claims:
-    """What a file says a node has. The agent finds out; a difference is an alert."""
+    """What the cluster file says a node has. The agent checks it, and a difference raises an alert."""
 
     gpus: int | None = None
     gpu_models: tuple[str, ...] = ()
@@ -54,35 +54,36 @@ class Claims:
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """A node as its cluster's file gives it."""
+    """A node as the cluster file describes it."""
 
     name: str
     login: Login
     address: str | None = None
-    """On the job network; what the interface says, or what the node would use towards others, if absent."""
+    """The node's address on the job network. If absent, it is the address of `interface`, or else the one that the
+    node's routes would use."""
     interface: str | None = None
     python: str = "python3"
     root: str = ".muster-node"
-    """Where the node keeps tasks; of a relative one, in the home of the account."""
+    """Where the node keeps its tasks. A relative path starts at the home folder of the account."""
     labels: Mapping[str, str] = field(default_factory=dict)
     claims: Claims = field(default_factory=Claims)
     file: str = field(default="", compare=False)
-    """Where it stands. A node that only moved is the same."""
+    """Where the node is written. A node that only moved to another file or line is still the same node."""
     line: int | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
 class Folder:
-    """A folder that people and jobs may use by its name."""
+    """A folder on the nodes that people and jobs refer to by its name."""
 
     name: str
     path: str
-    """On the nodes, absolute."""
+    """The absolute path on the nodes."""
     shared: bool = True
-    """Every node sees the same files there; if not, each has its own."""
+    """Whether all nodes see the same files; if not, each node has its own."""
     read_only: bool = False
     users: tuple[str, ...] = ()
-    """With groups empty too: everybody."""
+    """Who may use the folder. If `groups` is empty too, everybody may."""
     groups: tuple[str, ...] = ()
 
     def is_open_to(self, user: str, groups: Sequence[str]) -> bool:
@@ -97,11 +98,11 @@ class PhysicalCluster:
     members: tuple[Member, ...] = ()
     folders: tuple[Folder, ...] = ()
     conda: str | None = None
-    """Where conda is installed on the nodes: an absolute path, or one that begins with a folder's name."""
+    """Where conda is installed on the nodes: an absolute path, or a path that starts with the name of a folder."""
     unreachable_after_s: float = 10.0
-    """Of silence."""
+    """A node becomes unreachable after this many seconds without a heartbeat."""
     lost_after_s: float = 60.0
-    """Tasks of a node that has been unreachable this long are taken for lost."""
+    """The tasks of a node that has been unreachable for this long become Lost."""
     description: str = ""
     file: str = field(default="", compare=False)
     line: int | None = field(default=None, compare=False)
@@ -110,7 +111,7 @@ class PhysicalCluster:
         return next((folder for folder in self.folders if folder.name == name), None)
 
     def path_of(self, path: str) -> str | None:
-        """Where on the nodes a path lies that begins with a folder's name; None if there is no such folder."""
+        """The absolute path behind a path that starts with the name of a folder; None if there is no such folder."""
         name, _, rest = path.partition("/")
         folder = self.folder(name)
         if folder is None:
@@ -119,7 +120,7 @@ class PhysicalCluster:
 
     @property
     def conda_root(self) -> str | None:
-        """Absolute."""
+        """The absolute path of the conda installation."""
         if self.conda is None or self.conda.startswith("/"):
             return self.conda
         return self.path_of(self.conda)

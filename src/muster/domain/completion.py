@@ -1,4 +1,4 @@
-"""When a job is decided: by its tasks, role by role."""
+"""Completion policy: decides from the tasks, role by role, whether an attempt has succeeded or failed."""
 
 from collections.abc import Sequence
 
@@ -9,14 +9,14 @@ from muster.domain.specs import JobSpec
 from muster.domain.tasks import Task, TaskFailed, TaskLost, TaskStopped, TaskSucceeded
 
 MAX_PLATFORM_RETRIES = 10
-"""Faults of the platform are retried on its own account, but not for ever."""
+"""Faults of the platform do not use up the user's retries, but they are not retried forever."""
 
 
 def decide(job: Job, tasks: Sequence[Task]) -> Verdict | None:
     """The verdict on the current attempt, or None while it is open.
 
-    Enough failures of one role fail the job; enough successes of one role end it well; when all tasks have ended and
-    neither happened, it ended well.
+    The job fails once enough tasks of one role have failed. It succeeds once enough tasks of one role have succeeded,
+    or once all tasks have ended without enough failures.
     """
     spec = spec_of_attempt(job)
     if broken := _failed_role(spec, tasks):
@@ -31,7 +31,7 @@ def decide(job: Job, tasks: Sequence[Task]) -> Verdict | None:
 
 
 def failure_verdict(job: Job, fault: Fault) -> Verdict:
-    """Retry what retrying can help: on the platform's account when the fault is its own, else on the user's."""
+    """Retries what a retry can help. A fault of the platform counts against the platform's retries, not the user's."""
     if not fault.retryable:
         return Verdict(Outcome.FAIL, fault.cause, fault)
     if fault.counts_against_retries:
@@ -53,12 +53,12 @@ def time_limit_fault(limit: str) -> Fault:
         FaultKind.LIMIT,
         "time-limit",
         f"The job ran longer than its time limit of {limit}.",
-        "Raise timeLimit, or let the job write checkpoints and go on from them.",
+        "Raise timeLimit, or let the job save checkpoints and resume from them.",
     )
 
 
 def _failed_role(spec: JobSpec, tasks: Sequence[Task]) -> Fault | None:
-    """The fault of the task that tipped its role over, the earliest when several did."""
+    """The earliest fault in the first role that had too many failures."""
     for role in spec.roles:
         faults = [
             (task.state.at, task.rank, task.state.fault)

@@ -1,8 +1,8 @@
-"""Why a task ended badly: from exit code, signal, limits and the end of its log to one Fault.
+"""Failure diagnosis: turns exit code, signal, limits and the end of the log into one Fault.
 
-Hard facts (lost node, launch error, limits) come before the log, the log before exit code and signal: a program that
-printed "CUDA out of memory" and then exited with 1 has told its cause. Nothing here decides whether to retry; a Fault
-only says whether that can help. An unknown cause may be passing, so it can.
+Hard facts (lost node, launch error, limits) take precedence over the log, and the log over exit code and signal: a
+program that printed "CUDA out of memory" and then exited with 1 has named its cause. Nothing here decides whether to
+retry; a Fault only says whether a retry can help. An unknown cause may be temporary, so a retry can help there.
 """
 
 import re
@@ -35,7 +35,7 @@ EVIDENCE_WIDTH = 300
 
 PYTHON_EXCEPTION = Ending(
     "python-exception", FaultKind.USER, "The program ended with {exception}.",
-    "Its traceback says where; with retry.max it is tried again.", retryable=True,
+    "The traceback in its log shows where; set retry.max to have it retried.", retryable=True,
 )  # fmt: skip
 
 _COLOUR = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
@@ -44,7 +44,7 @@ _TRACEBACK = "Traceback (most recent call last)"
 _EXCEPTION = re.compile(r"[A-Za-z_][\w.]*(?::|$)")
 # Launchers raise these when a child failed: the child's own exception, further up, is the cause.
 _WRAPPERS = ("torch.distributed.elastic", "subprocess.CalledProcessError", "SystemExit")
-# Raised by native code that logged the particulars before.
+# Native code raises these after it has logged the details.
 _VAGUE = ("RuntimeError", "OSError", "SystemError", "Exception")
 _FROM_OUTSIDE = (1, 2, 9, 15)
 _DISK_FULL = next(symptom.ending for symptom in SYMPTOMS if symptom.ending.code == "disk-full")
@@ -67,8 +67,7 @@ def classify(
     time_limit_s: float | None = None,
     task: str | None = None,
 ) -> Fault:
-    """The cause of an end that was no success. `memory_bytes` and `time_limit_s` are what the task had asked for, to
-    be named in the sentence."""
+    """The cause of a failure. `memory_bytes` and `time_limit_s` are what the task asked for; the message names them."""
     if lost:
         fault = LOST.fault()
         if error_message:
@@ -88,7 +87,7 @@ def classify(
 
 
 def evidence(log_tail: str) -> list[str]:
-    """The few lines that show the cause: those that lead to the telling one, or the last ones when none tells."""
+    """The few log lines that show the cause: those up to the line that was recognised, or else the last ones."""
     lines = _lines(log_tail)
     found = _find_symptom(lines) or _find_exception(lines)
     last = found[0] if found else len(lines) - 1
@@ -106,7 +105,7 @@ def _signal(exit_code: int | None, signal: int | None) -> int | None:
 def _from_log(log_tail: str, signal: int | None) -> Fault | None:
     lines = _lines(log_tail)
     if signal in _FROM_OUTSIDE:
-        # What the program wrote before somebody ended it is not why it ended, unless the kernel wrote it.
+        # The program was killed from outside, so its own output is not the cause, unless the kernel wrote it.
         found = _search(lines, range(len(lines)), _KERNEL_SYMPTOMS)
     else:
         found = _find_symptom(lines) or _find_exception(lines)
@@ -114,7 +113,7 @@ def _from_log(log_tail: str, signal: int | None) -> Fault | None:
 
 
 def _from_disk(disk_full: bool, signal: int | None) -> Fault | None:
-    """A program that could not write could not say so either."""
+    """On a full disk the program could not write the error to its log either."""
     return _DISK_FULL.fault() if disk_full and signal not in _FROM_OUTSIDE else None
 
 
@@ -127,7 +126,7 @@ def _from_end(exit_code: int | None, signal: int | None) -> Fault:
 
 
 def _find_symptom(lines: list[str]) -> tuple[int, Fault] | None:
-    """The final exception and what follows it speak first: an earlier line may tell of trouble that was overcome."""
+    """Looks at the final exception and the lines after it first: the program may have recovered from earlier errors."""
     final = _find_exception(lines)
     if final is None:
         return _search(lines, range(len(lines)), SYMPTOMS)
@@ -148,8 +147,8 @@ def _search(lines: list[str], places: range, symptoms: Sequence[Symptom]) -> tup
 
 
 def _find_exception(lines: list[str]) -> tuple[int, Fault] | None:
-    """The last line of the last traceback, unless that only passes on another's failure, or stands so far up that the
-    program plainly went on after it."""
+    """The last line of the last traceback, unless it only reports the failure of a child process, or is so far up that
+    the program evidently continued after it."""
     starts = [place for place, line in enumerate(lines) if _TRACEBACK in line]
     for start in reversed(starts):
         place = _after_frames(lines, start + 1)
@@ -161,7 +160,7 @@ def _find_exception(lines: list[str]) -> tuple[int, Fault] | None:
 
 
 def _after_frames(lines: list[str], start: int) -> int | None:
-    """The first line that is not indented: after the frames of a traceback, its exception."""
+    """The index of the first line that is not indented: the exception that follows the frames of a traceback."""
     return next((place for place in range(start, len(lines)) if lines[place] and not lines[place][0].isspace()), None)
 
 
@@ -171,6 +170,6 @@ def _lines(log_tail: str) -> list[str]:
 
 
 def _clause(text: str) -> str:
-    """Fit to stand inside a sentence: one line, no full stop of its own, not endless."""
+    """The message in a form that fits into a sentence: one line, no full stop, limited length."""
     shown = " ".join(text.split()).rstrip(".: ")
     return shown if len(shown) <= EVIDENCE_WIDTH else shown[: EVIDENCE_WIDTH - 1] + "…"

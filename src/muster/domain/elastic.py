@@ -9,7 +9,7 @@ from muster.domain.specs import Completion, JobSpec, Role
 
 
 def spec_of_attempt(job: Job) -> JobSpec:
-    """What was asked, with the replicas that the current attempt has."""
+    """The spec of the job, with the number of replicas that the current attempt has."""
     if not job.sizes:
         return job.spec
     sizes = dict(job.sizes)
@@ -17,7 +17,7 @@ def spec_of_attempt(job: Job) -> JobSpec:
 
 
 def sizes_of(spec: JobSpec, roles: Iterable[str]) -> tuple[tuple[str, int], ...]:
-    """`roles` names the role of each task that was placed."""
+    """The number of replicas of each elastic role. `roles` names the role of each task that was placed."""
     counts = Counter(roles)
     return tuple((role.name, counts[role.name]) for role in spec.roles if role.is_elastic)
 
@@ -34,5 +34,5 @@ def _sized(role: Role, replicas: int | None) -> Role:
 
 
 def _threshold(asked: int, of: int, now: int) -> int:
-    """All stays all, and never more than there are."""
+    """A threshold that meant all replicas still does, and it never exceeds their number."""
     return now if asked >= of else min(asked, now)

@@ -1,19 +1,19 @@
 """The error tree: one class per reaction of the caller.
 
     MusterError
-    ├── Invalid          the request is wrong: mend it (all problems at once, each with its path)
-    │   └── Unplaceable  no node could ever hold the job: ask for less
-    ├── NotAuthenticated who are you: log in
-    ├── Forbidden        you may not: ask the owner or an admin
-    ├── NotFound         there is no such thing (or none that you may see)
-    ├── Conflict         right request, wrong moment: look at the state, then decide
-    │   └── StaleWrite   somebody else wrote first: load again and retry
-    ├── TooLarge         over a limit of size: send less
-    ├── NotOffered       the cluster cannot do this at all: use another cluster, or do without
-    └── Unavailable      a part is missing now: try later
-        └── BackendError the backend could not do it; `retryable` says whether trying again can help
+    ├── Invalid          the request is wrong: fix it (all problems are reported at once, each with its path)
+    │   └── Unplaceable  no node could ever run the job: ask for less
+    ├── NotAuthenticated the user is unknown: log in
+    ├── Forbidden        the user lacks the rights: ask the owner or an admin
+    ├── NotFound         the object does not exist, or the user may not see it
+    ├── Conflict         the request does not fit the current state: look at the state, then decide
+    │   └── StaleWrite   someone else wrote first: load again and retry
+    ├── TooLarge         a size limit was exceeded: send less
+    ├── NotOffered       the cluster does not offer this: use another cluster, or do without
+    └── Unavailable      a component is not available now: try again later
+        └── BackendError the backend failed; `retryable` says whether trying again can help
 
-Messages say what, why and what to do next. `code` is stable and public.
+A message says what happened, why, and what to do next. `code` is stable and public.
 """
 
 from dataclasses import dataclass
@@ -21,8 +21,8 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One thing wrong with a spec or a setting: where (path, and line of the file when known), what, and what would do.
-    `file` is told where there are several."""
+    """One mistake in a spec or a setting: its path, the line if it is known, what is wrong and how to fix it. `file` is
+    set if there are several files."""
 
     path: str
     message: str

@@ -1,5 +1,5 @@
-"""What happened. An event commits together with the change it tells of; its sequence number is the order of
-commits and the id by which live streams resume."""
+"""Events. An event is committed together with the change that it reports. Its sequence number follows the order of
+commits, and live streams resume from it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -9,7 +9,7 @@ from typing import Any
 @dataclass(frozen=True, slots=True)
 class Event:
     kind: str
-    """`job.<state>`, `task.<state>`, `audit.<what was called>`, `node.<state>`; lower case."""
+    """`job.<state>`, `task.<state>`, `node.<state>` or `audit.<operation>`, in lower case."""
 
     at: float
     job_id: str | None = None
@@ -17,4 +17,4 @@ class Event:
     owner: str | None = None
     data: Mapping[str, Any] = field(default_factory=dict)
     seq: int = 0
-    """Set by the store at commit."""
+    """The store sets this at commit."""

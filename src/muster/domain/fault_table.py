@@ -1,4 +1,4 @@
-"""The table of faults as a page for people, written from the very rows that classify."""
+"""The reference page of faults in Markdown, generated from the rows that classify failures."""
 
 from collections.abc import Iterable
 
@@ -32,13 +32,14 @@ _KINDS = {
 _INTRODUCTION = """\
 # Faults
 
-Why a task failed, as `muster explain` tells it. This page is written from the table that classifies; the first row that
-fits decides, from top to bottom: what Muster knows for certain, then the end of the log, then signal and exit code.
+The reasons why a task failed, as `muster explain` reports them. This page is generated from the table that classifies
+failures. The first row that matches applies: first what Muster knows for certain, then the end of the log, then signal
+and exit code.
 
-"Tried again" says whether another attempt can help. Whether there is one depends on `retry.max` for faults that count
-against it.
+"Retried" says whether another attempt can help. For faults that count against `retry.max`, that setting decides whether
+there is one.
 """
-_HEADINGS = "| code | kind | tried again | cause | what to do |\n|---|---|---|---|---|\n"
+_HEADINGS = "| code | kind | retried | cause | what to do |\n|---|---|---|---|---|\n"
 
 
 def fault_table_markdown() -> str:
@@ -77,6 +78,6 @@ def _line(ending: Ending) -> str:
 
 
 def _plain(template: str) -> str:
-    """Placeholders as words: `{module}` → *module*; alternatives such as `{peer}{other}` show once."""
+    """Shows placeholders as words, `{module}` as *module*, and alternatives such as `{peer}{other}` only once."""
     text = template.replace("{other}", "").replace("{limit}", "").replace("|", "\\|")
     return text.replace("{", "*").replace("}", "*")

@@ -1,4 +1,4 @@
-"""Why something failed, in five kinds, and what follows from each: may trying again help, and on whose account."""
+"""A fault is the classified cause of a failure. Its kind decides whether a retry can help and whose retries it uses."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -14,7 +14,7 @@ class FaultKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """A classified cause. `code` is stable; `cause` and `advice` are one sentence each, for people."""
+    """`code` is stable. `cause` and `advice` are one sentence each, for people."""
 
     kind: FaultKind
     code: str
@@ -27,5 +27,5 @@ class Fault:
 
     @property
     def counts_against_retries(self) -> bool:
-        """Platform and capacity faults are not the user's: retrying them does not use up the user's retries."""
+        """Platform and capacity faults are not the user's fault, so they do not use up the user's retries."""
         return self.kind not in (FaultKind.PLATFORM, FaultKind.CAPACITY)

@@ -1,4 +1,4 @@
-"""A job: an accepted spec with owner, cluster and state. Its states, and the table of legal moves."""
+"""Jobs: an accepted spec with owner, cluster and state; the job states, and the table of legal transitions."""
 
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -10,7 +10,7 @@ from muster.domain.specs import JobSpec, Mode
 
 
 class Outcome(StrEnum):
-    """What Stopping leads to."""
+    """What follows the state Stopping."""
 
     SUCCEED = "succeed"
     FAIL = "fail"
@@ -18,11 +18,12 @@ class Outcome(StrEnum):
     RETRY = "retry"
     HOLD = "hold"
     PREEMPT = "preempt"
-    """Its places go to another job, or it is to run at another size: back to Queued, not counted as a retry."""
+    """Another job gets its resources, or it is to run with another number of replicas. The job returns to Queued, which
+    does not count as a retry."""
 
 
 GOES_ON = (Outcome.RETRY, Outcome.HOLD, Outcome.PREEMPT)
-"""After these the job has not ended."""
+"""The outcomes after which the job continues."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +100,7 @@ LEGAL: dict[type[JobState], tuple[type[JobState], ...]] = {
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """How many tasks of the current attempt are where."""
+    """The number of tasks of the current attempt that succeeded, failed or are active."""
 
     succeeded: int = 0
     failed: int = 0
@@ -123,14 +124,14 @@ class Job:
     reason: str = ""
     tally: Tally = Tally()
     vc: str = ""
-    """The virtual cluster it was submitted to; empty where the cluster has none."""
+    """The virtual cluster that the job was submitted to; empty if the cluster has none."""
     ran_s: float = 0.0
-    """Run time of earlier attempts that was not lost."""
+    """Seconds of run time in earlier attempts whose work was not lost."""
     checkpoint_at: float | None = None
-    """When the current attempt last said that its work is safe."""
+    """When the current attempt last reported a checkpoint."""
     preemptions: int = 0
     sizes: tuple[tuple[str, int], ...] = ()
-    """Replicas of the elastic roles in the current attempt."""
+    """The number of replicas of each elastic role in the current attempt."""
 
     @property
     def name(self) -> str:
@@ -150,7 +151,7 @@ class Job:
 
 
 def move(job: Job, state: JobState, *, reason: str | None = None) -> Job:
-    """The job in its new state, with the times that follow from the move. An illegal move is a Conflict."""
+    """The job in its new state, with its timestamps updated. An illegal transition raises Conflict."""
     if type(state) not in LEGAL[type(job.state)]:
         raise Conflict(f"job {job.name} is {job.state_name} and cannot become {type(state).__name__}")
     moved = replace(job, state=state, version=job.version + 1, reason=job.reason if reason is None else reason)

@@ -1,6 +1,7 @@
-"""What a spec needs of a node beyond hardware: folders in order, a conda installation, a container engine.
+"""What a spec needs from a node besides hardware: usable folders, a conda installation, a container engine.
 
-Pure: whether a node has it, the backend finds out and says by labels. What a person wrote stays as it is written.
+The needs are expressed as labels. The backend finds out which of them a node has; this module does not. It never
+changes what the user wrote.
 """
 
 from collections.abc import Iterator, Mapping
@@ -13,7 +14,7 @@ OK = "ok"
 
 
 def needs_of(spec: JobSpec, cluster: PhysicalCluster) -> dict[str, str]:
-    """Labels with their values, as in `where.labels`."""
+    """The labels that a node must have, with their values, as in `where.labels`."""
     needs = {folder_label(name): OK for name in folders_used(spec, cluster)}
     runtime = spec.runtime
     if runtime.conda and "/" not in runtime.conda:
@@ -26,31 +27,31 @@ def needs_of(spec: JobSpec, cluster: PhysicalCluster) -> dict[str, str]:
 
 
 def where_of(spec: JobSpec, cluster: PhysicalCluster) -> Where:
-    """`spec.where` with what the spec needs besides."""
+    """`spec.where`, extended by the needs of the spec."""
     needs = needs_of(spec, cluster)
     return replace(spec.where, labels={**spec.where.labels, **needs}) if needs else spec.where
 
 
 def folders_used(spec: JobSpec, cluster: PhysicalCluster) -> list[str]:
-    """Names of the cluster's folders that the spec speaks of."""
+    """The names of the cluster's folders that the spec uses."""
     return list(dict.fromkeys(name for path in _paths(spec) if (name := folder_name(path, cluster))))
 
 
 def folder_name(path: str, cluster: PhysicalCluster) -> str | None:
-    """The folder by whose name the path begins, if there is one."""
+    """The name of the folder with which the path starts, if there is one."""
     name = path.partition("/")[0]
     return name if name and cluster.folder(name) is not None else None
 
 
 def without_needs(where: Where) -> Where:
-    """What a person asked for alone. A folder that is not in order now may be so in a minute."""
+    """Only what the user asked for. A folder that is unusable now may be usable again in a minute."""
     if not any(label.startswith(RESERVED) for label in where.labels):
         return where
     return replace(where, labels={key: value for key, value in where.labels.items() if not key.startswith(RESERVED)})
 
 
 def unmet(labels: Mapping[str, str], found: Mapping[str, str]) -> list[str]:
-    """The reserved ones of these labels that a node does not have."""
+    """The reserved labels among these that a node does not have."""
     return [
         key
         for key, value in labels.items()
@@ -59,7 +60,7 @@ def unmet(labels: Mapping[str, str], found: Mapping[str, str]) -> list[str]:
 
 
 def in_words(label: str) -> str:
-    """A reserved label as people speak of it, after "no ready node has"."""
+    """A reserved label in words that can follow "no ready node has"."""
     prefix = folder_label("")
     if label.startswith(prefix):
         return f"folder {label.removeprefix(prefix)} in order"
@@ -72,7 +73,7 @@ def in_words(label: str) -> str:
 
 
 def alert_prefix(label: str) -> str:
-    """How an alert begins that says why a node has not got the label."""
+    """The start of the alert that says why a node does not have the label."""
     folder = folder_label("")
     if label.startswith(folder):
         return f"folder {label.removeprefix(folder)} is "

@@ -1,4 +1,4 @@
-"""A node: a machine that runs tasks, and what may be done with it."""
+"""Nodes: the machines that run tasks, their states, and the marks that admins put on them."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -24,15 +24,15 @@ class Node:
     capacity: Capacity
     state: NodeState = NodeState.JOINING
     note: str = ""
-    """What a person should know, such as why memory limits are not enforced here."""
+    """A remark for people, such as why memory limits are not enforced on the node."""
     labels: Mapping[str, str] = field(default_factory=dict)
-    """What jobs may ask for by `where.labels`; `rack` and `switch` say where the node hangs in the network."""
+    """Labels that jobs select by `where.labels`. `rack` and `switch` give the node's position in the network."""
     alerts: tuple[str, ...] = ()
-    """What an admin should look at: it is not what its file claims, a card is out of service, a folder is missing."""
+    """Problems for an admin: the node differs from its cluster file, a GPU is out of service, a folder is missing."""
     since: float | None = None
-    """When it came to this state."""
+    """When the node entered this state."""
     withheld: tuple[Device, ...] = ()
-    """As the scheduler sees it: devices that are out of service, and may come back."""
+    """The devices that are out of service and may come back. Only the scheduler's view of a node has them."""
 
     @property
     def is_usable(self) -> bool:
@@ -43,21 +43,21 @@ class Node:
         return self.state in (NodeState.READY, NodeState.CORDONED, NodeState.DRAINING)
 
     def in_service(self) -> "Node":
-        """The node as the scheduler sees it: without devices that nobody should be given, and what is for people."""
+        """The scheduler's view of the node, without devices that are out of service and without remarks for people."""
         good = tuple(device for device in self.capacity.devices if not device.out_of_service)
         bad = tuple(replace(device, out_of_service="") for device in self.capacity.devices if device.out_of_service)
         capacity = replace(self.capacity, devices=good)
         return replace(self, capacity=capacity, withheld=bad, note="", alerts=(), since=None)
 
     def at_best(self) -> "Node":
-        """Ready, with all its devices in service."""
+        """The node as it would be if it were Ready with all its devices in service."""
         capacity = replace(self.capacity, devices=(*self.capacity.devices, *self.withheld))
         return replace(self, capacity=capacity, withheld=(), state=NodeState.READY)
 
 
 @dataclass(frozen=True, slots=True)
 class NodeSettings:
-    """What an admin wrote of a node, and where. What the machine has, it tells itself."""
+    """The settings of a node from its cluster file. The agent reports what the machine actually has."""
 
     name: str
     cluster: str
@@ -66,20 +66,20 @@ class NodeSettings:
     file: str = ""
 
     def applied(self, node: Node) -> Node:
-        """Where both know a label, the admin is right."""
+        """The node with these settings. If both define a label, the admin's value wins."""
         return replace(node, labels={**node.labels, **self.labels})
 
 
 class Mark(StrEnum):
     CORDONED = "cordoned"
-    """Nothing new is placed there."""
+    """No new tasks are placed on the node."""
     DRAINING = "draining"
-    """The same, and it is to become empty."""
+    """No new tasks are placed on the node, and it is to become empty."""
 
 
 @dataclass(frozen=True, slots=True)
 class NodeMark:
-    """What an admin decided about a node. It stays until it is taken back, whatever the node does meanwhile."""
+    """An admin's decision about a node. It holds until an admin revokes it, whatever happens to the node."""
 
     cluster: str
     node: str
@@ -89,7 +89,7 @@ class NodeMark:
     at: float
 
     def applied(self, node: Node, *, is_empty: bool) -> Node:
-        """Only a node that is ready looks marked; of others what they are matters more, and the mark is told."""
+        """The node with this mark. Only a Ready node changes its state; on others the mark appears in the note."""
         told = "; ".join(words for words in (self._words(is_empty), node.note) if words)
         if not node.is_usable:
             return replace(node, note=told)

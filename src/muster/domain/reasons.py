@@ -1,4 +1,4 @@
-"""Why a job waits: a code that is stable, a sentence for people, its numbers, and what would change it."""
+"""The reason why a job waits: a stable code, a sentence for people, its numbers, and what would change it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""Amounts of hardware, and where a task was put."""
+"""Hardware resources: what tasks ask for, what nodes have, and the placement of a task."""
 
 from dataclasses import dataclass, field
 
@@ -7,10 +7,10 @@ WHOLE_GPU = 1000
 
 @dataclass(frozen=True, slots=True)
 class Resources:
-    """What one task asks for. `gpu_models` are acceptable models in order of preference; empty means any.
+    """What one task asks for. `gpu_models` lists acceptable models in order of preference; empty means any.
 
-    `gpus` is how many devices the task sees. `gpu_share` is how much of each it needs, in thousandths: below 1000 the
-    device is shared with others, and then `gpus` is 1.
+    `gpus` is the number of devices that the task sees. `gpu_share` is the part of each that it needs, in thousandths:
+    below 1000 it shares the device with other tasks, and `gpus` is 1.
     """
 
     cpu_m: int = 0
@@ -21,7 +21,7 @@ class Resources:
 
     @property
     def gpu_m(self) -> int:
-        """GPUs in thousandths, as CPU is."""
+        """GPUs in thousandths, like CPU."""
         return self.gpus * self.gpu_share
 
     @property
@@ -31,14 +31,14 @@ class Resources:
 
 @dataclass(frozen=True, slots=True)
 class Device:
-    """One accelerator of a node, by the index its driver gives it."""
+    """One accelerator of a node, identified by the index that its driver uses."""
 
     index: int
     model: str
     uuid: str = ""
     memory_bytes: int = 0
     out_of_service: str = ""
-    """Why nobody should be given it, if so."""
+    """Why the device is out of service; empty if it is in service."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +55,8 @@ class Capacity:
 
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """Task → node, device indices and reserved ports. Where an engine such as Slurm or Kubernetes places tasks
-    itself, the node is empty until the engine reports it, and devices and ports stay the engine's affair."""
+    """The node, device indices and reserved ports of a task. If Slurm or Kubernetes places the task, the node is empty
+    until it is reported, and devices and ports are not known here."""
 
     node: str
     address: str = ""

@@ -1,4 +1,4 @@
-"""What was asked: the job spec and its roles. Immutable, already validated, free of file formats."""
+"""The job spec and its roles. A spec is immutable and validated, and knows nothing about file formats."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -9,7 +9,7 @@ from muster.domain.resources import Resources
 PS_ROLE = "ps"
 WORKER_ROLE = "worker"
 ANY_VALUE = "*"
-"""In `where.labels`: the node has the label, whatever its value."""
+"""As a value in `where.labels`, this matches any value of the label."""
 
 
 class Mode(StrEnum):
@@ -40,15 +40,15 @@ class Priority(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """When a role decides the job. `None` for `min_failed`: failures of this role never end the job. `None` for
-    `min_succeeded`: this role's successes never end the job by themselves."""
+    """When a role decides the outcome of the job. If `min_failed` is None, failures of this role never end the job. If
+    `min_succeeded` is None, successes of this role alone never end it."""
 
     min_failed: int | None = 1
     min_succeeded: int | None = None
 
 
 class Needed(StrEnum):
-    """What a dependency must have come to."""
+    """The outcome that a dependency must have."""
 
     SUCCEEDED = "succeeded"
     ENDED = "ended"
@@ -56,23 +56,23 @@ class Needed(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Dependency:
-    """Another job of the same owner, by name or id when written, by id once accepted."""
+    """Another job of the same owner. A spec names it by name or id; an accepted job refers to it by id."""
 
     job: str
     on: Needed = Needed.SUCCEEDED
 
 
 class Spread(StrEnum):
-    """How a gang lies on nodes."""
+    """How the tasks of a gang are spread over nodes."""
 
     PACK = "pack"
-    """On as few nodes as will do."""
+    """The tasks are packed onto as few nodes as possible."""
     APART = "apart"
-    """Every task on a node of its own."""
+    """Every task gets a node of its own."""
 
 
 class Together(StrEnum):
-    """The part of the network that a gang must not leave: the node label that says so."""
+    """The part of the network in which all tasks of a gang must run, given by the node label that identifies it."""
 
     ANYWHERE = ""
     RACK = "rack"
@@ -82,7 +82,7 @@ class Together(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Where:
-    """Which nodes will do. Empty means any."""
+    """Which nodes are acceptable. Empty means any."""
 
     nodes: tuple[str, ...] = ()
     not_nodes: tuple[str, ...] = ()
@@ -93,7 +93,7 @@ class Where:
 
 @dataclass(frozen=True, slots=True)
 class Role:
-    """`min_replicas` and `max_replicas` make a role elastic: it starts with what is there, between the two."""
+    """`min_replicas` and `max_replicas` make a role elastic: it starts with as many replicas between the two as fit."""
 
     name: str
     replicas: int
@@ -112,7 +112,7 @@ class Role:
 
 @dataclass(frozen=True, slots=True)
 class Runtime:
-    """Where the interpreter comes from; at most one is set."""
+    """The environment that provides the interpreter. At most one of the fields is set."""
 
     conda: str | None = None
     venv: str | None = None
@@ -128,8 +128,8 @@ class Mount:
 
 @dataclass(frozen=True, slots=True)
 class Input:
-    """Files that are not part of the package. `source` is the digest of their archive; with a name behind a slash it is
-    that one file of it. `target` is where in the working directory they are found."""
+    """Files that are not part of the package. `source` is the digest of their archive; followed by a slash and a name,
+    it is that one file in it. `target` is their path in the working directory."""
 
     source: str
     target: str
@@ -167,7 +167,7 @@ class JobSpec:
     preemptible: bool = True
     inputs: tuple[Input, ...] = ()
     outputs: tuple[str, ...] = ()
-    """Paths and patterns in the working directory that are brought back when a task has ended."""
+    """Paths and patterns in the working directory that are collected when a task has ended."""
 
     @property
     def mode(self) -> Mode:
@@ -182,7 +182,7 @@ class JobSpec:
 
     @property
     def digests(self) -> tuple[str, ...]:
-        """Of the archives that a node needs before a task can start there."""
+        """The digests of the archives that a node needs before it can start a task."""
         package = () if self.package is None else (self.package,)
         return (*package, *(one.digest for one in self.inputs))
 

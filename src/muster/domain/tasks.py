@@ -1,4 +1,4 @@
-"""A task: one replica of a role in one attempt. Its states, and the table of legal moves."""
+"""Tasks: one replica of a role in one attempt; the task states, and the table of legal transitions."""
 
 from dataclasses import dataclass, replace
 
@@ -45,7 +45,7 @@ class TaskFailed:
 
 @dataclass(frozen=True, slots=True)
 class TaskStopped:
-    """Ended because we stopped it, whatever code it left with."""
+    """The task ended because Muster stopped it, whatever its exit code."""
 
     at: float
 
@@ -111,7 +111,7 @@ class Task:
     exit_code: int | None = None
     signal: int | None = None
     log: str | None = None
-    """Where the collected log is, relative to the server's log folder; None while it is still on the node."""
+    """The path of the collected log in the server's log folder; None while the log is still on the node."""
 
     @property
     def state_name(self) -> str:
@@ -123,7 +123,7 @@ class Task:
 
 
 def task_id(job_id: str, attempt: int, role: str, index: int) -> str:
-    """The request key of a launch: the same task of the same attempt always has the same id."""
+    """The id of a task, which is also the request key of its launch: it is the same whenever it is computed."""
     return f"{job_id}.{attempt}.{role}.{index}"
 
 

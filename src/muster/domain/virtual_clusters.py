@@ -1,4 +1,4 @@
-"""Virtual clusters: a physical cluster plus settings plus a share that is promised."""
+"""Virtual clusters: a physical cluster, plus settings, plus a guaranteed share of its hardware."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -11,10 +11,10 @@ WEEK_S = 7 * 86400.0
 
 
 class OrderPolicy(StrEnum):
-    """Who is next within one priority of a virtual cluster."""
+    """The order of waiting jobs of the same priority in a virtual cluster."""
 
     DEFAULT = "default"
-    """The least expected work first, learnt from what ended before; shared with those who wait long."""
+    """The job with the least expected work goes first, as predicted from past jobs, but long waits are bounded."""
     FIFO = "fifo"
     FAIR = "fair"
     LAS = "las"
@@ -23,7 +23,7 @@ class OrderPolicy(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """An amount of hardware. GPUs by model; the empty model means any."""
+    """An amount of hardware. GPUs are given by model; the empty model means any."""
 
     gpus: Mapping[str, int] = field(default_factory=dict)
     cpu_m: int = 0
@@ -36,7 +36,7 @@ class Share:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """None means no limit. The first three make a job wait; more queued jobs than allowed are refused."""
+    """None means no limit. The first three limits make a job wait; a job over `queued_jobs` is refused."""
 
     running_gpus: int | None = None
     running_jobs: int | None = None
@@ -46,7 +46,7 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Defaults:
-    """What a job gets that does not say otherwise."""
+    """The values that a job gets if its spec does not set them."""
 
     env: Mapping[str, str] = field(default_factory=dict)
     runtime: Runtime = field(default_factory=Runtime)
@@ -64,13 +64,13 @@ class VirtualCluster:
     policy: OrderPolicy = OrderPolicy.DEFAULT
     priorities: tuple[Priority, ...] = tuple(Priority)
     users: tuple[str, ...] = ()
-    """Who may use it; with `groups` empty too, everybody."""
+    """Who may use the virtual cluster. If `groups` is empty too, everybody may."""
     groups: tuple[str, ...] = ()
     may_refuse_preemption: bool = False
     """Whether `preemptible: false` is accepted here."""
     limits: Limits = field(default_factory=Limits)
-    """Of the virtual cluster as a whole."""
+    """The limits of the virtual cluster as a whole."""
     user_limits: Limits = field(default_factory=Limits)
-    """Of each of its users."""
+    """The limits of each of its users."""
     defaults: Defaults = field(default_factory=Defaults)
     description: str = ""

@@ -1,5 +1,6 @@
-"""From placed tasks to exactly what is started: command, environment and files of every task of a gang.
+"""Composes what is started for every task of a gang: command, environment, files, and the container around it.
 
-Belongs here: pure composing, one small module per framework. Does not belong here: IO, clocks, the server's own
-environment, anything a single backend needs (it turns a `Composed` into its own script or manifest).
+Pure functions belong here: one module per framework, virtual and conda environments, GPU visibility, folder paths, and
+the command lines of container engines. IO, clocks, the server's own environment, and the script or manifest format of
+a single backend do not.
 """

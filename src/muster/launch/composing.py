@@ -1,8 +1,8 @@
-"""The whole gang at once: what every task is started with.
+"""Composes the command, environment and files of all tasks of a gang.
 
-Who wins over whom, for a variable that several set: platform < spec.env < role.env. Two families are not the user's to
-change: MUSTER_* that say who a task is (history, logs and peers rely on them), and the device variables (a task that
-widened its own would compute on cards that are allotted to somebody else).
+If a variable is set in several places, role.env overrides spec.env, which overrides the platform. Users cannot override
+two families: the MUSTER_* variables that identify a task (history, logs and peers rely on them), and the variables for
+visible devices (a task could otherwise use GPUs that are allocated to another job).
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,11 +11,11 @@ from dataclasses import dataclass, field
 from muster.domain.specs import Framework, Input, JobSpec, Mount, Role
 from muster.domain.tasks import Task
 from muster.launch.devices import visible_devices
-from muster.launch.folder_paths import mounted
+from muster.launch.folder_paths import mounts_of
 from muster.launch.frameworks import RECIPES
 from muster.launch.frameworks.mpi import HOSTFILE, hostfile
-from muster.launch.gang import Gang, muster_gang, worker_rank
-from muster.launch.identity import identity
+from muster.launch.gang import Gang, make_gang, worker_rank
+from muster.launch.muster_variables import muster_variables
 from muster.launch.runtimes import runtime_command, runtime_environment
 
 
@@ -38,7 +38,7 @@ class Composed:
 
 
 def ports_needed(spec: JobSpec, role: Role, index: int) -> int:
-    """How many free ports to reserve where this task is placed, before it is composed."""
+    """The number of free ports to reserve on the node of this task, before it is composed."""
     return RECIPES[spec.framework].ports(spec, role, index) + role.ports
 
 
@@ -52,25 +52,25 @@ def compose(
     *,
     conda_root: str | None = None,
 ) -> list[Composed]:
-    """One per task, in the order of `tasks`. A task with fewer ports than it needs is a ValueError: the caller
-    reserved by another rule than `ports_needed`."""
+    """Returns one result per task, in the order of `tasks`. Raises ValueError if a task does not have the number of
+    ports that `ports_needed` asks for."""
     for task in tasks:
         _check_ports(spec, task)
-    composer = _Composer(muster_gang(job_id, owner, cluster, attempt, spec, tasks), conda_root)
+    composer = _Composer(make_gang(job_id, owner, cluster, attempt, spec, tasks), conda_root)
     return [composer.composed(task) for task in tasks]
 
 
 class _Composer:
-    """Finds out once what is the same for all tasks of a gang."""
+    """Computes once what all tasks of a gang have in common."""
 
     def __init__(self, gang: Gang, conda_root: str | None) -> None:
         spec = gang.spec
         self._gang = gang
-        self._places = mounted(spec)
+        self._mounts = mounts_of(spec)
         self._commands = {role.name: runtime_command(spec.runtime, conda_root, role.command) for role in spec.roles}
         self._runtime = runtime_environment(spec.runtime, conda_root)
-        self._of_framework = RECIPES[spec.framework].environment(gang)
-        self._identity = identity(gang)
+        self._framework_variables = RECIPES[spec.framework].environment(gang)
+        self._muster_variables = muster_variables(gang)
         self._files = {"trainer_count": f"{len(gang.workers)}\n"}
         if spec.framework is Framework.MPI:
             self._files[HOSTFILE] = hostfile(gang)
@@ -91,24 +91,24 @@ class _Composer:
             package_digest=spec.package,
             inputs=spec.inputs,
             image=spec.runtime.image,
-            mounts=self._places.binds,
-            links=self._places.links,
+            mounts=self._mounts.binds,
+            links=self._mounts.links,
         )
 
     def _environment(self, role: Role, task: Task) -> dict[str, str]:
         return {
-            "PYTHONUNBUFFERED": "1",  # or the last lines before a crash stay in a buffer
+            "PYTHONUNBUFFERED": "1",  # otherwise the last lines before a crash stay in a buffer
             **self._runtime,
-            **self._of_framework(task),
+            **self._framework_variables(task),
             **self._gang.spec.env,
             **role.env,
             **visible_devices(task.placement, role.resources.gpus),
-            **self._identity(task),
+            **self._muster_variables(task),
         }
 
     def _files_of(self, task: Task) -> dict[str, str]:
-        """`trainer_id` and `trainer_count`, by which a program takes its share of the input files; a ps takes none and
-        finds its index among the servers."""
+        """The files `trainer_id` and `trainer_count`, from which a program computes its part of the input files. A
+        parameter server has no such part; its `trainer_id` is its index among the servers."""
         rank = worker_rank(self._gang, task)
         return {"trainer_id": f"{task.index if rank is None else rank}\n", **self._files}
 

@@ -1,9 +1,9 @@
-"""A task in a container: the exact words for podman, docker or apptainer.
+"""Builds the command line that runs a task in a container with podman, docker or apptainer.
 
-The task's folder lies at the same path inside as outside, so that everything that names a path in it holds in both.
-Variables may be secrets, so none of them stands among the arguments, which everybody on the node can read. Podman and
-docker take them from a file; one that no line of a file can hold is inherited by name. Apptainer takes all of them from
-its own environment.
+The task's folder has the same path inside and outside the container, so that every path in it is valid in both.
+Variables may be secrets, so they are never passed as arguments, which everybody on the node can read. Podman and docker
+read them from a file; a variable that does not fit on a line of a file is inherited by name. Apptainer takes all of
+them from its own environment.
 """
 
 import re
@@ -17,26 +17,26 @@ from muster.domain.specs import Mount
 PODMAN, DOCKER, APPTAINER = "podman", "docker", "apptainer"
 ENV_FILE = "container.env"
 STATE_FILE = "container.state"
-"""Says after a bad end whether the container was killed for want of memory: `true` or `false`."""
+"""After a failure, this file says whether the container was killed because it ran out of memory: `true` or `false`."""
 
-# How an engine hands out cards.
+# How an engine passes GPUs to a container.
 CDI = "cdi"
-"""`--device nvidia.com/gpu=N`: the cards are described in files that the engine reads."""
+"""`--device nvidia.com/gpu=N`: the engine reads CDI files that describe the GPUs."""
 GPUS = "gpus"
 """Docker's `--gpus`."""
 HOOK = "hook"
-"""NVIDIA's hook reads NVIDIA_VISIBLE_DEVICES, which tasks have anyway."""
+"""NVIDIA's hook reads NVIDIA_VISIBLE_DEVICES, which every task has anyway."""
 DRIVER = "driver"
-"""Apptainer's `--nv`: all cards are there, and CUDA_VISIBLE_DEVICES chooses."""
+"""Apptainer's `--nv`: the container has all GPUs, and CUDA_VISIBLE_DEVICES selects among them."""
 ROCM = "rocm"
 PRETENDED = "pretended"
-"""There are no cards, but a test."""
+"""Fake GPUs, for tests."""
 
-# A client that is signalled while its container starts loses the exit code, or the signal. So all clients get sessions
-# of their own, and the agent tells the container's first process itself. Why a container was killed only its engine
-# knows, and only until it is removed: so that is asked and done here, where no agent is needed for it. Nothing is
-# overwritten: the program could have made a link of the file's name.
-_AROUND = """
+# A client that receives a signal while its container starts loses the exit code or the signal. So every client gets a
+# session of its own, and the agent signals the container's first process directly. Only the engine knows why a
+# container was killed, and only until it is removed, so this script asks and removes it without needing the agent.
+# `set -C` overwrites nothing: the program could have created a link with the name of the file.
+_WRAPPER = """
 trap : TERM INT HUP
 set -C
 engine=$1 name=$2 state=$3
@@ -49,35 +49,35 @@ setsid "$engine" rm --force --volumes "$name" >/dev/null 2>&1
 exit "$code"
 """
 _LONGEST_LINE = 32_000
-"""Engines read lines of up to 64 KiB."""
+"""Container engines read lines of up to 64 KiB."""
 _SHARES_PER_CPU = 1024
 
 
 @dataclass(frozen=True, slots=True)
 class Engine:
-    """A container engine as its node's agent found it."""
+    """A container engine as the agent of a node found it."""
 
     name: str
     program: str
     rootless: bool = False
     init: bool = True
-    """It has an init of its own, which passes signals on and collects orphans."""
+    """Whether it has an init process, which forwards signals and reaps orphans."""
     limits: bool = True
-    """It can hold a container to an amount of memory."""
+    """Whether it can enforce a memory limit."""
     gpus: str = ""
-    """How it hands out cards; empty: not at all."""
+    """How it passes GPUs to a container; empty if it cannot."""
     groups: tuple[int, ...] = ()
-    """Of AMD's device files, which nobody else may open."""
+    """The groups that own AMD's device files; only their members may open them."""
 
     @property
     def renumbers(self) -> bool:
-        """Inside there are no other cards than the task's, counted from 0."""
+        """Whether a container sees only the task's own GPUs, numbered from 0."""
         return self.gpus in (CDI, GPUS, HOOK)
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """Where a task lies on its node, and as whom the agent runs there."""
+class TaskFolder:
+    """The task's folder on its node, and the account of the agent."""
 
     folder: str
     uid: int
@@ -89,7 +89,7 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
-class Content:
+class ContainerTask:
     """What runs in the container."""
 
     task_id: str
@@ -97,33 +97,33 @@ class Content:
     argv: tuple[str, ...]
     env: Mapping[str, str] = field(default_factory=dict)
     mounts: tuple[Mount, ...] = ()
-    """With absolute paths on both sides."""
+    """The mounts, with absolute paths as source and target."""
     devices: tuple[int, ...] = ()
     memory_bytes: int | None = None
     cpu_m: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Contained:
-    """What is started on the node: the engine's client, with its own variables and the files it reads."""
+class ContainerLaunch:
+    """What the agent starts: the client of the container engine, its variables, and the files that it reads."""
 
     argv: tuple[str, ...]
     env: Mapping[str, str] = field(default_factory=dict)
     files: Mapping[str, str] = field(default_factory=dict)
     name: str = ""
-    """Of the container, where the engine keeps one that somebody may have to remove."""
+    """The name of the container, if the engine keeps a container that may have to be removed."""
     command: tuple[str, ...] = ()
-    """The engine's client alone, as a person would call it."""
+    """The command of the engine's client alone, as a person would type it."""
 
 
 def is_image(name: str) -> bool:
-    """Whether an engine would take it for an image and not for one of its own options."""
+    """Whether an engine would read the name as an image rather than as an option."""
     return re.fullmatch(r"[A-Za-z0-9/][^\s,]*", name) is not None
 
 
-def contained(engine: Engine, content: Content, place: Place) -> Contained:
+def container_launch(engine: Engine, content: ContainerTask, place: TaskFolder) -> ContainerLaunch:
     if not is_image(content.image):
-        raise Invalid(f"runtime.image: {content.image!r} is no name of an image")
+        raise Invalid(f"runtime.image: {content.image!r} is not the name of an image")
     return _apptainer(engine, content, place) if engine.name == APPTAINER else _podman(engine, content, place)
 
 
@@ -131,8 +131,8 @@ def container_name(task_id: str) -> str:
     return f"muster.{task_id}"
 
 
-def _podman(engine: Engine, content: Content, place: Place) -> Contained:
-    """Docker takes the very same words."""
+def _podman(engine: Engine, content: ContainerTask, place: TaskFolder) -> ContainerLaunch:
+    """Docker accepts the same arguments."""
     env = _environment(engine, content, place)
     lines = {name: value for name, value in sorted(env.items()) if _fits_a_line(value)}
     inherited = {name: value for name, value in sorted(env.items()) if name not in lines}
@@ -140,28 +140,30 @@ def _podman(engine: Engine, content: Content, place: Place) -> Contained:
     words = (
         *(("--init",) if engine.init else ()),
         *("--network", "host"),
-        *("--ipc", "host"),  # data loaders and NCCL pass far more through /dev/shm than a container has of its own
-        *("--log-driver", "none"),  # the task's log is what the client prints
-        *("--security-opt", "label=disable"),  # folders of the node are no container's, and SELinux would hide them
-        *(() if engine.rootless else ("--security-opt", "no-new-privileges")),  # or the image could make a root of it
+        *("--ipc", "host"),  # data loaders and NCCL need far more of /dev/shm than a container has by default
+        *("--log-driver", "none"),  # the output of the client is the task's log
+        *("--security-opt", "label=disable"),  # otherwise SELinux would hide the folders of the node
+        *(
+            () if engine.rootless else ("--security-opt", "no-new-privileges")
+        ),  # otherwise the image could gain root rights
         *("--user", _user(engine, place)),
         *("--workdir", place.work),
         *("--env-file", f"{place.folder}/{ENV_FILE}"),
         *(word for variable in inherited for word in ("--env", variable)),
         *("--mount", f"type=bind,source={place.folder},target={place.folder}"),
         *(word for mount in content.mounts for word in ("--mount", _bind(mount))),
-        *device_words(engine, content.devices),
-        *_limit_words(engine, content),
+        *device_arguments(engine, content.devices),
+        *_limit_arguments(engine, content),
         *("--entrypoint", ""),
         content.image,
         *content.argv,
     )
-    around = ("/bin/sh", "-c", _AROUND, "muster-container", engine.program, name, f"{place.folder}/{STATE_FILE}")
+    wrapper = ("/bin/sh", "-c", _WRAPPER, "muster-container", engine.program, name, f"{place.folder}/{STATE_FILE}")
     files = {ENV_FILE: "".join(f"{variable}={value}\n" for variable, value in lines.items())}
-    return Contained((*around, *words), inherited, files, name, (engine.program, "run", "--name", name, *words))
+    return ContainerLaunch((*wrapper, *words), inherited, files, name, (engine.program, "run", "--name", name, *words))
 
 
-def _apptainer(engine: Engine, content: Content, place: Place) -> Contained:
+def _apptainer(engine: Engine, content: ContainerTask, place: TaskFolder) -> ContainerLaunch:
     mounts = [Mount(place.folder, place.folder), *content.mounts]
     argv = (
         engine.program,
@@ -170,32 +172,33 @@ def _apptainer(engine: Engine, content: Content, place: Place) -> Contained:
         *("--home", place.work),
         *("--pwd", place.work),
         *(word for mount in mounts for word in ("--bind", _colons(mount))),
-        *device_words(engine, content.devices),
+        *device_arguments(engine, content.devices),
         _apptainer_image(content.image),
         *content.argv,
     )
     env = _environment(engine, content, place)
-    env.pop("HOME", None)  # said by --home; a variable is refused
+    env.pop("HOME", None)  # passed as --home, because apptainer refuses the variable
     inside = {f"APPTAINERENV_{name}": value for name, value in sorted(env.items())}
-    # Else a shell in the container takes the values for its own words. An option of that name is refused before 1.1.
-    return Contained(argv, {**inside, "APPTAINER_NO_EVAL": "true"}, command=argv)
+    # Otherwise a shell in the container would evaluate the values. Versions before 1.1 refuse the option.
+    return ContainerLaunch(argv, {**inside, "APPTAINER_NO_EVAL": "true"}, command=argv)
 
 
-def _environment(engine: Engine, content: Content, place: Place) -> dict[str, str]:
+def _environment(engine: Engine, content: ContainerTask, place: TaskFolder) -> dict[str, str]:
     env = {"HOME": place.work, **content.env}
     if content.devices and engine.renumbers:
         env["CUDA_VISIBLE_DEVICES"] = ",".join(str(number) for number in range(len(content.devices)))
-    # By these the agent knows the task's processes, whoever started them.
+    # The agent identifies the task's processes by these variables, whatever started them.
     return {**env, "MUSTER_TASK_UID": content.task_id, "MUSTER_TASK_DIR": place.folder}
 
 
-def _user(engine: Engine, place: Place) -> str:
-    """Files that the task writes belong to the account outside: without root's help, root inside is that account."""
+def _user(engine: Engine, place: TaskFolder) -> str:
+    """The user inside, chosen so that the task's files belong to the agent's account outside. In a rootless engine,
+    root inside is that account."""
     return "0:0" if engine.rootless else f"{place.uid}:{place.gid}"
 
 
 def _fits_a_line(value: str) -> bool:
-    """As it is: some engines read quotes and continued lines as a shell does."""
+    """Whether the value can be written to the file unchanged. Some engines interpret quotes and continued lines."""
     return "\n" not in value and "\r" not in value and not value.startswith(('"', "'")) and len(value) < _LONGEST_LINE
 
 
@@ -208,7 +211,7 @@ def _colons(mount: Mount) -> str:
     return f"{mount.source}:{mount.target}{':ro' if mount.read_only else ''}"
 
 
-def device_words(engine: Engine, devices: tuple[int, ...]) -> Iterator[str]:
+def device_arguments(engine: Engine, devices: tuple[int, ...]) -> Iterator[str]:
     if not devices:
         return
     numbers = ",".join(str(number) for number in devices)
@@ -222,13 +225,13 @@ def device_words(engine: Engine, devices: tuple[int, ...]) -> Iterator[str]:
         yield "--rocm"
     elif engine.gpus == ROCM:
         yield from ("--device", "/dev/kfd", "--device", "/dev/dri")
-        # Without root nobody gives out groups, but podman can leave the account in its own.
+        # A rootless engine cannot add groups, but podman can keep those of the account.
         groups = ("keep-groups",) if engine.rootless and engine.name == PODMAN else engine.groups
         yield from (word for group in groups for word in ("--group-add", str(group)))
 
 
-def _limit_words(engine: Engine, content: Content) -> Iterator[str]:
-    """Memory is a wall and CPU a weight, as for tasks without a container."""
+def _limit_arguments(engine: Engine, content: ContainerTask) -> Iterator[str]:
+    """Memory is a hard limit and CPU a weight, as for tasks without a container."""
     if not engine.limits or content.memory_bytes is None:
         return
     yield from ("--memory", f"{content.memory_bytes}b", "--memory-swap", f"{content.memory_bytes}b")
@@ -237,6 +240,6 @@ def _limit_words(engine: Engine, content: Content) -> Iterator[str]:
 
 
 def _apptainer_image(image: str) -> str:
-    """A file or an address is itself; a plain name means what it means to the others."""
+    """A file or a URL stays as it is; a plain name means a registry image, as it does for the other engines."""
     is_file = PurePosixPath(image).is_absolute()
     return image if is_file or "://" in image else f"docker://{image}"

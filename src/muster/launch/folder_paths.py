@@ -1,4 +1,4 @@
-"""Names of folders turned into paths of the nodes, in everything of a spec that may begin with one."""
+"""Replaces names of cluster folders in a spec by absolute paths on the nodes, and derives mounts and links."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -9,27 +9,27 @@ from muster.domain.specs import JobSpec, Mount, Runtime
 
 
 @dataclass(frozen=True, slots=True)
-class Mounted:
-    """`binds` are mounted in the container; `links` are made in the working directory: name there → path."""
+class TaskMounts:
+    """`binds` are mounted in the container. `links` are symbolic links in the working directory: name → target."""
 
     binds: tuple[Mount, ...] = ()
     links: Mapping[str, str] = field(default_factory=dict)
 
 
-def located(spec: JobSpec, cluster: PhysicalCluster) -> JobSpec:
-    """The spec with absolute paths wherever a folder of the cluster was named."""
+def with_absolute_paths(spec: JobSpec, cluster: PhysicalCluster) -> JobSpec:
+    """The spec with an absolute path wherever it named a folder of the cluster."""
     mounts = tuple(_mount(mount, cluster) for mount in spec.mounts)
     return replace(spec, runtime=_runtime(spec.runtime, cluster), mounts=mounts)
 
 
-def mounted(spec: JobSpec) -> Mounted:
-    """A relative target is a link in the working directory, with an image too: an engine that mounted it there would
-    leave a folder behind that may belong to somebody else."""
+def mounts_of(spec: JobSpec) -> TaskMounts:
+    """A relative target becomes a link in the working directory, also with an image: an engine that mounted it there
+    would leave a folder behind that may belong to another account."""
     links = {mount.target: mount.source for mount in spec.mounts if not mount.target.startswith("/")}
     if not spec.runtime.image:
-        return Mounted(links=links)
+        return TaskMounts(links=links)
     binds = (mount if mount.target.startswith("/") else replace(mount, target=mount.source) for mount in spec.mounts)
-    return Mounted(tuple(dict.fromkeys(binds)), links)
+    return TaskMounts(tuple(dict.fromkeys(binds)), links)
 
 
 def _runtime(runtime: Runtime, cluster: PhysicalCluster) -> Runtime:

@@ -1,7 +1,7 @@
-"""A gang as the frameworks see it: who serves, who trains, in which order, and where each one listens.
+"""A gang as the frameworks see it: parameter servers and workers in rank order, and the endpoints of each.
 
-Ports of a task come in one order, here and in `ports_needed`: first what the framework needs, then what the user asked
-for with `role.ports`.
+The ports of a task have a fixed order, here and in `ports_needed`: first those of the framework, then those that the
+user asked for with `role.ports`.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -12,8 +12,8 @@ from muster.domain.specs import PS_ROLE, JobSpec, Role
 from muster.domain.tasks import Task
 
 Variables = Callable[[Task], dict[str, str]]
-"""Of each task of one gang. Every task is told of all others: whoever makes one finds out before what is the same for
-all of them, or a gang of a thousand tasks takes a million steps."""
+"""Returns the variables of a task. Every task knows all its peers, so what all tasks have in common must be computed
+before: otherwise a gang of a thousand tasks would take a million steps."""
 
 
 @dataclass(frozen=True)
@@ -33,18 +33,18 @@ class Gang:
 
     @cached_property
     def workers(self) -> tuple[Task, ...]:
-        """Every task that trains: all but the parameter servers, or all when there is nothing else."""
+        """All tasks but the parameter servers, or all tasks if there are only parameter servers."""
         names = training_roles(self.spec)
         return tuple(task for task in self.tasks if task.role in names)
 
     @cached_property
     def ranks(self) -> Mapping[str, int]:
-        """The places of the workers, by the tasks' ids."""
-        return numbered(self.workers)
+        """The rank of each worker, by task id."""
+        return index_by_id(self.workers)
 
     @property
     def lead(self) -> Task:
-        """Rank 0 of a collective: where masters and coordinators listen."""
+        """The worker with rank 0, on which masters and coordinators listen."""
         return self.workers[0]
 
     def of_role(self, name: str) -> tuple[Task, ...]:
@@ -52,7 +52,7 @@ class Gang:
 
     @cached_property
     def hosts(self) -> tuple[str, ...]:
-        """Addresses of the nodes, each once, in the order of tasks."""
+        """The distinct addresses of the nodes, in the order of the tasks."""
         return tuple(dict.fromkeys(host(task) for task in self.tasks))
 
     @cached_property
@@ -63,7 +63,7 @@ class Gang:
         return {name: tuple(tasks) for name, tasks in found.items()}
 
 
-def muster_gang(job_id: str, owner: str, cluster: str, attempt: int, spec: JobSpec, tasks: Sequence[Task]) -> Gang:
+def make_gang(job_id: str, owner: str, cluster: str, attempt: int, spec: JobSpec, tasks: Sequence[Task]) -> Gang:
     order = {role.name: place for place, role in enumerate(spec.roles)}
     ordered = tuple(sorted(tasks, key=lambda task: (order[task.role], task.index)))
     return Gang(job_id, owner, cluster, attempt, spec, ordered)
@@ -75,17 +75,17 @@ def training_roles(spec: JobSpec) -> tuple[str, ...]:
 
 
 def is_lead(spec: JobSpec, role: Role, index: int) -> bool:
-    """Whether this will be the first worker; known before anything is placed."""
+    """Whether this task will be the first worker, which is known before the gang is placed."""
     return index == 0 and role.name == training_roles(spec)[0]
 
 
 def worker_rank(gang: Gang, task: Task) -> int | None:
-    """The place among the workers; None for a parameter server, which is no member of the collective."""
+    """The rank among the workers; None for a parameter server, which is not part of the collective."""
     return gang.ranks.get(task.id)
 
 
-def numbered(tasks: Sequence[Task]) -> dict[str, int]:
-    """The place of each among them, by its id."""
+def index_by_id(tasks: Sequence[Task]) -> dict[str, int]:
+    """The index of each task in the sequence, by task id."""
     return {task.id: place for place, task in enumerate(tasks)}
 
 
@@ -94,7 +94,7 @@ def host(task: Task) -> str:
 
 
 def endpoint(task: Task, port: int = 0) -> str:
-    """`host:port`, by the place of the port among the task's ports."""
+    """`host:port`, where `port` is an index into the task's ports."""
     address = host(task)
     bracketed = f"[{address}]" if ":" in address else address
     return f"{bracketed}:{port_of(task, port)}"
@@ -107,11 +107,11 @@ def port_of(task: Task, place: int) -> int:
     return ports[place]
 
 
-def joined(tasks: Sequence[Task]) -> str:
-    """The comma list of endpoints that most frameworks read."""
+def endpoint_list(tasks: Sequence[Task]) -> str:
+    """The endpoints separated by commas, as most frameworks read them."""
     return ",".join(endpoint(task) for task in tasks)
 
 
 def gpu_count(gang: Gang, task: Task) -> int:
-    """Cards of the task. Where an engine places tasks, device indices are its affair and only the count is known."""
+    """The number of GPUs of the task. If Slurm or Kubernetes places tasks, only the number is known here."""
     return len(task.placement.devices) or gang.spec.role(task.role).resources.gpus

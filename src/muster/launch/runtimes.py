@@ -1,6 +1,6 @@
-"""Where the interpreter comes from: the PATH of a virtual or conda environment on the node.
+"""The PATH and command of a task that runs in a virtual or conda environment on the node.
 
-Images are no affair of this module: see `containers`.
+Images are handled by `containers`.
 """
 
 from pathlib import PurePosixPath
@@ -8,10 +8,10 @@ from pathlib import PurePosixPath
 from muster.domain.errors import Invalid
 from muster.domain.specs import Runtime
 
-# The node's own PATH is not known here, and a task must not depend on who started the server.
+# The node's own PATH is not known here, and a task must not depend on the account that started the server.
 BASE_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
-# The task itself looks, not who starts it: the environment may lie on a file server that hangs.
+# The task itself checks this, not the agent: the environment may be on a file server that hangs.
 _GUARD = r"""
 [ -d "$0/bin" ] || { echo "muster: there is no environment $0 on this node" >&2; exit 127; }
 [ -x "$0/bin/python" ] || [ ! -L "$0/bin/python" ] || {
@@ -32,8 +32,8 @@ def runtime_environment(runtime: Runtime, conda_root: str | None) -> dict[str, s
 
 
 def runtime_command(runtime: Runtime, conda_root: str | None, command: tuple[str, ...]) -> tuple[str, ...]:
-    """The command, which is not started where its environment is missing: the node's own Python, next on the PATH,
-    would run it instead, and nobody would notice."""
+    """The command, wrapped so that it fails if the environment is missing. Otherwise the node's own Python, which comes
+    next on the PATH, would run it unnoticed."""
     if not runtime.venv and not runtime.conda:
         return command
     prefix = runtime.venv or conda_prefix(runtime.conda or "", conda_root)
@@ -41,13 +41,13 @@ def runtime_command(runtime: Runtime, conda_root: str | None, command: tuple[str
 
 
 def conda_prefix(conda: str, conda_root: str | None) -> str:
-    """An absolute prefix is itself; a name is looked up as conda does, `base` being the root."""
+    """The prefix of a conda environment. An absolute path stays as it is; a name is resolved as conda does it."""
     if PurePosixPath(conda).is_absolute():
         return conda
     if conda_root is None:
         raise Invalid(
-            f"runtime.conda: nobody told where environments such as {conda!r} are",
-            hint="write the environment's absolute path, or have the cluster's conda root configured",
+            f"runtime.conda: the cluster has no conda installation in which to find {conda!r}",
+            hint="write the absolute path of the environment, or ask an admin to set `conda` in the cluster file",
         )
     return conda_root if conda == "base" else str(PurePosixPath(conda_root) / "envs" / conda)
 

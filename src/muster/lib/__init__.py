@@ -1,4 +1,4 @@
-"""Small tools without a domain word: quantities, ids, clocks, back-off, nearest names.
+"""Small tools that know nothing about jobs: quantities, ids, clocks, back-off, close matches.
 
-Belongs here: what any program could use. Does not belong here: anything that knows what a job is.
+Code that any program could use belongs here. Code that knows what a job or a node is does not.
 """

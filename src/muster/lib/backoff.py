@@ -1,4 +1,4 @@
-"""Waiting longer after each failure."""
+"""Exponential back-off between retries."""
 
 
 def exponential(tries: int, *, first_s: float = 1.0, limit_s: float = 300.0) -> float:

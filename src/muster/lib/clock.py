@@ -1,4 +1,5 @@
-"""Time at the edges. Inside, an instant is a float: seconds since the epoch, UTC, handed in as `now`."""
+"""The wall clock and ISO-8601 times, for the edges of the program. Elsewhere an instant is a float (seconds since the
+epoch, UTC) that is passed in as `now`."""
 
 import time
 from collections.abc import Callable
@@ -10,7 +11,7 @@ wall_clock: Clock = time.time
 
 
 def iso(instant: float) -> str:
-    """ISO-8601 in UTC with milliseconds: what the API and `-o json` print."""
+    """The instant in ISO-8601, in UTC with milliseconds, as the API and `-o json` print it."""
     return datetime.fromtimestamp(instant, UTC).strftime("%Y-%m-%dT%H:%M:%S.") + f"{int(instant * 1000) % 1000:03d}Z"
 
 
@@ -19,6 +20,6 @@ def optional_iso(instant: float | None) -> str | None:
 
 
 def from_iso(text: str) -> float:
-    """Raises ValueError for text that is no ISO-8601 time; a time without zone is UTC."""
+    """Raises ValueError if the text is not an ISO-8601 time. A time without a zone is taken as UTC."""
     parsed = datetime.fromisoformat(text)
     return (parsed if parsed.tzinfo else parsed.replace(tzinfo=UTC)).timestamp()

@@ -1,18 +1,18 @@
-"""Identifiers: short, sortable by time, safe in file names, host names and shells."""
+"""Identifiers that are short, sort by time, and are safe in file names, host names and shells."""
 
 import secrets
 import time
 
-_ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"  # no i, l, o, u: nothing that is misread
+_ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"  # without i, l, o and u, which are easily misread
 
 
 def new_id() -> str:
-    """Sixteen characters: nine of milliseconds, so that ids sort by age, and seven of chance (35 bits)."""
+    """Sixteen characters: nine encode milliseconds, so that ids sort by age, and seven are random (35 bits)."""
     return _encode(time.time_ns() // 1_000_000, 9) + _encode(secrets.randbits(35), 7)
 
 
 def new_secret() -> str:
-    """256 bits, for tokens; never stored as it is."""
+    """A random secret of 256 bits for a token. Only its hash may be stored."""
     return secrets.token_urlsafe(32)
 
 

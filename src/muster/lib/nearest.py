@@ -1,4 +1,4 @@
-"""The known word a person most likely meant."""
+"""Finds the known word that is closest to a misspelt one, for "did you mean" hints."""
 
 import difflib
 from collections.abc import Iterable

@@ -1,5 +1,5 @@
-"""Reading and writing quantities: CPU (`500m`), GPUs (`0.5`), bytes (`2Gi`), durations (`2h30m`). Bad text raises
-ValueError whose message says what would be accepted.
+"""Parsing and formatting of quantities: CPU (`500m`), GPUs (`0.5`), bytes (`2Gi`) and durations (`2h30m`). Text that
+cannot be parsed raises a ValueError whose message says what is accepted.
 """
 
 import re
@@ -16,10 +16,10 @@ _DURATION_UNITS = {unit: Decimal(size) for unit, size in (
     ("ms", "0.001"), ("s", "1"), ("m", "60"), ("h", "3600"), ("d", "86400"), ("w", "604800"),
 )}  # fmt: skip
 _LARGEST = 10**18
-"""What databases and counters hold without a second thought: an exabyte, 10^15 cores."""
+"""The largest amount that databases and counters can safely hold: an exabyte, or 10^15 cores."""
 _MOST_GPUS = 1024
 _LONGEST_S = 100 * 365 * 86400.0
-"""A century: timers overflow long before a float does."""
+"""A century. Timers overflow long before a float does."""
 _NUMBER_UNIT = re.compile(r"(\d+(?:\.\d+)?)\s*([A-Za-z]*)")
 _DURATION_PART = re.compile(r"(\d+(?:\.\d+)?)(ms|[smhdw])")
 _PLAIN_NUMBER = re.compile(r"\d+(\.\d+)?")
@@ -30,7 +30,7 @@ GPU_ACCEPTED = (
     "a whole number of GPUs, or a part of one such as 0.5 with at most three decimals, `exclusive` or `reuse`"
 )
 GPU_WORDS = {"exclusive": 1000, "reuse": 200}
-"""The two ends of sharing a card, in thousandths: alone on it, or with up to four others."""
+"""Words for a share of a GPU, in thousandths: the whole GPU, or a fifth of it, shared with up to four others."""
 BYTES_ACCEPTED = "a size such as 512Mi, 2Gi or 8GB"
 DURATION_ACCEPTED = "a duration such as 90s, 90m, 2h, 1h30m, 02:30:00 or a number of seconds"
 
@@ -41,7 +41,7 @@ def parse_cpu(value: str | int | float) -> int:
 
 
 def parse_gpu(value: object) -> int:
-    """Thousandths of a GPU: whole ones, a part of a single one, or a word for either end of sharing."""
+    """Thousandths of a GPU. Accepts whole GPUs, a part of a single one, or one of `GPU_WORDS`."""
     if isinstance(value, str) and value.strip() in GPU_WORDS:
         return GPU_WORDS[value.strip()]
     match = None if isinstance(value, bool) else _PLAIN_NUMBER.fullmatch(str(value).strip())
@@ -60,7 +60,7 @@ def parse_bytes(value: str | int | float) -> int:
 
 
 def parse_duration(value: object) -> float:
-    """Seconds. A bare number is seconds; `hh:mm:ss` is what batch systems write."""
+    """Seconds. A bare number means seconds; `hh:mm:ss` is the notation of batch systems."""
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         raise ValueError(f"expected {DURATION_ACCEPTED}")
     if isinstance(value, int | float):
@@ -81,12 +81,12 @@ def format_cpu(millis: int) -> str:
 
 
 def gpu_number(millis: int) -> int | float:
-    """As JSON and people write it: 2, or 0.5."""
+    """The number of GPUs as it is written in JSON: 2, or 0.5."""
     return millis // 1000 if millis % 1000 == 0 else millis / 1000
 
 
 def format_bytes(count: int) -> str:
-    """The shortest exact binary form: 2Gi rather than 2048Mi, and plain bytes when nothing divides."""
+    """The shortest exact form in binary units: 2Gi rather than 2048Mi, and plain bytes if no unit divides the count."""
     for unit in ("Ti", "Gi", "Mi", "Ki"):
         if count and count % _BYTES_UNITS[unit] == 0:
             return f"{count // _BYTES_UNITS[unit]}{unit}"
@@ -94,7 +94,7 @@ def format_bytes(count: int) -> str:
 
 
 def about_bytes(count: float) -> str:
-    """For people: one decimal, binary units."""
+    """The rounded size in binary units with one decimal, for people."""
     for unit in ("B", "KiB", "MiB", "GiB"):
         if count < 1024:
             return f"{count:.0f} {unit}" if unit == "B" else f"{count:.1f} {unit}"
@@ -103,7 +103,7 @@ def about_bytes(count: float) -> str:
 
 
 def format_duration(seconds: float) -> str:
-    """`2h30m`, `45s`, `1m0.5s`: what parse_duration reads back, to the last digit."""
+    """The duration as `2h30m`, `45s` or `1m0.5s`. `parse_duration` returns exactly the same number."""
     exact = Decimal(repr(seconds))
     whole, rest = int(exact), exact % 1
     parts = []
@@ -122,7 +122,7 @@ def _amount(value: str | int | float, units: Mapping[str, int], accepted: str) -
         raise ValueError(f"expected {accepted}")
     amount = Decimal(match[1]) * units[match[2]]
     if amount > _LARGEST:
-        raise ValueError(f"more than any machine has; expected {accepted}")
+        raise ValueError(f"the amount is too large; expected {accepted}")
     return round(amount)
 
 

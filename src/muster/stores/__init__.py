@@ -1,13 +1,16 @@
-"""What is durable, in SQL: the one implementation of `ports.store.Store`, for SQLite and PostgreSQL.
+"""The database: the implementation of `ports.store.Store` in SQL, for SQLite and PostgreSQL.
 
-Belongs here: tables, migrations, queries, the group committer. Does not belong here: decisions about jobs, clocks,
-anything that runs while a transaction is open and is not SQL. SQL is spoken nowhere else.
+Tables, migrations, queries and the group committer belong here. Decisions about jobs, clocks, and anything but SQL
+inside a transaction do not. No other package contains SQL.
 
-    opening     makes a store from a URL, schema brought to head
-    sql_store   the Store itself: reads in a thread pool, writes through the committer
-    committing  one writer thread; one transaction for everything that waits
-    writing     what Changes do, table by table
-    jobs, listing, tasks, events, accounts, packages    statements and rows, one module a subject
-    tables, codec, engines    the schema, domain values as columns, how each database is spoken to
-    schema, migrating, migrations    is it the schema we need, and the way to it in a process of its own
+    opening           opens a store from a URL and upgrades its schema
+    sql_store         the Store: reads in a thread pool, writes through the committer
+    committing        group commit: one writer thread, one transaction for all waiting changes
+    writing           writes Changes to the tables
+    jobs, job_listing, tasks, events, accounts, packages, node_marks, run_history
+                      statements and rows, one module per subject
+    tables, codec     the schema; domain values as columns
+    database_engines  URLs, connections and errors of SQLite and PostgreSQL
+    schema_version, migrating, migrations
+                      the check of the schema version, and the upgrade in a process of its own
 """

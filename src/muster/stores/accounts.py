@@ -34,7 +34,7 @@ def insert_user(connection: Connection, user: User) -> None:
 def why_user_not_inserted(connection: Connection, user: User) -> Conflict | None:
     if user_by_name(connection, user.name) is None:
         return None
-    return Conflict(f"there is a user {user.name} already; choose another name or change that one")
+    return Conflict(f"user {user.name} already exists; choose another name or change that user")
 
 
 def update_user(connection: Connection, user: User) -> None:
@@ -43,7 +43,7 @@ def update_user(connection: Connection, user: User) -> None:
 
 
 def remove_user(connection: Connection, name: str) -> None:
-    """The user's tokens go too, by their foreign key; jobs and packages stay as history."""
+    """Foreign keys remove the user's tokens too. Jobs and packages stay in the history."""
     if connection.execute(_DELETE_USER, {"gone": name}).rowcount == 0:
         raise NotFound(f"there is no user {name}")
 
@@ -78,10 +78,10 @@ def insert_token(connection: Connection, token: Token) -> None:
 
 def why_token_not_inserted(connection: Connection, token: Token) -> MusterError | None:
     if user_by_name(connection, token.user) is None:
-        return NotFound(f"there is no user {token.user} to give a token to")
+        return NotFound(f"the token cannot be created: there is no user {token.user}")
     same = select(tokens.c.id).where(or_(tokens.c.id == token.id, tokens.c.secret_hash == token.secret_hash))
     if connection.execute(same).first() is not None:
-        return Conflict(f"there is a token {token.id} or one with its secret already; make a fresh one")
+        return Conflict(f"token {token.id}, or one with the same secret, already exists; create a new one")
     return None
 
 

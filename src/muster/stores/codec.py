@@ -1,7 +1,7 @@
-"""Domain values as column values and back. The only place that knows how a job or a task lies in its row.
+"""Converts domain values to column values and back. No other module knows the layout of a row.
 
-A state is its word and its own fields as JSON, so a word can be asked for and the fields stay exact. Written with
-pydantic's fast JSON and read back through the domain dataclasses' own types.
+A state is stored as its name, which queries can filter by, and its fields as JSON. pydantic writes the JSON and reads
+it back into the types of the domain dataclasses.
 """
 
 from collections.abc import Mapping
@@ -30,13 +30,13 @@ def job_row(job: Job) -> dict[str, Any]:
         "owner": job.owner,
         "name": job.name,
         "created_at": job.created_at,
-        **job_wishes(job),
-        **job_progress(job),
+        **job_spec_columns(job),
+        **job_state_columns(job),
     }
 
 
-def job_wishes(job: Job) -> dict[str, Any]:
-    """The columns that say what was asked: they change only while a job waits."""
+def job_spec_columns(job: Job) -> dict[str, Any]:
+    """The columns that come from the spec. They change only while a job waits."""
     spec = job.spec
     return {
         "mode": spec.mode.value,
@@ -47,8 +47,8 @@ def job_wishes(job: Job) -> dict[str, Any]:
     }
 
 
-def job_progress(job: Job) -> dict[str, Any]:
-    """The columns that change in a job's life."""
+def job_state_columns(job: Job) -> dict[str, Any]:
+    """The columns that change during the life of a job."""
     tally = job.tally
     return {
         "cluster": job.cluster,
@@ -163,5 +163,5 @@ def event_of(row: Row[Any]) -> Event:
 
 
 def _dump(value: object) -> str:
-    # "constants": a parameter may be inf or nan and must come back as such, not as null.
+    # "constants": a parameter may be inf or nan and must be read back as such, not as null.
     return to_json(value, inf_nan_mode="constants").decode()

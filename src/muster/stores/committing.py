@@ -1,8 +1,8 @@
-"""The group committer: one writer thread, one transaction for everything that waits, one fsync for all of it.
+"""Group commit: one writer thread puts all waiting changes into one transaction with one fsync.
 
-While a batch is being committed the next one gathers, so throughput rises with load and a lone change waits for
-nobody. A batch first runs straight through. If a change in it is refused, the batch is rolled back and run again with
-a savepoint around each piece of work, so the refused one fails alone and the good case pays for no savepoints.
+While a batch is being committed, the next one accumulates, so throughput rises with load, and a single change does not
+have to wait. A batch first runs without savepoints. If a change in it is refused, the batch is rolled back and run
+again with a savepoint around each piece of work, so that only the refused one fails.
 """
 
 import asyncio
@@ -18,12 +18,12 @@ from sqlalchemy.exc import DataError, IntegrityError, SQLAlchemyError
 from muster.domain.errors import Invalid, MusterError, Unavailable
 from muster.domain.events import Event
 from muster.ports.store import Change
-from muster.stores.engines import unavailable
+from muster.stores.database_engines import unavailable
 from muster.stores.events import insert_events, reserve_numbers
 from muster.stores.writing import explain, perform
 
-MOST_AT_ONCE = 500
-"""Pieces of work in one transaction: bounds how long the first of them waits for the last."""
+MAX_BATCH = 500
+"""The most pieces of work in one transaction, which bounds how long the first of them waits for the last."""
 
 Answer = list[list[Event]]
 Outcome = Answer | Exception
@@ -32,8 +32,8 @@ Listener = Callable[[Sequence[Event]], None]
 _Batch = Sequence[Sequence[Change]]
 _Attempt = Callable[[Connection, _Batch, Iterator[int]], list[Outcome]]
 
-# What is the change's own fault. Everything else that SQLAlchemy raises is the database's and fails the whole batch.
-# ValueError: text that is not text (a lone surrogate) or data that is not JSON.
+# Errors that a change itself causes. Any other error of SQLAlchemy comes from the database and fails the whole batch.
+# ValueError: text that cannot be encoded (a lone surrogate) or data that is not JSON.
 _REFUSED = (MusterError, IntegrityError, DataError, ValueError, TypeError)
 
 
@@ -44,7 +44,7 @@ class _Work:
 
 
 class Committer:
-    """Belongs to the event loop that made it. `close` finishes what was handed in before."""
+    """Belongs to the event loop that created it. `close` finishes the work that was submitted before."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
@@ -56,7 +56,7 @@ class Committer:
         self._thread.start()
 
     async def commit(self, changes: Sequence[Change]) -> Answer:
-        """All of them in one transaction, or none. A caller that is cancelled leaves the work to be done."""
+        """Commits all changes in one transaction, or none. They are committed even if the caller is cancelled."""
         if self._closed:
             raise Unavailable("the store is closed")
         done: asyncio.Future[Answer] = self._loop.create_future()
@@ -73,20 +73,20 @@ class Committer:
         await asyncio.to_thread(self._thread.join)
 
     def _run(self) -> None:
-        goes_on = True
-        while goes_on:
-            batch, goes_on = self._take()
+        more_to_come = True
+        while more_to_come:
+            batch, more_to_come = self._take()
             if batch:
                 outcomes = commit_batch(self._engine, [work.changes for work in batch])
                 self._deliver(batch, outcomes)
 
     def _take(self) -> tuple[list[_Work], bool]:
-        """Wait for the first, then take all that is there. False when there is nothing more to come."""
+        """Waits for the first piece of work, then takes all that are queued. Returns False if no more will come."""
         batch: list[_Work] = []
         work = self._waiting.get()
         while work is not None:
             batch.append(work)
-            if len(batch) == MOST_AT_ONCE:
+            if len(batch) == MAX_BATCH:
                 return batch, True
             try:
                 work = self._waiting.get_nowait()
@@ -98,11 +98,11 @@ class Committer:
         try:
             self._loop.call_soon_threadsafe(self._resolve, batch, outcomes)
         except RuntimeError:
-            # The loop is gone and with it everybody who waited; what was committed stays committed.
+            # The event loop has ended, and with it all callers; what was committed stays committed.
             self._closed = True
 
     def _resolve(self, batch: list[_Work], outcomes: list[Outcome]) -> None:
-        self._tell(outcomes)
+        self._notify_listeners(outcomes)
         for work, outcome in zip(batch, outcomes, strict=True):
             if work.done.done():
                 continue
@@ -111,8 +111,8 @@ class Committer:
             else:
                 work.done.set_result(outcome)
 
-    def _tell(self, outcomes: list[Outcome]) -> None:
-        """Before the futures: whoever awaits an `apply` finds that its listeners know."""
+    def _notify_listeners(self, outcomes: list[Outcome]) -> None:
+        """Runs before the futures are resolved, so that the listeners know of a change before its caller continues."""
         answers = [outcome for outcome in outcomes if not isinstance(outcome, Exception)]
         events = [event for answer in answers for numbered in answer for event in numbered]
         if not events:
@@ -121,7 +121,7 @@ class Committer:
             try:
                 listener(events)
             except Exception as error:
-                # A listener's mistake must not leave the callers of a committed batch waiting.
+                # An error in a listener must not leave the callers of a committed batch waiting.
                 self._loop.call_exception_handler({"message": "a store listener failed", "exception": error})
 
 
@@ -134,7 +134,7 @@ def commit_batch(engine: Engine, batch: _Batch) -> list[Outcome]:
     except SQLAlchemyError as error:
         return [unavailable(error) for _ in batch]
     except Exception as error:
-        # The writer thread must outlive any surprise, and its callers must hear of it.
+        # The writer thread must survive any error, and its callers must get the error.
         return [error for _ in batch]
 
 

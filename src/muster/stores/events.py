@@ -1,8 +1,8 @@
-"""Events and their numbers.
+"""Events and their sequence numbers.
 
-Numbers come from one counter row, taken at the start of every write transaction. On PostgreSQL that row's lock makes
-writers of several servers follow each other, so the order of numbers is the order of commits and a stream that
-resumes after a number can never miss a smaller one that was committed later. A number may be skipped, never reused.
+Numbers come from one counter row, which every write transaction updates first. On PostgreSQL the lock on that row
+serialises the writers of several servers, so numbers follow the order of commits, and a stream that resumes after a
+number never misses a smaller one that was committed later. A number may be skipped, but never reused.
 """
 
 from collections.abc import Sequence
@@ -27,7 +27,7 @@ _FORGET = delete(events).where(
 
 
 def reserve_numbers(connection: Connection, amount: int) -> int:
-    """The first of `amount` fresh numbers. Also the lock that lets one writer in at a time."""
+    """The first of `amount` new numbers. This also takes the lock that serialises writers."""
     last: int = connection.execute(_RESERVE, {"amount": amount}).scalar_one()
     return last - amount + 1
 

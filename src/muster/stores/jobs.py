@@ -1,6 +1,7 @@
-"""Jobs, one at a time or by a fixed question. Pages by filter are in `listing`.
+"""Statements that write jobs, and queries for single jobs or fixed sets of them. `job_listing` has the pages by filter.
 
-A job's owner, name and time of creation never change and its spec hardly ever, so a move writes the other columns only.
+The owner, name and creation time of a job never change, and its spec hardly ever, so a transition writes only the other
+columns.
 """
 
 from collections.abc import Sequence
@@ -11,7 +12,7 @@ from sqlalchemy import Connection, Select, bindparam, delete, func, insert, sele
 from muster.domain.errors import Conflict, MusterError, NotFound, StaleWrite
 from muster.domain.jobs import Job
 from muster.ports.store import RequestKey
-from muster.stores.codec import job_of, job_progress, job_row, job_wishes
+from muster.stores.codec import job_of, job_row, job_spec_columns, job_state_columns
 from muster.stores.events import forget_job_events
 from muster.stores.tables import job_labels, jobs, request_keys
 
@@ -75,31 +76,31 @@ def _insert_labels(connection: Connection, labelled: Sequence[Job]) -> None:
 
 
 def why_not_inserted(connection: Connection, job: Job, key: RequestKey | None) -> Conflict | None:
-    """Asked after a change was refused; None when the job was not the reason. The key comes first: a repeated request
-    also finds its name taken."""
+    """Why the database refused to insert the job; None if the job was not the reason. The request key is checked first,
+    because a repeated request also finds its name taken."""
     if key is not None and job_by_request(connection, key) is not None:
         return Conflict(
-            f"request key {key.key} of {key.user} was used before", hint="this request has its job already: read it"
+            f"{key.user} has already used request key {key.key}", hint="the job of this request exists: read it"
         )
     state = connection.execute(_OPEN_NAME, {"the_owner": job.owner, "the_name": job.name}).scalar()
     if state is not None:
         return Conflict(f"job {job.name} of {job.owner} is still {state}; kill it or choose another name")
     if connection.execute(_BY_ID, {"the_id": job.id}).first() is not None:
-        return Conflict(f"there is a job with id {job.id} already; submit again with a fresh id")
+        return Conflict(f"a job with id {job.id} already exists; submit again with a new id")
     return None
 
 
 def update_jobs(connection: Connection, moved: Sequence[tuple[Job, int]]) -> None:
-    """Each job with the number of its steps since it was loaded."""
-    rows = [{**job_progress(job), "the_id": job.id, "loaded_version": job.version - steps} for job, steps in moved]
+    """Writes jobs, each given with the number of transitions since it was loaded."""
+    rows = [{**job_state_columns(job), "the_id": job.id, "loaded_version": job.version - steps} for job, steps in moved]
     if connection.execute(_UPDATE, rows).rowcount != len(rows):
         job, steps = moved[-1]
         raise _why_not_updated(connection, job, job.version - steps)
 
 
 def rewrite_job(connection: Connection, job: Job, steps: int) -> None:
-    """The job with another spec."""
-    row = {**job_wishes(job), **job_progress(job), "the_id": job.id, "loaded_version": job.version - steps}
+    """Writes a job whose spec has changed."""
+    row = {**job_spec_columns(job), **job_state_columns(job), "the_id": job.id, "loaded_version": job.version - steps}
     if connection.execute(_REWRITE, row).rowcount != 1:
         raise _why_not_updated(connection, job, job.version - steps)
     connection.execute(_FORGET_LABELS, {"gone": job.id})
@@ -107,18 +108,18 @@ def rewrite_job(connection: Connection, job: Job, steps: int) -> None:
 
 
 def _why_not_updated(connection: Connection, job: Job, loaded_version: int) -> MusterError:
-    """Exact when one job was written. Of several it only says that they must be written one by one."""
+    """The reason is exact if one job was written. For several jobs it only says to write them one by one."""
     stored = connection.execute(select(jobs.c.version).where(jobs.c.id == job.id)).scalar()
     if stored is None:
         return NotFound(f"there is no job {job.id}")
     return StaleWrite(
-        f"job {job.name} was changed meanwhile: loaded at version {loaded_version}, now at {stored}; "
+        f"job {job.name} has changed in the meantime (loaded at version {loaded_version}, now at {stored}); "
         "load it again and retry"
     )
 
 
 def remove_job(connection: Connection, job_id: str) -> None:
-    """Labels, keys and tasks go with the row, by their foreign keys."""
+    """Foreign keys remove the job's labels, request keys and tasks too."""
     if connection.execute(_DELETE_ENDED, {"gone": job_id}).rowcount == 0:
         job = job_by_id(connection, job_id)
         raise Conflict(f"job {job.name} is {job.state_name}; only a job that has ended can be removed: kill it first")

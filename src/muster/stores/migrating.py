@@ -1,7 +1,7 @@
-"""Brings a database's schema to head. Run as a program: `python -m muster.stores.migrating`, URL in the environment.
+"""Upgrades the schema of a database: `python -m muster.stores.migrating`, with the URL in the environment.
 
-Never imported by the server: Alembic is heavy and needed once in the life of a schema. Several servers may start
-together, so the work is done in one transaction under a lock; whoever comes second finds nothing left to do.
+The server never imports this module: Alembic is heavy and rarely needed. Several servers may start at the same time, so
+the upgrade runs in one transaction under a lock, and the second server finds nothing left to do.
 """
 
 import os
@@ -12,11 +12,11 @@ from alembic import command
 from alembic.config import Config
 from sqlalchemy import Connection, create_engine, event
 
-from muster.stores.engines import parse_url
-from muster.stores.schema import URL_VARIABLE
+from muster.stores.database_engines import parse_url
+from muster.stores.schema_version import URL_VARIABLE
 
 _LOCK = 0x6D75737465720001
-"""The advisory lock's number: `muster` in ASCII, then a 1. Nobody else should have chosen it."""
+"""The number of the advisory lock: `muster` in ASCII, then a 1, so that no other program is likely to use it."""
 
 
 def migrate(url: str) -> None:

@@ -1,4 +1,4 @@
-"""What admins decided about nodes, one mark a node."""
+"""The marks that admins put on nodes, cordoned or draining; at most one per node."""
 
 from sqlalchemy import Connection, bindparam, delete, insert, select
 

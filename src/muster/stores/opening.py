@@ -1,4 +1,4 @@
-"""Makes a store from a URL."""
+"""Opens a store from a URL."""
 
 import asyncio
 
@@ -6,14 +6,14 @@ from sqlalchemy import URL, Engine
 from sqlalchemy.exc import SQLAlchemyError
 
 from muster.domain.errors import Unavailable
-from muster.stores.engines import parse_url, reading_engine, sqlite_file, unavailable, writing_engine
-from muster.stores.schema import bring_to_head
+from muster.stores.database_engines import parse_url, reading_engine, sqlite_file, unavailable, writing_engine
+from muster.stores.schema_version import bring_to_head
 from muster.stores.sql_store import SqlStore
 
 
 async def open_store(url: str) -> SqlStore:
-    """A store whose schema is at head. Invalid for a URL we cannot use, Unavailable for a database that does not
-    answer or is newer than this code."""
+    """Opens a store and upgrades its schema. Raises Invalid for an unusable URL, and Unavailable for a database that
+    does not answer or whose schema is newer than this version of Muster."""
     parsed = parse_url(url)
     writing, reading = await asyncio.to_thread(_prepare, parsed)
     return SqlStore(writing, reading)
@@ -34,7 +34,7 @@ def _prepare(url: URL) -> tuple[Engine, Engine]:
 
 
 def _make_private_file(url: URL) -> None:
-    """The file holds password and token hashes: only its owner may read it. SQLite gives its log the same mode."""
+    """The file contains password and token hashes, so only its owner may read it. SQLite's log gets the same mode."""
     file = sqlite_file(url)
     if file is None:
         return
@@ -42,7 +42,7 @@ def _make_private_file(url: URL) -> None:
         file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         file.touch(mode=0o600, exist_ok=True)
     except OSError as error:
-        raise Unavailable(f"the database file {file} cannot be made: {error.strerror}") from error
+        raise Unavailable(f"cannot create the database file {file}: {error.strerror}") from error
 
 
 def _dispose(*engines: Engine) -> None:

@@ -1,4 +1,4 @@
-"""Code packages by digest, once for every owner."""
+"""Code packages, by digest and owner."""
 
 from pydantic_core import from_json
 from sqlalchemy import Connection, bindparam, delete, select
@@ -7,7 +7,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 from muster.domain.accounts import Package
 from muster.stores.tables import jobs, packages
 
-# The same digest is the same archive: a second upload is no news, and the first one's time stays.
+# The same digest means the same archive, so a second upload changes nothing, not even the time.
 _INSERT = {
     "sqlite": sqlite.insert(packages).on_conflict_do_nothing(),
     "postgresql": postgresql.insert(packages).on_conflict_do_nothing(),
@@ -46,6 +46,6 @@ def package_by_digest(connection: Connection, digest: str, owner: str | None) ->
 
 
 def packages_in_use(connection: Connection) -> set[str]:
-    """Code and inputs of all jobs. Few have inputs, so those are read from their specs."""
+    """The digests of the packages and inputs of all jobs. Few jobs have inputs, so those are read from their specs."""
     inputs = (one for spec in connection.execute(_WITH_INPUTS).scalars() for one in from_json(spec).get("inputs", ()))
     return {*connection.execute(_IN_USE).scalars(), *(str(one["source"]).partition("/")[0] for one in inputs)}

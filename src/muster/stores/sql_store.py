@@ -1,4 +1,4 @@
-"""The Store over SQL: reads run in a few threads of their own, writes go through the committer."""
+"""The Store in SQL: reads run in a small thread pool, writes go through the group committer."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -15,15 +15,15 @@ from muster.domain.jobs import Job
 from muster.domain.nodes import NodeMark
 from muster.domain.tasks import Task
 from muster.ports.store import Change, JobFilter, Page, RequestKey, Spent
-from muster.stores import accounts, events, history, jobs, listing, node_marks, packages, tasks
+from muster.stores import accounts, events, job_listing, jobs, node_marks, packages, run_history, tasks
 from muster.stores.committing import Committer
-from muster.stores.engines import READERS, unavailable
+from muster.stores.database_engines import READERS, unavailable
 
 T = TypeVar("T")
 
 
 class SqlStore:
-    """Implements `ports.store.Store`. Made by `opening.open_store`, inside a running loop."""
+    """Implements `ports.store.Store`. `opening.open_store` creates it inside a running event loop."""
 
     def __init__(self, writing: Engine, reading: Engine) -> None:
         self._writing = writing
@@ -39,7 +39,7 @@ class SqlStore:
         return await self._committer.commit(tuple(changes))
 
     def listen(self, listener: Callable[[Sequence[Event]], None]) -> None:
-        """Hears this store's own commits; those of other servers on the same database are read by number."""
+        """The listener gets the commits of this store only. Those of other servers must be read by sequence number."""
         self._committer.listen(listener)
 
     async def job(self, job_id: str) -> Job:
@@ -52,7 +52,9 @@ class SqlStore:
         return await self._read(lambda connection: jobs.job_by_request(connection, key))
 
     async def jobs(self, where: JobFilter, *, limit: int, cursor: str | None = None) -> Page[Job]:
-        return await self._read(lambda connection: listing.page_of_jobs(connection, where, limit=limit, cursor=cursor))
+        return await self._read(
+            lambda connection: job_listing.page_of_jobs(connection, where, limit=limit, cursor=cursor)
+        )
 
     async def open_jobs(self) -> list[Job]:
         return await self._read(jobs.open_jobs)
@@ -64,10 +66,10 @@ class SqlStore:
         return await self._read(lambda connection: jobs.ended_before(connection, instant, limit))
 
     async def last_ended(self, *, limit: int) -> list[Job]:
-        return await self._read(lambda connection: history.last_ended(connection, limit))
+        return await self._read(lambda connection: run_history.last_ended(connection, limit))
 
     async def spent_since(self, instant: float) -> list[Spent]:
-        return await self._read(lambda connection: history.spent_since(connection, instant))
+        return await self._read(lambda connection: run_history.spent_since(connection, instant))
 
     async def tasks(self, job_id: str, attempt: int | None = None) -> list[Task]:
         return await self._read(lambda connection: tasks.tasks_of_job(connection, job_id, attempt))
@@ -110,32 +112,32 @@ class SqlStore:
         await self._read(events.last_event)
 
     async def close(self) -> None:
-        """Finish the writes that were handed in, then let go of every connection. Harmless when repeated."""
+        """Finishes the submitted writes, then closes every connection. Calling it again does nothing."""
         self._closed = True
         await self._committer.close()
         await asyncio.to_thread(self._readers.shutdown)
         self._reading.dispose()
         self._writing.dispose()
 
-    async def _read(self, question: Callable[[Connection], T]) -> T:
+    async def _read(self, query: Callable[[Connection], T]) -> T:
         if self._closed:
             raise Unavailable("the store is closed")
-        return await asyncio.get_running_loop().run_in_executor(self._readers, self._ask, question)
+        return await asyncio.get_running_loop().run_in_executor(self._readers, self._run_query, query)
 
-    def _ask(self, question: Callable[[Connection], T]) -> T:
+    def _run_query(self, query: Callable[[Connection], T]) -> T:
         try:
             try:
-                return self._ask_once(question)
+                return self._run_query_once(query)
             except DBAPIError as error:
-                # A connection that died while it lay idle takes the whole pool with it: once more, on a fresh one.
+                # A connection that broke while idle invalidates the whole pool, so the query runs again on a new one.
                 if not error.connection_invalidated:
                     raise
-                return self._ask_once(question)
+                return self._run_query_once(query)
         except DataError as error:
-            raise Invalid(f"the question holds a value that cannot be stored: {error.orig}") from error
+            raise Invalid(f"the query contains a value that cannot be stored: {error.orig}") from error
         except SQLAlchemyError as error:
             raise unavailable(error) from error
 
-    def _ask_once(self, question: Callable[[Connection], T]) -> T:
+    def _run_query_once(self, query: Callable[[Connection], T]) -> T:
         with self._reading.connect() as connection:
-            return question(connection)
+            return query(connection)

@@ -1,7 +1,7 @@
-"""The schema as the code knows it. What a database really has is made by `migrations`; a test holds the two equal.
+"""The schema as SQLAlchemy tables. `migrations` create the real one, and a test checks that the two are equal.
 
-Values that are asked for by condition are columns; the rest of a domain value is JSON text. Long columns come last in
-what a migration adds: SQLite then reads the short ones without following overflow pages.
+Values that queries filter by are columns; the rest of a domain value is JSON text. Long columns come last, so that
+SQLite reads the short ones without following overflow pages.
 """
 
 from typing import Any
@@ -22,7 +22,7 @@ from sqlalchemy import (
 )
 
 HEAD = "0004"
-"""The newest migration: what the code needs. Revisions are numbers of four digits, so that older sorts lower."""
+"""The newest migration, which the code needs. Revisions are numbers of four digits, so that they sort by age."""
 
 EVENT_COUNTER = "events"
 
@@ -65,7 +65,7 @@ jobs = Table(
 
 
 def _partial(name: str, *columns: Column[Any], sqlite: str, postgresql: str, unique: bool = False) -> Index:
-    """Each database uses a partial index only for a query that says the condition in the words it itself writes."""
+    """A database uses a partial index only for queries that contain the condition as that database writes it."""
     return Index(name, *columns, unique=unique, sqlite_where=text(sqlite), postgresql_where=text(postgresql))
 
 
@@ -74,8 +74,8 @@ _partial("uq_jobs_open_name", jobs.c.owner, jobs.c.name, sqlite="is_open = 1", p
 _partial("ix_jobs_open", jobs.c.created_at, jobs.c.id, sqlite="is_open = 1", postgresql="is_open")
 _partial("ix_jobs_ended", jobs.c.ended_at, jobs.c.id, sqlite="is_open = 0", postgresql="NOT is_open")
 _partial("ix_jobs_package", jobs.c.package, sqlite="package IS NOT NULL", postgresql="package IS NOT NULL")
-# Pages are newest first by (created_at, id); each common filter has that order behind its own column.
-# The first one also holds what a search for text looks at, so that a search reads the index and not the rows.
+# Pages are newest first by (created_at, id), so the index of each common filter has its own column, then that order.
+# The first index also contains the columns of a text search, so that a search reads only the index.
 Index("ix_jobs_newest", jobs.c.created_at, jobs.c.id, jobs.c.owner, jobs.c.name)
 Index("ix_jobs_state", jobs.c.state, jobs.c.created_at, jobs.c.id)
 Index("ix_jobs_owner", jobs.c.owner, jobs.c.created_at, jobs.c.id)
@@ -94,7 +94,7 @@ job_labels = Table(
     Column("created_at", Double, nullable=False),
     PrimaryKeyConstraint("job_id", "key"),
 )
-# The job's time is repeated here so that a label's page comes in order from this index alone.
+# The creation time of the job is repeated here, so that this index alone gives the pages of a label in order.
 Index("ix_job_labels_newest", job_labels.c.key, job_labels.c.value, job_labels.c.created_at, job_labels.c.job_id)
 
 request_keys = Table(

@@ -1,4 +1,4 @@
-"""Tasks: written whole by id, read by job."""
+"""Statements and queries for tasks: they are written as a whole by id, and read by job."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -12,7 +12,7 @@ from muster.stores.tables import jobs, tasks
 
 
 def _upserts() -> dict[str, Insert]:
-    """`INSERT … ON CONFLICT DO UPDATE` is the same in both databases but has a class of its own for each."""
+    """`INSERT … ON CONFLICT DO UPDATE` is the same in both databases, but SQLAlchemy has a class for each."""
     replaced = [column.name for column in tasks.columns if not column.primary_key]
     lite, post = sqlite.insert(tasks), postgresql.insert(tasks)
     return {

@@ -1,4 +1,4 @@
-"""What Changes do to the tables, part by part, inside a transaction that somebody else opened."""
+"""Writes Changes to the tables, inside a transaction that the caller has opened."""
 
 from collections.abc import Sequence
 
@@ -24,15 +24,15 @@ from muster.stores.tasks import put_tasks
 
 
 def perform(connection: Connection, changes: Sequence[Change]) -> None:
-    """Write everything but the events, which the committer numbers.
+    """Writes everything but the events, which the committer numbers.
 
-    Neighbours that only submit jobs or move them are written table by table, a statement each for all of them. That
-    can refuse what would pass one by one (a name freed by one neighbour and taken by the next), never the reverse;
-    so whoever gives several changes and is refused gives them again one by one.
+    Consecutive changes that only submit or update jobs are written together, with one statement per table. This may
+    refuse changes that would pass one by one (if one frees a name that the next one takes), but never the reverse. So a
+    caller whose changes are refused should write them again one by one.
     """
     gathered: list[Change] = []
     for change in changes:
-        if not _is_of_jobs_only(change):
+        if not _touches_only_jobs(change):
             _write_together(connection, gathered)
             gathered = []
             _write_others(connection, change)
@@ -41,7 +41,7 @@ def perform(connection: Connection, changes: Sequence[Change]) -> None:
 
 
 def explain(connection: Connection, change: Change, refused: IntegrityError) -> MusterError:
-    """Which part the database refused, in words. Asked after the change has been rolled back."""
+    """Says which part of the change the database refused. It runs after the change has been rolled back."""
     found: MusterError | None = None
     if change.new_user is not None:
         found = why_user_not_inserted(connection, change.new_user)
@@ -51,11 +51,11 @@ def explain(connection: Connection, change: Change, refused: IntegrityError) -> 
         found = why_not_inserted(connection, change.new_job, change.request_key)
     if found is None and change.tasks:
         owners = ", ".join(sorted({task.job_id for task in change.tasks}))
-        found = NotFound(f"a task belongs to a job that is not there: one of {owners}")
+        found = NotFound(f"a task belongs to a job that does not exist; it is one of {owners}")
     return found or Conflict(f"the database refused the change: {refused.orig}")
 
 
-def _is_of_jobs_only(change: Change) -> bool:
+def _touches_only_jobs(change: Change) -> bool:
     others = (
         *(change.rewritten_job, change.removed_job, change.new_user, change.user, change.removed_user),
         *(change.new_token, change.removed_token, change.used_token),
@@ -75,7 +75,7 @@ def _write_together(connection: Connection, changes: Sequence[Change]) -> None:
 
 
 def _write_others(connection: Connection, change: Change) -> None:
-    """Removals come first, so that one change can replace a thing."""
+    """Removals come first, so that one change can replace an object."""
     if change.removed_token is not None:
         remove_token(connection, change.removed_token)
     if change.removed_user is not None:

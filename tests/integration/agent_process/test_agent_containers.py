@@ -12,7 +12,15 @@ from typing import Any, TypeVar
 import pytest
 
 from muster.domain.specs import Mount
-from muster.launch.containers import ENV_FILE, STATE_FILE, Contained, Content, Engine, Place, contained
+from muster.launch.containers import (
+    ENV_FILE,
+    STATE_FILE,
+    ContainerLaunch,
+    ContainerTask,
+    Engine,
+    TaskFolder,
+    container_launch,
+)
 from tests.parts.docker import Docker
 from tests.parts.engines import IMAGE, EngineMissing, EnginePart
 from tests.parts.podman import private_podman, remove
@@ -106,11 +114,11 @@ def as_found(agent: Agent, engine: EnginePart) -> Engine:
     return Engine(**{key: value for key, value in found.items() if key not in ("version", "lacking")})
 
 
-def start(agent: Agent, engine: EnginePart, task: str, script: str, **more: Any) -> Contained:
+def start(agent: Agent, engine: EnginePart, task: str, script: str, **more: Any) -> ContainerLaunch:
     hello = agent.ask("hello")
-    content = Content(task_id=task, image=IMAGE, argv=("sh", "-c", script), **more)
-    place = Place(f"{hello['root']}/tasks/{task}", hello["uid"], hello["gid"])
-    ready = contained(as_found(agent, engine), content, place)
+    content = ContainerTask(task_id=task, image=IMAGE, argv=("sh", "-c", script), **more)
+    place = TaskFolder(f"{hello['root']}/tasks/{task}", hello["uid"], hello["gid"])
+    ready = container_launch(as_found(agent, engine), content, place)
     agent.launch(
         task,
         *ready.argv,

@@ -79,6 +79,6 @@ def test_what_the_first_start_leaves_is_for_its_user_alone(muster_server: Muster
 
 def test_a_second_server_on_one_home_is_refused(muster_server: MusterServer) -> None:
     second = MusterServer(muster_server.home)
-    with pytest.raises(AssertionError, match="another server already uses"):
+    with pytest.raises(AssertionError, match="another server is already using"):
         second.start()
     second.stop()

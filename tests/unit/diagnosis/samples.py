@@ -28,16 +28,16 @@ Error Message Summary:
 """
 
 SAMPLES = (
-    Sample("gpu-memory", "20.00 GiB more were wanted, 18.50 GiB of 23.69 GiB were free", _raised(
+    Sample("gpu-memory", "20.00 GiB were requested, and 18.50 GiB of 23.69 GiB were free", _raised(
         "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 20.00 GiB. GPU 0 has a total capacity of 23.69 "
         "GiB of which 18.50 GiB is free. Including non-PyTorch memory, this process has 5.18 GiB memory in use.")),
-    Sample("gpu-memory", "20.00 MiB more were wanted, 10.56 MiB of 10.76 GiB were free", _raised(
+    Sample("gpu-memory", "20.00 MiB were requested, and 10.56 MiB of 10.76 GiB were free", _raised(
         "RuntimeError: CUDA out of memory. Tried to allocate 20.00 MiB (GPU 0; 10.76 GiB total capacity; 9.50 GiB "
         "already allocated; 10.56 MiB free; 9.71 GiB reserved in total by PyTorch)")),
-    Sample("gpu-memory", "2.000000GB more were wanted, 1.200000GB were free", _PADDLE.format(message=(
+    Sample("gpu-memory", "2.000000GB were requested, and 1.200000GB were free", _PADDLE.format(message=(
         "ResourceExhaustedError: \n\nOut of memory error on GPU 0. Cannot allocate 2.000000GB memory on GPU 0, "
         "14.583740GB memory has been allocated and available memory is only 1.200000GB."))),
-    Sample("gpu-memory", "17179869184 bytes more were wanted", _raised(
+    Sample("gpu-memory", "17179869184 bytes were requested", _raised(
         "jaxlib.xla_extension.XlaRuntimeError: RESOURCE_EXHAUSTED: Out of memory while trying to allocate 17179869184 "
         "bytes.")),
     Sample("gpu-memory", "ran out of memory", _raised("RuntimeError: CUDA error: out of memory")),
@@ -47,7 +47,7 @@ SAMPLES = (
         "RuntimeError: The NVIDIA driver on your system is too old (found version 11040). Please update your driver")),
     Sample("cuda-driver", "too old", "CUDA error(35), CUDA driver version is insufficient for CUDA runtime version.\n"),
     Sample("cuda-build", "without CUDA", _raised("AssertionError: Torch not compiled with CUDA enabled")),
-    Sample("cuda-architecture", "no code", _raised(
+    Sample("cuda-architecture", "does not support this GPU model", _raised(
         "RuntimeError: CUDA error: no kernel image is available for execution on the device")),
     Sample("no-gpu", "has none", _raised("RuntimeError: No CUDA GPUs are available")),
     Sample("no-gpu", "has none", _raised(
@@ -65,7 +65,7 @@ SAMPLES = (
     Sample("nccl", "call to the system", _raised(
         "torch.distributed.DistBackendError: NCCL error in: ProcessGroupNCCL.cpp:1275, unhandled system error, "
         "NCCL version 2.18.6")),
-    Sample("nccl-peer", "went away", _raised(
+    Sample("nccl-peer", "disappeared", _raised(
         "torch.distributed.DistBackendError: NCCL error in: ProcessGroupNCCL.cpp:94, ncclRemoteError: A call failed "
         "possibly due to a network error or a remote process exiting prematurely.")),
     Sample("gloo", "could not reach", _raised(
@@ -75,17 +75,17 @@ SAMPLES = (
     Sample("rendezvous", "find each other", _raised(
         "torch.distributed.DistNetworkError: The client socket has timed out after 600000ms while trying to connect to "
         "(10.0.0.1, 29500).")),
-    Sample("port-in-use", "was taken", _raised(
+    Sample("port-in-use", "was already taken", _raised(
         "RuntimeError: The server socket has failed to listen on any local network address. port: 29500, useIpv6: "
         "true, code: -98, name: EADDRINUSE, message: address already in use")),
-    Sample("port-in-use", "was taken", _raised("OSError: [Errno 98] Address already in use")),
+    Sample("port-in-use", "was already taken", _raised("OSError: [Errno 98] Address already in use")),
     Sample("peer-refused", "at 127.0.0.1:8011",
            "W0101 brpc_ps_client.cc:195] Fail to connect Socket{id=1 addr=127.0.0.1:8011}: Connection refused [111]\n"),
     Sample("peer-refused", "was refused", _raised("ConnectionRefusedError: [Errno 111] Connection refused")),
     Sample("peer-lost", "closed a connection", _raised("ConnectionResetError: [Errno 104] Connection reset by peer")),
     Sample("name-resolution", "could not be resolved", _raised(
         "socket.gaierror: [Errno -3] Temporary failure in name resolution")),
-    Sample("no-route", "no way", _raised("OSError: [Errno 101] Network is unreachable")),
+    Sample("no-route", "cannot reach a host", _raised("OSError: [Errno 101] Network is unreachable")),
     Sample("shared-memory", "/dev/shm", "ERROR: Unexpected bus error encountered in worker. This might be caused by "
            "insufficient shared memory (shm).\n"),
     Sample("disk-quota", "quota", _raised("OSError: [Errno 122] Disk quota exceeded: 'model.pt'")),

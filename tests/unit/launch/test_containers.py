@@ -19,24 +19,24 @@ from muster.launch.containers import (
     PODMAN,
     PRETENDED,
     ROCM,
-    Contained,
-    Content,
+    ContainerLaunch,
+    ContainerTask,
     Engine,
-    Place,
-    contained,
+    TaskFolder,
+    container_launch,
 )
 
 pytestmark = pytest.mark.fast
 FOLDER = Path(__file__).parent / "golden" / "containers"
 
-PLACE = Place("/home/lab/.muster-node/tasks/j1.1.worker.0", 1000, 1000)
+PLACE = TaskFolder("/home/lab/.muster-node/tasks/j1.1.worker.0", 1000, 1000)
 ENGINES = {
     "podman": Engine(PODMAN, "/usr/bin/podman", rootless=True, gpus=CDI),
     "podman-as-root": Engine(PODMAN, "/usr/bin/podman", init=False, limits=False, gpus=HOOK),
     "docker": Engine(DOCKER, "/usr/bin/docker", gpus=GPUS),
     "apptainer": Engine(APPTAINER, "/usr/bin/apptainer", rootless=True, init=False, limits=False, gpus=DRIVER),
 }
-CONTENT = Content(
+CONTENT = ContainerTask(
     task_id="j1.1.worker.0",
     image="paddlepaddle/paddle:2.6.1",
     argv=("python", "train.py", "--note", "a b"),
@@ -50,20 +50,20 @@ CONTENT = Content(
 
 @pytest.mark.parametrize("name", ENGINES)
 def test_what_an_engine_is_told(name: str, golden: Callable[[Path, str], None]) -> None:
-    told = contained(ENGINES[name], CONTENT, PLACE)
+    told = container_launch(ENGINES[name], CONTENT, PLACE)
     shown = {"argv": told.argv, "env": told.env, "files": told.files, "name": told.name}
     golden(FOLDER / f"{name}.json", json.dumps(shown, indent=2) + "\n")
 
 
 @pytest.mark.parametrize("name", ENGINES)
 def test_no_value_of_a_variable_stands_among_the_arguments(name: str) -> None:
-    told = contained(ENGINES[name], CONTENT, PLACE)
+    told = container_launch(ENGINES[name], CONTENT, PLACE)
     assert not any("hunter2" in word or "one\ntwo" in word for word in told.argv)
 
 
 @pytest.mark.parametrize("value", ["two\nlines", "a\rb", '"quoted"', "'quoted'", "x" * 40_000])
 def test_variable_that_fits_no_line_is_inherited_by_name(value: str) -> None:
-    told = contained(ENGINES["podman"], replace(CONTENT, env={"ODD": value}), PLACE)
+    told = container_launch(ENGINES["podman"], replace(CONTENT, env={"ODD": value}), PLACE)
     assert told.env == {"ODD": value}
     assert told.argv[told.argv.index("--env") + 1] == "ODD"
     assert "ODD" not in told.files[ENV_FILE]
@@ -71,7 +71,7 @@ def test_variable_that_fits_no_line_is_inherited_by_name(value: str) -> None:
 
 @pytest.mark.parametrize("name", ENGINES)
 def test_processes_inside_carry_the_tasks_mark_whatever_the_user_says(name: str) -> None:
-    told = contained(ENGINES[name], replace(CONTENT, env={"MUSTER_TASK_DIR": "/elsewhere"}), PLACE)
+    told = container_launch(ENGINES[name], replace(CONTENT, env={"MUSTER_TASK_DIR": "/elsewhere"}), PLACE)
     assert seen(told)["MUSTER_TASK_DIR"] == PLACE.folder
 
 
@@ -79,7 +79,7 @@ def test_processes_inside_carry_the_tasks_mark_whatever_the_user_says(name: str)
     ("gpus", "inside"), [(CDI, "0,1"), (GPUS, "0,1"), (HOOK, "0,1"), (ROCM, "2,3"), (PRETENDED, "2,3")]
 )
 def test_cards_are_counted_as_the_program_sees_them(gpus: str, inside: str) -> None:
-    told = contained(replace(ENGINES["podman"], gpus=gpus), CONTENT, PLACE)
+    told = container_launch(replace(ENGINES["podman"], gpus=gpus), CONTENT, PLACE)
     assert seen(told)["CUDA_VISIBLE_DEVICES"] == inside
 
 
@@ -93,22 +93,22 @@ def test_cards_are_counted_as_the_program_sees_them(gpus: str, inside: str) -> N
     ],
 )
 def test_task_is_in_the_groups_that_may_open_amds_cards(engine: Engine, groups: list[str]) -> None:
-    argv = contained(engine, CONTENT, PLACE).argv
+    argv = container_launch(engine, CONTENT, PLACE).argv
     assert [argv[place + 1] for place, word in enumerate(argv) if word == "--group-add"] == groups
 
 
 def test_task_without_cards_asks_for_none() -> None:
-    told = contained(ENGINES["podman"], replace(CONTENT, devices=()), PLACE)
+    told = container_launch(ENGINES["podman"], replace(CONTENT, devices=()), PLACE)
     assert "--device" not in told.argv
 
 
 def test_own_home_wins_over_the_working_directory() -> None:
-    told = contained(ENGINES["docker"], replace(CONTENT, env={"HOME": "/root"}), PLACE)
+    told = container_launch(ENGINES["docker"], replace(CONTENT, env={"HOME": "/root"}), PLACE)
     assert seen(told)["HOME"] == "/root"
 
 
 def test_apptainer_hands_on_values_as_they_are() -> None:
-    told = contained(ENGINES["apptainer"], replace(CONTENT, env={"WORDS": "$(touch /here) `date` $HOME"}), PLACE)
+    told = container_launch(ENGINES["apptainer"], replace(CONTENT, env={"WORDS": "$(touch /here) `date` $HOME"}), PLACE)
     assert told.env["APPTAINERENV_WORDS"] == "$(touch /here) `date` $HOME"
     assert told.env["APPTAINER_NO_EVAL"] == "true"
 
@@ -122,10 +122,10 @@ def test_apptainer_hands_on_values_as_they_are() -> None:
     ],
 )
 def test_apptainer_takes_files_and_addresses_as_they_are(image: str, told: str) -> None:
-    assert told in contained(ENGINES["apptainer"], replace(CONTENT, image=image), PLACE).argv
+    assert told in container_launch(ENGINES["apptainer"], replace(CONTENT, image=image), PLACE).argv
 
 
-def seen(told: Contained) -> dict[str, str]:
+def seen(told: ContainerLaunch) -> dict[str, str]:
     """The variables inside."""
     lines = told.files.get(ENV_FILE, "").splitlines()
     inherited = {name.removeprefix("APPTAINERENV_"): value for name, value in told.env.items()}

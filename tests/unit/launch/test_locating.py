@@ -4,7 +4,7 @@ import pytest
 
 from muster.domain.clusters import Folder, PhysicalCluster
 from muster.domain.specs import Mount, Runtime
-from muster.launch.folder_paths import located, mounted
+from muster.launch.folder_paths import mounts_of, with_absolute_paths
 
 from .gangs import composed, spec
 
@@ -31,28 +31,28 @@ LAB = PhysicalCluster(
     ],
 )
 def test_runtime_may_begin_with_a_folders_name(written: Runtime, found: Runtime) -> None:
-    assert located(spec(runtime=written), LAB).runtime == found
+    assert with_absolute_paths(spec(runtime=written), LAB).runtime == found
 
 
 def test_conda_environment_by_name_is_of_the_clusters_installation() -> None:
-    job = located(spec(runtime=Runtime(conda="py310")), LAB)
+    job = with_absolute_paths(spec(runtime=Runtime(conda="py310")), LAB)
     env = composed(job, conda_root=LAB.conda_root)[0].env
     assert env["CONDA_PREFIX"] == "/srv/envs/miniconda3/envs/py310"
     assert env["PATH"].startswith("/srv/envs/miniconda3/envs/py310/bin:")
 
 
 def test_without_an_image_targets_are_links() -> None:
-    job = located(spec(mounts=(Mount("data/criteo", "in/criteo"), Mount("/scratch", "scratch"))), LAB)
-    assert mounted(job).links == {"in/criteo": "/mnt/data/criteo", "scratch": "/scratch"}
-    assert mounted(job).binds == ()
+    job = with_absolute_paths(spec(mounts=(Mount("data/criteo", "in/criteo"), Mount("/scratch", "scratch"))), LAB)
+    assert mounts_of(job).links == {"in/criteo": "/mnt/data/criteo", "scratch": "/scratch"}
+    assert mounts_of(job).binds == ()
 
 
 def test_with_an_image_absolute_targets_are_mounted_and_relative_ones_linked_to_the_same_path() -> None:
     mounts = (Mount("data/criteo", "/data"), Mount("data/models", "models"), Mount("public", "/public"))
-    job = located(spec(runtime=Runtime(image="paddle"), mounts=mounts), LAB)
-    assert mounted(job).binds == (
+    job = with_absolute_paths(spec(runtime=Runtime(image="paddle"), mounts=mounts), LAB)
+    assert mounts_of(job).binds == (
         Mount("/mnt/data/criteo", "/data"),
         Mount("/mnt/data/models", "/mnt/data/models"),
         Mount("/pub", "/public", read_only=True),
     )
-    assert mounted(job).links == {"models": "/mnt/data/models"}
+    assert mounts_of(job).links == {"models": "/mnt/data/models"}

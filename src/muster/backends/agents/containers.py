@@ -9,7 +9,7 @@ from muster.domain.clusters import CONTAINER_GPUS, CONTAINERS
 from muster.domain.errors import BackendError
 from muster.domain.needs import OK
 from muster.domain.specs import Mount
-from muster.launch.containers import APPTAINER, Contained, Content, Engine, Place, contained
+from muster.launch.containers import APPTAINER, ContainerLaunch, ContainerTask, Engine, TaskFolder, container_launch
 from muster.ports.backend import ContainerCommand, LaunchRequest
 
 SOURCE = "containers"
@@ -81,8 +81,8 @@ class Engines:
         return ContainerCommand(found.engine.name, _contained(found.engine, agent, request).command)
 
 
-def _contained(engine: Engine, agent: AgentNode, request: LaunchRequest) -> Contained:
-    return contained(engine, _content(request, agent.hello), _place(request, agent.hello))
+def _contained(engine: Engine, agent: AgentNode, request: LaunchRequest) -> ContainerLaunch:
+    return container_launch(engine, _content(request, agent.hello), _place(request, agent.hello))
 
 
 def _labels(engine: Engine | None) -> dict[str, str]:
@@ -103,11 +103,11 @@ def _engine(told: Mapping[str, Any]) -> Engine:
     )
 
 
-def _content(request: LaunchRequest, hello: Mapping[str, Any]) -> Content:
+def _content(request: LaunchRequest, hello: Mapping[str, Any]) -> ContainerTask:
     """Inputs are links to where the node keeps them, so that has to be seen inside too."""
     kept = f"{hello['root']}/{_INPUTS}"
     inputs = (Mount(kept, kept, read_only=True),) if request.inputs else ()
-    return Content(
+    return ContainerTask(
         task_id=request.task_id,
         image=request.image or "",
         argv=request.argv,
@@ -119,5 +119,5 @@ def _content(request: LaunchRequest, hello: Mapping[str, Any]) -> Content:
     )
 
 
-def _place(request: LaunchRequest, hello: Mapping[str, Any]) -> Place:
-    return Place(f"{hello['root']}/tasks/{request.task_id}", int(hello["uid"]), int(hello["gid"]))
+def _place(request: LaunchRequest, hello: Mapping[str, Any]) -> TaskFolder:
+    return TaskFolder(f"{hello['root']}/tasks/{request.task_id}", int(hello["uid"]), int(hello["gid"]))

@@ -6,7 +6,7 @@ from typing import Any
 from muster.backends.agents.connection import AgentNode
 from muster.backends.agents.containers import Engines
 from muster.domain.clusters import PhysicalCluster
-from muster.launch.containers import Engine, device_words
+from muster.launch.containers import Engine, device_arguments
 from muster.ports.environments import Environment, EnvironmentKind, FrameworkTrial, Listing, Trial
 
 
@@ -49,7 +49,7 @@ class AgentEnvironments:
         engine = self._engine(node)
         if environment.kind is not EnvironmentKind.IMAGE or engine is None:
             return {"path": environment.path, "devices": devices}
-        words = list(device_words(engine, () if card is None else (card,)))
+        words = list(device_arguments(engine, () if card is None else (card,)))
         inside = "0" if card is not None and engine.renumbers else devices
         return {"image": environment.name, "program": engine.program, "words": words, "devices": inside}
 

@@ -22,7 +22,7 @@ from muster.engine.lifecycle.rollback import port_owner, release_ports, undo
 from muster.engine.state.event_builders import job_event
 from muster.engine.state.open_jobs import Entry
 from muster.launch.composing import Composed, compose, ports_needed
-from muster.launch.folder_paths import located
+from muster.launch.folder_paths import with_absolute_paths
 from muster.lib.backoff import exponential
 from muster.ports.backend import (
     CONNECTION_LOST,
@@ -149,7 +149,7 @@ async def _prepare(entry: Entry, backend: Backend, requests: Sequence[LaunchRequ
 def requests_for(context: Context, job: Job, tasks: Sequence[Task]) -> list[LaunchRequest]:
     """The exact requests; what `--dry-run` shows is what would be sent."""
     settings = context.backends[job.cluster].settings
-    spec = located(spec_of_attempt(job), settings)
+    spec = with_absolute_paths(spec_of_attempt(job), settings)
     vc = job.vc or job.cluster
     composed = compose(job.id, job.owner, vc, job.attempt, spec, tasks, conda_root=settings.conda_root)
     return [_request(context, one) for one in composed]

@@ -1,8 +1,8 @@
-"""One module per framework, each with the same two functions, and the table that finds them.
+"""One module per framework, each with the same two functions, and the table of them.
 
-`ports(spec, role, index)` says how many ports the framework itself needs on a task. `environment(gang)` finds out once
-what is the same for all, and returns what gives each task the variables that the framework's own launcher would have
-set. A new framework is a new module and one line here.
+`ports(spec, role, index)` returns the number of ports that the framework itself needs for a task. `environment(gang)`
+computes once what all tasks have in common, and returns a function that gives each task the variables that the
+framework's own launcher would have set. A new framework is a new module and one line here.
 """
 
 from collections.abc import Callable, Mapping

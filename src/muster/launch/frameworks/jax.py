@@ -1,8 +1,8 @@
-"""JAX: where the coordinator is, how many processes there are, which one this is.
+"""JAX: the address of the coordinator, the number of processes, and the id of this one.
 
-`jax.distributed.initialize()` reads JAX_COORDINATOR_ADDRESS and JAX_LOCAL_DEVICE_IDS by itself. It takes number and id
-of the process as arguments, for which JAX_NUM_PROCESSES and JAX_PROCESS_ID are the customary names; the one way to have
-them found too is to pose as Open MPI's launcher, which would mislead programs that do use MPI.
+`jax.distributed.initialize()` reads JAX_COORDINATOR_ADDRESS and JAX_LOCAL_DEVICE_IDS by itself. It takes the number and
+the id of the process as arguments, for which JAX_NUM_PROCESSES and JAX_PROCESS_ID are the customary names. It would
+only find those by itself if Muster imitated Open MPI's launcher, which would mislead programs that do use MPI.
 """
 
 from muster.domain.specs import JobSpec, Role
@@ -23,6 +23,6 @@ def _process(gang: Gang, task: Task) -> dict[str, str]:
     rank, gpus = worker_rank(gang, task), gpu_count(gang, task)
     env = {} if rank is None else {"JAX_PROCESS_ID": str(rank)}
     if gpus:
-        # Counted among the visible cards, which are only this task's own.
+        # JAX numbers the visible GPUs, and only this task's own are visible.
         env["JAX_LOCAL_DEVICE_IDS"] = ",".join(str(place) for place in range(gpus))
     return env

@@ -1,17 +1,18 @@
 """PaddlePaddle: the variables that paddle-operator gives a pod and Paddle's own launcher gives a process.
 
-Ports of a task: its endpoint, then on the first ps the gloo HTTP server, on the first trainer of a collective the
-master. Names and values follow paddle-operator; what only Paddle's launcher sets is added where the framework needs it
-(PADDLE_MASTER, PADDLE_DISTRI_BACKEND, FLAGS_selected_gpus), so that `init_parallel_env()` and `fleet.init()` work in
-the task itself. `python -m paddle.distributed.launch` inside a task works where every task has an address of its own,
-as pods have; it counts the hosts in PADDLE_TRAINER_ENDPOINTS, so tasks that share a node call Python directly.
+The ports of a task are its endpoint, then the gloo HTTP server on the first ps, or the master on the first trainer of a
+collective. Names and values follow paddle-operator. Variables that only Paddle's launcher sets are added where the
+framework needs them (PADDLE_MASTER, PADDLE_DISTRI_BACKEND, FLAGS_selected_gpus), so that `init_parallel_env()` and
+`fleet.init()` work in the task itself. `python -m paddle.distributed.launch` works inside a task if every task has an
+address of its own, as pods have; it counts the hosts in PADDLE_TRAINER_ENDPOINTS, so tasks that share a node must call
+Python directly.
 """
 
 from collections.abc import Sequence
 
 from muster.domain.specs import PS_ROLE, JobSpec, Mode, Role
 from muster.domain.tasks import Task
-from muster.launch.gang import Gang, Variables, endpoint, gpu_count, host, is_lead, joined, numbered, port_of
+from muster.launch.gang import Gang, Variables, endpoint, endpoint_list, gpu_count, host, index_by_id, is_lead, port_of
 
 HETER_ROLE = "heter"
 _ENDPOINT, _EXTRA = 0, 1
@@ -29,8 +30,8 @@ def environment(gang: Gang) -> Variables:
         **_gloo(gang),
         **_collective(gang, trainers),
     }
-    # Ids count inside a kind, also for ps.
-    ids = numbered(trainers) | numbered(gang.servers) | numbered(gang.of_role(HETER_ROLE))
+    # Ids are numbered within each kind of task, also for ps.
+    ids = index_by_id(trainers) | index_by_id(gang.servers) | index_by_id(gang.of_role(HETER_ROLE))
     return lambda task: {**shared, **_own(gang, task, str(ids[task.id]))}
 
 
@@ -48,7 +49,7 @@ def _own(gang: Gang, task: Task, trainer_id: str) -> dict[str, str]:
     if not gang.servers:
         env["PADDLE_GLOBAL_RANK"] = trainer_id
     if gpus:
-        # Paddle counts among the visible cards, and only the task's own are visible.
+        # Paddle numbers the visible GPUs, and only the task's own are visible.
         env["FLAGS_selected_gpus"] = ",".join(str(place) for place in range(gpus))
     elif not gang.servers:
         env["PADDLE_DISTRI_BACKEND"] = "gloo"
@@ -56,17 +57,17 @@ def _own(gang: Gang, task: Task, trainer_id: str) -> dict[str, str]:
 
 
 def _lists(gang: Gang, trainers: Sequence[Task]) -> dict[str, str]:
-    """Who is where."""
+    """The lists of endpoints that are the same for all tasks."""
     heter = gang.of_role(HETER_ROLE)
     env = {
         "PADDLE_TRAINERS_NUM": str(len(trainers)),
-        "PADDLE_TRAINER_ENDPOINTS": joined(trainers),
+        "PADDLE_TRAINER_ENDPOINTS": endpoint_list(trainers),
         "PADDLE_TRAINERS": ",".join(host(task) for task in trainers),
     }
     if gang.servers:
-        env["PADDLE_PSERVERS_IP_PORT_LIST"] = joined(gang.servers)
+        env["PADDLE_PSERVERS_IP_PORT_LIST"] = endpoint_list(gang.servers)
     if heter:
-        env["PADDLE_HETER_ENDPOINTS"] = joined(heter)
+        env["PADDLE_HETER_ENDPOINTS"] = endpoint_list(heter)
     return env
 
 
@@ -75,13 +76,14 @@ def _gloo(gang: Gang) -> dict[str, str]:
         return {}
     return {
         "PADDLE_WITH_GLOO": str(gang.spec.gloo),
-        "PADDLE_GLOO_RENDEZVOUS": "3",  # by HTTP: needs no shared file system
+        "PADDLE_GLOO_RENDEZVOUS": "3",  # HTTP, which needs no shared file system
         "PADDLE_GLOO_HTTP_ENDPOINT": endpoint(gang.servers[0], _EXTRA),
     }
 
 
 def _collective(gang: Gang, trainers: Sequence[Task]) -> dict[str, str]:
-    """What the launcher adds without parameter servers. One task is one process, hence one "node" of its own."""
+    """The variables that the launcher adds if there are no parameter servers. Each task is one process, hence one
+    "node"."""
     if gang.servers:
         return {}
     env = {

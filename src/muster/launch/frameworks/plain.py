@@ -1,4 +1,4 @@
-"""No framework: what MUSTER_* says is all there is, and only ports that the user asked for are reserved."""
+"""No framework: a task gets only the MUSTER_* variables and the ports that the user asked for."""
 
 from muster.domain.specs import JobSpec, Role
 from muster.launch.gang import Gang, Variables

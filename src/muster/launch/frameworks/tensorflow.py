@@ -1,13 +1,13 @@
-"""TensorFlow: TF_CONFIG, the cluster by task type and this task's place in it.
+"""TensorFlow: TF_CONFIG with the cluster by task type, and the type and index of this task.
 
-Roles named chief, worker, ps or evaluator are themselves; any other role trains and joins the workers.
+Roles named chief, worker, ps or evaluator have the type of that name; tasks of any other role are workers.
 """
 
 import json
 
 from muster.domain.specs import JobSpec, Role
 from muster.domain.tasks import Task
-from muster.launch.gang import Gang, Variables, endpoint, numbered
+from muster.launch.gang import Gang, Variables, endpoint, index_by_id
 
 _WORKER = "worker"
 _EVALUATOR = "evaluator"
@@ -20,11 +20,11 @@ def ports(spec: JobSpec, _role: Role, _index: int) -> int:
 
 def environment(gang: Gang) -> Variables:
     if gang.spec.task_count == 1:
-        # Many scripts take the mere presence of TF_CONFIG for "distributed".
+        # Many scripts assume that they are distributed if TF_CONFIG is set at all.
         return lambda task: {}
     members = {kind: [task for task in gang.tasks if _type(task) == kind] for kind in _TYPES}
-    places = {kind: numbered(tasks) for kind, tasks in members.items()}
-    # An evaluator watches from outside: TensorFlow wants it named in `task` and absent from `cluster`.
+    places = {kind: index_by_id(tasks) for kind, tasks in members.items()}
+    # TensorFlow expects an evaluator in `task`, but not in `cluster`.
     within = {kind: tasks for kind, tasks in members.items() if tasks and kind != _EVALUATOR}
     cluster = json.dumps({kind: [endpoint(task) for task in tasks] for kind, tasks in within.items()})
 

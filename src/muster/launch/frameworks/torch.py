@@ -1,7 +1,7 @@
-"""PyTorch: what `init_process_group("env://")` reads, and what lets plain `torchrun script.py` work unchanged.
+"""PyTorch: the variables that `init_process_group("env://")` and a plain `torchrun script.py` read.
 
-Each task is one process of the group. Run under `torchrun` a task is one *node* instead, with a process per card:
-torchrun takes its options from PET_* and sets RANK and the others anew for the processes it starts.
+Each task is one process of the group. Under `torchrun` a task is one *node* instead, with a process per GPU: torchrun
+takes its options from PET_*, and sets RANK and the others again for the processes that it starts.
 """
 
 from muster.domain.specs import JobSpec, Role
@@ -35,8 +35,8 @@ def _process(rank: int, world: str) -> dict[str, str]:
         "GROUP_WORLD_SIZE": world,
         "ROLE_RANK": str(rank),
         "ROLE_WORLD_SIZE": world,
-        # Scripts use it as `cuda:{LOCAL_RANK}`. CUDA_VISIBLE_DEVICES shows a task only its own cards, so for every
-        # task its first card is number 0, however many tasks share the node.
+        # Scripts use it as `cuda:{LOCAL_RANK}`. CUDA_VISIBLE_DEVICES shows a task only its own GPUs, so the first GPU
+        # of every task is number 0, however many tasks share the node.
         "LOCAL_RANK": "0",
         "LOCAL_WORLD_SIZE": "1",
     }
@@ -49,7 +49,7 @@ def _torchrun(gang: Gang, task: Task, rank: int) -> dict[str, str]:
         "PET_NPROC_PER_NODE": str(max(1, gpu_count(gang, task))),
         "PET_MASTER_ADDR": host(gang.lead),
         "PET_MASTER_PORT": str(port_of(gang.lead, 0)),
-        # Static, because it keeps our ranks; c10d hands them out by order of arrival.
+        # The static backend keeps these ranks; c10d assigns ranks in the order of arrival.
         "PET_RDZV_BACKEND": "static",
         "PET_RDZV_ENDPOINT": endpoint(gang.lead),
         "PET_RDZV_ID": f"{gang.job_id}.{gang.attempt}",

@@ -1,1 +1,1 @@
-"""The schema through time, as Alembic scripts. A script never imports `tables`: it says what was true when written."""
+"""The Alembic migrations. A migration never imports `tables`, because it describes the schema of its own time."""

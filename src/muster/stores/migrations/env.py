@@ -1,4 +1,4 @@
-"""Run by Alembic inside `migrating`, which hands the connection over with its transaction and lock already held."""
+"""Alembic runs this file from `migrating`, which passes in a connection that already holds the transaction and lock."""
 
 from alembic import context
 

@@ -6,7 +6,7 @@ the MUSTER_* that it is given. Ports of other tasks are known for `http` only, w
 
 from collections.abc import Mapping, Sequence
 
-from muster.launch.identity import variable_name
+from muster.launch.muster_variables import variable_name
 from muster.wire.dialects.translation import Translator
 
 _OF_TASK = {

@@ -1,4 +1,4 @@
-"""What sharing a cluster needs to know of a job: its virtual cluster, work that is safe, preemptions, its size."""
+"""Columns of jobs for virtual clusters and preemption: virtual cluster, saved run time, preemptions, elastic sizes."""
 
 import sqlalchemy as sa
 from alembic import op

@@ -1,4 +1,4 @@
-"""Groups of users: whom virtual clusters let in together."""
+"""Groups of users."""
 
 import sqlalchemy as sa
 from alembic import op

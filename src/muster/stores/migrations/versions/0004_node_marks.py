@@ -1,4 +1,4 @@
-"""What admins decided about nodes: cordoned, draining."""
+"""Marks that admins put on nodes: cordoned or draining."""
 
 import sqlalchemy as sa
 from alembic import op

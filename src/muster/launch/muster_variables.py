@@ -1,4 +1,4 @@
-"""MUSTER_*: who a task is, with whom it runs, what it was given. The same for every framework."""
+"""The MUSTER_* variables, which are the same for every framework: the task's identity, peers, ports and parameters."""
 
 import json
 import re
@@ -9,7 +9,7 @@ from muster.launch.gang import Gang, Variables, endpoint, host
 from muster.lib.quantities import gpu_number
 
 
-def identity(gang: Gang) -> Variables:
+def muster_variables(gang: Gang) -> Variables:
     spec = gang.spec
     shared = {
         "MUSTER_JOB_ID": gang.job_id,
@@ -42,12 +42,12 @@ def _own(gang: Gang, task: Task) -> dict[str, str]:
 
 
 def _gpu_share(role: Role) -> dict[str, str]:
-    """Nothing holds a task to its part of a card but itself: a program that knows it can limit its own memory."""
+    """Nothing enforces the share of a GPU, but a program that knows its share can limit its own memory."""
     return {"MUSTER_GPU_SHARE": str(gpu_number(role.resources.gpu_share))} if role.resources.shares_gpu else {}
 
 
 def _own_ports(role: Role, task: Task) -> dict[str, str]:
-    """Only what the user asked for: the framework's ports come first and are spoken for."""
+    """Only the ports that the user asked for. The ports of the framework come before them."""
     asked = task.placement.ports[len(task.placement.ports) - role.ports :] if role.ports else ()
     listed = ",".join(str(port) for port in asked)
     return {"MUSTER_PORTS": listed, **{f"MUSTER_PORT_{place}": str(port) for place, port in enumerate(asked)}}
@@ -67,14 +67,14 @@ def _peers(gang: Gang) -> dict[str, str]:
 def _params(spec: JobSpec) -> dict[str, str]:
     if not spec.params:
         return {}
-    each = {f"MUSTER_PARAM_{variable_name(name)}": _written(value) for name, value in spec.params.items()}
+    each = {f"MUSTER_PARAM_{variable_name(name)}": _as_text(value) for name, value in spec.params.items()}
     return {**each, "MUSTER_PARAMS": json.dumps(dict(spec.params), sort_keys=True)}
 
 
 def variable_name(name: str) -> str:
-    """`learning-rate` → `LEARNING_RATE`: what a shell accepts as a name."""
+    """The name as a shell accepts it: `learning-rate` becomes `LEARNING_RATE`."""
     return re.sub(r"[^A-Z0-9_]", "_", name.upper())
 
 
-def _written(value: str | int | float | bool) -> str:
+def _as_text(value: str | int | float | bool) -> str:
     return value if isinstance(value, str) else json.dumps(value)

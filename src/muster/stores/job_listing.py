@@ -1,8 +1,8 @@
-"""Pages of jobs, newest first, by filter.
+"""Pages of jobs by filter, newest first.
 
-Keyset paging on (created_at, id): a cursor names the last job of a page, and the next page starts below it, so a page
-costs the same however deep it lies and stays stable while jobs are added. Several states are asked one by one and
-merged, because an index on state is in page order for one state only.
+This is keyset pagination on (created_at, id): a cursor names the last job of a page, and the next page starts below it,
+so every page costs the same and stays stable while jobs are added. Several states are queried one by one and merged,
+because an index on state is in page order for one state only.
 """
 
 import base64
@@ -42,7 +42,7 @@ def _one_state(where: JobFilter, states: tuple[str, ...], below: Position | None
     created_at, job_id = jobs.c.created_at, jobs.c.id
     query = select(jobs).where(*_conditions(where), *(jobs.c.state == state for state in states))
     if where.labels:
-        # The first label leads: its index is in page order. The others are looked up for each job it finds.
+        # The index of the first label is in page order. The other labels are looked up for each job that it finds.
         (key, value), *others = where.labels
         query = query.join(job_labels, job_labels.c.job_id == jobs.c.id)
         query = query.where(job_labels.c.key == key, job_labels.c.value == value, *map(_has_label, others))
@@ -94,4 +94,4 @@ def _position(cursor: str) -> Position:
 
 
 def _bad_cursor() -> Invalid:
-    return Invalid("the cursor is not one of ours", hint="give the next_cursor of the page before, or none")
+    return Invalid("the cursor is not valid", hint="pass the next_cursor of the previous page, or no cursor")

@@ -1,4 +1,4 @@
-"""What the scheduler learns from after a start: jobs that ended, and the GPU time that was spent."""
+"""The run history from which the scheduler learns after a start: ended jobs, and the GPU time that was used."""
 
 from collections.abc import Iterable, Iterator
 from itertools import groupby
@@ -42,7 +42,7 @@ def last_ended(connection: Connection, limit: int) -> list[Job]:
 
 
 def spent_since(connection: Connection, instant: float) -> list[Spent]:
-    """Only tasks with devices are read, and of each job's spec only what its roles ask of a GPU."""
+    """The GPU time of attempts since the instant. Reads only tasks with devices, and only the GPU part of each spec."""
     rows = connection.execute(_WITH_DEVICES, {"instant": instant})
     return [spent for _, members in groupby(rows, key=lambda row: row.job_id) for spent in _of_job(members, instant)]
 

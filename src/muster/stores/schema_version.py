@@ -1,4 +1,4 @@
-"""Is the schema the one this code needs? Asked at every start by plain SQL, without Alembic."""
+"""Checks at every start, in plain SQL and without Alembic, whether the schema is the one that this code needs."""
 
 import os
 import subprocess
@@ -10,7 +10,7 @@ from muster.domain.errors import Unavailable
 from muster.stores.tables import HEAD
 
 URL_VARIABLE = "MUSTER_MIGRATE_URL"
-"""The URL travels by environment, never by argument: it may hold a password, and arguments are public."""
+"""The URL is passed in the environment, never as an argument: it may contain a password, and arguments are public."""
 
 _DEADLINE_S = 600.0
 
@@ -22,7 +22,7 @@ def bring_to_head(engine: Engine, url: URL) -> None:
         found = _revision(engine)
     if found != HEAD:
         raise Unavailable(
-            f"the database is at schema {found}, and this version of Muster knows only up to {HEAD}",
+            f"the database has schema {found}, but this version of Muster supports only schemas up to {HEAD}",
             hint="upgrade this server, or restore the database from a backup made by this version",
         )
 
@@ -48,7 +48,9 @@ def _migrate_in_subprocess(url: URL) -> None:
             check=False,
         )
     except subprocess.TimeoutExpired:
-        raise Unavailable(f"bringing the database to schema {HEAD} took longer than {_DEADLINE_S:.0f} s") from None
+        raise Unavailable(
+            f"the upgrade of the database to schema {HEAD} took longer than {_DEADLINE_S:.0f} s"
+        ) from None
     if done.returncode != 0:
         lines = done.stderr.strip().splitlines() or [f"exit code {done.returncode}"]
-        raise Unavailable(f"the database could not be brought to schema {HEAD}: {lines[-1]}")
+        raise Unavailable(f"the database could not be upgraded to schema {HEAD}: {lines[-1]}")

@@ -1,9 +1,9 @@
-"""How each database is spoken to: the URL, the connections, what a failure means.
+"""SQLAlchemy engines for SQLite and PostgreSQL: URLs, connections and errors.
 
-SQLite: write-ahead log with full sync, so readers never wait for the writer and what was acknowledged survives a
-power cut. The driver's own transaction handling is off, because it begins late and breaks savepoints; a write
-transaction begins IMMEDIATE, so it never has to give up halfway for another process's write.
-PostgreSQL: psycopg, with deadlines on everything that can wait.
+SQLite uses a write-ahead log with full sync, so readers never wait for the writer, and acknowledged writes survive a
+power failure. The driver's own transaction handling is off, because it begins late and breaks savepoints. A write
+transaction begins IMMEDIATE, so that it never has to abort halfway because another process writes.
+PostgreSQL is used through psycopg, with a timeout on everything that can block.
 """
 
 from pathlib import Path
@@ -15,7 +15,7 @@ from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
 from muster.domain.errors import Invalid, Unavailable
 
 READERS = 4
-"""Threads and connections for reads."""
+"""The number of threads and connections for reads."""
 
 _BUSY_MS = 15_000
 _PRAGMAS = (
@@ -36,18 +36,18 @@ _POSTGRESQL_ARGUMENTS = {
 
 
 def parse_url(text: str) -> URL:
-    """The URL with its driver, or Invalid. Never shown with its password."""
+    """The URL with its driver. Raises Invalid, without showing the password."""
     try:
         url = make_url(text)
     except (ArgumentError, ValueError):
-        # `from None`: the parser's own message repeats the text, password and all.
-        raise Invalid("the database URL cannot be read", hint=_FORMS) from None
+        # `from None`: the parser's own message contains the text with the password.
+        raise Invalid("the database URL is not valid", hint=_FORMS) from None
     kind = url.drivername.split("+")[0]
     if kind in ("postgresql", "postgres"):
         return url.set(drivername="postgresql+psycopg")
     if kind == "sqlite":
         if not url.database or url.database == ":memory:":
-            raise Invalid("SQLite needs a file: a database in memory would not outlive the server", hint=_FORMS)
+            raise Invalid("SQLite needs a file: a database in memory would be lost when the server stops", hint=_FORMS)
         return url.set(drivername="sqlite+pysqlite")
     raise Invalid(f"databases of kind {kind} are not supported", hint=_FORMS)
 
@@ -60,12 +60,12 @@ def sqlite_file(url: URL) -> Path | None:
 
 
 def writing_engine(url: URL) -> Engine:
-    """One connection, used by one thread."""
+    """An engine with one connection, which one thread uses."""
     options: dict[str, Any] = {"pool_pre_ping": True, **_options(url)}
     if url.get_backend_name() == "sqlite":
-        # A file does not go away as a server does, and every transaction here is ended by hand.
+        # A file does not disconnect as a server does, and every transaction is ended explicitly.
         options |= {"pool_pre_ping": False, "pool_reset_on_return": None}
-    # Elsewhere a connection is tried before each transaction: a write that fails halfway cannot simply be done again.
+    # Other databases are pinged before each transaction, because a write that fails halfway cannot simply be repeated.
     engine = create_engine(url, pool_size=1, max_overflow=0, **options)
     if engine.dialect.name == "sqlite":
         event.listen(engine, "connect", _prepare_sqlite)
@@ -74,7 +74,7 @@ def writing_engine(url: URL) -> Engine:
 
 
 def reading_engine(url: URL) -> Engine:
-    """Every statement sees what is committed at its moment; none holds a transaction open."""
+    """An engine in autocommit mode: every statement sees the latest committed data and holds no transaction open."""
     options = {**_options(url), "pool_reset_on_return": None}
     if url.get_backend_name() == "postgresql":
         options["isolation_level"] = "AUTOCOMMIT"
@@ -87,7 +87,7 @@ def reading_engine(url: URL) -> Engine:
 def unavailable(error: SQLAlchemyError) -> Unavailable:
     detail = error.orig if isinstance(error, DBAPIError) else error
     first_line = str(detail).strip().partition("\n")[0]
-    return Unavailable(f"the database does not answer: {first_line}", hint="it is tried afresh with the next request")
+    return Unavailable(f"the database does not answer: {first_line}", hint="the next request connects again")
 
 
 def _options(url: URL) -> dict[str, Any]:
