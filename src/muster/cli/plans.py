@@ -1,6 +1,7 @@
 """How a dry run is shown: each task with its node and command, and the variables it would get."""
 
 import shlex
+from collections.abc import Mapping
 from typing import Any
 
 import click
@@ -10,7 +11,7 @@ from muster.cli.output import print_document, print_pairs
 from muster.cli.session import say, say_warning
 
 
-def print_plan(plan: dict[str, Any], output: str) -> None:
+def print_plan(plan: Mapping[str, Any], output: str) -> None:
     if output in ("json", "yaml"):
         print_document(plan, output)
         return

@@ -25,7 +25,10 @@ from muster.client.views import (
 )
 
 if TYPE_CHECKING:
-    from muster.api.jobs import JobOut
+    from muster.api.accounts import LoginOut, WhoAmIOut
+    from muster.api.jobs import DryRunOut, JobOut
+    from muster.api.nodes import NodeAddedOut
+    from muster.api.usage import UsageHistory, UsageOut, UsageSample
 
 _PAGE = 1000
 _PREFIX_CHARACTERS = 4  # shorter ones are more likely a mistyped name
@@ -96,7 +99,7 @@ class Client:
             answer = self._post("/jobs", body, repeatable=True)
         return self._handle(answer)
 
-    def dry_run(self, submission: Submission) -> dict[str, Any]:
+    def dry_run(self, submission: Submission) -> "DryRunOut":
         """Returns the job that would be created, and the exact requests that would start it. Nothing is sent, stored or
         started; a folder is packed nevertheless, because whether that works is part of the answer."""
         with packed(submission):
@@ -106,7 +109,8 @@ class Client:
             body["set"] = {**body.get("set", {}), "inputs": []}
         if submission.folder is not None:
             body["set"] = {**body.get("set", {}), "package": None}  # the server does not have it, and need not
-        return dict(self._post("/jobs", body, repeatable=True, query={"dryRun": True}))
+        plan: DryRunOut = self._post("/jobs", body, repeatable=True, query={"dryRun": True})
+        return plan
 
     def submit_many(self, jobs: Sequence[Any]) -> list[JobHandle]:
         """Submits many jobs in one call, all or none. They may name packages by digest only."""
@@ -199,10 +203,12 @@ class Client:
         path, query = _node_path(ref)
         return stream_command(self.transport, f"{API}{path}/exec", query, command, timeout)
 
-    def add_node(self, cluster: str, name: str, ssh: str, **fields: Any) -> dict[str, Any]:
+    def add_node(self, cluster: str, name: str, ssh: str, **fields: Any) -> "NodeAddedOut":
         """Adds a node; `ssh` is [user@]host[:port]. Fields: keyFile, password, jump, hostKeys, hostKey, address,
         interface, python, root, labels. Admins only."""
-        return dict(self._post(f"/clusters/{segment(cluster)}/nodes", {"name": name, "ssh": ssh, **fields}))
+        body = {"name": name, "ssh": ssh, **fields}
+        added: NodeAddedOut = self._post(f"/clusters/{segment(cluster)}/nodes", body)
+        return added
 
     def remove_node(self, name: str, cluster: str | None = None) -> None:
         """Removes a node that `add_node` added. Admins only."""
@@ -235,15 +241,17 @@ class Client:
         body = {"name": name, "cluster": cluster, "node": node}
         return [EnvironmentTestView.of(item) for item in self._post("/environments:test", body)["items"]]
 
-    def usage(self) -> dict[str, Any]:
+    def usage(self) -> "UsageOut":
         """Returns what nodes and tasks use at this moment."""
-        return dict(self._get("/usage"))
+        usage: UsageOut = self._get("/usage")
+        return usage
 
-    def node_usage(self, ref: str, since: str | None = None) -> list[dict[str, Any]]:
+    def node_usage(self, ref: str, since: str | None = None) -> "list[UsageSample]":
         """Returns how busy a node was in the last few minutes, the oldest sample first; `since` is a time, or an age
         such as 1m."""
         path, query = _node_path(ref)
-        return list(self._get(f"{path}/usage", {**query, "since": since})["items"])
+        history: UsageHistory = self._get(f"{path}/usage", {**query, "since": since})
+        return history["items"]
 
     def schema(self) -> dict[str, Any]:
         """Returns the JSON Schema of the job spec."""
@@ -251,15 +259,17 @@ class Client:
 
     # -- people -------------------------------------------------------------------------------------------------
 
-    def whoami(self) -> dict[str, Any]:
-        return dict(self._get("/whoami"))
+    def whoami(self) -> "WhoAmIOut":
+        """Returns the caller's name and role, and the version of the server."""
+        answer: WhoAmIOut = self._get("/whoami")
+        return answer
 
-    def login(self, user: str, password: str, *, name: str | None = None) -> dict[str, Any]:
+    def login(self, user: str, password: str, *, name: str | None = None) -> "LoginOut":
         """Exchanges a password for a token: {token, user, role, expiresAt}. Later calls of this client use the
         token."""
         body = {"user": user, "password": password, **({"name": name} if name else {})}
         self.transport.token = None
-        answer = dict(self._post("/login", body))
+        answer: LoginOut = self._post("/login", body)
         self.transport.token = answer["token"]
         return answer
 

@@ -2,6 +2,7 @@
 
 import socket
 import sys
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 import click
@@ -10,6 +11,9 @@ from muster.cli.session import say
 from muster.client import contexts
 from muster.client.client import Client
 from muster.client.contexts import Context
+
+if TYPE_CHECKING:
+    from muster.api.accounts import LoginOut, WhoAmIOut
 
 
 @click.command()
@@ -42,16 +46,17 @@ def command(
     server = contexts.resolve(url or ctx.find_root().params.get("server")).server
     if token_stdin:
         token = sys.stdin.readline().strip()
+    session: WhoAmIOut | LoginOut
     if token:
-        who = Client(server, token).whoami()
+        session = Client(server, token).whoami()
     else:
         user = user or click.prompt("User", err=True)
         password = sys.stdin.readline().rstrip("\n") if password_stdin else _ask_password()
-        who = Client(server, "").login(user, password, name=f"muster login from {socket.gethostname()}")
-        token = who["token"]
+        login = Client(server, "").login(user, password, name=f"muster login from {socket.gethostname()}")
+        session, token = login, login["token"]
     name = context_name or urlsplit(server).hostname or "server"
-    contexts.save(contexts.load().with_context(name, Context(server, token, who["user"])))
-    say(f"logged in to {server} as {who['user']} ({who['role']}); context {name} is now the current one")
+    contexts.save(contexts.load().with_context(name, Context(server, token, session["user"])))
+    say(f"logged in to {server} as {session['user']} ({session['role']}); context {name} is now the current one")
 
 
 def _ask_password() -> str:

@@ -12,7 +12,7 @@ from muster.cli.options import complete_nodes, output_option
 from muster.cli.output import print_document
 from muster.cli.session import connect
 from muster.cli.tables import Column, Row, fitting, render
-from muster.cli.usage import Card, card_columns, cards_of, node_ref, node_usage_columns, task_usage_columns
+from muster.cli.usage import Card, Raw, card_columns, cards_of, node_ref, node_usage_columns, task_usage_columns
 from muster.client.client import Client
 from muster.client.errors import MusterError
 
@@ -78,7 +78,7 @@ def _one(client: Client, ref: str) -> dict[str, Any]:
     return {"node": node, "tasks": tasks, "history": _history(client, ref, None)}
 
 
-def _history(client: Client, ref: str, since: str | None) -> list[dict[str, Any]]:
+def _history(client: Client, ref: str, since: str | None) -> Sequence[Raw]:
     """A node that left in this moment has none."""
     try:
         return client.node_usage(ref, since)
@@ -103,7 +103,7 @@ def _cards_drawn(cards: list[Card], width: int | None) -> list[str]:
     return [*lines, f"and {more} more: muster top NODE"] if more else lines
 
 
-def _tasks_drawn(tasks: list[dict[str, Any]], width: int | None) -> list[str]:
+def _tasks_drawn(tasks: Sequence[Raw], width: int | None) -> list[str]:
     busiest = sorted(tasks, key=lambda task: task.get("cpuPercent") or 0, reverse=True)
     return ["", *_table(task_usage_columns(), busiest, width)] if busiest else ["", "no task is running"]
 

@@ -23,5 +23,5 @@ def command(output: str) -> None:
     elif output != "table":
         print_document(who, output)
     else:
-        version = (who.get("server") or {}).get("version")
+        version = who["server"]["version"]
         print_pairs([("User", who["user"]), ("Role", who["role"]), ("Server", client.server), ("Version", version)])
