@@ -1,4 +1,4 @@
-"""Where the server pushes what nodes use: an InfluxDB 1.x."""
+"""Settings of the InfluxDB 1.x that the server sends node metrics to."""
 
 import stat
 from pathlib import Path

@@ -1,7 +1,10 @@
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
+from muster.api.jobs import JobStateName, TaskStateName
+from muster.domain.nodes import NodeState
 from muster.exporters.lines import FIELDS
 from muster.launch.frameworks import RECIPES
 from muster.settings.influx import InfluxSettings
@@ -42,6 +45,17 @@ def test_the_environment_guide_names_every_framework() -> None:
     guide = (ROOT / "docs/guides/task-environment.md").read_text(encoding="utf-8")
 
     assert {framework for framework in RECIPES if f"| `{framework}`" not in guide} == set()
+
+
+@pytest.mark.parametrize(
+    ("entity", "states"),
+    [("job", get_args(JobStateName)), ("task", get_args(TaskStateName)), ("node", tuple(NodeState))],
+)
+def test_the_glossary_names_every_state(entity: str, states: tuple[str, ...]) -> None:
+    lines = (ROOT / "docs/glossary.md").read_text(encoding="utf-8").splitlines()
+    row = next(line for line in lines if line.startswith(f"| {entity} | "))
+
+    assert [state for state in states if state not in row] == []
 
 
 def _leads_somewhere(page: Path, link: str) -> bool:
