@@ -22,7 +22,11 @@ from bench.table import Row, Unit
 from muster.backends.ssh.backend import SshBackend
 from muster.backends.ssh.machine_identity import Machine, Machines
 from muster.domain.clusters import Login, Member, PhysicalCluster
-from muster.ports.backend import LaunchRequest, Observation, PackageSource
+from muster.domain.gangs import Gang
+from muster.domain.launch_requests import GangLaunch, LaunchRequest
+from muster.domain.specs import JobSpec
+from muster.engine.data.archives import SignedArchives
+from muster.ports.backend import Observation
 
 MEGABYTE = 1_000_000
 ROUNDS = 3
@@ -44,7 +48,7 @@ class Deaf:
 
     def nodes_changed(self, cluster: str) -> None: ...
 
-    def reconnected(self, cluster: str, node: str = "") -> None: ...
+    def reconnected(self, cluster: str, node: str | None = None) -> None: ...
 
 
 def run(scale: Scale, figures: Figures) -> Sequence[Row]:
@@ -56,16 +60,18 @@ def run(scale: Scale, figures: Figures) -> Sequence[Row]:
 
 async def _measured(host: Host, folder: Path, size: int) -> Seen:
     machines = Machines(Machine.of_this_server())
-    backend = SshBackend(_settings(host), identity="bench", host_keys=folder / "kept_keys", machines=machines)
+    archives = SignedArchives(folder, "", b"")
+    backend = SshBackend(_settings(host), archives, identity="bench", host_keys=folder / "kept_keys", machines=machines)
     await backend.start(Deaf())
     seen, copying = Seen(), ssh_command("scp", host, folder / "known_hosts")
     try:
         await _wait_until_ready(backend)
-        for round_ in range(ROUNDS):
-            package = _package(folder / f"package-{round_}", size)
-            seen.scp.append(await asyncio.to_thread(_scp_s, copying, host, package.path))
-            seen.ours.append(await _shipping_s(backend, host, package))
-            package.path.unlink()
+        for _ in range(ROUNDS):
+            digest = _package(folder, size)
+            package = archives.path(digest)
+            seen.scp.append(await asyncio.to_thread(_scp_s, copying, host, package))
+            seen.ours.append(await _shipping_s(backend, host, digest))
+            package.unlink()
     finally:
         await backend.close()
     return seen
@@ -82,15 +88,16 @@ async def _wait_until_ready(backend: SshBackend) -> None:
             await asyncio.sleep(LOOK_S)
 
 
-def _package(path: Path, size: int) -> PackageSource:
+def _package(folder: Path, size: int) -> str:
     """Bytes that nothing makes smaller, another content each time: what a node has, it is not sent again."""
-    digest = hashlib.sha256()
+    digest, path = hashlib.sha256(), folder / "package"
     with path.open("wb") as file:
         while file.tell() < size:
             piece = os.urandom(min(1 << 20, size - file.tell()))
             digest.update(piece)
             file.write(piece)
-    return PackageSource(digest.hexdigest(), path)
+    path.rename(folder / f"{digest.hexdigest()}.tar.gz")
+    return digest.hexdigest()
 
 
 def _scp_s(copying: Sequence[str], host: Host, path: Path) -> float:
@@ -99,9 +106,13 @@ def _scp_s(copying: Sequence[str], host: Host, path: Path) -> float:
     return seconds
 
 
-async def _shipping_s(backend: SshBackend, host: Host, package: PackageSource) -> float:
+async def _shipping_s(backend: SshBackend, host: Host, digest: str) -> float:
+    shipping = backend.capabilities.shipping
+    assert shipping is not None
+    request = LaunchRequest("bench", host.name, ("true",), {}, package=digest)
+    launch = GangLaunch(Gang("bench", "", "", 1, JobSpec("bench", ()), ()), (request,))
     began = time.monotonic()
-    unready = await backend.prepare([LaunchRequest("bench", host.name, ("true",), {}, package=package)])
+    unready = await shipping.prepare(launch)
     seconds = time.monotonic() - began
     if unready:
         raise RuntimeError(f"the package did not arrive: {unready[0].message}")

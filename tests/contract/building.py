@@ -22,7 +22,7 @@ from muster.domain.specs import (
     Together,
     Where,
 )
-from muster.domain.tasks import Task, TaskAssigned, TaskState, task_id
+from muster.domain.tasks import Task, TaskLaunching, TaskState, task_id
 from muster.ports.store import Change
 from muster.stores.opening import open_store
 
@@ -107,7 +107,7 @@ def a_task(job: Job, index: int = 0, *, attempt: int = 1, state: TaskState | Non
         index=index,
         rank=index,
         placement=Placement(""),
-        state=state or TaskAssigned(5.0),
+        state=state or TaskLaunching(5.0),
     )
 
 

@@ -74,7 +74,15 @@ SPECS = st.builds(
     ),
     preemptible=st.booleans(),
 )
-FIELDS = {"since": INSTANT, "at": INSTANT, "not_before": MAYBE_INSTANT, "by": st.none() | TEXT, "fault": FAULTS}
+FIELDS = {
+    "since": INSTANT,
+    "at": INSTANT,
+    "not_before": MAYBE_INSTANT,
+    "by": st.none() | TEXT,
+    "fault": FAULTS,
+    "reason": TEXT,
+    "starts_at": MAYBE_INSTANT,
+}
 
 
 def states(classes: dict[str, type[Any]]) -> st.SearchStrategy[Any]:

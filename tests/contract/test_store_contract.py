@@ -27,7 +27,6 @@ from muster.domain.jobs import (
 from muster.domain.resources import Placement
 from muster.domain.tasks import (
     TASK_STATES,
-    TaskAssigned,
     TaskFailed,
     TaskLaunching,
     TaskLost,
@@ -37,6 +36,7 @@ from muster.domain.tasks import (
     TaskStopped,
     TaskStopping,
     TaskSucceeded,
+    TaskWaiting,
 )
 from muster.ports.store import Change, JobFilter, RequestKey, Store
 from tests.contract.building import FAULT, FULL_SPEC, a_job, a_task, an_event, next_version, submission
@@ -56,8 +56,8 @@ EVERY_JOB_STATE: tuple[JobState, ...] = (
     Cancelled(8.0, by="bob"),
 )
 EVERY_TASK_STATE: tuple[TaskState, ...] = (
-    TaskAssigned(1.0),
-    TaskLaunching(2.0),
+    TaskLaunching(1.0),
+    TaskWaiting(2.0, "(Resources)", 99.5),
     TaskPreparing(3.0),
     TaskRunning(4.0),
     TaskStopping(5.0),

@@ -11,26 +11,34 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from muster.domain.clusters import PhysicalCluster
-from muster.domain.errors import BackendError, NotFound, Problem
+from muster.domain.errors import BackendError, NotFound, Problem, Unreachable
+from muster.domain.gangs import Gang
+from muster.domain.launch_requests import GangLaunch, LaunchRequest
 from muster.domain.nodes import Node, NodeState
 from muster.domain.specs import JobSpec
+from muster.domain.tasks import Task
 from muster.ports.backend import (
-    CONNECTION_LOST,
     BackendListener,
+    ContainerCommand,
+    Launched,
+    Observation,
+    Observed,
+    Phase,
+    Rendered,
+    Scope,
+)
+from muster.ports.capabilities import (
+    Capabilities,
     Collected,
     CommandEnd,
     CommandOutput,
-    ContainerCommand,
-    LaunchRequest,
     LogChunk,
     NodeUsage,
-    Observation,
     OutputFile,
-    Phase,
+    TaskRef,
     Unready,
 )
 from muster.ports.environments import Environments
-from muster.ports.files import FileSpace
 from tests.parts.building import a_node
 
 
@@ -89,11 +97,12 @@ class FakeBackend:
     away: set[str] = field(default_factory=set)
     """Nodes that do not answer."""
     reconnects: list[str] = field(default_factory=list)
+    samples: dict[str, NodeUsage] = field(default_factory=dict)
+    """The newest metrics of each node."""
     clock: float = 1000.0
     listener: BackendListener | None = None
     environments: Environments | None = None
     settings: PhysicalCluster = field(default_factory=lambda: PhysicalCluster("lab", "fake"))
-    files: FileSpace | None = None
     _port: int = 20_000
 
     # What the test drives
@@ -152,6 +161,19 @@ class FakeBackend:
     def cluster(self) -> str:
         return "lab"
 
+    @property
+    def capabilities(self) -> Capabilities:
+        return Capabilities(
+            ports=self,
+            shipping=self,
+            logs=FakeLogs(self),
+            outputs=FakeOutputs(self),
+            cleanup=self,
+            usage=FakeUsage(self),
+            node_administration=self,
+            environments=self.environments,
+        )
+
     async def start(self, listener: BackendListener) -> None:
         self.listener = listener
 
@@ -167,31 +189,44 @@ class FakeBackend:
     def nodes(self) -> list[Node]:
         return list(self.machines)
 
-    def usage(self) -> Mapping[str, NodeUsage]:
-        return {}
-
-    def history(self, node: str, since: float = 0.0) -> Sequence[NodeUsage]:
-        return ()
-
-    async def reserve_ports(self, node: str, owner: str, count: int) -> tuple[int, ...]:
+    async def assign(self, gang: Gang, ports: Mapping[str, int]) -> tuple[Task, ...]:
         if self.port_errors:
             self.port_errors -= 1
             raise BackendError("no ports", reason="no-ports")
-        self._port += count
-        return tuple(range(self._port - count, self._port))
+        return tuple(self._with_ports(task, ports.get(task.id, 0)) for task in gang.tasks)
 
-    async def release_ports(self, node: str, owner: str) -> None:
+    async def release(self, gang: Gang) -> None:
         return None
 
-    async def prepare(self, requests: Sequence[LaunchRequest]) -> list[Unready]:
-        self.prepared.append(tuple(request.node for request in requests))
+    async def prepare(self, launch: GangLaunch) -> list[Unready]:
+        self.prepared.append(tuple(request.node for request in launch.pending))
         await self.may_prepare.wait()
         return [self.unready.pop(0)] if self.unready else []
 
-    def sending(self, digests: Collection[str]) -> str:
+    def progress(self, digests: Collection[str]) -> str:
         return "" if self.may_prepare.is_set() else "sending 1.2 GiB of 4.0 GiB to n1"
 
-    async def launch(self, request: LaunchRequest) -> str:
+    def render(self, launch: GangLaunch) -> Rendered:
+        images = [request for request in launch.requests if request.image]
+        return Rendered(
+            containers={
+                one.task_id: ContainerCommand("podman", ("podman", "run", one.image or "", *one.argv)) for one in images
+            }
+        )
+
+    async def launch(self, launch: GangLaunch) -> Launched:
+        handles: dict[str, str] = {}
+        refused: dict[str, BackendError] = {}
+        for request in launch.pending:
+            try:
+                handles[request.task_id] = self._launch(request)
+            except Unreachable:
+                continue
+            except BackendError as error:
+                refused[request.task_id] = error
+        return Launched(handles, refused)
+
+    def _launch(self, request: LaunchRequest) -> str:
         if self.refusals:
             raise self.refusals.pop(0)
         self._answer(request.node)
@@ -211,27 +246,30 @@ class FakeBackend:
             raise _lost()
         return request.task_id
 
-    async def stop(self, task_id: str, node: str, grace_s: float) -> None:
-        self._answer(node)
+    async def stop(self, tasks: Sequence[TaskRef], grace_s: float) -> Sequence[str]:
+        missed = [task for task in tasks if not self._stop(task, grace_s)]
+        if len(missed) == len(tasks) and all(task.node in self.away for task in missed):
+            raise _lost()
+        return [task.task_id for task in missed]
+
+    def _stop(self, task: TaskRef, grace_s: float) -> bool:
+        if task.node in self.away:
+            return False
         if self.stop_errors:
             self.stop_errors -= 1
-            raise BackendError("the node is busy")
-        self.stops.append((task_id, grace_s))
-        if task_id not in self.tasks:
+            return False
+        self.stops.append((task.task_id, grace_s))
+        if task.task_id not in self.tasks:
             if self.listener is not None:
-                self.listener.task_observed(Observation(task_id, Phase.ENDED, stopped=True))
-        elif self.auto_stop and self.tasks[task_id].runs:
-            self.end(task_id, exit_code=143, stopped=True)
+                self.listener.task_observed(Observation(task.task_id, Phase.ENDED, stopped=True))
+        elif self.auto_stop and self.tasks[task.task_id].runs:
+            self.end(task.task_id, exit_code=143, stopped=True)
+        return True
 
-    async def observe_all(self, node: str | None = None) -> dict[str, list[Observation]]:
-        return {
-            one.name: [task.seen for task in self.tasks.values() if task.request.node == one.name]
-            for one in self.machines
-            if one.name not in self.away and node in (None, one.name)
-        }
-
-    def container_command(self, request: LaunchRequest) -> ContainerCommand:
-        return ContainerCommand("podman", ("podman", "run", request.image or "", *request.argv))
+    async def observe_all(self, node: str | None = None) -> Observed:
+        names = {one.name for one in self.machines if one.name not in self.away and node in (None, one.name)}
+        seen = tuple(task.seen for task in self.tasks.values() if task.request.node in names)
+        return Observed(seen, Scope(frozenset(names)))
 
     def forget_host_key(self, node: str) -> None:
         return None
@@ -246,56 +284,13 @@ class FakeBackend:
         yield CommandOutput("stdout", " ".join(argv).encode())
         yield CommandEnd(0)
 
-    def settled(self, task_id: str, node: str) -> None:
-        self.settled_tasks.append(task_id)
+    def settled(self, task: TaskRef) -> None:
+        self.settled_tasks.append(task.task_id)
 
-    async def forget(self, task_id: str, node: str) -> None:
-        self._answer(node)
-        self.forgotten.append(task_id)
-        self.tasks.pop(task_id, None)
-
-    async def read_log(self, task_id: str, node: str, offset: int, limit: int) -> LogChunk:
-        self._answer(node)
-        task = self._task(task_id)
-        data = task.log[offset : offset + limit]
-        return LogChunk(data, offset, len(task.log), not task.runs and offset + len(data) >= len(task.log))
-
-    async def tail_offset(self, task_id: str, node: str, lines: int) -> int:
-        self._answer(node)
-        kept = self._task(task_id).log.splitlines(keepends=True)[-lines:] if lines else []
-        return len(self._task(task_id).log) - sum(map(len, kept))
-
-    async def watch_log(self, task_id: str, node: str) -> AsyncGenerator[int]:
-        self._answer(node)
-        task = self._task(task_id)
-        yield len(task.log)
-        while task.runs:
-            task.changed.clear()
-            await task.changed.wait()
-            yield len(task.log)
-
-    async def collect_log(self, task_id: str, node: str, target: Path) -> None:
-        self._answer(node)
-        if self.log_error is not None:
-            raise self.log_error
-        target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_bytes(self._task(task_id).log)
-
-    async def collect_outputs(
-        self, task_id: str, node: str, patterns: Sequence[str], target: Path, admit: Callable[[int], bool]
-    ) -> Collected:
-        self._answer(node)
-        if self.output_error is not None:
-            raise self.output_error
-        files, left_out = [], []
-        for path, data in self.outputs.items():
-            if not admit(len(data)):
-                left_out.append(path)
-                continue
-            (target / path).parent.mkdir(parents=True, exist_ok=True)
-            (target / path).write_bytes(data)
-            files.append(OutputFile(path, len(data), self.clock, hashlib.sha256(data).hexdigest()))
-        return Collected(tuple(files), tuple(left_out), too_deep=self.outputs_too_deep)
+    async def forget(self, task: TaskRef) -> None:
+        self._answer(task.node)
+        self.forgotten.append(task.task_id)
+        self.tasks.pop(task.task_id, None)
 
     def _task(self, task_id: str) -> FakeTask:
         if task_id not in self.tasks:
@@ -305,6 +300,10 @@ class FakeBackend:
     def _answer(self, node: str) -> None:
         if node in self.away:
             raise _lost()
+
+    def _with_ports(self, task: Task, count: int) -> Task:
+        self._port += count
+        return replace(task, placement=replace(task.placement, ports=tuple(range(self._port - count, self._port))))
 
     def _change(self, task_id: str, **facts: object) -> None:
         task = self.tasks[task_id]
@@ -320,5 +319,77 @@ class FakeBackend:
         self.tell_nodes()
 
 
-def _lost() -> BackendError:
-    return BackendError("the node does not answer", reason=CONNECTION_LOST)
+@dataclass(slots=True)
+class FakeLogs:
+    """Implements `ports.capabilities.TaskLogs`."""
+
+    backend: FakeBackend
+
+    async def read(self, task: TaskRef, offset: int, limit: int) -> LogChunk:
+        found = self._found(task)
+        data = found.log[offset : offset + limit]
+        return LogChunk(data, offset, len(found.log), not found.runs and offset + len(data) >= len(found.log))
+
+    async def tail_offset(self, task: TaskRef, lines: int) -> int:
+        found = self._found(task)
+        kept = found.log.splitlines(keepends=True)[-lines:] if lines else []
+        return len(found.log) - sum(map(len, kept))
+
+    async def watch(self, task: TaskRef) -> AsyncGenerator[int]:
+        found = self._found(task)
+        yield len(found.log)
+        while found.runs:
+            found.changed.clear()
+            await found.changed.wait()
+            yield len(found.log)
+
+    async def collect(self, task: TaskRef, target: Path) -> None:
+        self.backend._answer(task.node)
+        if self.backend.log_error is not None:
+            raise self.backend.log_error
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(self._found(task).log)
+
+    def _found(self, task: TaskRef) -> FakeTask:
+        self.backend._answer(task.node)
+        return self.backend._task(task.task_id)
+
+
+@dataclass(slots=True)
+class FakeUsage:
+    """Implements `ports.capabilities.Usage`."""
+
+    backend: FakeBackend
+
+    def latest(self) -> Mapping[str, NodeUsage]:
+        return self.backend.samples
+
+    def history(self, node: str, since: float = 0.0) -> Sequence[NodeUsage]:
+        return [one for name, one in self.backend.samples.items() if name == node and one.heard_at > since]
+
+
+@dataclass(slots=True)
+class FakeOutputs:
+    """Implements `ports.capabilities.TaskOutputs`."""
+
+    backend: FakeBackend
+
+    async def collect(
+        self, task: TaskRef, patterns: Sequence[str], target: Path, admit: Callable[[int], bool]
+    ) -> Collected:
+        self.backend._answer(task.node)
+        if self.backend.output_error is not None:
+            raise self.backend.output_error
+        files, left_out = [], []
+        for path, data in self.backend.outputs.items():
+            if not admit(len(data)):
+                left_out.append(path)
+                continue
+            (target / path).parent.mkdir(parents=True, exist_ok=True)
+            (target / path).write_bytes(data)
+            files.append(OutputFile(path, len(data), self.backend.clock, hashlib.sha256(data).hexdigest()))
+        return Collected(tuple(files), tuple(left_out), too_deep=self.backend.outputs_too_deep)
+
+
+def _lost() -> Unreachable:
+    return Unreachable("the node does not answer")

@@ -103,16 +103,16 @@ async def test_a_gang_that_is_just_being_launched_is_preempted_after_the_launch(
     lab: Laboratory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     gate = asyncio.Event()
-    reserve = type(lab.backend).reserve_ports
+    assign = type(lab.backend).assign
 
-    async def slow(backend, node, owner, count):  # type: ignore[no-untyped-def]
+    async def slow(backend, gang, ports):  # type: ignore[no-untyped-def]
         await gate.wait()
-        return await reserve(backend, node, owner, count)
+        return await assign(backend, gang, ports)
 
     blocker = await lab.submit(a_spec(a_role(cpu=8), name="in-the-way"))
     await lab.becomes(blocker, "Running")
     job_id = await lab.submit(a_spec(replace(a_role(), ports=1)))
-    monkeypatch.setattr(type(lab.backend), "reserve_ports", slow)
+    monkeypatch.setattr(type(lab.backend), "assign", slow)
     lab.backend.end(f"{blocker}.1.worker.0")
     await lab.until(lambda: lab.context.clusters["lab"].used("n1")[0] == 1000)
     preempt(lab, job_id)
@@ -329,13 +329,13 @@ async def test_a_gang_sent_away_while_it_is_being_submitted_leaves(
 ) -> None:
     monkeypatch.setattr(preempting, "RETRY_S", 0.01)
     gate = asyncio.Event()
-    reserve = type(lab.backend).reserve_ports
+    assign = type(lab.backend).assign
 
-    async def slow(backend, node, owner, count):  # type: ignore[no-untyped-def]
+    async def slow(backend, gang, ports):  # type: ignore[no-untyped-def]
         await gate.wait()
-        return await reserve(backend, node, owner, count)
+        return await assign(backend, gang, ports)
 
-    monkeypatch.setattr(type(lab.backend), "reserve_ports", slow)
+    monkeypatch.setattr(type(lab.backend), "assign", slow)
     submitting = asyncio.create_task(lab.submit(a_spec(replace(a_role(cpu=8), ports=1))))
     cluster = lab.context.clusters["lab"]
     await lab.until(lambda: cluster.holders)

@@ -3,13 +3,14 @@
 import pytest
 
 from muster.domain.accounts import Package
+from muster.domain.errors import CONNECTION_LOST
 from muster.domain.faults import FaultKind
 from muster.domain.jobs import Failed
 from muster.domain.specs import Completion, JobSpec, Role
 from muster.domain.tasks import TaskFailed
 from muster.engine.requests import commands
 from muster.engine.requests.explaining import live_reason
-from muster.ports.backend import CONNECTION_LOST, Unready
+from muster.ports.capabilities import Unready
 from muster.ports.store import Change
 from tests.parts.building import a_node, a_role
 from tests.parts.building import a_spec as a_bare_spec

@@ -3,7 +3,7 @@
 import pytest
 
 from muster.domain.completion import MAX_PLATFORM_RETRIES
-from muster.domain.errors import BackendError, NotFound
+from muster.domain.errors import BackendError, NotFound, Rejected
 from muster.domain.jobs import Failed, Queued, Succeeded, Tally
 from muster.engine.requests.commands import kill
 from tests.parts.building import a_ps_spec, a_role, a_spec
@@ -138,7 +138,7 @@ async def test_platform_faults_are_retried_with_longer_pauses_but_not_for_ever(l
 
 
 async def test_a_launch_that_the_node_refuses_for_good_fails_the_job(lab: Laboratory) -> None:
-    lab.backend.refusals.append(BackendError("bad archive", reason="package", retryable=False))
+    lab.backend.refusals.append(Rejected("bad archive", reason="package"))
     job_id = await lab.submit(a_spec(retry_max=3))
     job = await lab.becomes(job_id, "Failed")
     assert isinstance(job.state, Failed)
@@ -234,7 +234,7 @@ async def test_a_launch_that_breaks_in_our_own_code_can_still_be_killed(
     def broken(*_: object) -> None:
         raise ValueError("a mistake of ours")
 
-    monkeypatch.setattr("muster.engine.lifecycle.launching.requests_for", broken)
+    monkeypatch.setattr("muster.engine.lifecycle.launching.compose_gang", broken)
     job_id = await lab.submit(a_spec())
     await lab.becomes(job_id, "Starting")
     await kill(lab.context, job_id, "amy")

@@ -4,7 +4,7 @@ from typing import Annotated, Any, Literal, NotRequired, TypedDict
 
 JobStateName = Literal["Queued", "Held", "Starting", "Running", "Stopping", "Succeeded", "Failed", "Cancelled"]
 TaskStateName = Literal[
-    "Assigned", "Launching", "Waiting", "Preparing", "Running", "Stopping", "Succeeded", "Failed", "Stopped", "Lost"
+    "Launching", "Waiting", "Preparing", "Running", "Stopping", "Succeeded", "Failed", "Stopped", "Lost"
 ]
 JobMode = Literal["Single", "PS", "Collective"]
 
@@ -71,9 +71,17 @@ class RequestOut(TypedDict):
     container: ContainerCommandOut | None
 
 
+class RenderedFileOut(TypedDict):
+    """A script or manifest as the cluster's engine would be given it."""
+
+    name: str
+    content: str
+
+
 class DryRunOut(TypedDict):
     job: JobOut
     requests: list[RequestOut]
+    files: Annotated[list[RenderedFileOut], "What an engine such as Slurm would be given; none where Muster places."]
     warnings: list[str]
 
 

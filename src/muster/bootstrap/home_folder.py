@@ -4,6 +4,7 @@ import fcntl
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from secrets import token_hex
 
 from muster.domain.errors import Conflict, Invalid
 from muster.lib.ids import new_id
@@ -27,6 +28,14 @@ def identity(home: Path) -> str:
     if not path.exists():
         write_private(path, new_id() + "\n")
     return path.read_text().strip()
+
+
+def archive_key(home: Path) -> bytes:
+    """Signs the addresses by which engines fetch archives. Made once: addresses outlive a restart."""
+    path = home / "archive-key"
+    if not path.exists():
+        write_private(path, token_hex(32) + "\n")
+    return bytes.fromhex(path.read_text().strip())
 
 
 @contextmanager

@@ -10,9 +10,10 @@ from muster.backends.local.backend import LocalBackend
 from muster.backends.ssh.backend import SshBackend
 from muster.backends.ssh.machine_identity import Machine, Machines
 from muster.bootstrap.first_run import LOCAL, write_local_context
-from muster.bootstrap.home_folder import identity
+from muster.bootstrap.home_folder import archive_key, identity
 from muster.bootstrap.listening import AnnouncingServer, listen, shown_host
 from muster.engine.context import Context
+from muster.engine.data.archives import SignedArchives
 from muster.engine.data.files import Files
 from muster.engine.data.logs import LogReader
 from muster.engine.data.packages import PackageShelf
@@ -34,11 +35,13 @@ async def serve(settings: ServerSettings) -> None:
     listener = listen(settings.host, settings.port)
     url = f"http://{shown_host(settings.host)}:{listener.getsockname()[1]}"
     store = await open_store(settings.database_url)
+    address = (settings.public_url or url).rstrip("/")
+    archives = SignedArchives(settings.home / "packages", address, archive_key(settings.home))
     clusters = ClusterFolder(settings.clusters_folder, (LOCAL,))
     try:
         context = Context(
             store=store,
-            backends={LOCAL: LocalBackend(LOCAL, socket.gethostname(), settings.home / "node")},
+            backends={LOCAL: LocalBackend(LOCAL, socket.gethostname(), settings.home / "node", archives)},
             default_cluster=LOCAL,
             logs=settings.home / "logs",
             packages=settings.home / "packages",
@@ -52,10 +55,11 @@ async def serve(settings: ServerSettings) -> None:
             PackageShelf(context, settings.max_package_bytes),
             LogReader(context),
             Files(context),
+            archives,
             settings.private_jobs,
         )
         exports = exporting(settings.influx, settings.influx_password, context.backends, context.exports)
-        async with running_engine(context, _builders(settings)), exports:
+        async with running_engine(context, _builders(settings, archives)), exports:
             await write_local_context(settings.home, url, services)
             config = uvicorn.Config(
                 create_app(services),
@@ -75,7 +79,8 @@ async def serve(settings: ServerSettings) -> None:
         await store.close()
 
 
-def _builders(settings: ServerSettings) -> dict[str, Builder]:
+def _builders(settings: ServerSettings, archives: SignedArchives) -> dict[str, Builder]:
     """The backends that cluster files can name."""
     own, machines = identity(settings.home), Machines(Machine.of_this_server())
-    return {"ssh": partial(SshBackend, identity=own, host_keys=settings.home / "host-keys", machines=machines)}
+    kept_keys = settings.home / "host-keys"
+    return {"ssh": partial(SshBackend, archives=archives, identity=own, host_keys=kept_keys, machines=machines)}

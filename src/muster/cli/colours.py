@@ -3,7 +3,7 @@
 STATE_COLOURS = {
     "Queued": "yellow",
     "Held": "magenta",
-    "Assigned": "cyan",
+    "Waiting": "yellow",
     "Launching": "cyan",
     "Preparing": "cyan",
     "Starting": "cyan",

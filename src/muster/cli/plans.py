@@ -27,6 +27,8 @@ def print_plan(plan: Mapping[str, Any], output: str) -> None:
     )
     for request in plan.get("requests") or ():
         _print_request(request)
+    for file in plan.get("files") or ():
+        click.echo(f"\n{click.style(str(file.get('name')), bold=True)}\n{file.get('content')}")
     for warning in plan.get("warnings") or ():
         say_warning(warning)
     say("nothing was started; without --dry-run it would be")

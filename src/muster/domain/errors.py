@@ -10,13 +10,18 @@
     │   └── StaleWrite   someone else wrote first: load again and retry
     ├── TooLarge         a size limit was exceeded: send less
     ├── NotOffered       the cluster does not offer this: use another cluster, or do without
-    └── Unavailable      a component is not available now: try again later
-        └── BackendError the backend failed; `retryable` says whether trying again can help
+    ├── Unavailable      a component of the server, such as its store, is not available now: try again later
+    └── BackendError     the cluster's backend failed
+        ├── Rejected     the same request can never work: change it
+        └── Unreachable  no answer came, so it may have happened: ask again
 
 A message says what happened, why, and what to do next. `code` is stable and public.
 """
 
 from dataclasses import dataclass
+
+CONNECTION_LOST = "connection-lost"
+"""The reason of every Unreachable."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,10 +102,22 @@ class Unavailable(MusterError):
     code = "unavailable"
 
 
-class BackendError(Unavailable):
+class BackendError(MusterError):
+    """`reason` is the backend's own code for what went wrong."""
+
     code = "backend-error"
 
-    def __init__(self, message: str, *, hint: str = "", reason: str = "", retryable: bool = True) -> None:
+    def __init__(self, message: str, *, hint: str = "", reason: str = "") -> None:
         super().__init__(message, hint=hint)
         self.reason = reason
-        self.retryable = retryable
+
+
+class Rejected(BackendError):
+    """The same request can never work."""
+
+
+class Unreachable(BackendError):
+    """No answer came. What was asked for may have happened all the same."""
+
+    def __init__(self, message: str, *, hint: str = "") -> None:
+        super().__init__(message, hint=hint, reason=CONNECTION_LOST)

@@ -62,3 +62,5 @@ class Placement:
     address: str = ""
     devices: tuple[int, ...] = ()
     ports: tuple[int, ...] = field(default=())
+    pool_devices: tuple[int, ...] = ()
+    """Where an engine places: the GPUs that count for this task in the cluster's pooled capacity."""

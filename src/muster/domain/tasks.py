@@ -8,13 +8,19 @@ from muster.domain.resources import Placement
 
 
 @dataclass(frozen=True, slots=True)
-class TaskAssigned:
+class TaskLaunching:
     since: float
 
 
 @dataclass(frozen=True, slots=True)
-class TaskLaunching:
+class TaskWaiting:
+    """An engine such as Slurm or Kubernetes has it in its own queue. Tasks on agents never wait there."""
+
     since: float
+    reason: str = ""
+    """In the engine's own words."""
+    starts_at: float | None = None
+    """When the engine expects to start it, if it says so."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,8 +63,8 @@ class TaskLost:
 
 
 TaskState = (
-    TaskAssigned
-    | TaskLaunching
+    TaskLaunching
+    | TaskWaiting
     | TaskPreparing
     | TaskRunning
     | TaskStopping
@@ -68,8 +74,8 @@ TaskState = (
     | TaskLost
 )
 _CLASSES: tuple[type[TaskState], ...] = (
-    TaskAssigned,
     TaskLaunching,
+    TaskWaiting,
     TaskPreparing,
     TaskRunning,
     TaskStopping,
@@ -82,8 +88,8 @@ TASK_STATES: dict[str, type[TaskState]] = {cls.__name__.removeprefix("Task"): cl
 ENDED: tuple[type[TaskState], ...] = (TaskSucceeded, TaskFailed, TaskStopped, TaskLost)
 
 LEGAL: dict[type[TaskState], tuple[type[TaskState], ...]] = {
-    TaskAssigned: (TaskLaunching, TaskStopped),
-    TaskLaunching: (TaskPreparing, TaskRunning, TaskStopping, *ENDED),
+    TaskLaunching: (TaskWaiting, TaskPreparing, TaskRunning, TaskStopping, *ENDED),
+    TaskWaiting: (TaskWaiting, TaskPreparing, TaskRunning, TaskStopping, *ENDED),
     TaskPreparing: (TaskRunning, TaskStopping, *ENDED),
     TaskRunning: (TaskStopping, *ENDED),
     TaskStopping: ENDED,

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Callable, Coroutine, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +17,11 @@ from muster.engine.state.event_hub import Hub
 from muster.engine.state.open_jobs import Roster
 from muster.lib.clock import Clock, wall_clock
 from muster.ports.backend import Backend
+from muster.ports.capabilities import EngineQueue, TaskRef
 from muster.ports.exporting import ExportCounts
 from muster.ports.store import Change, Store
-from muster.scheduling.demand import JobDemand, demand_of
+from muster.scheduling.demand import ANYWHERE, JobDemand, demand_of
+from muster.scheduling.pooled import pooled_node
 from muster.scheduling.state import ClusterState
 
 _log = structlog.get_logger("engine")
@@ -52,6 +54,8 @@ class Context:
     """By cluster, nodes that have been silent for so long that their tasks were taken for lost."""
     unheard: set[tuple[str, str]] = field(default_factory=set)
     """By cluster and node, nodes that were silent and have not said since what has become of their tasks."""
+    handed_over: asyncio.Event = field(default_factory=asyncio.Event)
+    """A gang was handed to an engine, whose answers have to be polled for."""
     bringing: set[str] = field(default_factory=set)
     """Tasks whose outputs are on their way."""
     _tasks: set[asyncio.Task[None]] = field(default_factory=set)
@@ -68,10 +72,29 @@ class Context:
         """As the backend knows them, with what admins wrote and decided of them."""
         return [self._marked(self.sharing.labelled(node)) for node in self.backends[cluster].nodes()]
 
+    def engine(self, cluster: str) -> EngineQueue | None:
+        """The engine that places tasks on this cluster; None where Muster places them itself."""
+        backend = self.backends.get(cluster)
+        return backend.capabilities.engine if backend is not None else None
+
+    def schedulable_nodes(self, cluster: str) -> list[Node]:
+        """The nodes as the scheduler knows them: an engine's are one pool."""
+        engine = self.engine(cluster)
+        return self.nodes(cluster) if engine is None else [pooled_node(cluster, engine.pool())]
+
     def demand_of(self, job: Job) -> JobDemand:
-        """With what its cluster's folders and environments ask of a node."""
+        """With what its cluster's folders and environments ask of a node. Where an engine places tasks, which nodes do
+        is its own affair."""
         backend = self.backends.get(job.cluster)
+        if self.engine(job.cluster) is not None:
+            return replace(demand_of(job), where=ANYWHERE)
         return demand_of(job, backend.settings if backend is not None else None)
+
+    def settled(self, cluster: str, task: TaskRef) -> None:
+        """Its end is recorded and nobody needs what its backend keeps of it."""
+        backend = self.backends.get(cluster)
+        if backend is not None and (cleanup := backend.capabilities.cleanup) is not None:
+            cleanup.settled(task)
 
     def _marked(self, node: Node) -> Node:
         mark = self.marks.get((node.cluster, node.name))

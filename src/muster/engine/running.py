@@ -14,6 +14,7 @@ from muster.engine.nodes.administration import tell_scheduler
 from muster.engine.nodes.fleet import Builder, Fleet
 from muster.engine.nodes.liveness import Silence
 from muster.engine.nodes.node_events import NodeHistory
+from muster.engine.nodes.polling import run_polling
 from muster.engine.requests.retention import run_retention
 from muster.ports.backend import Observation
 
@@ -37,8 +38,8 @@ class _Listener:
         self.silence.look(cluster)
         self._history.look(cluster)
 
-    def reconnected(self, cluster: str, node: str) -> None:
-        self._context.spawn(reconcile(self._context, cluster, node), f"reconcile {cluster}/{node}")
+    def reconnected(self, cluster: str, node: str | None) -> None:
+        self._context.spawn(reconcile(self._context, cluster, node), f"reconcile {cluster}/{node or ''}")
 
 
 @asynccontextmanager
@@ -61,6 +62,7 @@ async def running_engine(context: Context, builders: Mapping[str, Builder] | Non
 
     loops = [
         asyncio.create_task(run_cycles(context), name="cycles"),
+        asyncio.create_task(run_polling(context), name="polling"),
         asyncio.create_task(run_recalling(context), name="recalling"),
         asyncio.create_task(run_retention(context), name="retention"),
         asyncio.create_task(context.sharing.follow(context.clusters, settings_changed), name="sharing"),

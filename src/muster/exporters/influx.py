@@ -81,7 +81,11 @@ class InfluxExporter:
 
     async def collect(self) -> None:
         """Put the samples that arrived since the last call into the buffer."""
-        now = [(name, host, usage) for name, one in self._backends.items() for host, usage in one.usage().items()]
+        now = [
+            (name, host, usage)
+            for name, backend in self._backends.items()
+            for host, usage in backend.capabilities.latest_usage().items()
+        ]
         fresh = [(name, host, usage) for name, host, usage in now if usage.heard_at > self._last.get((name, host), 0.0)]
         self._last = {(name, host): usage.heard_at for name, host, usage in now}
         lines: list[str] = []

@@ -6,7 +6,7 @@ Fields are always floats, because InfluxDB refuses floats for a field that was f
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from muster.ports.backend import NodeUsage
+from muster.ports.capabilities import NodeUsage
 
 _MB = 1024 * 1024
 _BITS = 8

@@ -5,36 +5,17 @@ two families: the MUSTER_* variables that identify a task (history, logs and pee
 visible devices (a task could otherwise use GPUs that are allocated to another job).
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-
-from muster.domain.specs import Framework, Input, JobSpec, Mount, Role
+from muster.domain.gangs import Gang
+from muster.domain.launch_requests import GangLaunch, LaunchRequest
+from muster.domain.specs import Framework, JobSpec, Role
 from muster.domain.tasks import Task
 from muster.launch.devices import visible_devices
 from muster.launch.folder_paths import mounts_of
 from muster.launch.frameworks import RECIPES
 from muster.launch.frameworks.mpi import HOSTFILE, hostfile
-from muster.launch.gang import Gang, make_gang, worker_rank
+from muster.launch.gang import worker_rank
 from muster.launch.muster_variables import muster_variables
 from muster.launch.runtimes import runtime_command, runtime_environment
-
-
-@dataclass(frozen=True, slots=True)
-class Composed:
-    task_id: str
-    node: str
-    argv: tuple[str, ...]
-    env: Mapping[str, str]
-    files: Mapping[str, str] = field(default_factory=dict)
-    ports: tuple[int, ...] = ()
-    devices: tuple[int, ...] = ()
-    memory_bytes: int | None = None
-    cpu_m: int | None = None
-    package_digest: str | None = None
-    inputs: tuple[Input, ...] = ()
-    image: str | None = None
-    mounts: tuple[Mount, ...] = ()
-    links: Mapping[str, str] = field(default_factory=dict)
 
 
 def ports_needed(spec: JobSpec, role: Role, index: int) -> int:
@@ -42,22 +23,13 @@ def ports_needed(spec: JobSpec, role: Role, index: int) -> int:
     return RECIPES[spec.framework].ports(spec, role, index) + role.ports
 
 
-def compose(
-    job_id: str,
-    owner: str,
-    cluster: str,
-    attempt: int,
-    spec: JobSpec,
-    tasks: Sequence[Task],
-    *,
-    conda_root: str | None = None,
-) -> list[Composed]:
-    """Returns one result per task, in the order of `tasks`. Raises ValueError if a task does not have the number of
-    ports that `ports_needed` asks for."""
-    for task in tasks:
-        _check_ports(spec, task)
-    composer = _Composer(make_gang(job_id, owner, cluster, attempt, spec, tasks), conda_root)
-    return [composer.composed(task) for task in tasks]
+def compose(gang: Gang, *, conda_root: str | None = None) -> GangLaunch:
+    """The request of every task. A task with fewer ports than it needs is a ValueError: the caller assigned addresses
+    by another rule than `ports_needed`."""
+    for task in gang.tasks:
+        _check_ports(gang.spec, task)
+    composer = _Composer(gang, conda_root)
+    return GangLaunch(gang, tuple(composer.composed(task) for task in gang.tasks))
 
 
 class _Composer:
@@ -75,10 +47,10 @@ class _Composer:
         if spec.framework is Framework.MPI:
             self._files[HOSTFILE] = hostfile(gang)
 
-    def composed(self, task: Task) -> Composed:
+    def composed(self, task: Task) -> LaunchRequest:
         spec = self._gang.spec
         role = spec.role(task.role)
-        return Composed(
+        return LaunchRequest(
             task_id=task.id,
             node=task.placement.node,
             argv=self._commands[role.name],
@@ -88,7 +60,7 @@ class _Composer:
             devices=task.placement.devices,
             memory_bytes=role.resources.memory_bytes or None,
             cpu_m=role.resources.cpu_m or None,
-            package_digest=spec.package,
+            package=spec.package,
             inputs=spec.inputs,
             image=spec.runtime.image,
             mounts=self._mounts.binds,

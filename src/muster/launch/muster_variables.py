@@ -3,9 +3,10 @@
 import json
 import re
 
+from muster.domain.gangs import Gang, host
 from muster.domain.specs import JobSpec, Role
 from muster.domain.tasks import Task
-from muster.launch.gang import Gang, Variables, endpoint, host
+from muster.launch.gang import Variables, endpoint
 from muster.lib.quantities import gpu_number
 
 

@@ -1,110 +1,30 @@
 """Where tasks run.
 
 A backend starts, stops and observes tasks on the nodes of one cluster. It remembers nothing that matters: whatever is
-asked twice (same task id) happens once, and after a crash `observe_all` tells what really is there.
+asked twice (same task id, same gang key) happens once, and after a crash `observe_all` says what really is there.
+
+There are two kinds (ADR 3). Muster places every task of an agent backend itself: node, devices, ports. An engine
+backend has the capability `engine`: Muster admits and orders whole gangs, and the engine places them.
 """
 
-from collections.abc import AsyncGenerator, Callable, Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 from muster.domain.clusters import PhysicalCluster
-from muster.domain.errors import Problem
+from muster.domain.errors import BackendError, Problem
+from muster.domain.gangs import Gang
+from muster.domain.launch_requests import GangLaunch
 from muster.domain.nodes import Node
-from muster.domain.specs import JobSpec, Mount
-from muster.ports.environments import Environments
-from muster.ports.files import FileSpace
-
-CONNECTION_LOST = "connection-lost"
-"""A BackendError's reason when the answer never came: the act may have happened."""
-
-
-@dataclass(frozen=True, slots=True)
-class PackageSource:
-    digest: str
-    path: Path
-
-
-@dataclass(frozen=True, slots=True)
-class InputSource:
-    """An archive whose content, or one file of it, is found at `target` in the working directory."""
-
-    digest: str
-    path: Path
-    target: str
-    member: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class LaunchRequest:
-    """Exactly what is started: composed purely by `launch`, shown by `--dry-run`, sent unchanged."""
-
-    task_id: str
-    node: str
-    argv: tuple[str, ...]
-    env: Mapping[str, str]
-    files: Mapping[str, str] = field(default_factory=dict)
-    ports: tuple[int, ...] = ()
-    port_owner: str = ""
-    devices: tuple[int, ...] = ()
-    memory_bytes: int | None = None
-    cpu_m: int | None = None
-    package: PackageSource | None = None
-    inputs: tuple[InputSource, ...] = ()
-    image: str | None = None
-    """Run in a container of this image; how, its node's engine decides."""
-    mounts: tuple[Mount, ...] = ()
-    """What the container sees of the node besides the task's folder; both sides absolute."""
-    links: Mapping[str, str] = field(default_factory=dict)
-    """Made in the working directory: name there → path of the node."""
-
-    @property
-    def sources(self) -> "tuple[PackageSource | InputSource, ...]":
-        """The archives that its node needs before it can start."""
-        return self.inputs if self.package is None else (self.package, *self.inputs)
-
-
-@dataclass(frozen=True, slots=True)
-class ContainerCommand:
-    """How a node's container engine is called for a task. While that is not known, `why` says why, and the rest is
-    empty. It has no variable's value in it."""
-
-    engine: str = ""
-    argv: tuple[str, ...] = ()
-    why: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Unready:
-    """A node that could not be given what a task needs there."""
-
-    node: str
-    code: str
-    message: str
-
-
-@dataclass(frozen=True, slots=True)
-class OutputFile:
-    path: str
-    size: int
-    mtime: float
-    sha256: str
-
-
-@dataclass(frozen=True, slots=True)
-class Collected:
-    """What was brought back of a task. `left_out` are files beyond the limit; `skipped` counts those whose names are no
-    text, that may not be read, or that were too many; `too_deep` the folders that nobody looked into."""
-
-    files: tuple[OutputFile, ...] = ()
-    left_out: tuple[str, ...] = ()
-    skipped: int = 0
-    too_deep: int = 0
+from muster.domain.specs import JobSpec
+from muster.domain.tasks import Task
+from muster.ports.capabilities import Capabilities, TaskRef
 
 
 class Phase(StrEnum):
+    WAITING = "waiting"
+    """In the engine's own queue; agents never say this."""
     PREPARING = "preparing"
     RUNNING = "running"
     ENDED = "ended"
@@ -113,12 +33,14 @@ class Phase(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """What the backend says of one task. ENDED with `error` set means that it never ran (package, port, disk …)."""
+    """What the backend says about one task. ENDED with `error_code` set means that it never ran (package, port, disk
+    …)."""
 
     task_id: str
     phase: Phase
     handle: str | None = None
     node: str | None = None
+    """Where it is. Muster fills it in for a task that an engine has placed."""
     started_at: float | None = None
     ended_at: float | None = None
     exit_code: int | None = None
@@ -130,48 +52,63 @@ class Observation:
     error_message: str = ""
     checkpoint_at: float | None = None
     """When the task last said that its work is safe."""
+    wait_reason: str = ""
+    """Why it is WAITING, in the engine's own words."""
+    starts_at: float | None = None
+    """When the engine expects to start it, if it says so."""
 
 
 @dataclass(frozen=True, slots=True)
-class LogChunk:
-    data: bytes
-    offset: int
-    size: int
-    ended: bool
-    """The task has ended and this chunk reaches the end of its log."""
+class Scope:
+    """Which tasks an answer is complete for: a task in scope that the answer does not name is gone. Silence about all
+    others means nothing."""
+
+    nodes: frozenset[str] = frozenset()
+    everything: bool = False
+
+    def covers(self, task: Task) -> bool:
+        return self.everything or task.placement.node in self.nodes
 
 
 @dataclass(frozen=True, slots=True)
-class TaskUsage:
-    cpu_percent: float | None
-    """Since the sample before; 100 is one core. None on a task's first sample."""
-    rss_bytes: int
-    processes: int
+class Observed:
+    observations: tuple[Observation, ...]
+    scope: Scope
 
 
 @dataclass(frozen=True, slots=True)
-class NodeUsage:
-    at: float
-    """By the node's clock."""
-    figures: Mapping[str, Any]
-    """As the agent names them: see `muster.agent.node.usage`."""
-    tasks: Mapping[str, TaskUsage]
-    heard_at: float = 0.0
-    """By ours."""
+class Launched:
+    """What became of a launch, task by task. A task in neither mapping got no answer, and may have started."""
+
+    handles: Mapping[str, str] = field(default_factory=dict)
+    refused: Mapping[str, BackendError] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
-class CommandOutput:
-    stream: str
-    """`stdout` or `stderr`."""
-    data: bytes
+class ContainerCommand:
+    """How a node's container engine is called for a task. While that is not known, `why` says why, and the rest is
+    empty. No variable's value is in it."""
+
+    engine: str = ""
+    argv: tuple[str, ...] = ()
+    why: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class CommandEnd:
-    exit_code: int
-    """128 and the number for a signal."""
-    timed_out: bool = False
+class RenderedFile:
+    """A script or manifest as an engine would be given it."""
+
+    name: str
+    content: str
+
+
+@dataclass(frozen=True, slots=True)
+class Rendered:
+    """What would be handed over for a gang, beyond the requests themselves. It holds no secret."""
+
+    files: tuple[RenderedFile, ...] = ()
+    containers: Mapping[str, ContainerCommand] = field(default_factory=dict)
+    """By task id, where tasks run in containers that a node's agent starts."""
 
 
 class BackendListener(Protocol):
@@ -180,22 +117,30 @@ class BackendListener(Protocol):
     def task_observed(self, observation: Observation) -> None: ...
 
     def nodes_changed(self, cluster: str) -> None:
-        """A node joined, left, or has another state or capacity."""
+        """A node joined, left, or has another state or capacity; or the pooled capacity has changed."""
         ...
 
-    def reconnected(self, cluster: str, node: str) -> None:
-        """A node answers again after silence: what it has may differ from what was last heard."""
+    def reconnected(self, cluster: str, node: str | None) -> None:
+        """A node, or with None the engine, answers again after silence: what it has may differ from what it last
+        said."""
         ...
 
 
 class Backend(Protocol):
-    """Errors: BackendError, with `retryable` False when the same request can never work."""
+    """Errors: Rejected when the same request can never work, Unreachable when no answer came and asking again is safe;
+    BackendError itself for what failed this time."""
 
     @property
     def cluster(self) -> str: ...
 
+    @property
+    def settings(self) -> PhysicalCluster: ...
+
+    @property
+    def capabilities(self) -> Capabilities: ...
+
     async def start(self, listener: BackendListener) -> None:
-        """Begin to connect to the nodes; they join as they answer."""
+        """Begin to connect; nodes join as they answer. Waits for nobody who may be away."""
         ...
 
     async def close(self) -> None:
@@ -203,108 +148,40 @@ class Backend(Protocol):
         ...
 
     async def configure(self, settings: PhysicalCluster) -> None:
-        """Take what the cluster's file says now: nodes that are new join, changed ones are looked at again, and those
-        that are gone drain. Also before `start`."""
-        ...
-
-    @property
-    def settings(self) -> PhysicalCluster: ...
-
-    @property
-    def files(self) -> FileSpace | None:
-        """What people may do with the folders of the settings; None where nodes cannot be reached for that."""
-        ...
-
-    @property
-    def environments(self) -> Environments | None:
-        """What its nodes offer to jobs; None where nobody can tell."""
+        """Apply what the cluster's file says now: new nodes join, changed ones are reconnected, and those that are
+        gone drain. Called before `start` too."""
         ...
 
     def cannot_honour(self, spec: JobSpec) -> list[Problem]:
-        """What this backend cannot do of the spec; empty when all is well."""
+        """What of the spec this backend cannot do; empty when all is well."""
         ...
 
     def nodes(self) -> list[Node]: ...
 
-    def usage(self) -> Mapping[str, NodeUsage]:
-        """By node, what was last heard of it. Nodes that left are not in it."""
+    async def assign(self, gang: Gang, ports: Mapping[str, int]) -> tuple[Task, ...]:
+        """The gang's tasks with addresses, and with as many ports each as `ports` says by task id. Agents reserve real
+        ports on the nodes; an engine answers stable names, or symbols that its own script resolves with
+        `launch.symbols`. Asking twice for one attempt is safe."""
         ...
 
-    def history(self, node: str, since: float = 0.0) -> Sequence[NodeUsage]:
-        """The last few minutes of one node, the oldest first, without its tasks: what was heard after `since`."""
+    def render(self, launch: GangLaunch) -> Rendered:
+        """What `launch` would hand over. Pure: nobody is asked, and the same launch renders the same."""
         ...
 
-    async def reserve_ports(self, node: str, owner: str, count: int) -> tuple[int, ...]:
-        """Free ports on the node, held for `owner` until its launch, never given twice."""
+    async def launch(self, launch: GangLaunch) -> Launched:
+        """Start the pending tasks of the gang, each once, however often this is called. An engine gets the gang whole
+        or not at all. What follows is observed. Raising means the same for every pending task: refused, or with
+        Unreachable no answer."""
         ...
 
-    async def release_ports(self, node: str, owner: str) -> None: ...
-
-    async def prepare(self, requests: Sequence[LaunchRequest]) -> list[Unready]:
-        """Bring the archives that these tasks need to their nodes, before the first of them is launched. Empty when all
-        is there; else nothing was started, and trying again goes on from what has arrived. May be cancelled."""
+    async def stop(self, tasks: Sequence[TaskRef], grace_s: float) -> Sequence[str]:
+        """SIGTERM, grace, SIGKILL, or what the engine has for that. Returns at once; the ends are observed. Answers
+        the ids of those whose stop was not delivered, which are asked again; raises Unreachable when nobody answered at
+        all. Unknown tasks are not an error: they are
+        observed as ENDED and stopped."""
         ...
 
-    def sending(self, digests: Collection[str]) -> str:
-        """What of these is on its way to nodes for longer than a moment, in words; empty if nothing is."""
-        ...
-
-    def container_command(self, request: LaunchRequest) -> ContainerCommand:
-        """For a request with an image, what would run on its node. Nobody is asked."""
-        ...
-
-    async def launch(self, request: LaunchRequest) -> str:
-        """Start the task once, however often this is called; answers its handle. What follows is observed."""
-        ...
-
-    async def stop(self, task_id: str, node: str, grace_s: float) -> None:
-        """SIGTERM, grace, SIGKILL; returns at once, the end is observed. Unknown tasks are no error: it reports them
-        ENDED and stopped."""
-        ...
-
-    async def observe_all(self, node: str | None = None) -> Mapping[str, Sequence[Observation]]:
-        """Every task that the nodes, or one of them, know, by node. One that does not answer is left out, which is no
-        error."""
-        ...
-
-    def forget_host_key(self, node: str) -> None:
-        """Of a host whose first key was kept: the next one that it shows is taken. Where no such key is kept, nothing
-        happens."""
-        ...
-
-    def reconnect(self, node: str) -> None:
-        """Give up the line to the node and make it anew, without waiting as after a failure. Returns at once."""
-        ...
-
-    def execute(self, node: str, argv: Sequence[str], timeout_s: float) -> AsyncGenerator[CommandOutput | CommandEnd]:
-        """Run a command there that is no task: what it prints as it comes (now and then nothing, so that one knows it
-        is there), then its end. It is ended when the generator is closed before, or the line breaks."""
-        ...
-
-    def settled(self, task_id: str, node: str) -> None:
-        """Its end is recorded and its log collected: what is left of it may be put aside. Returns at once; telling it
-        twice, or never, does no harm."""
-        ...
-
-    async def forget(self, task_id: str, node: str) -> None:
-        """Remove the task's folder; no error when there is none."""
-        ...
-
-    async def read_log(self, task_id: str, node: str, offset: int, limit: int) -> LogChunk: ...
-
-    async def tail_offset(self, task_id: str, node: str, lines: int) -> int: ...
-
-    def watch_log(self, task_id: str, node: str) -> AsyncGenerator[int]:
-        """Yields the log's size now and whenever it has grown, and ends after the task's end."""
-        ...
-
-    async def collect_log(self, task_id: str, node: str, target: Path) -> None:
-        """Bring the whole log to `target`; doing it twice gives the same file."""
-        ...
-
-    async def collect_outputs(
-        self, task_id: str, node: str, patterns: Sequence[str], target: Path, admit: Callable[[int], bool]
-    ) -> Collected:
-        """Bring what an ended task left under these patterns to the folder `target`, file by file. Asked again it goes
-        on from what is there. `admit` is asked for each file, by its size, whether there is room for it."""
+    async def observe_all(self, node: str | None = None) -> Observed:
+        """Every task that is there, or that one node has, and the scope in which that is complete. A node or an engine
+        that does not answer is out of scope, which is not an error."""
         ...

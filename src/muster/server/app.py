@@ -7,6 +7,7 @@ from muster.server.metrics import Metrics
 from muster.server.middleware import Guard
 from muster.server.routes import (
     accounts,
+    archives,
     environments,
     files,
     jobs,
@@ -57,6 +58,7 @@ def create_app(services: Services) -> FastAPI:
         usage,
         sharing,
         packages,
+        archives,
         accounts,
     ):
         app.include_router(module.router, prefix="/api/v1")

@@ -16,7 +16,7 @@ from prometheus_client.registry import Collector
 
 from muster.domain.nodes import Node
 from muster.engine.context import Context
-from muster.ports.backend import NodeUsage
+from muster.ports.capabilities import NodeUsage
 
 STALE_S = 60.0
 """A sample that is older than this is not exposed."""
@@ -92,7 +92,7 @@ async def node_metrics(context: Context) -> bytes:
 def _snapshot(context: Context) -> list[Seen]:
     now, seen = context.clock(), []
     for cluster, backend in context.backends.items():
-        usage = backend.usage()
+        usage = backend.capabilities.latest_usage()
         for node in backend.nodes():
             sample = usage.get(node.name)
             seen.append(Seen(cluster, node, sample, max(0.0, now - sample.heard_at) if sample else 0.0))

@@ -10,6 +10,7 @@ from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 
 from muster.domain.errors import (
+    BackendError,
     Conflict,
     Forbidden,
     Invalid,
@@ -32,6 +33,8 @@ _STATUS: tuple[tuple[type[MusterError], int], ...] = (
     (TooLarge, 413),
     (NotOffered, 501),
     (Unavailable, 503),
+    (NotOffered, 501),
+    (BackendError, 503),
     (MusterError, 500),
 )
 

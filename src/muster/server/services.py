@@ -9,6 +9,7 @@ from muster.api.jobs import JobOut
 from muster.domain.errors import NotAuthenticated, NotFound
 from muster.domain.jobs import Job
 from muster.engine.context import Context
+from muster.engine.data.archives import SignedArchives
 from muster.engine.data.files import Files
 from muster.engine.data.logs import LogReader
 from muster.engine.data.packages import PackageShelf
@@ -29,6 +30,7 @@ class Services:
     packages: PackageShelf
     logs: LogReader
     files: Files
+    archives: SignedArchives
     private_jobs: bool = False
 
     async def find_job(self, principal: Principal, ref: str, action: Action) -> Job:

@@ -33,6 +33,11 @@ class ServerSettings(BaseModel):
     clusters: Path | None = Field(
         None, description="The folder of the cluster files; clusters.d in the home folder by default."
     )
+    public_url: str | None = Field(
+        None,
+        pattern=r"^https?://[^\s/]+(/[^\s]*)?$",
+        description="How nodes of engines such as Slurm reach this server; the address it listens on if absent.",
+    )
     private_jobs: bool = Field(False, description="Whether users see only their own jobs.")
     keep_finished: Seconds | None = Field(
         None, description="How long jobs are kept after their end; forever by default."

@@ -4,7 +4,7 @@ from typing import Any, cast
 
 from muster.api.usage import UsageSample
 from muster.lib.clock import iso
-from muster.ports.backend import NodeUsage
+from muster.ports.capabilities import NodeUsage
 
 
 def node_usage_view(usage: NodeUsage) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from muster.domain.jobs import Job
 from muster.domain.specs import Input, JobSpec, Role
 from muster.engine.context import Context
 from muster.engine.data import outputs
+from muster.engine.data.archives import SignedArchives
 from muster.engine.requests import commands
 from muster.engine.running import running_engine
 from muster.ports.store import Change
@@ -70,7 +71,7 @@ async def site(tmp_path: Path) -> AsyncIterator[Site]:
     async with AsyncExitStack() as stack:
         store = await open_store(f"sqlite:///{tmp_path / 'muster.db'}")
         stack.push_async_callback(store.close)
-        backend = ShippingBackend("local", "n1", node)
+        backend = ShippingBackend("local", "n1", node, SignedArchives(tmp_path / "packages", "", b""))
         context = Context(store, {"local": backend}, "local", tmp_path / "logs", tmp_path / "packages")
         await stack.enter_async_context(running_engine(context))
         yield Site(context, node)

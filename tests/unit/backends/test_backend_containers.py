@@ -6,9 +6,10 @@ import pytest
 
 from muster.backends.agents.connection import AgentNode
 from muster.backends.agents.containers import Engines, Found
+from muster.domain.launch_requests import LaunchRequest
 from muster.domain.specs import Mount
 from muster.launch.containers import APPTAINER, DOCKER, PODMAN, Engine
-from muster.ports.backend import ContainerCommand, LaunchRequest
+from muster.ports.backend import ContainerCommand
 
 pytestmark = pytest.mark.fast
 REQUEST = LaunchRequest(

@@ -12,8 +12,7 @@ from muster.backends.agents import connection
 from muster.backends.agents.agent_channel import ByteReader, ByteWriter
 from muster.backends.agents.connection import AgentNode
 from muster.backends.agents.flow_control import patiently
-from muster.domain.errors import BackendError
-from muster.ports.backend import CONNECTION_LOST
+from muster.domain.errors import CONNECTION_LOST, BackendError
 
 pytestmark = [pytest.mark.fast, pytest.mark.anyio]
 

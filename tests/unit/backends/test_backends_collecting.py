@@ -15,8 +15,7 @@ from muster.backends.agents.flow_control import PIECE_BYTES, Pace
 from muster.backends.agents.output_collection import Collecting, is_safe
 from muster.client.errors import MusterError
 from muster.client.output_transfers import place_in
-from muster.domain.errors import BackendError
-from muster.ports.backend import CONNECTION_LOST
+from muster.domain.errors import BackendError, Unreachable
 
 pytestmark = [pytest.mark.fast, pytest.mark.anyio]
 PARTS = st.sampled_from(["..", ".", "", "a", "b c", "...", "~", "\0", "\\", "c:", "é", "\udcff", "x" * 300])
@@ -83,7 +82,7 @@ class Node:
             return outputs.page(str(self.work), patterns, arguments["after"])
         self.reads += 1
         if self.cut_after is not None and self.reads > self.cut_after:
-            raise BackendError("gone", reason=CONNECTION_LOST)
+            raise Unreachable("gone")
         self.bytes_read += arguments["limit"]
         return outputs.read(str(self.work), arguments["path"], arguments["offset"], arguments["limit"])
 

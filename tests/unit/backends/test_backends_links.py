@@ -7,8 +7,7 @@ import pytest
 
 from muster.agent.system.frames import FrameDecoder, Message, encode
 from muster.backends.agents.agent_channel import AgentLink
-from muster.domain.errors import BackendError
-from muster.ports.backend import CONNECTION_LOST
+from muster.domain.errors import CONNECTION_LOST, BackendError
 
 pytestmark = pytest.mark.fast
 

@@ -5,8 +5,7 @@ from collections import deque
 import pytest
 
 from muster.backends.agents.flow_control import BEHIND_S, FIRST_BYTES, LARGEST_BYTES, SMALLEST_BYTES, Pace, patiently
-from muster.domain.errors import BackendError
-from muster.ports.backend import CONNECTION_LOST
+from muster.domain.errors import BackendError, Unreachable
 
 pytestmark = pytest.mark.fast
 
@@ -77,17 +76,17 @@ def test_when_two_lines_break_without_an_answer_as_little_as_may_be_is_sent() ->
 
 
 class Breaking:
-    """Fails so many times, for this reason."""
+    """Fails so many times, with this error."""
 
-    def __init__(self, times: int, reason: str = CONNECTION_LOST) -> None:
+    def __init__(self, times: int, error: BackendError | None = None) -> None:
         self.left = times
-        self.reason = reason
+        self.error = error or Unreachable("gone")
         self.asked = 0
 
     async def ask(self) -> str:
         self.asked += 1
         if self.asked <= self.left:
-            raise BackendError("gone", reason=self.reason)
+            raise self.error
         return "heard"
 
 
@@ -96,7 +95,7 @@ class Breaking:
 async def test_what_may_be_done_twice_is_asked_again_over_the_next_line_but_not_for_ever() -> None:
     line = Breaking(2)
     assert await patiently(line.ask) == "heard"
-    for line in (Breaking(100), Breaking(1, "disk-full")):
+    for line in (Breaking(100), Breaking(1, BackendError("gone", reason="disk-full"))):
         with pytest.raises(BackendError):
             await patiently(line.ask)
         assert line.asked < 10

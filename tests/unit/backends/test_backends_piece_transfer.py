@@ -8,8 +8,7 @@ import pytest
 
 from muster.backends.agents.flow_control import FIRST_BYTES, PIECE_BYTES, Pace, patiently
 from muster.backends.agents.piece_transfer import commit, fetch, send
-from muster.domain.errors import BackendError
-from muster.ports.backend import CONNECTION_LOST
+from muster.domain.errors import BackendError, Unreachable
 
 pytestmark = [pytest.mark.fast, pytest.mark.anyio]
 DATA = os.urandom(10 * PIECE_BYTES + 7)
@@ -35,14 +34,14 @@ class Receiver:
         if written:
             self.content += data
         if self.asked in self.lost:
-            raise BackendError("gone", reason=CONNECTION_LOST)
+            raise Unreachable("gone")
         return {"size": len(self.content), "written": written}
 
     async def read(self, *, offset: int, limit: int) -> dict[str, Any]:
         await asyncio.sleep(0)
         self.asked += 1
         if self.asked in self.lost:
-            raise BackendError("gone", reason=CONNECTION_LOST)
+            raise Unreachable("gone")
         return {"data": bytes(self.content[offset : offset + limit])}
 
 
@@ -111,7 +110,7 @@ async def test_a_connection_that_moves_nothing_is_given_up_and_one_that_moves_so
         nonlocal position, tries
         tries += 1
         position += tries < 20
-        raise BackendError("gone", reason=CONNECTION_LOST)
+        raise Unreachable("gone")
 
     with pytest.raises(BackendError):
         await patiently(step, lambda: position)

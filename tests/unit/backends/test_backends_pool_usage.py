@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,6 +16,7 @@ from muster.backends.agents.pool import AgentPool
 from muster.domain.clusters import PhysicalCluster
 from muster.domain.errors import BackendError
 from muster.domain.nodes import NodeState
+from muster.engine.data.archives import SignedArchives
 from muster.ports.backend import Observation
 from tests.parts.building import a_node
 
@@ -31,7 +33,7 @@ class Listener:
     def nodes_changed(self, cluster: str) -> None:
         self.changes += 1
 
-    def reconnected(self, cluster: str, node: str) -> None:
+    def reconnected(self, cluster: str, node: str | None) -> None:
         raise AssertionError(cluster)
 
 
@@ -43,7 +45,7 @@ def with_pool(act: Callable[[AgentPool, AgentNode, Listener], None]) -> None:
     """A pool of one node with two cards, of which the samples come from the test."""
 
     async def scenario() -> None:
-        pool, listener = AgentPool(PhysicalCluster("lab", "ssh")), Listener()
+        pool, listener = AgentPool(PhysicalCluster("lab", "ssh"), SignedArchives(Path("/nowhere"), "", b"")), Listener()
         agent = AgentNode("n1", "lab", _nobody, on_push=pool.pushed, on_change=pool.changed, on_ready=pool.ready)
         pool.add(agent)
         await pool.start(listener)
@@ -99,11 +101,11 @@ def test_a_node_that_left_leaves_nothing_behind() -> None:
     def act(pool: AgentPool, agent: AgentNode, listener: Listener) -> None:
         for at in (1.0, 2.0):
             pool.pushed(agent, a_sample(at))
-        assert [usage.at for usage in pool.history("n1")] == [1.0, 2.0]
-        assert pool.usage()["n1"].at == 2.0
+        assert [usage.at for usage in pool._usage.history("n1")] == [1.0, 2.0]
+        assert pool._usage.latest()["n1"].at == 2.0
         pool.drop("n1")
         pool.pushed(agent, a_sample(3.0))  # its last word
-        assert pool.usage() == {}
-        assert pool.history("n1") == ()
+        assert pool._usage.latest() == {}
+        assert pool._usage.history("n1") == ()
 
     with_pool(act)

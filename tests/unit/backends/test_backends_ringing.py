@@ -1,7 +1,7 @@
 import pytest
 
 from muster.backends.agents.usage_history import UsageRing
-from muster.ports.backend import NodeUsage, TaskUsage
+from muster.ports.capabilities import NodeUsage, TaskUsage
 
 pytestmark = pytest.mark.fast
 

@@ -13,8 +13,7 @@ from muster.agent.errors import AgentError
 from muster.agent.files.blobs import BlobStore
 from muster.backends.agents.archive_transfer import Shipping
 from muster.backends.agents.flow_control import LARGEST_BYTES, PIECE_BYTES, SMALLEST_BYTES, Pace
-from muster.domain.errors import BackendError
-from muster.ports.backend import CONNECTION_LOST
+from muster.domain.errors import CONNECTION_LOST, BackendError, Unreachable
 
 pytestmark = [pytest.mark.fast, pytest.mark.anyio]
 
@@ -46,7 +45,7 @@ class Nodes:
         self.bytes_asked += len(arguments.get("data", b""))
         if self.cut_after and self.asked.total() >= self.cut_after[0]:
             self.cut_after.pop(0)
-            raise BackendError("the line is gone", reason=CONNECTION_LOST)
+            raise Unreachable("the line is gone")
         self.on_the_way += len(arguments.get("data", b""))
         self.most_on_the_way = max(self.most_on_the_way, self.on_the_way)
         try:

@@ -20,7 +20,6 @@ from muster.domain.jobs import (
 from muster.domain.resources import Placement
 from muster.domain.tasks import (
     Task,
-    TaskAssigned,
     TaskFailed,
     TaskLaunching,
     TaskLost,
@@ -30,6 +29,7 @@ from muster.domain.tasks import (
     TaskStopped,
     TaskStopping,
     TaskSucceeded,
+    TaskWaiting,
 )  # fmt: skip
 from tests.parts.building import PLATFORM_FAULT, USER_FAULT, a_job
 
@@ -51,12 +51,12 @@ JOB_TABLE = {
     "Cancelled": "- - - - - - - -",
 }  # fmt: skip
 TASK_STATES: list[TaskState] = [
-    TaskAssigned(5.0), TaskLaunching(5.0), TaskPreparing(5.0), TaskRunning(5.0), TaskStopping(5.0), TaskSucceeded(5.0),
-    TaskFailed(5.0, USER_FAULT), TaskStopped(5.0), TaskLost(5.0, PLATFORM_FAULT),
+    TaskLaunching(5.0), TaskWaiting(5.0, "Resources"), TaskPreparing(5.0), TaskRunning(5.0), TaskStopping(5.0),
+    TaskSucceeded(5.0), TaskFailed(5.0, USER_FAULT), TaskStopped(5.0), TaskLost(5.0, PLATFORM_FAULT),
 ]  # fmt: skip
 TASK_TABLE = {
-    "Assigned":  "- L - - - - - D -",
-    "Launching": "- - P R S U F D X",
+    "Launching": "- W P R S U F D X",
+    "Waiting":   "- W P R S U F D X",
     "Preparing": "- - - R S U F D X",
     "Running":   "- - - - S U F D X",
     "Stopping":  "- - - - - U F D X",

@@ -12,7 +12,7 @@ from structlog.testing import capture_logs
 
 from muster.exporters.influx import InfluxExporter
 from muster.exporters.influx_database import InfluxDatabase
-from muster.ports.backend import NodeUsage
+from muster.ports.capabilities import NodeUsage
 from muster.ports.exporting import ExportCounts
 from muster.settings.influx import InfluxSettings
 from tests.parts.fake_backend import FakeBackend
@@ -65,25 +65,17 @@ def tiny() -> Iterator[TinyInflux]:
     server.server_close()
 
 
-@dataclass(slots=True)
-class BusyBackend(FakeBackend):
-    samples: dict[str, NodeUsage] = field(default_factory=dict)
-
-    def usage(self) -> dict[str, NodeUsage]:
-        return self.samples
-
-
 def a_sample(heard_at: float) -> NodeUsage:
     return NodeUsage(heard_at, {"cpu_percent": 1.0, "per_core": [1.0]}, {}, heard_at)
 
 
-def an_exporter(url: str, backend: BusyBackend, counts: ExportCounts, *, kept: int = 1000) -> InfluxExporter:
+def an_exporter(url: str, backend: FakeBackend, counts: ExportCounts, *, kept: int = 1000) -> InfluxExporter:
     return InfluxExporter(InfluxDatabase(InfluxSettings(url=url), ""), {"lab": backend}, counts, kept)
 
 
 def test_each_sample_is_sent_once(tiny: TinyInflux) -> None:
     async def scenario() -> None:
-        backend, counts = BusyBackend(samples={"n1": a_sample(1.0)}), ExportCounts()
+        backend, counts = FakeBackend(samples={"n1": a_sample(1.0)}), ExportCounts()
         exporter = an_exporter(tiny.url, backend, counts)
         for heard_at in (1.0, 1.0, 2.0):
             backend.samples["n1"] = a_sample(heard_at)
@@ -107,7 +99,7 @@ def test_points_wait_unless_they_can_never_be_taken(
 
     async def scenario() -> ExportCounts:
         counts = ExportCounts()
-        exporter = an_exporter(tiny.url, BusyBackend(samples={"n1": a_sample(1.0)}), counts)
+        exporter = an_exporter(tiny.url, FakeBackend(samples={"n1": a_sample(1.0)}), counts)
         await exporter.collect()
         await exporter.send()
         assert (counts.sent, counts.waiting, counts.dropped) == (sent, waiting, dropped)
@@ -122,7 +114,7 @@ def test_its_absence_and_its_return_are_logged_once_each(tiny: TinyInflux) -> No
     tiny.statuses = [503, 503]
 
     async def scenario() -> None:
-        exporter = an_exporter(tiny.url, BusyBackend(samples={"n1": a_sample(1.0)}), ExportCounts())
+        exporter = an_exporter(tiny.url, FakeBackend(samples={"n1": a_sample(1.0)}), ExportCounts())
         await exporter.collect()
         for _ in range(4):
             await exporter.send()
@@ -140,7 +132,7 @@ def test_an_account_that_may_not_make_the_database_may_still_write(tiny: TinyInf
 
     async def scenario() -> None:
         counts = ExportCounts()
-        exporter = an_exporter(tiny.url, BusyBackend(samples={"n1": a_sample(1.0)}), counts)
+        exporter = an_exporter(tiny.url, FakeBackend(samples={"n1": a_sample(1.0)}), counts)
         await exporter.collect()
         await exporter.send()
         assert counts.sent == 2
@@ -160,7 +152,7 @@ def test_the_oldest_points_are_forgotten_when_nobody_takes_them() -> None:
         url = f"http://127.0.0.1:{nobody.getsockname()[1]}"
 
         async def scenario() -> None:
-            backend, counts = BusyBackend(), ExportCounts()
+            backend, counts = FakeBackend(), ExportCounts()
             exporter = an_exporter(url, backend, counts, kept=5)
             for heard_at in range(1, 6):
                 backend.samples = {"n1": a_sample(float(heard_at))}

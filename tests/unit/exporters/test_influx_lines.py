@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from muster.exporters.lines import FIELDS, TAGS, lines_of
-from muster.ports.backend import NodeUsage
+from muster.ports.capabilities import NodeUsage
 
 pytestmark = pytest.mark.fast
 

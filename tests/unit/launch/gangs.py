@@ -4,10 +4,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from muster.domain.gangs import make_gang
+from muster.domain.launch_requests import LaunchRequest
 from muster.domain.resources import WHOLE_GPU, Placement, Resources
 from muster.domain.specs import Framework, JobSpec, Role
-from muster.domain.tasks import Task, TaskAssigned, task_id
-from muster.launch.composing import Composed, compose, ports_needed
+from muster.domain.tasks import Task, TaskLaunching, task_id
+from muster.launch.composing import compose, ports_needed
 
 NODES = (("n1", "10.0.0.1"), ("n2", "10.0.0.2"))
 
@@ -46,14 +48,18 @@ def placed(job: JobSpec, nodes: Sequence[tuple[str, str]] = NODES) -> list[Task]
                     index=index,
                     rank=rank,
                     placement=placement,
-                    state=TaskAssigned(0.0),
+                    state=TaskLaunching(0.0),
                 )
             )
     return tasks
 
 
-def composed(job: JobSpec, tasks: Sequence[Task] | None = None, **more: Any) -> list[Composed]:
-    return compose("j1", "ada", "local", 1, job, placed(job) if tasks is None else tasks, **more)
+def composed(job: JobSpec, tasks: Sequence[Task] | None = None, **more: Any) -> list[LaunchRequest]:
+    """The requests in the order of `tasks`."""
+    tasks = placed(job) if tasks is None else tasks
+    requests = compose(make_gang("j1", "ada", "local", 1, job, tasks), **more).requests
+    found = {request.task_id: request for request in requests}
+    return [found[task.id] for task in tasks]
 
 
 def environments(job: JobSpec, **more: Any) -> list[Mapping[str, str]]:

@@ -152,4 +152,4 @@ def test_a_conda_name_without_a_root_is_refused_with_advice() -> None:
 
 def test_limits_and_package_are_passed_on() -> None:
     task = composed(spec(role(), package="sha256:1"))[0]
-    assert (task.memory_bytes, task.cpu_m, task.package_digest) == (2**31, 1000, "sha256:1")
+    assert (task.memory_bytes, task.cpu_m, task.package) == (2**31, 1000, "sha256:1")

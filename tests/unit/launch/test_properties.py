@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from muster.domain.launch_requests import LaunchRequest
 from muster.domain.specs import Framework, JobSpec
-from muster.launch.composing import Composed
 
 from .gangs import composed, placed, role, spec
 
@@ -35,7 +35,7 @@ def jobs(draw: st.DrawFn) -> JobSpec:
 
 
 @st.composite
-def gangs(draw: st.DrawFn) -> tuple[JobSpec, list[Composed]]:
+def gangs(draw: st.DrawFn) -> tuple[JobSpec, list[LaunchRequest]]:
     job = draw(jobs())
     nodes = [(f"n{number}", f"10.0.0.{number}") for number in range(1, 1 + draw(st.integers(1, 3)))]
     tasks = draw(st.permutations(placed(job, nodes)))
@@ -43,20 +43,20 @@ def gangs(draw: st.DrawFn) -> tuple[JobSpec, list[Composed]]:
 
 
 @given(gangs())
-def test_every_task_is_told_the_same_lists(gang: tuple[JobSpec, list[Composed]]) -> None:
+def test_every_task_is_told_the_same_lists(gang: tuple[JobSpec, list[LaunchRequest]]) -> None:
     _, tasks = gang
     for name in SHARED:
         assert len({task.env.get(name) for task in tasks}) == 1, name
 
 
 @given(gangs())
-def test_muster_ranks_are_a_permutation(gang: tuple[JobSpec, list[Composed]]) -> None:
+def test_muster_ranks_are_a_permutation(gang: tuple[JobSpec, list[LaunchRequest]]) -> None:
     _, tasks = gang
     assert sorted(int(task.env["MUSTER_RANK"]) for task in tasks) == list(range(len(tasks)))
 
 
 @given(gangs())
-def test_framework_ranks_are_a_permutation_of_the_world(gang: tuple[JobSpec, list[Composed]]) -> None:
+def test_framework_ranks_are_a_permutation_of_the_world(gang: tuple[JobSpec, list[LaunchRequest]]) -> None:
     job, tasks = gang
     if job.framework not in RANKS:
         return
@@ -66,7 +66,7 @@ def test_framework_ranks_are_a_permutation_of_the_world(gang: tuple[JobSpec, lis
 
 
 @given(gangs())
-def test_paddle_endpoints_are_unique_and_name_every_task_once(gang: tuple[JobSpec, list[Composed]]) -> None:
+def test_paddle_endpoints_are_unique_and_name_every_task_once(gang: tuple[JobSpec, list[LaunchRequest]]) -> None:
     job, tasks = gang
     if job.framework is not Framework.PADDLE:
         return
@@ -79,7 +79,7 @@ def test_paddle_endpoints_are_unique_and_name_every_task_once(gang: tuple[JobSpe
 
 
 @given(gangs())
-def test_every_value_is_text_that_a_process_can_be_given(gang: tuple[JobSpec, list[Composed]]) -> None:
+def test_every_value_is_text_that_a_process_can_be_given(gang: tuple[JobSpec, list[LaunchRequest]]) -> None:
     _, tasks = gang
     for task in tasks:
         for name, value in task.env.items():

@@ -1,7 +1,7 @@
 """The metrics of nodes that Prometheus scrapes, as its own parser understands them."""
 
 import asyncio
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -10,7 +10,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from muster.domain.nodes import Node, NodeState
 from muster.engine.context import Context
-from muster.ports.backend import NodeUsage
+from muster.ports.capabilities import NodeUsage
 from muster.server.node_metrics import METRICS, node_metrics
 from tests.parts.building import a_node
 from tests.parts.fake_backend import FakeBackend
@@ -44,15 +44,7 @@ SAMPLE: dict[str, Any] = {
 }
 
 
-@dataclass(slots=True)
-class BusyBackend(FakeBackend):
-    samples: dict[str, NodeUsage] = field(default_factory=dict)
-
-    def usage(self) -> dict[str, NodeUsage]:
-        return self.samples
-
-
-def rendered(backend: BusyBackend, now: float = 12.0) -> dict[tuple[str, str], float]:
+def rendered(backend: FakeBackend, now: float = 12.0) -> dict[tuple[str, str], float]:
     """(metric, its labels but cluster) → value."""
     # Rendering reads the backends and the clock, nothing else of the engine.
     context = cast("Context", SimpleNamespace(backends={"lab": backend}, clock=lambda: now))
@@ -66,7 +58,7 @@ def rendered(backend: BusyBackend, now: float = 12.0) -> dict[tuple[str, str], f
 
 def test_every_metric_of_a_sample_is_exposed_as_a_gauge() -> None:
     node = a_node("n1", 8, 100, "A100")
-    found = rendered(BusyBackend([node], samples={"n1": NodeUsage(9.0, SAMPLE, {}, 10.0)}))
+    found = rendered(FakeBackend([node], samples={"n1": NodeUsage(9.0, SAMPLE, {}, 10.0)}))
     assert {name for name, _ in found} == set(METRICS)
     assert found["muster_node_up", "node=n1"] == 1
     assert found["muster_node_heard_seconds", "node=n1"] == 2
@@ -82,22 +74,22 @@ def test_a_gpu_that_is_out_of_service_is_counted() -> None:
     node = a_node("n1", 8, 100, "A100")
     broken = replace(node.capacity.devices[0], out_of_service="bad")
     node = replace(node, capacity=replace(node.capacity, devices=(broken,)))
-    assert rendered(BusyBackend([node]))["muster_gpu_out_of_service", "gpu=0 model=A100 node=n1"] == 1
+    assert rendered(FakeBackend([node]))["muster_gpu_out_of_service", "gpu=0 model=A100 node=n1"] == 1
 
 
 def test_a_silent_node_is_down_and_its_old_metrics_are_left_out() -> None:
     node = replace(a_node("n1", 8, 100), state=NodeState.UNREACHABLE)
     usage = NodeUsage(9.0, SAMPLE, {}, 10.0)
-    assert rendered(BusyBackend([node], samples={"n1": usage}), now=110.0) == {
+    assert rendered(FakeBackend([node], samples={"n1": usage}), now=110.0) == {
         ("muster_node_up", "node=n1"): 0,
         ("muster_node_heard_seconds", "node=n1"): 100,
     }
 
 
 def test_a_node_that_left_has_no_metrics() -> None:
-    assert rendered(BusyBackend([], samples={"n1": NodeUsage(9.0, SAMPLE, {}, 10.0)})) == {}
+    assert rendered(FakeBackend([], samples={"n1": NodeUsage(9.0, SAMPLE, {}, 10.0)})) == {}
 
 
 def test_names_cannot_break_the_format() -> None:
     node: Node = replace(a_node("n1", 8, 100), name='od"d\\name')
-    assert rendered(BusyBackend([node])) == {("muster_node_up", 'node=od"d\\name'): 1}
+    assert rendered(FakeBackend([node])) == {("muster_node_up", 'node=od"d\\name'): 1}

@@ -6,8 +6,7 @@ from typing import Any, Protocol
 
 from muster.agent.errors import TOO_LARGE
 from muster.agent.system.frames import FrameDecoder, FrameError, FrameTooLarge, Message, encode
-from muster.domain.errors import BackendError
-from muster.ports.backend import CONNECTION_LOST
+from muster.domain.errors import BackendError, Rejected, Unreachable
 
 ANSWER_WITHIN_S = 60.0
 _READ_BYTES = 1 << 18
@@ -22,7 +21,7 @@ class ByteWriter(Protocol):
 
 
 class AgentLink:
-    """`run` reads until the line breaks; then every waiting request fails with CONNECTION_LOST."""
+    """`run` reads until the line breaks; then every waiting request fails as Unreachable."""
 
     def __init__(self, name: str, reader: ByteReader, writer: ByteWriter, on_push: Callable[[Message], None]) -> None:
         self._name = name
@@ -86,9 +85,9 @@ class AgentLink:
             async with asyncio.timeout(ANSWER_WITHIN_S):
                 return await answer
         except FrameTooLarge as error:
-            raise BackendError(f"{op} is too large for the agent: {error}", reason=TOO_LARGE, retryable=False) from None
+            raise Rejected(f"{op} is too large for the agent: {error}", reason=TOO_LARGE) from None
         except TimeoutError:
-            raise BackendError(f"agent on {self._name} did not answer {op}", reason=CONNECTION_LOST) from None
+            raise Unreachable(f"agent on {self._name} did not answer {op}") from None
         except (ConnectionError, RuntimeError):
             raise self._lost() from None
         finally:
@@ -131,5 +130,5 @@ class AgentLink:
             if not answer.done():
                 answer.set_exception(self._lost())
 
-    def _lost(self) -> BackendError:
-        return BackendError(f"the connection to the agent on {self._name} is gone", reason=CONNECTION_LOST)
+    def _lost(self) -> Unreachable:
+        return Unreachable(f"the connection to the agent on {self._name} is gone")

@@ -42,7 +42,7 @@ class Shipping:
         self._turns: dict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
 
     async def ensure(self, node: str, digest: str, path: Path) -> None:
-        """Return when the node has the archive. Raises BackendError with the agent's code, or with CONNECTION_LOST. A
+        """Return when the node has the archive. Raises BackendError with the agent's code, or Unreachable. A
         transfer that nobody waits for any more stops; what has arrived stays on the node."""
         if digest in self._present[node]:
             return

@@ -17,11 +17,10 @@ from muster.backends.agents.agent_channel import AgentLink, ByteReader, ByteWrit
 from muster.backends.agents.clock_offset import NodeClock
 from muster.backends.agents.flow_control import Pace
 from muster.backends.agents.gpu_health import known_devices
-from muster.domain.errors import BackendError, MusterError
+from muster.domain.errors import BackendError, MusterError, Rejected, Unreachable
 from muster.domain.nodes import Node, NodeState
 from muster.domain.resources import Capacity, Device
 from muster.lib.backoff import exponential
-from muster.ports.backend import CONNECTION_LOST
 
 Connector = Callable[[], AbstractAsyncContextManager[tuple[ByteReader, ByteWriter]]]
 
@@ -101,14 +100,14 @@ class AgentNode:
             self._link.drop()
 
     async def ask(self, op: str, **arguments: Any) -> Message:
-        """Waits for the line if it is being made anew; CONNECTION_LOST when there is none in time. A node that has
+        """Waits for the line if it is being made anew; Unreachable when there is none in time. A node that has
         been away for longer than that is known to be away, and nobody waits for it."""
         while self._link is None:
             try:
                 async with asyncio.timeout_at(self._missed_at + CONNECT_WITHIN_S):
                     await self._ready.wait()
             except TimeoutError:
-                raise BackendError(f"node {self.node.name} does not answer", reason=CONNECTION_LOST) from None
+                raise Unreachable(f"node {self.node.name} does not answer") from None
         return await self._link.ask(op, **arguments)
 
     # What others find out
@@ -153,7 +152,7 @@ class AgentNode:
             try:
                 await self._serve_once()
             except (MusterError, OSError, KeyError, ValueError) as error:
-                is_hopeless = isinstance(error, BackendError) and not error.retryable
+                is_hopeless = isinstance(error, Rejected)
                 self._failed(str(error))
             except Exception as error:
                 _log.exception("agent unreachable", node=self.node.name)

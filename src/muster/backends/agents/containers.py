@@ -7,10 +7,11 @@ from typing import Any
 from muster.backends.agents.connection import AgentNode
 from muster.domain.clusters import CONTAINER_GPUS, CONTAINERS
 from muster.domain.errors import BackendError
+from muster.domain.launch_requests import LaunchRequest
 from muster.domain.needs import OK
 from muster.domain.specs import Mount
 from muster.launch.containers import APPTAINER, ContainerLaunch, ContainerTask, Engine, TaskFolder, container_launch
-from muster.ports.backend import ContainerCommand, LaunchRequest
+from muster.ports.backend import ContainerCommand
 
 SOURCE = "containers"
 _INPUTS = "inputs"

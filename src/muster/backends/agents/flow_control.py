@@ -9,8 +9,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
-from muster.domain.errors import BackendError
-from muster.ports.backend import CONNECTION_LOST
+from muster.domain.errors import BackendError, Unreachable
 
 SMALLEST_BYTES = 64 << 10
 FIRST_BYTES = 256 << 10
@@ -47,7 +46,7 @@ class Pace:
         try:
             answer = await ask()
         except BackendError as error:
-            if error.reason == CONNECTION_LOST:
+            if isinstance(error, Unreachable):
                 self.lost(began, loop.time())
             raise
         self.answered(size, began, loop.time())
@@ -92,5 +91,5 @@ async def patiently(step: Callable[[], Awaitable[Found]], position: Callable[[],
             if position() > furthest:
                 furthest = position()
                 tries_left, until = _TRIES, loop.time() + _AGAIN_WITHIN_S
-            if error.reason != CONNECTION_LOST or not tries_left or loop.time() >= until:
+            if not isinstance(error, Unreachable) or not tries_left or loop.time() >= until:
                 raise

@@ -11,7 +11,8 @@ from muster.backends.agents.flow_control import patiently
 from muster.backends.agents.log_watch import LogWatch
 from muster.backends.agents.piece_transfer import fetch
 from muster.lib.partial_files import PartialFile
-from muster.ports.backend import LogChunk, Phase
+from muster.ports.backend import Phase
+from muster.ports.capabilities import LogChunk
 
 _CHUNK = 1 << 20
 

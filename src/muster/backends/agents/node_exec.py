@@ -5,8 +5,8 @@ import base64
 from collections.abc import AsyncGenerator, Sequence
 
 from muster.backends.agents.connection import AgentNode, quietly
-from muster.domain.errors import BackendError
-from muster.ports.backend import CONNECTION_LOST, CommandEnd, CommandOutput
+from muster.domain.errors import BackendError, Unreachable
+from muster.ports.capabilities import CommandEnd, CommandOutput
 
 
 class Commanding:
@@ -41,7 +41,7 @@ async def _started(agent: AgentNode, argv: Sequence[str], timeout_s: float) -> s
     try:
         return str((await agent.ask("exec_start", argv=list(argv), timeout_s=timeout_s))["exec"])
     except BackendError as error:
-        if agent.node.is_reachable or error.reason != CONNECTION_LOST:
+        if agent.node.is_reachable or not isinstance(error, Unreachable):
             raise
         # Admins ask, and may know how the server logs in: others are not told why.
-        raise BackendError(f"{error.message}: {agent.node.note}", reason=CONNECTION_LOST) from None
+        raise Unreachable(f"{error.message}: {agent.node.note}") from None

@@ -16,7 +16,7 @@ from muster.backends.agents.flow_control import Pace, patiently
 from muster.backends.agents.piece_transfer import AskNode, fetch
 from muster.domain.errors import BackendError
 from muster.lib.partial_files import PartialFile, digest_of
-from muster.ports.backend import Collected, OutputFile
+from muster.ports.capabilities import Collected, OutputFile
 
 PARTIAL = ".partial"
 _NAME_BYTES = 255

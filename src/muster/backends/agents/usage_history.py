@@ -5,7 +5,7 @@ import zlib
 from collections import deque
 from collections.abc import Sequence
 
-from muster.ports.backend import NodeUsage
+from muster.ports.capabilities import NodeUsage
 
 KEPT = 150
 _FAST = 1

@@ -3,7 +3,7 @@
 import time
 
 from muster.agent.system.frames import Message
-from muster.ports.backend import NodeUsage, TaskUsage
+from muster.ports.capabilities import NodeUsage, TaskUsage
 
 
 class UsageMeter:

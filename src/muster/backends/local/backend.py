@@ -11,18 +11,22 @@ from pathlib import Path
 
 from muster.backends.agents.agent_channel import ByteReader, ByteWriter
 from muster.backends.agents.connection import AgentNode
+from muster.backends.agents.logs import AgentLogs
 from muster.backends.agents.pool import AgentPool
+from muster.backends.agents.task_data import AgentOf, PoolLogs
 from muster.domain.clusters import PhysicalCluster
 from muster.domain.errors import BackendError
+from muster.ports.archives import Archives
+from muster.ports.capabilities import TaskRef
 
 _PASSED_ON = ("MUSTER_FAKE_GPUS",)
 _LEAVE_WITHIN_S = 5.0
 
 
 class LocalBackend(AgentPool):
-    def __init__(self, cluster: str, node: str, root: Path) -> None:
-        super().__init__(PhysicalCluster(cluster, "local"))
+    def __init__(self, cluster: str, node: str, root: Path, archives: Archives) -> None:
         self._root = root
+        super().__init__(PhysicalCluster(cluster, "local"), archives)
         agent = AgentNode(
             node,
             cluster,
@@ -34,24 +38,8 @@ class LocalBackend(AgentPool):
         )
         self.add(agent)
 
-    async def collect_log(self, task_id: str, node: str, target: Path) -> None:
-        """Same disk: a link is enough, and a log of many gigabytes costs nothing."""
-        source = self._root / "tasks" / task_id / "log"
-        try:
-            os.makedirs(target.parent, exist_ok=True)  # noqa: PTH103 - several times cheaper than Path.mkdir
-            try:
-                os.link(source, target, follow_symlinks=False)
-            except FileExistsError:
-                return
-            except FileNotFoundError:
-                target.touch()
-            except OSError:
-                await asyncio.to_thread(_copy, source, target)
-            if not stat.S_ISREG(target.lstat().st_mode):
-                target.unlink()  # the task put something else in its log's place
-                target.touch()
-        except OSError as error:
-            raise BackendError(f"cannot keep the log of {task_id}: {error}") from None
+    def _task_logs(self) -> PoolLogs:
+        return LinkedLogs(self._agent, self._logs, self._root)
 
     @asynccontextmanager
     async def _agent_process(self) -> AsyncIterator[tuple[ByteReader, ByteWriter]]:
@@ -81,6 +69,32 @@ class LocalBackend(AgentPool):
             except TimeoutError:
                 with suppress(ProcessLookupError):
                     process.kill()
+
+
+class LinkedLogs(PoolLogs):
+    """Logs on the server's own disk: a link is enough, and a log of many gigabytes costs nothing."""
+
+    def __init__(self, agent: AgentOf, logs: AgentLogs, root: Path) -> None:
+        super().__init__(agent, logs)
+        self._root = root
+
+    async def collect(self, task: TaskRef, target: Path) -> None:
+        source = self._root / "tasks" / task.task_id / "log"
+        try:
+            os.makedirs(target.parent, exist_ok=True)  # noqa: PTH103 - several times cheaper than Path.mkdir
+            try:
+                os.link(source, target, follow_symlinks=False)
+            except FileExistsError:
+                return
+            except FileNotFoundError:
+                target.touch()
+            except OSError:
+                await asyncio.to_thread(_copy, source, target)
+            if not stat.S_ISREG(target.lstat().st_mode):
+                target.unlink()  # the task put something else in its log's place
+                target.touch()
+        except OSError as error:
+            raise BackendError(f"cannot keep the log of {task.task_id}: {error}") from None
 
 
 def _copy(source: Path, target: Path) -> None:

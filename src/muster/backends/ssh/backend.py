@@ -20,6 +20,7 @@ from muster.backends.ssh.machine_identity import Machines
 from muster.domain.clusters import Member, PhysicalCluster
 from muster.domain.errors import BackendError
 from muster.domain.nodes import Node, NodeState
+from muster.ports.archives import Archives
 from muster.ports.backend import BackendListener
 
 _log = structlog.get_logger("backends.ssh")
@@ -29,9 +30,17 @@ _LOOK_EVERY_S = 5.0
 class SshBackend(AgentPool):
     ships = True
 
-    def __init__(self, settings: PhysicalCluster, *, identity: str, host_keys: Path, machines: Machines) -> None:
+    def __init__(
+        self,
+        settings: PhysicalCluster,
+        archives: Archives,
+        *,
+        identity: str,
+        host_keys: Path,
+        machines: Machines,
+    ) -> None:
         """`identity` tells this server from others that use the same machines."""
-        super().__init__(settings)
+        super().__init__(settings, archives)
         self._machines = machines
         self._identity = identity
         self._keys = HostKeyBook(host_keys)

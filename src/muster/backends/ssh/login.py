@@ -15,7 +15,7 @@ import asyncssh
 
 from muster.backends.ssh.host_keys import HostKeyBook, KeptKey
 from muster.domain.clusters import Login
-from muster.domain.errors import BackendError
+from muster.domain.errors import BackendError, Rejected
 
 CONNECT_WITHIN_S = 10.0
 LOG_IN_WITHIN_S = 20.0
@@ -54,7 +54,7 @@ async def _connect(
         raise BackendError(f"the host key of {shown} is not trusted: {hint}") from None
     except asyncssh.PermissionDenied:
         is_hopeless = login.password_file is not None
-        raise BackendError(f"{shown} does not let us in: {_login_hint(login)}", retryable=not is_hopeless) from None
+        raise (Rejected if is_hopeless else BackendError)(f"{shown} does not let us in: {_login_hint(login)}") from None
     except (asyncssh.KeyImportError, asyncssh.KeyEncryptionError) as error:
         hint = "a key with a passphrase has to be given to ssh-agent, and keyFile to be left out"
         raise BackendError(f"the key {login.key_file or 'for ' + shown} cannot be used: {error}; {hint}") from None

@@ -11,6 +11,7 @@ from muster.domain.nodes import Node, NodeState
 from muster.engine.context import Context
 from muster.engine.state.cluster_settings import may_use
 from muster.lib.nearest import nearest
+from muster.ports.capabilities import required
 from muster.ports.files import FileSpace, Place
 
 _REACHABLE = (NodeState.READY, NodeState.CORDONED, NodeState.DRAINING)
@@ -59,10 +60,8 @@ class Places:
         return name
 
     def space(self, user: User, cluster: str) -> FileSpace:
-        files = self._context.backends[self.cluster(user, cluster)].files
-        if files is None:
-            raise NotFound(f"cluster {cluster} gives no access to files")
-        return files
+        name = self.cluster(user, cluster)
+        return required(self._context.backends[name].capabilities.files, "files", name)
 
     def place(self, user: User, address: Address, *, changing: bool = False) -> Place:
         return self.places(user, [(address, changing)])[0]

@@ -13,7 +13,7 @@ from muster.domain.errors import MusterError, NotFound
 from muster.domain.tasks import Task
 from muster.engine.context import Context
 from muster.lib.file_tails import tail_offset
-from muster.ports.backend import LogChunk
+from muster.ports.capabilities import LogChunk, TaskLogs, TaskRef, required
 
 PIECE_BYTES = 64 << 10
 _CACHED_PIECES = 256
@@ -40,7 +40,7 @@ class LogReader:
     async def start_of_tail(self, task: Task, cluster: str, lines: int) -> int:
         if task.log is not None:
             return await asyncio.to_thread(_tail_of_file, self.file(task), lines)
-        return await self._context.backends[cluster].tail_offset(task.id, task.placement.node, lines)
+        return await self._live(cluster).tail_offset(TaskRef.of(task), lines)
 
     def file(self, task: Task) -> Path:
         assert task.log is not None
@@ -61,12 +61,14 @@ class LogReader:
 
     async def _chunk(self, task: Task, cluster: str, offset: int) -> LogChunk:
         if task.log is None:
-            backend = self._context.backends[cluster]
             try:
-                return await backend.read_log(task.id, task.placement.node, offset, PIECE_BYTES)
+                return await self._live(cluster).read(TaskRef.of(task), offset, PIECE_BYTES)
             except MusterError:
                 task = await self._refreshed(task)
         return _read_file(self.file(task), offset)
+
+    def _live(self, cluster: str) -> TaskLogs:
+        return required(self._context.backends[cluster].capabilities.logs, "logs", cluster)
 
     async def _refreshed(self, task: Task) -> Task:
         """The node does not have it any more: then it has been collected."""
@@ -100,9 +102,8 @@ class LogReader:
 
     async def _growth(self, task: Task, cluster: str, *, beyond: int) -> None:
         """Returns when the log is longer than that, or will not grow any more."""
-        backend = self._context.backends[cluster]
         try:
-            async with aclosing(backend.watch_log(task.id, task.placement.node)) as sizes:
+            async with aclosing(self._live(cluster).watch(TaskRef.of(task))) as sizes:
                 async for size in sizes:
                     if size > beyond:
                         return

@@ -14,14 +14,14 @@ from pathlib import Path
 
 import structlog
 
-from muster.domain.errors import BackendError, MusterError, NotFound
+from muster.domain.errors import MusterError, NotFound, Unreachable
 from muster.domain.jobs import Job
 from muster.domain.output_patterns import matches
 from muster.domain.tasks import Task
 from muster.engine.context import Context
 from muster.engine.state.event_builders import outputs_event
 from muster.lib.backoff import exponential
-from muster.ports.backend import CONNECTION_LOST, Collected, OutputFile
+from muster.ports.capabilities import Collected, OutputFile, TaskRef, required
 from muster.ports.files import MAX_DEPTH
 from muster.ports.store import Change
 
@@ -177,11 +177,11 @@ async def _bring_one(
         await asyncio.to_thread(_finished, folder, record, brought)
     except (MusterError, OSError) as error:
         _log.warning("outputs not brought", task=task.id, error=str(error))
-        may_help = not (isinstance(error, BackendError) and error.reason == CONNECTION_LOST)
+        may_help = not isinstance(error, Unreachable)
         brought = Brought(problem=f"{task.placement.node}: {error}")
         await asyncio.to_thread(_note, record, brought)
-    if not brought.problem and task.log is not None and (backend := context.backends.get(job.cluster)):
-        backend.settled(task.id, task.placement.node)
+    if not brought.problem and task.log is not None:
+        context.settled(job.cluster, TaskRef.of(task))
     return brought, may_help
 
 
@@ -190,8 +190,9 @@ async def _collected(context: Context, job: Job, task: Task, folder: Path, room:
         return Collected()
     node = task.placement.node
     if node in context.given_up.get(job.cluster, ()):
-        raise BackendError("it is away; its outputs are brought when it is back", reason=CONNECTION_LOST)
-    return await context.backends[job.cluster].collect_outputs(task.id, node, job.spec.outputs, folder, room.admit)
+        raise Unreachable("it is away; its outputs are brought when it is back")
+    outputs = required(context.backends[job.cluster].capabilities.outputs, "outputs", job.cluster)
+    return await outputs.collect(TaskRef.of(task), job.spec.outputs, folder, room.admit)
 
 
 async def _is_there(context: Context, job_id: str) -> bool:

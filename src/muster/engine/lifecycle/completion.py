@@ -11,7 +11,7 @@ from typing import assert_never
 import structlog
 
 from muster.domain.completion import decide, tally
-from muster.domain.errors import BackendError, MusterError, StaleWrite, Unavailable
+from muster.domain.errors import MusterError, StaleWrite, Unavailable, Unreachable
 from muster.domain.events import Event
 from muster.domain.faults import Fault, FaultKind
 from muster.domain.jobs import (
@@ -34,14 +34,15 @@ from muster.domain.tasks import Task, TaskStopped, TaskStopping, TaskSucceeded, 
 from muster.engine.context import Context
 from muster.engine.data.outputs import bring
 from muster.engine.lifecycle.deadlines import watch_time_limit
-from muster.engine.lifecycle.dependencies import look_at_dependents
+from muster.engine.lifecycle.dependencies import look_at_dependents, queue
 from muster.engine.lifecycle.fault_attribution import fair
-from muster.engine.lifecycle.node_exclusion import elsewhere, to_blame
+from muster.engine.lifecycle.node_exclusion import to_blame
 from muster.engine.lifecycle.run_history import learn
 from muster.engine.state.event_builders import checkpoint_event, job_event, task_event
 from muster.engine.state.open_jobs import Entry
 from muster.lib.backoff import exponential
-from muster.ports.backend import CONNECTION_LOST, Observation
+from muster.ports.backend import Observation
+from muster.ports.capabilities import TaskRef
 from muster.ports.store import Change
 
 _log = structlog.get_logger("engine.settling")
@@ -111,7 +112,7 @@ async def stop_tasks(context: Context, entry: Entry, task_ids: Sequence[str], gr
         entry.preparing.cancel()
     await entry.launched.wait()
     tries = 0
-    left = list(task_ids)
+    left: Sequence[str] = list(task_ids)
     while open_tasks := [entry.tasks[one] for one in left if one in entry.tasks and not entry.tasks[one].has_ended]:
         left = await _not_told(context, entry.job, open_tasks, grace_s)
         if not left:
@@ -120,28 +121,27 @@ async def stop_tasks(context: Context, entry: Entry, task_ids: Sequence[str], gr
         await asyncio.sleep(exponential(tries, first_s=0.2, limit_s=30.0))
 
 
-async def _not_told(context: Context, job: Job, tasks: Sequence[Task], grace_s: float | None) -> list[str]:
-    backend = context.backends[job.cluster]
+async def _not_told(context: Context, job: Job, tasks: Sequence[Task], grace_s: float | None) -> Sequence[str]:
     grace = job.spec.grace_s if grace_s is None else grace_s
-    results = await asyncio.gather(
-        *(backend.stop(task.id, task.placement.node, grace) for task in tasks), return_exceptions=True
-    )
-    missed = [(task, result) for task, result in zip(tasks, results, strict=True) if isinstance(result, BaseException)]
-    for task, error in missed:
-        _log.warning("stop not delivered", task=task.id, error=str(error))
-    return [task.id for task, _ in missed]
+    try:
+        return await context.backends[job.cluster].stop([TaskRef.of(task) for task in tasks], grace)
+    except MusterError as error:
+        _log.warning("stop not delivered", job=job.id, error=str(error))
+        return [task.id for task in tasks]
 
 
 async def stop_orphan(context: Context, cluster: str, orphan: Observation) -> None:
     """Until the node has heard. When it goes away, the next reconciling finds what is left."""
     tries = 0
+    found = TaskRef(orphan.task_id, orphan.handle, orphan.node or "")
     while True:
         try:
-            return await context.backends[cluster].stop(orphan.task_id, orphan.node or "", 0.0)
+            if not await context.backends[cluster].stop([found], 0.0):
+                return
+        except Unreachable:
+            return
         except MusterError as error:
             _log.warning("orphan not stopped", task=orphan.task_id, error=str(error))
-            if isinstance(error, BackendError) and error.reason == CONNECTION_LOST:
-                return None
         tries += 1
         await asyncio.sleep(exponential(tries, first_s=0.2, limit_s=30.0))
 
@@ -231,8 +231,11 @@ def log_name(task: Task) -> str:
 async def kept_log(context: Context, cluster: str, task: Task) -> Task:
     """The task with its log collected; as it was, if that cannot be done now."""
     name = log_name(task)
+    logs = context.backends[cluster].capabilities.logs
+    if logs is None:
+        return task
     try:
-        await context.backends[cluster].collect_log(task.id, task.placement.node, context.logs / name)
+        await logs.collect(TaskRef.of(task), context.logs / name)
     except (MusterError, OSError) as error:  # the node is away, or our own disk is full
         _log.warning("log not collected", task=task.id, error=str(error))
         return task
@@ -248,7 +251,7 @@ def _release(context: Context, entry: Entry) -> None:
         context.spawn(bring(context, job, list(entry.tasks.values())), f"outputs {job.id}")
     for task in entry.tasks.values() if not job.spec.outputs else ():
         if task.log is not None:
-            context.backends[job.cluster].settled(task.id, task.placement.node)
+            context.settled(job.cluster, TaskRef.of(task))
     if entry.deadline is not None:
         entry.deadline.cancel()
         entry.deadline = None
@@ -257,7 +260,7 @@ def _release(context: Context, entry: Entry) -> None:
         learn(cluster, job)
         look_at_dependents(context, job.id)
     elif isinstance(job.state, Queued):
-        cluster.queued(elsewhere(context, entry, context.demand_of(job)))
+        queue(context, entry)
     context.wake.set()
 
 

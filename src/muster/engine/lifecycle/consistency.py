@@ -37,7 +37,7 @@ async def _rebuilt(context: Context) -> dict[str, ClusterState]:
             entry = context.roster.get(job.id)
             states[job.cluster].queued(demand_in_queue(context, entry) if entry else context.demand_of(job))
         elif (since := standing_since(job, tasks[job.id])) is not None:
-            states[job.cluster].holds(demand_of_attempt(context, job), slots_of(job, tasks[job.id]), since)
+            states[job.cluster].holds(demand_of_attempt(context, job), slots_of(context, job, tasks[job.id]), since)
     return states
 
 
@@ -51,7 +51,7 @@ def _compared(context: Context, live: ClusterState, stored: ClusterState) -> lis
         for job_id in sorted(in_memory.keys() | in_store.keys())
         if in_memory.get(job_id) != in_store.get(job_id)
     ]
-    for node in context.backends[live.name].nodes():
+    for node in context.schedulable_nodes(live.name):
         seats = [slot for holder in live.holders.values() for slot in holder.slots if slot.node == node.name]
         held = sum(slot.resources.cpu_m for slot in seats)
         if live.used(node.name)[0] != held:

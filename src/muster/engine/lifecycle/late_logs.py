@@ -15,6 +15,7 @@ from muster.engine.context import Context
 from muster.engine.data.outputs import bring_late
 from muster.engine.lifecycle.completion import kept_log, stop_orphan
 from muster.ports.backend import Observation, Phase
+from muster.ports.capabilities import TaskRef
 from muster.ports.store import Change
 
 _log = structlog.get_logger("engine.late_logs")
@@ -71,4 +72,4 @@ async def _collect(context: Context, cluster: str, observation: Observation, tas
             entry.tasks[task.id] = kept
         task = kept
     if task is None or not await bring_late(context, task):
-        context.backends[cluster].settled(observation.task_id, observation.node or "")
+        context.settled(cluster, TaskRef(observation.task_id, observation.handle, observation.node or ""))

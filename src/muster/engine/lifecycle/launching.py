@@ -1,46 +1,37 @@
-"""From a planned start to running tasks: reserve ports, commit the intent, then act."""
+"""From a planned start to running tasks: assign addresses, commit the intent, then act."""
 
 import asyncio
-from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import islice, zip_longest
-from pathlib import Path
 
 import structlog
 
 from muster.domain.elastic import sizes_of, spec_of_attempt
-from muster.domain.errors import BackendError, MusterError
+from muster.domain.errors import BackendError, MusterError, Unreachable
 from muster.domain.events import Event
+from muster.domain.gangs import Gang, make_gang
 from muster.domain.jobs import Job, Starting, Tally, move
+from muster.domain.launch_requests import GangLaunch
 from muster.domain.resources import Placement
 from muster.domain.tasks import Task, TaskLaunching, task_id
 from muster.engine.context import Context
 from muster.engine.lifecycle.node_exclusion import elsewhere
 from muster.engine.lifecycle.observing import receive
-from muster.engine.lifecycle.rollback import port_owner, release_ports, undo
+from muster.engine.lifecycle.rollback import release_ports, undo
 from muster.engine.state.event_builders import job_event
 from muster.engine.state.open_jobs import Entry
-from muster.launch.composing import Composed, compose, ports_needed
+from muster.launch.composing import compose, ports_needed
 from muster.launch.folder_paths import with_absolute_paths
 from muster.lib.backoff import exponential
-from muster.ports.backend import (
-    CONNECTION_LOST,
-    Backend,
-    InputSource,
-    LaunchRequest,
-    Observation,
-    PackageSource,
-    Phase,
-    Unready,
-)
+from muster.ports.backend import Backend, Launched, Observation, Phase
+from muster.ports.capabilities import Unready
 from muster.ports.store import Change
 from muster.scheduling.demand import Start
 from muster.scheduling.state import ClusterState
 
 _log = structlog.get_logger("engine.launching")
 ASK_AGAIN_S = 10.0
-"""After a launch that nobody answered, on a line that may be whole."""
+"""After a launch that nobody answered, on a connection that may be fine."""
 
 
 async def launch(context: Context, cluster: ClusterState, start: Start) -> None:
@@ -56,7 +47,7 @@ async def launch(context: Context, cluster: ClusterState, start: Start) -> None:
             await context.apply(intent.change())
         except MusterError as error:
             _log.warning("start put off", job=entry.job.id, error=str(error))
-            give_back(context, entry.job, {slot.node for slot in start.slots})
+            give_back(context, entry.job, planned_tasks(context, entry.job, start))
             demand = elsewhere(context, entry, context.demand_of(entry.job))
             cluster.queued(replace(demand, not_before=context.clock() + exponential(1)))
             context.wake.set()
@@ -82,58 +73,82 @@ class Intent:
 
 
 async def intend(context: Context, job: Job, start: Start) -> Intent:
-    """Reserve the ports; nothing is written yet."""
-    sized = replace(job, sizes=sizes_of(job.spec, (slot.role for slot in start.slots)), checkpoint_at=None)
-    planned = _planned(context, sized, job.attempt + 1, start)
-    tasks = await _reserved(context.backends[job.cluster], planned, sized)
+    """Assign addresses; nothing is written yet."""
+    sized = _sized(job, start)
+    gang = gang_for(context, replace(sized, attempt=job.attempt + 1), planned_tasks(context, job, start))
+    tasks = await context.backends[job.cluster].assign(gang, port_counts(gang))
     now = context.clock()
     starting = move(sized, Starting(now), reason="")
-    return Intent(replace(starting, tally=Tally(active=len(tasks))), tuple(tasks), now)
+    return Intent(replace(starting, tally=Tally(active=len(tasks))), tasks, now)
 
 
-def give_back(context: Context, job: Job, nodes: Iterable[str]) -> None:
-    """Nothing was started: places and ports are free again."""
+def give_back(context: Context, job: Job, tasks: Sequence[Task]) -> None:
+    """Nothing was started: what was allocated and reserved for these tasks is free again."""
     context.clusters[job.cluster].released(job.id)
-    release_ports(context, job, job.attempt + 1, nodes)
+    release_ports(context, gang_for(context, replace(job, attempt=job.attempt + 1), tasks), job.cluster)
 
 
 async def act(context: Context, entry: Entry) -> None:
     """Launch whatever of the current attempt is not known to have started. Safe to repeat."""
     backend = context.backends[entry.job.cluster]
     try:
-        requests = [
-            request
-            for request in requests_for(context, entry.job, entry.current_tasks())
-            if isinstance(entry.tasks[request.task_id].state, TaskLaunching)
-        ]
-        unready = await _prepare(entry, backend, requests)
+        tasks = entry.current_tasks()
+        started = frozenset(task.id for task in tasks if not isinstance(task.state, TaskLaunching))
+        composed = replace(compose_gang(context, entry.job, tasks), started=started)
+        if not composed.pending:
+            return
+        unready = await _prepare(entry, backend, composed)
         if unready:
             await undo(context, entry, unready)
         if unready is None or unready:
             return
-        launches = [_launch_one(context, backend, request) for request in _in_turns(requests)]
-        answered = [await launches[0]] if len(launches) == 1 else await asyncio.gather(*launches)
+        is_answered = _accept(context, entry, composed, await _launched(backend, composed))
     finally:
         entry.launched.set()
-    if not all(answered):
+    if not is_answered:
         asyncio.get_running_loop().call_later(ASK_AGAIN_S, _act_again, context, entry, entry.job.attempt)
 
 
+async def _launched(backend: Backend, composed: GangLaunch) -> Launched:
+    try:
+        return await backend.launch(composed)
+    except Unreachable:
+        return Launched()
+    except MusterError as error:
+        refused = error if isinstance(error, BackendError) else BackendError(error.message, reason=error.code)
+        return Launched(refused={request.task_id: refused for request in composed.pending})
+
+
+def _accept(context: Context, entry: Entry, composed: GangLaunch, launched: Launched) -> bool:
+    """Pass on what became of each task. Answers whether every one of them was answered; without an answer it may have
+    started all the same."""
+    for task, error in launched.refused.items():
+        code = error.reason or error.code
+        receive(context, Observation(task, Phase.ENDED, error_code=code, error_message=error.message))
+    if launched.handles and context.engine(entry.job.cluster) is not None:
+        for task, handle in launched.handles.items():
+            # Written down at once: what the engine has taken must never be handed over again, whatever it forgets.
+            receive(context, Observation(task, Phase.WAITING, handle))
+        context.handed_over.set()
+    return all(one.task_id in launched.handles or one.task_id in launched.refused for one in composed.pending)
+
+
 def _act_again(context: Context, entry: Entry, attempt: int) -> None:
-    """A node that is there and did not answer is asked again; of one that is away, reconciling or silence decides."""
+    """A node that is there and did not answer is asked again; for one that is away, reconciling or liveness decides."""
     is_open = isinstance(entry.job.state, Starting) and entry.job.attempt == attempt and entry.launched.is_set()
     if is_open and context.roster.get(entry.job.id) is entry:
         entry.launched.clear()
         context.spawn(act(context, entry), f"launch {entry.job.id}")
 
 
-async def _prepare(entry: Entry, backend: Backend, requests: Sequence[LaunchRequest]) -> list[Unready] | None:
+async def _prepare(entry: Entry, backend: Backend, composed: GangLaunch) -> list[Unready] | None:
     """The start barrier: every node of the gang has what it needs before the first task is launched. None when the job
     was stopped meanwhile: what was never launched ends as soon as its node is told to stop it."""
-    if not any(request.sources for request in requests):
+    shipping = backend.capabilities.shipping
+    if shipping is None or not any(request.digests for request in composed.pending):
         return []  # nothing to bring: the launch goes out in this very turn
     attempt = entry.job.attempt
-    preparing = entry.preparing = asyncio.create_task(backend.prepare(requests))
+    preparing = entry.preparing = asyncio.create_task(shipping.prepare(composed))
     try:
         unready = await preparing
     except asyncio.CancelledError:
@@ -146,16 +161,24 @@ async def _prepare(entry: Entry, backend: Backend, requests: Sequence[LaunchRequ
     return unready if is_current else None
 
 
-def requests_for(context: Context, job: Job, tasks: Sequence[Task]) -> list[LaunchRequest]:
+def gang_for(context: Context, job: Job, tasks: Sequence[Task]) -> Gang:
+    """The current attempt of the job as backends and frameworks see it, with folders turned into paths of the nodes."""
+    spec = with_absolute_paths(spec_of_attempt(job), context.backends[job.cluster].settings)
+    return make_gang(job.id, job.owner, job.vc or job.cluster, job.attempt, spec, tasks)
+
+
+def port_counts(gang: Gang) -> dict[str, int]:
+    """How many ports each task needs, by task id."""
+    spec = gang.spec
+    return {task.id: ports_needed(spec, spec.role(task.role), task.index) for task in gang.tasks}
+
+
+def compose_gang(context: Context, job: Job, tasks: Sequence[Task]) -> GangLaunch:
     """The exact requests; what `--dry-run` shows is what would be sent."""
-    settings = context.backends[job.cluster].settings
-    spec = with_absolute_paths(spec_of_attempt(job), settings)
-    vc = job.vc or job.cluster
-    composed = compose(job.id, job.owner, vc, job.attempt, spec, tasks, conda_root=settings.conda_root)
-    return [_request(context, one) for one in composed]
+    return compose(gang_for(context, job, tasks), conda_root=context.backends[job.cluster].settings.conda_root)
 
 
-def planned_tasks(job: Job, attempt: int, placements: dict[tuple[str, int], Placement], now: float) -> list[Task]:
+def attempt_tasks(job: Job, attempt: int, placements: dict[tuple[str, int], Placement], now: float) -> list[Task]:
     """The gang's tasks in order of rank: roles in the spec's order, then index."""
     tasks: list[Task] = []
     for role in spec_of_attempt(job).roles:
@@ -176,86 +199,18 @@ def planned_tasks(job: Job, attempt: int, placements: dict[tuple[str, int], Plac
     return tasks
 
 
-def _planned(context: Context, job: Job, attempt: int, start: Start) -> list[Task]:
-    addresses = {node.name: node.address for node in context.backends[job.cluster].nodes()}
-    placements = {
-        (slot.role, slot.index): Placement(slot.node, addresses.get(slot.node, ""), slot.devices)
-        for slot in start.slots
-    }
-    return planned_tasks(job, attempt, placements, context.clock())
+def planned_tasks(context: Context, job: Job, start: Start) -> list[Task]:
+    """The tasks of the next attempt where the scheduler wants them; an engine chooses their nodes later."""
+    if context.engine(job.cluster) is not None:
+        placements = {(slot.role, slot.index): Placement("", pool_devices=slot.devices) for slot in start.slots}
+    else:
+        addresses = {node.name: node.address for node in context.backends[job.cluster].nodes()}
+        placements = {
+            (slot.role, slot.index): Placement(slot.node, addresses.get(slot.node, ""), slot.devices)
+            for slot in start.slots
+        }
+    return attempt_tasks(_sized(job, start), job.attempt + 1, placements, context.clock())
 
 
-async def _reserved(backend: Backend, tasks: list[Task], job: Job) -> list[Task]:
-    """The tasks with the ports they need, reserved on all nodes side by side. When one refuses, the others have been
-    heard too, so that what they hold can be given back."""
-    spec = spec_of_attempt(job)
-    needs = {task.id: ports_needed(spec, spec.role(task.role), task.index) for task in tasks}
-    by_node: dict[str, list[Task]] = defaultdict(list)
-    for task in tasks:
-        if needs[task.id]:
-            by_node[task.placement.node].append(task)
-    owner = port_owner(tasks[0].job_id, tasks[0].attempt)
-    counts = {node: sum(needs[task.id] for task in group) for node, group in by_node.items()}
-    answers = await asyncio.gather(
-        *(backend.reserve_ports(node, owner, count) for node, count in counts.items()), return_exceptions=True
-    )
-    ports: dict[str, tuple[int, ...]] = {}
-    for group, found in zip(by_node.values(), answers, strict=True):
-        if isinstance(found, BaseException):
-            raise found
-        left = iter(found)
-        ports |= {task.id: tuple(islice(left, needs[task.id])) for task in group}
-    return [_with_ports(task, ports[task.id]) if task.id in ports else task for task in tasks]
-
-
-def _with_ports(task: Task, ports: tuple[int, ...]) -> Task:
-    return replace(task, placement=replace(task.placement, ports=ports))
-
-
-def _in_turns(requests: Sequence[LaunchRequest]) -> list[LaunchRequest]:
-    """Every node gets its first launch before any gets its second: they start side by side."""
-    by_node: dict[str, list[LaunchRequest]] = defaultdict(list)
-    for request in requests:
-        by_node[request.node].append(request)
-    return [request for turn in zip_longest(*by_node.values()) for request in turn if request is not None]
-
-
-async def _launch_one(context: Context, backend: Backend, request: LaunchRequest) -> bool:
-    """Whether there was an answer; without one it may have started all the same."""
-    try:
-        await backend.launch(request)
-    except MusterError as error:
-        reason = error.reason if isinstance(error, BackendError) else ""
-        if reason == CONNECTION_LOST:
-            return False
-        ended = Observation(request.task_id, Phase.ENDED, error_code=reason or error.code, error_message=error.message)
-        receive(context, ended)
-    return True
-
-
-def _archive(context: Context, digest: str) -> Path:
-    return context.packages / f"{digest}.tar.gz"
-
-
-def _request(context: Context, one: Composed) -> LaunchRequest:
-    digest = one.package_digest
-    return LaunchRequest(
-        task_id=one.task_id,
-        node=one.node,
-        argv=one.argv,
-        env=one.env,
-        files=one.files,
-        ports=one.ports,
-        port_owner=one.task_id.rsplit(".", 2)[0],
-        devices=one.devices,
-        memory_bytes=one.memory_bytes,
-        cpu_m=one.cpu_m,
-        package=PackageSource(digest, _archive(context, digest)) if digest else None,
-        inputs=tuple(
-            InputSource(given.digest, _archive(context, given.digest), given.target, given.member)
-            for given in one.inputs
-        ),
-        image=one.image,
-        mounts=one.mounts,
-        links=one.links,
-    )
+def _sized(job: Job, start: Start) -> Job:
+    return replace(job, sizes=sizes_of(job.spec, (slot.role for slot in start.slots)), checkpoint_at=None)

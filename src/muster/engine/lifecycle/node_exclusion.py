@@ -23,7 +23,7 @@ def to_blame(tasks: Iterable[Task]) -> frozenset[str]:
 
 def elsewhere(context: Context, entry: Entry, demand: JobDemand) -> JobDemand:
     """The same demand without the nodes of the last failed try; with them where no others that answer would do."""
-    if not entry.avoid:
+    if not entry.avoid or context.engine(entry.job.cluster) is not None:
         return demand
     without = replace(demand.where, not_nodes=tuple(sorted({*demand.where.not_nodes, *entry.avoid})))
     silent = {node.name for node in context.nodes(entry.job.cluster) if not node.is_usable}

@@ -12,6 +12,7 @@ from muster.domain.jobs import HOLDING, Job, Stopping
 from muster.domain.tasks import (
     Task,
     TaskFailed,
+    TaskLaunching,
     TaskLost,
     TaskPreparing,
     TaskRunning,
@@ -19,16 +20,19 @@ from muster.domain.tasks import (
     TaskStopped,
     TaskStopping,
     TaskSucceeded,
+    TaskWaiting,
     move_task,
 )
 from muster.engine.context import Context
 from muster.engine.lifecycle.completion import RETRY_S, settle, stop_orphan
 from muster.engine.state.open_jobs import Entry
 from muster.ports.backend import Observation, Phase
+from muster.ports.capabilities import TaskRef
 
 _log = structlog.get_logger("engine.observing")
 TAIL_BYTES = 16_384
 CHECKPOINTS_APART_S = 1.0
+ESTIMATES_APART_S = 60.0
 GATHER_S = 0.005
 """How long a start may wait to be written together with others, or with its own end. An end never waits."""
 
@@ -78,7 +82,7 @@ def _stop_what_is_over(context: Context, entry: Entry, observations: Sequence[Ob
         is_open = isinstance(entry.job.state, HOLDING) and task is not None and not task.has_ended
         if observation.phase is Phase.LOST:
             given_up.add(observation.task_id)
-        elif observation.phase is Phase.RUNNING and (not is_open or observation.task_id in given_up):
+        elif observation.phase in (Phase.WAITING, Phase.RUNNING) and (not is_open or observation.task_id in given_up):
             stopping = stop_orphan(context, entry.job.cluster, observation)
             context.spawn(stopping, f"orphan {observation.task_id}")
 
@@ -112,8 +116,9 @@ async def moves(context: Context, entry: Entry, observations: Sequence[Observati
 async def _steps(context: Context, job: Job, task: Task, observation: Observation) -> list[Task]:
     now = context.clock()
     steps: list[Task] = []
-    if observation.handle and observation.handle != task.handle:
-        task = replace(task, handle=observation.handle)
+    task = _identified(task, observation)
+    if observation.phase is Phase.WAITING:
+        return _wait(task, observation, now)
     if observation.phase is Phase.PREPARING:
         return _step(task, TaskPreparing(now))
     if observation.started_at is not None and task.started_at is None:
@@ -126,6 +131,33 @@ async def _steps(context: Context, job: Job, task: Task, observation: Observatio
         return steps
     task = replace(task, exit_code=observation.exit_code, signal=observation.signal)
     return [*steps, move_task(task, await _end(context, job, task, observation))]
+
+
+def _identified(task: Task, observation: Observation) -> Task:
+    """With the handle by which its backend knows it, and the node that an engine has chosen for it."""
+    if observation.handle and observation.handle != task.handle:
+        task = replace(task, handle=observation.handle)
+    if observation.node and not task.placement.node:
+        task = replace(task, placement=replace(task.placement, node=observation.node))
+    return task
+
+
+def _wait(task: Task, observation: Observation, now: float) -> list[Task]:
+    """A task that waits in an engine's queue, or waits there for another reason than before. An estimate that moves by
+    less than a minute is not worth a record."""
+    if not isinstance(task.state, TaskLaunching | TaskWaiting):
+        return []
+    before = task.state if isinstance(task.state, TaskWaiting) else None
+    if before is not None and before.reason == observation.wait_reason and not _differ(before, observation):
+        return []
+    since = before.since if before is not None else now
+    return [move_task(task, TaskWaiting(since, observation.wait_reason, observation.starts_at))]
+
+
+def _differ(before: TaskWaiting, observation: Observation) -> bool:
+    if before.starts_at is None or observation.starts_at is None:
+        return before.starts_at != observation.starts_at
+    return abs(before.starts_at - observation.starts_at) >= ESTIMATES_APART_S
 
 
 def _step(task: Task, state: TaskState) -> list[Task]:
@@ -158,12 +190,14 @@ async def _end(context: Context, job: Job, task: Task, observation: Observation)
 
 async def log_tail(context: Context, job: Job, task: Task) -> str:
     """The last lines a task wrote; empty when they cannot be had, because a diagnosis must not fail for that."""
-    backend, node = context.backends[job.cluster], task.placement.node
+    logs, ref = context.backends[job.cluster].capabilities.logs, TaskRef.of(task)
+    if logs is None:
+        return ""
     try:
-        start = await backend.tail_offset(task.id, node, 200)
-        chunk = await backend.read_log(task.id, node, start, TAIL_BYTES)
+        start = await logs.tail_offset(ref, 200)
+        chunk = await logs.read(ref, start, TAIL_BYTES)
         if chunk.size > start + TAIL_BYTES:
-            chunk = await backend.read_log(task.id, node, chunk.size - TAIL_BYTES, TAIL_BYTES)
+            chunk = await logs.read(ref, chunk.size - TAIL_BYTES, TAIL_BYTES)
     except MusterError as error:
         _log.info("no log to diagnose", task=task.id, error=str(error))
         return ""

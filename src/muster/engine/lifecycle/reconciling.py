@@ -51,29 +51,31 @@ def place(context: Context, entry: Entry) -> None:
     if isinstance(job.state, Queued):
         queue(context, entry)
     elif (since := standing_since(job, entry.current_tasks())) is not None:
-        cluster.holds(demand_of_attempt(context, job), slots_of(job, entry.current_tasks()), since)
+        cluster.holds(demand_of_attempt(context, job), slots_of(context, job, entry.current_tasks()), since)
         if job.checkpoint_at is not None:
             cluster.checkpointed(job.id, job.checkpoint_at)
 
 
 async def reconcile(context: Context, cluster: str, node: str | None = None) -> None:
-    """Bring the open attempts of one cluster and its backend together, or what they have on one node of it. Tasks of a
-    node that does not answer are not judged: silence says nothing about them."""
+    """Bring the open attempts of one cluster and its backend together, or what they have on one node of it. Tasks
+    outside the scope of the answer are not judged: silence says nothing about them."""
     expected = {
         entry.job.id: tasks
         for entry in context.roster.entries()
         if entry.job.cluster == cluster and isinstance(entry.job.state, HOLDING)
         if (tasks := _open_tasks(entry, node)) or node is None
     }
-    answers = await context.backends[cluster].observe_all(node)
-    known = {seen.task_id: seen for answer in answers.values() for seen in answer}
+    observed = await context.backends[cluster].observe_all(node)
+    known = {seen.task_id: seen for seen in observed.observations}
     for job_id, tasks in expected.items():
         entry = context.roster.get(job_id)
         if entry is not None:
-            heard = [task for task in tasks if task.id in known or task.placement.node in answers]
+            heard = [task for task in tasks if task.id in known or observed.scope.covers(task)]
             context.spawn(_resume(context, entry, heard, known), f"resume {job_id}")
     # After the steps above have passed on what was heard.
-    asyncio.get_running_loop().call_soon(context.unheard.difference_update, [(cluster, name) for name in answers])
+    asyncio.get_running_loop().call_soon(
+        context.unheard.difference_update, [(cluster, name) for name in observed.scope.nodes]
+    )
     _stop_orphans(context, cluster, known)
     past = [seen for seen in known.values() if seen.phase in OVER and is_of_the_past(context, seen)]
     await collect_late(context, cluster, past)
@@ -113,7 +115,7 @@ def _stop_orphans(context: Context, cluster: str, known: dict[str, Observation])
         entry = context.roster.get(observation.task_id.split(".", 1)[0])
         task = entry.tasks.get(observation.task_id) if entry is not None else None
         is_ours = task is not None and not task.has_ended
-        if is_ours or observation.phase not in (Phase.PREPARING, Phase.RUNNING):
+        if is_ours or observation.phase not in (Phase.WAITING, Phase.PREPARING, Phase.RUNNING):
             continue
         _log.warning("stopping a task that belongs to no open attempt", task=observation.task_id)
         context.spawn(stop_orphan(context, cluster, observation), f"orphan {observation.task_id}")
@@ -133,8 +135,16 @@ def standing_since(job: Job, tasks: Sequence[Task]) -> float | None:
     return max(starts) if isinstance(job.state, Stopping) and starts else job.state.since
 
 
-def slots_of(job: Job, tasks: Sequence[Task]) -> list[Slot]:
+def slots_of(context: Context, job: Job, tasks: Sequence[Task]) -> list[Slot]:
+    """What the gang's tasks hold: devices of their nodes, or of the pool where an engine places them."""
+    pool = job.cluster if context.engine(job.cluster) is not None else None
     return [
-        Slot(task.role, task.index, task.placement.node, job.spec.role(task.role).resources, task.placement.devices)
+        Slot(
+            task.role,
+            task.index,
+            pool or task.placement.node,
+            job.spec.role(task.role).resources,
+            task.placement.pool_devices if pool else task.placement.devices,
+        )
         for task in tasks
     ]

@@ -3,21 +3,23 @@ whoever is to blame, and is tried again where that can help.
 """
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 import structlog
 
 from muster.domain.completion import failure_verdict
 from muster.domain.diagnosis import classify
+from muster.domain.elastic import spec_of_attempt
 from muster.domain.errors import MusterError, StaleWrite, Unavailable
-from muster.domain.jobs import Job, Starting
+from muster.domain.gangs import Gang, make_gang
+from muster.domain.jobs import Starting
 from muster.domain.tasks import Task, TaskFailed, TaskLaunching, TaskStopped, move_task
 from muster.engine.context import Context
 from muster.engine.lifecycle.completion import RETRY_S, log_name, stop
 from muster.engine.state.event_builders import task_event
 from muster.engine.state.open_jobs import Entry
-from muster.ports.backend import Backend, Unready
+from muster.ports.capabilities import PortReservations, Unready
 
 _log = structlog.get_logger("engine.undoing")
 
@@ -28,6 +30,7 @@ async def undo(context: Context, entry: Entry, unready: Sequence[Unready]) -> No
     async with entry.turn:
         if not isinstance(entry.job.state, Starting) or entry.job.attempt != attempt:
             return
+        gang = make_gang(entry.job.id, entry.job.owner, "", attempt, spec_of_attempt(entry.job), entry.current_tasks())
         failed = {one.node: one for one in unready}
         launching = [task for task in entry.current_tasks() if isinstance(task.state, TaskLaunching)]
         ended = [await _ended(context, task, failed) for task in launching]
@@ -41,7 +44,8 @@ async def undo(context: Context, entry: Entry, unready: Sequence[Unready]) -> No
             _log.warning("undoing not written, will try again", job=entry.job.id, error=str(error))
             context.later(RETRY_S, lambda: undo(context, entry, unready), f"undo {entry.job.id}")
             return
-    release_ports(context, entry.job, attempt, {task.placement.node for task in ended if task.placement.ports})
+    reserved = tuple(task for task in ended if task.placement.ports)
+    release_ports(context, replace(gang, tasks=reserved), entry.job.cluster)
 
 
 async def _ended(context: Context, task: Task, failed: dict[str, Unready]) -> Task:
@@ -65,19 +69,15 @@ def _empty_log(context: Context, task: Task) -> str | None:
     return log_name(task)
 
 
-def port_owner(job_id: str, attempt: int) -> str:
-    return f"{job_id}.{attempt}"
+def release_ports(context: Context, gang: Gang, cluster: str) -> None:
+    """In the background: a node that does not answer is not waited for, and its next agent reserves nothing."""
+    ports = context.backends[cluster].capabilities.ports
+    if ports is not None and gang.tasks:
+        context.spawn(_release(ports, gang), f"ports {gang.key}")
 
 
-def release_ports(context: Context, job: Job, attempt: int, nodes: Iterable[str]) -> None:
-    """Beside us: a node that does not answer is not waited for; its next agent holds no ports."""
-    backend, owner = context.backends[job.cluster], port_owner(job.id, attempt)
-    for node in nodes:
-        context.spawn(_release_on(backend, node, owner), f"ports {owner} on {node}")
-
-
-async def _release_on(backend: Backend, node: str, owner: str) -> None:
+async def _release(ports: PortReservations, gang: Gang) -> None:
     try:
-        await backend.release_ports(node, owner)
+        await ports.release(gang)
     except MusterError as error:
-        _log.debug("ports not released", node=node, owner=owner, error=str(error))
+        _log.debug("ports not released", gang=gang.key, error=str(error))

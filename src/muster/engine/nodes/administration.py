@@ -19,7 +19,7 @@ from muster.engine.lifecycle.completion import RETRY_S, stop
 from muster.engine.lifecycle.dependencies import queue
 from muster.engine.state.event_builders import audit_event
 from muster.engine.state.open_jobs import Entry
-from muster.ports.backend import CommandEnd, CommandOutput
+from muster.ports.capabilities import CommandEnd, CommandOutput, NodeAdministration, required
 from muster.ports.store import Change
 
 _log = structlog.get_logger("engine.nodes")
@@ -43,6 +43,7 @@ def find_node(context: Context, name: str, cluster: str | None = None) -> Node:
 
 async def cordon(context: Context, cluster: str, node: str, reason: str, actor: str) -> None:
     """Nothing new is placed there; what runs goes on."""
+    _administration(context, cluster)
     mark = NodeMark(cluster, node, Mark.CORDONED, reason, actor, context.clock())
     await _mark(context, mark, audit_event("node.cordon", actor, mark.at, name=node, cluster=cluster, reason=reason))
 
@@ -57,6 +58,7 @@ async def uncordon(context: Context, cluster: str, node: str, actor: str) -> Non
 
 async def drain(context: Context, cluster: str, node: str, reason: str, actor: str, *, now: bool = False) -> None:
     """Nothing new is placed there; what runs goes on to its end, or with `now` goes back to the queue."""
+    _administration(context, cluster)
     mark = NodeMark(cluster, node, Mark.DRAINING, reason, actor, context.clock())
     told = audit_event("node.drain", actor, mark.at, name=node, cluster=cluster, reason=reason, requeued=now)
     await _mark(context, mark, told)
@@ -65,27 +67,29 @@ async def drain(context: Context, cluster: str, node: str, reason: str, actor: s
 
 
 async def reconnect(context: Context, cluster: str, node: str, actor: str, *, forget_host_key: bool = False) -> None:
+    administration = _administration(context, cluster)
     facts: dict[str, Any] = {"forgetHostKey": True} if forget_host_key else {}
     told = audit_event("node.reconnect", actor, context.clock(), name=node, cluster=cluster, **facts)
     await context.apply(Change(events=[told]))
     if forget_host_key:
-        context.backends[cluster].forget_host_key(node)
-    context.backends[cluster].reconnect(node)
+        administration.forget_host_key(node)
+    administration.reconnect(node)
 
 
 async def execute(
     context: Context, cluster: str, node: str, argv: Sequence[str], timeout_s: float, actor: str
 ) -> AsyncGenerator[CommandOutput | CommandEnd]:
-    """A command that is no job. It begins when its output is read; who asked for what is written before."""
+    """A command that is not a job. It begins when its output is read; who asked for what is written before."""
+    administration = _administration(context, cluster)
     told = audit_event("node.exec", actor, context.clock(), name=node, cluster=cluster, command=list(argv))
     await context.apply(Change(events=[told]))
-    return context.backends[cluster].execute(node, argv, timeout_s)
+    return administration.execute(node, argv, timeout_s)
 
 
 def tell_scheduler(context: Context, cluster: str) -> None:
     """What nodes there are now, and how they are."""
     state = context.clusters[cluster]
-    nodes = context.nodes(cluster)
+    nodes = context.schedulable_nodes(cluster)
     for node in nodes:
         state.node_changed(node.in_service())
     listed = {node.name for node in nodes}
@@ -96,8 +100,12 @@ def tell_scheduler(context: Context, cluster: str) -> None:
             state.node_changed(replace(ledger.node, state=NodeState.RETIRED))
         else:
             state.node_removed(name)
-    context.sharing.nodes_changed(state, nodes)
+    context.sharing.nodes_changed(state, context.nodes(cluster))
     context.wake.set()
+
+
+def _administration(context: Context, cluster: str) -> NodeAdministration:
+    return required(context.backends[cluster].capabilities.node_administration, "node-administration", cluster)
 
 
 async def _mark(context: Context, mark: NodeMark, told: Event) -> None:

@@ -14,6 +14,7 @@ from muster.domain.errors import BackendError, Conflict, NotFound
 from muster.domain.nodes import Node
 from muster.engine.context import Context
 from muster.lib.nearest import nearest
+from muster.ports.capabilities import required
 from muster.ports.environments import Environment, Environments, Listing, Trial
 
 One = TypeVar("One")
@@ -97,7 +98,7 @@ def _unheard(chosen: Sequence[tuple[str, Environment]], listings: Sequence[Listi
 
 
 async def _listings(context: Context, user: User, cluster: str, nodes: Sequence[Node]) -> list[Listing]:
-    environments = context.backends[cluster].environments
+    environments = context.backends[cluster].capabilities.environments
     if environments is None:
         return []
     settings = context.backends[cluster].settings
@@ -172,10 +173,7 @@ def _nodes(context: Context, cluster: str, name: str | None) -> list[Node]:
 
 
 def _environments(context: Context, cluster: str) -> Environments:
-    found = context.backends[cluster].environments
-    if found is None:
-        raise NotFound(f"cluster {cluster} tells nothing of environments")
-    return found
+    return required(context.backends[cluster].capabilities.environments, "environments", cluster)
 
 
 def _unknown(name: str, listings: Mapping[str, Sequence[Listing]]) -> NotFound:

@@ -33,8 +33,8 @@ class Silence:
 
     def look(self, cluster: str) -> None:
         """Give up what has been silent for too long, and look again when the next one may have been."""
-        if cluster not in self._context.backends:
-            return
+        if cluster not in self._context.backends or self._context.engine(cluster) is not None:
+            return  # an engine looks after its nodes itself, and its answers say which tasks are gone
         lost_after_s = self._context.backends[cluster].settings.lost_after_s
         now = self._context.clock()
         silent = self._silent_since(cluster, now)

@@ -6,6 +6,7 @@ from dataclasses import replace
 from muster.domain.errors import Conflict, Forbidden, Invalid, Problem, Unplaceable
 from muster.domain.jobs import Held, Job, Queued
 from muster.domain.needs import folders_used
+from muster.domain.reasons import Reason
 from muster.domain.specs import JobSpec
 from muster.domain.virtual_clusters import VirtualCluster
 from muster.engine.context import Context
@@ -13,6 +14,7 @@ from muster.engine.lifecycle.dependencies import resolved
 from muster.engine.requests.cluster_defaults import refusals, too_large, with_defaults
 from muster.engine.state.cluster_settings import DEFAULT, in_queue, may_use
 from muster.lib.ids import new_id
+from muster.scheduling.pooled import never_fits
 
 
 async def admit(context: Context, spec: JobSpec, owner: str) -> Job:
@@ -61,10 +63,15 @@ async def _admit(context: Context, spec: JobSpec, owner: str) -> Job:
     state = Held(now, owner) if spec.held else Queued(now)
     job = Job(new_id(), owner, cluster, replace(spec, cluster=name), state, now, vc=vc.name if vc else "")
     reason = too_large(spec, vc) if vc else None
-    reason = reason or context.clusters[cluster].never_fits(context.demand_of(job))
+    reason = reason or _never_fits(context, job)
     if reason is not None and reason.code == "never":
         raise Unplaceable(f"this job can never run on {name}: {reason.message}", hint=reason.change)
     return job
+
+
+def _never_fits(context: Context, job: Job) -> Reason | None:
+    demand, engine = context.demand_of(job), context.engine(job.cluster)
+    return context.clusters[job.cluster].never_fits(demand) if engine is None else never_fits(engine.pool(), demand)
 
 
 async def _missing_inputs(context: Context, spec: JobSpec, owner: str) -> AsyncIterator[Problem]:

@@ -20,6 +20,7 @@ from muster.domain.jobs import (
     Verdict,
     move,
 )
+from muster.domain.launch_requests import LaunchRequest
 from muster.domain.needs import needs_of, unmet
 from muster.domain.resources import Placement
 from muster.domain.specs import JobSpec
@@ -27,12 +28,23 @@ from muster.engine.context import Context
 from muster.engine.data import outputs
 from muster.engine.lifecycle.completion import stop, stop_tasks
 from muster.engine.lifecycle.dependencies import look_at_dependents, queue, waits_for_others
-from muster.engine.lifecycle.launching import Intent, act, give_back, intend, planned_tasks, requests_for
+from muster.engine.lifecycle.launching import (
+    Intent,
+    act,
+    attempt_tasks,
+    compose_gang,
+    gang_for,
+    give_back,
+    intend,
+    planned_tasks,
+    port_counts,
+)
 from muster.engine.requests.admission import admit, admit_all
 from muster.engine.state.event_builders import audit_event, job_event
 from muster.engine.state.open_jobs import Entry
 from muster.launch.composing import ports_needed
-from muster.ports.backend import ContainerCommand, LaunchRequest
+from muster.ports.backend import Backend, Rendered
+from muster.ports.capabilities import TaskRef
 from muster.ports.store import Change, RequestKey
 
 
@@ -49,7 +61,7 @@ async def submit(
         await context.apply(change)
     except BaseException as error:
         if intent is not None:
-            give_back(context, job, {task.placement.node for task in intent.tasks})
+            give_back(context, job, intent.tasks)
         earlier = await context.store.job_by_request(key) if key and isinstance(error, Conflict) else None
         if earlier is None:
             raise
@@ -74,7 +86,7 @@ async def _intent_at_once(context: Context, job: Job) -> Intent | None:
     try:
         return await intend(context, job, start)
     except BaseException as error:
-        give_back(context, job, {slot.node for slot in start.slots})
+        give_back(context, job, planned_tasks(context, job, start))
         if isinstance(error, BackendError):
             return None  # it waits in the queue like any other, and is tried from there
         raise
@@ -100,32 +112,43 @@ async def submit_all(
 
 
 @dataclass(frozen=True, slots=True)
-class Rehearsed:
-    """A task as it would be started; `container` is what its node would run around it."""
+class DryRun:
+    """A job as it would be started: the request of each task, and what the backend would make of them."""
 
-    request: LaunchRequest
-    container: ContainerCommand | None = None
+    job: Job
+    requests: tuple[LaunchRequest, ...]
+    rendered: Rendered
 
 
-async def dry_run(context: Context, spec: JobSpec, owner: str) -> tuple[Job, list[Rehearsed]]:
+async def dry_run(context: Context, spec: JobSpec, owner: str) -> DryRun:
     """What would be started. Ports are shown from 20000 up: real ones are reserved when the job starts."""
     job = replace(await admit(context, spec, owner), attempt=1)
     backend = context.backends[job.cluster]
+    if context.engine(job.cluster) is None:
+        tasks = attempt_tasks(job, 1, _shown_placements(backend, spec), context.clock())
+    else:
+        unplaced = {(role.name, index): Placement("") for role in spec.roles for index in range(role.replicas)}
+        gang = gang_for(context, job, attempt_tasks(job, 1, unplaced, context.clock()))
+        tasks = list(await backend.assign(gang, port_counts(gang)))
+    launch = compose_gang(context, job, tasks)
+    return DryRun(job, launch.requests, backend.render(launch))
+
+
+def _shown_placements(backend: Backend, spec: JobSpec) -> dict[tuple[str, int], Placement]:
+    """All on the first node that would do, with devices and ports in order."""
     nodes = backend.nodes()
     needs = needs_of(spec, backend.settings)
     first = next((node for node in nodes if not unmet(needs, node.labels)), nodes[0] if nodes else None)
+    where = (first.name, first.address) if first else ("", "")
     placements: dict[tuple[str, int], Placement] = {}
     port = 20000
     for role in spec.roles:
         for index in range(role.replicas):
             count = ports_needed(spec, role, index)
             devices = tuple(range(role.resources.gpus))
-            place = (first.name, first.address) if first else ("", "")
-            placements[role.name, index] = Placement(*place, devices, tuple(range(port, port + count)))
+            placements[role.name, index] = Placement(*where, devices, tuple(range(port, port + count)))
             port += count
-    tasks = planned_tasks(job, 1, placements, context.clock())
-    requests = requests_for(context, job, tasks)
-    return job, [Rehearsed(one, backend.container_command(one) if one.image else None) for one in requests]
+    return placements
 
 
 async def kill(context: Context, job_id: str, actor: str, grace_s: float | None = None) -> Job:
@@ -204,9 +227,11 @@ async def delete(context: Context, job: Job, actor: str) -> None:
     shutil.rmtree(context.logs / job.id, ignore_errors=True)
     outputs.remove(context, job.id)
     backend = context.backends.get(job.cluster)
-    for task in tasks if backend else ():
+    if backend is None or (cleanup := backend.capabilities.cleanup) is None:
+        return
+    for task in tasks:
         try:
-            await context.backends[job.cluster].forget(task.id, task.placement.node)
+            await cleanup.forget(TaskRef.of(task))
         except MusterError:
             continue  # the node is away; its folder goes when the node is cleaned
 

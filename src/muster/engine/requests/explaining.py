@@ -91,7 +91,8 @@ def live_reason(context: Context, job: Job) -> Reason | None:
 
 def _sending(context: Context, job: Job) -> Reason | None:
     backend = context.backends.get(job.cluster)
-    told = backend.sending(job.spec.digests) if backend is not None and job.spec.digests else ""
+    shipping = backend.capabilities.shipping if backend is not None else None
+    told = shipping.progress(job.spec.digests) if shipping is not None and job.spec.digests else ""
     return Reason("sending", told, "it starts when all of it has arrived") if told else None
 
 

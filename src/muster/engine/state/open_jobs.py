@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 
 from muster.domain.jobs import Job
 from muster.domain.tasks import Task
-from muster.ports.backend import Observation, Unready
+from muster.ports.backend import Observation
+from muster.ports.capabilities import Unready
 
 
 @dataclass(slots=True, eq=False)

@@ -8,9 +8,10 @@ framework's own launcher would have set. A new framework is a new module and one
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from muster.domain.gangs import Gang
 from muster.domain.specs import Framework, JobSpec, Role
 from muster.launch.frameworks import jax, mpi, paddle, plain, tensorflow, torch
-from muster.launch.gang import Gang, Variables
+from muster.launch.gang import Variables
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,9 +5,10 @@ the id of the process as arguments, for which JAX_NUM_PROCESSES and JAX_PROCESS_
 only find those by itself if Muster imitated Open MPI's launcher, which would mislead programs that do use MPI.
 """
 
+from muster.domain.gangs import Gang
 from muster.domain.specs import JobSpec, Role
 from muster.domain.tasks import Task
-from muster.launch.gang import Gang, Variables, endpoint, gpu_count, is_lead, worker_rank
+from muster.launch.gang import Variables, endpoint, gpu_count, is_lead, worker_rank
 
 
 def ports(spec: JobSpec, role: Role, index: int) -> int:

@@ -5,8 +5,9 @@ No PMI or PMIx variables are set: a library that finds them waits for a process 
 
 from collections import Counter
 
+from muster.domain.gangs import Gang, host, index_by_id
 from muster.domain.specs import JobSpec, Role
-from muster.launch.gang import Gang, Variables, host, index_by_id
+from muster.launch.gang import Variables
 
 HOSTFILE = "hostfile"
 

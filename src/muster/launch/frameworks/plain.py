@@ -1,7 +1,8 @@
 """No framework: a task gets only the MUSTER_* variables and the ports that the user asked for."""
 
+from muster.domain.gangs import Gang
 from muster.domain.specs import JobSpec, Role
-from muster.launch.gang import Gang, Variables
+from muster.launch.gang import Variables
 
 
 def ports(_spec: JobSpec, _role: Role, _index: int) -> int:

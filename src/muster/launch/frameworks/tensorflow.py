@@ -5,9 +5,10 @@ Roles named chief, worker, ps or evaluator have the type of that name; tasks of 
 
 import json
 
+from muster.domain.gangs import Gang, index_by_id
 from muster.domain.specs import JobSpec, Role
 from muster.domain.tasks import Task
-from muster.launch.gang import Gang, Variables, endpoint, index_by_id
+from muster.launch.gang import Variables, endpoint
 
 _WORKER = "worker"
 _EVALUATOR = "evaluator"

@@ -4,9 +4,10 @@ Each task is one process of the group. Under `torchrun` a task is one *node* ins
 takes its options from PET_*, and sets RANK and the others again for the processes that it starts.
 """
 
+from muster.domain.gangs import Gang, host
 from muster.domain.specs import JobSpec, Role
 from muster.domain.tasks import Task
-from muster.launch.gang import Gang, Variables, endpoint, gpu_count, host, is_lead, port_of, worker_rank
+from muster.launch.gang import Variables, endpoint, gpu_count, is_lead, port_of, worker_rank
 
 
 def ports(spec: JobSpec, role: Role, index: int) -> int:

@@ -1,5 +1,6 @@
 """Routes for jobs: submit, list, show, change."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Annotated, Any
 
@@ -7,9 +8,19 @@ from fastapi import APIRouter, Depends, Header, Query, Response
 from fastapi.responses import JSONResponse
 
 from muster.api.explanations import ExplainOut, WhatIfOut
-from muster.api.jobs import ContainerCommandOut, DryRunOut, JobOut, JobPage, RequestOut, SpecOut, TaskList
+from muster.api.jobs import (
+    ContainerCommandOut,
+    DryRunOut,
+    JobOut,
+    JobPage,
+    RenderedFileOut,
+    RequestOut,
+    SpecOut,
+    TaskList,
+)
 from muster.domain.errors import Invalid, Problem
 from muster.domain.jobs import JOB_STATES, Job
+from muster.domain.launch_requests import LaunchRequest
 from muster.domain.specs import JobSpec
 from muster.engine.requests import changing, commands
 from muster.engine.requests.accounts import Principal
@@ -65,9 +76,8 @@ async def submit(
     reading = _read(body)
     if dry_run:
         with told_of_the_text(reading):
-            job, tasks = await commands.dry_run(parts.context, reading.spec, me.name)
-        shown = [_rehearsed_view(task) for task in tasks]
-        return JSONResponse(DryRunOut(job=plain_job_view(job), requests=shown, warnings=list(reading.warnings)))
+            found = await commands.dry_run(parts.context, reading.spec, me.name)
+        return JSONResponse(_dry_run_view(found, reading.warnings))
     key = _key(me, idempotency_key)
     with told_of_the_text(reading):
         job, is_new = await commands.submit(parts.context, reading.spec, me.name, key)
@@ -247,8 +257,17 @@ async def _supposed(parts: Services, job: Job, changes: dict[str, Any]) -> WhatI
     return what_if_view(changes, await what_if(parts.context, job, changed_spec(job.spec, changes)))
 
 
-def _rehearsed_view(task: commands.Rehearsed) -> RequestOut:
-    request, container = task.request, task.container
+def _dry_run_view(found: commands.DryRun, warnings: Sequence[str]) -> DryRunOut:
+    rendered = found.rendered
+    return DryRunOut(
+        job=plain_job_view(found.job),
+        requests=[_request_view(one, rendered.containers.get(one.task_id)) for one in found.requests],
+        files=[RenderedFileOut(name=file.name, content=file.content) for file in rendered.files],
+        warnings=list(warnings),
+    )
+
+
+def _request_view(request: LaunchRequest, container: ContainerCommand | None) -> RequestOut:
     return {
         "task": request.task_id,
         "node": request.node,

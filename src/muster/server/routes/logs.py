@@ -17,6 +17,7 @@ from muster.domain.tasks import Task
 from muster.engine.data.following import LogCursor, Wanted, check_workers, follow_job
 from muster.engine.data.logs import PIECE_BYTES
 from muster.engine.requests.accounts import Principal
+from muster.ports.capabilities import TaskLogs, TaskRef, required
 from muster.server.access import Action, may
 from muster.server.ranges import ranged
 from muster.server.services import Services, authenticated, services
@@ -96,7 +97,7 @@ async def raw_log(
         raise NotFound(f"{task} has not been started")
     if found.log is not None:
         return FileResponse(parts.logs.file(found), media_type=_RAW)
-    chunk = await parts.context.backends[job.cluster].read_log(found.id, found.placement.node, 0, 1)
+    chunk = await _live_logs(parts, job).read(TaskRef.of(found), 0, 1)
     return ranged(request, chunk.size, partial(_live_bytes, parts, job, found), _RAW)
 
 
@@ -168,10 +169,14 @@ def visible(parts: Services, me: Principal, event: Event) -> Event | None:
     return Event(event.kind, event.at, event.job_id, None, event.owner, {**event.data, "reason": ""}, event.seq)
 
 
+def _live_logs(parts: Services, job: Job) -> TaskLogs:
+    return required(parts.context.backends[job.cluster].capabilities.logs, "logs", job.cluster)
+
+
 async def _live_bytes(parts: Services, job: Job, task: Task, start: int, end: int) -> AsyncIterator[bytes]:
-    backend = parts.context.backends[job.cluster]
+    logs = _live_logs(parts, job)
     while start < end:
-        chunk = await backend.read_log(task.id, task.placement.node, start, min(PIECE_BYTES, end - start))
+        chunk = await logs.read(TaskRef.of(task), start, min(PIECE_BYTES, end - start))
         if not chunk.data:
             return
         yield chunk.data

@@ -15,7 +15,7 @@ from muster.domain.errors import MusterError
 from muster.domain.nodes import Node
 from muster.engine.nodes import administration
 from muster.engine.requests.accounts import Principal
-from muster.ports.backend import CommandEnd, CommandOutput
+from muster.ports.capabilities import CommandEnd, CommandOutput
 from muster.server.access import Action, require
 from muster.server.routes.nodes import OfCluster, seen_node
 from muster.server.services import Services, authenticated, services

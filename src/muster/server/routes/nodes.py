@@ -13,7 +13,7 @@ from muster.api.usage import TaskUsageOut, UsageOut
 from muster.domain.nodes import Node, NodeState
 from muster.engine.nodes.administration import find_node
 from muster.engine.requests.accounts import Principal
-from muster.ports.backend import Backend, NodeUsage
+from muster.ports.capabilities import NodeUsage
 from muster.server.access import Action, may, require
 from muster.server.services import Services, authenticated, services
 from muster.wire.response_models import response_model
@@ -24,7 +24,6 @@ router = APIRouter(tags=["clusters and nodes"])
 Me = Annotated[Principal, Depends(authenticated)]
 Parts = Annotated[Services, Depends(services)]
 OfCluster = Annotated[str | None, Query(description="Where several clusters have a node of that name.")]
-_AGENT_CAPABILITIES = ("exec", "logs", "node-administration", "outputs", "usage")
 _HIDDEN = "(private)"
 """Shown in place of the name of a job that holds a GPU and that the reader may not see."""
 _ADMINS_KNOW = "it cannot be reached; admins see why"
@@ -40,12 +39,14 @@ async def list_clusters(me: Me, parts: Parts) -> Response:
         items.append(
             {
                 "name": name,
-                "backend": type(backend).__name__.removesuffix("Backend").lower(),
+                "backend": backend.settings.backend,
                 "default": name == parts.context.default_cluster,
                 "nodes": len(nodes),
-                "state": "Ready" if any(node.is_usable for node in nodes) else "Unreachable",
-                "capabilities": _capabilities(backend),
-                "placement": "muster",
+                "state": "Ready"
+                if any(node.is_usable for node in parts.context.schedulable_nodes(name))
+                else "Unreachable",
+                "capabilities": list(backend.capabilities.names()),
+                "placement": "muster" if backend.capabilities.engine is None else "engine",
             }
         )
     return JSONResponse(ClusterList(items=items))
@@ -95,12 +96,6 @@ async def get_usage(me: Me, parts: Parts) -> Response:
     return JSONResponse(UsageOut(nodes=_nodes(me, parts), tasks=tasks))
 
 
-def _capabilities(backend: Backend) -> list[str]:
-    """Every backend with agents has `_AGENT_CAPABILITIES`; files and environments depend on its settings."""
-    optional = {"environments": backend.environments, "files": backend.files}
-    return sorted([*_AGENT_CAPABILITIES, *(name for name, part in optional.items() if part is not None)])
-
-
 def _nodes(me: Principal, parts: Services) -> list[NodeOut]:
     return [seen_node(me, parts, node) for cluster in parts.context.backends for node in parts.context.nodes(cluster)]
 
@@ -110,7 +105,7 @@ def seen_node(me: Principal, parts: Services, node: Node) -> NodeOut:
     cluster = context.clusters[node.cluster]
     cpu_m, memory_bytes, devices = cluster.used(node.name)
     names = {index: ", ".join(sorted({_job_name(me, parts, job) for job in jobs})) for index, jobs in devices.items()}
-    usage = context.backends[node.cluster].usage().get(node.name)
+    usage = context.backends[node.cluster].capabilities.latest_usage().get(node.name)
     is_admin = may(me, Action.NODE_MANAGE, None, private=parts.private_jobs)
     return node_view(
         node if is_admin or node.state is not NodeState.UNREACHABLE else replace(node, note=_ADMINS_KNOW),
@@ -126,7 +121,7 @@ def seen_node(me: Principal, parts: Services, node: Node) -> NodeOut:
 
 def _heard(parts: Services, cluster: str) -> Iterator[tuple[str, NodeUsage]]:
     """Yields the usage of reachable nodes only: the last sample of another node does not say what its tasks use now."""
-    known = parts.context.backends[cluster].usage()
+    known = parts.context.backends[cluster].capabilities.latest_usage()
     for node in parts.context.nodes(cluster):
         if node.is_reachable and node.name in known:
             yield node.name, known[node.name]

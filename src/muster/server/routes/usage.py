@@ -9,6 +9,7 @@ from muster.api.usage import UsageHistory
 from muster.engine.nodes.administration import find_node
 from muster.engine.requests.accounts import Principal
 from muster.lib.clock import iso
+from muster.ports.capabilities import required
 from muster.server.access import Action, require
 from muster.server.routes.nodes import OfCluster
 from muster.server.services import Services, authenticated, services
@@ -37,5 +38,6 @@ async def get_node_usage(
     node = find_node(parts.context, name, cluster)
     after = instant("since", since, parts.context.clock()) or 0.0
     told = iso(after + _ROUNDING_S)
-    samples = [sample_view(usage) for usage in parts.context.backends[node.cluster].history(name, after)]
+    usage = required(parts.context.backends[node.cluster].capabilities.usage, "usage", node.cluster)
+    samples = [sample_view(sample) for sample in usage.history(name, after)]
     return JSONResponse(UsageHistory(node=name, items=[item for item in samples if item["at"] > told]))

@@ -1,0 +1,83 @@
+"""What is kept of tasks on nodes with agents: logs, outputs, and an end to both, by the pool's capabilities."""
+
+import asyncio
+from collections import defaultdict
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from pathlib import Path
+
+from muster.backends.agents.connection import AgentNode, quietly
+from muster.backends.agents.logs import AgentLogs
+from muster.backends.agents.output_collection import Collecting
+from muster.ports.capabilities import Collected, LogChunk, TaskRef
+
+RETIRE_AFTER_S = 1.0
+_RETIRED_AT_ONCE = 1000
+
+AgentOf = Callable[[str], AgentNode]
+
+
+class PoolLogs:
+    """Implements `ports.capabilities.TaskLogs`."""
+
+    def __init__(self, agent: AgentOf, logs: AgentLogs) -> None:
+        self._agent = agent
+        self._logs = logs
+
+    async def read(self, task: TaskRef, offset: int, limit: int) -> LogChunk:
+        return await self._logs.read(self._agent(task.node), task.task_id, offset, limit)
+
+    async def tail_offset(self, task: TaskRef, lines: int) -> int:
+        answer = await self._agent(task.node).ask("tail_offset", task=task.task_id, lines=lines)
+        return int(answer["offset"])
+
+    def watch(self, task: TaskRef) -> AsyncGenerator[int]:
+        return self._logs.watch(self._agent(task.node), task.task_id)
+
+    async def collect(self, task: TaskRef, target: Path) -> None:
+        await self._logs.collect(self._agent(task.node), task.task_id, target)
+
+
+class PoolOutputs:
+    """Implements `ports.capabilities.TaskOutputs`."""
+
+    def __init__(self, collecting: Collecting) -> None:
+        self._collecting = collecting
+
+    async def collect(
+        self, task: TaskRef, patterns: Sequence[str], target: Path, admit: Callable[[int], bool]
+    ) -> Collected:
+        return await self._collecting.collect(task.task_id, task.node, patterns, target, admit)
+
+
+class PoolCleanup:
+    """Implements `ports.capabilities.Cleanup`. Nodes hear of settled tasks in batches, a little later."""
+
+    def __init__(self, agent: AgentOf, *, retire_after_s: float = RETIRE_AFTER_S) -> None:
+        self._agent = agent
+        self._retire_after_s = retire_after_s
+        self._settled: dict[str, list[str]] = defaultdict(list)
+        self._retiring: set[asyncio.Task[None]] = set()
+
+    def settled(self, task: TaskRef) -> None:
+        if not self._settled:
+            asyncio.get_running_loop().call_later(self._retire_after_s, self._start_retiring)
+        self._settled[task.node].append(task.task_id)
+
+    async def forget(self, task: TaskRef) -> None:
+        await self._agent(task.node).ask("forget", task=task.task_id)
+
+    def close(self) -> None:
+        for task in self._retiring:
+            task.cancel()
+
+    def _start_retiring(self) -> None:
+        settled, self._settled = self._settled, defaultdict(list)
+        task = asyncio.create_task(self._retire(settled))
+        self._retiring.add(task)
+        task.add_done_callback(self._retiring.discard)
+
+    async def _retire(self, settled: Mapping[str, Sequence[str]]) -> None:
+        for node, tasks in settled.items():
+            for first in range(0, len(tasks), _RETIRED_AT_ONCE):
+                batch = list(tasks[first : first + _RETIRED_AT_ONCE])
+                await quietly(self._agent(node).ask("retire", tasks=batch))

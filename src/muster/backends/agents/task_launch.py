@@ -1,0 +1,117 @@
+"""Launching tasks on nodes with agents: each request goes to the agent of its node, whose answer decides."""
+
+import asyncio
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from itertools import zip_longest
+from pathlib import Path
+from typing import Any
+
+from muster.agent.errors import NOT_SHIPPED
+from muster.backends.agents.archive_transfer import Shipping
+from muster.backends.agents.connection import AgentNode
+from muster.backends.agents.containers import Engines
+from muster.domain.errors import BackendError, MusterError, Unreachable
+from muster.domain.launch_requests import GangLaunch, LaunchRequest
+from muster.ports.archives import Archives
+from muster.ports.backend import Launched
+
+
+class TaskLauncher:
+    """`ships`: the nodes have disks of their own, so archives are sent to them."""
+
+    def __init__(
+        self,
+        agent: Callable[[str], AgentNode],
+        engines: Engines,
+        archives: Archives,
+        shipping: Shipping,
+        *,
+        ships: bool,
+    ) -> None:
+        self._agent = agent
+        self._engines = engines
+        self._archives = archives
+        self._shipping = shipping
+        self._ships = ships
+
+    async def launch(self, launch: GangLaunch) -> Launched:
+        requests = _in_turns(launch.pending)
+        if len(requests) == 1:
+            answers = [await self._answer(requests[0])]
+        else:
+            answers = await asyncio.gather(*(self._answer(request) for request in requests))
+        answered = {request.task_id: answer for request, answer in zip(requests, answers, strict=True)}
+        return Launched(
+            handles={task: answer for task, answer in answered.items() if isinstance(answer, str)},
+            refused={task: answer for task, answer in answered.items() if isinstance(answer, BackendError)},
+        )
+
+    async def _answer(self, request: LaunchRequest) -> str | BackendError | None:
+        """The handle, the refusal, or None when no answer came."""
+        try:
+            return await self._launch(request)
+        except Unreachable:
+            return None
+        except BackendError as error:
+            return error
+        except MusterError as error:
+            return BackendError(error.message, reason=error.code)
+
+    async def _launch(self, request: LaunchRequest) -> str:
+        try:
+            return await self._start(request)
+        except BackendError as error:
+            if error.reason != NOT_SHIPPED:
+                raise
+        self._shipping.forget(request.node)  # the node made room for others meanwhile
+        for digest in request.digests:
+            await self._shipping.ensure(request.node, digest, self._archives.path(digest))
+        return await self._start(request)
+
+    async def _start(self, request: LaunchRequest) -> str:
+        container = None
+        if request.image:
+            request, container = await self._engines.contained(self._agent(request.node), request)
+        await self._agent(request.node).ask(
+            "launch",
+            task=request.task_id,
+            argv=list(request.argv),
+            env=dict(request.env),
+            files=dict(request.files),
+            ports=list(request.ports),
+            port_owner=request.gang_key if request.ports else None,
+            devices=list(request.devices),
+            limits=_limits(request),
+            package=self._archive(request.package) if request.package else None,
+            inputs=[
+                {**self._archive(one.digest), "target": one.target, "member": one.member} for one in request.inputs
+            ],
+            links=dict(request.links),
+            container=container,
+            cwd=None,
+        )
+        return request.task_id
+
+    def _archive(self, digest: str) -> dict[str, Any]:
+        """An archive is on the disk that the agent shares with the server, or in the agent's own store."""
+        path: Path | None = None if self._ships else self._archives.path(digest)
+        return {"digest": digest, "path": None if path is None else str(path)}
+
+
+def _in_turns(requests: Sequence[LaunchRequest]) -> Sequence[LaunchRequest]:
+    """Every node gets its first launch before any gets its second, so that they start side by side."""
+    if len(requests) == 1:
+        return requests
+    by_node: dict[str, list[LaunchRequest]] = defaultdict(list)
+    for request in requests:
+        by_node[request.node].append(request)
+    return [request for turn in zip_longest(*by_node.values()) for request in turn if request is not None]
+
+
+def _limits(request: LaunchRequest) -> dict[str, int | None]:
+    """Memory is a hard limit. CPU is a weight, so that idle cores may be used; a weight alone is not worth a cgroup."""
+    if request.memory_bytes is None:
+        return {}
+    shares = None if request.cpu_m is None else max(2, request.cpu_m * 1024 // 1000)
+    return {"memory_bytes": request.memory_bytes, "cpu_shares": shares}

@@ -1,0 +1,77 @@
+"""A cluster whose engine places tasks itself, as the scheduler sees it: one node with the pooled capacity."""
+
+from collections.abc import Iterator, Mapping
+from zlib import crc32
+
+from muster.domain.nodes import Node, NodeState
+from muster.domain.pools import Pool, PoolCapacity
+from muster.domain.reasons import Reason
+from muster.domain.resources import Capacity, Device, Resources
+from muster.lib.quantities import format_bytes, format_cpu
+from muster.scheduling.demand import JobDemand, TaskDemand
+
+_MODELS = 100_000
+_PER_MODEL = 10_000
+
+
+def pooled_node(cluster: str, pool: Pool | None) -> Node:
+    """What is available, and the head start that may wait inside the engine. Named like its cluster. While the engine
+    has not said what it has, nothing is handed over."""
+    if pool is None:
+        note = f"cluster {cluster} has not said yet what it can use"
+        return Node(cluster, cluster, "", Capacity(0, 0), NodeState.JOINING, note)
+    amounts = (pool.available, pool.head_start)
+    models = {model: sum(one.gpus.get(model, 0) for one in amounts) for one in amounts for model in one.gpus}
+    capacity = Capacity(
+        sum(one.cpu_m for one in amounts), sum(one.memory_bytes for one in amounts), tuple(_devices(models))
+    )
+    return Node(cluster, cluster, "", capacity, NodeState.READY, pool.note)
+
+
+def never_fits(pool: Pool | None, job: JobDemand) -> Reason | None:
+    """Why the gang, at its smallest, is more than the engine could ever run. Unknown capacity refuses nobody."""
+    if pool is None:
+        return None
+    tasks = _smallest(job)
+    message = next(_too_large(pool, tasks), None)
+    return None if message is None else Reason("never", message, change="ask for less")
+
+
+def _devices(models: Mapping[str, int]) -> Iterator[Device]:
+    """A model's devices have the same indices after every restart, so that held ones are recognised."""
+    for model, count in sorted(models.items()):
+        first = crc32(model.encode()) % _MODELS * _PER_MODEL
+        yield from (Device(first + number, model) for number in range(count))
+
+
+def _smallest(job: JobDemand) -> list[TaskDemand]:
+    least = {role.role: role.least for role in job.elastic}
+    return [task for task in job.tasks if task.index < least.get(task.role, task.index + 1)]
+
+
+def _too_large(pool: Pool, tasks: list[TaskDemand]) -> Iterator[str]:
+    for task in tasks:
+        if shortage := _shortage(pool.largest_node, task.resources):
+            yield f"a task of {task.role} asks for {shortage} on one node"
+    gpus, cpu_m = sum(one.resources.gpus for one in tasks), sum(one.resources.cpu_m for one in tasks)
+    memory = sum(one.resources.memory_bytes for one in tasks)
+    models = tuple({model for one in tasks for model in one.resources.gpu_models})
+    whole = Resources(cpu_m, memory, gpus, models if all(one.resources.gpu_models for one in tasks) else ())
+    if shortage := _shortage(pool.total, whole, together=True):
+        yield f"its {len(tasks)} tasks ask for {shortage} in all"
+
+
+def _shortage(capacity: PoolCapacity, want: Resources, *, together: bool = False) -> str:
+    """The devices of one task are of one model; those of a gang need not be."""
+    wanted = {model.lower() for model in want.gpu_models}
+    counts = [count for model, count in capacity.gpus.items() if not wanted or model.lower() in wanted]
+    most = sum(counts) if together else max(counts, default=0)
+    if want.gpus > most:
+        model = f" {'/'.join(want.gpu_models)}" if want.gpu_models else ""
+        return f"{want.gpus}{model} GPUs, and the most there is are {most}"
+    if want.cpu_m > capacity.cpu_m:
+        return f"{format_cpu(want.cpu_m)} CPUs, and the most there is are {format_cpu(capacity.cpu_m)}"
+    if want.memory_bytes > capacity.memory_bytes:
+        asked, most_bytes = format_bytes(want.memory_bytes), format_bytes(capacity.memory_bytes)
+        return f"{asked} of memory, and the most there is is {most_bytes}"
+    return ""
