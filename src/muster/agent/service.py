@@ -227,7 +227,7 @@ class Service:
     def _usage(self, request: Mapping[str, Any]) -> Answer:
         every_s = requests.seconds(request, "every_s")
         watch = GpuWatch(self._gpus or NOTHING_FOUND, self._tasks_folder)
-        self._metering.set_pace(Sampler(self._root, watch), every_s)
+        self._metering.set_interval(Sampler(self._root, watch), every_s)
         return {}
 
     def _task_changed(self, task: Task) -> None:

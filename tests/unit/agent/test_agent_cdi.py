@@ -47,12 +47,12 @@ def test_description_as_json_will_do(tmp_path: Path) -> None:
 
 def test_without_a_description_it_says_how_to_make_one(tmp_path: Path) -> None:
     assert missing([str(tmp_path / "none")]).endswith("nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml")
-    assert "describes the cards" in said(tmp_path, AS_GENERATED, "nvidia.yaml.old")
+    assert "describes the GPUs" in said(tmp_path, AS_GENERATED, "nvidia.yaml.old")
 
 
 def test_cards_of_another_maker_do_not_count(tmp_path: Path) -> None:
-    assert "describes the cards" in said(tmp_path, AS_GENERATED.replace("nvidia.com", "amd.com"))
-    assert "describes the cards" in said(tmp_path, AS_GENERATED.replace("nvidia.com/gpu", "nvidia.com/gpu-management"))
+    assert "describes the GPUs" in said(tmp_path, AS_GENERATED.replace("nvidia.com", "amd.com"))
+    assert "describes the GPUs" in said(tmp_path, AS_GENERATED.replace("nvidia.com/gpu", "nvidia.com/gpu-management"))
 
 
 def test_cards_by_other_names_than_numbers_do_not_count(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
-"""The environments of this node: of its conda installation, virtual ones in folders, and images of its engine.
+"""Finds the environments of this node: those of its conda installation, virtual ones in folders, and images of its
+container engine.
 
-Looking is done by a child with a deadline, because folders may lie on a file server that is away.
+A child process with a deadline looks for them, because folders may be on a file server that does not answer.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ Found = Dict[str, Any]
 
 
 class Wanted:
-    """Where to look; checked."""
+    """Where to look, checked."""
 
     def __init__(self, request: Mapping[str, Any]) -> None:
         self.conda = _path(request.get("conda") or "")
@@ -37,7 +38,7 @@ class Wanted:
 
 
 def find(wanted: Wanted) -> Dict[str, Any]:
-    """May block. What could not be looked at is among `problems`, and the rest is told all the same."""
+    """This may block. What could not be looked at is among `problems`; the rest is returned all the same."""
     problems: List[str] = []
     found: List[Found] = []
     for look in (_installed, _images):
@@ -72,7 +73,7 @@ def _images(wanted: Wanted) -> List[Found]:
     name, program = wanted.engine
     done = call([program, "images", "--format", "{{.Repository}}:{{.Tag}}"], _IMAGES_WITHIN_S)
     if done.late or done.code:
-        raise AgentError(SYSTEM, "{} does not tell its images: {}".format(name, done.complaint))
+        raise AgentError(SYSTEM, "{} does not list its images: {}".format(name, done.complaint))
     names = [line for line in done.output.splitlines() if line and "<none>" not in line]
     return [
         {"kind": "image", "name": image, "path": "", "python": "", "frameworks": {}}

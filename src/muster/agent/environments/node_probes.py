@@ -1,4 +1,4 @@
-"""The slow operations that look around on the node: its folders, engines and environments."""
+"""The slow operations that examine the node: its folders, container engines and environments."""
 
 from __future__ import annotations
 

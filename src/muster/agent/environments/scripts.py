@@ -100,7 +100,7 @@ for framework, names in json.loads(sys.argv[1]).items():
 print("\nmuster:" + json.dumps({"python": sys.version.split()[0], "frameworks": found}))
 """
 
-# Argument: the framework. What it prints by itself goes before our line.
+# Argument: the framework. What it prints by itself comes before the answer.
 TRY = r"""
 import json, sys
 
@@ -130,4 +130,4 @@ except BaseException as error:
 print("\nmuster:" + json.dumps(found))
 """
 
-TOLD = "muster:"
+ANSWER = "muster:"

@@ -1,7 +1,7 @@
-"""Tries an environment: each framework that it has is really imported, alone, and asked what GPUs it sees.
+"""Tests an environment: each framework that it has is really imported, alone, and asked which GPUs it sees.
 
-Runs only the environment's own Python with fixed programs, as a process that is killed after its deadline. The cards
-it may see are given; none if none is.
+Only the environment's own Python runs, with fixed programs, as a process that is killed after its deadline. It sees the
+GPUs that it is given, and no others.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tup
 
 from muster.agent import requests
 from muster.agent.environments.container_engines import CLIENT_VARIABLES
-from muster.agent.environments.scripts import FRAMEWORKS, TOLD, TRY, VERSIONS
+from muster.agent.environments.scripts import ANSWER, FRAMEWORKS, TRY, VERSIONS
 from muster.agent.errors import BAD_REQUEST, STILL_RUNNING, AgentError
 from muster.agent.system.short_commands import Called, call
 
@@ -31,7 +31,7 @@ _IN_IMAGE = (
 
 
 class Trial(NamedTuple):
-    """`prefix` of an environment on the node, or an image with the engine's program."""
+    """Either the `prefix` of an environment on the node, or an image with the program of its engine."""
 
     prefix: str
     image: str
@@ -58,10 +58,10 @@ class EnvironmentTests:
         self._room = threading.Semaphore(_MOST_AT_ONCE)
 
     def test(self, one: Trial) -> Dict[str, Any]:
-        """May block, up to WITHIN_S."""
+        """This may block for up to WITHIN_S."""
         if not self._room.acquire(blocking=False):
-            told = "{} environments are being tested here; try again in a minute".format(_MOST_AT_ONCE)
-            raise AgentError(STILL_RUNNING, told)
+            message = "{} environments are being tested here; try again in a minute".format(_MOST_AT_ONCE)
+            raise AgentError(STILL_RUNNING, message)
         try:
             return _tested(one, time.monotonic() + WITHIN_S)
         finally:
@@ -87,9 +87,9 @@ def _ask(one: Trial, deadline: float, script: str, argument: str) -> Dict[str, A
         done = _run(one, left, ["-c", script, argument])
     except OSError as error:
         return {"error": "its Python does not start: {}".format(error.strerror or error)}
-    told = next((line for line in reversed(done.output.splitlines()) if line.startswith(TOLD)), None)
-    if told is not None:
-        return _parsed(told[len(TOLD) :])
+    answer = next((line for line in reversed(done.output.splitlines()) if line.startswith(ANSWER)), None)
+    if answer is not None:
+        return _parsed(answer[len(ANSWER) :])
     if done.late:
         return {"error": "it did not end within {:g} s{}".format(round(left), _tail(done))}
     return {"error": "it ended with exit code {}{}".format(done.code, _tail(done))}
@@ -131,7 +131,7 @@ def _environment(one: Trial) -> Dict[str, str]:
 
 
 def _quiet(devices: str) -> Dict[str, str]:
-    """Whoever is only tried should take no more of a card than it must, and say no more than it must."""
+    """A framework that is only tested should use as little of a GPU, and print as little, as possible."""
     return {
         "CUDA_DEVICE_ORDER": "PCI_BUS_ID",
         "CUDA_VISIBLE_DEVICES": devices,
@@ -148,7 +148,7 @@ def _parsed(text: str) -> Dict[str, Any]:
         found = json.loads(text)
     except ValueError:
         found = None
-    return found if isinstance(found, dict) else {"error": "it said something that cannot be read"}
+    return found if isinstance(found, dict) else {"error": "its answer cannot be read"}
 
 
 def _tail(done: Called) -> str:

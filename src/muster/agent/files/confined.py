@@ -1,4 +1,4 @@
-"""Finding a path inside a root without ever leaving it, whatever others change meanwhile.
+"""Finds a path inside a root without ever leaving it, whatever others change meanwhile.
 
 Every step opens one name below a folder that is already open, and never through a link: links are read from the very
 thing that was opened, and resolved here. Nothing is looked up twice by its path, so there is no moment between a check
@@ -32,8 +32,7 @@ _UNSUPPORTED = (errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP)
 
 @dataclass(frozen=True)
 class Place:
-    """A path below a root. The root is an admin's word and may lead through links; what is below it is trusted in
-    nothing."""
+    """A path below a root. An admin chose the root, and it may lead through links; nothing below it is trusted."""
 
     root: str
     parts: Tuple[str, ...]
@@ -51,7 +50,7 @@ def place(root: str, path: str) -> Place:
     try:
         os.fsencode(path)
     except UnicodeEncodeError:
-        raise AgentError(BAD_REQUEST, "the path is no text") from None
+        raise AgentError(BAD_REQUEST, "the path is not text") from None
     if "\0" in path:
         raise AgentError(BAD_REQUEST, "a path cannot hold a zero byte")
     parts = _parts(path)
@@ -63,7 +62,7 @@ def place(root: str, path: str) -> Place:
 
 
 class Walk:
-    """The open folders from the root down to where one stands. Going up is going back, never a look-up of `..`."""
+    """The open folders from the root down to the current one. Going up is going back, never a look-up of `..`."""
 
     def __init__(self, root: str) -> None:
         self._root = root
@@ -82,17 +81,17 @@ class Walk:
 
     @property
     def fd(self) -> int:
-        """Of the folder one stands in; good for looking up names, not for listing."""
+        """The descriptor of the current folder; names can be looked up in it, but it cannot be listed."""
         return self._fds[-1]
 
     def enter(self, parts: Tuple[str, ...]) -> int:
-        """Go down; links are followed as long as they stay inside. Answers the folder that was reached."""
+        """Go down, following links as long as they stay inside. Returns the folder that was reached."""
         if self._go(parts) is not None:
             raise AgentError(NOT_A_FOLDER, "a part of the path is not a folder")
         return self.fd
 
     def find(self, parts: Tuple[str, ...]) -> int:
-        """What the path leads to in the end, opened for looking only."""
+        """What the path leads to in the end, opened without the right to read it."""
         found = self._go(parts)
         return self.fd if found is None else found
 
@@ -112,7 +111,7 @@ class Walk:
             if stat.S_ISDIR(mode):
                 self._down(fd)
             elif stat.S_ISLNK(mode):
-                pending.extendleft(reversed(self._led(fd)))
+                pending.extendleft(reversed(self._link_parts(fd)))
             else:
                 self._leaf = fd
                 if pending:
@@ -129,8 +128,8 @@ class Walk:
             raise _outside()
         os.close(self._fds.pop())
 
-    def _led(self, fd: int) -> List[str]:
-        """The path that a link says, from where one stands; back at the root first if it is absolute."""
+    def _link_parts(self, fd: int) -> List[str]:
+        """The path in a link, from the current folder; if it is absolute, this goes back to the root first."""
         try:
             target = os.readlink("", dir_fd=fd)
         finally:
@@ -154,7 +153,7 @@ class Walk:
 
 
 def look(name: str, folder: int) -> int:
-    """One thing in an open folder, links as links, opened for looking only."""
+    """One entry of an open folder, a link as a link, opened without the right to read it."""
     return os.open(name, _LOOK, dir_fd=folder)
 
 
@@ -169,7 +168,7 @@ def looking(name: str, folder: int) -> Iterator[int]:
 
 @contextmanager
 def listing(folder: int, name: str = ".") -> Iterator[int]:
-    """A folder, not through a link, opened so that it can be listed."""
+    """A folder, opened so that it can be listed; not through a link."""
     fd = os.open(name, _LIST, dir_fd=folder)
     try:
         yield fd
@@ -179,12 +178,12 @@ def listing(folder: int, name: str = ".") -> Iterator[int]:
 
 @contextmanager
 def reading(fd: int, flags: int = os.O_RDONLY) -> Iterator[int]:
-    """The regular file that was looked at, and no other, opened for real."""
+    """The regular file behind a descriptor from `look`, and no other, opened for reading or writing."""
     mode = os.fstat(fd).st_mode
     if stat.S_ISDIR(mode):
         raise AgentError(IS_A_FOLDER, "it is a folder")
     if not stat.S_ISREG(mode):
-        raise AgentError(NOT_A_FILE, "it is no ordinary file; devices, pipes and sockets are left alone")
+        raise AgentError(NOT_A_FILE, "it is not an ordinary file; devices, pipes and sockets are left alone")
     opened = os.open("/proc/self/fd/{}".format(fd), flags | os.O_CLOEXEC)
     try:
         yield opened
@@ -215,7 +214,7 @@ def rename(name: str, folder: int, to_name: str, to_folder: int, overwrite: bool
 
 
 def is_text(name: str) -> bool:
-    """Names are bytes: those that are no UTF-8 can be neither told nor asked for."""
+    """Names are bytes: those that are not UTF-8 can be neither sent nor asked for."""
     try:
         name.encode("utf-8")
     except UnicodeEncodeError:

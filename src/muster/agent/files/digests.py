@@ -1,4 +1,4 @@
-"""The sha256 of files, in steps. What was found is remembered for as long as the file is the same."""
+"""Computes the sha256 of files in steps, and remembers it for as long as the file is the same."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from muster.agent.files.stepwise import Work
 PIECE_BYTES = 1 << 20
 _REMEMBERED = 4096
 _SETTLED_AFTER_NS = 3_000_000_000
-"""A file that was written just now may be written again without its time changing."""
+"""A file that was written just now may be written again without a change of its time."""
 
 _Key = Tuple[int, int, int, int, int, int]
 
@@ -28,7 +28,7 @@ class Digests:
         self._turn = threading.Lock()
 
     def work(self, fd: int, length: Optional[int]) -> Work:
-        """Of a file that was looked at; of its first `length` bytes, or of all. Ends with `sha256` and `hashed`."""
+        """Hash the first `length` bytes of a file, or all of it. The last answer has `sha256` and `hashed`."""
         with reading(fd) as file:
             info = os.fstat(file)
             length = info.st_size if length is None else length

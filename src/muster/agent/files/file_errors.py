@@ -1,4 +1,4 @@
-"""The codes that operations on files answer with. A caller reacts to the code, a person reads the message."""
+"""The error codes of operations on files. A caller reacts to the code, a person reads the message."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ NOT_FOUND = "not-found"
 OUTSIDE = "outside"
 TOO_DEEP = "too-deep"
 
-_WORDS: Dict[int, Tuple[str, str]] = {
+_ERRORS: Dict[int, Tuple[str, str]] = {
     errno.ENOENT: (NOT_FOUND, "there is no such file or folder"),
     errno.ENOTDIR: (NOT_A_FOLDER, "a part of the path is not a folder"),
     errno.ELOOP: (NOT_A_FOLDER, "a part of the path is not a folder"),
@@ -40,7 +40,7 @@ _WORDS: Dict[int, Tuple[str, str]] = {
 
 
 def file_error(error: OSError) -> AgentError:
-    """Without paths: whoever asked knows its own, and the node's are nobody's business."""
-    if error.errno in _WORDS:
-        return AgentError(*_WORDS[error.errno])
+    """The message has no paths: the caller knows its own, and those of the node are not disclosed."""
+    if error.errno in _ERRORS:
+        return AgentError(*_ERRORS[error.errno])
     return from_os_error(OSError(error.errno, error.strerror))

@@ -1,7 +1,7 @@
-"""Looks whether the cluster's folders are here, writable, and the same as elsewhere: by a marker file in each.
+"""Checks whether the cluster's folders are here, writable, and the same as on other nodes, by a marker file in each.
 
-A file server that is away holds up whoever touches its files, for ever and beyond any kill. So every folder is looked
-at by a child of its own, which is given a deadline; and while one still hangs, no second is sent after it.
+A process that touches files of a file server that is away hangs for ever and cannot be killed. So every folder is
+checked by a child process of its own that has a deadline; while one hangs, no second one is started for that folder.
 """
 
 from __future__ import annotations
@@ -104,8 +104,8 @@ class FolderChecks:
         self._hanging: Dict[str, subprocess.Popen[bytes]] = {}
 
     def check(self, orders: List[FolderOrder]) -> Dict[str, Dict[str, Any]]:
-        """By name: `problem` if there is one, `marker` as it was found, and whether the folder was `empty`. May block,
-        but not for longer than the deadline."""
+        """The result by name: `problem` if there is one, `marker` as it was found, and whether the folder was `empty`.
+        This may block, but not for longer than the deadline."""
         deadline = time.monotonic() + self._within_s
         started = [(order, self._start(order)) for order in orders]
         return {order.name: self._finish(order, process, deadline) for order, process in started}
@@ -141,7 +141,7 @@ class FolderChecks:
         return _read(output)
 
     def _silent(self) -> Dict[str, Any]:
-        return {"problem": "not answering: nothing was heard of it within {:g} s".format(self._within_s)}
+        return {"problem": "not answering: there was no answer within {:g} s".format(self._within_s)}
 
 
 def folder_orders(request: Mapping[str, Any]) -> List[FolderOrder]:
@@ -167,5 +167,5 @@ def _read(output: bytes) -> Dict[str, Any]:
     try:
         found = json.loads(output.decode("utf-8"))
     except ValueError:
-        return {"problem": "not usable: whoever looked at it failed"}
+        return {"problem": "not usable: the check of it failed"}
     return found if isinstance(found, dict) else {}

@@ -1,8 +1,7 @@
-"""Partial files beside the targets of uploads and copies: what they are called, and an end to those that nobody goes
-on with.
+"""Partial files in the folders of uploads and copies: their names, and the removal of those that nobody continues.
 
-They are looked for when an upload begins in their folder, at most once in a while and never without end: a folder may
-have very many entries, and very many uploads.
+They are searched for when an upload begins in their folder, at most once in a while, and never without limit: a folder
+may have very many entries, and very many uploads.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from muster.agent.files.folder_checks import MARKER, PROBE_PREFIX
 
 PARTIAL_PREFIX = ".muster-upload-"
 KEPT_S = 24 * 3600.0
-"""A partial file that was neither written to nor asked for this long is given up."""
+"""A partial file that was neither written to nor asked for during this time is removed."""
 MOST_NAMES = 100_000
 """One search looks at no more names than these."""
 _SEARCHED_EVERY_S = 3600.0
@@ -30,7 +29,7 @@ _PARTIAL = re.compile(re.escape(PARTIAL_PREFIX) + r"[0-9a-z]{8,64}\Z")
 
 
 def is_ours(name: str) -> bool:
-    """Muster's own, in a folder of people: nothing to count, nor to copy."""
+    """Whether a name in a folder of people belongs to Muster: such a file is neither counted nor copied."""
     return name == MARKER or name.startswith((PARTIAL_PREFIX, PROBE_PREFIX))
 
 
@@ -45,18 +44,18 @@ class Leftovers:
         self._turn = threading.Lock()
 
     def keep(self, name: str, folder: int) -> None:
-        """Somebody goes on with this one, and may need long before the next byte is written: it counts as new. Told by
-        the disk, which nodes share."""
+        """Somebody continues this upload, and may need long before the next byte is written: it counts as new. The time
+        is noted on the disk, since nodes may share it."""
         try:
             with looking(name, folder) as fd:
                 info = os.fstat(fd)
                 if self._clock() - info.st_mtime > self._kept_s / 24 and _is_only_here(info):
                     os.utime("/proc/self/fd/{}".format(fd), (self._clock(), self._clock()))
         except OSError:
-            pass  # gone, or not ours to touch: then it is only told by what is written to it
+            pass  # it is gone, or belongs to another account: then only writing to it counts
 
     def remove_old(self, folder: int, turn: Callable[[str], threading.Lock]) -> None:
-        """From this open folder. `turn` is what whoever works at the partial file of that name holds."""
+        """Remove old partial files from this open folder. `turn` is the lock that is held during work on a name."""
         if not self._is_due(folder):
             return
         try:
@@ -64,7 +63,7 @@ class Leftovers:
                 for name in _partial_names(fd, self._most_names):
                     self._remove_if_free(name, fd, turn(name))
         except OSError:
-            pass  # one may write here and not list; nobody's upload fails for that
+            pass  # the folder can be written to but not listed; no upload fails because of that
 
     def _remove_if_free(self, name: str, folder: int, turn: threading.Lock) -> None:
         if turn.acquire(blocking=False):
@@ -80,7 +79,7 @@ class Leftovers:
             if stat.S_ISREG(info.st_mode) and self._clock() - last > self._kept_s:
                 os.unlink(name, dir_fd=folder)
         except OSError:
-            pass  # gone already, or another account's
+            pass  # it is gone already, or belongs to another account
 
     def _is_due(self, folder: int) -> bool:
         info = os.fstat(folder)

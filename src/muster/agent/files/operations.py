@@ -1,5 +1,5 @@
-"""Files for people: the operations on the visible folders of a node. Which folders those are, and who may, the server
-decides; this side sees that no path gets out of the root it was given.
+"""The operations on files in the folders of a node that people can see. The server decides which folders those are and
+who may use them; this module makes sure that no path leaves the root that it was given.
 
 Requests name a `root`, absolute, and a `path` below it. Answers never name the root.
 """
@@ -25,7 +25,7 @@ from muster.agent.files.stepwise import Work as Steps
 from muster.agent.files.transfers import Uploads
 
 MAX_LISTED = 5000
-_OURS = ".muster-"
+_OWN_PREFIX = ".muster-"
 _KEY = re.compile(r"[0-9a-z]{8,64}\Z")
 _SHA256 = re.compile(r"[0-9a-f]{64}\Z")
 
@@ -42,7 +42,7 @@ class Filing:
         self._uploads = Uploads(self._digests, leftovers or Leftovers())
 
     def operations(self) -> Dict[str, Operation]:
-        """For the table of slow operations."""
+        """The entries for the table of slow operations."""
         table: Dict[str, Operation] = {
             "fs_list": _list,
             "fs_stat": _stat,
@@ -58,7 +58,7 @@ class Filing:
             "fs_remove": self._remove,
             "fs_usage": self._usage,
         }
-        return {name: _telling(operation) for name, operation in table.items()}
+        return {name: _translating(operation) for name, operation in table.items()}
 
     def _received(self, request: Request) -> Work:
         where, upload = _new(request), _key(request, "upload")
@@ -82,7 +82,7 @@ class Filing:
         return lambda: self._uploads.abort(where, upload)
 
     def _digest(self, request: Request) -> Work:
-        """Of a file, of its first bytes, or of what an upload has so far."""
+        """Hash a file, its first bytes, or what has arrived of an upload."""
         if request.get("upload") is not None:
             target, upload = _new(request), _key(request, "upload")
             return self._stepped(request, lambda: self._uploads.part_digest(target, upload))
@@ -108,7 +108,7 @@ class Filing:
         return self._stepped(request, lambda: trees.usage(where))
 
     def _stepped(self, request: Request, begin: Callable[[], Steps]) -> Work:
-        """Asked again with the same `run` and path, it goes on where it was."""
+        """A request with the same `run` and path goes on where the last one stopped."""
         key = "{}\0{}\0{}\0{}".format(request["op"], _key(request, "run"), request["root"], request.get("path"))
         return lambda: self._runs.step(key, begin)
 
@@ -122,7 +122,7 @@ def _list(request: Request) -> Work:
 
 
 def _listed(where: Place, limit: int, after: str) -> Answer:
-    """Only what is answered is looked at one by one: a folder may have very many entries."""
+    """Only the entries of the answer are examined one by one: a folder may have very many."""
     with Walk(where.root) as walk, listing(walk.enter(where.parts)) as fd:
         names = sorted(os.listdir(fd))
         first = bisect.bisect_right(names, after)
@@ -141,7 +141,7 @@ def _entry(name: str, folder: int) -> Optional[Answer]:
     kind = _kind(info.st_mode) if is_text(name) else "other"
     if kind == "file" and name.startswith(PARTIAL_PREFIX):
         kind = "upload"
-    return {"name": _speakable(name), **_facts(info), "kind": kind, "target": _speakable(target)}
+    return {"name": _shown(name), **_facts(info), "kind": kind, "target": _shown(target)}
 
 
 def _stat(request: Request) -> Work:
@@ -172,8 +172,8 @@ def _kind(mode: int) -> str:
     return "link" if stat.S_ISLNK(mode) else "other"
 
 
-def _speakable(name: Optional[str]) -> Optional[str]:
-    """Names are bytes; those that are no UTF-8 are shown, but cannot be asked for."""
+def _shown(name: Optional[str]) -> Optional[str]:
+    """Names are bytes; those that are not UTF-8 are shown, but cannot be asked for."""
     return None if name is None else os.fsencode(name).decode("utf-8", "backslashreplace")
 
 
@@ -224,15 +224,15 @@ def _place(request: Request) -> Place:
 
 
 def _new(request: Request) -> Place:
-    """A place that may be made or changed: not the root itself, and nothing of ours."""
+    """A place that may be made or changed: not the root itself, and no file of Muster."""
     found = _place(request)
-    if found.name.startswith(_OURS):
-        raise AgentError(DENIED, "names that begin with {} belong to Muster".format(_OURS))
+    if found.name.startswith(_OWN_PREFIX):
+        raise AgentError(DENIED, "names that begin with {} belong to Muster".format(_OWN_PREFIX))
     return found
 
 
 def _removable(request: Request) -> Place:
-    """An upload that is given up may be removed by its name."""
+    """An abandoned upload may be removed by its name."""
     found = _place(request)
     return found if found.name.startswith(PARTIAL_PREFIX) else _new(request)
 
@@ -252,16 +252,16 @@ def _flag(request: Request, name: str) -> bool:
     return request.get(name) is True
 
 
-def _telling(operation: Operation) -> Operation:
+def _translating(operation: Operation) -> Operation:
     def checked(request: Request) -> Work:
         work = operation(request)
 
-        def told() -> Answer:
+        def run() -> Answer:
             try:
                 return work()
             except OSError as error:
                 raise file_error(error) from error
 
-        return told
+        return run
 
     return checked

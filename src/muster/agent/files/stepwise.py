@@ -1,5 +1,5 @@
 """Long work in short steps, so that four threads serve everybody: a walk through a large tree goes on for a moment,
-says how far it is, and waits to be asked again. What nobody asks for any more is dropped.
+answers how far it is, and waits for the next request. Work that nobody asks for any more is dropped.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _AT_ONCE = 16
 
 Answer = Dict[str, Any]
 Work = Generator[Answer, None, None]
-"""Yields often, each time with how far it is. What it yields last is the result."""
+"""It yields often, each time with how far it is. What it yields last is the result."""
 
 
 class _Run:
@@ -36,15 +36,15 @@ class Runs:
         self._turn = threading.Lock()
 
     def step(self, key: str, begin: Callable[[], Work]) -> Answer:
-        """Go on with what has this key, or begin it."""
+        """Go on with the work that has this key, or begin it."""
         run = self._take(key, begin)
         until = self._clock() + self._step_s
         is_done = False
         try:
-            for told in run.work:
-                run.last = told
+            for progress in run.work:
+                run.last = progress
                 if self._clock() >= until:
-                    return {**told, "done": False}
+                    return {**progress, "done": False}
             is_done = True
             return {**run.last, "done": True}
         except BaseException:
@@ -58,7 +58,7 @@ class Runs:
             self._drop_forgotten()
             run = self._runs.get(key)
             if run is not None and run.is_running:
-                raise AgentError(BUSY, "this is being done already")
+                raise AgentError(BUSY, "this operation is running already")
             if run is None:
                 if len(self._runs) >= _AT_ONCE:
                     raise AgentError(BUSY, "too many long operations are under way on this node; try again later")

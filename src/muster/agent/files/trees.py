@@ -1,5 +1,5 @@
-"""Whole trees: copy, remove, count. Each walks with open folders only, follows no link on its way down, and stops for
-breath after every piece (see `file_runs`)."""
+"""Copies, removes and counts whole trees. Each walk goes through open folders only, follows no link on its way down,
+and pauses after every piece (see `stepwise`)."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ _PIECE_BYTES = 1 << 20
 
 
 class _Tally:
-    """How far it is, in the words of the answer."""
+    """How far the operation is."""
 
     def __init__(self) -> None:
         self.bytes = self.files = self.folders = self.skipped = self.unfinished = 0
 
-    def told(self) -> Dict[str, int]:
+    def answer(self) -> Dict[str, int]:
         return {
             "bytes": self.bytes,
             "files": self.files,
@@ -40,7 +40,7 @@ def usage(place: Place) -> Work:
             yield from _count(fd, tally, 0)
         else:
             tally.files, tally.bytes = 1, os.fstat(fd).st_size
-    yield tally.told()
+    yield tally.answer()
 
 
 def remove(place: Place, recursive: bool) -> Work:
@@ -53,13 +53,13 @@ def remove(place: Place, recursive: bool) -> Work:
             if recursive:
                 yield from _empty(folder, name, tally, 0)
             elif _has_only_uploads(folder, name):
-                raise AgentError(NOT_EMPTY, "only uploads that nobody has finished are in the folder")
+                raise AgentError(NOT_EMPTY, "the folder holds only uploads that nobody has finished")
             os.rmdir(name, dir_fd=folder)
             tally.folders += 1
         else:
             os.unlink(name, dir_fd=folder)
             tally.files += 1
-    yield tally.told()
+    yield tally.answer()
 
 
 def copy(source: Place, target: Place, key: str, recursive: bool, overwrite: bool) -> Work:
@@ -76,14 +76,14 @@ def copy(source: Place, target: Place, key: str, recursive: bool, overwrite: boo
         if stat.S_ISREG(mode):
             yield from copying.file(fd, folder, name)
         elif not stat.S_ISDIR(mode):
-            raise AgentError(NOT_A_FILE, "it is no ordinary file; devices, pipes and sockets are left alone")
+            raise AgentError(NOT_A_FILE, "it is not an ordinary file; devices, pipes and sockets are left alone")
         elif not recursive:
             raise AgentError(IS_A_FOLDER, "it is a folder")
         elif there.passes(os.fstat(fd)):
             raise AgentError(BAD_REQUEST, "a folder cannot be copied into itself")
         else:
             yield from copying.folder(fd, folder, name, 0)
-    yield tally.told()
+    yield tally.answer()
 
 
 class _Copying:
@@ -107,8 +107,8 @@ class _Copying:
                     if is_ours(entry):
                         continue
                     with looking(entry, from_fd) as fd:
-                        yield from self._thing(fd, to_fd, entry, depth)
-                    yield self._tally.told()
+                        yield from self._entry(fd, to_fd, entry, depth)
+                    yield self._tally.answer()
 
     def file(self, source: int, target: int, name: str) -> Work:
         with reading(source) as file:
@@ -126,7 +126,7 @@ class _Copying:
                     break
                 _write_all(copy_fd, data)
                 self._tally.bytes += len(data)
-                yield self._tally.told()
+                yield self._tally.answer()
             os.fsync(copy_fd)
             rename(self._partial, target, name, target, self._overwrite)
         except BaseException:
@@ -136,7 +136,7 @@ class _Copying:
             os.close(copy_fd)
         self._tally.files += 1
 
-    def _thing(self, fd: int, target: int, name: str, depth: int) -> Work:
+    def _entry(self, fd: int, target: int, name: str, depth: int) -> Work:
         mode = os.fstat(fd).st_mode
         if not _may_read(fd, mode):
             self._tally.skipped += 1
@@ -154,7 +154,7 @@ class _Copying:
 
 
 def _may_read(fd: int, mode: int) -> bool:
-    """Of a file or folder that was looked at."""
+    """Whether this file or folder, which is open without the right to read it, may be read."""
     try:
         if stat.S_ISDIR(mode):
             with listing(fd):
@@ -193,7 +193,7 @@ def _count(folder: int, tally: _Tally, depth: int) -> Work:
                 tally.bytes += info.st_size
         except FileNotFoundError:
             continue
-        yield tally.told()
+        yield tally.answer()
 
 
 def _has_only_uploads(parent: int, name: str) -> bool:
@@ -219,7 +219,7 @@ def _empty(parent: int, name: str, tally: _Tally, depth: int) -> Work:
                     tally.bytes += info.st_size
             except FileNotFoundError:
                 continue
-            yield tally.told()
+            yield tally.answer()
 
 
 def _drop(name: str, folder: int) -> None:

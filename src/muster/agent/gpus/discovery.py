@@ -1,4 +1,4 @@
-"""Finds the GPUs of this machine: pretended ones if asked to, else the first source that works."""
+"""Finds the GPUs of this machine: fake ones if it is asked to, else those of the first source that works."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from muster.agent.gpus.vendor_tools import NvidiaSmi, RocmSmi
 
 
 class GpuSource(Protocol):
-    """Where knowledge of GPUs comes from. Both calls may block; neither is made on the loop's thread."""
+    """A driver or tool that knows GPUs. Both calls may block; neither is made on the loop's thread."""
 
     source: str
 
     def gpus(self) -> List[Gpu]: ...
 
     def loads(self) -> List[GpuLoad]:
-        """Of the cards that the driver lists now, by the index that `gpus` gave them."""
+        """The load of each GPU that the driver lists now, by the index that `gpus` gave it."""
         ...
 
 
@@ -44,25 +44,25 @@ NOTHING_FOUND = FoundGpus(NoGpus(), ())
 
 
 def find_gpus(environ: Mapping[str, str]) -> FoundGpus:
-    """May block for as long as the makers' tools do."""
+    """This may block for as long as the vendors' tools do."""
     if FAKE in environ:
-        pretended = _pretended(environ[FAKE])
-        return FoundGpus(pretended, tuple(pretended.gpus()))
-    makers: Tuple[Callable[[], GpuSource], ...] = (Nvml, NvidiaSmi, RocmSmi)
-    for maker in makers:
-        found = _ask(maker)
+        fake = _fake(environ[FAKE])
+        return FoundGpus(fake, tuple(fake.gpus()))
+    sources: Tuple[Callable[[], GpuSource], ...] = (Nvml, NvidiaSmi, RocmSmi)
+    for make in sources:
+        found = _ask(make)
         if found is not None:
             return found
     return NOTHING_FOUND
 
 
-def _pretended(text: str) -> GpuSource:
+def _fake(text: str) -> GpuSource:
     return FakeGpuFile(text[1:]) if text.startswith("@") else FakeGpus(text)
 
 
-def _ask(maker: Callable[[], GpuSource]) -> Optional[FoundGpus]:
+def _ask(make: Callable[[], GpuSource]) -> Optional[FoundGpus]:
     try:
-        source = maker()
+        source = make()
         gpus = tuple(source.gpus())
     except (NvmlError, AttributeError, OSError, ValueError, subprocess.SubprocessError):
         return None  # not installed, no driver, or too old: the next source may know more

@@ -1,7 +1,7 @@
-"""Pretended GPUs, for trying specs and queues without any, and for tests that break cards.
+"""Fake GPUs, for trying specs and queues on machines that have none, and for tests that break GPUs.
 
-`MUSTER_FAKE_GPUS=4xA100` are cards that nothing ever happens to. `MUSTER_FAKE_GPUS=@FILE` reads them from a file, again
-at every sample: the cards on its first line, and after it what has become of them, a line each.
+With `MUSTER_FAKE_GPUS=4xA100` nothing ever happens to the GPUs. `MUSTER_FAKE_GPUS=@FILE` reads them from a file, again
+at every sample: its first line names the GPUs, and each line after it says what happened to one of them.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ FAKE = "MUSTER_FAKE_GPUS"
 _GIB = 1024**3
 _UNITS = {"": 1, "Ki": 1024, "Mi": 1024**2, "Gi": _GIB, "Ti": 1024**4}
 _USUAL_GIB = {"A100": 80, "H100": 80, "H200": 141, "V100": 32, "T4": 16, "RTX3090": 24, "RTX4090": 24, "P100": 16}
-_CARDS = re.compile(r"(\d+)x([A-Za-z0-9._-]+?)(?::(\d+)(Ki|Mi|Gi|Ti)?)?\Z")
+_GPUS = re.compile(r"(\d+)x([A-Za-z0-9._-]+?)(?::(\d+)(Ki|Mi|Gi|Ti)?)?\Z")
 _AMOUNT = re.compile(r"(\d+)(Ki|Mi|Gi|Ti)?\Z")
 
 
@@ -64,7 +64,7 @@ def parse_fake(text: str) -> List[Gpu]:
     """Read "8xA100", "4xRTX3090,2xT4", "8xA100:80Gi"; an empty text is a machine without GPUs."""
     found: List[Gpu] = []
     for part in filter(None, (part.strip() for part in text.split(","))):
-        match = _CARDS.match(part)
+        match = _GPUS.match(part)
         if match is None:
             raise ValueError("{} is written like 8xA100 or 4xT4:16Gi, not {!r}".format(FAKE, part))
         count, model, amount, unit = match.groups()
@@ -75,7 +75,7 @@ def parse_fake(text: str) -> List[Gpu]:
 
 
 def parse_fake_file(text: str) -> FakeState:
-    """First the cards, then lines such as "ecc 0 3", "gone 2", "process 1 4711", "load 0 87 12Gi 65 210"."""
+    """Read the GPUs, then lines such as "ecc 0 3", "gone 2", "process 1 4711", "load 0 87 12Gi 65 210"."""
     first, *rest = text.splitlines() or [""]
     gpus = parse_fake(first.strip())
     state = FakeState(gpus, {gpu.index: idle(gpu) for gpu in gpus})
@@ -91,18 +91,18 @@ def idle(gpu: Gpu) -> GpuLoad:
 
 
 def _happen(state: FakeState, words: Sequence[str]) -> None:
-    what, index, *figures = words
-    card = int(index)
+    what, index, *values = words
+    gpu = int(index)
     if what == "gone":
-        state.gone.add(card)
+        state.gone.add(gpu)
     elif what in _LINES:
-        state.loads[card] = _LINES[what](state.loads[card], figures)
+        state.loads[gpu] = _LINES[what](state.loads[gpu], values)
     else:
         raise ValueError("a line of {} is gone, ecc, process or load, not {!r}".format(FAKE, what))
 
 
-def _loaded(load: GpuLoad, figures: Sequence[str]) -> GpuLoad:
-    percent, memory, temperature, power = figures
+def _loaded(load: GpuLoad, values: Sequence[str]) -> GpuLoad:
+    percent, memory, temperature, power = values
     return replace(
         load,
         load=float(percent),
@@ -120,7 +120,7 @@ def _amount(text: str) -> int:
 
 
 _LINES: Dict[str, Callable[[GpuLoad, Sequence[str]], GpuLoad]] = {
-    "ecc": lambda load, figures: replace(load, ecc_errors=int(figures[0])),
-    "process": lambda load, figures: replace(load, pids=(*load.pids, int(figures[0]))),
+    "ecc": lambda load, values: replace(load, ecc_errors=int(values[0])),
+    "process": lambda load, values: replace(load, pids=(*load.pids, int(values[0]))),
     "load": _loaded,
 }

@@ -1,6 +1,6 @@
-"""NVIDIA's management library through ctypes: what GPUs there are and how busy they are.
+"""NVIDIA's management library through ctypes: which GPUs there are and how busy they are.
 
-Only the calls that every driver of the last ten years has. A call that fails leaves its figure unknown.
+It uses only the calls that every driver of the last ten years has. A call that fails leaves its value unknown.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class _OldProcess(ctypes.Structure):
     _fields_ = [("pid", ctypes.c_uint), ("memory", ctypes.c_ulonglong)]
 
 
-# The newest first. Of version 1 the entries are shorter, and the plain name is version 1.
+# The newest comes first. The plain name is version 1, whose entries are shorter.
 _LISTINGS: Tuple[Tuple[str, Any], ...] = (
     ("nvmlDeviceGetComputeRunningProcesses_v3", _Process),
     ("nvmlDeviceGetComputeRunningProcesses_v2", _Process),

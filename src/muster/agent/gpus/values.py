@@ -1,4 +1,4 @@
-"""What is said about a GPU: the fixed facts, and the figures of one moment."""
+"""A GPU: its fixed facts, and its metrics at one moment."""
 
 from __future__ import annotations
 
@@ -22,5 +22,5 @@ class GpuLoad:
     memory_total_bytes: Optional[int]
     temperature_c: Optional[float]
     power_w: Optional[float]
-    ecc_errors: Optional[int] = None  # that could not be corrected, since the card was last reset
-    pids: Tuple[int, ...] = ()  # of the processes that compute on it
+    ecc_errors: Optional[int] = None  # uncorrected ones since the GPU was last reset
+    pids: Tuple[int, ...] = ()  # the processes that compute on it

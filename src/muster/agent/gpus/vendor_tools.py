@@ -1,6 +1,6 @@
-"""GPUs through the command-line tools of their makers, for machines where the library cannot be used.
+"""GPUs through the command-line tools of their vendors, for machines where the library cannot be used.
 
-For each tool a pair: the arguments, and the parser of what comes out. Running is a third, separate thing.
+Each tool has a pair: its arguments, and the parser of its output. Running it is separate from both.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class NvidiaSmi:
         return found
 
     def loads(self) -> List[GpuLoad]:
-        """By the index that each card had at first: the tool counts anew when one has gone."""
+        """Each load has the index that its GPU had at first: the tool counts anew when a GPU is gone."""
         processes = parse_nvidia_processes(_run(NVIDIA_PROCESSES))
         return [
             replace(load, index=self._indices.get(uuid, load.index), pids=tuple(processes.get(uuid, ())))
@@ -69,7 +69,7 @@ def parse_nvidia_facts(text: str) -> List[Gpu]:
 
 
 def parse_nvidia_loads(text: str) -> Dict[str, GpuLoad]:
-    """By the card's UUID."""
+    """The result is keyed by the UUID of the GPU."""
     found = {}
     for fields in _rows(text, 8):
         load, used, total, temperature, power, errors = (_number(field) for field in fields[2:])
@@ -79,7 +79,7 @@ def parse_nvidia_loads(text: str) -> Dict[str, GpuLoad]:
 
 
 def parse_nvidia_processes(text: str) -> Dict[str, List[int]]:
-    """By the card's UUID."""
+    """The result is keyed by the UUID of the GPU."""
     found: Dict[str, List[int]] = {}
     for line in text.splitlines():
         uuid, _, pid = (part.strip() for part in line.partition(","))
@@ -92,27 +92,27 @@ def parse_rocm_facts(text: str) -> List[Gpu]:
     return [
         Gpu(
             index,
-            str(card.get("Unique ID", "rocm-{}".format(index))),
-            model_name(str(card.get("Card Series") or card.get("Card series") or "AMD GPU")),
-            int(_number(card.get("VRAM Total Memory (B)")) or 0),
+            str(raw.get("Unique ID", "rocm-{}".format(index))),
+            model_name(str(raw.get("Card Series") or raw.get("Card series") or "AMD GPU")),
+            int(_number(raw.get("VRAM Total Memory (B)")) or 0),
         )
-        for index, card in _cards(text).items()
+        for index, raw in _rocm_gpus(text).items()
     ]
 
 
 def parse_rocm_loads(text: str) -> List[GpuLoad]:
     found = []
-    for index, card in _cards(text).items():
-        used = _number(card.get("VRAM Total Used Memory (B)"))
-        total = _number(card.get("VRAM Total Memory (B)"))
+    for index, raw in _rocm_gpus(text).items():
+        used = _number(raw.get("VRAM Total Used Memory (B)"))
+        total = _number(raw.get("VRAM Total Memory (B)"))
         found.append(
             GpuLoad(
                 index,
-                _number(card.get("GPU use (%)")),
+                _number(raw.get("GPU use (%)")),
                 None if used is None else int(used),
                 None if total is None else int(total),
-                _first(card, "Temperature"),
-                _first(card, "Power (W)"),
+                _first(raw, "Temperature"),
+                _first(raw, "Power (W)"),
             )
         )
     return found
@@ -130,21 +130,21 @@ def _rows(text: str, width: int) -> List[List[str]]:
     return [row for row in rows if len(row) == width and row[0].isdigit()]
 
 
-def _cards(text: str) -> Dict[int, Mapping[str, Any]]:
+def _rocm_gpus(text: str) -> Dict[int, Mapping[str, Any]]:
     try:
         value = json.loads(text)
     except ValueError:
         return {}
-    cards = {}
-    for name, card in value.items() if isinstance(value, dict) else ():
+    found = {}
+    for name, raw in value.items() if isinstance(value, dict) else ():
         number = re.match(r"card(\d+)\Z", name)
-        if number is not None and isinstance(card, dict):
-            cards[int(number.group(1))] = card
-    return dict(sorted(cards.items()))
+        if number is not None and isinstance(raw, dict):
+            found[int(number.group(1))] = raw
+    return dict(sorted(found.items()))
 
 
-def _first(card: Mapping[str, Any], words: str) -> Optional[float]:
-    return next((_number(value) for name, value in card.items() if words in name), None)
+def _first(raw: Mapping[str, Any], words: str) -> Optional[float]:
+    return next((_number(value) for name, value in raw.items() if words in name), None)
 
 
 def _number(value: Any) -> Optional[float]:

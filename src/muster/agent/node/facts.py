@@ -1,4 +1,4 @@
-"""The fixed facts of this machine, as `hello` tells them."""
+"""The fixed facts of this machine, which `hello` answers."""
 
 from __future__ import annotations
 
@@ -62,8 +62,8 @@ def disk_free_bytes(root: str) -> int:
 
 
 def address(interface: Optional[str] = None, environ: Mapping[str, str] = os.environ) -> str:
-    """Where other nodes reach this one: what the interface has; else where the server reached it by SSH; else what it
-    would use towards others. Connecting a datagram socket sends nothing."""
+    """The address at which other nodes reach this one: that of the interface; else the one that the server used for
+    SSH; else the one that it would use towards others. Connecting a datagram socket sends nothing."""
     if interface is not None:
         return interface_address(interface)
     reached = environ.get("SSH_CONNECTION", "").split()

@@ -1,8 +1,8 @@
-"""The links of this machine: what came and went since the last look, and how fast they are.
+"""The network links of this machine: their traffic since the last sample, and their speed.
 
-Links that are down are left out, and so is `lo`, which leads nowhere. So are the links of containers and virtual
-machines on this machine, and the bridges between them: what goes over them is counted where it leaves the machine, and
-most have names that never come again, of which every database of figures would keep a series for ever.
+Links that are down are left out, and so is `lo`. So are the links of containers and virtual machines on this machine,
+and the bridges between them: their traffic is counted where it leaves the machine, and most have names that are never
+used again, each of which would stay in a metrics database as a series of its own.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from typing import Any, Dict, List, NamedTuple, Optional
 from muster.agent.system.procfs import OpenFile
 
 _LINKS = "/sys/class/net"
-_LOOK_EVERY = 15
-"""How fast a link is, and whether it is up, changes seldom and takes two files each."""
-_OF_GUESTS = ("veth", "cali", "lxc", "vnet", "tap", "vif")
+_SAMPLES_PER_LOOK = 15
+"""The speed and the state of a link are read only at every fifteenth sample: they seldom change."""
+_GUEST_PREFIXES = ("veth", "cali", "lxc", "vnet", "tap", "vif")
 
 
 class Traffic(NamedTuple):
@@ -50,14 +50,14 @@ class NetworkMeter:
         ]
 
     def total(self) -> Traffic:
-        """At the last look, of all links, also those that are down."""
+        """The traffic of all links at the last sample, those that are down included."""
         received = sum(traffic.received for traffic in self._before.values())
         return Traffic(received, sum(traffic.sent for traffic in self._before.values()))
 
     def _look_at_links(self, names: Dict[str, Traffic]) -> None:
         self._looks_left -= 1
         if self._looks_left < 0 or names.keys() != self._links.keys():
-            self._looks_left = _LOOK_EVERY
+            self._looks_left = _SAMPLES_PER_LOOK
             self._links = {name: read_link(os.path.join(_LINKS, name)) for name in names}
 
 
@@ -75,15 +75,15 @@ def describe(name: str, now: Traffic, before: Traffic, passed_s: float, speed_mb
 def parse_traffic(data: bytes) -> Dict[str, Traffic]:
     found = {}
     for line in data.decode("utf-8", "replace").splitlines():
-        name, colon, figures = line.partition(":")
+        name, colon, counters = line.partition(":")
         if colon and name.strip() != "lo":
-            fields = figures.split()
+            fields = counters.split()
             found[name.strip()] = Traffic(int(fields[0]), int(fields[8]))
     return found
 
 
 def read_link(folder: str) -> Link:
-    """A link of which nothing is told (another system's /sys) counts as up, of unknown speed."""
+    """A link without any information (in another system's /sys) counts as up, with an unknown speed."""
     state = _text(os.path.join(folder, "operstate"))
     speed = _text(os.path.join(folder, "speed"))
     known = speed.isdigit() and int(speed) > 0  # -1 and errors: virtual, or down
@@ -92,15 +92,15 @@ def read_link(folder: str) -> Link:
 
 
 def _is_of_guests(folder: str) -> bool:
-    """Made by software, and a bridge, a port of one, or named as those are that lead to a container."""
+    """Whether it is a virtual link that is a bridge, a port of one, or named like a link to a container."""
     if os.path.exists(os.path.join(folder, "device")):
         return False
     on_a_bridge = any(os.path.exists(os.path.join(folder, part)) for part in ("bridge", "brport"))
-    return on_a_bridge or os.path.basename(folder).startswith(_OF_GUESTS)
+    return on_a_bridge or os.path.basename(folder).startswith(_GUEST_PREFIXES)
 
 
 def _rate(now: int, before: int, passed_s: float) -> float:
-    """A counter that is smaller than before began anew: its link was made again."""
+    """A counter that is smaller than before began anew, because its link was made again."""
     return round((now - before) / passed_s, 1) if passed_s > 0 and now >= before else 0.0
 
 

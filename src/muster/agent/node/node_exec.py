@@ -1,8 +1,8 @@
-"""Commands that an admin runs on the node: no job, no folder, no log. They live as long as somebody reads them.
+"""Commands that an admin runs on the node. They have no job, no folder and no log, and live while somebody reads them.
 
 Output is held until it is asked for, and no more is taken from the command than a reader has room for. A command ends
-with its line to the server: when the agent leaves it takes them along, and what a killed one left is swept up by the
-next.
+with the connection to the server: an agent that leaves ends its commands, and those of an agent that was killed are
+ended by the next one.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from muster.agent.system.loop import Loop, Timer
 from muster.agent.system.process_exits import ExitWatch, reap
 from muster.agent.system.processes import MARK, kill_all, mark_of, scan, send_group
 
-_MOST_AT_ONCE = 16
+_MAX_COMMANDS = 16
 _HELD_BYTES = 256 * 1024
 _READ_BYTES = 64 * 1024
-_LAST_READS = 16  # more than a pipe holds: one that escaped and writes for ever must not keep us
+_LAST_READS = 16  # more than a pipe holds: a process that escaped and writes for ever must not hold up the agent
 _LAST_LOOKS = 10
 _ANSWER_WITHIN_S = 20.0
 _PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
@@ -32,7 +32,7 @@ Answer = Dict[str, Any]
 
 
 class Execution:
-    """One running command, its unread output and whoever waits for more."""
+    """One running command, its unread output, and the reader that waits for more."""
 
     def __init__(self, loop: Loop, process: subprocess.Popen[bytes], mark: str) -> None:
         self.process = process
@@ -66,7 +66,8 @@ class Execution:
             self._watched.append(fd)
 
     def finish(self, exit_code: int) -> None:
-        """It has ended: what is still in the pipes is taken, for whoever else holds them open will be gone too."""
+        """The command has ended. What is still in the pipes is taken; other processes that hold them open are
+        killed."""
         send_group(self.process.pid, _KILL)
         for fd in list(self._open):
             for _ in range(_LAST_READS):
@@ -79,7 +80,7 @@ class Execution:
             pipe.close()
 
     def tell(self) -> None:
-        """Answer whoever waits, if there is something to say."""
+        """Answer the reader that waits, if there is something to answer."""
         if self.reader is None or not (self._pieces or self.ended):
             return
         self.answer_now()
@@ -138,14 +139,14 @@ class Executing:
         self._count = 0
 
     def sweep(self) -> None:
-        """End what an agent before us left; it could not do so itself. What we start meanwhile bears our own mark."""
-        self._loop.run_blocking(lambda: kill_all(_bearers(self._marks, but=self._mark)), lambda done: None)
+        """End the commands of an earlier agent that could not do so itself. New commands have a mark of their own."""
+        self._loop.run_blocking(lambda: kill_all(_marked(self._marks, but=self._mark)), lambda done: None)
 
     def start(self, request: Mapping[str, Any]) -> Answer:
         argv = requests.argv(request)
         timeout_s = requests.seconds(request, "timeout_s")
-        if len(self._running) >= _MOST_AT_ONCE:
-            raise AgentError(START_FAILED, "{} commands run here already; let one of them end".format(_MOST_AT_ONCE))
+        if len(self._running) >= _MAX_COMMANDS:
+            raise AgentError(START_FAILED, "{} commands run here already; let one of them end".format(_MAX_COMMANDS))
         self._count += 1
         mark = os.path.join(self._mark, str(self._count))
         execution = Execution(self._loop, self._spawned(argv, mark), mark)
@@ -156,12 +157,12 @@ class Executing:
         return {"exec": name}
 
     def read(self, request: Mapping[str, Any]) -> None:
-        """Answered when there is output or the end, and after a while anyhow."""
+        """The answer comes when there is output or the command has ended, at the latest after a while."""
         number, name = request["id"], requests.text(request, "exec")
         execution = self._running.get(name)
         if execution is None:
             raise AgentError(BAD_REQUEST, "no command {!r} runs here".format(name))
-        execution.answer_now()  # to an earlier reader, who will not be told any more
+        execution.answer_now()  # an earlier reader gets no further answer
 
         def answered(answer: Answer) -> None:
             if answer["ended"]:
@@ -173,7 +174,7 @@ class Executing:
         execution.tell()
 
     def stop(self, request: Mapping[str, Any]) -> Answer:
-        """No error for one that is gone."""
+        """Stopping a command that is gone is no error."""
         execution = self._running.pop(requests.text(request, "exec"), None)
         if execution is not None:
             self._end(execution)
@@ -216,7 +217,7 @@ class Executing:
         execution.process.returncode = code if code is not None else -1  # it is reaped: Popen need not look for it
         execution.finish(execution.process.returncode)
         execution.tell()
-        self._loop.run_blocking(lambda: _end_bearers(execution.mark), lambda done: None)
+        self._loop.run_blocking(lambda: _end_marked(execution.mark), lambda done: None)
 
     def _expire(self, execution: Execution) -> None:
         execution.timed_out = True
@@ -227,17 +228,17 @@ class Executing:
             send_group(execution.process.pid, _KILL)
 
 
-def _end_bearers(mark: str) -> None:
-    """What left the command's session, and what that starts while we look."""
+def _end_marked(mark: str) -> None:
+    """End processes that left the command's session, and those that they start meanwhile."""
     for _ in range(_LAST_LOOKS):
-        left = _bearers(mark)
+        left = _marked(mark)
         if not left:
             return
         kill_all(left)
 
 
-def _bearers(mark: str, but: Optional[str] = None) -> List[int]:
-    """Who bears this mark or one below it, and not the other one."""
+def _marked(mark: str, but: Optional[str] = None) -> List[int]:
+    """The processes that have this mark, or one below it, in their environment, and not the other one."""
     found = ((stat.pid, mark_of(stat.pid)) for stat in scan())
     return [pid for pid, borne in found if _is_below(borne, mark) and not (but and _is_below(borne, but))]
 

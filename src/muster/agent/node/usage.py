@@ -1,7 +1,7 @@
-"""How busy the machine and the tasks are.
+"""Samples the usage of the machine and of its tasks.
 
 Percentages and rates need two moments, so a Sampler remembers the last one. Sampling may block (GPU tools) and runs on
-a thread of its own; it only reads the snapshot of tasks that it is given. It is done every few seconds on every node
+a thread of its own; it reads only the snapshot of tasks that it is given. It is done every few seconds on every node
 and must be cheap: all of /proc is read only where tasks run.
 """
 
@@ -71,10 +71,10 @@ def task_usage(supervisors: Dict[int, str], processes: Sequence[ProcessStat]) ->
         task = _task_of(process, supervisors, by_pid)
         if task is None:
             continue
-        figures = usage[task]
-        figures["cpu_s"] += process.cpu_ticks / TICKS_PER_S
-        figures["rss_bytes"] += process.rss_pages * PAGE_BYTES
-        figures["processes"] += 1
+        sums = usage[task]
+        sums["cpu_s"] += process.cpu_ticks / TICKS_PER_S
+        sums["rss_bytes"] += process.rss_pages * PAGE_BYTES
+        sums["processes"] += 1
     return usage
 
 
@@ -84,7 +84,7 @@ def percent(old: CpuTimes, new: CpuTimes) -> float:
 
 
 def parse_cpu_times(data: bytes) -> List[CpuTimes]:
-    """The whole machine first, then each core."""
+    """The whole machine comes first, then each core."""
     found = []
     for line in data.decode("ascii", "replace").splitlines():
         if not line.startswith("cpu"):
@@ -101,7 +101,7 @@ def parse_cpu_line(line: str) -> CpuTimes:
 
 
 def parse_memory(data: bytes) -> Dict[str, int]:
-    """In bytes: total, free and, where the kernel tells, available; they are the first three lines."""
+    """Total, free and, where the kernel has it, available memory in bytes; they are the first three lines."""
     found = {}
     for line in data.decode("ascii", "replace").split("\n", 3)[:3]:
         name, _, value = line.partition(":")

@@ -1,4 +1,4 @@
-"""Pushes usage samples at the pace the server asked for, never two at once and none to a server that lags."""
+"""Pushes usage samples at the interval that the server asked for: never two at once, and none to a server that lags."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ class Metering:
         self._timer: Optional[Timer] = None
         self._sampling = False
 
-    def set_pace(self, sampler: Sampler, every_s: float) -> None:
-        """Every so many seconds, beginning one interval from now; 0 for not at all."""
+    def set_interval(self, sampler: Sampler, every_s: float) -> None:
+        """Sample every `every_s` seconds, beginning one interval from now; 0 stops it."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None

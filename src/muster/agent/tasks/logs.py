@@ -1,4 +1,4 @@
-"""Reads a task's log by byte position. The log is whatever the command wrote: any bytes, any size."""
+"""Reads a task's log by byte position. The log is what the command wrote: any bytes, any size."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _BLOCK_BYTES = 64 * 1024
 
 
 def read_log(task: Task, offset: int, limit: int) -> Dict[str, Any]:
-    """Bytes from `offset` on. `ended` was read before the bytes: with it, `size` is final."""
+    """Read bytes from `offset` on. `ended` was read before the bytes: if it is set, `size` is final."""
     ended = task.over
     fd = _open(task)
     try:
@@ -54,7 +54,7 @@ def line_start(fd: int, size: int, lines: int) -> int:
 
 def _open(task: Task) -> int:
     try:
-        # Not blocking and no links: the command shares this folder and may have put anything there.
+        # It does not block and follows no link: the command shares this folder and may have put anything there.
         fd = os.open(os.path.join(task.folder, LOG), os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError as error:
         raise AgentError(SYSTEM, "the log of {} cannot be opened: {}".format(task.uid, error)) from error

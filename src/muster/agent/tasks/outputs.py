@@ -1,8 +1,8 @@
-"""What a task left in its working folder and somebody asked for: which files match, and their bytes.
+"""The outputs of a task: which files in its working folder match the patterns of the spec, and their bytes.
 
-Regular files only. A link to a file is told as that file while it stays inside the working folder; whatever leads out
-is never told and never read, also when the task changes its folder while we look (`confined` sees to that). What is
-there and cannot be taken is counted.
+Only regular files are outputs. A link to a file counts as that file if it stays inside the working folder. A link that
+leads out is never listed and never read, even if the task changes its folder meanwhile (`confined` sees to that). Files
+that match and cannot be read are counted.
 """
 
 from __future__ import annotations
@@ -53,15 +53,16 @@ class Outputs:
         return lambda: read(work, path, offset, limit, wanted)
 
     def _work(self, uid: str) -> str:
-        """Also of a task whose folder was put aside already."""
+        """The working folder; a retired task has one too."""
         task = self._book.get(uid)
         folder = os.path.join(self._root, "ended", uid) if task is None else task.folder
         return os.path.join(folder, task_folder.WORK)
 
 
 class Pattern:
-    """`model/` is a folder with all below it, `metrics.json` a file (or a folder), `logs/*.csv` what matches in one
-    folder, `**/*.csv` at any depth. Read part by part, so that folders which cannot match are not entered."""
+    """`model/` is a folder with all below it, `metrics.json` a file or a folder, `logs/*.csv` names files in one
+    folder, `**/*.csv` files at any depth. It is matched part by part, so that folders that cannot match are not
+    entered."""
 
     def __init__(self, text: str) -> None:
         self._parts = [part for part in text.split("/") if part not in ("", ".")]
@@ -78,7 +79,7 @@ class Pattern:
         return self._closure(reached)
 
     def takes(self, above: States, here: States) -> bool:
-        """Whether a file is meant that is reached with `here` in a folder that was reached with `above`."""
+        """Whether the pattern names a file that is reached with `here`, in a folder that was reached with `above`."""
         return len(self._parts) in (above if self._is_folder else here)
 
     def _closure(self, states: "set[int]") -> States:
@@ -90,9 +91,9 @@ class Pattern:
 
 
 def page(work: str, patterns: Sequence[Pattern], after: str) -> Answer:
-    """The next files in order of their paths. `more` says to ask again; `skipped` are those that nobody can be told of:
-    names that are no text, what may not be read, and what is beyond the greatest number; `too_deep` are folders that
-    are nested too deep to be looked into, and links to files there."""
+    """The next files in order of their paths. `more` means that there is another page. `skipped` counts files whose
+    name is not text, that may not be read, or that are beyond the greatest number; `too_deep` counts folders that are
+    nested too deep, and links to files there."""
     search = _Search(work, patterns)
     found: Dict[str, os.stat_result] = {}
     for relative, status in search.files():
@@ -125,7 +126,7 @@ def _facts(path: str, status: os.stat_result) -> Answer:
 
 
 class _Search:
-    """One walk through a working folder, with each folder open while its entries are looked at."""
+    """One walk through a working folder; each folder is open while its entries are examined."""
 
     def __init__(self, work: str, patterns: Sequence[Pattern]) -> None:
         self._work = work
@@ -139,7 +140,7 @@ class _Search:
         except PermissionError:
             self.skipped += 1
         except OSError:
-            return  # the task never got as far as having one
+            return  # the task ended before it had a working folder
 
     def _below(self, fd: int, parts: Tuple[str, ...], above: List[States]) -> Iterator[Tuple[str, os.stat_result]]:
         for name in os.listdir(fd):
