@@ -36,7 +36,7 @@ class ServerSettings(BaseModel):
     public_url: str | None = Field(
         None,
         pattern=r"^https?://[^\s/]+(/[^\s]*)?$",
-        description="How nodes of engines such as Slurm reach this server; the address it listens on if absent.",
+        description="The address at which nodes of engines reach this server; by default, the one it listens on.",
     )
     private_jobs: bool = Field(False, description="Whether users see only their own jobs.")
     keep_finished: Seconds | None = Field(
