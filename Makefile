@@ -5,9 +5,10 @@ BIN := $(VENV)/bin
 PYTHON ?= python3
 PYTEST := $(BIN)/python -m pytest
 WORKERS ?= 4
+SEED ?= 1
 .DEFAULT_GOAL := help
 
-.PHONY: help setup setup-dev setup-system demo up test test-frameworks check bench fmt docs clean
+.PHONY: help setup setup-dev setup-system demo up test test-frameworks search check bench fmt docs clean
 
 help: ## list the targets
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -40,6 +41,9 @@ test: setup-dev setup-system ## set everything up and run all tests
 test-frameworks: setup-dev ## train with PaddlePaddle and JAX, too (downloads them)
 	scripts/install-frameworks.sh
 	$(PYTEST) -m frameworks tests/e2e/test_frameworks.py tests/e2e/test_frameworks_pool.py
+
+search: setup-dev ## look for new failures of the scheduler in random clusters (SEED=1, about ten minutes)
+	$(PYTEST) tests/unit/scheduling/test_scheduling_machine.py --hypothesis-profile=searching --hypothesis-seed=$(SEED)
 
 check: setup-dev ## format, lint, types, import contracts, fast tests
 	$(BIN)/ruff format --check .

@@ -16,7 +16,14 @@ Golden = Callable[[Path, str], None]
 def pytest_configure() -> None:
     """An example that takes long on a busy machine is no failure: hypothesis would call it one after 0.2 s. And a run
     is the same everywhere: who looks for new examples asks for `--hypothesis-profile=searching`."""
-    settings.register_profile("searching", settings(), deadline=None, suppress_health_check=[HealthCheck.too_slow])
+    settings.register_profile(
+        "searching",
+        settings(),
+        deadline=None,
+        max_examples=4000,
+        stateful_step_count=60,
+        suppress_health_check=[HealthCheck.too_slow],
+    )
     settings.register_profile(
         "patient", settings(), deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
     )

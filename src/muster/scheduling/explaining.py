@@ -8,12 +8,13 @@ from muster.domain.needs import in_words, unmet, without_needs
 from muster.domain.nodes import Node, NodeState
 from muster.domain.reasons import Reason
 from muster.domain.resources import Resources
-from muster.domain.specs import Spread
+from muster.domain.specs import Spread, Together
 from muster.lib.quantities import about_bytes, format_cpu
 from muster.scheduling.arena import Arena, suits
 from muster.scheduling.demand import JobDemand
 from muster.scheduling.ledger import NodeLedger
 from muster.scheduling.shapes import Shape
+from muster.scheduling.topology import domains, label_of, without_label
 
 _ENOUGH = 1 << 30
 _WAIT = "it starts when running jobs end, or now if it asks for less"
@@ -126,6 +127,13 @@ def short(shape: Shape, arena: Arena) -> Reason:
         numbers["out_of_service"] = withheld
     if kept_out := _kept_out(shape, arena):
         besides += f"; {kept_out}"
+    if want <= free and (apart := _apart(shape, kind, want, usable)) is not None:
+        return Reason(
+            "fragmented",
+            f"needs {wanted}{gang} {_within(shape)}; {available} free now, but {apart}{besides}",
+            "it starts when jobs in one of them end, or now if it asks for less",
+            numbers,
+        )
     if want <= free:
         nodes = sum(1 for ledger in usable if _has(kind, ledger, one))
         each = _show(kind, _of(kind, one), one)
@@ -163,13 +171,45 @@ def never(job: JobDemand, shape: Shape, arena: Arena) -> Reason:
         kind = lacks(shape, arena)
         want, have = _amounts(kind, shape, suiting)
         one = next((group.want for group in shape.groups if _of(kind, group.want)), shape.groups[0].want)
+        tasks = f"its {shape.tasks} tasks" if shape.tasks > 1 else "its task"
+        if want <= have and (limit := _apart(shape, kind, want, suiting)) is not None:
+            message = f"{tasks} must run {_within(shape)} and ask for {_show(kind, want, one)}, but {limit}"
+            change = "ask for fewer replicas or less per task, or for another `together`; admins label nodes"
+            return Reason("never", message, change, {"largest": largest})
         apart = f", and not {_show(kind, _of(kind, one), one)} on one node for each" if want <= have else ""
         message = (
-            f"its {shape.tasks} tasks must run together and ask for {_show(kind, want, one)}, but the whole cluster"
+            f"{tasks} must run together and ask for {_show(kind, want, one)}, but the whole cluster"
             f" has {_show_free(kind, have)}{apart}; the largest that could run: {largest}"
             + (" on one node" if len(ledgers) > 1 else "")
         )
     return Reason("never", message, "ask for fewer replicas or less per task", {"largest": largest})
+
+
+_WITHIN = {Together.RACK: "in one rack", Together.SWITCH: "under one switch", Together.NODE: "on one node"}
+
+
+def _within(shape: Shape) -> str:
+    return _WITHIN[shape.where.together]
+
+
+def _apart(shape: Shape, kind: str, want: int, ledgers: Sequence[NodeLedger]) -> str | None:
+    """What one rack, switch or node has at most, where that is less than the gang wants; and the label that nodes
+    lack, for a node without it counts alone."""
+    if shape.where.together is Together.ANYWHERE:
+        return None
+    label = label_of(shape.where)
+    by_name = {ledger.name: ledger for ledger in ledgers}
+    nodes = [ledger.node for ledger in ledgers]
+    parts = domains(label, nodes).values() if label is not None else [[node] for node in nodes]
+    most = max(_amounts(kind, shape, [by_name[node.name] for node in part])[1] for part in parts)
+    if most >= want:
+        return None
+    found = f"at most {_show_free(kind, most)} {_within(shape)}"
+    if label is None or not (unlabelled := without_label(label, nodes)):
+        return found
+    lacks_it = "has" if unlabelled == 1 else "have"
+    whose = "no node has a" if unlabelled == len(nodes) else f"{unlabelled} of {len(nodes)} nodes {lacks_it} no"
+    return f"{found}: {whose} label `{label}`, and a node without it counts alone"
 
 
 def _suiting(shape: Shape, arena: Arena) -> list[NodeLedger]:

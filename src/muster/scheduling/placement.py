@@ -7,7 +7,8 @@ from muster.domain.specs import Spread, Together
 from muster.scheduling.arena import Allowed, Arena
 from muster.scheduling.demand import Slot
 from muster.scheduling.ledger import NodeLedger
-from muster.scheduling.shapes import Group, Shape, stays_together
+from muster.scheduling.shapes import Group, Shape
+from muster.scheduling.topology import domains, label_of
 
 
 def place(shape: Shape, arena: Arena, allowed: Allowed | None = None) -> tuple[Slot, ...] | None:
@@ -62,18 +63,15 @@ def _anywhere(shape: Shape, arena: Arena, allowed: Allowed | None) -> tuple[Slot
 
 
 def _where_it_may(shape: Shape, arena: Arena, allowed: Allowed | None) -> tuple[Slot, ...] | None:
-    """Only nodes that suit; and all of them under one switch or in one rack where that is asked."""
+    """Only nodes that suit; and all of them in one rack or under one switch where that is asked."""
     suitable = arena.nodes_for(shape.where, shape.where_key)
-    label = stays_together(shape.where)
+    label = label_of(shape.where)
     if label is None:
         return _gang(shape, arena, _both(allowed, suitable))
-    parts: dict[str, set[str]] = {}
-    for name in suitable:
-        if value := arena.ledgers[name].node.labels.get(label):
-            parts.setdefault(value, set()).add(name)
-    free = {value: sum(arena.ledgers[name].all_gpus() for name in names) for value, names in parts.items()}
-    for value in sorted(parts, key=lambda value: (free[value], value)):
-        if slots := _gang(shape, arena, _both(allowed, frozenset(parts[value]))):
+    parts = domains(label, (arena.ledgers[name].node for name in suitable))
+    free = {key: sum(arena.ledgers[node.name].all_gpus() for node in nodes) for key, nodes in parts.items()}
+    for key in sorted(parts, key=lambda key: (free[key], key)):
+        if slots := _gang(shape, arena, _both(allowed, frozenset(node.name for node in parts[key]))):
             return slots
     return None
 

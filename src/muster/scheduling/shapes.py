@@ -4,7 +4,7 @@ for one of them serves all."""
 from dataclasses import dataclass, field
 
 from muster.domain.resources import Resources
-from muster.domain.specs import Spread, Together, Where
+from muster.domain.specs import Spread, Where
 from muster.scheduling.demand import JobDemand, TaskDemand
 
 
@@ -101,8 +101,3 @@ def _as_one(groups: tuple[Group, ...], where: Where) -> Resources | None:
 def _difficulty(want: Resources) -> tuple[bool, bool, int, int, int]:
     """A task that takes any model must not take the only cards that another one accepts."""
     return want.gpus > 0, bool(want.gpu_models), want.gpu_m, want.cpu_m, want.memory_bytes
-
-
-def stays_together(where: Where) -> str | None:
-    """The node label that all tasks must share."""
-    return None if where.together in (Together.ANYWHERE, Together.NODE) else str(where.together)

@@ -137,12 +137,6 @@ def test_a_gang_stays_in_one_rack_or_under_one_switch(together: Together) -> Non
     assert started(queue(state, a_demand(4, gpus(1, 2), where=Where(together=together)))) == []
 
 
-def test_a_node_without_the_label_is_in_no_rack() -> None:
-    state = a_cluster(a_gpu_node("n1", 4), a_gpu_node("n2", 2, labels={"rack": "r"}))
-    assert started(queue(state, a_demand(1, gpus(1, 4), where=Where(together=Together.RACK)))) == []
-    assert nodes_of(queue(state, a_demand(2, gpus(1, 2), where=Where(together=Together.RACK))), "j2") == ["n2", "n2"]
-
-
 @pytest.mark.parametrize("share", [1, 0.5])
 def test_a_gang_on_one_node_waits_for_one_that_holds_all_of_it(share: float) -> None:
     state = a_cluster(a_gpu_node("n1", 1), a_gpu_node("n2", 1), a_gpu_node("n3", 2))
