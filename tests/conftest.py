@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, Phase, settings
 
 from tests.parts.postgres import NewDatabase, PostgresMissing, running_postgres
 from tests.parts.server import MusterServer, running_server
@@ -22,6 +22,7 @@ def pytest_configure() -> None:
         deadline=None,
         max_examples=4000,
         stateful_step_count=60,
+        phases=[Phase.explicit, Phase.reuse, Phase.generate, Phase.shrink],  # explaining would trace every line
         suppress_health_check=[HealthCheck.too_slow],
     )
     settings.register_profile(

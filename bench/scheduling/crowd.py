@@ -65,7 +65,7 @@ def demands(seed: int, now: float = 0.0) -> Iterator[JobDemand]:
             priority=_drawn(source, PRIORITIES),
             user=f"user-{user:03}",
             vc=f"vc-{user % VCS:02}",
-            likeness=(f"user-{user:03}|{gpus}", f"{gpus}", ""),
+            similarity=(f"user-{user:03}|{gpus}", f"{gpus}", ""),
         )
 
 

@@ -17,8 +17,8 @@ from bench.scheduling.traces import jobs_of, trace_file
 from bench.table import Row, Sheet, Unit, at_least
 from muster.domain.nodes import Node, NodeState
 from muster.domain.resources import WHOLE_GPU, Capacity, Device, Resources
+from muster.scheduling.cluster_state import ClusterState
 from muster.scheduling.demand import JobDemand, TaskDemand
-from muster.scheduling.state import ClusterState
 from muster.simulation.options import NodeGroup
 from muster.simulation.records import TraceJob
 from muster.simulation.traces import read_nodes

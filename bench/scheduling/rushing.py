@@ -24,8 +24,9 @@ from bench.measuring import percentile, sample_process
 from bench.scheduling import crowd
 from bench.scheduling.first_fit import FirstFit
 from muster.lib.gc_tuning import tune_garbage_collector
-from muster.scheduling.demand import JobDemand, Plan
-from muster.scheduling.state import ClusterState
+from muster.scheduling.cluster_state import ClusterState
+from muster.scheduling.demand import JobDemand
+from muster.scheduling.plan import Plan
 
 STEP_S = 0.05
 """Virtual time between two finished jobs."""
@@ -120,7 +121,7 @@ class Rush:
 
     def look_at_unlike(self) -> Figures:
         """The same with a queue in which no two gangs are alike, so that no answer serves two of them."""
-        for job_id in list(self.state.queue.jobs):
+        for job_id in list(self.state.queue.lanes.jobs):
             self.state.unqueued(job_id)
             del self._demands[job_id]
         self._coming = crowd.unlike(self._coming)
@@ -196,10 +197,10 @@ class Rush:
 
     def _forget(self) -> None:
         """As if every node had changed, and somebody had come and gone in every virtual cluster."""
-        for arena in (self.state.arena, *self.state.promises.arenas.values()):
-            arena.forget_misfits()
-            arena.touched.update(arena.ledgers)
-        for vc in self.state.vcs:
+        for nodes in (self.state.allocations.nodes, *self.state.guarantees.cells.values()):
+            nodes.misfits.forget()
+            nodes.touched.update(nodes.by_name)
+        for vc in self.state.settings.by_name:
             passing = replace(next(self._coming), vc=vc)
             self.state.queued(passing)
             self.state.unqueued(passing.job_id)

@@ -7,7 +7,7 @@ import pytest
 
 from muster.domain.jobs import Job
 from muster.engine.requests import commands
-from muster.scheduling.demand import likeness_of
+from muster.scheduling.demand import similarity_of
 from tests.parts.building import GIB, a_node, a_role, a_spec
 from tests.parts.fake_backend import FakeBackend
 from tests.parts.laboratory import Laboratory
@@ -36,7 +36,7 @@ async def ran(lab: Laboratory, name: str, seconds: float, *, exit_code: int = 0)
 
 def foretold(lab: Laboratory, job: Job) -> float | None:
     """Of GPU seconds, for the very kind of job."""
-    return lab.context.clusters["lab"].predictor.median(likeness_of(job)[:1])
+    return lab.context.clusters["lab"].predictor.median(similarity_of(job)[:1])
 
 
 def used_hours(lab: Laboratory) -> float:

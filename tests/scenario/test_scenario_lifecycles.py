@@ -22,7 +22,7 @@ from muster.domain.specs import Dependency, JobSpec, Priority
 from muster.engine.lifecycle.consistency import differences
 from muster.engine.lifecycle.cycling import carry_out
 from muster.engine.requests import changing, commands
-from muster.scheduling.demand import Plan, Preemption
+from muster.scheduling.plan import Plan, Preemption
 from tests.parts.building import a_ps_spec, a_role, a_spec
 from tests.parts.laboratory_machine import LaboratoryMachine, walk
 

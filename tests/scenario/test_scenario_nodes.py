@@ -143,7 +143,7 @@ async def test_a_node_that_is_gone_gets_no_job_and_those_it_has_keep_their_place
     pool.backend.end(f"{job_id}.1.worker.0")
     await pool.becomes(job_id, "Succeeded")
     pool.backend.tell_nodes()
-    assert busy not in pool.context.clusters["lab"].arena.ledgers
+    assert busy not in pool.context.clusters["lab"].allocations.nodes.by_name
     with pytest.raises(NotFound):
         seen(pool, busy)
     pool.backend.end(f"{second}.1.worker.0")

@@ -15,7 +15,8 @@ from muster.engine.lifecycle.consistency import differences
 from muster.engine.lifecycle.cycling import carry_out
 from muster.engine.requests import commands
 from muster.engine.requests.explaining import live_reasons
-from muster.scheduling.demand import Plan, Preemption, Slot, Start, demand_of
+from muster.scheduling.demand import Slot, demand_of
+from muster.scheduling.plan import Plan, Preemption, Start
 from tests.parts.building import GIB, a_node, a_role, a_spec
 from tests.parts.fake_backend import FakeBackend
 from tests.parts.laboratory import Laboratory
@@ -312,9 +313,9 @@ async def test_a_gang_sent_away_before_its_launch_began_waits_again(shared: Labo
     assert entry is not None
     async with entry.turn:  # its launch has to wait
         shared.backend.end(f"{blocker}.1.worker.0")
-        await shared.until(lambda: shared.context.clusters["lab"].holders.get(borrower))
+        await shared.until(lambda: shared.context.clusters["lab"].allocations.by_job.get(borrower))
         owner = await shared.submit(a_spec(a_role(gpus=4), name="resnet", cluster="vision"))
-        await shared.until(lambda: borrower in shared.context.clusters["lab"].leaving)
+        await shared.until(lambda: borrower in shared.context.clusters["lab"].allocations.preempted)
     await shared.becomes(owner, "Running")
     await shared.settled()
     assert await differences(shared.context) == []
@@ -338,9 +339,9 @@ async def test_a_gang_sent_away_while_it_is_being_submitted_leaves(
     monkeypatch.setattr(type(lab.backend), "assign", slow)
     submitting = asyncio.create_task(lab.submit(a_spec(replace(a_role(cpu=8), ports=1))))
     cluster = lab.context.clusters["lab"]
-    await lab.until(lambda: cluster.holders)
+    await lab.until(lambda: cluster.allocations.by_job)
     urgent = await lab.submit(a_spec(a_role(cpu=8), name="bert", priority=Priority.URGENT))
-    await lab.until(lambda: cluster.leaving)
+    await lab.until(lambda: cluster.allocations.preempted)
     gate.set()
     job_id = await submitting
     await lab.becomes(urgent, "Running")

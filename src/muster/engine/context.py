@@ -20,9 +20,9 @@ from muster.ports.backend import Backend
 from muster.ports.capabilities import EngineQueue, TaskRef
 from muster.ports.exporting import ExportCounts
 from muster.ports.store import Change, Store
+from muster.scheduling.cluster_state import ClusterState
 from muster.scheduling.demand import ANYWHERE, JobDemand, demand_of
 from muster.scheduling.pooled import pooled_node
-from muster.scheduling.state import ClusterState
 
 _log = structlog.get_logger("engine")
 

@@ -1,4 +1,4 @@
-"""What the scheduler needs to know of a job, and what it answers."""
+"""What the scheduler needs to know about a job, and where each of its tasks goes."""
 
 from dataclasses import dataclass
 from hashlib import blake2b
@@ -43,22 +43,22 @@ class JobDemand:
     not_before: float | None = None
     time_limit_s: float | None = None
     predicted_s: float | None = None
-    """Run time that somebody foretold. It orders, and never reserves."""
-    likeness: tuple[str, ...] = ()
-    """What jobs like it have in common, from the narrowest to the widest: prediction learns by these."""
+    """Run time that somebody predicted. It orders, and never reserves."""
+    similarity: tuple[str, ...] = ()
+    """What it has in common with other jobs, from the narrowest to the widest key: predictions are learnt by these."""
     preemptible: bool = True
     ran_s: float = 0.0
     """Run time of earlier attempts that was not lost."""
     waiting_since: float | None = None
-    """Since when it waits this time; when it was created, if absent."""
+    """Since when it has been waiting this time; None means since it was created."""
     where: Where = ANYWHERE
     elastic: tuple[Elastic, ...] = ()
     checkpoint_every_s: float | None = None
-    """It saves its work by itself this often (0: always); None if it is only known by what it announces."""
+    """How often it saves its work by itself (0: always); None if only what it announces is known."""
     restart_s: float = 0.0
     """What a restart costs on top of the work lost."""
     blocked: Reason | None = None
-    """It may not start yet for a reason that is not hardware: a dependency."""
+    """Why it may not start yet, where that is not hardware: a dependency."""
 
     @property
     def order(self) -> tuple[int, float, str]:
@@ -76,32 +76,13 @@ class Slot:
     devices: tuple[int, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Start:
-    job_id: str
-    slots: tuple[Slot, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Preemption:
-    """A running gang that has to leave. It goes back to the queue; whom its places are for is in the reason."""
-
-    job_id: str
-    reason: Reason
-
-
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """What one cycle says. A start whose places are still being left comes in the plan of a later cycle, when the last
-    of them is `released`. `ClusterState.reasons` tells why the others wait."""
-
-    starts: tuple[Start, ...] = ()
-    preemptions: tuple[Preemption, ...] = ()
-    wake_at: float | None = None
+def gpus_of(job: JobDemand) -> float:
+    """What service is counted by: a job without GPUs counts as one."""
+    return sum(task.resources.gpu_m for task in job.tasks) / 1000 or 1.0
 
 
 def demand_of(job: Job, cluster: PhysicalCluster | None = None) -> JobDemand:
-    """`cluster` tells which folders the job's paths mean: it goes only where they are in order."""
+    """`cluster` says which folders the job's paths mean: the job goes only where they are in order."""
     state = job.state
     return JobDemand(
         job_id=job.id,
@@ -113,7 +94,7 @@ def demand_of(job: Job, cluster: PhysicalCluster | None = None) -> JobDemand:
         vc=job.vc,
         not_before=state.not_before if isinstance(state, Queued) else None,
         time_limit_s=job.spec.time_limit_s,
-        likeness=likeness_of(job),
+        similarity=similarity_of(job),
         preemptible=job.spec.preemptible,
         ran_s=job.ran_s,
         waiting_since=state.since if isinstance(state, Queued) else None,
@@ -126,8 +107,8 @@ def demand_of(job: Job, cluster: PhysicalCluster | None = None) -> JobDemand:
     )
 
 
-def likeness_of(job: Job) -> tuple[str, ...]:
-    """Same user, name without its trailing numbers, command, package and resources; then less and less in common."""
+def similarity_of(job: Job) -> tuple[str, ...]:
+    """Keys from the narrowest (user, name without trailing numbers, GPUs, package, command) to the widest: all jobs."""
     spec = job.spec
     stem = spec.name.rstrip("0123456789-_.") or spec.name
     gpus = sum(role.resources.gpu_m * role.replicas for role in spec.roles)

@@ -6,30 +6,15 @@ change with the service it gets, at moments which the policy names.
 """
 
 from bisect import bisect_right
-from collections.abc import Mapping
-from dataclasses import dataclass
-from enum import StrEnum
-from math import inf, log2
+from math import log2
 from typing import Protocol
 
-from muster.domain.virtual_clusters import OrderPolicy
 from muster.scheduling.demand import JobDemand
-from muster.scheduling.predicting import Predictor, next_edge
+from muster.scheduling.runtime_prediction import Predictor, next_edge
 
 HOUR_S = 3600.0
 _AN_HOUR = log2(HOUR_S)
 """The rank of jobs of which nothing is asked but when they came."""
-
-
-class Overtaking(StrEnum):
-    """What others may do while the job that is next does not fit."""
-
-    NEVER = "never"
-    """The head blocks."""
-    RESERVED = "reserved"
-    """They start if the head's reserved start is not delayed."""
-    FREE = "free"
-    """They start, until the head has waited long."""
 
 
 class Ranker(Protocol):
@@ -73,7 +58,7 @@ class Attained:
 
 
 class Remaining:
-    """Least remaining service as foretold; the least expected where nobody foretold it."""
+    """Least remaining service as predicted; the least expected where nobody predicted it."""
 
     is_live = True
 
@@ -81,10 +66,10 @@ class Remaining:
         self._predictor = predictor
 
     def rank(self, job: JobDemand, gpus: float, ran_s: float) -> float:
-        foretold = job.predicted_s if job.predicted_s is not None else job.time_limit_s
-        if foretold is None:
-            return log2(1.0 + self._predictor.work_left(job.likeness, ran_s * gpus))
-        return log2(1.0 + max(0.0, foretold - ran_s) * gpus)
+        predicted = job.predicted_s if job.predicted_s is not None else job.time_limit_s
+        if predicted is None:
+            return log2(1.0 + self._predictor.work_left(job.similarity, ran_s * gpus))
+        return log2(1.0 + max(0.0, predicted - ran_s) * gpus)
 
     def changes_in(self, job: JobDemand, gpus: float, ran_s: float) -> float | None:
         return None
@@ -103,8 +88,8 @@ class Expected:
         self._predictor = predictor
 
     def rank(self, job: JobDemand, gpus: float, ran_s: float) -> float:
-        foretold = None if job.predicted_s is None else job.predicted_s * gpus
-        return float(int(log2(max(_SMALL, self._predictor.work_left(job.likeness, ran_s * gpus, foretold)))))
+        predicted = None if job.predicted_s is None else job.predicted_s * gpus
+        return float(int(log2(max(_SMALL, self._predictor.work_left(job.similarity, ran_s * gpus, predicted)))))
 
     def changes_in(self, job: JobDemand, gpus: float, ran_s: float) -> float | None:
         service = ran_s * gpus
@@ -119,48 +104,8 @@ class ExpectedWhole(Expected):
     """The same where a job once started is never interrupted: its mean counts, and steps would only blur it."""
 
     def rank(self, job: JobDemand, gpus: float, ran_s: float) -> float:
-        foretold = None if job.predicted_s is None else job.predicted_s * gpus
-        return log2(1.0 + self._predictor.expected(job.likeness, foretold))
+        predicted = None if job.predicted_s is None else job.predicted_s * gpus
+        return log2(1.0 + self._predictor.expected(job.similarity, predicted))
 
     def changes_in(self, job: JobDemand, gpus: float, ran_s: float) -> float | None:
         return None
-
-
-@dataclass(frozen=True, slots=True)
-class Policy:
-    """A profile: how to rank, who may overtake, whether rank alone is reason to interrupt a running job."""
-
-    name: str
-    ranker: Ranker
-    overtaking: Overtaking = Overtaking.FREE
-    interrupts: bool = False
-    by_usage: bool = False
-    """Users who have had least come first."""
-    patience_s: float = inf
-    patience_runs: float = 0.0
-    """A job that has waited so long, and so many times as long as such jobs run, counts as one priority higher, again
-    and again; from the top on it lets nobody pass."""
-
-
-PATIENCE_S = 3 * 24 * HOUR_S
-PATIENCE_RUNS = 30.0
-
-
-def policies(predictor: Predictor, *, may_interrupt: bool = True) -> Mapping[OrderPolicy, Policy]:
-    """What a virtual cluster may choose from."""
-    expected = Expected(predictor) if may_interrupt else ExpectedWhole(predictor)
-    return {
-        OrderPolicy.DEFAULT: Policy(
-            "default", expected, interrupts=may_interrupt, patience_s=PATIENCE_S, patience_runs=PATIENCE_RUNS
-        ),
-        OrderPolicy.FIFO: Policy(
-            "fifo", Arrival(), Overtaking.RESERVED, patience_s=PATIENCE_S, patience_runs=PATIENCE_RUNS
-        ),
-        OrderPolicy.FAIR: Policy("fair", Arrival(), by_usage=True, patience_s=PATIENCE_S, patience_runs=PATIENCE_RUNS),
-        OrderPolicy.LAS: Policy(
-            "las", Attained(), interrupts=may_interrupt, patience_s=PATIENCE_S, patience_runs=PATIENCE_RUNS
-        ),
-        OrderPolicy.SHORTEST: Policy(
-            "shortest", Remaining(predictor), patience_s=PATIENCE_S, patience_runs=PATIENCE_RUNS
-        ),
-    }

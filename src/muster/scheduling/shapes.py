@@ -101,3 +101,9 @@ def _as_one(groups: tuple[Group, ...], where: Where) -> Resources | None:
 def _difficulty(want: Resources) -> tuple[bool, bool, int, int, int]:
     """A task that takes any model must not take the only cards that another one accepts."""
     return want.gpus > 0, bool(want.gpu_models), want.gpu_m, want.cpu_m, want.memory_bytes
+
+
+def need_of(shape: Shape) -> int:
+    """GPUs on one node, of the task that wants most. A part of a GPU counts as none, and is looked at in detail."""
+    want = shape.groups[0].want
+    return 0 if want.shares_gpu else want.gpus

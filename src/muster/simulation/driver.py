@@ -9,8 +9,8 @@ from time import perf_counter
 from muster.domain.nodes import Node, NodeState
 from muster.domain.resources import Capacity, Device, Resources
 from muster.domain.virtual_clusters import Share, VirtualCluster
+from muster.scheduling.cluster_state import ClusterState
 from muster.scheduling.demand import JobDemand, TaskDemand
-from muster.scheduling.state import ClusterState
 from muster.simulation.noise import foretold
 from muster.simulation.options import CostKind, DurationsKind, NodeGroup, Options, PlacementKind, Policy
 from muster.simulation.profiles import profile
@@ -196,13 +196,13 @@ def _demand(job: TraceJob, predicted_s: float | None, options: Options, per_node
         vc=job.vc if options.vc_quota is not None else "",
         time_limit_s=limit_s,
         predicted_s=predicted_s,
-        likeness=_likeness(job),
+        similarity=_similarity(job),
         checkpoint_every_s=cost.interval_s if cost.kind is CostKind.CHECKPOINT else 0.0,
         restart_s=cost.restart_s(job.gpus),
     )
 
 
-def _likeness(job: TraceJob) -> tuple[str, ...]:
+def _similarity(job: TraceJob) -> tuple[str, ...]:
     own = (f"{job.user}|{job.gpus:g}",) if job.user else ()
     return (*own, f"{job.gpus:g}", "")
 

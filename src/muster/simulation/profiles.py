@@ -1,9 +1,10 @@
 """The policies that a simulation may compare, as profiles of the scheduler."""
 
 from muster.domain.virtual_clusters import OrderPolicy
-from muster.scheduling.predicting import Predictor
-from muster.scheduling.ranking import Arrival, Attained, Overtaking, Remaining, policies
-from muster.scheduling.ranking import Policy as Profile
+from muster.scheduling.order_policies import Overtaking, policies
+from muster.scheduling.order_policies import Policy as Profile
+from muster.scheduling.ranking import Arrival, Attained, Remaining
+from muster.scheduling.runtime_prediction import Predictor
 from muster.simulation.options import Policy
 
 

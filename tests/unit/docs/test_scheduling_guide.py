@@ -5,7 +5,7 @@ import re
 import pytest
 
 from muster.domain.virtual_clusters import OrderPolicy
-from muster.scheduling import books, lining, ranking, weighing
+from muster.scheduling import order_policies, preemption_policy, running_ranks, wait_queue
 from tests.unit.docs.pages import ROOT
 
 pytestmark = pytest.mark.fast
@@ -18,24 +18,24 @@ _TOLD_AT_SUBMISSION = {"never"}
 
 
 @pytest.mark.parametrize("page", [GUIDE, DECISION], ids=["guide", "decision"])
-def test_patience_is_as_written(page: str) -> None:
-    days, runs = ranking.PATIENCE_S / 86400, ranking.PATIENCE_RUNS
+def test_aging_is_as_written(page: str) -> None:
+    days, runs = order_policies.AGING_S / 86400, order_policies.AGING_RUNS
 
     assert f"{days:g} days, plus {runs:g} times as long" in page
 
 
-def test_the_bound_follows_from_patience() -> None:
-    hours = ranking.PATIENCE_S / 3600 + ranking.PATIENCE_RUNS
+def test_the_bound_follows_from_aging() -> None:
+    hours = order_policies.AGING_S / 3600 + order_policies.AGING_RUNS
 
-    assert f"after {lining.TOP_PRIORITY - 1} × {hours:g} hours" in GUIDE
+    assert f"after {wait_queue.TOP_PRIORITY - 1} × {hours:g} hours" in GUIDE
 
 
 def test_what_may_be_lost_is_as_written() -> None:
-    assert weighing.WORTH == 0.25
+    assert preemption_policy.WORTH == 0.25
     assert "at most a quarter of the work" in GUIDE
-    assert weighing.GROW_LOSS_S == 60.0
+    assert preemption_policy.GROW_LOSS_S == 60.0
     assert "loses less than a minute" in GUIDE
-    assert books.TURN_S == 3600.0
+    assert running_ranks.PROTECTED_S == 3600.0
     assert "its first hour of run time" in GUIDE
 
 

@@ -6,8 +6,9 @@ from dataclasses import replace
 from muster.domain.nodes import Node
 from muster.domain.specs import Priority, Role
 from muster.domain.virtual_clusters import Limits, OrderPolicy, Share, VirtualCluster
-from muster.scheduling.demand import JobDemand, Plan, demand_of
-from muster.scheduling.state import ClusterState
+from muster.scheduling.cluster_state import ClusterState
+from muster.scheduling.demand import JobDemand, demand_of
+from muster.scheduling.plan import Plan
 from tests.parts.building import GIB, a_job, a_node, a_role, a_spec
 
 NOBODY = Limits()

@@ -2,9 +2,9 @@
 
 import pytest
 
-from muster.scheduling import keeping, planning, sharing
+from muster.scheduling import guarantee_pass, open_pass, reclaim
+from muster.scheduling.cluster_state import ClusterState
 from muster.scheduling.placement import place
-from muster.scheduling.state import ClusterState
 from tests.parts.building import GIB, a_node, a_role
 from tests.unit.scheduling.clusters import a_cluster, a_demand, a_gpu_node, gpus, queue, started
 
@@ -21,7 +21,7 @@ def tries(monkeypatch: pytest.MonkeyPatch) -> list[int]:
         counted.append(shape.tasks)
         return place(shape, *rest)
 
-    for part in (planning, keeping, sharing):
+    for part in (guarantee_pass, open_pass, reclaim):
         monkeypatch.setattr(part, "place", counting)
     return counted
 

@@ -4,7 +4,7 @@ import pytest
 
 from muster.domain.specs import Priority
 from muster.domain.virtual_clusters import Limits
-from muster.scheduling.demand import Plan
+from muster.scheduling.plan import Plan
 from tests.unit.scheduling.clusters import a_cluster, a_demand, a_gpu_node, a_vc, gpus, preempted, queue, started
 
 pytestmark = pytest.mark.fast

@@ -13,10 +13,11 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from muster.domain.nodes import Node, NodeState
 from muster.domain.specs import Priority, Role, Spread, Together, Where
 from muster.domain.virtual_clusters import Limits, OrderPolicy, VirtualCluster
-from muster.scheduling.arena import Arena
-from muster.scheduling.demand import JobDemand, Plan, Slot
+from muster.scheduling.cluster_state import ClusterState
+from muster.scheduling.demand import JobDemand, Slot
+from muster.scheduling.node_index import NodeIndex
 from muster.scheduling.placement import place
-from muster.scheduling.state import ClusterState
+from muster.scheduling.plan import Plan
 from tests.parts.building import GIB, a_node, a_role
 from tests.unit.scheduling.clusters import a_demand, a_vc, gpus
 
@@ -220,7 +221,7 @@ class Cluster(RuleBasedStateMachine):
             state.queued(job)
 
     def _cycle(self) -> bool:
-        before = set(self.state.holders)
+        before = set(self.state.allocations.by_job)
         is_plain = self._is_any_node_as_good() and not (
             self.vcs or self.leaving or self.were_preempted or self._is_anybody_protected()
         )
@@ -236,7 +237,7 @@ class Cluster(RuleBasedStateMachine):
             self.were_preempted = True
         for start in plan.starts:
             self._start(start.job_id, start.slots)
-        self._check_limits(set(self.state.holders) - before)
+        self._check_limits(set(self.state.allocations.by_job) - before)
         return bool(plan.starts or plan.preemptions or (plan.wake_at is not None and plan.wake_at <= self.now))
 
     def _start(self, job_id: str, slots: tuple[Slot, ...]) -> None:
@@ -257,7 +258,7 @@ class Cluster(RuleBasedStateMachine):
 
     def _is_anybody_protected(self) -> bool:
         """After a long wait; nobody remembers that over a restart."""
-        return any(holder.protected_until > self.now for holder in self.state.holders.values())
+        return any(holder.protected_until > self.now for holder in self.state.allocations.by_job.values())
 
     def _rebuilt(self) -> ClusterState:
         """From what is told after a restart."""
@@ -302,43 +303,44 @@ class Cluster(RuleBasedStateMachine):
             assert not slot.resources.gpu_models or given <= set(slot.resources.gpu_models)
 
     def _check_limits(self, new: set[str]) -> None:
-        """Of whoever got places in this cycle."""
-        for job_id in new & set(self.state.holders):
-            job = self.state.holders[job_id].job
+        """Of every job that got slots in this cycle."""
+        allocations = self.state.allocations.by_job
+        for job_id in new & set(allocations):
+            job = allocations[job_id].job
             vc = self.vcs.get(job.vc)
             if vc is None:
                 continue
-            own = [holder for holder in self.state.holders.values() if holder.job.vc == job.vc]
-            used = sum(holder.shape.gpu_m for holder in own) / 1000
-            assert vc.max is None or used <= vc.max.gpus[""] or not self.state.holders[job_id].shape.gpu_m
+            own = [one for one in allocations.values() if one.job.vc == job.vc]
+            used = sum(one.shape.gpu_m for one in own) / 1000
+            assert vc.max is None or used <= vc.max.gpus[""] or not allocations[job_id].shape.gpu_m
             for limits, user in ((vc.limits, None), (vc.user_limits, job.user)):
-                theirs = [holder for holder in own if user in (None, holder.job.user)]
-                used = sum(holder.shape.gpu_m for holder in theirs) / 1000
+                theirs = [one for one in own if user in (None, one.job.user)]
+                used = sum(one.shape.gpu_m for one in theirs) / 1000
                 assert limits.running_jobs is None or len(theirs) <= limits.running_jobs
                 assert limits.running_gpus is None or used <= limits.running_gpus or not gpu_m(job)
-            if not job.preemptible and self.state.promises.arenas:
-                assert self.state.holders[job_id].promised == self.state.holders[job_id].slots, "it borrows"
+            if not job.preemptible and self.state.guarantees.cells:
+                assert allocations[job_id].guaranteed == allocations[job_id].slots, "it borrows"
             if not vc.borrows:
-                assert self.state.holders[job_id].promised is not None, "it borrows"
+                assert allocations[job_id].guaranteed is not None, "it borrows"
 
     def _check_promises(self) -> None:
         """Nobody waits who would find room in the cells of its virtual cluster, as they are left."""
         if any(not job.preemptible for job in self.demands.values()):
             return  # one that lost its promise when the virtual clusters changed stays where it is
         for vc in self.vcs.values():
-            cells = self.state.promises.arenas.get(vc.name, Arena())
-            for waiting in self.state.queue.jobs.values():
+            cells = self.state.guarantees.cells.get(vc.name, NodeIndex())
+            for waiting in self.state.queue.lanes.jobs.values():
                 job, shape = waiting.job, waiting.shape
-                if job.vc != vc.name or self.state._forbidden(job, shape, self.now) is not None:
+                if job.vc != vc.name or self.state.limits.forbids(job, shape, self.now) is not None:
                     continue
                 slots = place(shape, copy.deepcopy(cells))
                 assert slots is None, f"{job.job_id} is promised {slots} and waits"
 
     @invariant()
     def resources_are_conserved(self) -> None:
-        claims = [slot for holder in self.state.holders.values() for slot in holder.slots]
+        claims = [slot for holder in self.state.allocations.by_job.values() for slot in holder.slots]
         for name, node in self.nodes.items():
-            ledger = self.state.arena.ledgers[name]
+            ledger = self.state.allocations.nodes.by_name[name]
             here = [slot for slot in claims if slot.node == name]
             assert ledger.cpu_m + sum(slot.resources.cpu_m for slot in here) == node.capacity.cpu_m
             assert ledger.memory_bytes + sum(s.resources.memory_bytes for s in here) == node.capacity.memory_bytes
@@ -363,18 +365,19 @@ class Cluster(RuleBasedStateMachine):
             assert all(part <= 1000 for part in used.values())
 
     @invariant()
-    def nobody_has_places_and_waits(self) -> None:
-        state = self.state
-        assert not set(state.queue.jobs) & set(state.holders)
-        assert set(self.held) <= set(state.holders)
-        assert set(state.holders) - set(self.held) <= set(self.waiting), "places of nobody"
-        assert set(state.leaving) == set(self.leaving)
-        assert set(self.waiting) == set(state.queue.jobs) | set(state.parked) | (set(state.holders) - set(self.held))
+    def nobody_has_slots_and_waits(self) -> None:
+        queue, allocations = self.state.queue, self.state.allocations
+        has_slots = set(allocations.by_job)
+        assert not set(queue.lanes.jobs) & has_slots
+        assert set(self.held) <= has_slots
+        assert has_slots - set(self.held) <= set(self.waiting), "slots of nobody"
+        assert set(allocations.preempted) == set(self.leaving)
+        assert set(self.waiting) == set(queue.lanes.jobs) | set(queue.parked) | (has_slots - set(self.held))
 
     @invariant()
     def who_waits_is_told_why(self) -> None:
         for job_id in self.waiting:
-            if job_id in self.state.queue.jobs and self.state.cycles and not self.state._changed:
+            if job_id in self.state.queue.lanes.jobs and self.state.cycles and not self.state.changes.is_pending:
                 assert self.state.reasons(job_id, self.now), f"{job_id} waits and nobody knows why"
 
 

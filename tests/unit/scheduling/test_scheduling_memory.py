@@ -3,17 +3,17 @@
 import pytest
 
 from muster.domain.virtual_clusters import WEEK_S
-from muster.scheduling import predicting
-from muster.scheduling.demand import likeness_of
-from muster.scheduling.limiting import Account
-from muster.scheduling.predicting import Predictor
+from muster.scheduling import runtime_prediction
+from muster.scheduling.accounting import Account
+from muster.scheduling.demand import similarity_of
+from muster.scheduling.runtime_prediction import Predictor
 from tests.parts.building import a_job, a_role, a_spec
 
 pytestmark = pytest.mark.fast
 
 
 def test_kinds_of_jobs_that_came_once_are_forgotten_and_the_common_ones_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(predicting, "_MOST_KINDS", 100)
+    monkeypatch.setattr(runtime_prediction, "_MOST_KINDS", 100)
     predictor = Predictor()
     for number in range(1000):
         predictor.learn((f"once-{number}", "often"), 3600.0)
@@ -24,8 +24,8 @@ def test_kinds_of_jobs_that_came_once_are_forgotten_and_the_common_ones_kept(mon
 
 def test_a_long_command_makes_no_long_key() -> None:
     job = a_job(a_spec(a_role()))
-    assert max(map(len, likeness_of(job))) < 200
-    assert likeness_of(job) == likeness_of(a_job(a_spec(a_role()), job_id="another"))
+    assert max(map(len, similarity_of(job))) < 200
+    assert similarity_of(job) == similarity_of(a_job(a_spec(a_role()), job_id="another"))
 
 
 def test_use_of_more_than_a_week_ago_is_forgotten() -> None:

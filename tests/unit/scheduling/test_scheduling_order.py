@@ -9,14 +9,15 @@ from hypothesis import strategies as st
 
 from muster.domain.specs import Priority
 from muster.domain.virtual_clusters import OrderPolicy, VirtualCluster
+from muster.scheduling.cluster_state import ClusterState
 from muster.scheduling.demand import JobDemand
-from muster.scheduling.ranking import Arrival, Overtaking, Policy
-from muster.scheduling.state import ClusterState
+from muster.scheduling.order_policies import Overtaking, Policy
+from muster.scheduling.ranking import Arrival
 from tests.parts.building import a_node, a_role
 from tests.unit.scheduling.clusters import a_cluster, a_demand, a_gpu_node, a_vc, gpus, queue, started
 
 pytestmark = pytest.mark.fast
-PATIENCE_S = 1000.0
+AGING_S = 1000.0
 STEPS = 3
 """From normal priority to above urgent."""
 
@@ -60,7 +61,7 @@ def flooded(state: ClusterState, big: JobDemand, small: JobDemand, last_s: float
     while at < until:
         while ends and ends[0][0] <= at:
             _, job_id = heappop(ends)
-            if job_id in state.holders:
+            if job_id in state.allocations.by_job:
                 state.released(job_id)
         for _ in range(2):
             number += 1
@@ -87,48 +88,48 @@ def flooded(state: ClusterState, big: JobDemand, small: JobDemand, last_s: float
 @pytest.mark.parametrize("flood", ["", "w"], ids=["of its own", "of another virtual cluster"])
 def test_a_large_gang_starts_when_patience_has_run_out(last_s: float, may_interrupt: bool, flood: str) -> None:
     state = a_cluster(*(a_gpu_node(f"n{number}", 2) for number in range(4)), may_interrupt=may_interrupt)
-    state.follow(Policy("small first", _SmallFirst(), interrupts=may_interrupt, patience_s=PATIENCE_S))
+    state.follow(Policy("small first", _SmallFirst(), interrupts=may_interrupt, aging_s=AGING_S))
     if flood:
         state.configured([VirtualCluster("v", "lab"), VirtualCluster("w", "lab")])
     big = a_demand(1, gpus(2, 4), vc="v" if flood else "")
     small = replace(a_demand(2, gpus(1), vc=flood), checkpoint_every_s=0.0)
-    at = flooded(state, big, small, last_s, until=3 * STEPS * PATIENCE_S)
+    at = flooded(state, big, small, last_s, until=3 * STEPS * AGING_S)
     assert at is not None, "it starves"
-    assert PATIENCE_S <= at <= STEPS * PATIENCE_S + (0 if may_interrupt else last_s) + 10
+    assert AGING_S <= at <= STEPS * AGING_S + (0 if may_interrupt else last_s) + 10
 
 
 def test_patience_interrupts_no_work_that_cannot_be_resumed() -> None:
     state = a_cluster(*(a_gpu_node(f"n{number}", 2) for number in range(4)))
-    state.follow(Policy("small first", _SmallFirst(), interrupts=True, patience_s=PATIENCE_S))
-    at = flooded(state, a_demand(1, gpus(2, 4)), a_demand(2, gpus(1)), 300.0, until=3 * STEPS * PATIENCE_S)
+    state.follow(Policy("small first", _SmallFirst(), interrupts=True, aging_s=AGING_S))
+    at = flooded(state, a_demand(1, gpus(2, 4)), a_demand(2, gpus(1)), 300.0, until=3 * STEPS * AGING_S)
     assert at is not None, "it starves"
-    assert STEPS * PATIENCE_S + 10 < at <= STEPS * PATIENCE_S + 310, "those who run are waited for, and nobody else"
+    assert STEPS * AGING_S + 10 < at <= STEPS * AGING_S + 310, "those who run are waited for, and nobody else"
 
 
 @pytest.mark.parametrize("may_interrupt", [True, False])
 def test_a_large_gang_starts_in_what_its_virtual_cluster_is_promised(may_interrupt: bool) -> None:
     nodes = [a_gpu_node(f"n{number}", 2) for number in range(4)]
     state = a_cluster(*nodes, may_interrupt=may_interrupt)
-    state.follow(Policy("small first", _SmallFirst(), interrupts=may_interrupt, patience_s=PATIENCE_S))
+    state.follow(Policy("small first", _SmallFirst(), interrupts=may_interrupt, aging_s=AGING_S))
     state.configured([a_vc("v", 4), a_vc("w", 4)])
-    at = flooded(state, a_demand(1, gpus(2, 2), vc="v"), a_demand(2, gpus(1), vc="v"), 300.0, 3 * STEPS * PATIENCE_S)
+    at = flooded(state, a_demand(1, gpus(2, 2), vc="v"), a_demand(2, gpus(1), vc="v"), 300.0, 3 * STEPS * AGING_S)
     assert at is not None, "it starves"
-    assert at <= STEPS * PATIENCE_S + (0 if may_interrupt else 300.0) + 10
+    assert at <= STEPS * AGING_S + (0 if may_interrupt else 300.0) + 10
 
 
 def test_patience_that_grows_while_a_job_waits_still_runs_out() -> None:
     """Jobs like it turn out to run longer than was thought when it came."""
     state = a_cluster(a_gpu_node("n1", 2), may_interrupt=False)
-    state.follow(Policy("small first", _SmallFirst(), patience_s=PATIENCE_S, patience_runs=1.0))
+    state.follow(Policy("small first", _SmallFirst(), aging_s=AGING_S, aging_runs=1.0))
     big = a_demand(1, gpus(2))
     state.queued(a_demand(9, gpus(1)))
     state.cycle(0.0)
     state.queued(big)
     for _ in range(20):
         state.learnt(big, 5000.0)
-    state.cycle(4 * PATIENCE_S)
-    state.cycle(40 * PATIENCE_S)
-    assert state.queue.jobs["j1"].priority == Priority.URGENT.rank + 1
+    state.cycle(4 * AGING_S)
+    state.cycle(40 * AGING_S)
+    assert state.queue.lanes.jobs["j1"].priority == Priority.URGENT.rank + 1
 
 
 class _SmallFirst:
@@ -177,7 +178,7 @@ def test_a_reserved_start_is_never_delayed(jobs: list[tuple[int, int, int, int, 
             unstarted.discard(start.job_id)
             assert now <= reserved.get(start.job_id, now) + 1e-6, f"{start.job_id} was reserved an earlier start"
             heappush(events, (now + lasts[start.job_id], start.job_id, True))
-        if (found := state.reservation) is not None:
+        if (found := state.reservations.current) is not None:
             reserved.setdefault(found.job.job_id, found.at)
     assert not unstarted
 

@@ -4,7 +4,7 @@ import pytest
 
 from muster.domain.specs import Priority
 from muster.domain.virtual_clusters import OrderPolicy
-from muster.scheduling.state import ClusterState
+from muster.scheduling.cluster_state import ClusterState
 from tests.parts.building import a_role
 from tests.unit.scheduling.clusters import (
     a_cluster,
@@ -107,7 +107,7 @@ def test_a_large_gang_loses_more_than_a_small_one_that_ran_as_long() -> None:
     run_in_turn(state, a_demand(1, gpus(4), priority=LOW), at=(10.0,))
     queue(state, a_demand(2, gpus(2), priority=LOW), a_demand(3, gpus(2), priority=LOW), at=10.0)
     assert len(preempted(queue(state, a_demand(4, gpus(2), priority=HIGH), at=200.0))) == 1
-    assert "j1" not in state.leaving
+    assert "j1" not in state.allocations.preempted
 
 
 def test_nobody_leaves_who_need_not() -> None:
@@ -222,7 +222,7 @@ def test_a_job_that_refuses_preemption_clears_its_own_cell_and_stays_there() -> 
     """It would find an idle node elsewhere, but could not be moved when that node's owner comes."""
     state = a_cluster(a_gpu_node("n1", 2), a_gpu_node("n2", 4), vcs=[a_vc("own", 4), a_vc("guest", 2)])
     queue(state, a_demand(1, gpus(2), vc="own"))
-    cell = next(iter(state.promises.arenas["guest"].ledgers))
+    cell = next(iter(state.guarantees.cells["guest"].by_name))
     plan = queue(state, a_demand(2, gpus(2), vc="guest", preemptible=False))
     state.released("j1")
     plan = plan if plan.starts else state.cycle(101.0)

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from muster.domain.specs import Together, Where
-from muster.scheduling.state import ClusterState
+from muster.scheduling.cluster_state import ClusterState
 from tests.unit.scheduling.clusters import (
     a_cluster,
     a_demand,

@@ -11,8 +11,8 @@ from muster.domain.tasks import Task
 from muster.engine.context import Context
 from muster.engine.lifecycle.dependencies import demand_in_queue
 from muster.engine.lifecycle.reconciling import demand_of_attempt, slots_of, standing_since
+from muster.scheduling.cluster_state import ClusterState
 from muster.scheduling.demand import Slot
-from muster.scheduling.state import ClusterState
 
 
 async def differences(context: Context) -> list[str]:
@@ -52,8 +52,8 @@ def _compared(context: Context, live: ClusterState, stored: ClusterState) -> lis
         if in_memory.get(job_id) != in_store.get(job_id)
     ]
     for node in context.schedulable_nodes(live.name):
-        seats = [slot for holder in live.holders.values() for slot in holder.slots if slot.node == node.name]
-        held = sum(slot.resources.cpu_m for slot in seats)
+        slots = [slot for one in live.allocations.by_job.values() for slot in one.slots if slot.node == node.name]
+        held = sum(slot.resources.cpu_m for slot in slots)
         if live.used(node.name)[0] != held:
             found.append(f"{node.name}: {live.used(node.name)[0]} is booked, jobs have {held}")
     return found
@@ -62,13 +62,15 @@ def _compared(context: Context, live: ClusterState, stored: ClusterState) -> lis
 def _places(cluster: ClusterState) -> dict[str, tuple[str, frozenset[Slot]]]:
     """Virtual cluster and places of every job that is on its nodes: those that were told to leave are still there, and
     those who wait for such places are not."""
-    there = {job_id: holder for job_id, holder in cluster.holders.items() if holder.waits_for is None}
-    return {job_id: (holder.job.vc, frozenset(holder.slots)) for job_id, holder in (there | cluster.leaving).items()}
+    allocations = cluster.allocations
+    there = {job_id: one for job_id, one in allocations.by_job.items() if one.blocked_by is None}
+    return {job_id: (one.job.vc, frozenset(one.slots)) for job_id, one in (there | allocations.preempted).items()}
 
 
 def _queue(cluster: ClusterState) -> dict[str, str]:
     """Virtual cluster of every job that waits, for whatever."""
-    waiting = {job_id: waiting.job.vc for job_id, waiting in cluster.queue.jobs.items()}
-    parked = {job_id: job.vc for job_id, job in cluster.parked.items()}
-    seated = {job_id: holder.job.vc for job_id, holder in cluster.holders.items() if holder.waits_for is not None}
-    return waiting | parked | seated
+    waiting = {job_id: waiting.job.vc for job_id, waiting in cluster.queue.lanes.jobs.items()}
+    parked = {job_id: job.vc for job_id, job in cluster.queue.parked.items()}
+    by_job = cluster.allocations.by_job
+    blocked = {job_id: one.job.vc for job_id, one in by_job.items() if one.blocked_by is not None}
+    return waiting | parked | blocked

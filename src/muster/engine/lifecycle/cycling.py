@@ -7,8 +7,8 @@ import structlog
 from muster.engine.context import Context
 from muster.engine.lifecycle.launching import launch
 from muster.engine.lifecycle.preempting import begin_preempting
-from muster.scheduling.demand import Plan
-from muster.scheduling.state import ClusterState
+from muster.scheduling.cluster_state import ClusterState
+from muster.scheduling.plan import Plan
 
 _log = structlog.get_logger("engine.cycling")
 

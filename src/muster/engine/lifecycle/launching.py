@@ -26,8 +26,8 @@ from muster.lib.backoff import exponential
 from muster.ports.backend import Backend, Launched, Observation, Phase
 from muster.ports.capabilities import Unready
 from muster.ports.store import Change
-from muster.scheduling.demand import Start
-from muster.scheduling.state import ClusterState
+from muster.scheduling.cluster_state import ClusterState
+from muster.scheduling.plan import Start
 
 _log = structlog.get_logger("engine.launching")
 ASK_AGAIN_S = 10.0

@@ -14,8 +14,8 @@ from muster.domain.jobs import HOLDING, Outcome, Queued, Running, Starting, Verd
 from muster.engine.context import Context
 from muster.engine.lifecycle.completion import RETRY_S, stop
 from muster.engine.lifecycle.dependencies import queue
-from muster.scheduling.demand import Preemption
-from muster.scheduling.state import ClusterState
+from muster.scheduling.cluster_state import ClusterState
+from muster.scheduling.plan import Preemption
 
 _log = structlog.get_logger("engine.preempting")
 RESIZE = "resize"
@@ -33,7 +33,7 @@ def begin_preempting(context: Context, cluster: ClusterState, preemption: Preemp
 async def preempt(context: Context, cluster: ClusterState, preemption: Preemption, attempt: int) -> None:
     entry = context.roster.get(preemption.job_id)
     if entry is None:
-        if preemption.job_id in cluster.leaving:  # being submitted, with its start
+        if preemption.job_id in cluster.allocations.preempted:  # being submitted, with its start
             _later(context, cluster, preemption, attempt)
         return
     async with entry.turn:

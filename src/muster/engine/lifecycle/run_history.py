@@ -4,8 +4,8 @@ from muster.domain.exit_causes import TIME_LIMIT
 from muster.domain.jobs import Failed, Job, Succeeded
 from muster.domain.virtual_clusters import WEEK_S
 from muster.engine.context import Context
+from muster.scheduling.cluster_state import ClusterState
 from muster.scheduling.demand import demand_of
-from muster.scheduling.state import ClusterState
 
 _JOBS_REMEMBERED = 20_000
 

@@ -93,13 +93,13 @@ def tell_scheduler(context: Context, cluster: str) -> None:
     for node in nodes:
         state.node_changed(node.in_service())
     listed = {node.name for node in nodes}
-    for name, ledger in list(state.arena.ledgers.items()):
-        if name in listed:
+    for node in state.nodes():
+        if node.name in listed:
             continue
-        if ledger.jobs:  # they keep their places until they end
-            state.node_changed(replace(ledger.node, state=NodeState.RETIRED))
+        if state.jobs_on(node.name):  # they keep their places until they end
+            state.node_changed(replace(node, state=NodeState.RETIRED))
         else:
-            state.node_removed(name)
+            state.node_removed(node.name)
     context.sharing.nodes_changed(state, context.nodes(cluster))
     context.wake.set()
 
@@ -116,8 +116,8 @@ async def _mark(context: Context, mark: NodeMark, told: Event) -> None:
 
 def _evict_all(context: Context, cluster: str, node: str) -> None:
     for entry in context.roster.entries():
-        holder = context.clusters[cluster].holders.get(entry.job.id) if entry.job.cluster == cluster else None
-        if holder is not None and any(slot.node == node for slot in holder.slots):
+        is_here = entry.job.cluster == cluster and entry.job.id in context.clusters[cluster].jobs_on(node)
+        if is_here:
             context.spawn(_evict(context, entry, node), f"evict {entry.job.id}")
 
 
@@ -125,7 +125,7 @@ async def _evict(context: Context, entry: Entry, node: str) -> None:
     """The gang goes back to the queue, whole; it has done nothing wrong, so nothing is counted."""
     async with entry.turn:
         job, cluster = entry.job, context.clusters[entry.job.cluster]
-        if isinstance(job.state, Queued) and job.id in cluster.holders:
+        if isinstance(job.state, Queued) and cluster.has_slots(job.id):
             cluster.released(job.id)  # its start has not begun
             queue(context, entry)
             context.wake.set()

@@ -16,7 +16,7 @@ from muster.engine.context import Context
 from muster.engine.lifecycle.dependencies import queue
 from muster.engine.lifecycle.reconciling import place, reconcile
 from muster.ports.backend import Backend, BackendListener
-from muster.scheduling.state import ClusterState
+from muster.scheduling.cluster_state import ClusterState
 
 _log = structlog.get_logger("engine.fleet")
 _LOOK_EVERY_S = 5.0

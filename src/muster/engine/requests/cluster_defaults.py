@@ -9,7 +9,7 @@ from muster.domain.resources import WHOLE_GPU, Resources
 from muster.domain.specs import JobSpec, Role, Runtime
 from muster.domain.virtual_clusters import Defaults, Share, VirtualCluster
 from muster.lib.quantities import format_cpu
-from muster.scheduling.limiting import beyond_max
+from muster.scheduling.limits import beyond_max
 from muster.wire.specs import DEFAULT_CPU_M
 
 _SAYS_NOTHING = Resources(DEFAULT_CPU_M)

@@ -17,8 +17,8 @@ from muster.domain.jobs import Held, Job, Queued
 from muster.domain.nodes import Node, NodeSettings
 from muster.domain.virtual_clusters import VirtualCluster
 from muster.lib.nearest import nearest
-from muster.scheduling.state import ClusterState
-from muster.scheduling.views import Quota, ShareView
+from muster.scheduling.cluster_state import ClusterState
+from muster.scheduling.usage_views import Quota, ShareView
 from muster.settings.clusters import ClusterFolder, ClusterSettings
 from muster.settings.folder_watch import folder_changes
 from muster.settings.kept_files import KeptFiles

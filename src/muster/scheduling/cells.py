@@ -1,25 +1,18 @@
-"""What virtual clusters are promised, as places: every node's devices, CPU and memory are dealt out to them as cells.
-
-The cells of a virtual cluster are an arena of their own, in which its jobs are placed as in a private cluster of that
-size. A job that has its places there is promised them: whoever borrows those very devices has to leave. So an owner
-waits no longer than it would alone, whatever the others do. Which node a cell is on does not matter to the promise:
-two nodes that are alike exchange their cells while nobody stands in them, which saves interrupting borrowers.
-"""
+"""Deals the guarantees of virtual clusters out to nodes. The part of a node that a virtual cluster is guaranteed is a
+cell: devices, with the CPU and memory that belong to such a part of the node."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from muster.domain.nodes import Node, NodeState
 from muster.domain.resources import Capacity, Device
 from muster.domain.virtual_clusters import Share, VirtualCluster
 from muster.lib.quantities import about_bytes, format_cpu
-from muster.scheduling.arena import Arena
-from muster.scheduling.ledger import NodeLedger
 
 
 @dataclass(slots=True)
 class _Left:
-    """What of a node is not dealt out yet."""
+    """The part of a node that is not dealt out yet."""
 
     node: Node
     devices: list[Device]
@@ -27,41 +20,12 @@ class _Left:
     memory_bytes: int
 
     @property
-    def of_all(self) -> int:
+    def all_devices(self) -> int:
         return len(self.node.capacity.devices)
 
 
-@dataclass(slots=True)
-class Promises:
-    """Cells by virtual cluster and node. The arenas of those that are promised something."""
-
-    arenas: dict[str, Arena] = field(default_factory=dict)
-
-    def deal(self, vcs: Iterable[VirtualCluster], nodes: Iterable[Node]) -> None:
-        """Anew, for these nodes. What cannot be dealt any more is left out: the promise is as good as the hardware."""
-        cells = deal(vcs, nodes)[0]
-        self.arenas = {}
-        for (vc, _), cell in sorted(cells.items()):
-            self.arenas.setdefault(vc, Arena()).put(NodeLedger(cell))
-
-    def are_empty_on(self, node: str) -> bool:
-        """Nobody stands in a cell of the node."""
-        return all(node not in arena.ledgers or not arena.ledgers[node].jobs for arena in self.arenas.values())
-
-    def exchange(self, one: Node, other: Node) -> None:
-        """The cells of two nodes that are alike, with nobody in them."""
-        for arena in self.arenas.values():
-            mine, theirs = arena.ledgers.get(one.name), arena.ledgers.get(other.name)
-            if mine is not None:
-                arena.drop(one.name)
-            if theirs is not None:
-                arena.drop(other.name)
-                arena.put(NodeLedger(_moved(theirs.node, one)))
-            if mine is not None:
-                arena.put(NodeLedger(_moved(mine.node, other)))
-
-
 def are_alike(one: Node, other: Node) -> bool:
+    """Whether it makes no difference on which of the two nodes a cell is."""
     return (
         one.capacity.cpu_m == other.capacity.cpu_m
         and one.capacity.memory_bytes == other.capacity.memory_bytes
@@ -72,7 +36,7 @@ def are_alike(one: Node, other: Node) -> bool:
 
 
 def oversubscribed(vcs: Sequence[VirtualCluster], nodes: Sequence[Node]) -> str | None:
-    """What is promised beyond what there is, in numbers."""
+    """What is guaranteed beyond what there is, in numbers."""
     missing = deal(vcs, nodes)[1]
     if not missing:
         return None
@@ -91,8 +55,8 @@ def oversubscribed(vcs: Sequence[VirtualCluster], nodes: Sequence[Node]) -> str 
 
 
 def deal(vcs: Iterable[VirtualCluster], nodes: Iterable[Node]) -> tuple[dict[tuple[str, str], Node], dict[str, str]]:
-    """Cells as nodes of their own, by virtual cluster and node; and what found no room. Whole nodes first, so that a
-    gang finds in its cells what it would find in a private cluster."""
+    """The cells as nodes of their own, by virtual cluster and node, and what found no room. Whole nodes are dealt
+    first, so that a gang finds in its cells what it would find in a private cluster."""
     left = [
         _Left(node, list(node.capacity.devices), node.capacity.cpu_m, node.capacity.memory_bytes)
         for node in sorted(nodes, key=lambda node: node.name)
@@ -112,10 +76,10 @@ def deal(vcs: Iterable[VirtualCluster], nodes: Iterable[Node]) -> tuple[dict[tup
 
 
 def _deal_gpus(vc: str, model: str, count: int, left: list[_Left], cells: dict[tuple[str, str], Node]) -> int:
-    """Whole nodes, the largest first; for the rest the node that is filled best by it. Answers what found no room."""
+    """Deal whole nodes, the largest first, and for the rest the node that it fills best. Returns what found no room."""
     room = [(one, _devices(one, model)) for one in left if one.devices]
     room = [(one, free) for one, free in room if free]
-    whole = sorted((item for item in room if len(item[1]) == item[0].of_all), key=lambda item: -len(item[1]))
+    whole = sorted((item for item in room if len(item[1]) == item[0].all_devices), key=lambda item: -len(item[1]))
     for one, free in whole:
         if len(free) <= count:
             _take_devices(vc, one, free, cells)
@@ -133,22 +97,22 @@ def _deal_gpus(vc: str, model: str, count: int, left: list[_Left], cells: dict[t
 
 
 def _take_devices(vc: str, one: _Left, taken: list[Device], cells: dict[tuple[str, str], Node]) -> None:
-    """With the CPU and memory that belong to such a part of the node."""
+    """Deal these devices, with the CPU and memory that belong to such a part of the node."""
     one.devices = [device for device in one.devices if device not in taken] if len(taken) < len(one.devices) else []
-    part = len(taken) / one.of_all
+    part = len(taken) / one.all_devices
     cpu_m = min(one.cpu_m, int(one.node.capacity.cpu_m * part))
     memory = min(one.memory_bytes, int(one.node.capacity.memory_bytes * part))
     _add(vc, one, taken, cpu_m, memory, cells)
 
 
 def _deal_cpu(vc: VirtualCluster, left: list[_Left], cells: dict[tuple[str, str], Node]) -> str | None:
-    """What the GPU cells have not brought along; from nodes without GPUs first."""
+    """Deal the CPU and memory that the GPU cells have not brought along, from nodes without GPUs first."""
     if not vc.guaranteed.cpu_m and not vc.guaranteed.memory_bytes:
         return None
     own = [cell for (name, _), cell in cells.items() if name == vc.name]
     cpu_m = vc.guaranteed.cpu_m - sum(cell.capacity.cpu_m for cell in own)
     memory = vc.guaranteed.memory_bytes - sum(cell.capacity.memory_bytes for cell in own)
-    for one in sorted(left, key=lambda one: (one.of_all > 0, one.cpu_m, one.node.name)):
+    for one in sorted(left, key=lambda one: (one.all_devices > 0, one.cpu_m, one.node.name)):
         if cpu_m <= 0 and memory <= 0:
             return None
         take_cpu = max(0, min(cpu_m, one.cpu_m))
@@ -179,7 +143,8 @@ def _devices(one: _Left, model: str) -> list[Device]:
     return [device for device in one.devices if not model or device.model.lower() == model.lower()]
 
 
-def _moved(cell: Node, to: Node) -> Node:
+def moved(cell: Node, to: Node) -> Node:
+    """The same cell on another node."""
     return replace(to, capacity=cell.capacity)
 
 

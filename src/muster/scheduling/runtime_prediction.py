@@ -1,7 +1,7 @@
 """How much work a job still has, learnt from those that ended before.
 
 Service is run time times GPUs (a job without GPUs counts as one). Jobs that are alike share a histogram of service in
-steps of the square root of two; a narrow kind of job that has been seen seldom leans on the wider ones. A foretold run
+steps of the square root of two; a narrow kind of job that has been seen seldom leans on the wider ones. A predicted run
 time is weighed by how far such foretelling was off before: what is measured, not what is claimed, decides its weight.
 """
 
@@ -24,7 +24,7 @@ _FEW_FORETOLD = 30
 _MOST_KINDS = 10_000
 """So many are remembered: about 20 MB."""
 _RATIOS = 41
-"""Histogram of log2(actual / foretold) by half steps, from -10 to 10."""
+"""Histogram of log2(actual / predicted) by half steps, from -10 to 10."""
 
 
 @dataclass(slots=True)
@@ -47,16 +47,16 @@ class Predictor:
         self._foretold = 0
         self._errors: list[float] = []
 
-    def learn(self, likeness: Sequence[str], service: float, foretold: float | None = None) -> None:
+    def learn(self, similarity: Sequence[str], service: float, predicted: float | None = None) -> None:
         step = step_of(service)
-        if foretold is None:
-            if likeness and (kind := self._kinds.get(likeness[0])) is not None and kind.seen >= 3:
+        if predicted is None:
+            if similarity and (kind := self._kinds.get(similarity[0])) is not None and kind.seen >= 3:
                 self._note_error(self._typical(kind), service)
         else:
             self._foretold += 1
-            self._ratios[_ratio_step(service, foretold)] += 1.0
-            self._note_error(foretold, service)
-        for key in dict.fromkeys((*likeness, "")):
+            self._ratios[_ratio_step(service, predicted)] += 1.0
+            self._note_error(predicted, service)
+        for key in dict.fromkeys((*similarity, "")):
             kind = self._kinds.get(key)
             if kind is None:
                 kind = self._kinds[key] = _Kind()
@@ -78,12 +78,12 @@ class Predictor:
         recent = sorted(self._errors[-1000:])
         return recent[len(recent) // 2] if recent else None
 
-    def work_left(self, likeness: Sequence[str], service: float, foretold: float | None = None) -> float:
+    def work_left(self, similarity: Sequence[str], service: float, predicted: float | None = None) -> float:
         """The least expected service per job ended, over all ways of giving it a turn (Gittins' index, inverted): small
         for what probably ends soon. `service` is what it has had."""
-        if foretold is not None:
-            return self._foretold_left(likeness, service, foretold)
-        kind = self._mixed(likeness)
+        if predicted is not None:
+            return self._foretold_left(similarity, service, predicted)
+        kind = self._mixed(similarity)
         step = step_of(service)
         left = kind.left.get(step)
         if left is None:
@@ -91,18 +91,20 @@ class Predictor:
             left = kind.left[step] = _left_at(*kind.mixed, step)
         return left
 
-    def expected(self, likeness: Sequence[str], foretold: float | None = None) -> float:
+    def expected(self, similarity: Sequence[str], predicted: float | None = None) -> float:
         """Mean service of such a job, for schedulers that cannot interrupt it."""
-        if foretold is not None and self._foretold < _FEW_FORETOLD:
-            return foretold
-        counts, sums = self._counts(likeness)
-        if foretold is not None:
-            counts, sums = self._weighed(counts, foretold)
+        if predicted is not None and self._foretold < _FEW_FORETOLD:
+            return predicted
+        counts, sums = self._counts(similarity)
+        if predicted is not None:
+            counts, sums = self._weighed(counts, predicted)
         return sum(sums) / sum(counts)
 
-    def run_time(self, likeness: Sequence[str], gpus: float) -> float:
+    def run_time(self, similarity: Sequence[str], gpus: float) -> float:
         """Run time of nine in ten of such jobs, an hour where nothing is known: for how long it is fair to wait."""
-        kind = next((kind for key in likeness if (kind := self._kinds.get(key)) is not None and kind.seen >= 10), None)
+        kind = next(
+            (kind for key in similarity if (kind := self._kinds.get(key)) is not None and kind.seen >= 10), None
+        )
         if kind is None:
             return 3600.0
         most, count = 0.9 * sum(kind.counts), 0.0
@@ -112,9 +114,9 @@ class Predictor:
                 return _MIDDLE[step] / gpus
         return _MIDDLE[-1] / gpus
 
-    def median(self, likeness: Sequence[str]) -> float | None:
+    def median(self, similarity: Sequence[str]) -> float | None:
         """Of the narrowest kind that was seen often enough to say anything."""
-        for key in likeness:
+        for key in similarity:
             kind = self._kinds.get(key)
             if kind is not None and kind.seen >= 3:
                 return self._typical(kind)
@@ -133,24 +135,24 @@ class Predictor:
         if len(self._errors) > 4000:
             del self._errors[:2000]
 
-    def _mixed(self, likeness: Sequence[str]) -> _Kind:
+    def _mixed(self, similarity: Sequence[str]) -> _Kind:
         """The narrowest kind that was seen, mixed anew when enough was learnt since."""
-        key = next((key for key in likeness if key in self._kinds), "")
+        key = next((key for key in similarity if key in self._kinds), "")
         kind = self._kinds.get(key)
         if kind is None:
             kind = self._kinds[key] = _Kind()
         wider = self._kinds[""].seen if "" in self._kinds else 0
         if kind.mixed is None or kind.seen > kind.mixed_seen * 1.1 + 1 or wider > kind.mixed_wider * 1.5 + 1:
-            kind.mixed = self._counts(likeness)
+            kind.mixed = self._counts(similarity)
             kind.left.clear()
             kind.mixed_seen, kind.mixed_wider = kind.seen, wider
         return kind
 
-    def _counts(self, likeness: Sequence[str]) -> tuple[list[float], list[float]]:
+    def _counts(self, similarity: Sequence[str]) -> tuple[list[float], list[float]]:
         """From the widest kind to the narrowest, each leaning on what came before."""
         counts = [_UNKNOWN / _STEPS] * _STEPS
         sums = [count * middle for count, middle in zip(counts, _MIDDLE, strict=True)]
-        for key in reversed(tuple(dict.fromkeys((*likeness, "")))):
+        for key in reversed(tuple(dict.fromkeys((*similarity, "")))):
             kind = self._kinds.get(key)
             if kind is None:
                 continue
@@ -160,16 +162,16 @@ class Predictor:
             sums = [lean * wide + own for wide, own in zip(sums, kind.sums, strict=True)]
         return counts, sums
 
-    def _foretold_left(self, likeness: Sequence[str], service: float, foretold: float) -> float:
+    def _foretold_left(self, similarity: Sequence[str], service: float, predicted: float) -> float:
         if self._foretold < _FEW_FORETOLD:
-            return max(foretold - service, foretold * 0.05)
-        counts, sums = self._weighed(self._counts(likeness)[0], foretold)
+            return max(predicted - service, predicted * 0.05)
+        counts, sums = self._weighed(self._counts(similarity)[0], predicted)
         return _left_at(counts, sums, step_of(service))
 
-    def _weighed(self, counts: list[float], foretold: float) -> tuple[list[float], list[float]]:
+    def _weighed(self, counts: list[float], predicted: float) -> tuple[list[float], list[float]]:
         """What is likely of such jobs, times how likely the foretelling is for each size."""
         weights = [
-            count * (self._ratios[_ratio_step(middle, foretold)] + 0.02)
+            count * (self._ratios[_ratio_step(middle, predicted)] + 0.02)
             for count, middle in zip(counts, _MIDDLE, strict=True)
         ]
         return weights, [weight * middle for weight, middle in zip(weights, _MIDDLE, strict=True)]
@@ -185,8 +187,8 @@ def next_edge(service: float) -> float | None:
     return EDGES[step] if step < _STEPS else None
 
 
-def _ratio_step(actual: float, foretold: float) -> int:
-    ratio = log2(max(actual, 1e-3) / max(foretold, 1e-3))
+def _ratio_step(actual: float, predicted: float) -> int:
+    ratio = log2(max(actual, 1e-3) / max(predicted, 1e-3))
     return min(_RATIOS - 1, max(0, round(ratio * 2) + _RATIOS // 2))
 
 

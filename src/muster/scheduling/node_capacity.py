@@ -1,4 +1,4 @@
-"""What is free on one node. Taking and giving back are exact inverses, so a trial can be undone."""
+"""What is free on one node. Allocating and freeing are exact inverses, so that a trial can be undone."""
 
 from bisect import insort
 
@@ -6,10 +6,21 @@ from muster.domain.nodes import Node
 from muster.domain.resources import WHOLE_GPU, Resources
 
 
-class NodeLedger:
+class NodeCapacity:
     """Whole devices by model, the used part of shared ones, CPU and memory."""
 
-    __slots__ = ("cpu_m", "free", "indexed", "indexed_cpu", "jobs", "memory_bytes", "models", "name", "node", "shared")
+    __slots__ = (
+        "cpu_m",
+        "free_devices",
+        "indexed",
+        "indexed_cpu",
+        "jobs",
+        "memory_bytes",
+        "models",
+        "name",
+        "node",
+        "shared",
+    )
 
     def __init__(self, node: Node) -> None:
         self.node = node
@@ -17,26 +28,26 @@ class NodeLedger:
         self.cpu_m = node.capacity.cpu_m
         self.memory_bytes = node.capacity.memory_bytes
         self.models = {device.index: device.model for device in node.capacity.devices}
-        self.free: dict[str, list[int]] = {}
-        """Devices that nobody uses, by model, ascending."""
+        self.free_devices: dict[str, list[int]] = {}
+        """Devices that nobody uses, by model, in ascending order."""
         for device in node.capacity.devices:
-            insort(self.free.setdefault(device.model, []), device.index)
+            insort(self.free_devices.setdefault(device.model, []), device.index)
         self.shared: dict[int, int] = {}
-        """Used thousandths of devices that are shared."""
+        """The used thousandths of each shared device."""
         self.indexed: dict[str, int] = {}
         self.indexed_cpu = 0
-        """Where an arena's index has it."""
+        """The buckets of the node index in which this node is."""
         self.jobs: dict[str, None] = {}
-        """Who is here, in the order in which they came."""
+        """The jobs on this node, in the order in which they came."""
 
     def free_gpus(self, models: tuple[str, ...] = ()) -> int:
-        """The most that one task could get: devices of one task are of one model."""
-        return max((len(self.free[model]) for model in self.acceptable(models)), default=0)
+        """The most GPUs that one task could get; the devices of one task are of one model."""
+        return max((len(self.free_devices[model]) for model in self.acceptable(models)), default=0)
 
     def all_gpus(self, models: tuple[str, ...] = ()) -> int:
         if not models:
-            return sum(map(len, self.free.values()))
-        return sum(len(self.free[model]) for model in self.acceptable(models))
+            return sum(map(len, self.free_devices.values()))
+        return sum(len(self.free_devices[model]) for model in self.acceptable(models))
 
     def shortage(self, want: Resources) -> str | None:
         """The first kind of resource that is missing, or None when the task fits."""
@@ -48,8 +59,8 @@ class NodeLedger:
             return "memory"
         return None
 
-    def take(self, want: Resources) -> tuple[int, ...]:
-        """Reserve; the caller has seen that there is no shortage. Answers the devices given."""
+    def allocate(self, want: Resources) -> tuple[int, ...]:
+        """Allocate and return the devices. The caller has checked that there is no shortage."""
         self.cpu_m -= want.cpu_m
         self.memory_bytes -= want.memory_bytes
         if not want.gpus:
@@ -57,30 +68,30 @@ class NodeLedger:
         model = self._device_model(want)
         assert model is not None
         if want.gpu_share < WHOLE_GPU:
-            return (self._take_part(model, want.gpu_share),)
-        free = self.free[model]
-        taken, self.free[model] = free[: want.gpus], free[want.gpus :]
+            return (self._allocate_part(model, want.gpu_share),)
+        free = self.free_devices[model]
+        taken, self.free_devices[model] = free[: want.gpus], free[want.gpus :]
         return tuple(taken)
 
-    def take_exactly(self, want: Resources, devices: tuple[int, ...]) -> None:
-        """Reserve what a task already has, or what a promise names."""
+    def allocate_exactly(self, want: Resources, devices: tuple[int, ...]) -> None:
+        """Allocate these very devices: what a task already has, or what a guarantee names."""
         self.cpu_m -= want.cpu_m
         self.memory_bytes -= want.memory_bytes
         if devices and want.gpu_share == WHOLE_GPU and (model := self.models.get(devices[0])) is not None:
-            free, count = self.free[model], len(devices)
-            if tuple(free[:count]) == devices:  # as `take` would have given them
-                self.free[model] = free[count:]
+            free, count = self.free_devices[model], len(devices)
+            if tuple(free[:count]) == devices:  # as `allocate` would have chosen them
+                self.free_devices[model] = free[count:]
                 return
         for index in devices:
             model = self.models.get(index)
             if model is None:
                 continue  # a device that has left the node since
-            if index in self.free[model]:
-                self.free[model].remove(index)
+            if index in self.free_devices[model]:
+                self.free_devices[model].remove(index)
             if want.gpu_share < WHOLE_GPU:
                 self.shared[index] = self.shared.get(index, 0) + want.gpu_share
 
-    def give_back(self, want: Resources, devices: tuple[int, ...]) -> None:
+    def free(self, want: Resources, devices: tuple[int, ...]) -> None:
         self.cpu_m += want.cpu_m
         self.memory_bytes += want.memory_bytes
         for index in devices:
@@ -92,35 +103,35 @@ class NodeLedger:
                 if left > 0:
                     self.shared[index] = left
                     continue
-            if index not in self.free[model]:
-                insort(self.free[model], index)
+            if index not in self.free_devices[model]:
+                insort(self.free_devices[model], index)
 
     def acceptable(self, models: tuple[str, ...]) -> list[str]:
         if not models:
-            return list(self.free)
+            return list(self.free_devices)
         wanted = [model.lower() for model in models]
-        return sorted((m for m in self.free if m.lower() in wanted), key=lambda m: wanted.index(m.lower()))
+        return sorted((m for m in self.free_devices if m.lower() in wanted), key=lambda m: wanted.index(m.lower()))
 
     def has_room_on(self, devices: tuple[int, ...], share: int) -> bool:
-        """So much of each of them."""
+        """Whether so much of each device is free."""
         if not devices:
             return True
         if share < WHOLE_GPU:
             return all(self.room_on(device) >= share for device in devices)
-        free = self.free.get(self.models.get(devices[0], ""), ())
+        free = self.free_devices.get(self.models.get(devices[0], ""), ())
         if tuple(free[: len(devices)]) == devices:
             return True
         return all(self.room_on(device) == WHOLE_GPU for device in devices)
 
     def room_on(self, device: int) -> int:
-        """Thousandths of the device that are free."""
+        """The thousandths of the device that are free."""
         if device in self.shared:
             return WHOLE_GPU - self.shared[device]
-        return WHOLE_GPU if device in self.free.get(self.models.get(device, ""), ()) else 0
+        return WHOLE_GPU if device in self.free_devices.get(self.models.get(device, ""), ()) else 0
 
     def _device_model(self, want: Resources) -> str | None:
-        """The most preferred model that has enough; with no preference the one that is left with least."""
-        free = self.free
+        """The most preferred model that has enough; without a preference, the one that is left with least."""
+        free = self.free_devices
         if want.gpu_share < WHOLE_GPU:
             enough = [m for m in self.acceptable(want.gpu_models) if free[m] or self._shareable(m, want.gpu_share)]
         elif len(free) == 1 and not want.gpu_models:
@@ -135,9 +146,9 @@ class NodeLedger:
     def _shareable(self, model: str, share: int) -> list[int]:
         return [i for i, used in self.shared.items() if used + share <= WHOLE_GPU and self.models.get(i) == model]
 
-    def _take_part(self, model: str, share: int) -> int:
-        """The fullest shared device that still has the part, else a new one."""
+    def _allocate_part(self, model: str, share: int) -> int:
+        """Allocate the part on the fullest shared device that has room for it, else on a new one."""
         fitting = self._shareable(model, share)
-        index = max(fitting, key=lambda i: (self.shared[i], -i)) if fitting else self.free[model].pop(0)
+        index = max(fitting, key=lambda i: (self.shared[i], -i)) if fitting else self.free_devices[model].pop(0)
         self.shared[index] = self.shared.get(index, 0) + share
         return index

@@ -1,0 +1,105 @@
+"""One scheduling cycle: lets time pass, honours guarantees, shares what is left, and says what to do.
+
+Jobs are looked at in the order of priority and rank, whole gangs only: each starts on free slots, or on those of jobs
+that it may preempt, or not at all and with a reason. When nothing has happened since the last cycle, nothing is
+computed.
+"""
+
+from muster.domain.reasons import Reason
+from muster.scheduling.accounting import Accounts
+from muster.scheduling.allocations import Allocations
+from muster.scheduling.changes import Changes
+from muster.scheduling.dispatch import Dispatcher
+from muster.scheduling.elastic_growth import ElasticGrowth
+from muster.scheduling.guarantee_pass import GuaranteePass
+from muster.scheduling.guarantees import Guarantees
+from muster.scheduling.lanes import LaneKey
+from muster.scheduling.open_pass import OpenPass
+from muster.scheduling.plan import Plan
+from muster.scheduling.plan_reasons import PlanReasons
+from muster.scheduling.reservations import Reservations
+from muster.scheduling.running_ranks import RunningRanks
+from muster.scheduling.timers import Timer, Timers
+from muster.scheduling.vc_settings import VcSettings
+from muster.scheduling.wait_queue import WaitQueue
+
+
+class Planner:
+    def __init__(
+        self,
+        settings: VcSettings,
+        queue: WaitQueue,
+        allocations: Allocations,
+        guarantees: Guarantees,
+        reservations: Reservations,
+        accounts: Accounts,
+        ranks: RunningRanks,
+        dispatcher: Dispatcher,
+        guarantee_pass: GuaranteePass,
+        open_pass: OpenPass,
+        growth: ElasticGrowth,
+        reasons: PlanReasons,
+        verdicts: dict[LaneKey, Reason | None],
+        timers: Timers,
+        changes: Changes,
+    ) -> None:
+        self._settings = settings
+        self._queue = queue
+        self._allocations = allocations
+        self._guarantees = guarantees
+        self._reservations = reservations
+        self._accounts = accounts
+        self._ranks = ranks
+        self._dispatcher = dispatcher
+        self._guarantee_pass = guarantee_pass
+        self._open_pass = open_pass
+        self._growth = growth
+        self._reasons = reasons
+        self._verdicts = verdicts
+        self._timers = timers
+        self._changes = changes
+
+    def cycle(self, now: float) -> Plan:
+        """Start what can start. The slots of the jobs that start are allocated when this returns."""
+        self._reasons.now = max(self._reasons.now, now)
+        self._accounts.settle(now)
+        self._let_time_pass(now)
+        if not self._changes.begin_cycle():
+            return Plan(wake_at=self._timers.next_at, reasons=self._reasons)
+        self._verdicts.clear()
+        self._reservations.clear()
+        nodes = (capacity.node for capacity in self._allocations.nodes.by_name.values())
+        self._guarantees.deal(self._settings.by_name.values(), nodes)
+        for vc in sorted(self._changes.take_vcs() & self._guarantees.cells.keys()):
+            self._guarantee_pass.run(vc, now)
+        self._open_pass.run(now)
+        if not len(self._queue):
+            self._growth.run(now)
+        starts, preemptions = self._allocations.take_starts(), self._dispatcher.take_preemptions()
+        return Plan(starts, preemptions, now if self._changes.is_pending else self._timers.next_at, self._reasons)
+
+    def _let_time_pass(self, now: float) -> None:
+        for at, timer, job_id in self._timers.due(now):
+            match timer:
+                case Timer.DUE:
+                    self._queue.become_due(job_id, now)
+                case Timer.AGING:
+                    self._queue.age(job_id, at)
+                case Timer.RANK | Timer.PROTECTION:
+                    self._update_running(timer, job_id, at)
+                case Timer.LIMIT:
+                    self._changes.mark_vcs(self._settings.by_name)
+                    self._changes.mark()
+
+    def _update_running(self, timer: Timer, job_id: str, at: float) -> None:
+        allocation = self._allocations.by_job.get(job_id)
+        if allocation is None:
+            return
+        if timer is Timer.PROTECTION:
+            if self._ranks.end_protection(allocation, at):
+                self._dispatcher.touch(allocation)
+        elif self._ranks.update(allocation, at):
+            self._dispatcher.touch(allocation)
+            if len(self._queue):
+                self._changes.mark_vc(allocation.job.vc)
+                self._changes.mark()
