@@ -62,7 +62,7 @@ class ClusterState:
         self.limits = UsageLimits(self.settings, self.accounts, self.timers)
         self.queue = WaitQueue(self.settings, self.predictor, self.shapes, self.timers, self.changes)
         self.allocations = Allocations()
-        self.guarantees = Guarantees(self.allocations.by_job, self.queue.needs, self.changes)
+        self.guarantees = Guarantees(self.allocations, self.queue.needs, self.changes)
         self.reservations = Reservations(self.allocations)
         self.ranks = RunningRanks(self.settings, self.timers, self.changes)
         self.dispatcher = Dispatcher(

@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterable, Mapping
 from muster.domain.nodes import Node
 from muster.domain.virtual_clusters import Share, VirtualCluster
 from muster.scheduling.allocation import Allocation, may_lose_guarantee, order_of, slots_in_cells
+from muster.scheduling.allocations import Allocations
 from muster.scheduling.cells import are_alike, deal, moved
 from muster.scheduling.changes import Changes
 from muster.scheduling.demand import Slot
@@ -23,12 +24,13 @@ from muster.scheduling.shapes import Shape
 
 
 class Guarantees:
-    def __init__(self, by_job: Mapping[str, Allocation], needs: Collection[int], changes: Changes) -> None:
+    def __init__(self, allocations: Allocations, needs: Collection[int], changes: Changes) -> None:
         self.cells: dict[str, NodeIndex] = {}
         """The cells of each virtual cluster that is guaranteed anything."""
         self.indexes: dict[str, PreemptionIndex] = {}
         """For each of them, which of its own jobs would have to give up their guaranteed slots."""
-        self._by_job = by_job
+        self._by_job = allocations.by_job
+        self._preempted = allocations.preempted
         self._needs = needs
         self._changes = changes
         self._is_outdated = False
@@ -54,6 +56,8 @@ class Guarantees:
         }
         self._changes.mark_vcs(vc.name for vc in vcs)
         self._borrowers.clear()
+        for allocation in self._preempted.values():
+            allocation.guaranteed = None  # its slots were in the old cells
         for allocation in sorted(self._by_job.values(), key=order_of):
             allocation.guaranteed = None
             if allocation.job.vc in self.cells and not self.grant_in_place(allocation):

@@ -18,6 +18,7 @@ from muster.scheduling.demand import JobDemand, Slot
 from muster.scheduling.node_index import NodeIndex
 from muster.scheduling.placement import place
 from muster.scheduling.plan import Plan
+from muster.scheduling.wait_queue import TOP_PRIORITY
 from tests.parts.building import GIB, a_node, a_role
 from tests.unit.scheduling.clusters import a_demand, a_vc, gpus
 
@@ -327,12 +328,15 @@ class Cluster(RuleBasedStateMachine):
         """Nobody waits who would find room in the cells of its virtual cluster, as they are left."""
         if any(not job.preemptible for job in self.demands.values()):
             return  # one that lost its promise when the virtual clusters changed stays where it is
+        aged = [one for one in self.state.queue.lanes.jobs.values() if one.priority >= TOP_PRIORITY]
         for vc in self.vcs.values():
             cells = self.state.guarantees.cells.get(vc.name, NodeIndex())
             for waiting in self.state.queue.lanes.jobs.values():
                 job, shape = waiting.job, waiting.shape
                 if job.vc != vc.name or self.state.limits.forbids(job, shape, self.now) is not None:
                     continue
+                if any(first.job.vc == vc.name and first.key < waiting.key for first in aged):
+                    continue  # the guarantee is kept for a job that has waited longest
                 slots = place(shape, copy.deepcopy(cells))
                 assert slots is None, f"{job.job_id} is promised {slots} and waits"
 

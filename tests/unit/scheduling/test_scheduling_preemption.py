@@ -229,6 +229,24 @@ def test_a_job_that_refuses_preemption_clears_its_own_cell_and_stays_there() -> 
     assert nodes_of(plan, "j2") == [cell]
 
 
+@pytest.mark.parametrize("share", [2, 0.5])
+def test_cells_that_are_dealt_anew_owe_nothing_to_a_job_that_is_still_stopping(share: float) -> None:
+    state = a_cluster(a_gpu_node("n1", 2), a_gpu_node("n2", 4))
+    assert nodes_of(queue(state, a_demand(1, gpus(share), vc="own")), "j1") == ["n1"]
+    vcs = [a_vc("own", 4), a_vc("guest", 2)]
+    state.configured(vcs)
+    state.cycle(101.0)
+    plan = queue(state, a_demand(2, gpus(2), vc="guest", preemptible=False), at=102.0)
+    assert preempted(plan) == ["j1"]
+
+    state.configured(vcs)
+    state.cycle(103.0)
+    state.released("j1")
+
+    (cell,) = state.guarantees.cells["own"].by_name.values()
+    assert (cell.cpu_m, cell.all_gpus()) == (cell.node.capacity.cpu_m, 4)
+
+
 def test_parts_of_a_card_are_reclaimed_too() -> None:
     state = a_cluster(a_gpu_node("n1", 1), vcs=[a_vc("own", 1)])
     plan = queue(state, a_demand(1, gpus(0.5)), a_demand(2, gpus(0.5)))
