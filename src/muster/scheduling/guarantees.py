@@ -29,8 +29,8 @@ class Guarantees:
         """The cells of each virtual cluster that is guaranteed anything."""
         self.indexes: dict[str, PreemptionIndex] = {}
         """For each of them, which of its own jobs would have to give up their guaranteed slots."""
+        self._allocations = allocations
         self._by_job = allocations.by_job
-        self._preempted = allocations.preempted
         self._needs = needs
         self._changes = changes
         self._is_outdated = False
@@ -56,12 +56,13 @@ class Guarantees:
         }
         self._changes.mark_vcs(vc.name for vc in vcs)
         self._borrowers.clear()
-        for allocation in self._preempted.values():
+        for allocation in self._allocations.preempted.values():
             allocation.guaranteed = None  # its slots were in the old cells
         for allocation in sorted(self._by_job.values(), key=order_of):
             allocation.guaranteed = None
             if allocation.job.vc in self.cells and not self.grant_in_place(allocation):
                 self.borrow(allocation)
+            self._allocations.touch(allocation)
 
     # Who has a guarantee, and who borrows
 

@@ -48,7 +48,14 @@ class Reclaim:
         return None
 
     def grant_borrower(self, allocation: Allocation) -> bool:
-        """Give guaranteed slots to a job that has borrowed so far: those on which it runs, if that can be."""
+        """Give guaranteed slots to a job that has borrowed so far, if there are any. Then nobody preempts it."""
+        if not self._grant(allocation):
+            return False
+        self._allocations.touch(allocation)
+        return True
+
+    def _grant(self, allocation: Allocation) -> bool:
+        """Guarantee it the slots on which it runs, if that can be, else others."""
         guarantees = self._guarantees
         if guarantees.grant_in_place(allocation):
             return True
