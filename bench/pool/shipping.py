@@ -21,7 +21,8 @@ from bench.scale import Scale
 from bench.table import Row, Unit
 from muster.backends.ssh.backend import SshBackend
 from muster.backends.ssh.machine_identity import Machine, Machines
-from muster.domain.clusters import Login, Member, PhysicalCluster
+from muster.backends.ssh.options import Login, SshNode
+from muster.domain.clusters import PhysicalCluster
 from muster.domain.gangs import Gang
 from muster.domain.launch_requests import GangLaunch, LaunchRequest
 from muster.domain.specs import JobSpec
@@ -79,7 +80,7 @@ async def _measured(host: Host, folder: Path, size: int) -> Seen:
 
 def _settings(host: Host) -> PhysicalCluster:
     login = Login(host.address, user=host.user, key_file=str(host.key_file), host_key=host.host_key)
-    return PhysicalCluster(CLUSTER, "ssh", (Member(host.name, login),))
+    return PhysicalCluster(CLUSTER, "ssh", (SshNode(host.name, login),))
 
 
 async def _wait_until_ready(backend: SshBackend) -> None:

@@ -159,7 +159,7 @@ class FakeBackend:
 
     @property
     def cluster(self) -> str:
-        return "lab"
+        return self.settings.name
 
     @property
     def capabilities(self) -> Capabilities:

@@ -2,7 +2,7 @@
 
 import asyncio
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,12 +12,13 @@ from muster.domain.jobs import Job, Stopping
 from muster.domain.specs import JobSpec
 from muster.domain.tasks import Task
 from muster.engine.context import Context
+from muster.engine.nodes.fleet import Builder
 from muster.engine.requests import commands
 from muster.engine.running import running_engine
 from muster.engine.state.cluster_settings import Sharing
-from muster.settings.clusters import ClusterFolder
 from muster.settings.kept_files import KeptFiles
 from muster.stores.opening import open_store
+from tests.parts.cluster_folders import cluster_folder
 from tests.parts.fake_backend import FakeBackend
 
 DEADLINE_S = 60.0
@@ -29,6 +30,8 @@ class Laboratory:
     template: Path
     backend: FakeBackend = field(default_factory=FakeBackend)
     keep_finished_s: float | None = None
+    builders: Mapping[str, Builder] = field(default_factory=dict)
+    """How backends of clusters that files describe are made, by the name of the backend."""
     context: Context = field(init=False)
     _stack: AsyncExitStack = field(default_factory=AsyncExitStack)
 
@@ -57,10 +60,10 @@ class Laboratory:
             clock=lambda: self.backend.clock,
             keep_finished_s=self.keep_finished_s,
             sharing=Sharing(
-                ClusterFolder(self.clusters, ("lab",)), KeptFiles(self.folder / "clusters.kept.json", self.clusters)
+                cluster_folder(self.clusters, "lab"), KeptFiles(self.folder / "clusters.kept.json", self.clusters)
             ),
         )
-        await self._stack.enter_async_context(running_engine(self.context))
+        await self._stack.enter_async_context(running_engine(self.context, self.builders))
         return self
 
     async def close(self) -> None:

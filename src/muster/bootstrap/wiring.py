@@ -1,23 +1,21 @@
-"""Connects adapters to ports. A new backend is one line here."""
+"""Connects adapters to ports."""
 
-import socket
 import sys
-from functools import partial
 
 import uvicorn
 
-from muster.backends.local.backend import LocalBackend
-from muster.backends.ssh.backend import SshBackend
-from muster.backends.ssh.machine_identity import Machine, Machines
-from muster.bootstrap.first_run import LOCAL, write_local_context
+from muster.backends.kinds import Site
+from muster.backends.local.cluster_file import LOCAL
+from muster.bootstrap.backend_kinds import BUILT_IN, cluster_kinds
+from muster.bootstrap.first_run import write_local_context
 from muster.bootstrap.home_folder import archive_key, identity
 from muster.bootstrap.listening import AnnouncingServer, listen, shown_host
+from muster.domain.clusters import PhysicalCluster
 from muster.engine.context import Context
 from muster.engine.data.archives import SignedArchives
 from muster.engine.data.files import Files
 from muster.engine.data.logs import LogReader
 from muster.engine.data.packages import PackageShelf
-from muster.engine.nodes.fleet import Builder
 from muster.engine.requests.accounts import Accounts
 from muster.engine.running import running_engine
 from muster.engine.state.cluster_settings import Sharing
@@ -37,11 +35,13 @@ async def serve(settings: ServerSettings) -> None:
     store = await open_store(settings.database_url)
     address = (settings.public_url or url).rstrip("/")
     archives = SignedArchives(settings.home / "packages", address, archive_key(settings.home))
-    clusters = ClusterFolder(settings.clusters_folder, (LOCAL,))
+    clusters = ClusterFolder(settings.clusters_folder, (LOCAL,), cluster_kinds())
+    site = Site(settings.home, identity(settings.home), archives)
+    builders = {kind.name: kind.builder(site) for kind in BUILT_IN}
     try:
         context = Context(
             store=store,
-            backends={LOCAL: LocalBackend(LOCAL, socket.gethostname(), settings.home / "node", archives)},
+            backends={LOCAL: builders[LOCAL](PhysicalCluster(LOCAL, LOCAL))},
             default_cluster=LOCAL,
             logs=settings.home / "logs",
             packages=settings.home / "packages",
@@ -59,7 +59,7 @@ async def serve(settings: ServerSettings) -> None:
             settings.private_jobs,
         )
         exports = exporting(settings.influx, settings.influx_password, context.backends, context.exports)
-        async with running_engine(context, _builders(settings, archives)), exports:
+        async with running_engine(context, builders), exports:
             await write_local_context(settings.home, url, services)
             config = uvicorn.Config(
                 create_app(services),
@@ -77,10 +77,3 @@ async def serve(settings: ServerSettings) -> None:
             await AnnouncingServer(config, url).serve(sockets=[listener])
     finally:
         await store.close()
-
-
-def _builders(settings: ServerSettings, archives: SignedArchives) -> dict[str, Builder]:
-    """The backends that cluster files can name."""
-    own, machines = identity(settings.home), Machines(Machine.of_this_server())
-    kept_keys = settings.home / "host-keys"
-    return {"ssh": partial(SshBackend, archives=archives, identity=own, host_keys=kept_keys, machines=machines)}

@@ -1,8 +1,12 @@
-"""A physical cluster as an admin describes it: its machines, how to reach them, and the folders they share."""
+"""A physical cluster as an admin describes it: what clusters of every backend have.
+
+What only one backend knows, such as how its machines are reached, is in `options` and in the nodes, and stays opaque
+everywhere else.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from enum import StrEnum
+from typing import Any, Protocol
 
 RESERVED = "muster/"
 """The prefix of labels that say what a node was found to have. Only the backend sets them."""
@@ -16,60 +20,6 @@ CONTAINER_GPUS = f"{RESERVED}container-gpus"
 def folder_label(name: str) -> str:
     """The label of nodes on which the folder passed its check."""
     return f"{RESERVED}folder.{name}"
-
-
-class HostKeys(StrEnum):
-    """How the identity of a host is verified if the cluster file does not contain its key."""
-
-    KNOWN = "known"
-    """The key must be in the known_hosts of the account that runs the server, or of the machine."""
-    FIRST_USE = "first-use"
-    """The first key that the host presents is stored, and any other key is refused afterwards."""
-
-
-@dataclass(frozen=True, slots=True)
-class Login:
-    """How to log in to a machine. `~/.ssh/config`, then SSH's own defaults, provide what is absent here."""
-
-    host: str
-    port: int | None = None
-    user: str | None = None
-    key_file: str | None = None
-    password_file: str | None = None
-    """A file that only its owner can read. Its first line is the password, which is never stored here itself."""
-    jump: str | None = None
-    """One or more jump hosts, written `[user@]host[:port]`, separated by commas, in the order of the hops."""
-    host_keys: HostKeys = HostKeys.KNOWN
-    host_key: str | None = None
-    """The key itself, as `ssh-keyscan` prints it without the host: `ssh-ed25519 AAAA…`."""
-
-
-@dataclass(frozen=True, slots=True)
-class Claims:
-    """What the cluster file says a node has. The agent checks it, and a difference raises an alert."""
-
-    gpus: int | None = None
-    gpu_models: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Member:
-    """A node as the cluster file describes it."""
-
-    name: str
-    login: Login
-    address: str | None = None
-    """The node's address on the job network. If absent, it is the address of `interface`, or else the one that the
-    node's routes would use."""
-    interface: str | None = None
-    python: str = "python3"
-    root: str = ".muster-node"
-    """Where the node keeps its tasks. A relative path starts at the home folder of the account."""
-    labels: Mapping[str, str] = field(default_factory=dict)
-    claims: Claims = field(default_factory=Claims)
-    file: str = field(default="", compare=False)
-    """Where the node is written. A node that only moved to another file or line is still the same node."""
-    line: int | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,19 +41,48 @@ class Folder:
         return is_open or user in self.users or not set(self.groups).isdisjoint(groups)
 
 
+class ClusterNode(Protocol):
+    """A node that the files of its cluster list. The backend's own class has more. Nodes that differ only in the place
+    where they are listed are equal."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def host(self) -> str:
+        """The machine as the server addresses it."""
+
+    @property
+    def shown_login(self) -> str:
+        """How the server gets in, in words for admins, without what it needs for it."""
+
+    @property
+    def audit_facts(self) -> Mapping[str, Any]:
+        """What the audit log keeps when the node is added by command."""
+
+    @property
+    def file(self) -> str: ...
+
+    @property
+    def line(self) -> int | None: ...
+
+
 @dataclass(frozen=True, slots=True)
 class PhysicalCluster:
     name: str
     backend: str
-    members: tuple[Member, ...] = ()
+    nodes: tuple[ClusterNode, ...] = ()
+    """Those that its files list. A backend that finds its nodes itself has none here."""
     folders: tuple[Folder, ...] = ()
     conda: str | None = None
     """Where conda is installed on the nodes: an absolute path, or a path that starts with the name of a folder."""
-    unreachable_after_s: float = 10.0
-    """A node becomes unreachable after this many seconds without a heartbeat."""
     lost_after_s: float = 60.0
     """The tasks of a node that has been unreachable for this long become Lost."""
     description: str = ""
+    options: object = None
+    """What only its backend understands: a frozen dataclass of the backend, or nothing."""
+    is_leaving: bool = False
+    """No file describes the cluster any more: it takes no new task, and goes when nothing of it is left."""
     file: str = field(default="", compare=False)
     line: int | None = field(default=None, compare=False)
 

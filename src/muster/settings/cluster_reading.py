@@ -4,15 +4,14 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from muster.domain.clusters import Member, PhysicalCluster
+from muster.domain.clusters import ClusterNode, PhysicalCluster
 from muster.domain.errors import Invalid, Problem
 from muster.domain.nodes import NodeSettings
 from muster.domain.virtual_clusters import VirtualCluster
-from muster.settings.physical import NamedFiles
+from muster.settings.cluster_kinds import Described, NodeListing
+from muster.settings.named_files import NamedFiles
 from muster.wire.cluster_schema import read_nodes, read_virtual_cluster
 from muster.wire.documents import Document
-from muster.wire.physical_clusters import LOCAL, Described, physical_name, read_members, read_physical
-from muster.wire.physical_schema import LoginIn
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +61,7 @@ class Reading:
     _defined: dict[str, Found] = field(default_factory=dict)
     """Physical clusters by name, valid or not."""
     _described: dict[str, Described] = field(default_factory=dict)
-    _members: list[tuple[str, Member]] = field(default_factory=list)
+    _listed: list[tuple[str, ClusterNode]] = field(default_factory=list)
     _virtual: list[tuple[Found, VirtualCluster]] = field(default_factory=list)
     _nodes: list[NodeSettings] = field(default_factory=list)
 
@@ -78,13 +77,13 @@ class Reading:
 
     def result(self, folder: Path) -> ClusterSettings:
         """Raises Invalid."""
-        self.problems += [*self._clashing_virtual(), *self._clashing_labels(), *self._clashing_members()]
+        self.problems += [*self._clashing_virtual(), *self._clashing_labels(), *self._clashing_nodes()]
         if self.problems:
             count = "1 problem" if len(self.problems) == 1 else f"{len(self.problems)} problems"
             by_file = sorted(self.problems, key=lambda problem: problem.file)
             raise Invalid(f"the settings in {folder} have {count}", problems=tuple(by_file))
         physical = tuple(
-            replace(described.cluster, members=tuple(member for cluster, member in self._members if cluster == name))
+            replace(described.cluster, nodes=tuple(node for cluster, node in self._listed if cluster == name))
             for name, described in self._described.items()
         )
         return ClusterSettings(tuple(vc for _, vc in self._virtual), tuple(self._nodes), physical)
@@ -96,45 +95,53 @@ class Reading:
             self.problems += [replace(problem, file=problem.file or found.file) for problem in error.problems]
 
     def _take_physical(self, found: Found) -> None:
-        document, name = found.document, physical_name(found.document, found.path.stem)
+        document, kinds = found.document, self.files.kinds
+        name = kinds.cluster_name(document, found.path.stem)
         earlier = self._defined.setdefault(name, found)
+        kind = kinds.kind_of(document)
         if earlier is not found:
             self.problems.append(found.problem("name", f"{name} is given twice", earlier.also))
-        elif name in self.given and document.data["backend"] != LOCAL:
+        elif name in self.given and kind.own_cluster is None:
             self.problems.append(found.problem("name", f"{name} is a built-in cluster", "choose another name"))
-        elif document.data["backend"] == LOCAL and LOCAL not in self.given:
-            self.problems.append(found.problem("backend", f"this server has no cluster {LOCAL}", "remove the file"))
-        described = read_physical(document, found.path.stem)
-        self._refuse_open_secrets(found)
+        elif kind.own_cluster is not None and kind.own_cluster not in self.given:
+            message = f"this server has no cluster {kind.own_cluster}"
+            self.problems.append(found.problem("backend", message, "remove the file"))
+        described = kinds.described(document, found.path.stem)
+        if kind.listing is not None:
+            self._refuse_open_secrets(found, kind.listing)
         self._described[name] = replace(described, cluster=replace(described.cluster, file=found.file))
-        self._add(name, described.cluster.members, found)
-        self._add(name, self.files.listed(described, document), found)
+        if kind.listing is not None:
+            own = kind.listing.nodes(described.model, document)
+            self._add(name, self.files.placed(kind.listing, own, found.file))
+            self._add(name, self.files.listed(kind.listing, described.model, document))
 
     def _take_nodes(self, found: Found) -> None:
-        cluster = found.document.data.get("cluster") or self.given[0]
+        document, cluster = found.document, found.document.data.get("cluster") or self.given[0]
+        if stray := tuple(self._stray(document.data.get("cluster"), found)):
+            raise Invalid("", problems=stray)  # without its cluster, the nodes cannot be checked
         definition = self._defined.get(cluster) if isinstance(cluster, str) else None
-        if definition is None or definition.document.data["backend"] == LOCAL:
-            if stray := tuple(self._stray(found.document.data.get("cluster"), found)):
-                raise Invalid("", problems=stray)  # without its cluster, the nodes cannot be checked
-            labelled: Iterable[NodeSettings] = read_nodes(found.document, self.given[0])
+        kind = None if definition is None else self.files.kinds.find(definition.document)
+        if definition is not None and kind is None:
+            return  # its cluster is refused, because nothing here knows its backend
+        if kind is None or kind.listing is None:
+            labelled: Iterable[NodeSettings] = read_nodes(document, self.given[0])
         else:
-            described = self._described.get(cluster) or Described(PhysicalCluster(cluster, "ssh"), LoginIn())
-            members, labelled = read_members(found.document, described)
-            self._refuse_open_secrets(found)
-            self._add(cluster, members, found)
+            described = self._described.get(cluster)
+            nodes, labelled = kind.listing.further_nodes(document, cluster, described.model if described else None)
+            self._refuse_open_secrets(found, kind.listing)
+            self._add(cluster, self.files.placed(kind.listing, nodes, found.file))
         self._nodes += [replace(node, file=found.file) for node in labelled]
 
     def _take_virtual(self, found: Found) -> None:
         self._virtual.append((found, read_virtual_cluster(found.document, self.given[0])))
 
-    def _add(self, cluster: str, members: Iterable[Member], found: Found) -> None:
-        resolved = self.files.resolved(members)
-        self._members += [(cluster, replace(member, file=member.file or found.file)) for member in resolved]
+    def _add(self, cluster: str, nodes: Iterable[ClusterNode]) -> None:
+        self._listed += [(cluster, node) for node in nodes]
 
-    def _refuse_open_secrets(self, found: Found) -> None:
+    def _refuse_open_secrets(self, found: Found, listing: NodeListing) -> None:
         if found.was_in_force:
             return
-        if problems := tuple(self.files.secret_problems(found.document)):
+        if problems := tuple(self.files.secret_problems(listing, found.document)):
             raise Invalid("", problems=problems)
 
     def _clashing_virtual(self) -> Iterator[Problem]:
@@ -155,12 +162,12 @@ class Reading:
             if earlier is not node:
                 yield _twice(node, earlier)
 
-    def _clashing_members(self) -> Iterator[Problem]:
-        first: dict[tuple[str, str], Member] = {}
-        for cluster, member in self._members:
-            earlier = first.setdefault((cluster, member.name), member)
-            if earlier is not member:
-                yield _twice(member, earlier)
+    def _clashing_nodes(self) -> Iterator[Problem]:
+        first: dict[tuple[str, str], ClusterNode] = {}
+        for cluster, node in self._listed:
+            earlier = first.setdefault((cluster, node.name), node)
+            if earlier is not node:
+                yield _twice(node, earlier)
 
     def _stray(self, cluster: str | None, found: Found) -> Iterator[Problem]:
         if cluster and cluster not in self._known:
@@ -173,6 +180,6 @@ class Reading:
         return tuple(dict.fromkeys((*self.given, *self._defined)))
 
 
-def _twice(node: NodeSettings | Member, earlier: NodeSettings | Member) -> Problem:
+def _twice(node: NodeSettings | ClusterNode, earlier: NodeSettings | ClusterNode) -> Problem:
     place = f"{earlier.file}, line {earlier.line}" if earlier.line else earlier.file
     return Problem("nodes", f"{node.name} is given twice", f"also in {place}", node.line, node.file)

@@ -14,8 +14,10 @@ from typing import Any
 
 import yaml
 
+from muster.domain.clusters import PhysicalCluster
 from muster.domain.errors import Conflict, Invalid, NotFound, Problem, StaleWrite, Unavailable
 from muster.settings.cluster_files import Text, Unreadable, read_file
+from muster.settings.cluster_kinds import ClusterKinds
 from muster.settings.clusters import ClusterFolder, ClusterSettings
 from muster.settings.folder_lock import only_writer
 from muster.settings.last_good import Settled, settle
@@ -36,6 +38,19 @@ _NOTHING: Mapping[str, str] = MappingProxyType({})
 
 Node = Mapping[str, Any]
 """A node as it is written in a cluster file: `name`, `host`, `user`, …"""
+
+
+def node_entry(kinds: ClusterKinds, known: PhysicalCluster | None, request: Mapping[str, Any]) -> Node:
+    """Return the entry that a request to add a node becomes in a cluster file. Raises Invalid.
+
+    `known` is the cluster, and None if it is yet to be created.
+    """
+    kind = kinds.kind_with_listing() if known is None else kinds.named(known.backend)
+    if known is not None and kind.listing is None:
+        message, hint = f"{known.name} has the backend {kind.name}", "nodes are not added to it by command"
+        raise Invalid("the node cannot be added", problems=(Problem("cluster", message, hint),))
+    assert kind.listing is not None
+    return kind.listing.entry(request)
 
 
 def add_node(
@@ -125,9 +140,9 @@ class _Before:
         """Return the file that creates the cluster, if there is none yet."""
         if any(known.name == self.cluster for known in now.settings.physical):
             return {}
-        name = f"{self.cluster}.yaml"
+        name, backend = f"{self.cluster}.yaml", self.folder.kinds.kind_with_listing().name
         if self._read[name] is None:
-            text = yaml.safe_dump({"name": self.cluster, "backend": "ssh"}, sort_keys=False)
+            text = yaml.safe_dump({"name": self.cluster, "backend": backend}, sort_keys=False)
             return {name: _NEW_CLUSTER + text}
         if wrong := [problem for problem in now.problems if problem.file == name]:
             problems = tuple(Problem("", str(problem)) for problem in wrong)
@@ -135,7 +150,8 @@ class _Before:
             raise Invalid(message, hint="fix the file", problems=problems)
         raise Conflict(
             f"there is no cluster {self.cluster}, and {name} defines something else",
-            hint=f"add a document with `backend: ssh` and `name: {self.cluster}` to it, or choose another cluster",
+            hint=f"add a document with `backend: {backend}` and `name: {self.cluster}` to it, "
+            "or choose another cluster",
         )
 
     def replace(self, files: Mapping[str, str | None]) -> None:
@@ -223,8 +239,8 @@ def _refuse_names(folder: ClusterFolder, cluster: str, name: Any) -> None:
 
 
 def _not_ours(settings: ClusterSettings, cluster: str, name: str) -> Conflict | NotFound:
-    members = (member for known in settings.physical if known.name == cluster for member in known.members)
-    found = next((member for member in members if member.name == name), None)
+    nodes = (node for known in settings.physical if known.name == cluster for node in known.nodes)
+    found = next((node for node in nodes if node.name == name), None)
     if found is None:
         return NotFound(f"cluster {cluster} has no node {name!r}", hint="see `muster get nodes`")
     place = f"{found.file}, line {found.line}" if found.line else found.file

@@ -8,8 +8,9 @@ from pathlib import Path
 
 from muster.domain.errors import Invalid, Problem
 from muster.settings.cluster_files import Files, Text, Unreadable, is_document, read_file
+from muster.settings.cluster_kinds import ClusterKinds
 from muster.settings.cluster_reading import ClusterSettings, Found, Reading
-from muster.settings.physical import NamedFiles
+from muster.settings.named_files import NamedFiles
 from muster.wire.documents import Document, read_documents
 
 __all__ = ["ClusterFolder", "ClusterSettings"]
@@ -19,10 +20,12 @@ Parse = Callable[[str], list[Document]]
 
 @dataclass(frozen=True, slots=True)
 class ClusterFolder:
-    """`physical` are the clusters that there are without a file, the default first."""
+    """`physical` are the clusters that there are without a file, the default first. `kinds` are the backends that
+    documents may name."""
 
     path: Path
     physical: tuple[str, ...]
+    kinds: ClusterKinds
 
     def read(self) -> ClusterSettings:
         """What the files say as they are. Raises Invalid with every problem of every file."""
@@ -38,13 +41,13 @@ class ClusterFolder:
 
     def lists(self, files: Files, parse: Parse = read_documents) -> frozenset[str]:
         """The names of node lists in documents, right or wrong."""
-        named = NamedFiles(self.path, files)
+        named = NamedFiles(self.path, files, self.kinds)
         documents = self._documents(files, parse)
         return frozenset(named.name(path) for found in documents for path in named.lists(found.document))
 
     def said(self, files: Files, parse: Parse = read_documents) -> ClusterSettings:
         """What the files would say if they were these. Raises Invalid with every problem."""
-        reading = Reading(self.physical, NamedFiles(self.path, files))
+        reading = Reading(self.physical, NamedFiles(self.path, files, self.kinds))
         reading.take_all(list(self._documents(files, parse, reading.problems.append)))
         return reading.result(self.path)
 
@@ -55,10 +58,12 @@ class ClusterFolder:
             names = self._names()
         except Invalid:
             return frozenset()
-        named = NamedFiles(self.path, {})
+        named = NamedFiles(self.path, {}, self.kinds)
         texts = {name: read_file(self.path / name) for name in names}
         linked = (self.path / name for name in names if (self.path / name).is_symlink())
-        return frozenset((*linked, *(path for found in self._documents(texts) for path in named.of(found.document))))
+        return frozenset(
+            (*linked, *(path for found in self._documents(texts) for path in named.beside(found.document)))
+        )
 
     def _names(self) -> list[str]:
         try:

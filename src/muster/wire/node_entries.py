@@ -1,15 +1,20 @@
-"""A node that an admin adds by command: what the caller sends, and the entry of a cluster file that it becomes."""
+"""A node that an admin adds by command, as the API takes it."""
 
+from enum import StrEnum
 from typing import Annotated, Any
 
 from pydantic import Field
 
-from muster.domain.clusters import HostKeys
-from muster.domain.errors import Invalid, Problem
-from muster.wire.physical_schema import split_endpoint
 from muster.wire.requests import Request
 
 Short = Annotated[str, Field(min_length=1, max_length=1024)]
+
+
+class HostKeys(StrEnum):
+    """How a host proves that it is itself, where its key is not written in the cluster file."""
+
+    KNOWN = "known"
+    FIRST_USE = "first-use"
 
 
 class NodeAddIn(Request):
@@ -31,12 +36,6 @@ class NodeAddIn(Request):
     labels: dict[str, Annotated[str, Field(max_length=1024)]] = Field(default_factory=dict, max_length=100)
 
 
-def node_document(body: NodeAddIn) -> dict[str, Any]:
-    """Returns the entry of the cluster file, without the password. Raises Invalid."""
-    try:
-        endpoint = split_endpoint(body.ssh)
-    except ValueError as error:
-        problem = Problem("ssh", f"{body.ssh!r} cannot be read", str(error))
-        raise Invalid("the node cannot be added", problems=(problem,)) from None
-    given = body.model_dump(mode="json", by_alias=True, exclude={"ssh", "password"}, exclude_defaults=True)
-    return {"name": body.name, **endpoint, **given}
+def node_request(body: NodeAddIn) -> dict[str, Any]:
+    """Returns what was given, without the password."""
+    return body.model_dump(mode="json", by_alias=True, exclude={"password"}, exclude_defaults=True)

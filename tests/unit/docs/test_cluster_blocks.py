@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from muster.settings.clusters import ClusterFolder
 from muster.wire.cluster_schema import DefaultsIn, LimitsIn, NodeIn, NodesIn, ShareIn, VirtualClusterIn
+from tests.parts.cluster_folders import cluster_folder
 from tests.unit.docs.pages import ROOT, blocks
 
 pytestmark = pytest.mark.fast
@@ -17,7 +17,7 @@ def test_the_files_in_the_guide_are_valid(tmp_path: Path) -> None:
     files = [block for block in blocks(GUIDE, "yaml") if block.startswith("# clusters.d")]
     for number, block in enumerate(files):
         (tmp_path / f"{number}.yaml").write_text(block)
-    found = ClusterFolder(tmp_path, ("local",)).read()
+    found = cluster_folder(tmp_path).read()
     assert [vc.name for vc in found.virtual] == ["vision", "default"]
     assert [node.labels["rack"] for node in found.nodes] == ["a", "a", "b"]
 

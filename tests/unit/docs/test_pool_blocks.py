@@ -5,8 +5,10 @@ from pathlib import Path
 import pytest
 from pydantic import BaseModel
 
-from muster.settings.clusters import ClusterFolder
-from muster.wire.physical_schema import FolderIn, LocalIn, MemberIn, SshIn
+from muster.backends.local.cluster_file import LocalIn
+from muster.backends.ssh.cluster_file.schema import SshIn, SshNodeIn
+from muster.wire.physical_schema import FolderIn
+from tests.parts.cluster_folders import cluster_folder
 from tests.unit.docs.pages import ROOT, blocks
 
 pytestmark = pytest.mark.fast
@@ -25,15 +27,15 @@ def test_the_files_in_the_guide_are_valid(tmp_path: Path, monkeypatch: pytest.Mo
     for block in blocks(GUIDE, "yaml"):
         name = block.split("\n", 1)[0].removeprefix("# clusters.d/")
         (tmp_path / name).write_text(block)
-    found = ClusterFolder(tmp_path, ("local",)).read()
-    assert {cluster.name: [node.name for node in cluster.members] for cluster in found.physical} == {
+    found = cluster_folder(tmp_path).read()
+    assert {cluster.name: [node.name for node in cluster.nodes] for cluster in found.physical} == {
         "lab": ["gpu1", "gpu2", "gpu3.example.org", "gpu7"],
         "old": ["node1", "node2"],
     }
     assert [(node.name, node.labels) for node in found.nodes] == [("gpu1", {"disk": "ssd"})]
 
 
-@pytest.mark.parametrize("model", [SshIn, LocalIn, MemberIn, FolderIn])
+@pytest.mark.parametrize("model", [SshIn, LocalIn, SshNodeIn, FolderIn])
 def test_the_guide_names_every_key(model: type[BaseModel]) -> None:
     text = GUIDE.read_text(encoding="utf-8")
     assert {

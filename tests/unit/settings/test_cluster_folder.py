@@ -9,7 +9,8 @@ from muster.domain.nodes import NodeSettings
 from muster.domain.resources import Resources
 from muster.domain.specs import Mount, Priority, Runtime
 from muster.domain.virtual_clusters import Limits, OrderPolicy, Share, VirtualCluster
-from muster.settings.clusters import ClusterFolder, ClusterSettings
+from muster.settings.clusters import ClusterSettings
+from tests.parts.cluster_folders import cluster_folder
 
 pytestmark = pytest.mark.fast
 
@@ -39,7 +40,7 @@ defaults:
 def read_all(tmp_path: Path, **files: str) -> ClusterSettings:
     for name, text in files.items():
         (tmp_path / f"{name}.yaml").write_text(text)
-    return ClusterFolder(tmp_path, ("lab", "annex")).read()
+    return cluster_folder(tmp_path, "lab", "annex").read()
 
 
 def read(tmp_path: Path, **files: str) -> tuple[VirtualCluster, ...]:
@@ -192,7 +193,7 @@ def test_what_cannot_be_read_is_named(tmp_path: Path) -> None:
     told = problems(tmp_path)
     assert [problem.file for problem in told] == ["a.yaml", "b.yaml"]
     with pytest.raises(Invalid) as refused:
-        ClusterFolder(tmp_path / "absent", ("lab",)).read()
+        cluster_folder(tmp_path / "absent", "lab").read()
     assert refused.value.problems[0].file.endswith("absent")
 
 

@@ -10,13 +10,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from muster.domain.clusters import RESERVED, Login, PhysicalCluster
+from muster.backends.ssh.options import Login, ssh_nodes
+from muster.domain.clusters import RESERVED, PhysicalCluster
 from muster.domain.errors import Conflict, Invalid, NotFound, StaleWrite, Unavailable
 from muster.settings import folder_lock
 from muster.settings.cluster_files import Files, Text, Unreadable
 from muster.settings.cluster_writing import add_node, remove_node
 from muster.settings.clusters import ClusterFolder
 from muster.settings.folder_lock import only_writer
+from tests.parts.cluster_folders import cluster_folder
 
 pytestmark = pytest.mark.fast
 
@@ -26,7 +28,7 @@ GPU7 = {"name": "gpu7", "host": "10.0.0.7"}
 @pytest.fixture
 def folder(tmp_path: Path) -> ClusterFolder:
     (tmp_path / "clusters.d").mkdir()
-    return ClusterFolder(tmp_path / "clusters.d", ("local",))
+    return cluster_folder(tmp_path / "clusters.d")
 
 
 def files(folder: ClusterFolder) -> dict[str, str]:
@@ -46,7 +48,7 @@ def lab(folder: ClusterFolder) -> PhysicalCluster:
 def test_the_first_node_makes_the_cluster(folder: ClusterFolder) -> None:
     settings = add_node(folder, "lab", {**GPU7, "user": "li", "port": 24, "labels": {"rack": "0o17"}})
     assert settings == folder.read()
-    (member,) = lab(folder).members
+    (member,) = ssh_nodes(lab(folder))
     assert (member.name, member.login) == ("gpu7", Login("10.0.0.7", 24, "li"))
     assert (member.labels, member.file) == ({"rack": "0o17"}, "lab.added.yaml")
     assert set(files(folder)) == {"lab.yaml", "lab.added.yaml"}
@@ -59,7 +61,7 @@ def test_an_admins_own_cluster_file_is_left_as_it_is(folder: ClusterFolder) -> N
     (folder.path / "boxes.yaml").write_text(own)
     add_node(folder, "lab", GPU7)
     add_node(folder, "lab", {"name": "gpu8", "host": "10.0.0.8"})
-    assert [(node.name, node.login.user) for node in lab(folder).members] == [
+    assert [(node.name, node.login.user) for node in ssh_nodes(lab(folder))] == [
         ("gpu1", "li"),
         ("gpu7", "li"),
         ("gpu8", "li"),
@@ -67,7 +69,7 @@ def test_an_admins_own_cluster_file_is_left_as_it_is(folder: ClusterFolder) -> N
     assert set(files(folder)) == {"boxes.yaml", "lab.added.yaml"}
     assert files(folder)["boxes.yaml"] == own
     remove_node(folder, "lab", "gpu7")
-    assert [node.name for node in lab(folder).members] == ["gpu1", "gpu8"]
+    assert [node.name for node in ssh_nodes(lab(folder))] == ["gpu1", "gpu8"]
     remove_node(folder, "lab", "gpu8")
     assert files(folder) == {"boxes.yaml": own}
 
@@ -121,9 +123,14 @@ def test_a_cluster_whose_file_is_wrong_gets_nodes_as_long_as_it_is_in_force(fold
     (folder.path / "lab.yaml").write_text(own.replace("ssh", "shh"))
     with pytest.raises(Invalid, match="cluster lab cannot be used because its file has mistakes") as refused:
         add_node(folder, "lab", GPU7)
-    assert "lab.yaml, line 2: backend: is 'shh'" in refused.value.problems[0].message
+    assert (
+        "lab.yaml, line 2: backend: there is no backend 'shh' (did you mean ssh?)" in refused.value.problems[0].message
+    )
     settings = add_node(folder, "lab", GPU7, in_force={"lab.yaml": own})
-    assert [(node.name, node.login.user) for node in settings.physical[0].members] == [("gpu1", "li"), ("gpu7", "li")]
+    assert [(node.name, node.login.user) for node in ssh_nodes(settings.physical[0])] == [
+        ("gpu1", "li"),
+        ("gpu7", "li"),
+    ]
     with pytest.raises(Invalid) as twice:
         add_node(folder, "lab", {"name": "gpu1", "host": "h"}, in_force={"lab.yaml": own})
     assert [problem.path for problem in twice.value.problems] == ["name"]
@@ -159,7 +166,7 @@ def test_the_name_of_a_virtual_cluster_is_taken(folder: ClusterFolder) -> None:
 def test_a_password_is_kept_in_a_file_of_its_own_and_goes_with_the_node(folder: ClusterFolder) -> None:
     add_node(folder, "lab", GPU7, "s3cr3t")
     secret = folder.path / "secrets" / "lab.gpu7.password"
-    assert lab(folder).members[0].login.password_file == str(secret)
+    assert ssh_nodes(lab(folder))[0].login.password_file == str(secret)
     assert secret.read_text() == "s3cr3t\n"
     assert (mode(secret), mode(secret.parent)) == (0o600, 0o700)
     assert all("s3cr3t" not in text for name, text in files(folder).items() if name.endswith(".yaml"))
@@ -208,7 +215,7 @@ def test_what_somebody_wrote_into_the_file_of_added_nodes_is_not_lost(folder: Cl
 def test_a_node_whose_password_file_was_lost_can_be_removed(folder: ClusterFolder) -> None:
     add_node(folder, "lab", GPU7, "s3cr3t")
     (folder.path / "secrets" / "lab.gpu7.password").unlink()
-    assert remove_node(folder, "lab", "gpu7").physical[0].members == ()
+    assert remove_node(folder, "lab", "gpu7").physical[0].nodes == ()
 
 
 NAMES = st.text(string.ascii_letters + string.digits, min_size=1, max_size=8)
@@ -221,17 +228,17 @@ LABELS = st.dictionaries(KEYS, st.text(TEXTS), max_size=3)
 def test_what_is_added_is_read_back_and_removing_undoes_it(
     tmp_path_factory: pytest.TempPathFactory, nodes: list[tuple[str, dict[str, str]]], data: st.DataObject
 ) -> None:
-    folder = ClusterFolder(tmp_path_factory.mktemp("clusters"), ("local",))
+    folder = cluster_folder(tmp_path_factory.mktemp("clusters"))
     (folder.path / "lab.yaml").write_text("backend: ssh\n")
     added = {}
     for name, labels in nodes:
         add_node(folder, "lab", {"name": name, "host": "h", "labels": labels})
         added[name] = labels
-    assert {member.name: member.labels for member in lab(folder).members} == added
+    assert {member.name: member.labels for member in ssh_nodes(lab(folder))} == added
     for name in data.draw(st.permutations(list(added))):
         remove_node(folder, "lab", name)
         del added[name]
-        assert {member.name: member.labels for member in lab(folder).members} == added
+        assert {member.name: member.labels for member in ssh_nodes(lab(folder))} == added
     assert set(files(folder)) == {"lab.yaml"}
 
 
@@ -250,19 +257,21 @@ class EditedFolder(ClusterFolder):
 def test_what_somebody_writes_meanwhile_is_not_lost(folder: ClusterFolder) -> None:
     add_node(folder, "lab", {"name": "gpu1", "host": "10.0.0.1"})
     text = files(folder)["lab.added.yaml"]
-    edited = EditedFolder(folder.path, folder.physical, [text.replace("gpu1", "gpu2"), text + "# theirs\n"])
+    edited = EditedFolder(
+        folder.path, folder.physical, folder.kinds, [text.replace("gpu1", "gpu2"), text + "# theirs\n"]
+    )
     add_node(edited, "lab", GPU7, "s3cr3t")
-    assert [member.name for member in lab(folder).members] == ["gpu2", "gpu7"]
+    assert [member.name for member in ssh_nodes(lab(folder))] == ["gpu2", "gpu7"]
     assert edited.edits == []
 
 
 def test_who_never_gets_a_turn_changes_nothing_and_is_told(folder: ClusterFolder) -> None:
     add_node(folder, "lab", {"name": "gpu1", "host": "10.0.0.1"})
     text = files(folder)["lab.added.yaml"]
-    edited = EditedFolder(folder.path, folder.physical, [f"{text}# {number}\n" for number in range(100)])
+    edited = EditedFolder(folder.path, folder.physical, folder.kinds, [f"{text}# {number}\n" for number in range(100)])
     with pytest.raises(StaleWrite, match=r"lab\.added\.yaml was changed at the same time by somebody else"):
         add_node(edited, "lab", GPU7, "s3cr3t")
-    assert [member.name for member in lab(folder).members] == ["gpu1"]
+    assert [member.name for member in ssh_nodes(lab(folder))] == ["gpu1"]
     assert [name for name in files(folder) if "password" in name] == []
 
 
@@ -277,6 +286,6 @@ def test_a_folder_that_another_server_does_not_let_go_is_told(
 
 
 def test_a_folder_that_is_away_is_told(folder: ClusterFolder) -> None:
-    away = ClusterFolder(folder.path / "away", folder.physical)
+    away = cluster_folder(folder.path / "away", *folder.physical)
     with pytest.raises(Unavailable, match="away cannot be written: No such file or directory"):
         add_node(away, "lab", GPU7)

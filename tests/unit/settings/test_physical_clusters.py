@@ -11,11 +11,14 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from muster.domain.clusters import Claims, Folder, HostKeys, Login, Member, PhysicalCluster
+from muster.backends.ssh.cluster_file.schema import SshIn, SshNodeIn
+from muster.backends.ssh.options import Claims, HostKeys, Login, SshNode, SshOptions, ssh_nodes
+from muster.domain.clusters import Folder, PhysicalCluster
 from muster.domain.errors import Invalid
 from muster.domain.nodes import NodeSettings
-from muster.settings.clusters import ClusterFolder, ClusterSettings
-from muster.wire.physical_schema import FolderIn, MemberIn, SshIn
+from muster.settings.clusters import ClusterSettings
+from muster.wire.physical_schema import FolderIn
+from tests.parts.cluster_folders import cluster_folder
 
 pytestmark = pytest.mark.fast
 
@@ -64,7 +67,7 @@ def secret(path: Path, mode: int = 0o600) -> Path:
 def read(folder: Path, **files: str) -> ClusterSettings:
     for name, text in files.items():
         (folder / f"{name}.yaml").write_text(text)
-    return ClusterFolder(folder, ("local",)).read()
+    return cluster_folder(folder).read()
 
 
 def cluster(folder: Path, **files: str) -> PhysicalCluster:
@@ -83,8 +86,8 @@ def test_every_field_is_read(tmp_path: Path) -> None:
     lab = cluster(tmp_path, boxes=EVERYTHING)
     common = Login("gpu1", 2200, "ubuntu", str(key), str(password), "gate.example.org,li@inner:23", HostKeys.FIRST_USE)
     on_node = {"interface": "ib0", "python": "/usr/bin/python3.11", "root": "/var/lib/muster-node"}
-    gpu1, gpu2, third, fourth = lab.members
-    assert gpu1 == Member("gpu1", common, **on_node)  # type: ignore[arg-type]
+    gpu1, gpu2, third, fourth = ssh_nodes(lab)
+    assert gpu1 == SshNode("gpu1", common, **on_node)  # type: ignore[arg-type]
     assert (gpu1.file, gpu1.line) == ("boxes.yaml", 16)
     assert (gpu2.name, gpu2.login.host, gpu2.login.user, gpu2.login.host_key) == ("gpu2", "10.0.0.2", "alice", KEY)
     assert (gpu2.address, gpu2.labels, gpu2.claims) == ("10.1.0.2", {"rack": "a"}, Claims(4, ("RTX3090",) * 4))
@@ -96,13 +99,13 @@ def test_every_field_is_read(tmp_path: Path) -> None:
         Folder("envs", "/home/lab/envs", shared=False, read_only=True, users=("li",), groups=("lab",)),
     )
     assert (lab.name, lab.backend, lab.description, lab.file, lab.line) == ("lab", "ssh", "six boxes", "boxes.yaml", 2)
-    assert (lab.conda_root, lab.unreachable_after_s, lab.lost_after_s) == ("/home/lab/envs/miniconda3", 5, 120)
+    assert (lab.conda_root, lab.options, lab.lost_after_s) == ("/home/lab/envs/miniconda3", SshOptions(5), 120)
 
 
 def test_a_list_of_names_is_enough(tmp_path: Path) -> None:
     pool = cluster(tmp_path, pool="backend: ssh\nnodes: [gpu1]\n")
     assert pool.name == "pool"
-    assert pool.members == (Member("gpu1", Login("gpu1")),)
+    assert pool.nodes == (SshNode("gpu1", Login("gpu1")),)
 
 
 def test_an_address_of_six_needs_a_name(tmp_path: Path) -> None:
@@ -126,7 +129,7 @@ def test_the_servers_own_machine_may_have_folders_and_conda(tmp_path: Path) -> N
 def test_a_server_without_a_machine_of_its_own_has_no_local_cluster(tmp_path: Path) -> None:
     (tmp_path / "a.yaml").write_text("backend: local\n")
     with pytest.raises(Invalid) as refused:
-        ClusterFolder(tmp_path, ("lab",)).read()
+        cluster_folder(tmp_path, "lab").read()
     assert [str(problem) for problem in refused.value.problems] == [
         "a.yaml, line 1: backend: this server has no cluster local (remove the file)"
     ]
@@ -141,7 +144,7 @@ def test_others_may_name_a_cluster_that_a_later_file_defines(tmp_path: Path) -> 
     )
     assert found.virtual[0].cluster == "lab"
     assert found.nodes == (NodeSettings("gpu1", "lab", {"rack": "a"}, 3, "b.yaml"),)
-    assert [(node.name, node.login, node.file, node.line) for node in found.physical[0].members] == [
+    assert [(node.name, node.login, node.file, node.line) for node in ssh_nodes(found.physical[0])] == [
         ("gpu1", Login("gpu1", user="li"), "z.yaml", 4),
         ("gpu2", Login("10.0.0.2", 24, "li"), "b.yaml", 4),
         ("gpu3", Login("gpu3", user="li"), "b.yaml", 5),
@@ -149,7 +152,7 @@ def test_others_may_name_a_cluster_that_a_later_file_defines(tmp_path: Path) -> 
 
 
 WRONG: Mapping[str, tuple[str, str]] = {
-    "backend": ("backend: slurm\n", "line 1: backend: is 'slurm' (one of 'ssh' or 'local')"),
+    "backend": ("backend: slurm\n", "line 1: backend: there is no backend 'slurm' (known backends: local, ssh)"),
     "name": (
         "name: six boxes\nbackend: ssh\n",
         "line 1: name: 'six boxes' is not a valid name (letters, digits, '.', '_' and '-', at most 63, a letter or"
@@ -291,7 +294,7 @@ def test_a_secret_must_be_there_and_for_nobody_else_to_read(tmp_path: Path, key:
         f"a.yaml, line 4: nodes[0].{key}: others may read word (chmod 600 {path})",
     ]
     path.chmod(0o600)
-    assert cluster(tmp_path, a=text).members[0].name == "a"
+    assert cluster(tmp_path, a=text).nodes[0].name == "a"
     path.write_text("")
     assert told(tmp_path, a=text) == [f"a.yaml, line 4: nodes[0].{key}: word is empty"]
     path.unlink()
@@ -311,19 +314,19 @@ def test_the_list_of_the_original_system_is_read_as_it_is(tmp_path: Path) -> Non
         tmp_path,
         lab="backend: ssh\ndefaults: {passwordFile: psw, user: other, port: 24}\nnodesFile: gpu_slaver_info.json\n",
     )
-    assert lab.members == (
-        Member(
+    assert lab.nodes == (
+        SshNode(
             "n1",
             Login("10.0.0.11", 24, "lab", None, str(psw)),
             claims=Claims(2, ("RTX3090", "RTX3090")),
         ),
-        Member(
+        SshNode(
             "n2",
             Login("10.0.0.12", 24, "lab", None, str(psw)),
             claims=Claims(0),
         ),
     )
-    assert [(node.file, node.line) for node in lab.members] == [
+    assert [(node.file, node.line) for node in lab.nodes] == [
         ("gpu_slaver_info.json", 2),
         ("gpu_slaver_info.json", 3),
     ]
@@ -400,7 +403,7 @@ def test_what_a_link_leads_to_is_looked_at_too(tmp_path: Path) -> None:
     folder.mkdir()
     (folder / "a.yaml").symlink_to(tmp_path / "a.yaml")
     (folder / "b.yaml").write_text("backend: ssh\n")
-    assert ClusterFolder(folder, ("local",)).files_beside() == {folder / "a.yaml"}
+    assert cluster_folder(folder).files_beside() == {folder / "a.yaml"}
 
 
 def test_files_beside_the_folder_are_known_even_when_they_are_missing(tmp_path: Path) -> None:
@@ -409,12 +412,12 @@ def test_files_beside_the_folder_are_known_even_when_they_are_missing(tmp_path: 
     )
     (tmp_path / "b.yaml").write_text("cluster: a\nnodes: [{name: x, keyFile: ~nobodyhasthis/key}, 7]\n")
     (tmp_path / "c.yaml").write_text("[")
-    folder = ClusterFolder(tmp_path, ("local",))
+    folder = cluster_folder(tmp_path)
     assert folder.files_beside() == {Path("/list.json"), tmp_path / "key", tmp_path / "p"}
 
 
 KEYS = st.sampled_from(
-    [field.alias or name for model in (SshIn, MemberIn, FolderIn) for name, field in model.model_fields.items()]
+    [field.alias or name for model in (SshIn, SshNodeIn, FolderIn) for name, field in model.model_fields.items()]
     + ["cluster", "password"]
 )
 SCALARS = (

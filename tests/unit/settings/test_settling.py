@@ -10,9 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from muster.domain.errors import Invalid, Problem
-from muster.settings.clusters import ClusterFolder, ClusterSettings
+from muster.settings.clusters import ClusterSettings
 from muster.settings.kept_files import KeptFiles
 from muster.settings.last_good import Settled, settle
+from tests.parts.cluster_folders import cluster_folder
 
 pytestmark = pytest.mark.fast
 
@@ -25,7 +26,7 @@ class Scene:
 
     def __init__(self, path: Path) -> None:
         path.mkdir(exist_ok=True)
-        self.folder = ClusterFolder(path, ("local",))
+        self.folder = cluster_folder(path)
         self.last = Settled(ClusterSettings(), {})
 
     def write(self, files: Mapping[str, str | None]) -> None:
@@ -44,7 +45,7 @@ class Scene:
 
     @property
     def nodes(self) -> dict[str, list[str]]:
-        return {known.name: [member.name for member in known.members] for known in self.last.settings.physical}
+        return {known.name: [node.name for node in known.nodes] for known in self.last.settings.physical}
 
     @property
     def virtual(self) -> list[str]:

@@ -17,7 +17,8 @@ from muster.backends.ssh.host_keys import HostKeyBook
 from muster.backends.ssh.login import logged_in
 from muster.backends.ssh.login_limit import Turns
 from muster.backends.ssh.machine_identity import Machines
-from muster.domain.clusters import Member, PhysicalCluster
+from muster.backends.ssh.options import SshNode, ssh_nodes, ssh_options
+from muster.domain.clusters import PhysicalCluster
 from muster.domain.errors import BackendError
 from muster.domain.nodes import Node, NodeState
 from muster.ports.archives import Archives
@@ -46,10 +47,10 @@ class SshBackend(AgentPool):
         self._keys = HostKeyBook(host_keys)
         self._cargo = Cargo.packed()
         self._turns = Turns()
-        self._members = {member.name: member for member in settings.members}
+        self._members = {member.name: member for member in ssh_nodes(settings)}
         self._leaving: dict[str, asyncio.Task[None]] = {}
         self._starting: list[asyncio.Task[None]] = []
-        for member in settings.members:
+        for member in self._members.values():
             self.add(self._agent_of(member))
 
     async def start(self, listener: BackendListener) -> None:
@@ -67,9 +68,10 @@ class SshBackend(AgentPool):
 
     async def configure(self, settings: PhysicalCluster) -> None:
         await super().configure(settings)
-        for member in settings.members:
+        members = ssh_nodes(settings)
+        for member in members:
             self._take(member)
-        staying = {member.name for member in settings.members}
+        staying = {member.name for member in members}
         for name in self._members.keys() - staying - self._leaving.keys():
             _log.info("node leaves", cluster=self.cluster, node=name)
             self._leaving[name] = asyncio.create_task(self._see_off(self._nodes[name]), name=f"leaving {name}")
@@ -93,7 +95,7 @@ class SshBackend(AgentPool):
     def withheld(self, agent: AgentNode) -> Mapping[int, str]:
         return self._machines.cards_elsewhere(agent)
 
-    def _take(self, member: Member) -> None:
+    def _take(self, member: SshNode) -> None:
         before = self._members.get(member.name)
         self._members[member.name] = member
         if before is None:
@@ -103,7 +105,7 @@ class SshBackend(AgentPool):
             self.changed(agent)
             return
         agent = self._nodes[member.name]
-        agent.unreachable_after_s = self.settings.unreachable_after_s
+        agent.unreachable_after_s = ssh_options(self.settings).unreachable_after_s
         leaving = self._leaving.pop(member.name, None)
         if leaving is not None:
             leaving.cancel()
@@ -137,12 +139,12 @@ class SshBackend(AgentPool):
         except BackendError:
             return True
 
-    def _agent_of(self, member: Member) -> AgentNode:
+    def _agent_of(self, member: SshNode) -> AgentNode:
         agent = AgentNode(
             member.name,
             self.cluster,
             lambda: self._line(member.name),
-            unreachable_after_s=self.settings.unreachable_after_s,
+            unreachable_after_s=ssh_options(self.settings).unreachable_after_s,
             on_push=self.pushed,
             on_change=self.changed,
             on_ready=self.ready,
@@ -167,20 +169,20 @@ class SshBackend(AgentPool):
                 line = await stack.enter_async_context(boarding)
             yield line
 
-    def _member(self, name: str) -> Member:
+    def _member(self, name: str) -> SshNode:
         member = self._members.get(name)
         if member is None:
             raise BackendError(f"node {name} has left the cluster {self.cluster}")
         return member
 
 
-def _describe(agent: AgentNode, member: Member) -> None:
+def _describe(agent: AgentNode, member: SshNode) -> None:
     agent.address = member.address or ""
     agent.interface = member.interface
     agent.note_labels("file", member.labels)
 
 
-def differences(member: Member, node: Node) -> Iterable[str]:
+def differences(member: SshNode, node: Node) -> Iterable[str]:
     """What the file claims of the node against what was found there."""
     claims, devices = member.claims, node.capacity.devices
     where = f"{member.file} says" if member.file else "its file says"

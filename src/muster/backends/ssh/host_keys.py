@@ -9,7 +9,7 @@ from typing import Any
 
 import asyncssh
 
-from muster.domain.clusters import HostKeys, Login
+from muster.backends.ssh.options import HostKeys, Login
 from muster.domain.errors import BackendError
 
 

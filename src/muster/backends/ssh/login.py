@@ -14,7 +14,7 @@ from typing import Any
 import asyncssh
 
 from muster.backends.ssh.host_keys import HostKeyBook, KeptKey
-from muster.domain.clusters import Login
+from muster.backends.ssh.options import Login
 from muster.domain.errors import BackendError, Rejected
 
 CONNECT_WITHIN_S = 10.0

@@ -1,7 +1,10 @@
 """`muster cluster`: the files that clusters are written in."""
 
-from dataclasses import asdict
+import json
+import subprocess
+import sys
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -9,9 +12,7 @@ from muster.cli.failures import Failure
 from muster.cli.options import output_option
 from muster.cli.output import print_document
 from muster.cli.session import say
-from muster.domain.errors import Invalid
-from muster.settings.cluster_check import check as check_files
-from muster.settings.server import load_settings
+from muster.domain.errors import Problem
 
 
 @click.group()
@@ -50,16 +51,25 @@ def check(files: tuple[Path, ...], folder: Path | None, output: str) -> None:
       muster cluster check draft/lab.yaml && mv draft/lab.yaml ~/.muster/clusters.d/
       muster cluster check gpu_slaver_info.json -o json | jq -r '.items[] | "\\(.file):\\(.line) \\(.message)"'
     """
-    try:
-        place = folder or load_settings({}).clusters_folder
-    except Invalid as error:
-        raise Failure(error.message, hint=error.hint, problems=tuple(map(str, error.problems))) from None
-    problems = check_files(place, files)
+    found = _checked(folder, files)
+    problems = [Problem(**item) for item in found["items"]]
+    if "error" in found:
+        raise Failure(found["error"], hint=found["hint"], problems=tuple(map(str, problems)))
     if output == "table":
         for problem in problems:
             click.echo(str(problem))
     else:
-        print_document({"items": [asdict(problem) for problem in problems]}, output)
+        print_document({"items": found["items"]}, output)
     if problems:
         raise click.exceptions.Exit(1)
-    say(f"nothing is wrong in {', '.join(map(str, files)) or place}")
+    say(f"nothing is wrong in {', '.join(map(str, files)) or found['folder']}")
+
+
+def _checked(folder: Path | None, files: tuple[Path, ...]) -> dict[str, Any]:
+    """By a process of its own, because what may be written is known to the backends of a server alone."""
+    where = ["--folder", str(folder)] if folder else []
+    words = [sys.executable, "-m", "muster.bootstrap.cluster_check", *where, "--", *map(str, files)]
+    done = subprocess.run(words, stdout=subprocess.PIPE, check=False)
+    if done.returncode != 0:
+        raise Failure("the files cannot be checked", hint="see above for the reason")
+    return dict(json.loads(done.stdout))

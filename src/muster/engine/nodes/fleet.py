@@ -1,6 +1,6 @@
-"""The backends of the physical clusters: built from what the files say, told when that changes, let go when it is gone.
+"""The backends of the physical clusters: built from what files say, configured when that changes, closed in the end.
 
-A cluster that leaves its file drains: it takes no new task, and is forgotten when nothing of it is left.
+A cluster that no file describes any more drains: it takes no new task, and is forgotten when nothing of it is left.
 """
 
 import asyncio
@@ -50,17 +50,20 @@ class Fleet:
             if name not in self._context.backends:
                 await self._join(settings)
         for name, backend in list(self._context.backends.items()):
-            settings = wanted.get(name) or self._without_file(name, backend)
+            settings = self._settings_for(backend, wanted.get(name))
             if settings != backend.settings:
                 await self._configure(backend, settings)
 
     async def close(self) -> None:
         await asyncio.gather(*(backend.close() for backend in self._context.backends.values()))
 
-    def _without_file(self, name: str, backend: Backend) -> PhysicalCluster:
-        if name in self._own:
-            return PhysicalCluster(name, backend.settings.backend)
-        return replace(backend.settings, members=())
+    def _settings_for(self, backend: Backend, found: PhysicalCluster | None) -> PhysicalCluster:
+        """What the backend is to be now. One that another backend replaces leaves first, as if its file had gone."""
+        if found is not None and found.backend == backend.settings.backend:
+            return found
+        if backend.cluster in self._own:
+            return PhysicalCluster(backend.cluster, backend.settings.backend)
+        return replace(backend.settings, is_leaving=True)
 
     async def _configure(self, backend: Backend, settings: PhysicalCluster) -> None:
         before = (backend.settings.folders, backend.settings.conda)
@@ -74,11 +77,11 @@ class Fleet:
                 if entry.job.cluster == backend.cluster and isinstance(entry.job.state, Queued):
                     queue(self._context, entry)  # what it needs of a node may be called otherwise now
         self._listener.nodes_changed(backend.cluster)
-        if not settings.members and backend.cluster not in self._own:
+        if settings.is_leaving:
             self._context.spawn(self._see_off(backend.cluster), f"leaving {backend.cluster}")
 
     def _add(self, settings: PhysicalCluster) -> None:
-        _log.info("cluster", name=settings.name, backend=settings.backend, nodes=len(settings.members))
+        _log.info("cluster", name=settings.name, backend=settings.backend, nodes=len(settings.nodes))
         self._context.backends[settings.name] = self._builders[settings.backend](settings)
         state = ClusterState(settings.name)
         state.configured(self._context.sharing.of(settings.name))
@@ -100,17 +103,20 @@ class Fleet:
             _log.error("backend did not start", cluster=name, error=str(error))
 
     async def _see_off(self, name: str) -> None:
-        while self._is_in_use(name):  # noqa: ASYNC110 - jobs and nodes end by themselves, and it may be given back
+        while self._is_in_use(name):  # noqa: ASYNC110 - jobs and nodes end by themselves, and the file may come back
             await asyncio.sleep(_LOOK_EVERY_S)
         backend = self._context.backends[name]
-        if backend.settings.members:
+        if not backend.settings.is_leaving:
             return
         del self._context.backends[name], self._context.clusters[name]
         await backend.close()
         _log.info("cluster is gone", name=name)
+        for settings in self._context.sharing.physical:
+            if settings.name == name:
+                await self._join(settings)
 
     def _is_in_use(self, name: str) -> bool:
         backend = self._context.backends[name]
-        if backend.settings.members:
+        if not backend.settings.is_leaving:
             return False
         return bool(backend.nodes()) or any(entry.job.cluster == name for entry in self._context.roster.entries())

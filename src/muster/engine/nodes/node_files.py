@@ -4,28 +4,30 @@ import asyncio
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from muster.domain.clusters import Member
+from muster.domain.clusters import ClusterNode
 from muster.domain.errors import Conflict, NotFound, Unavailable
 from muster.engine.context import Context
 from muster.engine.state.event_builders import audit_event
 from muster.ports.store import Change
-from muster.settings.cluster_writing import add_node, remove_node
+from muster.settings.cluster_writing import add_node, node_entry, remove_node
 from muster.settings.clusters import ClusterFolder, ClusterSettings
 
 
-async def add(context: Context, cluster: str, node: Mapping[str, Any], password: str | None, *, actor: str) -> Member:
-    """`node` as a cluster file has it. Raises Invalid, and nothing has changed then."""
-    settings = await _write(context, lambda folder, texts: add_node(folder, cluster, node, password, texts))
-    members = (member for known in settings.physical if known.name == cluster for member in known.members)
-    member = next(member for member in members if member.name == node["name"])
-    told: dict[str, Any] = {
-        "host": member.login.host,
-        "user": member.login.user,
-        "hostKeys": str(member.login.host_keys),
-    }
-    event = audit_event("node.add", actor, context.clock(), cluster=cluster, node=member.name, **told)
+async def add(
+    context: Context, cluster: str, request: Mapping[str, Any], password: str | None, *, actor: str
+) -> ClusterNode:
+    """`request` as the API takes it. Raises Invalid, and nothing has changed then."""
+    known = next((known for known in context.sharing.physical if known.name == cluster), None)
+
+    def change(folder: ClusterFolder, texts: Mapping[str, str]) -> ClusterSettings:
+        return add_node(folder, cluster, node_entry(folder.kinds, known, request), password, texts)
+
+    settings = await _write(context, change)
+    nodes = (node for known in settings.physical if known.name == cluster for node in known.nodes)
+    node = next(node for node in nodes if node.name == request["name"])
+    event = audit_event("node.add", actor, context.clock(), cluster=cluster, node=node.name, **node.audit_facts)
     await context.apply(Change(events=[event]))
-    return member
+    return node
 
 
 async def remove(context: Context, name: str, cluster: str | None, *, actor: str) -> None:
@@ -40,7 +42,7 @@ async def remove(context: Context, name: str, cluster: str | None, *, actor: str
 
 def _cluster_of(context: Context, name: str) -> str:
     physical = context.sharing.physical
-    found = [known.name for known in physical if any(member.name == name for member in known.members)]
+    found = [known.name for known in physical if any(node.name == name for node in known.nodes)]
     if len(found) > 1:
         raise Conflict(f"clusters {' and '.join(found)} have a node {name}", hint="say which: --cluster")
     if found:

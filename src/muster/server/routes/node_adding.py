@@ -10,7 +10,7 @@ from muster.engine.nodes import node_files
 from muster.engine.requests.accounts import Principal
 from muster.server.access import Action, require
 from muster.server.services import Services, authenticated, services
-from muster.wire.node_entries import NodeAddIn, node_document
+from muster.wire.node_entries import NodeAddIn, node_request
 from muster.wire.response_models import response_model
 
 router = APIRouter(tags=["clusters and nodes"])
@@ -25,8 +25,8 @@ async def add_node(cluster: str, body: NodeAddIn, me: Me, parts: Parts) -> Respo
     """The node is written to the cluster's files; the cluster is created if it does not exist. `GET /nodes/{name}` then
     shows how the node joins."""
     require(me, Action.NODE_MANAGE)
-    member = await node_files.add(parts.context, cluster, node_document(body), body.password, actor=me.name)
-    return JSONResponse(NodeAddedOut(name=member.name, cluster=cluster, host=member.login.host), 201)
+    node = await node_files.add(parts.context, cluster, node_request(body), body.password, actor=me.name)
+    return JSONResponse(NodeAddedOut(name=node.name, cluster=cluster, host=node.host), 201)
 
 
 @router.delete("/nodes/{name}", status_code=204, summary="Remove a node that was added")

@@ -146,9 +146,5 @@ def _running(me: Principal, parts: Services, node: Node) -> list[NodeTaskOut]:
 
 def _login(parts: Services, node: Node) -> str | None:
     """Says how the server logs in, without keys and passwords."""
-    members = parts.context.backends[node.cluster].settings.members
-    login = next((member.login for member in members if member.name == node.name), None)
-    if login is None:
-        return None
-    user, port = f"{login.user}@" if login.user else "", f":{login.port}" if login.port else ""
-    return f"{user}{login.host}{port}{f' through {login.jump}' if login.jump else ''}"
+    listed = parts.context.backends[node.cluster].settings.nodes
+    return next((known.shown_login for known in listed if known.name == node.name), None)

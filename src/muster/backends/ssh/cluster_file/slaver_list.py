@@ -5,12 +5,13 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, RootModel, ValidationError
 
-from muster.domain.clusters import Member
+from muster.backends.ssh.cluster_file.nodes import ssh_node
+from muster.backends.ssh.cluster_file.schema import Host, LoginIn, SshNodeIn, User
+from muster.backends.ssh.options import SshNode
 from muster.domain.errors import Invalid, Problem
 from muster.wire.cluster_problems import refused
 from muster.wire.documents import MAX_BYTES, Document, read_document
-from muster.wire.physical_clusters import member
-from muster.wire.physical_schema import Host, LoginIn, MemberIn, MemberName, User, listed
+from muster.wire.physical_schema import ListedNodeName, listed
 
 
 class SlaverIn(BaseModel):
@@ -18,7 +19,7 @@ class SlaverIn(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    name: MemberName
+    name: ListedNodeName
     ip: Host
     user_name: User | None = None
     gpu_count: Annotated[int, Field(ge=0, le=1024)] | None = None
@@ -29,14 +30,14 @@ class _SlaversIn(RootModel[list[SlaverIn]]):
     pass
 
 
-def read_slaver_list(text: str, defaults: LoginIn) -> tuple[Member, ...]:
+def read_slaver_list(text: str, defaults: LoginIn) -> list[SshNode]:
     """Raises Invalid with every problem, each with its line."""
     document = _read(text)
     try:
         found = _SlaversIn.model_validate(document.data).root
     except ValidationError as error:
         raise refused(error, document, SlaverIn, {}) from None
-    return tuple(member(_as_member(slaver), defaults, document.line(f"[{i}]")) for i, slaver in enumerate(found))
+    return [ssh_node(_as_node(slaver), defaults, document.line(f"[{i}]")) for i, slaver in enumerate(found)]
 
 
 def _read(text: str) -> Document:
@@ -45,7 +46,7 @@ def _read(text: str) -> Document:
     try:
         data = json.loads(text.removeprefix("\ufeff"))
     except json.JSONDecodeError as error:
-        raise _wrong(_of_syntax(error), error.lineno) from None
+        raise _wrong(_syntax_words(error), error.lineno) from None
     except (RecursionError, ValueError):
         raise _wrong("is no JSON that can be read") from None
     if not isinstance(data, list):
@@ -53,7 +54,7 @@ def _read(text: str) -> Document:
     return Document(data, _lines(text))
 
 
-def _of_syntax(error: json.JSONDecodeError) -> str:
+def _syntax_words(error: json.JSONDecodeError) -> str:
     """Explains the mistakes of people who write JSON as if it were Python."""
     before, after = error.doc[: error.pos].rstrip(), error.doc[error.pos :].lstrip()
     behind = after.removeprefix(",").lstrip()  # where a comma too many is found differs by the version of Python
@@ -82,8 +83,8 @@ def _wrong(message: str, line: int | None = None) -> Invalid:
     return Invalid("", problems=(Problem("", message, hint, line),))
 
 
-def _as_member(slaver: SlaverIn) -> MemberIn:
+def _as_node(slaver: SlaverIn) -> SshNodeIn:
     given = {"name": slaver.name, "host": slaver.ip, "user": slaver.user_name, "gpus": slaver.gpu_count}
-    return MemberIn.model_validate(
+    return SshNodeIn.model_validate(
         {key: value for key, value in given.items() if value is not None} | {"gpuModels": slaver.gpu_info}
     )

@@ -1,0 +1,41 @@
+"""What a backend brings: how its clusters are written in files, and how the backend of such a cluster is made.
+
+A backend is a package with a `BackendKind`, and one line in `muster.bootstrap.backend_kinds`. The backend of another
+distribution is a `BackendKind` that the distribution offers as an entry point of the group `muster.backends`.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from muster.domain.clusters import PhysicalCluster
+from muster.ports.archives import Archives
+from muster.ports.backend import Backend
+from muster.settings.cluster_kinds import ClusterKind
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """What backends may know of the server that they are part of."""
+
+    home: Path
+    """The server's own folder. A backend keeps what it has to in a folder or file of its own there."""
+    identity: str
+    """Tells this server from others that use the same machines."""
+    archives: Archives
+    """The packages and inputs that tasks need."""
+
+
+Builder = Callable[[PhysicalCluster], Backend]
+"""Makes the backend of a cluster. Connects to nothing yet."""
+
+
+@dataclass(frozen=True, slots=True)
+class BackendKind:
+    clusters: ClusterKind
+    builder: Callable[[Site], Builder]
+    """Called once for a server, so that what all clusters of the kind share is made once."""
+
+    @property
+    def name(self) -> str:
+        return self.clusters.name

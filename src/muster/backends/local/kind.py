@@ -1,0 +1,18 @@
+"""The local backend as the server registers it."""
+
+import socket
+
+from muster.backends.kinds import BackendKind, Builder, Site
+from muster.backends.local.backend import LocalBackend
+from muster.backends.local.cluster_file import LOCAL_CLUSTERS
+from muster.domain.clusters import PhysicalCluster
+
+
+def _builder(site: Site) -> Builder:
+    def build(cluster: PhysicalCluster) -> LocalBackend:
+        return LocalBackend(cluster.name, socket.gethostname(), site.home / "node", site.archives)
+
+    return build
+
+
+LOCAL = BackendKind(LOCAL_CLUSTERS, _builder)

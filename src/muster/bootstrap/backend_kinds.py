@@ -1,0 +1,12 @@
+"""The backends that a server offers. A new one is its package, and one line here."""
+
+from muster.backends.kinds import BackendKind
+from muster.backends.local.kind import LOCAL
+from muster.backends.ssh.kind import SSH
+from muster.settings.cluster_kinds import ClusterKinds
+
+BUILT_IN = (LOCAL, SSH)
+
+
+def cluster_kinds(kinds: tuple[BackendKind, ...] = BUILT_IN) -> ClusterKinds:
+    return ClusterKinds(tuple(kind.clusters for kind in kinds))

@@ -1,0 +1,41 @@
+"""`python -m muster.bootstrap.cluster_check`: what `muster cluster check` runs, with every backend that a server has.
+
+Prints one JSON object: the `folder`, and `items`, the problems; or an `error` with its `hint` and `items`.
+"""
+
+import argparse
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from muster.backends.local.cluster_file import LOCAL
+from muster.bootstrap.backend_kinds import cluster_kinds
+from muster.domain.errors import Invalid
+from muster.settings.cluster_check import check
+from muster.settings.clusters import ClusterFolder
+from muster.settings.server import load_settings
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="muster cluster check", description="Judges cluster files.")
+    parser.add_argument("--folder", type=Path)
+    parser.add_argument("files", nargs="*", type=Path)
+    arguments = parser.parse_args(argv)
+    sys.stdout.write(json.dumps(_checked(arguments.folder, arguments.files)) + "\n")
+    return 0
+
+
+def _checked(folder: Path | None, files: Sequence[Path]) -> Mapping[str, Any]:
+    try:
+        place = folder or load_settings({}).clusters_folder
+    except Invalid as error:
+        return {"error": error.message, "hint": error.hint, "items": [asdict(problem) for problem in error.problems]}
+    problems = check(ClusterFolder(place, (LOCAL,), cluster_kinds()), files)
+    return {"folder": str(place), "items": [asdict(problem) for problem in problems]}
+
+
+if __name__ == "__main__":
+    sys.exit(main())
