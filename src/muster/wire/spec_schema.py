@@ -1,4 +1,4 @@
-"""The job spec as people write it. The JSON Schema that editors use is made from these models."""
+"""The job spec as users write it. The JSON Schema for editors is generated from these models."""
 
 from typing import Annotated, Any, Literal
 
@@ -23,14 +23,14 @@ def _shown(accepted: str) -> WithJsonSchema:
 
 
 def _text(value: Any) -> Any:
-    """Environment values may be written as numbers or booleans; what a process sees is text."""
+    """Environment values may be written as numbers or booleans; processes get them as text."""
     if isinstance(value, bool):
         return str(value).lower()
     return str(value) if isinstance(value, int | float) else value
 
 
 def _listed(value: Any) -> Any:
-    """One name alone is a list of one."""
+    """A single name is short for a list with one name."""
     return [value] if isinstance(value, str) else value
 
 
@@ -55,7 +55,7 @@ def _inside(value: str) -> str:
 
 
 def _passable(value: str) -> str:
-    """Neither an environment nor an argument list can carry a NUL."""
+    """Neither an environment nor an argument list can contain a NUL character."""
     if "\0" in value:
         raise ValueError("expected text without NUL characters")
     return value
@@ -100,51 +100,59 @@ class Strict(BaseModel):
 
 
 class ResourcesIn(Strict):
-    """What each task of a role asks for."""
+    """The resources that each task of a role asks for."""
 
-    cpu: Cpu | None = Field(None, description="Cores, as 2, 0.5 or 500m. 250m if absent.")
-    memory: Bytes | None = Field(None, description="As 2Gi. Reserved and enforced; nothing is reserved if absent.")
+    cpu: Cpu | None = Field(None, description="CPU cores, such as 2, 0.5 or 500m. The default is 250m.")
+    memory: Bytes | None = Field(None, description="A hard limit, such as 2Gi. By default, no memory is reserved.")
     gpu: Gpu = Field(
         0,
-        description="Whole GPUs, or a part of one such as 0.5, which others share; `exclusive` is 1, `reuse` 0.2.",
+        description="A number of GPUs, or a fraction of one such as 0.5. `exclusive` means 1 and `reuse` means 0.2.",
     )
     gpu_type: str | list[str] | None = Field(None, description="A GPU model, or several in order of preference.")
 
 
 class CompletionIn(Strict):
-    """When a role decides the job."""
+    """When the tasks of a role decide the result of the job."""
 
-    min_failed: int | None = Field(None, ge=-1, description="As many failed tasks fail the job: 1 if absent, -1 never.")
+    min_failed: int | None = Field(
+        None, ge=-1, description="This many failed tasks fail the job; the default is 1, and -1 means never."
+    )
     min_succeeded: int | None = Field(
         None,
         ge=-1,
-        description="As many succeeded tasks end the job well: -1 never. If absent: all workers of a job with a ps"
-        " role; in other jobs all tasks must have ended.",
+        description="This many succeeded tasks make the job succeed; -1 means never. By default, all workers must"
+        " succeed in a job with a ps role, and in other jobs all tasks must end.",
     )
 
 
 class RoleIn(CompletionIn):
-    """One kind of task."""
+    """One kind of task in a job."""
 
-    replicas: int = Field(1, ge=0, le=MAX_REPLICAS, description="How many tasks.")
-    min: int | None = Field(None, ge=1, le=MAX_REPLICAS, description="As few will do to start. `replicas` if absent.")
-    max: int | None = Field(None, ge=1, le=MAX_REPLICAS, description="As many are of use. `replicas` if absent.")
-    command: Command = Field(description="A shell line, or a list of words that is run as it is.")
+    replicas: int = Field(1, ge=0, le=MAX_REPLICAS, description="The number of tasks.")
+    min: int | None = Field(
+        None, ge=1, le=MAX_REPLICAS, description="The job may start with this many tasks. The default is `replicas`."
+    )
+    max: int | None = Field(
+        None, ge=1, le=MAX_REPLICAS, description="The job may grow to this many tasks. The default is `replicas`."
+    )
+    command: Command = Field(description="A string that a shell runs, or a list that runs without a shell.")
     resources: ResourcesIn = Field(default_factory=ResourcesIn)
-    env: Env = Field(default_factory=dict, description="Added to the job's env for this role.")
-    ports: int = Field(0, ge=0, le=64, description="Free ports wanted by each task, told in MUSTER_PORTS.")
+    env: Env = Field(default_factory=dict, description="Variables of this role; they override the job's env.")
+    ports: int = Field(
+        0, ge=0, le=64, description="The number of ports to reserve for each task; they are in MUSTER_PORTS."
+    )
     completion: CompletionIn | None = Field(None, description="minFailed and minSucceeded, as OpenPAI groups them.")
 
 
 class RetryIn(Strict):
-    max: int = Field(0, ge=0, le=100, description="Tries after the first, for failures that trying again can mend.")
+    max: int = Field(0, ge=0, le=100, description="The number of retries, for failures that a retry can fix.")
 
 
 class RuntimeIn(Strict):
-    """Where the interpreter comes from: exactly one of the three."""
+    """The environment that tasks run in: exactly one of the three."""
 
-    conda: str | None = Field(None, description="A conda environment by name or folder.")
-    venv: str | None = Field(None, description="The folder of a virtual environment.")
+    conda: str | None = Field(None, description="The name or path of a conda environment.")
+    venv: str | None = Field(None, description="The path of a virtual environment.")
     image: str | None = Field(None, description="A container image.")
 
 
@@ -158,19 +166,19 @@ class DependencyIn(Strict):
     """A job to wait for."""
 
     job: Name = Field(description="One of your own jobs, by name or id.")
-    on: Needed = Field(Needed.SUCCEEDED, description="What it must have come to.")
+    on: Needed = Field(Needed.SUCCEEDED, description="Whether the job must have succeeded, or only ended.")
 
 
 class InputIn(Strict):
-    """Files or a folder beside the job file that tasks read."""
+    """A file or folder that is sent to the nodes with the job."""
 
     source: str = Field(
         min_length=1,
         max_length=1024,
-        description="A file or folder, relative to the job file; uploaded once. Or the digest of one that is there.",
+        description="A file or folder, relative to the job file, or the digest of one that was uploaded before.",
     )
     target: InnerPath | None = Field(
-        None, description="Where in the working directory it is found. The source's own name if absent."
+        None, description="The path in the working directory. The default is the name of the source."
     )
 
 
@@ -196,59 +204,77 @@ After = Annotated[
 
 
 class WhereIn(Strict):
-    """Which nodes will do, and how the tasks lie on them."""
+    """The nodes that the job may run on, and how its tasks are placed on them."""
 
-    nodes: NodeNames = Field(default_factory=list, description="On these nodes only.")
-    not_nodes: NodeNames = Field(default_factory=list, description="On none of these.")
-    labels: dict[str, Text] = Field(default_factory=dict, description="On nodes that have all of these labels.")
+    nodes: NodeNames = Field(default_factory=list, description="Run only on these nodes.")
+    not_nodes: NodeNames = Field(default_factory=list, description="Do not run on these nodes.")
+    labels: dict[str, Text] = Field(default_factory=dict, description="Run only on nodes with all of these labels.")
     spread: Spread = Field(
-        Spread.PACK, description="`pack`: on as few nodes as will do. `apart`: every task on a node of its own."
+        Spread.PACK, description="`pack` uses as few nodes as possible; `apart` puts every task on a different node."
     )
     together: Literal["rack", "switch", "node"] | None = Field(
-        None, description="The whole gang in one rack, under one switch, or on one node."
+        None, description="Place the whole gang in one rack, under one switch or on one node."
     )
 
 
 class JobSpecIn(CompletionIn):
     """A distributed training job."""
 
-    name: str = Field(pattern=NAME_PATTERN, description="Letters, digits, '.', '_' and '-', at most 63.")
+    name: str = Field(pattern=NAME_PATTERN, description="At most 63 letters, digits, '.', '_' and '-'.")
     description: str = Field("", max_length=4096)
-    cluster: str | None = Field(None, description="Physical or virtual; the server's default if absent.")
-    framework: Framework = Field(Framework.PLAIN, description="Decides which variables a task gets.")
+    cluster: str | None = Field(None, description="The cluster or virtual cluster. The default is that of the server.")
+    framework: Framework = Field(
+        Framework.PLAIN, description="The framework, which decides which variables a task gets."
+    )
     priority: Priority = Priority.NORMAL
     time_limit: Seconds | None = Field(None, description="An attempt is stopped after this time.")
-    grace: Seconds = Field(10.0, description="Between SIGTERM and SIGKILL. 10s if absent.")
+    grace: Seconds = Field(10.0, description="The time between SIGTERM and SIGKILL. The default is 10s.")
     retry: RetryIn = Field(default_factory=RetryIn)
     env: Env = Field(default_factory=dict)
     params: dict[Variable, str | bool | int | Annotated[float, Field(allow_inf_nan=False)]] = Field(
-        default_factory=dict, description="Kept in history; ${params.NAME} in commands and env is replaced."
+        default_factory=dict,
+        description="Parameters, kept in the history. Commands and env use them as ${params.NAME}.",
     )
-    labels: dict[str, Text] = Field(default_factory=dict, description="For filters: muster get jobs --label k=v.")
-    package: str | None = Field(None, description="A folder, uploaded once; it becomes the working directory.")
+    labels: dict[str, Text] = Field(
+        default_factory=dict, description="Labels for filters, such as `muster get jobs --label k=v`."
+    )
+    package: str | None = Field(
+        None, description="The folder with the code, which becomes the working directory of the tasks."
+    )
     inputs: Inputs = Field(default_factory=list, description="Data for the tasks that is not part of the package.")
     outputs: Outputs = Field(
         default_factory=list,
-        description="What is brought back when a task has ended, as model/, metrics.json or logs/*.csv.",
+        description="Files that are copied back when a task has ended, such as model/, metrics.json or logs/*.csv.",
     )
     runtime: RuntimeIn = Field(default_factory=RuntimeIn)
     mounts: list[MountIn] = Field(default_factory=list)
-    gloo: Literal[0, 1, 2] = Field(0, description="Gloo rings in a ps job: 1 workers, 2 workers and servers.")
-    hold: bool = Field(False, description="Queue the job as Held, to be resumed by hand.")
-    after: After = Field(default_factory=list, description="Jobs to wait for: a name, or several, or with `on`.")
+    gloo: Literal[0, 1, 2] = Field(
+        0, description="Gloo rings in a job with a ps role: 1 for the workers, 2 for workers and servers."
+    )
+    hold: bool = Field(False, description="Submit the job as Held, so that it starts only after `muster resume`.")
+    after: After = Field(
+        default_factory=list,
+        description="The jobs to wait for: a name, a list of names, or mappings with `job` and `on`.",
+    )
     where: WhereIn = Field(default_factory=WhereIn)
-    preemptible: bool = Field(
-        True, description="Whether the job may be stopped for a more urgent one and queued again."
-    )
+    preemptible: bool = Field(True, description="Whether the job may be preempted.")
     roles: dict[Annotated[str, Field(pattern=ROLE_PATTERN)], RoleIn] | None = Field(
-        None, min_length=1, max_length=32, description="Tasks by kind; `ps` and `worker` have a meaning of their own."
+        None, min_length=1, max_length=32, description="The roles by name; `ps` and `worker` have a special meaning."
     )
-    command: Command | None = Field(None, description="Flat form: the only role's command.")
-    replicas: int | None = Field(None, ge=0, le=MAX_REPLICAS, description="Flat form: how many tasks.")
-    min: int | None = Field(None, ge=1, le=MAX_REPLICAS, description="Flat form: as few tasks will do to start.")
-    max: int | None = Field(None, ge=1, le=MAX_REPLICAS, description="Flat form: as many tasks are of use.")
-    resources: ResourcesIn | None = Field(None, description="Flat form: what each task asks for.")
-    ports: int | None = Field(None, ge=0, le=64, description="Flat form: free ports wanted by each task.")
+    command: Command | None = Field(None, description="In a job without roles: the command.")
+    replicas: int | None = Field(
+        None, ge=0, le=MAX_REPLICAS, description="In a job without roles: the number of tasks."
+    )
+    min: int | None = Field(
+        None, ge=1, le=MAX_REPLICAS, description="In a job without roles: the job may start with this many tasks."
+    )
+    max: int | None = Field(
+        None, ge=1, le=MAX_REPLICAS, description="In a job without roles: the job may grow to this many tasks."
+    )
+    resources: ResourcesIn | None = Field(None, description="In a job without roles: the resources of each task.")
+    ports: int | None = Field(
+        None, ge=0, le=64, description="In a job without roles: the number of ports to reserve for each task."
+    )
 
 
 def spec_json_schema() -> dict[str, Any]:
@@ -259,7 +285,7 @@ def spec_json_schema() -> dict[str, Any]:
 
 
 def _closed(schema: dict[str, Any]) -> dict[str, Any]:
-    """Names that fit no pattern are refused; pydantic writes the patterns and leaves the rest open."""
+    """Forbid names that match no pattern: pydantic writes the patterns but allows all other names."""
     closed = {key: _closed_inside(value) for key, value in schema.items()}
     return {**closed, "additionalProperties": False} if "patternProperties" in closed else closed
 

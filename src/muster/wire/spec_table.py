@@ -8,20 +8,21 @@ from muster.wire.spec_schema import spec_json_schema
 _INTRODUCTION = """\
 # The job spec
 
-YAML or JSON. One role may be written flat (`command`, `replicas`, `resources` at the top), several under `roles`.
-This page is written from the models that read the spec; `muster schema` prints the same as JSON Schema for editors.
+A job spec is YAML or JSON. A job with one role may have `command`, `replicas` and `resources` at the top level instead
+of `roles`. This page is generated from the models that validate the spec; `muster schema` prints the JSON Schema for
+editors.
 """
 _PARTS = (
-    ("Job", "", "The top of the file."),
-    ("Role", "RoleIn", "Each value under `roles`."),
+    ("Job", "", "The top level of the file."),
+    ("Role", "RoleIn", "Each value in `roles`."),
     ("Resources", "ResourcesIn", "`resources`, for each task of a role."),
-    ("Completion", "CompletionIn", "`completion` of a role, as OpenPAI groups it; both may also stand in the role."),
-    ("Dependency", "DependencyIn", "Each of `after`. A name alone is its `job`."),
+    ("Completion", "CompletionIn", "`completion` of a role, as in OpenPAI. Both keys may also be in the role itself."),
+    ("Dependency", "DependencyIn", "Each entry of `after`. A plain name is short for its `job`."),
     ("Where", "WhereIn", "`where`."),
     ("Retry", "RetryIn", "`retry`."),
-    ("Runtime", "RuntimeIn", "`runtime`: one of the three."),
-    ("Mount", "MountIn", "Each of `mounts`."),
-    ("Input", "InputIn", "Each of `inputs`. A path alone is its `source`."),
+    ("Runtime", "RuntimeIn", "`runtime`, with exactly one of the three keys."),
+    ("Mount", "MountIn", "Each entry of `mounts`."),
+    ("Input", "InputIn", "Each entry of `inputs`. A plain path is short for its `source`."),
 )
 
 
@@ -34,7 +35,7 @@ def spec_table_markdown() -> str:
 def _part(title: str, schema: dict[str, Any], where: str) -> str:
     required = schema.get("required", ())
     rows = (_row(name, field, name in required) for name, field in schema["properties"].items())
-    return f"## {title}\n\n{where}\n\n| key | type | if absent | meaning |\n|---|---|---|---|\n" + "".join(rows)
+    return f"## {title}\n\n{where}\n\n| key | type | default | meaning |\n|---|---|---|---|\n" + "".join(rows)
 
 
 def _row(name: str, field: dict[str, Any], is_required: bool) -> str:
