@@ -50,6 +50,7 @@ DEPENDENCY_GONE = Ending(
 )  # fmt: skip
 STOPPED = Ending("stopped", USER, "The task was stopped on request.", "No fix is needed.")
 
+REJECTED = "rejected"
 LAUNCH_ERRORS: Mapping[str, Ending] = {
     "port-in-use": Ending(
         "port-in-use", PLATFORM, "A port reserved for the task was taken by another program before it started.",
@@ -74,6 +75,10 @@ LAUNCH_ERRORS: Mapping[str, Ending] = {
     "too-large": Ending(
         "too-large", CONFIGURATION, "The task's environment or files are larger than a node accepts: {message}.",
         "Move large values out of env and params into the code package.",
+    ),
+    REJECTED: Ending(
+        REJECTED, CONFIGURATION, "The cluster refused the job: {message}.",
+        "Change what it refused in the job, or use another cluster, and submit it again.",
     ),
 }  # fmt: skip
 LAUNCH_FAILED = Ending(

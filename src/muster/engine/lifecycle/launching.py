@@ -7,8 +7,9 @@ from dataclasses import dataclass, replace
 import structlog
 
 from muster.domain.elastic import sizes_of, spec_of_attempt
-from muster.domain.errors import BackendError, MusterError, Unreachable
+from muster.domain.errors import BackendError, MusterError, Rejected, Unreachable
 from muster.domain.events import Event
+from muster.domain.exit_causes import LAUNCH_ERRORS, REJECTED
 from muster.domain.gangs import Gang, make_gang
 from muster.domain.jobs import Job, Starting, Tally, move
 from muster.domain.launch_requests import GangLaunch
@@ -123,14 +124,20 @@ def _accept(context: Context, entry: Entry, composed: GangLaunch, launched: Laun
     """Pass on what became of each task. Answers whether every one of them was answered; without an answer it may have
     started all the same."""
     for task, error in launched.refused.items():
-        code = error.reason or error.code
-        receive(context, Observation(task, Phase.ENDED, error_code=code, error_message=error.message))
+        refusal = Observation(task, Phase.ENDED, error_code=_launch_error(error), error_message=error.message)
+        receive(context, refusal)
     if launched.handles and context.engine(entry.job.cluster) is not None:
         for task, handle in launched.handles.items():
             # Written down at once: what the engine has taken must never be handed over again, whatever it forgets.
             receive(context, Observation(task, Phase.WAITING, handle))
         context.handed_over.set()
     return all(one.task_id in launched.handles or one.task_id in launched.refused for one in composed.pending)
+
+
+def _launch_error(error: BackendError) -> str:
+    """The code by which the failure is classified: what was rejected is not tried again."""
+    code = error.reason or error.code
+    return REJECTED if isinstance(error, Rejected) and code not in LAUNCH_ERRORS else code
 
 
 def _act_again(context: Context, entry: Entry, attempt: int) -> None:

@@ -20,7 +20,7 @@ from muster.domain.jobs import (
 )
 from muster.domain.reasons import Reason
 from muster.domain.specs import JobSpec
-from muster.domain.tasks import Task, TaskFailed, TaskLost
+from muster.domain.tasks import Task, TaskFailed, TaskLost, TaskWaiting
 from muster.engine.context import Context
 from muster.engine.data.logs import LogReader
 from muster.engine.lifecycle import dependencies
@@ -81,9 +81,10 @@ async def what_if(context: Context, job: Job, spec: JobSpec) -> WhatIf:
 
 
 def live_reason(context: Context, job: Job) -> Reason | None:
-    """The first of what keeps a waiting job, as the last scheduling cycle saw it; of one that starts, what is sent."""
+    """The first of what keeps a waiting job, as the last scheduling cycle saw it; for one that starts, what its nodes
+    are sent or what its cluster's engine says."""
     if isinstance(job.state, Starting):
-        return _sending(context, job)
+        return _sending(context, job) or _in_engine_queue(context, job)
     cluster = _queue_of(context, job)
     reason = cluster.reason(job.id) if cluster is not None else None
     return None if reason is None else _as_of_now(context, job, reason)
@@ -96,17 +97,38 @@ def _sending(context: Context, job: Job) -> Reason | None:
     return Reason("sending", told, "it starts when all of it has arrived") if told else None
 
 
+def _in_engine_queue(context: Context, job: Job) -> Reason | None:
+    waits = _engine_wait(context, job)
+    if waits is None:
+        return None
+    why = f": {waits.reason}" if waits.reason else ""
+    return Reason(
+        "engine", f"waiting in the queue of {job.cluster}{why}", "it starts when its cluster's engine starts it"
+    )
+
+
+def _engine_wait(context: Context, job: Job) -> TaskWaiting | None:
+    """The task of the job that its engine expects to start last, or says something of."""
+    entry = context.roster.get(job.id)
+    states = [task.state for task in entry.current_tasks()] if entry is not None else []
+    waits = [state for state in states if isinstance(state, TaskWaiting)]
+    return max(waits, key=lambda state: (state.starts_at or 0.0, state.reason), default=None)
+
+
 def live_reasons(context: Context, job: Job) -> tuple[Reason, ...]:
     """All that keeps it, in order."""
     if isinstance(job.state, Starting):
-        sending = _sending(context, job)
-        return () if sending is None else (sending,)
+        found_now = (_sending(context, job), _in_engine_queue(context, job))
+        return tuple(reason for reason in found_now if reason is not None)
     cluster = _queue_of(context, job)
     found = cluster.reasons(job.id, context.clock()) if cluster is not None else ()
     return tuple(_as_of_now(context, job, reason) for reason in found)
 
 
 def _estimate(context: Context, job: Job) -> float | None:
+    if isinstance(job.state, Starting):
+        waits = _engine_wait(context, job)
+        return waits.starts_at if waits is not None else None
     cluster = _queue_of(context, job)
     return cluster.estimate(job.id, context.clock()) if cluster is not None else None
 

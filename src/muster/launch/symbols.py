@@ -1,0 +1,81 @@
+"""Symbols in place of addresses that only the engine's allocation will know, and their resolution inside it.
+
+A gang is composed before its engine has chosen nodes. Its hosts and ports are symbols then, and the engine's own script
+replaces them once the tasks know where they are. Plain text in, plain text out, so that a script in any language can
+follow the same two rules.
+"""
+
+import re
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+
+from muster.domain.gangs import Gang
+from muster.domain.launch_requests import LaunchRequest
+from muster.domain.tasks import Task
+
+_FIRST_PORT = 4_200_000_000
+"""No port is that high, so a symbol is never mistaken for one: 42, five digits of rank, three of position."""
+_HOST = re.compile(r"muster-host-(\d+)\.symbol")
+_PORT = re.compile(r"(?<!\d)42(\d{5})(\d{3})(?!\d)")
+_UNIQUE = ("MUSTER_NODES",)
+"""Lists in which every host stands once. Two tasks that share a node have two symbols and one host."""
+
+
+def host_symbol(rank: int) -> str:
+    return f"muster-host-{rank}.symbol"
+
+
+def port_symbol(rank: int, position: int) -> int:
+    return _FIRST_PORT + rank * 1000 + position
+
+
+def assign_symbols(gang: Gang, ports: Mapping[str, int]) -> tuple[Task, ...]:
+    """The gang's tasks with a symbol for each host and port."""
+    return tuple(
+        replace(
+            task,
+            placement=replace(
+                task.placement,
+                address=host_symbol(task.rank),
+                ports=tuple(port_symbol(task.rank, position) for position in range(ports.get(task.id, 0))),
+            ),
+        )
+        for task in gang.tasks
+    )
+
+
+def resolve(text: str, hosts: Mapping[int, str], ports: Mapping[int, Sequence[int]]) -> str:
+    """The text with the hosts and ports of these ranks in place of their symbols. Other numbers stay as they are."""
+
+    def host(match: re.Match[str]) -> str:
+        return hosts.get(int(match[1]), match[0])
+
+    def port(match: re.Match[str]) -> str:
+        found, position = ports.get(int(match[1]), ()), int(match[2])
+        return str(found[position]) if position < len(found) else match[0]
+
+    return _PORT.sub(port, _HOST.sub(host, text))
+
+
+def resolve_request(
+    request: LaunchRequest,
+    hosts: Mapping[int, str],
+    ports: Mapping[int, Sequence[int]],
+    *,
+    literal: Collection[str] = (),
+) -> LaunchRequest:
+    """The request as it starts inside the allocation. Variables in `literal` are the user's own, and stay."""
+    env = {
+        name: value if name in literal else _unique(name, resolve(value, hosts, ports))
+        for name, value in request.env.items()
+    }
+    return replace(
+        request,
+        env=env,
+        files={name: resolve(content, hosts, ports) for name, content in request.files.items()},
+        ports=tuple(int(resolve(str(port), hosts, ports)) for port in request.ports),
+    )
+
+
+def _unique(name: str, value: str) -> str:
+    return ",".join(dict.fromkeys(value.split(","))) if name in _UNIQUE else value
