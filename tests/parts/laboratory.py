@@ -7,6 +7,7 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from muster.agent.system.inotify import Inotify
 from muster.domain.events import Event
 from muster.domain.jobs import Job, Stopping
 from muster.domain.specs import JobSpec
@@ -15,7 +16,8 @@ from muster.engine.context import Context
 from muster.engine.nodes.fleet import Builder
 from muster.engine.requests import commands
 from muster.engine.running import running_engine
-from muster.engine.state.cluster_settings import Sharing
+from muster.engine.state.cluster_settings import ActiveConfig
+from muster.settings.cluster_config import FileClusterConfig
 from muster.settings.kept_files import KeptFiles
 from muster.stores.opening import open_store
 from tests.parts.cluster_folders import cluster_folder
@@ -59,8 +61,12 @@ class Laboratory:
             self.folder / "packages",
             clock=lambda: self.backend.clock,
             keep_finished_s=self.keep_finished_s,
-            sharing=Sharing(
-                cluster_folder(self.clusters, "lab"), KeptFiles(self.folder / "clusters.kept.json", self.clusters)
+            config=ActiveConfig(
+                FileClusterConfig(
+                    cluster_folder(self.clusters, "lab"),
+                    KeptFiles(self.folder / "clusters.kept.json", self.clusters),
+                    Inotify,
+                )
             ),
         )
         await self._stack.enter_async_context(running_engine(self.context, self.builders))

@@ -28,10 +28,10 @@ async def set_values(lab: Laboratory, job_id: str, values: dict[str, object], ac
 
 
 async def with_virtual_clusters(lab: Laboratory) -> None:
-    before = lab.context.sharing.virtual
+    before = lab.context.config.virtual
     text = "name: vision\n---\n{name: small, priorities: [low, normal]}\n---\n{name: closed, users: [bob]}\n"
     (lab.clusters / "vcs.yaml").write_text(text)
-    await lab.until(lambda: lab.context.sharing.virtual is not before)
+    await lab.until(lambda: lab.context.config.virtual is not before)
 
 
 async def test_a_waiting_job_that_asks_for_less_may_start(lab: Laboratory) -> None:

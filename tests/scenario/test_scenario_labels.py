@@ -91,7 +91,7 @@ async def test_a_backend_s_own_labels_stay_where_nobody_says_otherwise(three: La
 
 
 async def test_labels_of_a_node_that_is_not_there_are_told(three: Laboratory) -> None:
-    sharing = three.context.sharing
+    sharing = three.context.config
     (three.clusters / "nodes.yaml").write_text(
         "nodes:\n- {name: n2, labels: {rack: a}}\n- {name: n33}\n- {name: gpu7}\n"
     )

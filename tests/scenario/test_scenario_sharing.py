@@ -17,9 +17,9 @@ pytestmark = pytest.mark.anyio
 
 async def configure(lab: Laboratory, text: str) -> None:
     """Written, and taken over by the engine without anybody telling it."""
-    before = lab.context.sharing.virtual
+    before = lab.context.config.virtual
     (lab.clusters / "vcs.yaml").write_text(text)
-    await lab.until(lambda: lab.context.sharing.virtual is not before)
+    await lab.until(lambda: lab.context.config.virtual is not before)
 
 
 async def add_user(lab: Laboratory, name: str, *groups: str, role: UserRole = UserRole.USER) -> User:
@@ -61,7 +61,7 @@ async def test_only_users_and_members_of_groups_are_let_in(lab: Laboratory) -> N
         "cy": await add_user(lab, "cy", role=UserRole.ADMIN),
         "di": await add_user(lab, "di", "others"),
     }
-    vision = lab.context.sharing.virtual["vision"]
+    vision = lab.context.config.virtual["vision"]
     assert [name for name, user in people.items() if may_use(vision, user)] == ["amy", "bo", "cy"]
     for name in ("amy", "bo", "cy"):
         assert (await admit(lab.context, a_spec(cluster="vision"), name)).vc == "vision"
@@ -124,7 +124,7 @@ async def test_jobs_that_run_are_not_in_the_queue(lab: Laboratory) -> None:
 
 async def test_a_broken_file_leaves_the_settings_in_force_and_says_why(lab: Laboratory) -> None:
     await configure(lab, "{name: vision, priorities: [low]}\n")
-    sharing = lab.context.sharing
+    sharing = lab.context.config
     (lab.clusters / "vcs.yaml").write_text("name: vision\npriorites: [high]\n")
     await lab.until(lambda: sharing.problems)
     assert str(sharing.problems[0]) == "vcs.yaml, line 2: priorites: unknown key (did you mean priorities?)"
@@ -140,23 +140,23 @@ async def test_a_start_with_a_broken_file_goes_on_with_what_was_in_force_last(la
     (lab.clusters / "vcs.yaml").write_text("name: vision\npriorites: [high]\n")
     (lab.clusters / "new.yaml").write_text("name: speech\n")
     await lab.open()
-    sharing = lab.context.sharing
+    sharing = lab.context.config
     assert [str(problem) for problem in sharing.problems] == [
         "vcs.yaml, line 2: priorites: unknown key (did you mean priorities?)",
         "vcs.yaml: its last valid version stays in effect until it is fixed",
     ]
     assert (list(sharing.virtual), sharing.virtual["vision"].priorities) == (["speech", "vision"], (Priority.LOW,))
     await lab.restart()
-    assert sharing.virtual == lab.context.sharing.virtual
+    assert sharing.virtual == lab.context.config.virtual
     await configure(lab, "{name: vision, priorities: [high]}\n")
-    assert lab.context.sharing.problems == ()
+    assert lab.context.config.problems == ()
 
 
 async def test_a_file_that_never_was_right_is_left_out_of_a_start(lab: Laboratory) -> None:
     await lab.close()
     (lab.clusters / "vcs.yaml").write_text("nam: vision\n")
     await lab.open()
-    assert [str(problem) for problem in lab.context.sharing.problems] == [
+    assert [str(problem) for problem in lab.context.config.problems] == [
         "vcs.yaml, line 1: name: is required",
         "vcs.yaml, line 1: nam: unknown key (did you mean name?)",
         "vcs.yaml: is left out until it is fixed",
@@ -169,35 +169,35 @@ async def test_a_start_goes_on_where_what_was_in_force_cannot_be_read_or_kept(la
     kept = lab.folder / "clusters.kept.json"
     kept.write_text("{")
     await lab.restart()
-    assert list(lab.context.sharing.virtual) == ["vision"]
+    assert list(lab.context.config.virtual) == ["vision"]
     await lab.close()
     kept.unlink()
     kept.mkdir()
     await lab.open()
-    assert list(lab.context.sharing.virtual) == ["vision"]
+    assert list(lab.context.config.virtual) == ["vision"]
 
 
 async def test_a_mistake_in_one_file_does_not_hold_up_another(lab: Laboratory) -> None:
     (lab.clusters / "wrong.yaml").write_text("name: [\n")
     await configure(lab, "name: vision\n")
-    assert list(lab.context.sharing.virtual) == ["vision"]
+    assert list(lab.context.config.virtual) == ["vision"]
     (lab.clusters / "greedy.yaml").write_text("{name: greedy, guaranteed: {cpu: 1000}}\n")
     await configure(lab, "name: speech\n")
-    await lab.until(lambda: {"greedy.yaml", "wrong.yaml"} <= {problem.file for problem in lab.context.sharing.problems})
-    assert list(lab.context.sharing.virtual) == ["speech"]
+    await lab.until(lambda: {"greedy.yaml", "wrong.yaml"} <= {problem.file for problem in lab.context.config.problems})
+    assert list(lab.context.config.virtual) == ["speech"]
 
 
 async def test_a_virtual_cluster_that_is_removed_is_gone(lab: Laboratory) -> None:
     await configure(lab, "name: vision\n")
     (lab.clusters / "vcs.yaml").unlink()
-    await lab.until(lambda: not lab.context.sharing.virtual)
+    await lab.until(lambda: not lab.context.config.virtual)
     with pytest.raises(Invalid, match="there is no cluster 'vision'"):
         await admit(lab.context, a_spec(cluster="vision"), "amy")
 
 
 async def test_more_than_there_is_cannot_be_promised(lab: Laboratory) -> None:
     await configure(lab, "{name: vision, guaranteed: {cpu: 6}}\n")
-    sharing = lab.context.sharing
+    sharing = lab.context.config
     (lab.clusters / "vcs.yaml").write_text("{name: vision, guaranteed: {cpu: 6}}\n---\n{name: b, guaranteed: {cpu: 3}}")
     await lab.until(lambda: sharing.problems)
     assert "9" in sharing.problems[0].message
@@ -209,7 +209,7 @@ async def test_a_promise_that_the_nodes_cannot_keep_is_told_when_they_are_known(
     await lab.close()
     (lab.clusters / "vcs.yaml").write_text("{name: vision, guaranteed: {cpu: 9}}")
     await lab.open()
-    sharing = lab.context.sharing
+    sharing = lab.context.config
     assert list(sharing.virtual) == ["vision"]
     (problem,) = sharing.problems
     assert "9" in problem.message

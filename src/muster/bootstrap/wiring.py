@@ -4,6 +4,7 @@ import sys
 
 import uvicorn
 
+from muster.agent.system.inotify import Inotify
 from muster.backends.kinds import Site
 from muster.backends.local.cluster_file import LOCAL
 from muster.bootstrap.backend_kinds import BUILT_IN, cluster_kinds
@@ -18,11 +19,12 @@ from muster.engine.data.logs import LogReader
 from muster.engine.data.packages import PackageShelf
 from muster.engine.requests.accounts import Accounts
 from muster.engine.running import running_engine
-from muster.engine.state.cluster_settings import Sharing
+from muster.engine.state.cluster_settings import ActiveConfig
 from muster.exporters.influx import exporting
 from muster.lib.gc_tuning import tune_garbage_collector
 from muster.server.app import create_app
 from muster.server.services import Services
+from muster.settings.cluster_config import FileClusterConfig
 from muster.settings.clusters import ClusterFolder
 from muster.settings.kept_files import KeptFiles
 from muster.settings.server import ServerSettings
@@ -36,6 +38,7 @@ async def serve(settings: ServerSettings) -> None:
     address = (settings.public_url or url).rstrip("/")
     archives = SignedArchives(settings.home / "packages", address, archive_key(settings.home))
     clusters = ClusterFolder(settings.clusters_folder, (LOCAL,), cluster_kinds())
+    kept = KeptFiles(settings.home / "clusters.kept.json", clusters.path)
     site = Site(settings.home, identity(settings.home), archives)
     builders = {kind.name: kind.builder(site) for kind in BUILT_IN}
     try:
@@ -47,7 +50,7 @@ async def serve(settings: ServerSettings) -> None:
             packages=settings.home / "packages",
             keep_finished_s=settings.keep_finished,
             max_output_bytes=settings.max_output_bytes,
-            sharing=Sharing(clusters, KeptFiles(settings.home / "clusters.kept.json", clusters.path)),
+            config=ActiveConfig(FileClusterConfig(clusters, kept, Inotify)),
         )
         services = Services(
             context,

@@ -3,6 +3,9 @@
 from dataclasses import dataclass, field
 
 WHOLE_GPU = 1000
+DEFAULT_CPU_M = 250
+"""The CPU of a task that asks for none. It is small on purpose: four modest tasks fit on a core, so that a job with
+parameter servers and without resources runs on a laptop."""
 
 
 @dataclass(frozen=True, slots=True)

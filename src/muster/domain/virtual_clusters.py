@@ -44,6 +44,15 @@ class Limits:
     queued_jobs: int | None = None
 
 
+LIMITS = {
+    "runningGpus": "running_gpus",
+    "runningJobs": "running_jobs",
+    "gpuHoursPerWeek": "gpu_hours_week",
+    "queuedJobs": "queued_jobs",
+}
+"""The names that people write for limits, and the attributes that hold them."""
+
+
 @dataclass(frozen=True, slots=True)
 class Defaults:
     """The values that a job gets if its spec does not set them."""

@@ -12,7 +12,7 @@ import structlog
 from muster.domain.errors import StaleWrite, Unavailable
 from muster.domain.jobs import Job
 from muster.domain.nodes import Node, NodeMark
-from muster.engine.state.cluster_settings import Sharing
+from muster.engine.state.cluster_settings import ActiveConfig
 from muster.engine.state.event_hub import Hub
 from muster.engine.state.open_jobs import Roster
 from muster.lib.clock import Clock, wall_clock
@@ -39,7 +39,7 @@ class Context:
     keep_finished_s: float | None = None
     max_output_bytes: int = 20 << 30
     """Of all that is brought back of one job."""
-    sharing: Sharing = field(default_factory=Sharing)
+    config: ActiveConfig = field(default_factory=ActiveConfig)
     hub: Hub = field(default_factory=Hub)
     exports: ExportCounts = field(default_factory=ExportCounts)
     roster: Roster = field(default_factory=Roster)
@@ -70,7 +70,7 @@ class Context:
 
     def nodes(self, cluster: str) -> list[Node]:
         """As the backend knows them, with what admins wrote and decided of them."""
-        return [self._marked(self.sharing.labelled(node)) for node in self.backends[cluster].nodes()]
+        return [self._marked(self.config.labelled(node)) for node in self.backends[cluster].nodes()]
 
     def engine(self, cluster: str) -> EngineQueue | None:
         """The engine that places tasks on this cluster; None where Muster places them itself."""

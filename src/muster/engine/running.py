@@ -47,7 +47,7 @@ async def running_engine(context: Context, builders: Mapping[str, Builder] | Non
     """`builders`: by name of backend, how one is made from what a file says of a cluster."""
     context.store.listen(context.hub.publish)
     context.hub.last_seq = await context.store.last_event()
-    context.sharing.start(context.clusters)
+    context.config.start(context.clusters)
     listener = _Listener(context)
     fleet = Fleet(context, listener, builders or {})
     await fleet.build()
@@ -65,7 +65,7 @@ async def running_engine(context: Context, builders: Mapping[str, Builder] | Non
         asyncio.create_task(run_polling(context), name="polling"),
         asyncio.create_task(run_recalling(context), name="recalling"),
         asyncio.create_task(run_retention(context), name="retention"),
-        asyncio.create_task(context.sharing.follow(context.clusters, settings_changed), name="sharing"),
+        asyncio.create_task(context.config.follow(context.clusters, settings_changed), name="config"),
     ]
     context.wake.set()
     try:

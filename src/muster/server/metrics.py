@@ -49,5 +49,5 @@ class Metrics:
                 self._nodes.labels(cluster, str(node.state)).inc()
         for state in ("sent", "dropped", "waiting"):
             self._exports.labels(state).set(getattr(context.exports, state))
-        self._wrong.set(len(context.sharing.problems))
+        self._wrong.set(len(context.config.problems))
         return generate_latest(self._registry) + await node_metrics(context)

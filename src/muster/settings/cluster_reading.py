@@ -4,23 +4,15 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from muster.domain.clusters import ClusterNode, PhysicalCluster
+from muster.domain.clusters import ClusterNode
 from muster.domain.errors import Invalid, Problem
 from muster.domain.nodes import NodeSettings
 from muster.domain.virtual_clusters import VirtualCluster
+from muster.ports.cluster_config import ClusterSettings
 from muster.settings.cluster_kinds import Described, NodeListing
 from muster.settings.named_files import NamedFiles
 from muster.wire.cluster_schema import read_nodes, read_virtual_cluster
 from muster.wire.documents import Document
-
-
-@dataclass(frozen=True, slots=True)
-class ClusterSettings:
-    """All settings of the folder, in the order of files and of their contents."""
-
-    virtual: tuple[VirtualCluster, ...] = ()
-    nodes: tuple[NodeSettings, ...] = ()
-    physical: tuple[PhysicalCluster, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

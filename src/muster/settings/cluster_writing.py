@@ -16,9 +16,10 @@ import yaml
 
 from muster.domain.clusters import PhysicalCluster
 from muster.domain.errors import Conflict, Invalid, NotFound, Problem, StaleWrite, Unavailable
+from muster.ports.cluster_config import ClusterSettings
 from muster.settings.cluster_files import Text, Unreadable, read_file
 from muster.settings.cluster_kinds import ClusterKinds
-from muster.settings.clusters import ClusterFolder, ClusterSettings
+from muster.settings.clusters import ClusterFolder
 from muster.settings.folder_lock import only_writer
 from muster.settings.last_good import Settled, settle
 from muster.settings.private_files import keep_names, write_private

@@ -7,13 +7,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from muster.domain.errors import Invalid, Problem
+from muster.ports.cluster_config import ClusterSettings
 from muster.settings.cluster_files import Files, Text, Unreadable, is_document, read_file
 from muster.settings.cluster_kinds import ClusterKinds
-from muster.settings.cluster_reading import ClusterSettings, Found, Reading
+from muster.settings.cluster_reading import Found, Reading
 from muster.settings.named_files import NamedFiles
 from muster.wire.documents import Document, read_documents
-
-__all__ = ["ClusterFolder", "ClusterSettings"]
 
 Parse = Callable[[str], list[Document]]
 

@@ -10,14 +10,13 @@ from dataclasses import dataclass
 from functools import cache
 
 from muster.domain.errors import Invalid, Problem
+from muster.ports.cluster_config import ClusterSettings, Refusal, no_refusal
 from muster.settings.cluster_files import Files, Text, Unreadable, is_document
-from muster.settings.clusters import ClusterFolder, ClusterSettings
+from muster.settings.clusters import ClusterFolder
 from muster.wire.documents import Document, read_documents
 
 Version = Text | Unreadable | None
 """A version of a file; None means that there is no such file."""
-Refusal = Callable[[ClusterSettings], Sequence[Problem]]
-"""Returns additional problems of settings that can be read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +27,7 @@ class Settled:
     problems: tuple[Problem, ...] = ()
 
 
-def settle(folder: ClusterFolder, before: Mapping[str, str], refusal: Refusal = lambda settings: ()) -> Settled:
+def settle(folder: ClusterFolder, before: Mapping[str, str], refusal: Refusal = no_refusal) -> Settled:
     """Settle which files are in effect. `before` has the texts that were in effect until now.
 
     This never raises Invalid: mistakes are returned in `problems`.

@@ -11,14 +11,6 @@ from muster.lib.quantities import format_bytes, format_cpu
 from muster.scheduling.usage_views import Quota, ShareView
 from muster.wire.specs import spec_to_wire
 
-LIMITS = {
-    "runningGpus": "running_gpus",
-    "runningJobs": "running_jobs",
-    "gpuHoursPerWeek": "gpu_hours_week",
-    "queuedJobs": "queued_jobs",
-}
-"""The names that people write for limits, and the attributes that hold them."""
-
 
 def virtual_cluster_view(vc: VirtualCluster, share: ShareView | None, *, names_people: bool) -> VirtualClusterOut:
     """`names_people` is for admins: it shows who else may use the virtual cluster."""

@@ -7,7 +7,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from muster.domain.errors import Invalid, Problem
-from muster.domain.resources import WHOLE_GPU, Resources
+from muster.domain.resources import DEFAULT_CPU_M, WHOLE_GPU, Resources
 from muster.domain.specs import (
     PS_ROLE,
     WORKER_ROLE,
@@ -30,9 +30,6 @@ from muster.wire.documents import Document
 from muster.wire.spec_checks import PARAM, cross_checks
 from muster.wire.spec_problems import problems_of
 from muster.wire.spec_schema import CompletionIn, InputIn, JobSpecIn, ResourcesIn, RoleIn, WhereIn
-
-DEFAULT_CPU_M = 250
-"""Small on purpose: four modest tasks fit on a core, so that a ps job without resources runs on a laptop."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,7 +38,7 @@ def backend() -> FakeBackend:
 @pytest.fixture
 def places(backend: FakeBackend, tmp_path: Path) -> Places:
     context = Context(None, {"lab": backend}, "lab", tmp_path, tmp_path)  # type: ignore[arg-type]
-    context.sharing.virtual["vision"] = VirtualCluster("vision", "lab")
+    context.config.virtual["vision"] = VirtualCluster("vision", "lab")
     return Places(context)
 
 

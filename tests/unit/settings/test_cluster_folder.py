@@ -9,7 +9,7 @@ from muster.domain.nodes import NodeSettings
 from muster.domain.resources import Resources
 from muster.domain.specs import Mount, Priority, Runtime
 from muster.domain.virtual_clusters import Limits, OrderPolicy, Share, VirtualCluster
-from muster.settings.clusters import ClusterSettings
+from muster.ports.cluster_config import ClusterSettings
 from tests.parts.cluster_folders import cluster_folder
 
 pytestmark = pytest.mark.fast

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from muster.agent.system.inotify import Inotify
 from muster.settings import folder_watch
 from muster.settings.folder_watch import folder_changes
 
@@ -25,7 +26,7 @@ async def changes(tmp_path: Path) -> AsyncIterator[AsyncIterator[None]]:
     folder = tmp_path / "clusters.d"
     folder.mkdir()
     (folder / "old.yaml").write_text("1")
-    told = folder_changes(folder)
+    told = folder_changes(folder, Inotify)
     await _next(told)
     yield told
     await told.aclose()  # type: ignore[attr-defined]
@@ -81,7 +82,7 @@ async def test_files_beside_the_folder_are_looked_at_too(tmp_path: Path, monkeyp
     monkeypatch.setattr(folder_watch, "_SETTLE_S", 0.0)
     folder, listed = tmp_path / "clusters.d", tmp_path / "nodes.json"
     folder.mkdir()
-    told = folder_changes(folder, lambda: [listed])
+    told = folder_changes(folder, Inotify, lambda: [listed])
     await _next(told)
     listed.write_text("[]")
     await _next(told)

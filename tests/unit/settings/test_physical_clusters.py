@@ -16,7 +16,7 @@ from muster.backends.ssh.options import Claims, HostKeys, Login, SshNode, SshOpt
 from muster.domain.clusters import Folder, PhysicalCluster
 from muster.domain.errors import Invalid
 from muster.domain.nodes import NodeSettings
-from muster.settings.clusters import ClusterSettings
+from muster.ports.cluster_config import ClusterSettings
 from muster.wire.physical_schema import FolderIn
 from tests.parts.cluster_folders import cluster_folder
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from muster.domain.errors import Invalid, Problem
-from muster.settings.clusters import ClusterSettings
+from muster.ports.cluster_config import ClusterSettings
 from muster.settings.kept_files import KeptFiles
 from muster.settings.last_good import Settled, settle
 from tests.parts.cluster_folders import cluster_folder

@@ -52,7 +52,7 @@ class Places:
 
     def cluster(self, user: User, name: str) -> str:
         """The physical cluster that is meant; a virtual one means what it is part of."""
-        vc = self._context.sharing.virtual.get(name)
+        vc = self._context.config.virtual.get(name)
         if vc is not None and may_use(vc, user):
             return vc.cluster
         if name not in self._context.backends:

@@ -24,7 +24,7 @@ async def differences(context: Context) -> list[str]:
 async def _rebuilt(context: Context) -> dict[str, ClusterState]:
     states = {name: ClusterState(name) for name in context.clusters}
     for name, state in states.items():
-        state.configured(context.sharing.of(name))
+        state.configured(context.config.of(name))
         for node in context.nodes(name):
             state.node_changed(node.in_service())
     tasks: dict[str, list[Task]] = defaultdict(list)

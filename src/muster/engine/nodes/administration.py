@@ -100,7 +100,7 @@ def tell_scheduler(context: Context, cluster: str) -> None:
             state.node_changed(replace(node, state=NodeState.RETIRED))
         else:
             state.node_removed(node.name)
-    context.sharing.nodes_changed(state, context.nodes(cluster))
+    context.config.nodes_changed(state, context.nodes(cluster))
     context.wake.set()
 
 

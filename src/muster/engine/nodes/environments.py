@@ -153,7 +153,7 @@ def _clusters(context: Context, cluster: str | None, node: str | None) -> list[s
 
 
 def _physical(context: Context, name: str) -> str:
-    vc = context.sharing.virtual.get(name)
+    vc = context.config.virtual.get(name)
     home = vc.cluster if vc is not None else name
     if home not in context.backends:
         raise NotFound(f"there is no cluster {name!r}", hint="see `muster get clusters`")

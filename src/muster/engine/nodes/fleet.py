@@ -34,7 +34,7 @@ class Fleet:
 
     async def build(self) -> None:
         """Before jobs are loaded, whose needs depend on what clusters have. Nothing is connected yet."""
-        for settings in self._context.sharing.physical:
+        for settings in self._context.config.physical:
             if settings.name in self._own:
                 await self._own[settings.name].configure(settings)
             else:
@@ -45,7 +45,7 @@ class Fleet:
 
     async def follow(self) -> None:
         """The files say something else now."""
-        wanted = {settings.name: settings for settings in self._context.sharing.physical}
+        wanted = {settings.name: settings for settings in self._context.config.physical}
         for name, settings in wanted.items():
             if name not in self._context.backends:
                 await self._join(settings)
@@ -84,7 +84,7 @@ class Fleet:
         _log.info("cluster", name=settings.name, backend=settings.backend, nodes=len(settings.nodes))
         self._context.backends[settings.name] = self._builders[settings.backend](settings)
         state = ClusterState(settings.name)
-        state.configured(self._context.sharing.of(settings.name))
+        state.configured(self._context.config.of(settings.name))
         self._context.clusters[settings.name] = state
 
     async def _join(self, settings: PhysicalCluster) -> None:
@@ -111,7 +111,7 @@ class Fleet:
         del self._context.backends[name], self._context.clusters[name]
         await backend.close()
         _log.info("cluster is gone", name=name)
-        for settings in self._context.sharing.physical:
+        for settings in self._context.config.physical:
             if settings.name == name:
                 await self._join(settings)
 

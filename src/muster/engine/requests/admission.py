@@ -26,7 +26,7 @@ async def admit_all(context: Context, specs: Sequence[JobSpec], owner: str) -> l
     """The jobs of one request: together they must have room in the queue."""
     jobs = [await _admit(context, spec, owner) for spec in specs]
     for name in dict.fromkeys(job.vc for job in jobs if job.vc):
-        _require_room(context, context.sharing.virtual[name], owner, sum(job.vc == name for job in jobs))
+        _require_room(context, context.config.virtual[name], owner, sum(job.vc == name for job in jobs))
     return jobs
 
 
@@ -34,7 +34,7 @@ async def readmit(context: Context, job: Job, spec: JobSpec) -> Job:
     """The same job with another spec, by the same rules; it needs room only in a queue where it is not yet."""
     found = await _admit(context, spec, job.owner)
     if found.vc and found.vc != job.vc:
-        _require_room(context, context.sharing.virtual[found.vc], job.owner, 1)
+        _require_room(context, context.config.virtual[found.vc], job.owner, 1)
     return replace(job, spec=found.spec, cluster=found.cluster, vc=found.vc)
 
 
@@ -84,9 +84,9 @@ async def _missing_inputs(context: Context, spec: JobSpec, owner: str) -> AsyncI
 
 def _destination(context: Context, name: str) -> tuple[str, VirtualCluster | None]:
     """The physical cluster, and the virtual one: the one named, or that for jobs which name the physical one."""
-    vc = context.sharing.virtual.get(name)
+    vc = context.config.virtual.get(name)
     if vc is None:
-        vc = context.sharing.virtual.get(DEFAULT)
+        vc = context.config.virtual.get(DEFAULT)
         if vc is None or vc.cluster != name:
             return name, None
     return vc.cluster, vc
@@ -95,7 +95,7 @@ def _destination(context: Context, name: str) -> tuple[str, VirtualCluster | Non
 def _refusals(context: Context, cluster: str, vc: VirtualCluster | None, spec: JobSpec) -> list[Problem]:
     if vc is not None:
         return refusals(spec, vc)
-    if spec.preemptible or not context.sharing.of(cluster):
+    if spec.preemptible or not context.config.of(cluster):
         return []
     hint = "name a virtual cluster that allows it"
     return [Problem("preemptible", "a job outside the virtual clusters lives on what is idle and must leave it", hint)]
@@ -127,7 +127,7 @@ async def _require_access(context: Context, vc: VirtualCluster, owner: str) -> N
 
 async def _usable(context: Context, owner: str) -> list[str]:
     user = await context.store.user(owner)
-    return sorted(vc.name for vc in context.sharing.virtual.values() if user and may_use(vc, user))
+    return sorted(vc.name for vc in context.config.virtual.values() if user and may_use(vc, user))
 
 
 def _require_room(context: Context, vc: VirtualCluster, owner: str, count: int) -> None:

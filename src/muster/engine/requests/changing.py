@@ -20,7 +20,7 @@ async def bump(context: Context, job_id: str, actor: str, priority: Priority, *,
     """Owners as far as the virtual cluster lets them; admins anyhow."""
 
     async def bumped(job: Job) -> Job:
-        vc = context.sharing.virtual.get(job.vc)
+        vc = context.config.virtual.get(job.vc)
         if vc is not None and priority not in vc.priorities and not is_admin:
             hint = f"one of {', '.join(vc.priorities)}, or ask an admin"
             problem = Problem("priority", f"{priority} is not allowed in {vc.name}", hint)

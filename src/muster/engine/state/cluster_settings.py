@@ -1,8 +1,7 @@
-"""The virtual clusters and the labels of nodes in force: read from their folder, read again when it changes, told to
-each cluster's scheduler.
+"""The configuration of clusters that is in force: virtual clusters, labels of nodes and physical clusters.
 
-A file that is wrong, or promises more than there is, counts as it did before, and `problems` says why. So it is at a
-start too: what was in force last is kept.
+It is read again when it changes, and each cluster's scheduler gets its virtual clusters. What is wrong in it, or
+guarantees more than there is, stays in force as it was before, and `problems` says why.
 """
 
 import asyncio
@@ -15,17 +14,13 @@ from muster.domain.clusters import PhysicalCluster
 from muster.domain.errors import Problem
 from muster.domain.jobs import Held, Job, Queued
 from muster.domain.nodes import Node, NodeSettings
-from muster.domain.virtual_clusters import VirtualCluster
+from muster.domain.virtual_clusters import LIMITS, VirtualCluster
 from muster.lib.nearest import nearest
+from muster.ports.cluster_config import ClusterConfig, ClusterSettings, LastGood
 from muster.scheduling.cluster_state import ClusterState
 from muster.scheduling.usage_views import Quota, ShareView
-from muster.settings.clusters import ClusterFolder, ClusterSettings
-from muster.settings.folder_watch import folder_changes
-from muster.settings.kept_files import KeptFiles
-from muster.settings.last_good import settle
-from muster.wire.cluster_views import LIMITS
 
-_log = structlog.get_logger("engine.sharing")
+_log = structlog.get_logger("engine.config")
 DEFAULT = "default"
 """The virtual cluster of jobs that name the physical one, or none."""
 QUEUED_JOBS = "queuedJobs"
@@ -33,15 +28,13 @@ QUEUED_JOBS = "queuedJobs"
 Clusters = Mapping[str, ClusterState]
 
 
-class Sharing:
-    def __init__(self, folder: ClusterFolder | None = None, kept: KeptFiles | None = None) -> None:
-        """Without `kept` nothing outlives the process."""
+class ActiveConfig:
+    def __init__(self, source: ClusterConfig | None = None) -> None:
+        """Without `source` there are only the clusters that the server has anyway."""
         self.virtual: dict[str, VirtualCluster] = {}
         self.writing = asyncio.Lock()
-        self._folder = folder
-        self._kept = kept
-        self.texts: Mapping[str, str] = {}
-        """Of the files in force."""
+        """Held while a node is added or removed."""
+        self.source = source
         self._taken = ClusterSettings()
         self._nodes: dict[tuple[str, str], NodeSettings] = {}
         self._wrong: tuple[Problem, ...] = ()
@@ -56,19 +49,9 @@ class Sharing:
         return (*self._wrong, *self._broken_promises.values(), *unknown)
 
     def start(self, clusters: Clusters) -> None:
-        """Before nodes are known. Wrong files are told, and keep nobody from starting."""
-        if self._folder is None:
-            return
-        self.texts = self._last_texts()
-        found = settle(self._folder, self.texts)
-        self._tell(found.problems)
-        self._take(found.settings, clusters)
-        self._keep(found.texts)
-
-    @property
-    def folder(self) -> ClusterFolder | None:
-        """Whoever writes there holds `writing`."""
-        return self._folder
+        """Called before nodes are known. Mistakes in files are reported, and do not keep the server from starting."""
+        if self.source is not None:
+            self._use(self.source.read(), clusters)
 
     @property
     def physical(self) -> tuple[PhysicalCluster, ...]:
@@ -77,9 +60,9 @@ class Sharing:
 
     async def follow(self, clusters: Clusters, settings_changed: Callable[[], Awaitable[None]]) -> None:
         """`settings_changed` is called after every reading."""
-        if self._folder is None:
+        if self.source is None:
             return
-        async for _ in folder_changes(self._folder.path, self._folder.files_beside):
+        async for _ in self.source.changes():
             try:
                 self.reload(clusters)
                 await settings_changed()
@@ -87,32 +70,18 @@ class Sharing:
                 _log.exception("cluster settings were not read")  # the next change finds the loop alive
 
     def reload(self, clusters: Clusters) -> None:
-        """Read the folder again; a file that is wrong stays in force as it was."""
-        assert self._folder is not None
-        found = settle(self._folder, self.texts, lambda settings: self._oversubscription(settings.virtual, clusters))
+        """Reads the configuration again; what is wrong in it stays in force as it was."""
+        assert self.source is not None
+        before = self._taken
+        self._use(self.source.read(lambda found: self._oversubscription(found.virtual, clusters)), clusters)
+        if self._taken != before:
+            names, labelled = [vc.name for vc in self._taken.virtual], [node.name for node in self._taken.nodes]
+            _log.info("cluster settings", virtual=names, nodes=labelled)
+
+    def _use(self, found: LastGood, clusters: Clusters) -> None:
         self._tell(found.problems)
         if found.settings != self._taken:
             self._take(found.settings, clusters)
-            names, labelled = [vc.name for vc in self._taken.virtual], [node.name for node in self._taken.nodes]
-            _log.info("cluster settings", virtual=names, nodes=labelled)
-        self._keep(found.texts)
-
-    def _last_texts(self) -> dict[str, str]:
-        try:
-            return self._kept.read() if self._kept else {}
-        except (OSError, ValueError) as error:
-            _log.warning("what was in force last cannot be read", error=str(error))
-            return {}
-
-    def _keep(self, texts: Mapping[str, str]) -> None:
-        if texts == self.texts:
-            return
-        self.texts = texts
-        try:
-            if self._kept is not None:
-                self._kept.write(texts)
-        except OSError as error:
-            _log.warning("the cluster files in force cannot be kept for the next start", error=str(error))
 
     def _tell(self, problems: tuple[Problem, ...]) -> None:
         if problems and problems != self._wrong:
@@ -182,13 +151,13 @@ def shares_of(clusters: Clusters, now: float) -> dict[str, ShareView]:
 
 
 def quotas_of(
-    sharing: Sharing, clusters: Clusters, jobs: Iterable[Job], now: float, user: User | None = None
+    config: ActiveConfig, clusters: Clusters, jobs: Iterable[Job], now: float, user: User | None = None
 ) -> list[Quota]:
     """Every limit with what is used of it, or those that a user meets. `jobs` are the open ones."""
-    told = [quota for cluster in clusters.values() for quota in cluster.quotas(now)] if sharing.virtual else []
-    known = [quota for quota in told if quota.kind != QUEUED_JOBS] + list(_queue_quotas(sharing, jobs))
-    quotas = {(quota.vc, quota.user, quota.kind): quota for quota in [*_unused(sharing, user), *known]}
-    met = {vc.name for vc in sharing.virtual.values() if user is None or may_use(vc, user)}
+    told = [quota for cluster in clusters.values() for quota in cluster.quotas(now)] if config.virtual else []
+    known = [quota for quota in told if quota.kind != QUEUED_JOBS] + list(_queue_quotas(config, jobs))
+    quotas = {(quota.vc, quota.user, quota.kind): quota for quota in [*_unused(config, user), *known]}
+    met = {vc.name for vc in config.virtual.values() if user is None or may_use(vc, user)}
     return [quotas[key] for key in sorted(quotas) if key[0] in met and (user is None or key[1] in ("", user.name))]
 
 
@@ -197,19 +166,19 @@ def in_queue(jobs: Iterable[Job], vc: str) -> list[Job]:
     return [job for job in jobs if job.vc == vc and isinstance(job.state, Queued | Held)]
 
 
-def _unused(sharing: Sharing, user: User | None) -> Iterable[Quota]:
+def _unused(config: ActiveConfig, user: User | None) -> Iterable[Quota]:
     """A limit is there before anything is used of it."""
-    for vc in sharing.virtual.values():
+    for vc in config.virtual.values():
         for name, limits in (("", vc.limits), *(((user.name, vc.user_limits),) if user else ())):
             for kind, attribute in LIMITS.items():
                 if (limit := getattr(limits, attribute)) is not None:
                     yield Quota(vc.name, name, kind, limit, 0)
 
 
-def _queue_quotas(sharing: Sharing, jobs: Iterable[Job]) -> Iterable[Quota]:
+def _queue_quotas(config: ActiveConfig, jobs: Iterable[Job]) -> Iterable[Quota]:
     """Counted where they are enforced: at admission."""
     jobs = list(jobs)
-    for vc in sharing.virtual.values():
+    for vc in config.virtual.values():
         of_all, of_each = vc.limits.queued_jobs, vc.user_limits.queued_jobs
         if of_all is None and of_each is None:
             continue

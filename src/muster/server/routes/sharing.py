@@ -27,9 +27,9 @@ async def list_virtual_clusters(me: Me, parts: Parts) -> Response:
     """Lists those that the caller may use; admins see all of them, and problems of the settings."""
     require(me, Action.CLUSTER_SEE)
     context = parts.context
-    shares = shares_of(context.clusters, context.clock()) if context.sharing.virtual else {}
+    shares = shares_of(context.clusters, context.clock()) if context.config.virtual else {}
     items = [virtual_cluster_view(vc, shares.get(vc.name), names_people=me.is_admin) for vc in _usable(me, parts)]
-    problems = [problem_view(problem) for problem in context.sharing.problems if me.is_admin]
+    problems = [problem_view(problem) for problem in context.config.problems if me.is_admin]
     return JSONResponse(VirtualClusterList(items=items, problems=problems))
 
 
@@ -53,12 +53,12 @@ async def list_quotas(
     require(me, Action.QUOTA_SEE, name)
     subject = None if user is None and me.is_admin else await parts.accounts.user(name or "")
     jobs = (entry.job for entry in parts.context.roster.entries())
-    quotas = quotas_of(parts.context.sharing, parts.context.clusters, jobs, parts.context.clock(), subject)
+    quotas = quotas_of(parts.context.config, parts.context.clusters, jobs, parts.context.clock(), subject)
     return JSONResponse(QuotaList(items=[quota_view(quota, _names(me, parts, quota)) for quota in quotas]))
 
 
 def _usable(me: Principal, parts: Services) -> list[VirtualCluster]:
-    return [vc for vc in parts.context.sharing.virtual.values() if may_use(vc, me.user)]
+    return [vc for vc in parts.context.config.virtual.values() if may_use(vc, me.user)]
 
 
 def _names(me: Principal, parts: Services, quota: Quota) -> list[str]:
