@@ -100,13 +100,13 @@ def test_a_password_logs_in_and_shows_nowhere(server: MusterServer, pool: HostPo
 
 def test_a_wrong_password_is_told_without_being_shown(server: MusterServer, pool: HostPool) -> None:
     _start(server, _by_password(server, pool[1], WRONG))
-    assert "was not accepted" in wait_for_note(server, pool[1].name, "does not let us in")
+    assert "was not accepted" in wait_for_note(server, pool[1].name, "refuses the login")
     assert WRONG not in _everything_said(server)
 
 
 def test_how_the_server_logs_in_is_for_admins_alone(server: MusterServer, pool: HostPool) -> None:
     _start(server, _by_password(server, pool[1], WRONG))
-    wait_for_note(server, pool[1].name, "does not let us in")
+    wait_for_note(server, pool[1].name, "refuses the login")
     assert f"{pool[1].user}@{pool[1].address}" in str(server.call("GET", "/api/v1/events?kind=node"))
     amy = new_user(Caller(server, server.token), "amy")
     told = [ok(amy.get(path)) for path in ("/nodes", f"/nodes/{pool[1].name}", "/usage", "/events?kind=node")]

@@ -9,7 +9,7 @@ from tests.parts.hosts import HostPool
 from tests.parts.server import MusterServer, polls
 from tests.parts.ssh_cluster import node_of, nodes, wait_for_nodes, write_cluster
 
-SAME = "under another name: remove one of the two"
+SAME = "it is the same machine as node"
 
 
 @pytest.fixture(scope="module")

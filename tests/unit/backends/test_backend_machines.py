@@ -34,7 +34,7 @@ def test_the_servers_own_machine_is_an_alert() -> None:
     machines, agent = Machines(OWN), an_agent("gpu1", OWN, "GPU-a")
     machines.heard(agent)
     assert "cordon one of the two" in machines.alerts(agent)[0]
-    assert machines.cards_elsewhere(agent) == {}
+    assert machines.gpus_elsewhere(agent) == {}
 
 
 def test_containers_on_one_machine_are_machines_of_their_own() -> None:
@@ -43,7 +43,7 @@ def test_containers_on_one_machine_are_machines_of_their_own() -> None:
         agent = an_agent(name, Machine("boot-2", name), "GPU-a")
         machines.heard(agent)
         assert machines.alerts(agent) == ()
-        assert machines.cards_elsewhere(agent) == {}
+        assert machines.gpus_elsewhere(agent) == {}
 
 
 def test_cards_of_a_machine_with_two_names_are_given_out_under_the_first_until_it_leaves() -> None:
@@ -52,13 +52,13 @@ def test_cards_of_a_machine_with_two_names_are_given_out_under_the_first_until_i
     for agent in (first, second, first):
         machines.heard(agent)
     assert machines.alerts(first) == ()
-    assert "the machine of node lab/first under another name" in machines.alerts(second)[0]
-    assert machines.cards_elsewhere(first) == {}
-    assert machines.cards_elsewhere(second) == {0: "node lab/first, which is the same machine, gives it out"}
+    assert "the same machine as node lab/first" in machines.alerts(second)[0]
+    assert machines.gpus_elsewhere(first) == {}
+    assert machines.gpus_elsewhere(second) == {0: "it is allocated through node lab/first, which is the same machine"}
     machines.release(first)
     machines.heard(second)
     assert machines.alerts(second) == ()
-    assert machines.cards_elsewhere(second) == {}
+    assert machines.gpus_elsewhere(second) == {}
 
 
 def test_a_node_that_has_become_another_machine_lets_the_old_one_go() -> None:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from muster.agent.tasks import outputs
 from muster.backends.agents.flow_control import PIECE_BYTES, Pace
-from muster.backends.agents.output_collection import Collecting, is_safe
+from muster.backends.agents.output_collection import OutputCollection, is_safe
 from muster.client.errors import MusterError
 from muster.client.output_transfers import place_in
 from muster.domain.errors import BackendError, Unreachable
@@ -87,9 +87,9 @@ class Node:
         return outputs.read(str(self.work), arguments["path"], arguments["offset"], arguments["limit"])
 
 
-def collecting_from(node: Node) -> Collecting:
+def collecting_from(node: Node) -> OutputCollection:
     pace = Pace()
-    return Collecting(node.ask, lambda _: pace)
+    return OutputCollection(node.ask, lambda _: pace)
 
 
 def work_with(tmp_path: Path, size: int) -> Node:

@@ -11,7 +11,7 @@ import pytest
 
 from muster.agent.errors import AgentError
 from muster.agent.files.blobs import BlobStore
-from muster.backends.agents.archive_transfer import Shipping
+from muster.backends.agents.archive_transfer import ArchiveTransfer
 from muster.backends.agents.flow_control import LARGEST_BYTES, PIECE_BYTES, SMALLEST_BYTES, Pace
 from muster.domain.errors import CONNECTION_LOST, BackendError, Unreachable
 
@@ -62,8 +62,8 @@ class Nodes:
             self.on_the_way -= len(arguments.get("data", b""))
 
 
-def ships_to(nodes: Nodes) -> Shipping:
-    return Shipping(nodes.ask, nodes.paces.__getitem__)
+def ships_to(nodes: Nodes) -> ArchiveTransfer:
+    return ArchiveTransfer(nodes.ask, nodes.paces.__getitem__)
 
 
 @pytest.fixture
@@ -164,14 +164,14 @@ async def test_a_transfer_that_nobody_waits_for_stops_and_can_begin_anew(nodes: 
 @pytest.mark.parametrize("slow_after_s", [0.0, 600.0])
 async def test_only_long_transfers_tell_how_far_they_are(nodes: Nodes, tmp_path: Path, slow_after_s: float) -> None:
     digest, path = archive(tmp_path, 4 * PIECE_BYTES)
-    ships = Shipping(nodes.ask, nodes.paces.__getitem__, slow_after_s)
+    ships = ArchiveTransfer(nodes.ask, nodes.paces.__getitem__, slow_after_s)
     nodes.may_write.clear()
     waiting = asyncio.create_task(ships.ensure("n1", digest, path))
     while not nodes.asked["blob_write"]:
         await asyncio.sleep(0)
     is_slow = slow_after_s == 0.0
-    assert ships.told([digest]) == ("sending 0 B of 1.0 MiB to n1" if is_slow else "")
-    assert ships.told(["0" * 64]) == ""
+    assert ships.progress([digest]) == ("sending 0 B of 1.0 MiB to n1" if is_slow else "")
+    assert ships.progress(["0" * 64]) == ""
     nodes.may_write.set()
     await waiting
-    assert ships.told([digest]) == ""
+    assert ships.progress([digest]) == ""

@@ -1,20 +1,20 @@
-"""Logins take turns, and one that waits for a dead machine does not hold up the others."""
+"""Logins take limit, and one that waits for a dead machine does not hold up the others."""
 
 import asyncio
 
 import pytest
 
-from muster.backends.ssh.login_limit import Turns
+from muster.backends.ssh.login_limit import LoginLimit
 
 pytestmark = [pytest.mark.fast, pytest.mark.anyio]
 
 
 async def test_no_more_than_allowed_log_in_at_once() -> None:
-    turns, inside, most = Turns(at_once=2, patience_s=60.0), 0, 0
+    limit, inside, most = LoginLimit(at_once=2, patience_s=60.0), 0, 0
 
     async def log_in() -> None:
         nonlocal inside, most
-        async with turns.taken():
+        async with limit.slot():
             inside += 1
             most = max(most, inside)
             await asyncio.sleep(0)
@@ -25,35 +25,35 @@ async def test_no_more_than_allowed_log_in_at_once() -> None:
 
 
 async def test_a_login_that_takes_too_long_lets_others_go_on() -> None:
-    turns, answered = Turns(at_once=1, patience_s=0.0), asyncio.Event()
+    limit, answered = LoginLimit(at_once=1, patience_s=0.0), asyncio.Event()
 
     async def log_in_to_dead_machine() -> None:
-        async with turns.taken():
+        async with limit.slot():
             await answered.wait()
 
     waiting = asyncio.create_task(log_in_to_dead_machine())
     async with asyncio.timeout(30):
-        async with turns.taken():
+        async with limit.slot():
             assert not waiting.done()
         answered.set()
         await waiting
 
 
 async def test_a_failed_login_gives_its_place_back_once() -> None:
-    turns = Turns(at_once=1, patience_s=60.0)
+    limit = LoginLimit(at_once=1, patience_s=60.0)
     for _ in range(3):
         try:
-            async with turns.taken():
+            async with limit.slot():
                 raise OSError
         except OSError:
             pass
-    async with asyncio.timeout(30), turns.taken():
-        second = asyncio.create_task(_take(turns))
+    async with asyncio.timeout(30), limit.slot():
+        second = asyncio.create_task(_take(limit))
         await asyncio.sleep(0)
         assert not second.done()
     await second
 
 
-async def _take(turns: Turns) -> None:
-    async with turns.taken():
+async def _take(limit: LoginLimit) -> None:
+    async with limit.slot():
         pass

@@ -32,7 +32,7 @@ class _Transfer:
     waiting: int = 0
 
 
-class Shipping:
+class ArchiveTransfer:
     def __init__(self, ask: AskNode, pace: Callable[[str], Pace], slow_after_s: float = SLOW_AFTER_S) -> None:
         self._ask = ask
         self._pace = pace
@@ -49,8 +49,8 @@ class Shipping:
         key = (node, digest)
         if key not in self._under_way:
             transfer = _Transfer(time.monotonic())
-            carrying = self._carry(node, digest, path, transfer)
-            self._under_way[key] = transfer, asyncio.create_task(carrying, name=f"send {digest[:8]} to {node}")
+            sending = self._send_patiently(node, digest, path, transfer)
+            self._under_way[key] = transfer, asyncio.create_task(sending, name=f"send {digest[:8]} to {node}")
         transfer, task = self._under_way[key]
         transfer.waiting += 1
         try:
@@ -65,7 +65,7 @@ class Shipping:
         """The node may have another disk now."""
         self._present.pop(node, None)
 
-    def told(self, digests: Collection[str]) -> str:
+    def progress(self, digests: Collection[str]) -> str:
         """How far the slow transfers of these archives are: `sending 1.2 GiB of 4 GiB to gpu3`."""
         now = time.monotonic()
         slow = [
@@ -83,7 +83,7 @@ class Shipping:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
-    async def _carry(self, node: str, digest: str, path: Path, transfer: _Transfer) -> None:
+    async def _send_patiently(self, node: str, digest: str, path: Path, transfer: _Transfer) -> None:
         async with self._turns[node]:
             await patiently(lambda: self._send(node, digest, path, transfer), lambda: transfer.sent)
             self._present[node].add(digest)

@@ -1,8 +1,8 @@
-"""How much of something big may be on its way over a node's line at once.
+"""How much of a large transfer may be on its way over a node's connection at once.
 
-Messages keep their order on a line, so whatever else is said waits until the pieces before it have passed: on a line of
-100 kB/s, 20 s for 2 MiB. A pace is therefore found out by how late answers come. It is kept so that others wait for
-about half a second, and no line is left idle. It does no IO and starts nothing.
+Messages keep their order on a connection, so every other message waits until the pieces before it have passed: at
+100 kB/s, 20 s for 2 MiB. The pace is therefore found from how late answers come: other messages should wait for about
+half a second, and the connection should never be idle. This module does no IO and starts nothing.
 """
 
 import asyncio
@@ -23,24 +23,24 @@ Found = TypeVar("Found")
 
 
 class Pace:
-    """Of one node and one direction."""
+    """The pace of one node in one direction."""
 
     def __init__(self) -> None:
         self.window = FIRST_BYTES
-        """Bytes that may be on their way at once."""
+        """The number of bytes that may be on their way at once."""
         self._unhindered_s = float("inf")
-        """What an answer takes when nothing is before it."""
+        """How long an answer takes when nothing is before it."""
         self._shrunk_at = float("-inf")
-        self._heard = True
-        """Whether anything was answered since a line broke."""
+        self._is_answering = True
+        """Whether anything was answered since a connection broke."""
 
     @property
     def piece(self) -> int:
-        """Bytes of one message, where several are on their way."""
+        """The number of bytes in one message, where several are on their way."""
         return min(PIECE_BYTES, self.window // _PIECES)
 
     async def timed(self, size: int, ask: Callable[[], Awaitable[Found]]) -> Found:
-        """Learn from one message that so many bytes go with, there or back."""
+        """Ask, and learn the pace from the answer. The question or the answer has `size` bytes."""
         loop = asyncio.get_running_loop()
         began = loop.time()
         try:
@@ -53,9 +53,9 @@ class Pace:
         return answer
 
     def answered(self, size: int, asked_at: float, now: float) -> None:
-        self._heard = True
+        self._is_answering = True
         took_s = now - asked_at
-        # With so little on its way, what an answer takes is the line's or the node's own slowness: less would not help.
+        # With so little on its way the connection or the node itself is slow: sending less would not help.
         is_smallest = self.window == SMALLEST_BYTES
         self._unhindered_s = took_s if is_smallest else min(self._unhindered_s, took_s)
         behind_s = took_s - self._unhindered_s
@@ -66,13 +66,13 @@ class Pace:
             self.window = min(LARGEST_BYTES, self.window + more)
 
     def lost(self, asked_at: float, now: float) -> None:
-        """Less is lost next time. Lines that break before one answer has come get as little as may be, at once: at
-        least that should pass."""
-        self._shrink(0.5 if self._heard else 0.0, asked_at, now)
-        self._heard = False
+        """Less will be lost next time. When a connection breaks before its first answer, the next one begins with as
+        little as possible, so that at least that passes."""
+        self._shrink(0.5 if self._is_answering else 0.0, asked_at, now)
+        self._is_answering = False
 
     def _shrink(self, by: float, asked_at: float, now: float) -> None:
-        if asked_at >= self._shrunk_at:  # what was asked before tells nothing about the window as it is now
+        if asked_at >= self._shrunk_at:  # an earlier question says nothing about the present window
             self.window = max(SMALLEST_BYTES, int(self.window * by))
             self._shrunk_at = now
 

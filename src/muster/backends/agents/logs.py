@@ -73,7 +73,7 @@ class AgentLogs:
         if (watch := self._watches.get(task_id)) is not None:
             watch.grown(size)
 
-    def told(self, status: Mapping[str, Any]) -> None:
+    def status_changed(self, status: Mapping[str, Any]) -> None:
         """The end of a task is the end of its log."""
         watch = self._watches.get(status["task"])
         if watch is not None and Phase(status["phase"]) in (Phase.ENDED, Phase.LOST):

@@ -23,7 +23,7 @@ _NAME_BYTES = 255
 _PATH_BYTES = 4096
 
 
-class Collecting:
+class OutputCollection:
     def __init__(self, ask: AskNode, pace: Callable[[str], Pace]) -> None:
         self._ask = ask
         self._pace = pace

@@ -8,7 +8,7 @@ import structlog
 
 from muster.agent.system.frames import Message
 from muster.backends.agents.addresses import Addresses
-from muster.backends.agents.archive_transfer import Shipping
+from muster.backends.agents.archive_transfer import ArchiveTransfer
 from muster.backends.agents.connection import AgentNode
 from muster.backends.agents.environments import AgentEnvironments
 from muster.backends.agents.gpu_health import card_alerts, out_of_service
@@ -17,7 +17,7 @@ from muster.backends.agents.node_exec import Commanding
 from muster.backends.agents.node_probes import Surroundings
 from muster.backends.agents.node_usage import PoolUsage
 from muster.backends.agents.observations import observation
-from muster.backends.agents.output_collection import Collecting
+from muster.backends.agents.output_collection import OutputCollection
 from muster.backends.agents.preparation import Preparation
 from muster.backends.agents.remote_files import AgentFiles
 from muster.backends.agents.spec_support import cannot_honour
@@ -63,7 +63,7 @@ class AgentPool:
         self._commanding = Commanding()
         self._cleanup = PoolCleanup(self._agent)
         self._addresses = Addresses(self._agent)
-        self._shipping = Shipping(self._ask_node, lambda node: self._agent(node).outward)
+        self._shipping = ArchiveTransfer(self._ask_node, lambda node: self._agent(node).outward)
         self._surroundings = Surroundings(lambda: self.settings, lambda: list(self._nodes.values()))
         engines = self._surroundings.engines
         self._launcher = TaskLauncher(self._agent, engines, archives, self._shipping, ships=self.ships)
@@ -71,7 +71,7 @@ class AgentPool:
             ports=self._addresses,
             shipping=Preparation(self._shipping, archives) if self.ships else None,
             logs=self._task_logs(),
-            outputs=PoolOutputs(Collecting(self._ask_node, lambda node: self._agent(node).inward)),
+            outputs=PoolOutputs(OutputCollection(self._ask_node, lambda node: self._agent(node).inward)),
             cleanup=self._cleanup,
             usage=self._usage,
             node_administration=self,
@@ -210,7 +210,7 @@ class AgentPool:
         agent.note_alerts("cards", card_alerts(reasons))
 
     def _task_pushed(self, agent: AgentNode, status: Mapping[str, Any]) -> None:
-        self._logs.told(status)
+        self._logs.status_changed(status)
         if self._listener is not None:
             self._listener.task_observed(observation(agent, status))
 
@@ -222,7 +222,7 @@ class AgentPool:
     async def _listed(self, agent: AgentNode) -> Sequence[Observation]:
         answer = await agent.ask("list")
         for status in answer["tasks"]:
-            self._logs.told(status)  # it may have ended while the connection was down
+            self._logs.status_changed(status)  # it may have ended while the connection was down
         return [observation(agent, status) for status in answer["tasks"]]
 
     def _container_command(self, node: str, request: LaunchRequest) -> ContainerCommand:

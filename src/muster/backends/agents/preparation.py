@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Collection
 from pathlib import Path
 
-from muster.backends.agents.archive_transfer import Shipping
+from muster.backends.agents.archive_transfer import ArchiveTransfer
 from muster.domain.errors import BackendError, MusterError
 from muster.domain.launch_requests import GangLaunch
 from muster.ports.archives import Archives
@@ -14,7 +14,7 @@ from muster.ports.capabilities import Unready
 class Preparation:
     """Implements `ports.capabilities.Shipping`."""
 
-    def __init__(self, shipping: Shipping, archives: Archives) -> None:
+    def __init__(self, shipping: ArchiveTransfer, archives: Archives) -> None:
         self._shipping = shipping
         self._archives = archives
 
@@ -35,7 +35,7 @@ class Preparation:
             await asyncio.gather(*bringing, return_exceptions=True)
 
     def progress(self, digests: Collection[str]) -> str:
-        return self._shipping.told(digests)
+        return self._shipping.progress(digests)
 
     async def _bring(self, node: str, digest: str, path: Path) -> Unready | None:
         try:

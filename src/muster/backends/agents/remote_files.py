@@ -1,5 +1,5 @@
-"""Files on nodes with agents. The agents keep every path inside its root; this side translates, and goes on over the
-next line with what may be asked twice."""
+"""Files on nodes with agents. The agents keep every path inside its root. This side translates requests and errors, and
+repeats over the next connection what may be asked twice."""
 
 import base64
 import os
@@ -52,13 +52,13 @@ _ERRORS: Mapping[str, type[MusterError]] = {
     codes.DISK_FULL: DiskFull,
 }
 _HINTS = {
-    file_codes.EXISTS: "overwrite it on purpose (--force), or choose another name",
+    file_codes.EXISTS: "overwrite it with --force, or choose another name",
     file_codes.IS_A_FOLDER: "whole folders need -r (recursive)",
     file_codes.NOT_EMPTY: "whole folders need -r (recursive)",
-    file_codes.CHANGED: "somebody writes to it; try again when it is finished",
+    file_codes.CHANGED: "somebody writes to it; try again when they have finished",
     file_codes.DIGEST: "send it again",
     file_codes.BUSY: "wait a moment and try again",
-    codes.DISK_FULL: "make room there (`muster fs du` tells what takes it), then begin again; nothing is left of it",
+    codes.DISK_FULL: "make room there (see `muster fs du`), then begin again; nothing is left of the file",
 }
 
 
@@ -77,14 +77,14 @@ class AgentFiles:
         return _facts(await self._ask_again("fs_stat", place))
 
     async def read(self, place: Place, offset: int, limit: int, *, version: str | None = None) -> Piece:
-        """As much as the line carries in a moment, the next piece being on its way as well."""
+        """Read as much as the connection carries in a moment. The next piece may be on its way as well."""
         pace = self._agent(place.node).inward
 
         def ask() -> Awaitable[Message]:
             size = min(limit, MAX_PIECE_BYTES, pace.window // 2)
             return pace.timed(size, lambda: self._raw("fs_read", place, offset=offset, limit=size, version=version))
 
-        answer = await self._heard(place, patiently(ask))
+        answer = await self._answered(place, patiently(ask))
         return Piece(answer["data"], int(answer["size"]), answer["version"])
 
     async def received(self, place: Place, upload: Upload) -> int | None:
@@ -112,7 +112,7 @@ class AgentFiles:
             write = partial(self._raw, "fs_write", place, upload=upload.key, overwrite=upload.overwrite)
             return send(write, read, received, end, self._agent(place.node).outward, moved)
 
-        await self._heard(place, patiently(step, lambda: received))
+        await self._answered(place, patiently(step, lambda: received))
         return received
 
     async def commit(self, place: Place, upload: Upload) -> bool:
@@ -142,7 +142,7 @@ class AgentFiles:
         try:
             await self._ask("fs_mkdir", place, parents=parents)
         except Exists as error:
-            raise Exists(error.message, hint="with -p a folder that is there is no error") from None
+            raise Exists(error.message, hint="with -p an existing folder is no error") from None
 
     async def move(self, place: Place, to: Place, run: str, *, overwrite: bool) -> Tally:
         try:
@@ -152,8 +152,8 @@ class AgentFiles:
             copied = await self.copy(place, to, run, recursive=True, overwrite=overwrite)
         if copied.done and copied.skipped:
             raise WrongKind(
-                f"{place.shown} is copied to {to.shown}, but for {copied.skipped} that cannot go to another disk"
-                " (devices, pipes, what may not be read); so nothing is removed",
+                f"{place.shown} is copied to {to.shown}, except for {copied.skipped} entries that cannot be copied"
+                " (devices, pipes, files that may not be read); so nothing is removed",
                 hint="remove what is left by hand",
             )
         if copied.done:
@@ -171,27 +171,27 @@ class AgentFiles:
         return _tally(await self._ask_again("fs_usage", place, run=run))
 
     async def _ask(self, op: str, place: Place, **arguments: Any) -> Message:
-        return await self._heard(place, self._raw(op, place, **arguments))
+        return await self._answered(place, self._raw(op, place, **arguments))
 
     async def _ask_again(self, op: str, place: Place, **arguments: Any) -> Message:
-        """For what may be done twice."""
-        return await self._heard(place, patiently(lambda: self._raw(op, place, **arguments)))
+        """Ask for an operation that may be done twice."""
+        return await self._answered(place, patiently(lambda: self._raw(op, place, **arguments)))
 
     def _raw(self, op: str, place: Place, **arguments: Any) -> Awaitable[Message]:
         return self._agent(place.node).ask(op, root=place.root, path=place.path, **arguments)
 
-    async def _heard(self, place: Place, asking: Awaitable[Found]) -> Found:
+    async def _answered(self, place: Place, asking: Awaitable[Found]) -> Found:
         try:
             return await asking
         except BackendError as error:
-            raise _told(place, error) from None
+            raise _translated(place, error) from None
 
 
 class _CrossDevice(Conflict):
     code = "cross-device"
 
 
-def _told(place: Place, error: BackendError) -> MusterError:
+def _translated(place: Place, error: BackendError) -> MusterError:
     if error.reason == file_codes.CROSS_DEVICE:
         return _CrossDevice(f"{place.shown}: {error.message}")
     kind = _ERRORS.get(error.reason)
@@ -211,7 +211,7 @@ def _tally(raw: Mapping[str, Any]) -> Tally:
 
 
 def _cursor(name: str | None) -> str | None:
-    """Names are bytes, and need not be text."""
+    """Names are bytes, and need not be text, so a cursor is encoded."""
     return None if name is None else base64.urlsafe_b64encode(os.fsencode(name)).decode("ascii")
 
 
@@ -219,4 +219,4 @@ def _name(cursor: str | None) -> str:
     try:
         return os.fsdecode(base64.urlsafe_b64decode(cursor or ""))
     except ValueError:
-        raise Invalid("this cursor is not one of ours", hint="begin without one") from None
+        raise Invalid("this cursor did not come from an earlier answer", hint="begin without one") from None

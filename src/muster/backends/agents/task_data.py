@@ -7,7 +7,7 @@ from pathlib import Path
 
 from muster.backends.agents.connection import AgentNode, quietly
 from muster.backends.agents.logs import AgentLogs
-from muster.backends.agents.output_collection import Collecting
+from muster.backends.agents.output_collection import OutputCollection
 from muster.ports.capabilities import Collected, LogChunk, TaskRef
 
 RETIRE_AFTER_S = 1.0
@@ -40,13 +40,13 @@ class PoolLogs:
 class PoolOutputs:
     """Implements `ports.capabilities.TaskOutputs`."""
 
-    def __init__(self, collecting: Collecting) -> None:
-        self._collecting = collecting
+    def __init__(self, collection: OutputCollection) -> None:
+        self._collection = collection
 
     async def collect(
         self, task: TaskRef, patterns: Sequence[str], target: Path, admit: Callable[[int], bool]
     ) -> Collected:
-        return await self._collecting.collect(task.task_id, task.node, patterns, target, admit)
+        return await self._collection.collect(task.task_id, task.node, patterns, target, admit)
 
 
 class PoolCleanup:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from muster.agent.errors import NOT_SHIPPED
-from muster.backends.agents.archive_transfer import Shipping
+from muster.backends.agents.archive_transfer import ArchiveTransfer
 from muster.backends.agents.connection import AgentNode
 from muster.backends.agents.containers import Engines
 from muster.domain.errors import BackendError, MusterError, Unreachable
@@ -25,7 +25,7 @@ class TaskLauncher:
         agent: Callable[[str], AgentNode],
         engines: Engines,
         archives: Archives,
-        shipping: Shipping,
+        shipping: ArchiveTransfer,
         *,
         ships: bool,
     ) -> None:

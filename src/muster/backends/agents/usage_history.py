@@ -1,4 +1,4 @@
-"""The last samples of one node, in a ring. Packed: a decoded sample takes ten times the memory of a packed one."""
+"""The last usage samples of one node. They are kept compressed: a decoded sample takes ten times the memory."""
 
 import json
 import zlib
@@ -12,7 +12,7 @@ _FAST = 1
 
 
 class UsageRing:
-    """What tasks used is left out: it is for now, not for later."""
+    """The usage of tasks is left out: nobody asks for its history."""
 
     def __init__(self, kept: int = KEPT) -> None:
         self._samples: deque[tuple[float, float, bytes]] = deque(maxlen=kept)
@@ -22,7 +22,7 @@ class UsageRing:
         self._samples.append((usage.at, usage.heard_at, zlib.compress(text.encode(), _FAST)))
 
     def since(self, moment: float) -> Sequence[NodeUsage]:
-        """Heard after this moment, the oldest first."""
+        """The samples that arrived after this moment, the oldest first."""
         return [
             NodeUsage(at, json.loads(zlib.decompress(packed)), {}, heard_at)
             for at, heard_at, packed in self._samples

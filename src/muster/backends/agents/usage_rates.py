@@ -1,4 +1,4 @@
-"""Usage samples of one node: CPU seconds that only grow become per cent of a core."""
+"""Usage samples of one node: CPU seconds, which only grow, become per cent of a core."""
 
 import time
 

@@ -1,9 +1,9 @@
-"""Gets the agent onto a node and running, over one channel.
+"""Installs the agent on a node and starts it, over one SSH channel.
 
-The command that the login shell sees is always the same; everything else, the script itself too, travels as data on
-stdin, so nothing that anybody wrote is ever read by a shell. What a login shell prints by itself, a greeting in its
-.bashrc, comes before the first answer and is passed over. The script tells whether the node has this very archive; if
-not it takes it, checks its hash and puts it in place by rename. Then it becomes the agent.
+The command that the login shell sees is always the same. Everything else, the script itself too, is sent as data on
+stdin, so no shell ever reads what a person wrote. What a login shell prints by itself, such as a greeting in its
+.bashrc, comes before the first answer and is ignored. The script answers whether the node has this very archive; if
+not, it receives it, checks its hash and puts it in place by rename. Then it becomes the agent.
 """
 
 import asyncio
@@ -21,7 +21,7 @@ from muster.agent.archive import archive_bytes
 from muster.backends.agents.agent_channel import ByteReader, ByteWriter
 from muster.domain.errors import BackendError
 
-_BOARD_WITHIN_S = 60.0
+START_WITHIN_S = 60.0
 _STDERR_BYTES = 2000
 _GREETING_BYTES = 1 << 16
 _SHOWN = 500
@@ -77,14 +77,14 @@ except OSError as error:
 
 
 @dataclass(frozen=True, slots=True)
-class Cargo:
-    """The agent as it is carried, the same for all nodes."""
+class AgentArchive:
+    """The agent as it is sent, the same for all nodes."""
 
     content: bytes
     digest: str
 
     @classmethod
-    def packed(cls) -> "Cargo":
+    def build(cls) -> "AgentArchive":
         content = archive_bytes()
         return cls(content, hashlib.sha256(content).hexdigest())
 
@@ -94,80 +94,82 @@ class Cargo:
 
 
 @asynccontextmanager
-async def agent_aboard(
+async def running_agent(
     connection: asyncssh.SSHClientConnection,
-    cargo: Cargo,
+    archive: AgentArchive,
     *,
     python: str,
     root: str,
     name: str,
     arguments: list[str],
+    start_within_s: float = START_WITHIN_S,
 ) -> AsyncIterator[tuple[ByteReader, ByteWriter]]:
-    """`root` is where the node keeps everything of Muster, `name` the folder in it for this agent alone."""
+    """Yield the connection to the agent. `root` is the folder of Muster on the node, and `name` the folder in it that
+    belongs to this agent alone."""
     command = f"exec {shlex.quote(python)} -c 'import os;exec(eval(os.fdopen(os.dup(0),\"rb\",0).readline()))'"
     try:
         process = await connection.create_process(command, encoding=None, stderr=asyncssh.PIPE)
     except asyncssh.Error as error:
-        raise BackendError(f"it let us in, but starts no command: {error}") from None
-    complaints = _Complaints(process.stderr)
+        raise BackendError(f"the login succeeded, but no command can be started: {error}") from None
+    errors = _Stderr(process.stderr)
     try:
         order = {
-            "archive": cargo.name,
-            "size": len(cargo.content),
-            "digest": cargo.digest,
+            "archive": archive.name,
+            "size": len(archive.content),
+            "digest": archive.digest,
             "root": root,
             "name": name,
             "arguments": arguments,
         }
-        _say(process.stdin, repr(_SCRIPT).encode() + b"\n" + json.dumps(order).encode() + b"\n")
-        async with asyncio.timeout(_BOARD_WITHIN_S):
-            if not (await _answer(process.stdout, python, complaints)).get("have"):
-                _say(process.stdin, cargo.content)
-                await _answer(process.stdout, python, complaints)
+        _write(process.stdin, repr(_SCRIPT).encode() + b"\n" + json.dumps(order).encode() + b"\n")
+        async with asyncio.timeout(start_within_s):
+            if not (await _answer(process.stdout, python, errors)).get("have"):
+                _write(process.stdin, archive.content)
+                await _answer(process.stdout, python, errors)
         yield _Reader(process.stdout), process.stdin
     except TimeoutError:
-        raise BackendError(f"the agent did not start within {_BOARD_WITHIN_S:g} s") from None
+        raise BackendError(f"the agent did not start within {start_within_s:g} s") from None
     finally:
         process.close()
-        complaints.close()
+        errors.close()
 
 
-def _say(stdin: Any, data: bytes) -> None:
-    """Whoever has hung up already says why in what they printed."""
+def _write(stdin: Any, data: bytes) -> None:
+    """A process that has ended already explains why in its output."""
     with suppress(ConnectionError):
         stdin.write(data)
 
 
-async def _answer(stdout: Any, python: str, complaints: "_Complaints") -> dict[str, Any]:
-    """What the script says next, whatever the login shell said before."""
+async def _answer(stdout: Any, python: str, errors: "_Stderr") -> dict[str, Any]:
+    """The next answer of the script, whatever the login shell printed before it."""
     said = b""
     while (line := await stdout.readline()) and len(said) < _GREETING_BYTES:
         greeting, mark, answer = line.partition(_ANSWER)
         said += greeting
         if mark:
-            return _judged(answer)
-    words = (said.decode("utf-8", "replace") + await complaints.text()).split()
+            return _checked(answer)
+    words = (said.decode("utf-8", "replace") + await errors.text()).split()
     raise BackendError(
-        f"{python} does not run there: {' '.join(words)[-_SHOWN:] or 'it ended without a word'} (try "
+        f"{python} does not run there: {' '.join(words)[-_SHOWN:] or 'it ended without any output'} (try "
         f"`ssh HOST {python} --version` from the server; `python` in the cluster file names another one)"
     )
 
 
-def _judged(line: bytes) -> dict[str, Any]:
+def _checked(line: bytes) -> dict[str, Any]:
     try:
         answer = dict(json.loads(line))
     except ValueError:
-        raise BackendError("the line broke while the agent was put there") from None
+        raise BackendError("the connection broke while the agent was installed") from None
     if "error" in answer:
         raise BackendError(
-            f"the agent cannot be put there: {answer['error']} (`root` in the cluster file names another place, "
+            f"the agent cannot be installed there: {answer['error']} (`root` in the cluster file names another folder, "
             "`python` another Python)"
         )
     return answer
 
 
 class _Reader:
-    """A line that breaks is a ConnectionError here, whoever made it."""
+    """A broken SSH connection becomes a ConnectionError."""
 
     def __init__(self, stdout: Any) -> None:
         self._stdout = stdout
@@ -179,8 +181,8 @@ class _Reader:
             raise ConnectionResetError(str(error)) from None
 
 
-class _Complaints:
-    """The first of what comes on stderr; the rest is read and dropped, so that nobody waits for us."""
+class _Stderr:
+    """The beginning of stderr. The rest is read and dropped, so that the process is never blocked."""
 
     def __init__(self, stderr: Any) -> None:
         self._text = b""

@@ -12,10 +12,10 @@ from muster.agent.gpus.models import model_name
 from muster.backends.agents.agent_channel import ByteReader, ByteWriter
 from muster.backends.agents.connection import AgentNode
 from muster.backends.agents.pool import AgentPool
-from muster.backends.ssh.agent_install import Cargo, agent_aboard
-from muster.backends.ssh.host_keys import HostKeyBook
+from muster.backends.ssh.agent_install import AgentArchive, running_agent
+from muster.backends.ssh.host_keys import HostKeyStore
 from muster.backends.ssh.login import logged_in
-from muster.backends.ssh.login_limit import Turns
+from muster.backends.ssh.login_limit import LoginLimit
 from muster.backends.ssh.machine_identity import Machines
 from muster.backends.ssh.options import SshNode, ssh_nodes, ssh_options
 from muster.domain.clusters import PhysicalCluster
@@ -25,7 +25,7 @@ from muster.ports.archives import Archives
 from muster.ports.backend import BackendListener
 
 _log = structlog.get_logger("backends.ssh")
-_LOOK_EVERY_S = 5.0
+_CHECK_EVERY_S = 5.0
 
 
 class SshBackend(AgentPool):
@@ -40,13 +40,13 @@ class SshBackend(AgentPool):
         host_keys: Path,
         machines: Machines,
     ) -> None:
-        """`identity` tells this server from others that use the same machines."""
+        """`identity` distinguishes this server from others that use the same machines."""
         super().__init__(settings, archives)
         self._machines = machines
         self._identity = identity
-        self._keys = HostKeyBook(host_keys)
-        self._cargo = Cargo.packed()
-        self._turns = Turns()
+        self._keys = HostKeyStore(host_keys)
+        self._archive = AgentArchive.build()
+        self._login_limit = LoginLimit()
         self._members = {member.name: member for member in ssh_nodes(settings)}
         self._leaving: dict[str, asyncio.Task[None]] = {}
         self._starting: list[asyncio.Task[None]] = []
@@ -54,7 +54,7 @@ class SshBackend(AgentPool):
             self.add(self._agent_of(member))
 
     async def start(self, listener: BackendListener) -> None:
-        """Waits for nobody: nodes join as they answer, and a host that is off must not hold up the others."""
+        """This waits for no node: they join as they answer, and a host that is off must not hold up the others."""
         self._listener = listener
         self._is_started = True
         self._starting = [asyncio.create_task(agent.start()) for agent in self._nodes.values()]
@@ -74,7 +74,7 @@ class SshBackend(AgentPool):
         staying = {member.name for member in members}
         for name in self._members.keys() - staying - self._leaving.keys():
             _log.info("node leaves", cluster=self.cluster, node=name)
-            self._leaving[name] = asyncio.create_task(self._see_off(self._nodes[name]), name=f"leaving {name}")
+            self._leaving[name] = asyncio.create_task(self._drain(self._nodes[name]), name=f"leaving {name}")
 
     def forget_host_key(self, node: str) -> None:
         self._keys.forget(self._member(node).login)
@@ -83,7 +83,7 @@ class SshBackend(AgentPool):
         member = self._members.get(agent.node.name)
         if member is not None:
             agent.note_alerts("claims", differences(member, agent.node))
-        known = {card.index: card.out_of_service for card in agent.node.capacity.devices if card.out_of_service}
+        known = {gpu.index: gpu.out_of_service for gpu in agent.node.capacity.devices if gpu.out_of_service}
         self.heard(agent)
         agent.note_devices({**self.withheld(agent), **known})
         super().ready(agent)
@@ -93,7 +93,7 @@ class SshBackend(AgentPool):
         agent.note_alerts("machine", self._machines.alerts(agent))
 
     def withheld(self, agent: AgentNode) -> Mapping[int, str]:
-        return self._machines.cards_elsewhere(agent)
+        return self._machines.gpus_elsewhere(agent)
 
     def _take(self, member: SshNode) -> None:
         before = self._members.get(member.name)
@@ -111,18 +111,18 @@ class SshBackend(AgentPool):
             leaving.cancel()
             agent.standing = NodeState.READY
         if leaving is not None or member != before:
-            _log.info("node is looked at again", cluster=self.cluster, node=member.name)
+            _log.info("node is connected anew", cluster=self.cluster, node=member.name)
             _describe(agent, member)
             agent.reconnect()
 
-    async def _see_off(self, agent: AgentNode) -> None:
-        """Nothing new comes to a node that has left its file. When its tasks have ended and their logs are here, or
-        when it has been silent for too long, it is gone."""
+    async def _drain(self, agent: AgentNode) -> None:
+        """A node that is no longer in its file gets no new task. It is dropped when its tasks have ended and their logs
+        are collected, or when it has been unreachable for too long."""
         agent.standing = NodeState.DRAINING
         if agent.node.is_reachable:
             agent.set_state(NodeState.DRAINING, "it is no longer in the cluster's file")
         while await self._has_tasks(agent):  # noqa: ASYNC110 - the node is asked
-            await asyncio.sleep(_LOOK_EVERY_S)
+            await asyncio.sleep(_CHECK_EVERY_S)
         name = agent.node.name
         await agent.close()
         self._machines.release(agent)
@@ -143,7 +143,7 @@ class SshBackend(AgentPool):
         agent = AgentNode(
             member.name,
             self.cluster,
-            lambda: self._line(member.name),
+            lambda: self._connected(member.name),
             unreachable_after_s=ssh_options(self.settings).unreachable_after_s,
             on_push=self.pushed,
             on_change=self.changed,
@@ -153,21 +153,21 @@ class SshBackend(AgentPool):
         return agent
 
     @asynccontextmanager
-    async def _line(self, name: str) -> AsyncIterator[tuple[ByteReader, ByteWriter]]:
+    async def _connected(self, name: str) -> AsyncIterator[tuple[ByteReader, ByteWriter]]:
         member = self._member(name)
         async with AsyncExitStack() as stack:
-            async with self._turns.taken():
+            async with self._login_limit.slot():
                 connection = await stack.enter_async_context(logged_in(member.login, self._keys))
-                boarding = agent_aboard(
+                agent = running_agent(
                     connection,
-                    self._cargo,
+                    self._archive,
                     python=member.python,
                     root=member.root,
                     name=f"{self._identity}-{self.cluster}-{name}",
                     arguments=["--take-over"],
                 )
-                line = await stack.enter_async_context(boarding)
-            yield line
+                streams = await stack.enter_async_context(agent)
+            yield streams
 
     def _member(self, name: str) -> SshNode:
         member = self._members.get(name)
@@ -183,7 +183,7 @@ def _describe(agent: AgentNode, member: SshNode) -> None:
 
 
 def differences(member: SshNode, node: Node) -> Iterable[str]:
-    """What the file claims of the node against what was found there."""
+    """How the node differs from what its file says."""
     claims, devices = member.claims, node.capacity.devices
     where = f"{member.file} says" if member.file else "its file says"
     if claims.gpus is not None and claims.gpus != len(devices):
@@ -196,5 +196,5 @@ def differences(member: SshNode, node: Node) -> Iterable[str]:
 
 
 def _plain(model: str) -> str:
-    """`RTX 3090`, `rtx3090` and `GeForce RTX 3090` are one."""
+    """`RTX 3090`, `rtx3090` and `GeForce RTX 3090` are the same model."""
     return model_name(model).replace(" ", "").replace("-", "").lower()

@@ -1,4 +1,5 @@
-"""Which key a host must show: the one written in the cluster file, or the one it showed first where that is allowed."""
+"""Decides which key a host must have: the one in the cluster file, or the first one that was seen, if that is
+allowed."""
 
 import os
 import secrets
@@ -15,7 +16,7 @@ from muster.domain.errors import BackendError
 
 @dataclass(frozen=True, slots=True)
 class KeptKey:
-    """A key that is pinned, or a place where the first one is kept."""
+    """A key that is pinned, or the file in which the first one is kept."""
 
     pinned: asyncssh.SSHKey | None
     place: Path | None
@@ -32,13 +33,13 @@ class KeptKey:
         if self.place is None:
             return "it is not the hostKey of the cluster file; if the machine was set up anew, write its new key there"
         return (
-            "it is another than at the first use; if the machine was set up anew, "
-            f"`muster node reconnect --forget-host-key` takes the new one, of a jump host remove {self.place}"
+            "it is not the key that was kept at the first use; if the machine was set up anew, "
+            f"`muster node reconnect --forget-host-key` accepts the new one (for a jump host, remove {self.place})"
         )
 
 
 class _Keeper(asyncssh.SSHClient):
-    """Asked about keys that are not trusted yet: takes the first, and no other."""
+    """Decides about keys that are not trusted yet: it accepts the first, and no other."""
 
     def __init__(self, place: Path | None) -> None:
         self._place = place
@@ -47,14 +48,14 @@ class _Keeper(asyncssh.SSHClient):
         return self._place is not None and _keep(self._place, key)
 
 
-class HostKeyBook:
-    """The keys that were shown first, one file a host."""
+class HostKeyStore:
+    """The first key of each host, one file per host."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
     def of(self, login: Login) -> KeptKey | None:
-        """None: known_hosts decides."""
+        """The key that is kept; None if known_hosts decides."""
         if login.host_key is not None:
             return KeptKey(_parsed(login.host_key, "hostKey"), None)
         if login.host_keys is not HostKeys.FIRST_USE:
@@ -66,7 +67,7 @@ class HostKeyBook:
         self._place(login).unlink(missing_ok=True)
 
     def _place(self, login: Login) -> Path:
-        """Behind other jump hosts the same address may be another machine."""
+        """The file of a host. Behind another jump host the same address may be another machine."""
         way = f"{login.jump}+{login.host}" if login.jump else login.host
         host = "".join(letter if letter.isalnum() or letter in ".-+" else "_" for letter in way)
         return self._folder / f"{host}_{login.port or 22}.pub"
@@ -76,11 +77,11 @@ def _parsed(text: str, source: str) -> asyncssh.SSHKey:
     try:
         return asyncssh.import_public_key(text)
     except asyncssh.KeyImportError as error:
-        raise BackendError(f"{source} is no public key: {error}") from None
+        raise BackendError(f"{source} is not a public key: {error}") from None
 
 
 def _keep(place: Path, key: asyncssh.SSHKey) -> bool:
-    """Whether this was the first: whoever comes second has lost."""
+    """Keep the key if none is kept yet. Whether it is the kept one."""
     place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     partial = place.with_name(f".{place.name}.{secrets.token_hex(4)}")
     partial.write_bytes(key.export_public_key("openssh"))

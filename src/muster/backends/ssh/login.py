@@ -1,7 +1,7 @@
-"""From a Login to an open SSH connection: keys, agent, password, jump hosts, `~/.ssh/config`, and host keys.
+"""Opens an SSH connection for a Login: keys, ssh-agent, password, jump hosts, `~/.ssh/config`, and host keys.
 
-A host whose key is not known is never talked to. A password is read from its file at the moment it is needed and is
-kept nowhere; no error of this module holds one.
+No connection is made to a host whose key is not trusted. A password is read from its file at the moment it is needed
+and is kept nowhere; no error of this module holds one.
 """
 
 import stat
@@ -13,7 +13,7 @@ from typing import Any
 
 import asyncssh
 
-from muster.backends.ssh.host_keys import HostKeyBook, KeptKey
+from muster.backends.ssh.host_keys import HostKeyStore, KeptKey
 from muster.backends.ssh.options import Login
 from muster.domain.errors import BackendError, Rejected
 
@@ -25,21 +25,21 @@ _KNOWN_HOSTS = ("~/.ssh/known_hosts", "/etc/ssh/ssh_known_hosts")
 
 
 @asynccontextmanager
-async def logged_in(login: Login, book: HostKeyBook) -> AsyncIterator[asyncssh.SSHClientConnection]:
-    """Raises BackendError that says what to do."""
+async def logged_in(login: Login, keys: HostKeyStore) -> AsyncIterator[asyncssh.SSHClientConnection]:
+    """Raises a BackendError that says what to do."""
     async with AsyncExitStack() as stack:
         through: asyncssh.SSHClientConnection | None = None
         for hop in _hops(login):
             shown = shown_login(hop) if hop is login else f"the jump host {shown_login(hop)}"
-            through = await stack.enter_async_context(await _connect(hop, shown, through, book))
+            through = await stack.enter_async_context(await _connect(hop, shown, through, keys))
         assert through is not None
         yield through
 
 
 async def _connect(
-    login: Login, shown: str, through: asyncssh.SSHClientConnection | None, book: HostKeyBook
+    login: Login, shown: str, through: asyncssh.SSHClientConnection | None, keys: HostKeyStore
 ) -> asyncssh.SSHClientConnection:
-    kept = book.of(login)
+    kept = keys.of(login)
     try:
         options = _options(login, kept)
         meant = await asyncssh.SSHClientConnectionOptions.construct(**options)
@@ -54,12 +54,12 @@ async def _connect(
         raise BackendError(f"the host key of {shown} is not trusted: {hint}") from None
     except asyncssh.PermissionDenied:
         is_hopeless = login.password_file is not None
-        raise (Rejected if is_hopeless else BackendError)(f"{shown} does not let us in: {_login_hint(login)}") from None
+        raise (Rejected if is_hopeless else BackendError)(f"{shown} refuses the login: {_login_hint(login)}") from None
     except (asyncssh.KeyImportError, asyncssh.KeyEncryptionError) as error:
         hint = "a key with a passphrase has to be given to ssh-agent, and keyFile to be left out"
         raise BackendError(f"the key {login.key_file or 'for ' + shown} cannot be used: {error}; {hint}") from None
     except (asyncssh.ConfigParseError, asyncssh.Error, TimeoutError, OSError) as error:
-        raise BackendError(f"cannot connect to {shown}: {_told(error)}") from None
+        raise BackendError(f"cannot connect to {shown}: {_words(error)}") from None
 
 
 def _options(login: Login, kept: KeptKey | None) -> dict[str, Any]:
@@ -88,7 +88,7 @@ def _options(login: Login, kept: KeptKey | None) -> dict[str, Any]:
 
 
 def _cheapest_first(ciphers: Sequence[bytes]) -> list[str]:
-    """A packet of AES-GCM takes a fifth of the CPU that one of asyncssh's first choice takes."""
+    """AES-GCM takes a fifth of the CPU time of asyncssh's first choice."""
     return sorted((cipher.decode("ascii") for cipher in ciphers), key=lambda cipher: _CHEAP not in cipher)
 
 
@@ -98,7 +98,7 @@ def _password(path: Path) -> str:
             raise BackendError(f"others may read the password file {path}: chmod 600 it")
         return path.read_text(encoding="utf-8").split("\n", 1)[0]
     except (OSError, UnicodeDecodeError) as error:
-        raise BackendError(f"cannot read the password file {path}: {_told(error)}") from None
+        raise BackendError(f"cannot read the password file {path}: {_words(error)}") from None
 
 
 def _own_known_hosts() -> list[str] | bytes:
@@ -138,28 +138,30 @@ def _known_hosts_hint(
     if any(asyncssh.match_known_hosts(options.get("known_hosts", meant.known_hosts), host, "", port)[:2]):
         known_as = f"[{host}]:{port}" if port else host
         return (
-            "it is another than known_hosts has, so this may be another machine; if it was set up anew, replace its "
-            f"line there (`ssh-keygen -R {known_as}` takes the old one out)"
+            "it differs from the one in known_hosts, so this may be another machine; if it was set up anew, replace "
+            f"its line there (`ssh-keygen -R {known_as}` removes the old one)"
         )
     scan = f"ssh-keyscan {'-p ' + str(login.port) + ' ' if login.port else ''}{login.host}"
     return (
         f"add it to known_hosts (`{scan}` shows it), write it as hostKey in the cluster file, or allow "
-        f"hostKeys: first-use ({_told(error)})"
+        f"hostKeys: first-use ({_words(error)})"
     )
 
 
 def _login_hint(login: Login) -> str:
     if login.password_file is not None and login.key_file is None:
         return (
-            f"the password in {login.password_file} was not accepted; lest the account be locked it is tried again "
-            "only after 10 minutes, or at once by `muster node reconnect` when you have written the right one there"
+            f"the password in {login.password_file} was not accepted; so that the account is not locked, it is tried "
+            "again only after 10 minutes, or at once by `muster node reconnect` when the file has the right one"
         )
     if login.key_file is not None:
         return f"it does not accept the key {login.key_file}; see its authorized_keys"
-    return "it accepts none of our keys; give keyFile or passwordFile in the cluster file, or add a key to ssh-agent"
+    return (
+        "it accepts no key of the server; give keyFile or passwordFile in the cluster file, or add a key to ssh-agent"
+    )
 
 
-def _told(error: BaseException) -> str:
+def _words(error: BaseException) -> str:
     if isinstance(error, TimeoutError):
         return "no answer in time"
     if isinstance(error, OSError) and error.strerror:

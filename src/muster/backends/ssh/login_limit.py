@@ -1,4 +1,4 @@
-"""Turns at logging in: hundreds at once would keep the loop from all else, and each other past their deadlines."""
+"""Limits how many logins run at once: hundreds would block the event loop, and make each other miss their deadlines."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -6,33 +6,34 @@ from contextlib import asynccontextmanager
 
 AT_ONCE = 16
 PATIENCE_S = 3.0
-"""Whoever takes longer most likely waits for a machine that is not there: that costs nothing, and others may go."""
+"""A login that takes longer most likely waits for a machine that is off. That costs nothing, so the next one may
+start."""
 
 
-class Turns:
+class LoginLimit:
     def __init__(self, at_once: int = AT_ONCE, patience_s: float = PATIENCE_S) -> None:
-        self._places = asyncio.Semaphore(at_once)
+        self._slots = asyncio.Semaphore(at_once)
         self._patience_s = patience_s
 
     @asynccontextmanager
-    async def taken(self) -> AsyncIterator[None]:
-        await self._places.acquire()
-        place = _Place(self._places)
-        giving_up = asyncio.get_running_loop().call_later(self._patience_s, place.give_back)
+    async def slot(self) -> AsyncIterator[None]:
+        await self._slots.acquire()
+        slot = _Slot(self._slots)
+        giving_up = asyncio.get_running_loop().call_later(self._patience_s, slot.release)
         try:
             yield
         finally:
             giving_up.cancel()
-            place.give_back()
+            slot.release()
 
 
-class _Place:
-    """Given back once, by whoever is first."""
+class _Slot:
+    """It is released once, by the timer or by the end of the login."""
 
-    def __init__(self, places: asyncio.Semaphore) -> None:
-        self._places: asyncio.Semaphore | None = places
+    def __init__(self, slots: asyncio.Semaphore) -> None:
+        self._slots: asyncio.Semaphore | None = slots
 
-    def give_back(self) -> None:
-        places, self._places = self._places, None
-        if places is not None:
-            places.release()
+    def release(self) -> None:
+        slots, self._slots = self._slots, None
+        if slots is not None:
+            slots.release()

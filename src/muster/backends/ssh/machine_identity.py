@@ -1,5 +1,5 @@
-"""Which machine stands behind each node. Two names for one machine are an alert, and its cards are given out under the
-name that was heard of first.
+"""Knows which machine each node is. Two nodes on one machine raise an alert, and its GPUs are allocated through the
+node that connected first.
 """
 
 import socket
@@ -13,7 +13,7 @@ from muster.backends.agents.connection import AgentNode
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """One boot of one machine. Containers on one machine share the boot and have names of their own."""
+    """One boot of one machine. Containers on one machine share the boot and have host names of their own."""
 
     boot_id: str
     hostname: str
@@ -28,7 +28,7 @@ class Machine:
 
 
 class Machines:
-    """Of all SSH clusters of a server."""
+    """The machines of all SSH clusters of a server."""
 
     def __init__(self, own: Machine) -> None:
         self._own = own
@@ -37,28 +37,28 @@ class Machines:
     def heard(self, agent: AgentNode) -> None:
         machine = Machine.of(agent.hello)
         if self._holders.get(machine) is not agent:
-            self.release(agent)  # it was another machine before
+            self.release(agent)  # the node was another machine before
             self._holders.setdefault(machine, agent)
 
     def release(self, agent: AgentNode) -> None:
-        """It has left."""
+        """The node has left."""
         for machine in [machine for machine, holder in self._holders.items() if holder is agent]:
             del self._holders[machine]
 
     def alerts(self, agent: AgentNode) -> tuple[str, ...]:
         machine = Machine.of(agent.hello)
         if (holder := self._holders.get(machine, agent)) is not agent:
-            return (f"it is the machine of node {_name(holder)} under another name: remove one of the two",)
+            return (f"it is the same machine as node {_name(holder)}: remove one of the two",)
         if machine == self._own:
-            return ("it is the server's own machine, which is a node of the cluster local too: cordon one of the two",)
+            return ("it is the server's own machine, which is also a node of the cluster local: cordon one of the two",)
         return ()
 
-    def cards_elsewhere(self, agent: AgentNode) -> dict[int, str]:
-        """By index, why a card is not given out under this name."""
+    def gpus_elsewhere(self, agent: AgentNode) -> dict[int, str]:
+        """Why GPUs are not allocated through this node, by index."""
         if (holder := self._holders.get(Machine.of(agent.hello), agent)) is agent:
             return {}
         theirs = {device.uuid for device in holder.node.capacity.devices if device.uuid}
-        reason = f"node {_name(holder)}, which is the same machine, gives it out"
+        reason = f"it is allocated through node {_name(holder)}, which is the same machine"
         return {device.index: reason for device in agent.node.capacity.devices if device.uuid in theirs}
 
 
