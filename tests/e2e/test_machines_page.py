@@ -81,14 +81,14 @@ def test_cards_are_shown_with_what_they_do_who_has_them_and_why_nobody_may(serve
         why = "3 memory errors that ECC could not correct: reset the card or replace it"
         tab.wait_for(card(1, f"out of service: {why}"))
         assert tab.run(has(f"GPU 1 is out of service: {why}", ".words-row"))
-        assert tab.run(has("A100, 0.5 of 3 given, 1 out of service", "td.col-gpus"))
+        assert tab.run(has("A100, 0.5 of 3 allocated, 1 out of service", "td.col-gpus"))
         assert tab.run("document.querySelectorAll('.col-gpus .card.out').length") == 1
         tab.wait_for(card(0, "halves (0.5 of it)"))
-        tab.wait_for(has("Running, of ", ".task-list"))
+        tab.wait_for(has("Running, owned by ", ".task-list"))
         assert tab.run("document.querySelector('.task-list a').getAttribute('href')") == "#/jobs/halves"
         assert tab.run(has("127.0.0.1", "td.col-node"))
         assert tab.run(has("since ", "td.col-state"))
-        for words, where in ((" GiB", "td.col-memory"), ("B at /", ".charts"), ("in ", "td.col-network")):
+        for words, where in ((" GiB", "td.col-memory"), ("B on /", ".charts"), ("received ", "td.col-network")):
             assert tab.run(has(words, where)), words
         _show(tab, "machine")
         write(server.home, "")
@@ -232,12 +232,12 @@ def test_a_host_that_goes_away_is_seen_at_a_glance_and_when_it_is_back(tmp_path:
     ):
         first, second, third = (host.name for host in pool.hosts)
         assert names(tab) == sorted(host.name for host in pool.hosts)
-        server.run("node", "drain", third, "--reason", "new cards on Monday", check=True)
+        server.run("node", "drain", third, "--reason", "new GPUs on Monday", check=True)
         _wait_for_samples(server, second, 2)
         pool[1].cut()
         tab.wait_for(f"{row(second)}.matches('.Unreachable.stale')", 60)
         tab.wait_for(f"{row(third)}.matches('.Draining')")
-        tab.wait_for(has("new cards on Monday", ".Draining .words-row"))
+        tab.wait_for(has("new GPUs on Monday", ".Draining .words-row"))
         assert names(tab) == [second, third, first], "who needs somebody comes first"
         assert tab.run("document.querySelector('#machines-states').innerText").split() == [
             *("3", "All", "1", "Unreachable", "1", "Draining", "1", "Ready")

@@ -88,7 +88,7 @@ def test_a_wrong_password_is_said_and_logging_out_ends_the_session(tab: Tab, per
     tab.type("#login [name=user]", person)
     tab.type("#login [name=password]", "wrong")
     tab.click("#login button")
-    tab.wait_for("document.querySelector('#problem').textContent === 'Wrong user or password.'")
+    tab.wait_for("document.querySelector('#problem').textContent === 'The user or password is wrong.'")
 
 
 def _show(tab: Tab, name: str) -> None:

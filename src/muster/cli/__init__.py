@@ -1,7 +1,7 @@
-"""The `muster` command: reads arguments, calls the client, prints.
+"""The `muster` command: it reads arguments, calls the client and prints the result.
 
-Belongs here: words, tables, colours, exit codes. Does not belong here: any rule about jobs (the server owns those) and
-any import of server code; a command starts in a tenth of a second because nothing is imported that it does not use.
+Texts, tables, colours and exit codes belong here. Rules about jobs do not, because the server owns them, and neither do
+imports of server code: a command starts in a tenth of a second because it imports only what it uses.
 
-Exit codes: 0 done, 1 the job or the request failed, 2 wrong usage, 124 a wait timed out, 130 interrupted.
+Exit codes: 0 success, 1 the job or the request failed, 2 wrong usage, 124 a wait timed out, 130 interrupted.
 """

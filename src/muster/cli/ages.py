@@ -1,4 +1,4 @@
-"""Times as people say them: `5m ago`, `in 3d`, `1h12m`. Pure; `now` is an argument."""
+"""Relative times for people: `5m ago`, `in 3d`, `1h12m`. The current time is always an argument."""
 
 from datetime import datetime
 
@@ -14,8 +14,8 @@ def ago(instant: datetime | None, now: datetime) -> str | None:
     return f"{_largest(max(seconds, 0))} ago"
 
 
-def lasting(seconds: float) -> str:
-    """The two largest units: `2h3m`, `45s`."""
+def duration_text(seconds: float) -> str:
+    """The duration in its two largest units: `2h3m`, `45s`."""
     if seconds < 10:
         return f"{seconds:.1f}s"
     left = round(seconds)

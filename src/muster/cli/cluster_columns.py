@@ -1,8 +1,8 @@
-"""The columns of virtual clusters and limits."""
+"""The table columns of virtual clusters and quotas."""
 
 from typing import Any
 
-from muster.cli.tables import Column
+from muster.cli.text_tables import Column
 from muster.client.cluster_views import QuotaView, VirtualClusterView
 from muster.client.views import Raw
 
@@ -39,7 +39,7 @@ def quota_columns() -> list[Column[QuotaView]]:
 
 
 def amount_text(share: Raw | None) -> str | None:
-    """`8 GPU`, `12 GPU (V100: 8, A100: 4), 64 CPU, 256Gi`; nothing at all is empty."""
+    """The amount as `8 GPU` or `12 GPU (V100: 8, A100: 4), 64 CPU, 256Gi`; empty if there is nothing."""
     if not share:
         return None
     models = ", ".join(f"{model}: {count:g}" for model, count in (share.get("gpuModels") or {}).items())
@@ -50,7 +50,7 @@ def amount_text(share: Raw | None) -> str | None:
 
 
 def error_text(error: float | None) -> str | None:
-    """How far off predictions are, in the median."""
+    """The median error of run time predictions."""
     return None if error is None else f"±{error:.0%}"
 
 

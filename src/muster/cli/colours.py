@@ -1,4 +1,4 @@
-"""One table: the colour of every state. Text always says the same, so nothing is lost without colours."""
+"""The colour of every state. Colours only repeat what the text says, so nothing is lost without them."""
 
 STATE_COLOURS = {
     "Queued": "yellow",
@@ -24,5 +24,5 @@ STATE_COLOURS = {
 LABEL_COLOURS = ("cyan", "green", "yellow", "magenta", "blue", "bright_cyan", "bright_green", "bright_magenta")
 
 
-def of_state(state: str) -> str | None:
+def state_colour(state: str) -> str | None:
     return STATE_COLOURS.get(state)

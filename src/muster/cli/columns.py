@@ -1,12 +1,12 @@
-"""The columns of every table, so that `get`, `describe` and `top` show the same thing the same way."""
+"""The columns of tables, so that `get`, `describe` and `top` show the same object in the same way."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
 from muster.cli.ages import ago
-from muster.cli.colours import of_state
-from muster.cli.tables import Column
+from muster.cli.colours import state_colour
+from muster.cli.text_tables import Column
 from muster.client.views import ClusterView, EventView, JobView, NodeView, TaskView, TokenView, UserView
 from muster.lib.quantities import about_bytes
 
@@ -20,7 +20,7 @@ def job_columns() -> list[Column[JobView]]:
         Column("ID", lambda job: job.id, wide=True),
         Column("OWNER", lambda job: job.owner, wide=True),
         Column("CLUSTER", lambda job: job.vc or job.cluster, wide=True),
-        Column("STATE", lambda job: job.state, colour=of_state),
+        Column("STATE", lambda job: job.state, colour=state_colour),
         Column("MODE", lambda job: job.mode),
         Column("PRIORITY", lambda job: job.raw.get("priority"), wide=True),
         Column("ATTEMPT", lambda job: job.attempt, wide=True, right=True),
@@ -40,7 +40,7 @@ def task_columns() -> list[Column[TaskView]]:
     return [
         Column("NAME", lambda task: task.name),
         Column("ATTEMPT", lambda task: task.attempt, wide=True, right=True),
-        Column("STATE", lambda task: task.state, colour=of_state),
+        Column("STATE", lambda task: task.state, colour=state_colour),
         Column("NODE", lambda task: task.node),
         Column("DEVICES", lambda task: _joined(task.raw.get("devices")), wide=True),
         Column("PORTS", lambda task: _joined(task.raw.get("ports")), wide=True),
@@ -55,7 +55,7 @@ def node_columns() -> list[Column[NodeView]]:
     return [
         Column("NAME", lambda node: node.name),
         Column("CLUSTER", lambda node: node.cluster),
-        Column("STATE", lambda node: node.state, colour=of_state),
+        Column("STATE", lambda node: node.state, colour=state_colour),
         Column("ADDRESS", lambda node: node.raw.get("address"), wide=True),
         Column("CPU", lambda node: f"{node.cpu_used:g}/{node.cpu_total:g}", right=True),
         Column("MEMORY", lambda node: f"{about_bytes(node.memory_used)}/{about_bytes(node.memory_total)}", right=True),
@@ -67,8 +67,8 @@ def node_columns() -> list[Column[NodeView]]:
     ]
 
 
-def node_life_columns() -> list[Column[NodeView]]:
-    """The same, with how long it has been so and what an admin should look at."""
+def node_status_columns() -> list[Column[NodeView]]:
+    """The columns of nodes, with the time since the last change of state and the alerts for admins."""
     now = datetime.now(UTC)
     *before, note = node_columns()
     return [
@@ -83,7 +83,7 @@ def cluster_columns() -> list[Column[ClusterView]]:
     return [
         Column("NAME", lambda cluster: cluster.name),
         Column("BACKEND", lambda cluster: cluster.backend),
-        Column("STATE", lambda cluster: cluster.state, colour=of_state),
+        Column("STATE", lambda cluster: cluster.state, colour=state_colour),
         Column("NODES", lambda cluster: cluster.nodes, right=True),
         Column("DEFAULT", lambda cluster: "yes" if cluster.default else None),
     ]
@@ -125,7 +125,7 @@ def event_columns() -> list[Column[EventView]]:
 
 
 def event_text(event: EventView) -> str:
-    """The parts of an event that say more than its kind."""
+    """The details of an event besides its kind."""
     data = event.data
     parts = [str(data[key]) for key in ("state", "reason", "message") if data.get(key)]
     if data.get("node"):
@@ -139,7 +139,7 @@ def event_text(event: EventView) -> str:
 
 
 def resources_text(resources: Any) -> str | None:
-    """`cpu=1 memory=2Gi gpu=2 gpuType=A100,V100`."""
+    """The resources as `cpu=1 memory=2Gi gpu=2 gpuType=A100,V100`."""
     if not resources:
         return None
     texts = {name: _joined(value) if isinstance(value, list) else value for name, value in resources.items()}
@@ -151,5 +151,5 @@ def _joined(values: Sequence[Any] | None) -> str | None:
 
 
 def _given_labels(node: NodeView) -> list[str]:
-    """Those that an admin gave; what Muster found by itself is shown by `describe`."""
+    """The labels that an admin set. `describe` also shows those that Muster found."""
     return [f"{key}={value}" for key, value in node.labels.items() if not key.startswith("muster/")]

@@ -1,9 +1,9 @@
-"""The columns of environments and of their tests."""
+"""The table columns of environments and of their tests."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from muster.cli.tables import Column
+from muster.cli.text_tables import Column
 from muster.client.environment_views import EnvironmentView
 
 _NODES_SHOWN = 4

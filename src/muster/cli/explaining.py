@@ -1,4 +1,4 @@
-"""An explanation as text for people."""
+"""Formats the answer of `muster explain` as text."""
 
 from collections.abc import Iterator
 from datetime import datetime
@@ -6,13 +6,13 @@ from typing import Any
 
 import click
 
-from muster.cli.colours import of_state
+from muster.cli.colours import state_colour
 from muster.client.views import ExplanationView, Raw, instant
 
 
 def explanation_lines(explanation: ExplanationView, now: datetime) -> Iterator[str]:
-    """Times are told as this machine's clock shows them."""
-    state = click.style(explanation.state, fg=of_state(explanation.state), bold=True)
+    """Times are in the time zone of this machine."""
+    state = click.style(explanation.state, fg=state_colour(explanation.state), bold=True)
     yield f"{explanation.job} is {state}"
     if explanation.summary:
         yield f"  {explanation.summary}"
@@ -20,7 +20,7 @@ def explanation_lines(explanation: ExplanationView, now: datetime) -> Iterator[s
         if str(reason.get("message")) not in explanation.summary:
             yield f"  - {reason.get('message') or reason.get('code')}"
         if reason.get("change") and reason["change"] != explanation.next:
-            yield f"    would change if: {reason['change']}"
+            yield f"    it would change if: {reason['change']}"
     if explanation.starts_at is not None:
         yield f"  Starts {about(explanation.starts_at, now)}."
     if explanation.what_if is not None:
@@ -40,7 +40,7 @@ def explanation_lines(explanation: ExplanationView, now: datetime) -> Iterator[s
 
 
 def about(start: datetime, now: datetime) -> str:
-    """`at about 14:20`, with the day when it is another one; what is due now is `at once`."""
+    """`at about 14:20`, with the date if it is not today; `at once` if the time has come."""
     if start <= now:
         return "at once"
     here, today = start.astimezone(), now.astimezone().date()
@@ -51,7 +51,7 @@ def about(start: datetime, now: datetime) -> str:
 def _what_if_lines(supposed: Raw, now: datetime) -> Iterator[str]:
     changes = ", ".join(f"{key}={value}" for key, value in supposed["changes"].items())
     starts_at = instant(supposed["startsAt"])
-    when = "when it would start cannot be told" if starts_at is None else f"it would start {about(starts_at, now)}"
+    when = "its start cannot be predicted" if starts_at is None else f"it would start {about(starts_at, now)}"
     yield f"\nWith {changes}: {when}"
     yield from (f"  - {reason['message']}" for reason in supposed["reasons"])
 
@@ -69,4 +69,4 @@ def _fault_lines(fault: Any) -> Iterator[str]:
     if fault.get("advice"):
         yield f"  Advice: {fault['advice']}"
     if fault.get("retryable") is not None:
-        yield f"  {'Trying again may help.' if fault['retryable'] else 'Trying again alone will not help.'}"
+        yield f"  {'A retry may help.' if fault['retryable'] else 'A retry alone will not help.'}"

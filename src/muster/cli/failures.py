@@ -1,4 +1,4 @@
-"""How a failure is told: `error:`, `hint:`, then each problem on its own line. Never a traceback."""
+"""Prints errors of commands: `error:`, `hint:`, and each problem on its own line, but never a traceback."""
 
 import errno
 import os
@@ -8,7 +8,7 @@ import click
 
 
 class Failure(click.ClickException):
-    """Ends the command with exit code 1 after saying why."""
+    """Ends the command with an error message and exit code 1."""
 
     exit_code = 1
 
@@ -25,8 +25,8 @@ class Failure(click.ClickException):
             click.echo(f"{click.style('hint:', fg='cyan')} {self.hint}", err=True)
 
 
-def retell(error: Exception) -> NoReturn:
-    """Turns what came out of a command into an exit. What click knows itself passes through."""
+def exit_with_error(error: Exception) -> NoReturn:
+    """Turns an exception of a command into an error message and exit code. Exceptions of click pass through."""
     from muster.client.errors import MusterError
 
     if isinstance(error, MusterError):
@@ -40,7 +40,7 @@ def retell(error: Exception) -> NoReturn:
         raise error
     raise Failure(
         f"unexpected {type(error).__name__}: {error}",
-        hint="this is a fault of muster itself; MUSTER_DEBUG=1 shows where",
+        hint="this is a bug in Muster; MUSTER_DEBUG=1 shows where",
     ) from error
 
 

@@ -1,4 +1,4 @@
-"""One line on the terminal about files that are on their way, once it takes long enough to wonder."""
+"""A line on the terminal with the progress of file transfers. It appears only if they take a while."""
 
 import sys
 import threading
@@ -19,11 +19,11 @@ _REDRAWN_S = 0.2
 
 
 class Stopped(Exception):
-    """Somebody pressed Ctrl-C: whoever moves bytes on a thread leaves off here."""
+    """Raised in the transfer threads after Ctrl-C."""
 
 
 class FileLine:
-    """Told from several threads."""
+    """The progress line. Several threads may update it."""
 
     def __init__(self, what: str, is_shown: bool, clock: Callable[[], float] = time.monotonic) -> None:
         self._what = what
@@ -49,8 +49,8 @@ class FileLine:
             self.files += 1
             self._draw(self._transfer)
 
-    def heard(self, progress: "Progress") -> None:
-        """Of something that happens on the node."""
+    def remote_progress(self, progress: "Progress") -> None:
+        """Shows the progress of an operation on the node."""
         with self._turn:
             self._draw(lambda: f"{progress.files} files, {about_bytes(progress.bytes)}")
 

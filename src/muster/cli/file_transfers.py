@@ -1,4 +1,4 @@
-"""Many files there and back: which ones, a few at a time, and what is said when some could not be moved."""
+"""Uploads and downloads many files: selects them, moves a few at a time, and reports those that failed."""
 
 import errno
 import os
@@ -15,24 +15,24 @@ import click
 from muster.cli.failures import Failure
 from muster.cli.file_progress import FileLine, Stopped
 from muster.cli.session import say, say_warning
-from muster.cli.tables import shown
+from muster.cli.text_tables import shown
 from muster.client import file_transfers
 from muster.client.errors import MusterError
 from muster.client.files import Files, FileView, RemotePath
 from muster.lib.texts import is_text
 
-_AT_ONCE = 4
-_TOLD = 10
+_PARALLEL = 4
+_MAX_REPORTED = 10
 _OWN = ".muster-"
-_OF_ONE_FILE = (403, 404, 409, 422)
-"""Refusals that concern one file, and say nothing about the next."""
+_SINGLE_FILE_STATUSES = (403, 404, 409, 422)
+"""The statuses of errors that concern one file only, so that the others are still tried."""
 _DISK_FULL = "disk-full"
-_OF_THE_DISK = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
-"""And those of this machine that concern all."""
-_NO_TEXT = "has a name that is no text"
-_ODD = "is no ordinary file, or has a name that is no text"
-_UNMOVED = {("link", "folder"): "is a link to a folder", ("link", "link"): "is a link that leads nowhere"}
-"""By what it is, and what it leads to."""
+_DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
+"""The errors of the local disk that concern all files."""
+_NO_TEXT = "has a name that is not valid UTF-8"
+_ODD = "is not a regular file, or has a name that is not valid UTF-8"
+_UNMOVED = {("link", "folder"): "is a link to a folder", ("link", "link"): "is a broken link"}
+"""Why an entry is left out, by its kind and the kind of its target."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +62,8 @@ class Incoming:
 
 
 @dataclass(frozen=True, slots=True)
-class Lack:
-    """Something that was not moved."""
+class SkippedFile:
+    """A file that was not transferred, and why."""
 
     path: str
     why: str
@@ -71,50 +71,50 @@ class Lack:
 
 @dataclass(slots=True)
 class Report:
-    """What became of all that was to be moved. Added to from several threads."""
+    """The result of a transfer of many files. Several threads add to it."""
 
     sizes: list[int] = field(default_factory=list)
-    """Of the files that are there now."""
-    left_out: list[Lack] = field(default_factory=list)
-    refused: list[Lack] = field(default_factory=list)
+    """The sizes of the files that were transferred."""
+    left_out: list[SkippedFile] = field(default_factory=list)
+    refused: list[SkippedFile] = field(default_factory=list)
     hint: str = ""
 
     def leave_out(self, path: object, why: str) -> None:
-        """What cannot travel at all, and is known before."""
-        self.left_out.append(Lack(_in_text(path), why))
+        """Adds a file that cannot be transferred at all."""
+        self.left_out.append(SkippedFile(_in_text(path), why))
         say_warning(f"left out: {shown(_in_text(path))} {shown(why)}")
 
     def refuse(self, path: object, why: str, hint: str = "") -> None:
-        self.refused.append(Lack(_in_text(path), _in_text(why)))
+        self.refused.append(SkippedFile(_in_text(path), _in_text(why)))
         self.hint = self.hint or hint
 
     def document(self) -> dict[str, Any]:
         return {
             "files": len(self.sizes),
             "bytes": sum(self.sizes),
-            "leftOut": [asdict(lack) for lack in self.left_out],
-            "refused": [asdict(lack) for lack in self.refused],
+            "leftOut": [asdict(skipped) for skipped in self.left_out],
+            "refused": [asdict(skipped) for skipped in self.refused],
         }
 
     def failure(self) -> Failure | None:
-        """None if everything is there."""
+        """The error to report; None if all files were transferred."""
         words = []
         if self.refused:
-            words.append(f"{len(self.refused)} of {len(self.refused) + len(self.sizes)} files were not moved")
+            words.append(f"{len(self.refused)} of {len(self.refused) + len(self.sizes)} files were not transferred")
         if self.left_out:
-            words.append(f"{len(self.left_out)} left out, as said above")
+            words.append(f"{len(self.left_out)} left out, see the warnings above")
         if not words:
             return None
-        told = tuple(shown(lack.why) for lack in self.refused[:_TOLD])
-        more = (f"and {len(self.refused) - _TOLD} more",) if len(self.refused) > _TOLD else ()
-        return Failure("; ".join(words), hint=self.hint, problems=told + more)
+        reported = tuple(shown(skipped.why) for skipped in self.refused[:_MAX_REPORTED])
+        more = (f"and {len(self.refused) - _MAX_REPORTED} more",) if len(self.refused) > _MAX_REPORTED else ()
+        return Failure("; ".join(words), hint=self.hint, problems=reported + more)
 
 
 Item = TypeVar("Item", Outgoing, Incoming)
 
 
 def outgoing(files: Files, local: Path, to: RemotePath, report: Report) -> Iterator[Outgoing]:
-    """The file, or the files below a folder; folders are made on the way. A link to a file is that file."""
+    """Yields the file, or the files below a folder, and creates the remote folders. A link to a file counts as it."""
     if not local.is_dir():
         yield from _outgoing_file(local, to, report)
         return
@@ -126,9 +126,9 @@ def outgoing(files: Files, local: Path, to: RemotePath, report: Report) -> Itera
         try:
             files.mkdir(here, parents=True)
         except MusterError as error:
-            if error.status not in _OF_ONE_FILE or below == ".":
+            if error.status not in _SINGLE_FILE_STATUSES or below == ".":
                 raise
-            report.leave_out(folder, f"cannot be made there: {error.message}")
+            report.leave_out(folder, f"cannot be created on the cluster: {error.message}")
             names.clear()
             continue
         for name in sorted(own):
@@ -137,7 +137,7 @@ def outgoing(files: Files, local: Path, to: RemotePath, report: Report) -> Itera
 
 
 def incoming(files: Files, where: RemotePath, local: Path, report: Report) -> Iterator[Incoming]:
-    """The files below a folder on a cluster; local folders are made on the way. A link to a file is that file."""
+    """Yields the files below a folder on a cluster, and creates the local folders. A link to a file counts as it."""
     entries = list(files.list(where))
     local.mkdir(parents=True, exist_ok=True)
     for entry in entries:
@@ -154,7 +154,7 @@ def incoming(files: Files, where: RemotePath, local: Path, report: Report) -> It
             else:
                 report.leave_out(there, _UNMOVED.get((entry.kind, facts.kind), _ODD))
         except MusterError as error:
-            if error.status not in _OF_ONE_FILE:
+            if error.status not in _SINGLE_FILE_STATUSES:
                 raise
             report.leave_out(there, f"cannot be read: {error.message.removeprefix(f'{there}: ')}")
 
@@ -175,12 +175,12 @@ def get_all(files: Files, items: Sequence[Incoming], line: FileLine, report: Rep
 
 @contextmanager
 def resumable(line: FileLine, kept: str, again: str) -> Iterator[None]:
-    """Ctrl-C leaves what was moved where it is, and says so."""
+    """On Ctrl-C, keeps what was transferred and says how to resume."""
     try:
         yield
     except (KeyboardInterrupt, Stopped):
         line.clear()
-        say(f"stopped; {kept}, and {again} goes on where this one was")
+        say(f"interrupted; {kept}, and {again} resumes the transfer")
         raise click.exceptions.Exit(130) from None
 
 
@@ -191,11 +191,11 @@ def _move_all(items: Sequence[Item], move: Callable[[Item], None], line: FileLin
         try:
             move(item)
         except MusterError as error:
-            if error.status not in _OF_ONE_FILE or error.code == _DISK_FULL or len(items) == 1:
+            if error.status not in _SINGLE_FILE_STATUSES or error.code == _DISK_FULL or len(items) == 1:
                 raise
             report.refuse(item.source, error.message, error.hint)
         except OSError as error:
-            if error.errno in _OF_THE_DISK or len(items) == 1:
+            if error.errno in _DISK_ERRORS or len(items) == 1:
                 raise OSError(error.errno, error.strerror, str(item.local)) from error
             report.refuse(item.source, f"{item.local}: {error.strerror}")
         else:
@@ -205,7 +205,7 @@ def _move_all(items: Sequence[Item], move: Callable[[Item], None], line: FileLin
     if len(items) == 1:
         tried(items[0])
         return
-    with ThreadPoolExecutor(_AT_ONCE) as pool:
+    with ThreadPoolExecutor(_PARALLEL) as pool:
         moving = [pool.submit(tried, item) for item in items]
         try:
             _wait(moving)
@@ -222,21 +222,21 @@ def _wait(moving: "Sequence[Future[None]]") -> None:
 
 
 def _check_name(name: str) -> None:
-    """What comes from elsewhere names no other place here."""
+    """Refuses names from the server that would lead out of the target folder."""
     if not name or "/" in name or "\0" in name or name in (".", ".."):
-        raise Failure(f"the server listed a file with the name {name!r}, which is none")
+        raise Failure(f"the server listed a file with the name {name!r}, which is not a valid file name")
 
 
 def _outgoing_file(path: Path, to: RemotePath, report: Report) -> Iterator[Outgoing]:
     try:
         info = path.stat()
     except FileNotFoundError:
-        report.leave_out(path, "leads nowhere" if path.is_symlink() else "is gone")
+        report.leave_out(path, "is a broken link" if path.is_symlink() else "no longer exists")
     except OSError as error:
         report.leave_out(path, f"cannot be read: {error.strerror}")
     else:
         if not stat.S_ISREG(info.st_mode):
-            report.leave_out(path, "is no ordinary file")
+            report.leave_out(path, "is not a regular file")
         elif not is_text(path.name):
             report.leave_out(path, _NO_TEXT)
         else:
@@ -258,5 +258,5 @@ def _unreadable(error: OSError, report: Report) -> None:
 
 
 def _in_text(path: object) -> str:
-    """Whatever bytes are in a name, it can be printed."""
+    """The name in a form that can be printed, whatever bytes it contains."""
     return os.fsencode(str(path)).decode("utf-8", "backslashreplace")

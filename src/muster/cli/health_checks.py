@@ -1,6 +1,6 @@
-"""What `muster doctor` looks at: this machine, the way to the server, the nodes behind it.
+"""The checks of `muster doctor`: this machine, the connection to the server, and its nodes.
 
-Every check answers with findings and never raises: a broken thing is what the doctor is for.
+A check returns findings and never raises, because its purpose is to report what is broken.
 """
 
 import os
@@ -26,15 +26,15 @@ _VERY_LITTLE_DISK_BYTES = 100 << 20
 _SKEW_S = 5.0
 _OLDEST_PYTHON = (3, 11)
 _PROGRAMS = {
-    "sh": ("fail", "tasks are started through it; install a POSIX shell"),
-    "ps": ("warn", "install procps to look at tasks by hand"),
-    "git": ("warn", "install git to record what a job's code was"),
+    "sh": ("fail", "Muster starts tasks with it; install a POSIX shell"),
+    "ps": ("warn", "install procps to inspect tasks manually"),
+    "git": ("warn", "install git to record the version of a job's code"),
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """`status` is ok, warn or fail; `mend` says what to do about the latter two."""
+    """`status` is ok, warn or fail. `mend` says how to fix a warning or a failure."""
 
     name: str
     status: str
@@ -65,10 +65,10 @@ def _python() -> Finding:
 
 def _home(home: Path) -> Iterator[Finding]:
     if not home.exists():
-        yield Finding("home", "warn", f"{home} is not there yet", "`muster up` or `muster login` makes it")
+        yield Finding("home", "warn", f"{home} does not exist yet", "`muster up` or `muster login` creates it")
         return
     if not os.access(home, os.W_OK | os.X_OK):
-        yield Finding("home", "fail", f"{home} cannot be written", f"make it yours: chown -R $USER {home}")
+        yield Finding("home", "fail", f"{home} is not writable", f"become its owner: chown -R $USER {home}")
         return
     file = contexts.context_file()
     if file.exists() and stat.S_IMODE(file.stat().st_mode) & 0o077:
@@ -77,9 +77,13 @@ def _home(home: Path) -> Iterator[Finding]:
         yield Finding("home", "ok", str(home))
     free = shutil.disk_usage(home).free
     if free < _VERY_LITTLE_DISK_BYTES:
-        yield Finding("disk", "fail", f"only {about_bytes(free)} free under {home}", "make room or move MUSTER_HOME")
+        yield Finding(
+            "disk", "fail", f"only {about_bytes(free)} free under {home}", "free some space or move MUSTER_HOME"
+        )
     elif free < _LITTLE_DISK_BYTES:
-        yield Finding("disk", "warn", f"only {about_bytes(free)} free under {home}", "logs and packages need room")
+        yield Finding(
+            "disk", "warn", f"only {about_bytes(free)} free under {home}", "free some space for logs and packages"
+        )
     else:
         yield Finding("disk", "ok", f"{about_bytes(free)} free under {home}")
 
@@ -105,9 +109,9 @@ def _server(client: Client) -> Iterator[Finding]:
     except MusterError as error:
         yield Finding("server", "fail", error.message, error.hint)
         return
-    except Exception as error:  # whatever a broken network or a foreign server answers
+    except Exception as error:  # a broken network or another kind of server can answer anything
         why = f"no Muster server at {client.server} ({error})"
-        yield Finding("server", "fail", why, "start one with `muster up`, or name it with MUSTER_SERVER")
+        yield Finding("server", "fail", why, "start one with `muster up`, or set its address in MUSTER_SERVER")
         return
     yield Finding("server", "ok", f"{client.server} answers")
     try:
@@ -149,11 +153,11 @@ def _version(server: str) -> Finding:
 
 def _nodes(nodes: list[NodeView]) -> Iterator[Finding]:
     if not nodes:
-        yield Finding("nodes", "fail", "the server has no node to run on", "look at its output for the reason")
+        yield Finding("nodes", "fail", "the server has no nodes", "look at its log for the reason")
     for node in nodes:
         figures = f"{node.cpu_total:g} cores, {about_bytes(node.memory_total)}, {_gpus(node)}"
         if node.state != "Ready":
-            why = node.note or "look at the server's output for the reason"
+            why = node.note or "look at the server's log for the reason"
             yield Finding(f"node {node.name}", "fail", f"{node.state}; {figures}", why)
         elif node.note:
             yield Finding(f"node {node.name}", "warn", f"Ready; {figures}", node.note)

@@ -1,6 +1,6 @@
-"""Prints logs as they stream in: several tasks interleaved line by line under a prefix, or one alone as it is.
+"""Prints log streams: lines of several tasks are interleaved, each with a prefix; a single task is printed unchanged.
 
-Holds at most one unfinished line for each task, and of that not more than a few KiB.
+The printer keeps at most one unfinished line per task, and at most a few KiB of it.
 """
 
 import sys
@@ -17,7 +17,7 @@ _LONGEST_LINE = 64 * 1024
 
 class LogPrinter:
     def __init__(self, out: TextIO, job: str, *, prefixed: bool, coloured: bool, width: int = 0) -> None:
-        """A task is shown without its job's name. `width` is that of the widest label, if it is known before."""
+        """The job's name is left out of labels. `width` is the width of the widest label, if it is known."""
         self._out = out
         self._job = job
         self._prefixed = prefixed
@@ -27,7 +27,7 @@ class LogPrinter:
         self._unfinished: dict[str, str] = {}
 
     def print(self, chunks: Iterable[LogChunk]) -> None:
-        """Until the stream ends; whatever ends it, no held text is lost."""
+        """Prints until the stream ends. Text that was kept back is printed even if the stream fails."""
         try:
             for chunk in chunks:
                 self._add(chunk)
@@ -67,7 +67,7 @@ class LogPrinter:
 
 
 def printer(job: str, *, prefixed: bool, width: int = 0) -> LogPrinter:
-    """To stdout, with colours if it is a terminal; characters that it cannot show are replaced, not fatal."""
+    """A printer to stdout, with colours if it is a terminal. Characters that stdout cannot encode are replaced."""
     out = sys.stdout
     if hasattr(out, "reconfigure"):
         out.reconfigure(errors="replace")

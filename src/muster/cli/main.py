@@ -1,12 +1,12 @@
-"""The root command. Kept small: it is imported by every call, and by every completion of a shell."""
+"""The root command. It must stay small, because every call and every shell completion imports it."""
 
 import os
 from typing import Any
 
 import click
 
-from muster.cli.failures import retell
-from muster.cli.lazy import Entry, LazyGroup
+from muster.cli.failures import exit_with_error
+from muster.cli.lazy_group import Entry, LazyGroup
 from muster.version import __version__
 
 
@@ -14,47 +14,47 @@ def _entry(module: str, help_text: str, section: str, attribute: str = "command"
     return Entry(f"muster.cli.commands.{module}", help_text, section, attribute)
 
 
-RUN, LOOK, CHANGE = "Run jobs", "Look at jobs", "Change jobs"
-MACHINES, SERVER, ACCESS = "Machines", "Server", "Access"
+RUN, INSPECT, CHANGE = "Run jobs", "Inspect jobs", "Change jobs"
+CLUSTERS, SERVER, ACCESS = "Nodes and clusters", "Server", "Access"
 
 ENTRIES = {
-    "run": _entry("run", "Run a command as a job and follow it; needs no file.", RUN),
+    "run": _entry("run", "Run a command as a job and follow it.", RUN),
     "submit": _entry("submit", "Submit a job file.", RUN),
-    "wait": _entry("wait", "Wait until jobs have ended; exit 0 if all succeeded.", RUN),
-    "get": _entry("get", "List jobs, workers, nodes, clusters, quotas, users or tokens.", LOOK),
-    "describe": _entry("describe", "Show everything about a job or a node.", LOOK),
-    "explain": _entry("explain", "Say why a job waits, or why it failed.", LOOK),
-    "logs": _entry("logs", "Print or follow the logs of a job's workers.", LOOK),
-    "outputs": _entry("outputs", "List or download what a job's tasks left.", LOOK),
-    "events": _entry("events", "Show what happened, to one job or to all.", LOOK),
-    "checkpoint-done": _entry("checkpoint_done", "Say inside a task that its work is safe.", RUN),
-    "kill": _entry("acting", "Stop jobs (also: cancel, stop).", CHANGE, "kill"),
-    "retry": _entry("acting", "Submit ended jobs again.", CHANGE, "retry"),
-    "hold": _entry("acting", "Keep jobs from running until resumed.", CHANGE, "hold"),
-    "resume": _entry("acting", "Let held jobs start.", CHANGE, "resume"),
-    "bump": _entry("changing", "Give waiting jobs another priority.", CHANGE, "bump"),
+    "wait": _entry("wait", "Wait until jobs have ended.", RUN),
+    "get": _entry("get", "List jobs, workers, nodes, clusters, quotas, users or tokens.", INSPECT),
+    "describe": _entry("describe", "Show everything about a job or a node.", INSPECT),
+    "explain": _entry("explain", "Explain why a job waits, or why it failed.", INSPECT),
+    "logs": _entry("logs", "Print or follow the logs of a job's workers.", INSPECT),
+    "outputs": _entry("outputs", "List or download the output files of a job.", INSPECT),
+    "events": _entry("events", "Show the events of one job or of all.", INSPECT),
+    "checkpoint-done": _entry("checkpoint_done", "Report a checkpoint from inside a task.", RUN),
+    "kill": _entry("job_control", "Stop jobs (also: cancel, stop).", CHANGE, "kill"),
+    "retry": _entry("job_control", "Submit jobs again.", CHANGE, "retry"),
+    "hold": _entry("job_control", "Hold jobs until they are resumed.", CHANGE, "hold"),
+    "resume": _entry("job_control", "Release held jobs.", CHANGE, "resume"),
+    "bump": _entry("changing", "Change the priority of waiting jobs.", CHANGE, "bump"),
     "move": _entry("changing", "Move waiting jobs to another virtual cluster.", CHANGE, "move"),
-    "change": _entry("changing", "Change what waiting jobs ask for.", CHANGE, "change"),
-    "delete": _entry("delete", "Forget ended jobs, with their logs and history.", CHANGE),
-    "top": _entry("top", "Show what nodes and tasks use right now.", MACHINES),
-    "node": _entry("node", "Look at nodes, add and remove them.", MACHINES),
-    "cluster": _entry("cluster", "Check the files that clusters are written in.", MACHINES),
-    "env": _entry("env", "List and test the environments that clusters offer.", MACHINES),
-    "fs": _entry("fs", "Look at the files of a cluster, bring files there and back.", MACHINES),
-    "vc": _entry("vc", "Look at virtual clusters and their shares.", MACHINES),
-    "sim": _entry("sim", "Replay jobs in virtual time, and compare policies.", MACHINES),
-    "doctor": _entry("doctor", "Check this machine and say how to mend it.", MACHINES),
+    "change": _entry("changing", "Change the spec of waiting jobs.", CHANGE, "change"),
+    "delete": _entry("delete", "Delete ended jobs, with their logs and history.", CHANGE),
+    "top": _entry("top", "Show what nodes, GPUs and tasks use right now.", CLUSTERS),
+    "node": _entry("node", "List, add, remove, cordon and drain nodes.", CLUSTERS),
+    "cluster": _entry("cluster", "Check the files that describe clusters.", CLUSTERS),
+    "env": _entry("env", "List and test the environments on clusters.", CLUSTERS),
+    "fs": _entry("fs", "List, copy, move and remove files on a cluster.", CLUSTERS),
+    "vc": _entry("vc", "Show virtual clusters and their shares.", CLUSTERS),
+    "sim": _entry("sim", "Replay jobs in virtual time, and compare policies.", CLUSTERS),
+    "doctor": _entry("doctor", "Check this machine and the server, and say how to fix problems.", CLUSTERS),
     "up": _entry("serving", "Start Muster on this machine.", SERVER, "up"),
     "server": _entry("serving", "Start a server with all its settings.", SERVER, "server"),
-    "schema": _entry("schema", "Print the JSON Schema of the job file.", SERVER),
-    "version": _entry("version", "Print the versions of command and server.", SERVER),
-    "login": _entry("login", "Log in to a server and remember it.", ACCESS),
-    "logout": _entry("logout", "Give the token back and forget it.", ACCESS),
-    "whoami": _entry("whoami", "Show who you are, and where.", ACCESS),
-    "context": _entry("context", "List, choose and remove known servers.", ACCESS),
+    "schema": _entry("schema", "Print the JSON Schema of job files.", SERVER),
+    "version": _entry("version", "Print the versions of this command and of the server.", SERVER),
+    "login": _entry("login", "Log in to a server.", ACCESS),
+    "logout": _entry("logout", "Log out and revoke the token.", ACCESS),
+    "whoami": _entry("whoami", "Show your user name and the server.", ACCESS),
+    "context": _entry("contexts", "List, select and remove known servers.", ACCESS),
     "users": _entry("users", "Add, change and remove users.", ACCESS),
-    "tokens": _entry("tokens", "Make and revoke tokens for programs.", ACCESS),
-    "completion": _entry("completion", "Print the completion script of a shell.", ACCESS),
+    "tokens": _entry("tokens", "Create and revoke tokens for programs.", ACCESS),
+    "completion": _entry("shell_completion", "Print the completion script of a shell.", ACCESS),
 }
 
 
@@ -68,7 +68,7 @@ class Muster(LazyGroup):
         except (click.ClickException, click.exceptions.Exit, click.Abort):
             raise
         except Exception as error:
-            retell(error)
+            exit_with_error(error)
 
 
 @click.command(
@@ -76,11 +76,11 @@ class Muster(LazyGroup):
     entries=ENTRIES,
     aliases={"cancel": "kill", "stop": "kill"},
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-    epilog="`muster COMMAND --help` teaches each command with examples.",
+    epilog="`muster COMMAND --help` explains each command with examples.",
 )
-@click.option("--server", metavar="URL", help="The server to talk to (MUSTER_SERVER).")
-@click.option("--context", metavar="NAME", help="A known server (`muster context list`).")
-@click.option("--no-color", is_flag=True, help="No colours (NO_COLOR does the same).")
+@click.option("--server", metavar="URL", help="The URL of the server (MUSTER_SERVER).")
+@click.option("--context", metavar="NAME", help="The name of a known server (`muster context list`).")
+@click.option("--no-color", is_flag=True, help="Print without colours (NO_COLOR does the same).")
 @click.version_option(__version__, prog_name="muster")
 @click.pass_context
 def cli(ctx: click.Context, server: str | None, context: str | None, no_color: bool) -> None:
@@ -90,9 +90,9 @@ def cli(ctx: click.Context, server: str | None, context: str | None, no_color: b
     Start here:
       muster up                                    start Muster on this machine
       muster run --workers 2 -- python train.py    run a distributed job, no file needed
-      muster get jobs                              see it
+      muster get jobs                              list jobs
       muster logs -f @last                         follow its output
-      muster explain @last                         why it waits, or why it failed
+      muster explain @last                         see why it waits, or why it failed
     """
     ctx.obj = {"server": server, "context": context}
     if no_color or os.environ.get("NO_COLOR"):

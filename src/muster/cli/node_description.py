@@ -1,4 +1,4 @@
-"""A node in words, for `describe` and `node describe`."""
+"""Prints the description of a node, for `describe` and `node describe`."""
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -7,13 +7,13 @@ from typing import Any
 import click
 
 from muster.cli.ages import ago
-from muster.cli.colours import of_state
+from muster.cli.colours import state_colour
 from muster.cli.output import print_document, print_pairs
 from muster.client.views import NodeView
 from muster.lib.quantities import about_bytes
 
 _FOUND = "muster/"
-"""Labels that begin so say what was found there."""
+"""The prefix of labels that say what was found on the node."""
 
 
 def describe_node(node: NodeView, output: str) -> None:
@@ -25,19 +25,19 @@ def describe_node(node: NodeView, output: str) -> None:
         [
             ("Name", node.name),
             ("Cluster", node.cluster),
-            ("State", click.style(node.state, fg=of_state(node.state)) + (f", since {since}" if since else "")),
+            ("State", click.style(node.state, fg=state_colour(node.state)) + (f", since {since}" if since else "")),
             ("Note", node.note),
             ("Address", node.raw.get("address")),
             ("Login", node.raw.get("login")),
-            ("CPU", f"{node.cpu_used:g} of {node.cpu_total:g} given"),
-            ("Memory", f"{about_bytes(node.memory_used)} of {about_bytes(node.memory_total)} given"),
+            ("CPU", f"{node.cpu_used:g} of {node.cpu_total:g} allocated"),
+            ("Memory", f"{about_bytes(node.memory_used)} of {about_bytes(node.memory_total)} allocated"),
             ("Labels", _labels(node, found=False)),
-            ("Found there", _labels(node, found=True)),
+            ("Found", _labels(node, found=True)),
             *_usage(node.raw.get("usage") or {}),
         ]
     )
     for gpu in node.gpus:
-        click.echo(f"GPU {gpu.get('index')}: {gpu.get('model')}, {_given(gpu)}")
+        click.echo(f"GPU {gpu.get('index')}: {gpu.get('model')}, {_allocation(gpu)}")
     _print_section("Alerts", list(node.alerts))
     tasks = [f"{task['task']}, {task['state']}, of {task['owner']}" for task in node.raw.get("running") or ()]
     hidden = node.tasks - len(tasks)
@@ -45,7 +45,7 @@ def describe_node(node: NodeView, output: str) -> None:
 
 
 def _labels(node: NodeView, *, found: bool) -> str:
-    """Folders, environments and container engines are what was found; the rest is what admins wrote."""
+    """Labels for folders, environments and container engines were found by Muster; admins set the others."""
     labels = {key: value for key, value in node.labels.items() if key.startswith(_FOUND) is found}
     if not found:
         return ",".join(f"{key}={value}" for key, value in labels.items())
@@ -63,11 +63,11 @@ def _usage(usage: Mapping[str, Any]) -> list[tuple[str, Any]]:
     ]
 
 
-def _given(gpu: Mapping[str, Any]) -> str:
-    """Who has it, and how much of it is given where it is shared; why nobody else may."""
+def _allocation(gpu: Mapping[str, Any]) -> str:
+    """The job that has the GPU, the share if it is only a part, and why it is out of service if it is."""
     used, why = gpu.get("used") or 0, gpu.get("outOfService")
-    given = f"{gpu.get('job') or 'free'}{f' ({used:g} of it is given)' if 0 < used < 1 else ''}"
-    return f"{given}; out of service: {why}" if why else given
+    allocated = f"{gpu.get('job') or 'free'}{f' ({used:g} of it is allocated)' if 0 < used < 1 else ''}"
+    return f"{allocated}; out of service: {why}" if why else allocated
 
 
 def _print_section(title: str, lines: list[str]) -> None:

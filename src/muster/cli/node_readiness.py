@@ -1,4 +1,4 @@
-"""Waiting until a node that was added is ready, or until it is known why it is not."""
+"""Waits until a new node is ready or cannot be reached."""
 
 import time
 from typing import TYPE_CHECKING
@@ -10,34 +10,33 @@ if TYPE_CHECKING:
     from muster.client.client import Client
     from muster.client.views import NodeView
 
-_LOOK_EVERY_S = 0.3
-_PATIENCE_S = 120.0
 
-
-def follow_joining(client: "Client", cluster: str, name: str) -> None:
-    """Says each new state. Raises Failure with the node's own words."""
-    deadline = time.monotonic() + _PATIENCE_S
-    told = ""
+def wait_until_ready(
+    client: "Client", cluster: str, name: str, *, poll_every_s: float = 0.3, timeout_s: float = 120.0
+) -> None:
+    """Prints each new state. Raises Failure if the node cannot be reached or is not ready in time."""
+    deadline = time.monotonic() + timeout_s
+    printed = ""
     while time.monotonic() < deadline:
-        node = _look(client, cluster, name)
+        node = _find(client, cluster, name)
         state = node.state if node else "Joining"
-        if state != told:
+        if state != printed:
             say(f"{name} is {state}")
-            told = state
+            printed = state
         if node is not None and state == "Ready":
             say(_described(node))
             return
         if node is not None and state == "Unreachable":
             raise Failure(
                 f"{name} cannot be reached: {node.note}",
-                hint=f"it is tried again by itself; `muster node remove {name}` takes it out",
+                hint=f"Muster keeps trying; `muster node remove {name}` removes the node",
             )
-        time.sleep(_LOOK_EVERY_S)
-    raise Failure(f"{name} is still {told}", hint=f"`muster describe node/{name}` says how it goes on")
+        time.sleep(poll_every_s)
+    raise Failure(f"{name} is still {printed}", hint=f"`muster describe node/{name}` shows its current state")
 
 
-def _look(client: "Client", cluster: str, name: str) -> "NodeView | None":
-    """None until the server has taken it in, a moment after it was added."""
+def _find(client: "Client", cluster: str, name: str) -> "NodeView | None":
+    """The node; None in the moment before the server has loaded it."""
     return next((node for node in client.nodes() if (node.cluster, node.name) == (cluster, name)), None)
 
 

@@ -1,14 +1,14 @@
-"""`muster top NODE`: one node with its cores, links and cards."""
+"""The view of `muster top NODE`: the cores, network interfaces and GPUs of one node."""
 
 from collections.abc import Sequence
 
 from muster.cli.sparklines import sparkline
-from muster.cli.tables import Column, render
-from muster.cli.usage import (
+from muster.cli.text_tables import Column, render
+from muster.cli.usage_columns import (
     Raw,
     amounts_text,
-    card_columns,
-    cards_of,
+    gpu_columns,
+    gpus_of,
     net_rate,
     node_usage_columns,
     percent_text,
@@ -24,12 +24,12 @@ def node_lines(node: Raw, history: Sequence[Raw]) -> list[str]:
     usage = usage_of(node)
     lines = render(node_usage_columns({}), [node])
     if not usage:
-        return [*lines, "", "nothing was heard of it yet"]
-    lines += ["", *_charts(usage, history), "", "Cores, per cent:", *_cores(usage)]
+        return [*lines, "", "there are no metrics of this node yet"]
+    lines += ["", *_charts(usage, history), "", "Cores, percent:", *_cores(usage)]
     if usage.get("net"):
         lines += ["", *render(_link_columns(), usage["net"])]
-    if cards := cards_of(node, history):
-        lines += ["", *render(card_columns(shows_recent=True), cards)]
+    if gpus := gpus_of(node, history):
+        lines += ["", *render(gpu_columns(shows_recent=True), gpus)]
     if alerts := node.get("alerts"):
         lines += ["", *(f"! {alert}" for alert in alerts)]
     return lines

@@ -1,4 +1,4 @@
-"""Types of options that click has not."""
+"""Types of options that click does not provide."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -8,7 +8,7 @@ from click.shell_completion import CompletionItem
 
 
 class Parsed(click.ParamType[Any]):
-    """An option whose text is read by a function that raises ValueError; `words` complete it, also after a comma."""
+    """An option parsed by a function that raises ValueError. `words` are offered as completions, also after a comma."""
 
     def __init__(self, name: str, parse: Callable[[str], Any], words: Sequence[str] = ()) -> None:
         self.name = name

@@ -1,4 +1,4 @@
-"""Printing what was asked for in the shape that was asked for. JSON and YAML are the server's own objects."""
+"""Prints results in the format that `-o` selects. JSON and YAML show the objects as the server sent them."""
 
 import json
 import shutil
@@ -8,21 +8,21 @@ from typing import Any, Protocol, TypeVar
 
 import click
 
-from muster.cli.tables import Column, render
+from muster.cli.text_tables import Column, render
 
 
-class Seen(Protocol):
-    """Anything that came from the server."""
+class ServerObject(Protocol):
+    """An object that came from the server."""
 
     @property
     def raw(self) -> Any: ...
 
 
-Item = TypeVar("Item", bound=Seen)
+Item = TypeVar("Item", bound=ServerObject)
 
 
 def print_list(items: Sequence[Item], columns: Sequence[Column[Item]], output: str, *, name: str = "name") -> None:
-    """`name` is the key that `-o name` prints."""
+    """Prints a list. `name` is the key that `-o name` prints."""
     if output == "name":
         _print_lines(str(item.raw[name]) for item in items)
     elif output in ("json", "yaml"):
@@ -32,7 +32,7 @@ def print_list(items: Sequence[Item], columns: Sequence[Column[Item]], output: s
 
 
 def table_lines(items: Sequence[Item], columns: Sequence[Column[Item]], output: str) -> list[str]:
-    """`table` on a terminal is cut to its width; `wide` and a pipe get everything."""
+    """The lines of a table. On a terminal, `table` is cut to the width; `wide` and pipes get all columns in full."""
     chosen = [column for column in columns if output == "wide" or not column.wide]
     width = shutil.get_terminal_size().columns if output == "table" and sys.stdout.isatty() else None
     return render(chosen, items, width=width)
@@ -46,7 +46,7 @@ def print_document(document: Any, output: str) -> None:
 
 
 def print_pairs(pairs: Sequence[tuple[str, Any]]) -> None:
-    """`Name:   value` lines, aligned; what is empty is left out."""
+    """Prints aligned `Name:   value` lines. Empty values are left out."""
     kept = [(name, value) for name, value in pairs if value not in (None, "", (), [], {})]
     width = max((len(name) for name, _ in kept), default=0) + 1
     _print_lines(f"{name + ':':<{width}}  {value}" for name, value in kept)

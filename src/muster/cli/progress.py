@@ -1,4 +1,4 @@
-"""How far something is, said on the terminal once it takes long enough to wonder."""
+"""Prints a percentage on the terminal during long operations. It appears only if they take a while."""
 
 import sys
 import time
@@ -14,14 +14,14 @@ _ROOM = len(": 100 %")
 
 @contextmanager
 def progress(name: str, clock: Callable[[], float] = time.monotonic) -> Iterator[Callable[[float], None] | None]:
-    """Yields what takes the share that is done; None where nobody looks."""
+    """Yields a function that takes the finished share; None if stderr is not a terminal."""
     if not sys.stderr.isatty():
         yield None
         return
     started_at = clock()
     drawn_at = 0.0
 
-    def tell(share: float) -> None:
+    def show(share: float) -> None:
         nonlocal drawn_at
         now = clock()
         if now - started_at >= _QUIET_S and now - drawn_at >= _REDRAWN_S:
@@ -29,7 +29,7 @@ def progress(name: str, clock: Callable[[], float] = time.monotonic) -> Iterator
             click.echo(f"\r{name}: {share * 100:3.0f} %", nl=False, err=True)
 
     try:
-        yield tell
+        yield show
     finally:
         if drawn_at:
             click.echo("\r" + " " * (len(name) + _ROOM) + "\r", nl=False, err=True)

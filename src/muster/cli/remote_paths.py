@@ -1,4 +1,4 @@
-"""Paths on clusters as arguments: read, and completed with tab from what is there."""
+"""The click type of paths on clusters, with completion from the files there."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +14,7 @@ _OFFERED = 200
 
 
 class RemotePathType(click.ParamType[Any]):
-    """`is_cluster_enough`: the path may be empty, which means the folders of the cluster."""
+    """With `is_cluster_enough`, the path may be empty, which means all folders of the cluster."""
 
     name = "path"
 
@@ -32,7 +32,7 @@ class RemotePathType(click.ParamType[Any]):
         except MusterError as error:
             self.fail(f"{error.message}; {error.hint}", param, ctx)
         if not path.path and not self._is_cluster_enough:
-            self.fail(f"{value} names no folder; see `muster fs ls {value}`", param, ctx)
+            self.fail(f"{value} does not name a folder; `muster fs ls {value}` lists them", param, ctx)
         return path
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
@@ -40,7 +40,7 @@ class RemotePathType(click.ParamType[Any]):
 
 
 def complete_remote(ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-    """Quick or nothing, because somebody waits with a finger on the tab key."""
+    """Completes a path on a cluster. It must be quick, or offer nothing, because the user is waiting."""
     from muster.client.client import Client
     from muster.client.errors import MusterError
     from muster.client.transport import Timeouts
@@ -56,7 +56,7 @@ def complete_remote(ctx: click.Context, incomplete: str) -> list[CompletionItem]
 
 
 def complete_either(ctx: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Local files, or what is on a cluster once a colon was typed."""
+    """Completes local files, or files on a cluster after a colon."""
     return complete_remote(ctx, incomplete) if ":" in incomplete else [CompletionItem(incomplete, type="file")]
 
 

@@ -1,4 +1,4 @@
-"""The client that a command talks through, made from the root command's options."""
+"""The connection of a command to the server, made from the root options, and its messages on stderr."""
 
 from typing import TYPE_CHECKING
 
@@ -23,5 +23,5 @@ def say_warning(message: str) -> None:
 
 
 def say(message: str) -> None:
-    """Talk goes to stderr; stdout is for what was asked."""
+    """Prints a message to stderr. Only results go to stdout."""
     click.echo(message, err=True)

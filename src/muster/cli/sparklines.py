@@ -1,4 +1,4 @@
-"""Small charts of one line."""
+"""Sparklines: charts of one line of text."""
 
 from collections.abc import Sequence
 
@@ -6,7 +6,7 @@ _BARS = "▁▂▃▄▅▆▇█"
 
 
 def sparkline(values: Sequence[float | None], most: float, width: int) -> str:
-    """The last `width` values between nothing and `most`; what is not known is a gap."""
+    """Draws the last `width` values on a scale from 0 to `most`. Unknown values are gaps."""
     return "".join(_bar(value, most) for value in values[-width:])
 
 

@@ -1,4 +1,4 @@
-"""`--watch`: draws again when something happened. The server's events wake it; nothing is polled fast."""
+"""Implements `--watch`: draws a table again after each event of the server, without fast polling."""
 
 import sys
 import threading
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from muster.cli.output import Item, print_document, table_lines
-from muster.cli.tables import Column
+from muster.cli.text_tables import Column
 from muster.client.errors import MusterError
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ _AT_LEAST_S = 5.0  # ages and usage change without events
 def watch(
     client: "Client", fetch: Callable[[], Sequence[Item]], columns: Callable[[], list[Column[Item]]], output: str
 ) -> None:
-    """Runs until interrupted. On a terminal the table stays in place; in a pipe each change is printed."""
+    """Runs until interrupted. On a terminal the table is drawn in place; in a pipe each change is printed."""
     woken = threading.Event()
     threading.Thread(target=_wake_on_events, args=(client, woken), daemon=True).start()
     if sys.stdout.isatty() and output in ("table", "wide"):
@@ -78,7 +78,7 @@ def _wake_on_events(client: "Client", woken: threading.Event) -> None:
         for _ in client.events(follow=True):
             woken.set()
     except MusterError:
-        return  # the loop goes on by itself, slower, and its own requests tell what is wrong
+        return  # the loop continues at its slower interval, and its own requests report the error
 
 
 def _key(item: Item) -> str:

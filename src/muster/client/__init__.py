@@ -1,12 +1,12 @@
-"""The Python client: everything the platform can do, over HTTP, typed, with the standard library alone.
+"""The Python client: typed access to everything that the platform can do, over HTTP.
 
     from muster import Client, Job, Role
 
     job = Client().submit(Job(name="mnist", command=["python", "train.py"], replicas=2))
     job.wait()
 
-Belongs here: the connection, what is asked (`Job`, `Role`), what comes back (`JobView` …), packing and uploading a
-folder. Does not belong here: printing, prompts, anything of the server. Importing this costs no third-party package.
+The connection, requests (`Job`, `Role`), results (`JobView` …), and packing and uploading of folders belong here.
+Printing, prompts and server code do not. Importing this package imports only the standard library.
 """
 
 from muster.client.client import Client

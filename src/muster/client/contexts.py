@@ -1,6 +1,6 @@
-"""Where the server is and who we are there: the context file, and the environment that overrides it.
+"""Contexts: the known servers with their tokens, from the context file and the environment that overrides it.
 
-The file holds secrets, so it is written for its owner only and replaced atomically.
+The file contains secrets, so only its owner can read it, and it is replaced atomically.
 """
 
 import json
@@ -23,7 +23,7 @@ class Context:
 
 @dataclass(frozen=True, slots=True)
 class Contexts:
-    """All known servers; `current` names the one used when nothing else is said."""
+    """All known servers. `current` names the default one."""
 
     current: str | None = None
     known: Mapping[str, Context] = field(default_factory=dict)
@@ -42,7 +42,7 @@ class Contexts:
 
 
 def home() -> Path:
-    """`$MUSTER_HOME`, else `~/.muster`."""
+    """The home folder: `$MUSTER_HOME`, or else `~/.muster`."""
     named = os.environ.get("MUSTER_HOME")
     return Path(named).expanduser() if named else Path.home() / ".muster"
 
@@ -89,9 +89,10 @@ def save(contexts: Contexts) -> None:
 
 
 def resolve(server: str | None = None, token: str | None = None, context: str | None = None) -> Context:
-    """What was said in the call, then MUSTER_SERVER and MUSTER_TOKEN, then the context file, then this machine.
+    """Chooses the server and token: the arguments, then MUSTER_SERVER and MUSTER_TOKEN, then the context file, then the
+    server on this machine.
 
-    A token from the file goes only to the server it was given for, never to another one named elsewhere.
+    A token from the file is sent only to its own server, never to one that was named in another way.
     """
     known = load() if (server is None or token is None) else Contexts()
     if context is not None and context not in known.known:
@@ -118,11 +119,11 @@ def _at(address: str, contexts: Contexts, preferred: Context | None) -> Context 
 
 
 def _unknown(name: str, known: Mapping[str, Context]) -> MusterError:
-    names = ", ".join(sorted(known)) or "none yet; `muster login` makes one"
+    names = ", ".join(sorted(known)) or "none yet; `muster login` creates one"
     return MusterError(f"there is no context {name!r}", code=BAD_INPUT, hint=f"known: {names}")
 
 
 def _broken(path: Path, why: str) -> MusterError:
     return MusterError(
-        f"cannot read {path}: {why}", code=BAD_INPUT, hint="mend or remove the file, then `muster login`"
+        f"cannot read {path}: {why}", code=BAD_INPUT, hint="fix or remove the file, then run `muster login`"
     )

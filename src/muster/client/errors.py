@@ -1,4 +1,4 @@
-"""The one error of the client. A caller reacts to its `code`, a person reads `message` and `hint`."""
+"""The error of the client. Programs react to its `code`; people read its `message` and `hint`."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -14,7 +14,7 @@ BAD_INPUT = "bad-input"
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One thing wrong with what was sent, and where."""
+    """One mistake in a request, and where it is."""
 
     path: str
     message: str
@@ -30,9 +30,9 @@ class Problem:
 
 
 class MusterError(Exception):
-    """A request that did not do what was asked.
+    """A request failed.
 
-    `status` is the HTTP status, or 0 when no answer came at all (`code` is then `unreachable` or `timed-out`).
+    `status` is the HTTP status, or 0 if there was no answer (`code` is then `unreachable` or `timed-out`).
 
         try:
             Client().submit("job.yaml")
@@ -64,7 +64,7 @@ def unreachable(server: str, why: str) -> MusterError:
     return MusterError(
         f"no Muster server at {server}; start one with `muster up` ({why})",
         code=UNREACHABLE,
-        hint="is the address right? `muster context list` shows the known ones, MUSTER_SERVER overrides them",
+        hint="check the address: `muster context list` shows the known servers, and MUSTER_SERVER overrides them",
     )
 
 
@@ -72,12 +72,12 @@ def timed_out(server: str, seconds: float) -> MusterError:
     return MusterError(
         f"the Muster server at {server} did not answer within {seconds:.0f} s",
         code=TIMED_OUT,
-        hint="it may be overloaded; `muster doctor` says more",
+        hint="it may be overloaded; run `muster doctor` to check",
     )
 
 
 def from_answer(status: int, body: bytes) -> MusterError:
-    """The error that a problem+json answer describes; an answer that is none becomes `bad-answer`."""
+    """The error in a problem+json answer. Any other answer becomes `bad-answer`."""
     try:
         raw = json.loads(body)
     except ValueError:
@@ -88,7 +88,7 @@ def from_answer(status: int, body: bytes) -> MusterError:
             f"the server answered with HTTP {status}: {text or 'nothing'}",
             code=BAD_ANSWER,
             status=status,
-            hint="is this really a Muster server, or a proxy before it?",
+            hint="check that the address is a Muster server, and not a proxy in front of it",
         )
     return MusterError(
         raw.get("detail") or raw.get("title") or f"HTTP {status}",

@@ -1,6 +1,6 @@
-"""Which files of a folder stay at home: `.gitignore` and `.musterignore` at every level, read as git reads them.
+"""Decides which files of a folder are left out, from `.gitignore` and `.musterignore` at every level, with git's rules.
 
-In one folder `.musterignore` speaks after `.gitignore`, so `!weights.bin` there brings back what git ignores.
+In each folder `.musterignore` is applied after `.gitignore`, so `!weights.bin` there includes a file that git ignores.
 """
 
 from collections.abc import Sequence
@@ -16,10 +16,10 @@ class _Patterns(Protocol):
 
 
 class Rules:
-    """The rules that hold inside one folder: its own, then those of the folders above it."""
+    """The rules that apply inside one folder: its own, then those of its parent folders."""
 
     way_out = "name it in .musterignore if the job does not need it"
-    """What to do about something that cannot be packed."""
+    """The hint for a file that cannot be packed."""
 
     def __init__(self, layers: Sequence[tuple[str, _Patterns]] = ()) -> None:
         self._layers = tuple(layers)
@@ -45,9 +45,9 @@ class Rules:
 
 
 class NoRules(Rules):
-    """Everything is meant: data is not code, and git ignores most of it."""
+    """Leaves nothing out, for inputs: they are data, most of which git would ignore."""
 
-    way_out = "an input is sent whole: move it out of the folder, or name only those parts that the job reads"
+    way_out = "inputs are sent completely: move it out of the folder, or name only the parts that the job reads"
 
     def inside(self, folder: Path, relative: str) -> Rules:
         return self

@@ -1,6 +1,6 @@
-"""The `inputs` of a job as they are written, and what is sent of them: each packed and uploaded like a package.
+"""Reads the `inputs` of a job, and packs and uploads each of them like a package.
 
-What cannot be understood here is left as it is; the server says what is wrong with it.
+Inputs that cannot be parsed here are passed on unchanged, so that the server reports what is wrong with them.
 """
 
 import re
@@ -19,7 +19,7 @@ _SENT = re.compile(r"[0-9a-f]{64}(/[^/]+)?")
 
 @dataclass(frozen=True, slots=True)
 class GivenInput:
-    """`path` is what is still to be sent; `source` names what the server has already."""
+    """`path` is a local file or folder to send; `source` names content that the server already has."""
 
     target: str
     path: Path | None = None
@@ -27,7 +27,7 @@ class GivenInput:
 
 
 def read_inputs(value: Any, folder: Path) -> tuple[GivenInput, ...] | None:
-    """`folder` is what relative paths are relative to. None for what is not written as inputs are."""
+    """Parses inputs; None if they cannot be parsed. `folder` is the base of relative paths."""
     items = [value] if isinstance(value, str | dict) else value
     if not isinstance(items, list):
         return None
@@ -41,15 +41,15 @@ def send_inputs(
     progress: Progress | None = None,
     announce: Callable[[Path], None] | None = None,
 ) -> list[dict[str, str]]:
-    """As the server wants them named. Content that it has already costs one small request."""
+    """Sends the inputs and returns them as the server expects them. Content that it already has is not sent again."""
     return [{"source": _sent(transport, one, progress, announce), "target": one.target} for one in inputs]
 
 
 def check_inputs(inputs: Sequence[GivenInput]) -> None:
-    """Whether all are there to be sent."""
+    """Raises MusterError if an input to be sent does not exist."""
     for one in inputs:
         if one.path is not None and not one.path.exists():
-            raise MusterError(f"the input {one.path} is not there", code=BAD_INPUT, hint=_where_to_look(one))
+            raise MusterError(f"the input {one.path} does not exist", code=BAD_INPUT, hint=_where_to_look(one))
 
 
 def _where_to_look(one: GivenInput) -> str:
@@ -57,7 +57,7 @@ def _where_to_look(one: GivenInput) -> str:
     if on_a_cluster is None:
         return "paths are relative to the job file"
     mount = f"{{source: {on_a_cluster[1]}, target: {one.target}}}"
-    return f"paths are relative to the job file; what lies on a cluster is not sent: `mounts: [{mount}]`"
+    return f"paths are relative to the job file; files on a cluster are mounted, not sent: `mounts: [{mount}]`"
 
 
 def _read(item: Any, folder: Path) -> GivenInput | None:
@@ -78,7 +78,9 @@ def _sent(
 ) -> str:
     if one.path is None:
         return one.source
-    from muster.client.packing import pack_input  # archives and digests are no business of `muster get jobs`
+    from muster.client.packing import (
+        pack_input,
+    )  # so that `muster get jobs` does not import the code for archives and digests
 
     check_inputs([one])
     if announce is not None:

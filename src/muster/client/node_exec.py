@@ -1,4 +1,4 @@
-"""Commands on nodes, as they print. Asked once and never again: a command that was cut off may have done its work."""
+"""Runs commands on nodes and streams their output. It never retries, because an interrupted command may have run."""
 
 import base64
 import http.client
@@ -13,7 +13,7 @@ from muster.client.sse import EventParser
 from muster.client.transport import Query, Request, Transport, as_json
 
 _READ_BYTES = 256 * 1024
-_SILENCE_S = 60.0  # the server sends a comment well before; longer silence is a dead link
+_SILENCE_S = 60.0  # the server sends comments more often than that, so longer silence means a dead connection
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ class CommandPiece:
 
 @dataclass(frozen=True, slots=True)
 class CommandResult:
-    """`exit_code` is 128 and its number for a signal."""
+    """For a signal, `exit_code` is 128 plus its number."""
 
     exit_code: int
     timed_out: bool
@@ -57,7 +57,7 @@ def stream_command(
                     yield CommandPiece(str(told["stream"]), _bytes(told))
     except (OSError, http.client.HTTPException) as error:
         raise unreachable(transport.server, str(error) or type(error).__name__) from error
-    raise MusterError("the server hung up before the command ended", code=UNREACHABLE)
+    raise MusterError("the server closed the connection before the command ended", code=UNREACHABLE)
 
 
 def _bytes(told: Mapping[str, Any]) -> bytes:

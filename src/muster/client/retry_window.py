@@ -1,4 +1,4 @@
-"""How long a transfer waits for a server, or a node behind it, that is away for a moment: restarted, or cut off."""
+"""Limits how long a transfer waits for a server or a node that is temporarily unreachable."""
 
 import time
 
@@ -6,7 +6,7 @@ from muster.client.errors import UNREACHABLE, MusterError
 from muster.lib.backoff import exponential
 
 TRIES = 8
-"""Without a byte in between; some 20 seconds."""
+"""The pauses between retries without any progress, about 20 seconds in all."""
 _UNAVAILABLE = 503
 
 
@@ -15,11 +15,11 @@ class Patience:
         self._futile = 0
 
     def restore(self) -> None:
-        """Something was moved."""
+        """Starts again with all retries, because the transfer has made progress."""
         self._futile = 0
 
     def wait(self, error: MusterError) -> None:
-        """Raises the error where waiting does not help, or not any more."""
+        """Waits before the next retry. Raises the error if a retry cannot help, or if none is left."""
         self._futile += 1
         if self._futile > TRIES or (error.status != _UNAVAILABLE and error.code != UNREACHABLE):
             raise error

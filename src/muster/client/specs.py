@@ -1,6 +1,4 @@
-"""What is asked: `Job` and `Role`, and the spec they stand for. Checked by the server, which knows all the rules;
-nothing is validated twice here.
-"""
+"""`Job` and `Role`, and the spec that is made from them. The server validates specs; nothing is validated here."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,8 +14,8 @@ class Role:
 
         Role(command=["python", "train.py"], replicas=4, gpu=1, memory="8Gi")
 
-    `cpu`, `memory` and `gpu` are for each replica; `gpu=0.5` is half of one card. `extra` takes any other
-    key of the spec as it is.
+    `cpu`, `memory` and `gpu` are for each replica; `gpu=0.5` is half of one GPU. `extra` takes any other key of the
+    spec unchanged.
     """
 
     command: Command
@@ -56,9 +54,9 @@ class Job:
             },
         )
 
-    `package` is a folder (packed and uploaded on submit) or the digest of one that the server already has. `inputs` are
-    files and folders that tasks read, `outputs` what is brought back of what they write.
-    `extra` takes any other key of the spec as it is.
+    `package` is a folder, which is packed and uploaded on submit, or the digest of one that the server already has.
+    `inputs` are files and folders that tasks read; `outputs` are the files to collect when they have ended. `extra`
+    takes any other key of the spec unchanged.
     """
 
     name: str

@@ -1,6 +1,6 @@
-"""Server-sent events: taking them apart, and reading a stream that survives dropped connections.
+"""Server-sent events: a parser, and a reader that reconnects if the connection breaks.
 
-The reader resumes by Last-Event-ID, so every event is seen once and in order, whatever the network does.
+The reader resumes with Last-Event-ID, so every event is delivered once and in order, whatever happens to the network.
 """
 
 import http.client
@@ -14,7 +14,7 @@ from muster.client.transport import Request, Transport
 from muster.lib.backoff import exponential
 
 _READ_BYTES = 256 * 1024
-_SILENCE_S = 60.0  # the server sends a comment well before; longer silence is a dead link
+_SILENCE_S = 60.0  # the server sends comments more often than that, so longer silence means a dead connection
 _PATIENCE_S = 120.0
 
 
@@ -26,7 +26,7 @@ class ServerEvent:
 
 
 class EventParser:
-    """Bytes in, whole events out. Keeps what is incomplete; never needs more memory than one event."""
+    """Takes bytes and returns complete events. It keeps an incomplete event, and never more than one."""
 
     def __init__(self) -> None:
         self._rest = b""
@@ -53,7 +53,7 @@ class EventParser:
             self._kind = value.decode("utf-8", "replace")
         elif name == b"id":
             self._id = value.decode("utf-8", "replace")
-        return None  # a comment (empty name) or a field we do not use
+        return None  # a comment (empty name) or a field that is not used here
 
     def _finish(self) -> ServerEvent | None:
         kind, data = self._kind, self._data
@@ -71,11 +71,11 @@ def read_events(
     patience_s: float = _PATIENCE_S,
     sleep: Callable[[float], None] = time.sleep,
 ) -> Iterator[ServerEvent]:
-    """All events of a stream.
+    """Yields all events of a stream.
 
-    A connection that breaks is opened again from the last event on. With `follow`, a clean end of the answer is a
-    break too (the server is restarting): only the caller, who knows the last event of a stream, stops reading.
-    Raises MusterError when the server refuses, or cannot be reached for `patience_s`.
+    After a broken connection the reader continues from the last event. With `follow`, a regular end of the answer also
+    counts as broken, because the server may be restarting; only the caller knows the last event and stops reading.
+    Raises MusterError if the server refuses the request or cannot be reached for `patience_s`.
     """
     last_id: str | None = None
     failures = 0
@@ -102,7 +102,7 @@ def read_events(
         now = time.monotonic()
         lost_at = now if lost_at is None else lost_at
         if now - lost_at > patience_s:
-            raise unreachable(transport.server, f"lost for {patience_s:.0f} s: {why}") from why
+            raise unreachable(transport.server, f"no connection for {patience_s:.0f} s: {why}") from why
         failures += 1
         sleep(exponential(failures, first_s=0.1, limit_s=5.0))
 

@@ -1,6 +1,6 @@
-"""From a Job, a spec or a file to the body of one POST, with its folder packed and sent before.
+"""Prepares a submission from a Job, a spec or a file, and packs its folder.
 
-A YAML text goes to the server as it was written, because only then can the server name the lines that are wrong.
+YAML text is sent to the server unchanged, so that the server can name the lines that are wrong.
 """
 
 import re
@@ -23,8 +23,8 @@ _DIGEST = re.compile(r"[0-9a-f]{64}")
 
 @dataclass(frozen=True, slots=True)
 class Submission:
-    """What to send. `folder` is what is still to be packed; `digest` names what the server may have already. `inputs`
-    are sent too; None if there are none, or none that can be understood here."""
+    """What to send. `folder` is the folder to pack; `digest` names a package that the server may already have. `inputs`
+    is None if there are none, or if they cannot be parsed here."""
 
     body: Mapping[str, Any]
     folder: Path | None = None
@@ -37,7 +37,7 @@ class Submission:
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """What is changed on the way: `overrides` by path (`roles.worker.replicas`), `params` by name."""
+    """Changes to the spec: `overrides` by path (`roles.worker.replicas`), `params` by name."""
 
     overrides: Mapping[str, Any] = field(default_factory=dict)
     params: Mapping[str, Any] = field(default_factory=dict)
@@ -67,7 +67,7 @@ def from_spec(spec: Mapping[str, Any], changes: Changes, folder: Path | None = N
 
 
 def from_text(text: str, folder: Path, changes: Changes) -> Submission:
-    """`folder` is what a relative `package` or input in the text is relative to."""
+    """`folder` is the base of a relative `package` or input in the text."""
     written = _written_in(text)
     inputs = read_inputs(written.get("inputs"), folder)
     return _submission({"source": text}, written.get("package"), inputs, folder, changes)
@@ -78,7 +78,9 @@ def packed(submission: Submission, announce: Callable[[Path], None] | None = Non
     if submission.folder is None:
         yield None
         return
-    from muster.client.packing import pack  # archives and digests are no business of `muster get jobs`
+    from muster.client.packing import (
+        pack,
+    )  # so that `muster get jobs` does not import the code for archives and digests
 
     if announce is not None:
         announce(submission.folder)
@@ -101,7 +103,7 @@ def _submission(
     if changes.params:
         body = {**body, "params": dict(changes.params)}
     if not isinstance(named, str) or not named:
-        return Submission(body, inputs=inputs)  # absent, or something that the server will complain about
+        return Submission(body, inputs=inputs)  # absent, or not valid, which the server will report
     if _DIGEST.fullmatch(named):
         return Submission(body, digest=named, inputs=inputs)
     return Submission(body, folder=(folder / Path(named).expanduser()).resolve(), inputs=inputs)
@@ -109,12 +111,12 @@ def _submission(
 
 def _written_in(text: str) -> Mapping[str, Any]:
     if "package" not in text and "inputs" not in text:
-        return {}  # the usual case, without the cost of a YAML library
+        return {}  # the usual case, which needs no YAML library
     import yaml
 
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
         document = yaml.load(text, Loader=loader)  # noqa: S506 - a safe loader, in C where there is one
     except yaml.YAMLError:
-        return {}  # the server says what is wrong, with the line
+        return {}  # the server reports what is wrong, with the line
     return document if isinstance(document, dict) else {}

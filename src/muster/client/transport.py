@@ -1,7 +1,7 @@
-"""HTTP to one server: a kept connection per thread, a time-out on everything, repeats where a repeat is harmless.
+"""HTTP to one server, with a persistent connection per thread, timeouts on everything, and safe retries.
 
-Knows requests and answers, not jobs. A request that may not be repeated gets a fresh connection, so that it never
-dies on one the server has silently closed.
+It knows requests and answers, but not jobs. A request that must not be repeated gets a new connection, so that it never
+fails on one that the server has silently closed.
 """
 
 import http.client
@@ -31,7 +31,7 @@ _WARNING = "Muster-Warning"
 
 @dataclass(frozen=True, slots=True)
 class Timeouts:
-    """Seconds. `connect_s` is short: a server that is there accepts at once."""
+    """Timeouts in seconds. `connect_s` is short, because a running server accepts connections at once."""
 
     connect_s: float = 5.0
     answer_s: float = 30.0
@@ -39,7 +39,7 @@ class Timeouts:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """`repeatable`: sending it twice does what sending it once does (by its method, its key or its nature)."""
+    """`repeatable` says that sending the request twice has the same effect as sending it once."""
 
     method: str
     path: str
@@ -60,7 +60,7 @@ def as_json(body: Any) -> tuple[bytes, dict[str, str]]:
 
 
 def segment(text: str) -> str:
-    """One path segment, whatever characters are in it."""
+    """The text as one path segment of a URL, with all special characters escaped."""
     return quote(text, safe="@")
 
 
@@ -73,7 +73,9 @@ class Transport:
         address = urlsplit(server if "://" in server else f"http://{server}")
         if address.scheme not in ("http", "https") or not address.hostname:
             raise MusterError(
-                f"{server!r} is no server address", code=BAD_INPUT, hint="it looks like http://127.0.0.1:7070"
+                f"{server!r} is not a server address",
+                code=BAD_INPUT,
+                hint="an address looks like http://127.0.0.1:7070",
             )
         self.server = f"{address.scheme}://{address.netloc}{address.path}".rstrip("/")
         self.token = token
@@ -83,7 +85,7 @@ class Transport:
         self._kept = threading.local()
 
     def json(self, request: Request) -> Any:
-        """The answer's JSON, or None for an empty answer. Raises MusterError for anything but success."""
+        """Returns the JSON of the answer, or None if it is empty. Raises MusterError if the request fails."""
         status, body = self.send(request)
         if status >= 400:
             raise from_answer(status, body)
@@ -93,14 +95,14 @@ class Transport:
             return json.loads(body)
         except ValueError as error:
             raise MusterError(
-                f"{self.server} answered with something that is no JSON",
+                f"the answer of {self.server} is not JSON",
                 code=BAD_ANSWER,
                 status=status,
-                hint="is this really a Muster server, or a proxy before it?",
+                hint="check that the address is a Muster server, and not a proxy in front of it",
             ) from error
 
     def send(self, request: Request) -> tuple[int, bytes]:
-        """One answer. A dropped connection and a 503 `unavailable` are tried again where that is harmless."""
+        """Sends the request and returns the answer. Retries it after a dropped connection or a 503 if that is safe."""
         for tries in range(1, _TRIES + 1):
             last = tries == _TRIES or not request.repeatable
             try:
@@ -116,9 +118,9 @@ class Transport:
         raise AssertionError("the last try returns or raises")
 
     def open(self, request: Request) -> tuple[http.client.HTTPConnection, http.client.HTTPResponse]:
-        """A connection of its own with the answer's body still to be read; the caller closes it.
+        """Sends the request on a separate connection. The caller reads the body of the answer and closes it.
 
-        Connection errors come as they are (OSError, HTTPException): who reads a stream knows how to resume it.
+        Connection errors are not converted (OSError, HTTPException), because the reader of a stream can resume it.
         """
         connection = self._connect()
         try:
@@ -133,8 +135,8 @@ class Transport:
 
     @contextmanager
     def content(self, request: Request, offset: int = 0) -> Iterator[http.client.HTTPResponse]:
-        """The bytes of something from `offset` on, to be read by the caller; errors as with `open`. Whoever answers may
-        know no ranges: the status tells."""
+        """Requests the bytes from `offset` on, which the caller reads; errors are as for `open`. A server that does not
+        support ranges answers with status 200 instead of 206."""
         ranges = {"Range": f"bytes={offset}-"} if offset else {}
         connection, response = self.open(replace(request, headers={"Accept": "*/*", **request.headers, **ranges}))
         try:
@@ -144,7 +146,7 @@ class Transport:
             connection.close()
 
     def close(self) -> None:
-        """Closes this thread's connection; the next request opens a new one."""
+        """Closes the connection of this thread. The next request opens a new one."""
         kept: http.client.HTTPConnection | None = getattr(self._kept, "connection", None)
         if kept is not None:
             kept.close()
@@ -187,7 +189,7 @@ class Transport:
         try:
             connection.connect()
         except TimeoutError as error:
-            raise unreachable(self.server, "connecting timed out") from error
+            raise unreachable(self.server, "the connection attempt timed out") from error
         return connection
 
     def _put(self, connection: http.client.HTTPConnection, request: Request) -> None:

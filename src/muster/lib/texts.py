@@ -1,8 +1,8 @@
-"""Names of files are bytes, and Python keeps in a string what is no text."""
+"""Checks text for UTF-8. File names are bytes, and a Python string may contain bytes that are not valid text."""
 
 
 def is_text(name: str) -> bool:
-    """Whether it can be written as UTF-8, and so be sent."""
+    """Whether the name can be encoded as UTF-8 and therefore be sent."""
     try:
         name.encode("utf-8")
     except UnicodeEncodeError:

@@ -149,6 +149,6 @@ def test_a_broken_node_list_leaves_the_running_nodes_and_is_told(
 def test_the_command_says_why_a_node_cannot_be_reached(server: MusterServer, cluster: str) -> None:
     done = server.run("node", "add", "far", "--ssh", NOWHERE, "--cluster", cluster, "--label", "rack=a")
     assert done.returncode == 1
-    assert f"added far to cluster {cluster}" in done.stderr
+    assert f"added node far to cluster {cluster}" in done.stderr
     assert "far cannot be reached: " in done.stderr
     assert server.run("node", "remove", "far", "--cluster", cluster, check=True).returncode == 0

@@ -120,7 +120,7 @@ def test_programs_and_people_see_one_node(server: MusterServer) -> None:
     name = the_node(server)["name"]
     document = server.json("top", name)
     assert document["node"]["name"] == name
-    assert "Cores, per cent:" in server.run("top", name, "--once", check=True).stdout
+    assert "Cores, percent:" in server.run("top", name, "--once", check=True).stdout
     assert server.run("top", "nowhere", "--once").returncode == 1
     assert [one.value for one in _samples(server, "muster_node_up")] == [1]
 

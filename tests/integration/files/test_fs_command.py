@@ -80,7 +80,7 @@ def test_a_tree_put_again_sends_only_what_is_new_and_refuses_what_differs(
     (tree / "d1" / "deep" / "file").write_text("changed")
     (tree / "new").write_text("new")
     told = refused(cabinet, "put", "-r", str(tree), f"local:data/{top}/")
-    assert "1 of 4 files were not moved" in told
+    assert "1 of 4 files were not transferred" in told
     assert f"local:data/{top}/tree/d1/deep/file: it exists already" in told
     assert (cabinet.data / top / "tree" / "new").read_text() == "new"
     cabinet.server.run("fs", "put", "-r", "--force", str(tree), f"local:data/{top}/", check=True)
@@ -101,11 +101,11 @@ def linked(folder: Path, outside: Path) -> None:
     os.mkfifo(folder / "pipe")
 
 
-LEFT = {"door": "is a link to a folder", "nowhere": "", "circle": "", "pipe": "is no ordinary file"}
+LEFT = {"door": "is a link to a folder", "nowhere": "", "circle": "", "pipe": "is not a regular file"}
 
 
 def check_left_out(said: str, document: dict[str, Any]) -> None:
-    assert "4 left out, as said above" in said
+    assert "4 left out, see the warnings above" in said
     told = {Path(lack["path"].rpartition(":")[2]).name: lack["why"] for lack in document["leftOut"]}
     assert told.keys() == LEFT.keys()
     for name, why in LEFT.items():
@@ -257,7 +257,7 @@ def test_a_name_that_is_no_text_is_left_out_and_told_in_text(cabinet: Cabinet, t
     (tmp_path / "tree" / "good").write_text("good")
     done = cabinet.server.run("fs", "put", "-r", str(tmp_path / "tree"), f"local:data/{top}/", "-o", "json")
     (lack,) = json.loads(done.stdout)["leftOut"]
-    assert lack == {"path": str(tmp_path / "tree" / "bad-\\xff"), "why": "has a name that is no text"}
+    assert lack == {"path": str(tmp_path / "tree" / "bad-\\xff"), "why": "has a name that is not valid UTF-8"}
     assert contents(cabinet.data / top / "tree") == {"good": b"good"}
     assert "must be text" in refused(cabinet, "rm", os.fsdecode(b"local:data/bad-\xff"), code=2)
 
@@ -270,7 +270,7 @@ def test_a_link_is_put_under_its_own_name(cabinet: Cabinet, top: str, tmp_path: 
 
 
 def test_a_device_is_not_read_for_ever(cabinet: Cabinet, top: str) -> None:
-    assert "is no ordinary file" in refused(cabinet, "put", "/dev/zero", f"local:data/{top}/zero")
+    assert "is not a regular file" in refused(cabinet, "put", "/dev/zero", f"local:data/{top}/zero")
 
 
 def test_a_tree_under_a_new_name_is_gone_on_with_by_naming_the_target_itself(
@@ -304,9 +304,9 @@ def test_folders_that_are_not_there_are_not_made_by_the_way(cabinet: Cabinet, to
 @pytest.mark.parametrize(
     ("words", "code", "said"),
     [
-        (("get", "-r", "local:", "."), 2, "names no folder"),
-        (("rm", "-r", "local:"), 2, "names no folder"),
-        (("du", "local:"), 2, "names no folder"),
+        (("get", "-r", "local:", "."), 2, "does not name a folder"),
+        (("rm", "-r", "local:"), 2, "does not name a folder"),
+        (("du", "local:"), 2, "does not name a folder"),
         (("ls", "nothing"), 2, "is no path on a cluster"),
         (("ls", "nothing:"), 1, "there is no cluster 'nothing'"),
         (("ls", "local:dta"), 1, "did you mean data?"),
@@ -345,15 +345,15 @@ def test_ctrl_c_leaves_what_can_be_gone_on_with_and_says_so(
     words = ["--server", cabinet.server.url, "fs", "put", str(local), f"local:data/{top}/large"]
     first = CliRunner().invoke(cli, words, prog_name="muster")
     assert first.exit_code == 130
-    assert "what has arrived is kept on the cluster for a day" in first.stderr
-    assert "the same command goes on where this one was" in first.stderr
+    assert "the uploaded part is kept on the cluster for a day" in first.stderr
+    assert "the same command resumes the transfer" in first.stderr
     (part,) = (cabinet.data / top).iterdir()
     assert cabinet.server.run("fs", "ls", f"local:data/{top}", check=True).stdout == ""
     (shown,) = cabinet.server.json("fs", "ls", "-a", f"local:data/{top}")["items"]
     assert shown["kind"] == "upload"
     counted = cabinet.server.run("fs", "du", f"local:data/{top}", check=True)
     assert counted.stdout.split()[:4] == ["0", "B", "0", "files"]
-    assert "besides, 4.0 MiB of uploads that are not finished" in counted.stderr
+    assert "unfinished uploads take another 4.0 MiB" in counted.stderr
     assert part.stat().st_size == CHUNK_BYTES
     inode = part.stat().st_ino
     second = CliRunner().invoke(cli, words, prog_name="muster")

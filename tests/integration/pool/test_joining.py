@@ -36,7 +36,7 @@ def test_a_machine_joins_runs_a_job_and_leaves(server: MusterServer, pool: HostP
     key = str(pool[0].key_file)
     done = server.run("node", "add", "box", "--ssh", _ssh(pool[0]), "--key-file", key, "--accept-host-key")
     assert done.returncode == 0, done.stderr
-    assert "added box to cluster lab" in done.stderr
+    assert "added node box to cluster lab" in done.stderr
     assert "box is Ready" in done.stderr
     job = server.submit({"name": "hello", "cluster": "lab", "command": "hostname"})
     assert server.wait(job["id"])["state"] == "Succeeded"

@@ -110,7 +110,7 @@ def test_ctrl_c_of_a_put_and_a_get_leave_what_the_next_go_on_with(
     server.run("fs", *put, check=True)
     assert (target.stat().st_ino, digest(target)) == (part, digest(large))
     get = ("get", where, str(tmp_path / "back"))
-    part = _stopped(server, get, tmp_path / "back", ".muster-get-*", "kept beside its target")
+    part = _stopped(server, get, tmp_path / "back", ".muster-get-*", "kept next to its target")
     server.run("fs", *get, check=True)
     assert ((tmp_path / "back").stat().st_ino, digest(tmp_path / "back")) == (part, digest(large))
     assert [path.name for path in tmp_path.iterdir()] == ["back"]

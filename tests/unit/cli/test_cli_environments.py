@@ -58,4 +58,4 @@ def test_test_that_failed_exits_1_and_says_where_and_why(server: TinyServer) -> 
     outcome = muster(server, "env", "test", "py310")
     assert outcome.code == 1
     assert "gpu2: torch: ImportError: no libcudart" in outcome.err
-    assert "gpu2: no card was free" in outcome.err
+    assert "gpu2: no GPU was free" in outcome.err

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 import yaml
 
-from muster.cli.tables import display_width
+from muster.cli.text_tables import display_width
 from tests.unit.cli.calling import ID, muster, with_job
 from tests.unit.client.tiny_server import Answer, TinyServer, a_job, a_task, problem
 
@@ -104,9 +104,9 @@ def test_nodes_show_what_is_given_of_them(server: TinyServer, used: float, shown
 
 @pytest.mark.parametrize(
     ("used", "in_use", "line"),
-    [(1, "1/2", "GPU 0: A100, mnist"), (0.25, "0.25/2", "GPU 0: A100, mnist (0.25 of it is given)")],
+    [(1, "1/2", "GPU 0: A100, mnist"), (0.25, "0.25/2", "GPU 0: A100, mnist (0.25 of it is allocated)")],
 )
-def test_a_card_that_is_shared_shows_how_much_of_it_is_given(
+def test_a_gpu_that_is_shared_shows_how_much_of_it_is_allocated(
     server: TinyServer, used: float, in_use: str, line: str
 ) -> None:
     server.on("GET", "/usage", Answer(200, {"nodes": [a_node(used)], "tasks": []}))

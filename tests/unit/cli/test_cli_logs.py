@@ -36,7 +36,7 @@ def test_unknown_worker_is_told_with_the_known_ones(server: TinyServer) -> None:
     with_job(server)
     outcome = muster(server, "logs", "mnist", "-w", "worker-9")
     assert outcome.code == 1
-    assert "it has worker-0, worker-1" in outcome.err
+    assert "its workers are worker-0, worker-1" in outcome.err
 
 
 def test_raw_log_is_given_byte_for_byte(server: TinyServer) -> None:
@@ -48,7 +48,7 @@ def test_raw_log_is_given_byte_for_byte(server: TinyServer) -> None:
 
 def test_raw_log_of_several_workers_is_refused(server: TinyServer) -> None:
     with_job(server)
-    assert "choose it with -w" in muster(server, "logs", "mnist", "--raw").err
+    assert "select it with -w" in muster(server, "logs", "mnist", "--raw").err
 
 
 def test_interrupted_following_says_that_the_job_goes_on(server: TinyServer, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -59,4 +59,4 @@ def test_interrupted_following_says_that_the_job_goes_on(server: TinyServer, mon
     monkeypatch.setattr(LogPrinter, "print", interrupted)
     outcome = muster(server, "logs", "-f", "mnist")
     assert outcome.code == 130
-    assert "job mnist goes on" in outcome.err
+    assert "job mnist continues" in outcome.err

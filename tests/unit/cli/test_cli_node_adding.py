@@ -1,19 +1,16 @@
-"""What `muster node add` and `remove` send and say."""
+"""What `muster node add` and `remove` send and print."""
 
 from typing import Any
 
 import pytest
 
-from muster.cli import node_readiness
+from muster.cli.failures import Failure
+from muster.cli.node_readiness import wait_until_ready
+from muster.client.client import Client
 from tests.unit.cli.calling import muster
 from tests.unit.client.tiny_server import Answer, TinyServer, problem
 
 pytestmark = pytest.mark.fast
-
-
-@pytest.fixture(autouse=True)
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(node_readiness, "_LOOK_EVERY_S", 0.001)
 
 
 def clusters(*names: str) -> Answer:
@@ -41,7 +38,7 @@ def test_all_that_is_given_is_sent(server: TinyServer) -> None:
     )
     more = "--python python3.11 --root /r --label rack=a --label slots=3 --password --no-wait"
     done = muster(server, "node", "add", "gpu7", *words.split(), *more.split(), stdin="s3cr3t\n")
-    assert (done.code, done.out, done.err) == (0, "", "added gpu7 to cluster attic\n")
+    assert (done.code, done.out, done.err) == (0, "", "added node gpu7 to cluster attic\n")
     (asked,) = server.requests("POST", "/clusters/attic/nodes")
     assert asked.json == {
         "name": "gpu7",
@@ -58,14 +55,25 @@ def test_all_that_is_given_is_sent(server: TinyServer) -> None:
     }
 
 
-def test_the_command_waits_and_tells_what_the_node_has(server: TinyServer) -> None:
+def test_the_command_waits_and_prints_what_the_node_has(server: TinyServer) -> None:
     added(server)
     elsewhere = nodes("Ready", cluster="attic")
-    server.on("GET", "/nodes", Answer(200, {"items": []}), elsewhere, nodes("Joining"), nodes("Ready"))
+    server.on("GET", "/nodes", elsewhere, nodes("Ready"))
     done = muster(server, "node", "add", "gpu7", "--ssh", "h")
     assert done.code == 0
     assert done.err.splitlines() == [
-        "added gpu7 to cluster lab",
+        "added node gpu7 to cluster lab",
+        "gpu7 is Joining",
+        "gpu7 is Ready",
+        "8 cores, 16 GiB, 2 GPUs (A100)",
+    ]
+
+
+def test_each_state_is_printed_once(server: TinyServer, capsys: pytest.CaptureFixture[str]) -> None:
+    elsewhere = nodes("Ready", cluster="attic")
+    server.on("GET", "/nodes", Answer(200, {"items": []}), elsewhere, nodes("Joining"), nodes("Ready"))
+    wait_until_ready(Client(server.url), "lab", "gpu7", poll_every_s=0.001)
+    assert capsys.readouterr().err.splitlines() == [
         "gpu7 is Joining",
         "gpu7 is Ready",
         "8 cores, 16 GiB, 2 GPUs (A100)",
@@ -78,22 +86,20 @@ def test_a_node_that_cannot_be_reached_is_told_in_its_own_words(server: TinyServ
     done = muster(server, "node", "add", "gpu7", "--ssh", "h")
     assert done.code == 1
     assert "gpu7 cannot be reached: li@h does not let us in" in done.err
-    assert "`muster node remove gpu7` takes it out" in done.err
+    assert "`muster node remove gpu7` removes the node" in done.err
 
 
-def test_waiting_ends(server: TinyServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(node_readiness, "_PATIENCE_S", 0.05)
-    added(server)
+def test_waiting_ends(server: TinyServer) -> None:
     server.on("GET", "/nodes", nodes("Joining"))
-    done = muster(server, "node", "add", "gpu7", "--ssh", "h")
-    assert done.code == 1
-    assert "gpu7 is still Joining" in done.err
+    with pytest.raises(Failure, match="gpu7 is still Joining") as failed:
+        wait_until_ready(Client(server.url), "lab", "gpu7", poll_every_s=0.001, timeout_s=0.05)
+    assert failed.value.exit_code == 1
 
 
 def test_the_only_ssh_cluster_is_meant_and_several_must_be_told_apart(server: TinyServer) -> None:
     added(server, "attic")
     server.on("GET", "/clusters", clusters("attic"))
-    assert muster(server, "node", "add", "gpu7", "--ssh", "h", "--no-wait").err == "added gpu7 to cluster attic\n"
+    assert muster(server, "node", "add", "gpu7", "--ssh", "h", "--no-wait").err == "added node gpu7 to cluster attic\n"
     server.on("GET", "/clusters", clusters("attic", "lab"))
     done = muster(server, "node", "add", "gpu7", "--ssh", "h", "--no-wait")
     assert done.code == 2
@@ -115,6 +121,6 @@ def test_what_is_wrong_is_told(server: TinyServer) -> None:
 def test_a_node_is_removed(server: TinyServer) -> None:
     server.on("DELETE", "/nodes/gpu7", Answer(204))
     done = muster(server, "node", "remove", "gpu7", "--cluster", "lab")
-    assert (done.code, done.err) == (0, "removed gpu7; tasks that run there go on until they end\n")
+    assert (done.code, done.err) == (0, "removed node gpu7; tasks that run there continue to their end\n")
     (asked,) = server.requests("DELETE", "/nodes/gpu7")
     assert asked.query == {"cluster": ["lab"]}

@@ -45,8 +45,8 @@ def test_json_is_the_servers_own(server: TinyServer) -> None:
 
 def test_nothing_and_not_yet_are_told_apart(server: TinyServer) -> None:
     serving(server, told(items=[]), told(items=[], complete=False))
-    assert "left nothing" in muster(server, "outputs", "mnist").err
-    assert "more to come" in muster(server, "outputs", "mnist").err
+    assert "has no outputs" in muster(server, "outputs", "mnist").err
+    assert "more outputs later" in muster(server, "outputs", "mnist").err
 
 
 def test_get_downloads_to_a_folder_named_as_the_job(
@@ -83,5 +83,5 @@ def test_get_of_what_will_never_come_whole_fails_without_promising_more(
     serving(server, told(**lacking))
     outcome = muster(server, "outputs", "mnist", "--get", str(tmp_path / "got"))
     assert outcome.code == 1
-    assert "not all outputs are here" in outcome.err
-    assert "when the node is back" not in outcome.err
+    assert "some outputs are missing" in outcome.err
+    assert "when the node is reachable again" not in outcome.err

@@ -73,7 +73,7 @@ def test_what_is_wrong_with_the_files_is_told_beside_the_list(server: TinyServer
 def test_a_server_without_virtual_clusters_says_so(server: TinyServer) -> None:
     server.on("GET", "/virtual-clusters", Answer(200, {"items": [], "problems": []}))
     outcome = muster(server, "vc", "list")
-    assert (outcome.code, outcome.err) == (0, "no virtual clusters: everybody shares everything\n")
+    assert (outcome.code, outcome.err) == (0, "there are no virtual clusters; all users share everything\n")
 
 
 def test_describe_shows_everything_about_one(server: TinyServer) -> None:
@@ -115,7 +115,7 @@ def test_users_are_put_into_groups(server: TinyServer) -> None:
     server.on("PATCH", "/users/li", Answer(200, user), Answer(200, {**user, "groups": []}))
     server.on("POST", "/users", Answer(201, user))
     server.on("GET", "/users", Answer(200, {"items": [user]}))
-    assert muster(server, "users", "groups", "li", "vision", "guests").err == "li is in guests, vision\n"
+    assert muster(server, "users", "groups", "li", "vision", "guests").err == "the groups of li are guests, vision\n"
     assert muster(server, "users", "groups", "li", "--none").err == "li is in no group\n"
     assert [asked.json for asked in server.asked] == [{"groups": ["vision", "guests"]}, {"groups": []}]
     for words in ((), ("vision", "--none")):

@@ -88,7 +88,7 @@ def test_dry_run_shows_requests_and_starts_nothing(server: TinyServer, job_file:
     [
         (
             {"engine": "podman", "argv": ["/usr/bin/podman", "run", "--entrypoint", "", "torch:2"], "why": ""},
-            "  in a container of torch:2, by podman:\n  $ /usr/bin/podman run --entrypoint '' torch:2\n",
+            "  in a container of torch:2, run by podman:\n  $ /usr/bin/podman run --entrypoint '' torch:2\n",
         ),
         (
             {"engine": "", "argv": [], "why": "node n1 has not said yet which container engine it has"},

@@ -105,7 +105,7 @@ def test_a_node_that_nothing_was_heard_of_has_no_figures(server: TinyServer) -> 
     server.on("GET", "/usage", Answer(200, {"nodes": [], "tasks": []}))
     server.on("GET", "/nodes/gpu-01", Answer(200, a_node(usage=None, gpus=[])))
     server.on("GET", "/nodes/gpu-01/usage", Answer(200, {"node": "gpu-01", "items": []}))
-    assert "nothing was heard of it yet" in muster(server, "top", "gpu-01", "--once").out
+    assert "there are no metrics of this node yet" in muster(server, "top", "gpu-01", "--once").out
 
 
 @pytest.mark.parametrize(

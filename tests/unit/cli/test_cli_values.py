@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from muster.cli.adhoc import Asked, as_job, command_of, folder_to_send, name_from
-from muster.cli.ages import ago, lasting
-from muster.cli.assignments import parse_assignments, parse_texts, parse_value, read_env_file
+from muster.cli.adhoc_job import RunOptions, as_job, command_of, folder_to_send, name_from
+from muster.cli.ages import ago, duration_text
+from muster.cli.key_values import parse_assignments, parse_texts, parse_value, read_env_file
 
 pytestmark = pytest.mark.fast
 
@@ -104,7 +104,7 @@ def test_time_that_never_was_has_no_age() -> None:
     ("seconds", "text"), [(0.42, "0.4s"), (45, "45s"), (60, "1m"), (3725, "1h2m"), (86400 + 60, "1d")]
 )
 def test_spans(seconds: float, text: str) -> None:
-    assert lasting(seconds) == text
+    assert duration_text(seconds) == text
 
 
 @pytest.mark.parametrize(
@@ -130,14 +130,14 @@ def test_quoted_line_is_for_the_shell_and_words_are_not() -> None:
 
 
 def test_gpus_go_to_workers_and_not_to_parameter_servers() -> None:
-    spec = as_job(Asked(words=("python", "t.py"), workers=2, ps=1, gpu=4, cpu="2", name="x")).to_spec()
+    spec = as_job(RunOptions(words=("python", "t.py"), workers=2, ps=1, gpu=4, cpu="2", name="x")).to_spec()
     assert spec["roles"]["worker"]["resources"] == {"cpu": "2", "gpu": 4}
     assert spec["roles"]["ps"]["resources"] == {"cpu": "2"}
     assert (spec["roles"]["worker"]["replicas"], spec["roles"]["ps"]["replicas"]) == (2, 1)
 
 
 def test_names_made_for_two_runs_differ() -> None:
-    asked = Asked(words=("python", "t.py"))
+    asked = RunOptions(words=("python", "t.py"))
     assert as_job(asked).name != as_job(asked).name
 
 
@@ -145,7 +145,7 @@ def test_names_made_for_two_runs_differ() -> None:
 def test_whole_homes_and_machines_are_not_sent(here: str) -> None:
     said: list[str] = []
     assert folder_to_send(None, Path(here), Path("/home/li"), said.append) is None
-    assert "not sending" in said[0]
+    assert "is not sent" in said[0]
 
 
 def test_current_folder_is_sent_unless_another_is_named() -> None:

@@ -4,7 +4,7 @@ import threading
 
 import pytest
 
-from muster.cli.wait_reasons import told_while_waiting
+from muster.cli.wait_reasons import print_wait_reasons
 from muster.client import Client
 from tests.unit.client.tiny_server import Answer, TinyServer, a_job
 
@@ -23,7 +23,7 @@ def test_reason_is_said_while_the_job_waits(server: TinyServer) -> None:
         said.append(words)
         heard.set()
 
-    with told_while_waiting(Client(server.url).job("mnist"), say, first_s=0.001):
+    with print_wait_reasons(Client(server.url).job("mnist"), say, first_s=0.001):
         assert heard.wait(DEADLINE_S)
     assert said == ["  Queued: needs 2 GPUs, 0 are free"]
 
@@ -38,6 +38,6 @@ def test_running_job_is_not_talked_about(server: TinyServer) -> None:
     server.on("GET", "/jobs/mnist", Answer(200, a_job()))
     server.on("GET", f"/jobs/{a_job()['id']}", running)
     said: list[str] = []
-    with told_while_waiting(Client(server.url).job("mnist"), said.append, first_s=0.001):
+    with print_wait_reasons(Client(server.url).job("mnist"), said.append, first_s=0.001):
         assert asked.wait(DEADLINE_S)
     assert said == []

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import click
 
-from muster.cli.lazy import LazyGroup
+from muster.cli.lazy_group import LazyGroup
 
 _HEAD = """# Commands
 

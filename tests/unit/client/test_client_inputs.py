@@ -68,7 +68,7 @@ def test_what_cannot_be_packed_of_an_input_is_not_to_be_ignored_but_moved(tmp_pa
     with pytest.raises(MusterError) as refused:
         pack_input(tmp_path / "rows")
     assert refused.value.hint is not None
-    assert "an input is sent whole" in refused.value.hint
+    assert "inputs are sent completely" in refused.value.hint
     assert ".musterignore" not in refused.value.hint
 
 

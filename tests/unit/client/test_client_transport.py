@@ -108,7 +108,7 @@ def test_answer_of_something_else_than_muster_is_said_to_be_that(server: TinySer
         Client(server.url).whoami()
     assert caught.value.code == "bad-answer"
     server.on("GET", "/whoami", Answer(200, b"<html>hello</html>"))
-    with pytest.raises(MusterError, match="no JSON"):
+    with pytest.raises(MusterError, match="is not JSON"):
         Client(server.url).whoami()
 
 

@@ -147,7 +147,7 @@ def test_jobs_of_virtual_clusters_without_quota_are_left_out_and_said_so() -> No
     done = muster(None, "sim", "--trace", SIX, "--nodes", "2x4", "--vc", "vision=2", "-o", "json")
 
     assert (done.document["jobs"], done.document["left_out"]) == (3, 3)
-    assert "3 jobs left out: no quota for their virtual cluster" in done.err
+    assert "3 jobs left out: their virtual cluster has no guaranteed nodes" in done.err
 
 
 def test_quotas_come_from_a_file_too(tmp_path: Path) -> None:
@@ -235,7 +235,7 @@ def test_a_job_that_is_too_large_is_told_and_the_rest_go_on() -> None:
         (("--trace", SIX, "--nodes", "1x4", "--preemption-cost", "1"), "expected 0, helios, checkpoint:INTERVAL"),
         (("--trace", SIX, "--nodes", "1x4", "--vc", "vision"), "expected NAME=NODES"),
         (("--trace", SIX, "--nodes", "1x4", "--picture", "a.gif"), "ends in .svg or .png"),
-        (("--trace", SIX, "--nodes", "1x4", "--since", "7d"), "--since goes with --from-history"),
+        (("--trace", SIX, "--nodes", "1x4", "--since", "7d"), "--since needs --from-history"),
         (("genrate",), "genrate"),
     ],
 )
@@ -252,9 +252,12 @@ def test_wrong_usage_is_told_with_what_would_do(words: tuple[str, ...], error: s
         (("--trace", "absent.csv", "--nodes", "1x4"), "absent.csv: No such file or directory"),
         (
             ("--trace", SIX, "--nodes", "1x4", "--vc", "vision=2"),
-            "2 nodes are promised to virtual clusters, but there are 1",
+            "2 nodes are guaranteed to virtual clusters, but there are only 1",
         ),
-        (("--trace", SIX, "--nodes", "1x4", "--vc", "nlp=1"), "no job is of a virtual cluster with a quota"),
+        (
+            ("--trace", SIX, "--nodes", "1x4", "--vc", "nlp=1"),
+            "no job belongs to a virtual cluster with guaranteed nodes",
+        ),
         (("--trace", SIX, "--nodes", "1x4", "--apart"), "only with a quota"),
         (("--trace", __file__, "--nodes", "1x4"), "lacks the columns"),
     ],

@@ -1,1 +1,1 @@
-"""One module for each command or small group of commands, imported only when it is called."""
+"""One module for each command or small group of commands. It is imported only when the command is called."""

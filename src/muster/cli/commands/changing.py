@@ -1,20 +1,22 @@
-"""`muster bump`, `move` and `change`: what a job asks for, while it waits."""
+"""`muster bump`, `move` and `change`, which change what a waiting job asks for."""
 
 import click
 
-from muster.cli.assignments import parse_assignments
-from muster.cli.batch import act_on_jobs
-from muster.cli.options import jobs_argument, output_option
+from muster.cli.bulk_actions import act_on_jobs
+from muster.cli.key_values import parse_assignments
+from muster.cli.shared_options import jobs_argument, output_option
 
 _PRIORITIES = ("low", "normal", "high", "urgent")
 
 
 @click.command()
 @jobs_argument
-@click.option("--priority", type=click.Choice(_PRIORITIES), default="urgent", show_default=True, help="The new one.")
+@click.option(
+    "--priority", type=click.Choice(_PRIORITIES), default="urgent", show_default=True, help="The new priority."
+)
 @output_option("name", "json", "yaml", default="name")
 def bump(jobs: tuple[str, ...], priority: str, output: str) -> None:
-    """Give jobs that wait another priority, as far as their virtual cluster allows; admins may give any.
+    """Change the priority of waiting jobs, within the limits of their virtual cluster. Admins may set any priority.
 
     \b
     Examples:
@@ -26,10 +28,10 @@ def bump(jobs: tuple[str, ...], priority: str, output: str) -> None:
 
 @click.command()
 @jobs_argument
-@click.option("--to", "destination", required=True, metavar="VC", help="A cluster, virtual or physical.")
+@click.option("--to", "destination", required=True, metavar="VC", help="A virtual or physical cluster.")
 @output_option("name", "json", "yaml", default="name")
 def move(jobs: tuple[str, ...], destination: str, output: str) -> None:
-    """Move jobs that wait to another virtual cluster, by the rules of a submission there.
+    """Move waiting jobs to another virtual cluster. The same rules apply as for a submission there.
 
     \b
     Example:
@@ -41,13 +43,13 @@ def move(jobs: tuple[str, ...], destination: str, output: str) -> None:
 @click.command()
 @jobs_argument
 @click.option(
-    "--set", "sets", multiple=True, required=True, metavar="KEY=VALUE", help="The new value: resources.gpu=2."
+    "--set", "sets", multiple=True, required=True, metavar="KEY=VALUE", help="A key and its new value: resources.gpu=2."
 )
 @output_option("name", "json", "yaml", default="name")
 def change(jobs: tuple[str, ...], sets: tuple[str, ...], output: str) -> None:
-    """Change what jobs ask for, while they wait or are held. What is wrong with the change is told at once.
+    """Change the spec of jobs that wait or are held. A change that is not valid is refused with all its mistakes.
 
-    A job of several roles needs the role too: roles.worker.resources.gpu=2. To change one that runs, hold it first.
+    For a job with several roles, name the role: roles.worker.resources.gpu=2. To change a running job, hold it first.
 
     \b
     Examples:

@@ -1,4 +1,4 @@
-"""`muster checkpoint-done`: runs inside a task, and needs no server."""
+"""`muster checkpoint-done`, which runs inside a task and needs no server."""
 
 import os
 from pathlib import Path
@@ -13,11 +13,11 @@ _FILE = "checkpoint"
 
 @click.command()
 def command() -> None:
-    """Say that the work of this task up to now is safe.
+    """Report that this task has saved a checkpoint.
 
-    Run it inside a task, after a checkpoint has been written. A job that has to make way for another loses only what
-    came after, and those that would lose least are chosen first. `touch "$MUSTER_TASK_DIR/checkpoint"` does the same,
-    in any language.
+    Run it inside a task, after the checkpoint has been written. If the job is preempted, it loses only the work after
+    its last checkpoint, and jobs that would lose least are preempted first. `touch "$MUSTER_TASK_DIR/checkpoint"` does
+    the same in any language.
 
     \b
     Example:
@@ -25,7 +25,7 @@ def command() -> None:
     """
     folder = os.environ.get(_FOLDER)
     if not folder:
-        raise click.UsageError(f"this is for programs inside a task: {_FOLDER} is not set here")
+        raise click.UsageError(f"this command only works inside a task: {_FOLDER} is not set")
     try:
         (Path(folder) / _FILE).touch()
     except OSError as error:

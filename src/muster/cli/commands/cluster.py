@@ -1,4 +1,4 @@
-"""`muster cluster`: the files that clusters are written in."""
+"""`muster cluster`, which checks cluster files."""
 
 import json
 import subprocess
@@ -9,17 +9,17 @@ from typing import Any
 import click
 
 from muster.cli.failures import Failure
-from muster.cli.options import output_option
 from muster.cli.output import print_document
 from muster.cli.session import say
+from muster.cli.shared_options import output_option
 from muster.domain.errors import Problem
 
 
 @click.group()
 def command() -> None:
-    """Check the files that clusters, their nodes and virtual clusters are written in.
+    """Check the files that describe clusters, their nodes and virtual clusters.
 
-    A server starts and goes on whatever is wrong there: a file with a mistake counts as it did before.
+    A server starts and runs even if such a file has mistakes: it continues to use the last valid version of the file.
 
     \b
     Examples:
@@ -35,15 +35,16 @@ def command() -> None:
     "--folder",
     metavar="PATH",
     type=click.Path(path_type=Path, file_okay=False),
-    help="Where the cluster files are [those of this machine's server: MUSTER_CLUSTERS, clusters.d in its home].",
+    help="The folder with the cluster files [that of this machine's server: MUSTER_CLUSTERS, clusters.d in its home].",
 )
 @output_option("table", "json", "yaml")
 def check(files: tuple[Path, ...], folder: Path | None, output: str) -> None:
-    """Tell every mistake in cluster files, with its line. Exit 1 if there is one, 0 if there is none.
+    """Report every mistake in cluster files, with its line. The exit code is 1 if there are mistakes, else 0.
 
-    Without FILE all files of the server's folder are checked, keys and password files that they name included, so run
-    it as the account that runs the server. A FILE is checked as if it stood there already, before you put it there. One
-    that is no YAML is taken for a list of nodes such as gpu_slaver_info.json. Nothing is changed, no server is asked.
+    Without FILE, all files in the server's folder are checked, including the key and password files that they name, so
+    run the command as the account that runs the server. A FILE is checked as if it were already in that folder. A FILE
+    that is not YAML is read as a list of nodes such as gpu_slaver_info.json. The command changes nothing and contacts
+    no server.
 
     \b
     Examples:
@@ -62,14 +63,14 @@ def check(files: tuple[Path, ...], folder: Path | None, output: str) -> None:
         print_document({"items": found["items"]}, output)
     if problems:
         raise click.exceptions.Exit(1)
-    say(f"nothing is wrong in {', '.join(map(str, files)) or found['folder']}")
+    say(f"no mistakes in {', '.join(map(str, files)) or found['folder']}")
 
 
 def _checked(folder: Path | None, files: tuple[Path, ...]) -> dict[str, Any]:
-    """By a process of its own, because what may be written is known to the backends of a server alone."""
+    """Runs the check in a separate process, because only the backends of a server know which keys are valid."""
     where = ["--folder", str(folder)] if folder else []
     words = [sys.executable, "-m", "muster.bootstrap.cluster_check", *where, "--", *map(str, files)]
     done = subprocess.run(words, stdout=subprocess.PIPE, check=False)
     if done.returncode != 0:
-        raise Failure("the files cannot be checked", hint="see above for the reason")
+        raise Failure("the files cannot be checked", hint="the reason is shown above")
     return dict(json.loads(done.stdout))

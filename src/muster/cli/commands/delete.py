@@ -4,15 +4,15 @@ import sys
 
 import click
 
-from muster.cli.options import jobs_argument
 from muster.cli.session import connect, say
+from muster.cli.shared_options import jobs_argument
 
 
 @click.command()
 @jobs_argument
-@click.option("-y", "--yes", is_flag=True, help="Do not ask.")
+@click.option("-y", "--yes", is_flag=True, help="Do not ask for confirmation.")
 def command(jobs: tuple[str, ...], yes: bool) -> None:
-    """Forget ended jobs with their logs and history, for good. A job that still runs is refused.
+    """Delete ended jobs permanently, with their logs and history. A job that has not ended is refused.
 
     \b
     Examples:
@@ -23,9 +23,9 @@ def command(jobs: tuple[str, ...], yes: bool) -> None:
     handles = [client.job(ref) for ref in jobs]
     if not yes:
         if not sys.stdin.isatty():
-            raise click.UsageError("nobody can be asked here; add -y")
+            raise click.UsageError("cannot ask for confirmation without a terminal; add -y")
         names = ", ".join(handle.name for handle in handles)
-        click.confirm(f"Forget {names}, with logs and history?", abort=True, err=True)
+        click.confirm(f"Delete {names}, with logs and history?", abort=True, err=True)
     for handle in handles:
         handle.delete()
-        say(f"job {handle.name} ({handle.id}) is gone")
+        say(f"deleted job {handle.name} ({handle.id})")

@@ -4,12 +4,12 @@ from typing import Any
 
 import click
 
-from muster.cli.colours import of_state
+from muster.cli.colours import state_colour
 from muster.cli.columns import event_columns, resources_text, task_columns
 from muster.cli.node_description import describe_node
-from muster.cli.options import complete_jobs, output_option
 from muster.cli.output import print_document, print_list, print_pairs
 from muster.cli.session import connect
+from muster.cli.shared_options import complete_jobs, output_option
 from muster.client.client import Client
 from muster.client.errors import MusterError
 from muster.client.handles import JobHandle
@@ -50,7 +50,7 @@ def _describe_job(client: Client, ref: str, output: str) -> None:
         [
             ("Name", job.name),
             ("Id", job.id),
-            ("State", click.style(job.state, fg=of_state(job.state))),
+            ("State", click.style(job.state, fg=state_colour(job.state))),
             ("Reason", job.reason),
             ("Owner", job.owner),
             ("Cluster", f"{job.vc} on {job.cluster}" if job.vc else job.cluster),
@@ -79,7 +79,7 @@ def _describe_job(client: Client, ref: str, output: str) -> None:
 
 
 def _spec(handle: JobHandle) -> dict[str, Any] | None:
-    """Others' specs are not ours to read; the rest is still worth showing."""
+    """The spec, or None if the user may not read it. The rest of the job is still shown."""
     try:
         return handle.spec()
     except MusterError as error:

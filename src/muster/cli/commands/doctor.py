@@ -3,8 +3,8 @@
 import click
 
 from muster.cli.health_checks import Finding, examine
-from muster.cli.options import output_option
 from muster.cli.output import print_document
+from muster.cli.shared_options import output_option
 
 _MARKS = {"ok": ("ok  ", "green"), "warn": ("warn", "yellow"), "fail": ("FAIL", "red")}
 
@@ -13,7 +13,7 @@ _MARKS = {"ok": ("ok  ", "green"), "warn": ("warn", "yellow"), "fail": ("FAIL", 
 @output_option("table", "json", "yaml")
 @click.pass_context
 def command(ctx: click.Context, output: str) -> None:
-    """Check this machine, the way to the server, and the nodes behind it. Exit 1 if something must be mended.
+    """Check this machine, the connection to the server, and its nodes. The exit code is 1 if something must be fixed.
 
     \b
     Examples:

@@ -1,4 +1,4 @@
-"""`muster env`: environments that jobs may name."""
+"""`muster env`, which lists and tests the environments that jobs can use."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -6,10 +6,10 @@ from typing import Any
 import click
 
 from muster.cli.environment_columns import environment_columns, trial_columns
-from muster.cli.options import complete_nodes, output_option
 from muster.cli.output import print_document, print_list
 from muster.cli.session import connect, say, say_warning
-from muster.cli.tables import render
+from muster.cli.shared_options import complete_nodes, output_option
+from muster.cli.text_tables import render
 from muster.client.environment_views import EnvironmentTestView
 from muster.client.transport import Timeouts
 
@@ -18,9 +18,9 @@ _PATIENT = Timeouts(answer_s=120.0)
 
 @click.group()
 def command() -> None:
-    """List and test the environments that clusters offer.
+    """List and test the environments on clusters.
 
-    A job names one as `runtime.conda`, `runtime.venv` or `runtime.image`.
+    A job selects one as `runtime.conda`, `runtime.venv` or `runtime.image`.
 
     \b
     Examples:
@@ -31,13 +31,13 @@ def command() -> None:
 
 
 @command.command("list")
-@click.option("--cluster", metavar="NAME", help="Of this cluster only.")
+@click.option("--cluster", metavar="NAME", help="Only this cluster.")
 @click.option("--node", metavar="NAME", help="On this node only.", shell_complete=complete_nodes)
 @output_option()
 def list_(cluster: str | None, node: str | None, output: str) -> None:
     """List conda environments, virtual environments in the clusters' folders, and container images.
 
-    Versions are read from what is installed; nothing is run. Of an image they are told by `muster env test`.
+    Versions are read from installed files; nothing is run. `muster env test` shows the versions in an image.
 
     \b
     Examples:
@@ -51,7 +51,7 @@ def list_(cluster: str | None, node: str | None, output: str) -> None:
     elif found.items:
         print_list(found.items, environment_columns(), output)
     if not found.items:
-        say("no environments: an admin names folders and `conda` in the cluster's file")
+        say("there are no environments; an admin can add folders and `conda` to the cluster file")
     for problem in found.problems:
         say_warning(problem)
 
@@ -59,15 +59,15 @@ def list_(cluster: str | None, node: str | None, output: str) -> None:
 @command.command()
 @click.argument("name")
 @click.option(
-    "--cluster", metavar="NAME", help="Of this cluster; if absent of the server's default, or of the one that has it."
+    "--cluster", metavar="NAME", help="The cluster; if absent, the default one, or the one that has the environment."
 )
 @click.option("--node", metavar="NAME", help="On this node only.", shell_complete=complete_nodes)
 @output_option("table", "json", "yaml")
 def test(name: str, cluster: str | None, node: str | None, output: str) -> None:
-    """Import an environment's frameworks on each node, and see whether they find the GPU.
+    """Import the frameworks of an environment on each node, and check whether they find a GPU.
 
-    Each framework is imported by the environment's own Python, alone, within a minute in all. It may see one card
-    that no job holds; on a node without a free card only the import is tried. Exits 1 if anything fails.
+    The environment's own Python imports each framework separately, within a minute in all. It can see one GPU that no
+    job holds; on a node without a free GPU, only the import is tested. The exit code is 1 if anything fails.
 
     \b
     Examples:
@@ -81,13 +81,13 @@ def test(name: str, cluster: str | None, node: str | None, output: str) -> None:
     else:
         click.echo("\n".join(render(trial_columns(), [row for trial in trials for row in _rows(trial)])))
         for trial in trials:
-            _tell_errors(trial)
+            _print_errors(trial)
     if not all(trial.ok for trial in trials):
         raise click.exceptions.Exit(1)
 
 
 def _rows(trial: EnvironmentTestView) -> Iterator[dict[str, Any]]:
-    """One for each framework; one alone where there is none."""
+    """One row for each framework, or a single row if there is none."""
     frameworks: Sequence[Mapping[str, Any]] = trial.frameworks or ({},)
     for framework in frameworks:
         yield {
@@ -100,11 +100,11 @@ def _rows(trial: EnvironmentTestView) -> Iterator[dict[str, Any]]:
         }
 
 
-def _tell_errors(trial: EnvironmentTestView) -> None:
+def _print_errors(trial: EnvironmentTestView) -> None:
     if trial.error:
         say(f"{trial.node}: {trial.error}")
     for framework in trial.frameworks:
         if framework.get("error"):
             say(f"{trial.node}: {framework['name']}: {framework['error']}")
     if trial.card is None and trial.frameworks:
-        say(f"{trial.node}: no card was free, so none was looked for")
+        say(f"{trial.node}: no GPU was free, so GPUs were not tested")

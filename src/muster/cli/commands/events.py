@@ -3,9 +3,9 @@
 import click
 
 from muster.cli.columns import event_columns, event_text
-from muster.cli.options import complete_jobs, output_option
 from muster.cli.output import print_document, print_list
 from muster.cli.session import connect
+from muster.cli.shared_options import complete_jobs, output_option
 from muster.client.views import EventView
 
 _NEWEST = 50
@@ -13,20 +13,20 @@ _NEWEST = 50
 
 @click.command()
 @click.argument("job", required=False, shell_complete=complete_jobs)
-@click.option("-f", "--follow", "followed", is_flag=True, help="Go on as more happens.")
-@click.option("--kind", metavar="PREFIX", help="Only this kind: job, task.failed, audit.")
-@click.option("--after", type=int, metavar="SEQ", help="Only after this number.")
+@click.option("-f", "--follow", "followed", is_flag=True, help="Keep printing new events.")
+@click.option("--kind", metavar="PREFIX", help="Only events of this kind: job, task.failed, audit.")
+@click.option("--after", type=int, metavar="SEQ", help="Only events after this number.")
 @click.option(
     "-n",
     "--tail",
     type=click.IntRange(min=1),
-    help=f"Only the last N [{_NEWEST} of everything].",
+    help=f"Only the last N events [{_NEWEST} if no job is given].",
 )
 @output_option()
 def command(
     job: str | None, followed: bool, kind: str | None, after: int | None, tail: int | None, output: str
 ) -> None:
-    """Show what happened, oldest first: states of jobs and workers, and who did what.
+    """Show events, oldest first: state changes of jobs and workers, and an audit of who did what.
 
     \b
     Examples:
@@ -44,7 +44,7 @@ def command(
         return
     if handle is None and after is None and kind is None:
         tail = tail or _NEWEST
-        after = max(client.last_event() - tail, 0)  # not through years of history for the last page of it
+        after = max(client.last_event() - tail, 0)  # so that the whole history is not read for its last page
     found = handle.events(after=after) if handle else client.events(after=after, kind=kind)
     events = [event for event in found if _wanted(event, kind)]
     print_list(events[-tail:] if tail else events, event_columns(), output, name="kind")

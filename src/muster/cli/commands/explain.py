@@ -4,21 +4,21 @@ from datetime import UTC, datetime
 
 import click
 
-from muster.cli.assignments import parse_assignments
 from muster.cli.explaining import explanation_lines
-from muster.cli.options import job_argument, output_option
+from muster.cli.key_values import parse_assignments
 from muster.cli.output import print_document
 from muster.cli.session import connect
+from muster.cli.shared_options import job_argument, output_option
 
 
 @click.command()
 @job_argument
 @click.option(
-    "--what-if", "changes", multiple=True, metavar="KEY=VALUE", help="Also answer for such a change: gpus=2, vc=b."
+    "--what-if", "changes", multiple=True, metavar="KEY=VALUE", help="Also answer for this change: gpus=2, vc=b."
 )
 @output_option("table", "json", "yaml")
 def command(job: str, changes: tuple[str, ...], output: str) -> None:
-    """Say in words why a job waits, or why it failed and what to do about it.
+    """Explain why a job waits, or why it failed and what to do about it.
 
     \b
     Examples:

@@ -1,4 +1,4 @@
-"""`muster fs`: the files of a cluster."""
+"""`muster fs`, which works with files on clusters."""
 
 import hashlib
 import sys
@@ -13,11 +13,11 @@ from muster.cli.ages import ago
 from muster.cli.failures import Failure
 from muster.cli.file_progress import file_line
 from muster.cli.file_transfers import Incoming, Outgoing, Report, get_all, incoming, outgoing, put_all, resumable
-from muster.cli.options import output_option
 from muster.cli.output import print_document, print_list
 from muster.cli.remote_paths import RemotePathType, complete_either
 from muster.cli.session import connect, say, say_warning
-from muster.cli.tables import Column, shown
+from muster.cli.shared_options import output_option
+from muster.cli.text_tables import Column, shown
 from muster.client.downloading import Arriving
 from muster.client.errors import UNREACHABLE, MusterError
 from muster.client.file_transfers import source_of
@@ -27,17 +27,20 @@ from muster.lib.quantities import about_bytes, parse_duration
 REMOTE = RemotePathType()
 CLUSTER_OR_REMOTE = RemotePathType(is_cluster_enough=True)
 _itself = click.option(
-    "-T", "--itself", is_flag=True, help="The target is the new folder itself, even if it is there already."
+    "-T",
+    "--itself",
+    is_flag=True,
+    help="Use TARGET itself as the new folder or file, even if it is a folder that exists.",
 )
 
 
 @click.group()
 def command() -> None:
-    """Look at the files of a cluster, bring files there and back.
+    """List, copy, move and remove files on a cluster.
 
-    A path is CLUSTER:folder/rest; the folders are those that the cluster shows. Where each node has files of its own,
-    name the node: CLUSTER/NODE:folder/rest. Nothing is overwritten without --force. What was interrupted goes on where
-    it was when the same command is given again.
+    A path is CLUSTER:folder/rest, where the folder is one of the cluster's folders. If each node has its own files in
+    that folder, name the node: CLUSTER/NODE:folder/rest. Nothing is overwritten without --force. To resume an
+    interrupted transfer, run the same command again.
 
     \b
     Examples:
@@ -50,11 +53,11 @@ def command() -> None:
 
 @command.command()
 @click.argument("path", type=CLUSTER_OR_REMOTE)
-@click.option("-l", "long", is_flag=True, help="With permissions, size and time.")
-@click.option("-a", "--all", "all_names", is_flag=True, help="Also names that begin with a dot.")
+@click.option("-l", "long", is_flag=True, help="Show permissions, size and time.")
+@click.option("-a", "--all", "all_names", is_flag=True, help="Include names that begin with a dot.")
 @output_option("table", "json", "yaml", "name")
 def ls(path: RemotePath, long: bool, all_names: bool, output: str) -> None:
-    """List a folder, or the folders of a cluster.
+    """List a folder on a cluster, or all folders of a cluster.
 
     \b
     Examples:
@@ -89,30 +92,30 @@ def ls(path: RemotePath, long: bool, all_names: bool, output: str) -> None:
 @_itself
 @output_option("text", "json", "yaml", default="text")
 def put(sources: tuple[Path, ...], target: RemotePath, recursive: bool, force: bool, itself: bool, output: str) -> None:
-    """Bring files from here to a cluster. What arrived is checked by sha256 before it gets its name.
+    """Upload files to a cluster. Each file is verified by its SHA-256 before it gets its final name.
 
-    A link to a file travels as that file. Links to folders and special files are left out, each with a warning; the
-    exit code is 1 then.
+    A link to a file is uploaded as that file. Links to folders and special files are left out, each with a warning, and
+    the exit code is then 1.
 
     \b
     Examples:
       muster fs put train.csv lab:data/train.csv
       muster fs put a.bin b.bin lab:data/models/
       muster fs put -r ./criteo lab:data/
-      muster fs put -r -T ./criteo lab:data/criteo-2      # the same again goes on there, not in criteo-2/criteo
+      muster fs put -r -T ./criteo lab:data/criteo-2      # run again to resume, without making criteo-2/criteo
     """
     for source in sources:
         if source.is_dir() and not recursive:
-            raise click.UsageError(f"{source} is a folder: give -r")
+            raise click.UsageError(f"{source} is a folder: add -r")
     files = connect().files
     report = Report()
     if itself and len(sources) > 1:
-        raise click.UsageError("-T takes one folder or file")
+        raise click.UsageError("-T takes only one folder or file")
     into = not itself and _is_folder(files, target)
     again = _again(sources[0].is_dir() and not into)
-    with file_line("putting") as line, resumable(line, "what has arrived is kept on the cluster for a day", again):
+    with file_line("putting") as line, resumable(line, "the uploaded part is kept on the cluster for a day", again):
         if len(sources) > 1 and not into:
-            raise Failure(f"{target} is no folder", hint=f"make it first: muster fs mkdir -p {target}")
+            raise Failure(f"{target} is not a folder", hint=f"create it first: muster fs mkdir -p {target}")
         items: list[Outgoing] = []
         for source in sources:
             items += outgoing(files, source, target.child(_name(source)) if into else target, report)
@@ -129,10 +132,10 @@ def put(sources: tuple[Path, ...], target: RemotePath, recursive: bool, force: b
 @_itself
 @output_option("text", "json", "yaml", default="text")
 def get(path: RemotePath, local: str, recursive: bool, force: bool, itself: bool, output: str) -> None:
-    """Bring files from a cluster to here. What is not whole yet has another name.
+    """Download files from a cluster. A file gets its final name only when it is complete.
 
-    A link to a file comes as that file. Links to folders, links that lead out of the cluster's folder and special files
-    are left out, each with a warning; the exit code is 1 then.
+    A link to a file is downloaded as that file. Links to folders, links that lead out of the cluster's folder and
+    special files are left out, each with a warning, and the exit code is then 1.
 
     \b
     Examples:
@@ -142,12 +145,12 @@ def get(path: RemotePath, local: str, recursive: bool, force: bool, itself: bool
     files = connect().files
     facts = files.stat(path)
     if facts.kind == "folder" and not recursive:
-        raise click.UsageError(f"{path} is a folder: give -r")
+        raise click.UsageError(f"{path} is a folder: add -r")
     target = Path(local) if itself else _local_target(local, path)
     report = Report()
     is_folder = facts.kind == "folder"
     again = _again(is_folder and target == Path(local))
-    with file_line("getting") as line, resumable(line, "what has come is kept beside its target", again):
+    with file_line("getting") as line, resumable(line, "the downloaded part is kept next to its target", again):
         items = list(incoming(files, path, target, report)) if is_folder else [Incoming(path, facts, target)]
         if items:
             get_all(files, items, line, report, force=force)
@@ -160,7 +163,7 @@ def get(path: RemotePath, local: str, recursive: bool, force: bool, itself: bool
 @click.option("-r", "--recursive", is_flag=True, help="A whole folder.")
 @click.option("-f", "--force", is_flag=True, help="Replace files that are there.")
 def cp(path: RemotePath, target: RemotePath, recursive: bool, force: bool) -> None:
-    """Copy within a cluster, also from one of its folders to another. Nothing passes through this machine.
+    """Copy files within a cluster, also from one of its folders to another. No data passes through this machine.
 
     \b
     Examples:
@@ -169,10 +172,12 @@ def cp(path: RemotePath, target: RemotePath, recursive: bool, force: bool) -> No
     """
     files = connect().files
     with file_line("copying") as line:
-        done = files.copy(path, _into(files, target, path.name), recursive=recursive, overwrite=force, tell=line.heard)
-    say(f"copied {_told(done)}")
+        done = files.copy(
+            path, _into(files, target, path.name), recursive=recursive, overwrite=force, tell=line.remote_progress
+        )
+    say(f"copied {_summary(done)}")
     if done.skipped:
-        raise Failure(f"{done.skipped} left out: devices, pipes, sockets, and what the node's agent may not read")
+        raise Failure(f"{done.skipped} left out: devices, pipes, sockets, or files that the node's agent may not read")
 
 
 @command.command()
@@ -180,7 +185,7 @@ def cp(path: RemotePath, target: RemotePath, recursive: bool, force: bool) -> No
 @click.argument("target", metavar="TARGET", type=REMOTE)
 @click.option("-f", "--force", is_flag=True, help="Replace a file that is there.")
 def mv(path: RemotePath, target: RemotePath, force: bool) -> None:
-    """Move or rename within a cluster.
+    """Move or rename files within a cluster.
 
     \b
     Examples:
@@ -190,7 +195,7 @@ def mv(path: RemotePath, target: RemotePath, force: bool) -> None:
     files = connect().files
     to = _into(files, target, path.name)
     with file_line("moving") as line:
-        files.move(path, to, overwrite=force, tell=line.heard)
+        files.move(path, to, overwrite=force, tell=line.remote_progress)
     say(f"moved {shown(path)} to {shown(to)}")
 
 
@@ -198,7 +203,7 @@ def mv(path: RemotePath, target: RemotePath, force: bool) -> None:
 @click.argument("paths", metavar="PATH...", nargs=-1, required=True, type=REMOTE)
 @click.option("-r", "--recursive", is_flag=True, help="Whole folders.")
 def rm(paths: tuple[RemotePath, ...], recursive: bool) -> None:
-    """Remove files, or whole folders with -r. Links are removed, never what they lead to.
+    """Remove files, or whole folders with -r. Links are removed, but never their targets.
 
     \b
     Examples:
@@ -209,18 +214,18 @@ def rm(paths: tuple[RemotePath, ...], recursive: bool) -> None:
     with file_line("removing") as line:
 
         def remove(path: RemotePath) -> None:
-            done = files.remove(path, recursive=recursive, tell=line.heard)
+            done = files.remove(path, recursive=recursive, tell=line.remote_progress)
             line.clear()
-            say(f"removed {shown(path)} ({_told(done)})" if recursive else f"removed {shown(path)}")
+            say(f"removed {shown(path)} ({_summary(done)})" if recursive else f"removed {shown(path)}")
 
         _each(paths, remove)
 
 
 @command.command()
 @click.argument("paths", metavar="PATH...", nargs=-1, required=True, type=REMOTE)
-@click.option("-p", "--parents", is_flag=True, help="Also the folders above; those that are there are no error.")
+@click.option("-p", "--parents", is_flag=True, help="Create parent folders too; it is not an error if they exist.")
 def mkdir(paths: tuple[RemotePath, ...], parents: bool) -> None:
-    """Make folders.
+    """Create folders on a cluster.
 
     \b
     Examples:
@@ -234,7 +239,7 @@ def mkdir(paths: tuple[RemotePath, ...], parents: bool) -> None:
 @command.command()
 @click.argument("paths", metavar="PATH...", nargs=-1, required=True, type=REMOTE)
 def cat(paths: tuple[RemotePath, ...]) -> None:
-    """Print files.
+    """Print files on a cluster.
 
     \b
     Examples:
@@ -247,10 +252,10 @@ def cat(paths: tuple[RemotePath, ...]) -> None:
 
 @command.command()
 @click.argument("paths", metavar="PATH...", nargs=-1, required=True, type=REMOTE)
-@click.option("--within", metavar="DURATION", default="60s", show_default=True, help="Stop counting after this long.")
+@click.option("--within", metavar="DURATION", default="60s", show_default=True, help="Stop counting after this time.")
 @output_option("table", "json", "yaml")
 def du(paths: tuple[RemotePath, ...], within: str, output: str) -> None:
-    """Say how much there is: bytes, files and folders.
+    """Show the disk usage of folders: bytes, files and folders.
 
     \b
     Examples:
@@ -265,7 +270,7 @@ def du(paths: tuple[RemotePath, ...], within: str, output: str) -> None:
     items: list[dict[str, Any]] = []
     with file_line("counting") as line:
         for path in paths:
-            found = files.usage(path, within_s=within_s, tell=line.heard)
+            found = files.usage(path, within_s=within_s, tell=line.remote_progress)
             line.clear()
             items.append(_usage(path, found))
             if output == "table":
@@ -276,12 +281,12 @@ def du(paths: tuple[RemotePath, ...], within: str, output: str) -> None:
     if output != "table":
         print_document({"items": items}, output)
     if not all(item["complete"] for item in items):
-        say_warning(f"not counted to the end within {within}; --within gives it longer")
+        say_warning(f"counting stopped after {within}; --within allows more time")
 
 
 _FOLDER_COLUMNS: list[Column[FolderView]] = [
     Column("NAME", lambda folder: folder.name),
-    Column("SHARED", lambda folder: "yes" if folder.shared else "each node has its own"),
+    Column("SHARED", lambda folder: "yes" if folder.shared else "each node has its own files"),
     Column("WRITABLE", lambda folder: "no" if folder.read_only else "yes"),
 ]
 
@@ -307,7 +312,7 @@ def _entries(files: Files, path: RemotePath) -> list[FileView]:
 
 
 def _each(paths: Sequence[RemotePath], act: Callable[[RemotePath], None]) -> None:
-    """All are tried even if one fails."""
+    """Performs the action on all paths, even if it fails for one."""
     failed: list[MusterError] = []
     for path in paths:
         try:
@@ -322,7 +327,7 @@ def _each(paths: Sequence[RemotePath], act: Callable[[RemotePath], None]) -> Non
 
 
 def _into(files: Files, target: RemotePath, name: str) -> RemotePath:
-    """As `cp` does: into the folder that is there, or under the name that is given."""
+    """The target as `cp` understands it: inside the folder if it exists, else the given name."""
     return target.child(name) if _is_folder(files, target) else target
 
 
@@ -331,7 +336,7 @@ def _is_folder(files: Files, target: RemotePath) -> bool:
         return True
     found = files.find(target)
     if found is None and target.path.endswith("/"):
-        raise Failure(f"there is no folder {target}", hint=f"make it first: muster fs mkdir -p {target}")
+        raise Failure(f"there is no folder {target}", hint=f"create it first: muster fs mkdir -p {target}")
     return found is not None and found.kind == "folder"
 
 
@@ -344,15 +349,15 @@ def _print_file(files: Files, path: RemotePath) -> None:
         out.write(data)
     out.flush()
     if arriving.expected and arriving.expected != digest.hexdigest():
-        raise Failure(f"{path} did not arrive as it is on the node", hint="print it again")
+        raise Failure(f"{path} was not received correctly", hint="run the command again")
 
 
 def _warn_of_more(path: RemotePath, found: Progress) -> None:
     if found.unfinished:
-        say_warning(f"{shown(path)}: besides, {about_bytes(found.unfinished)} of uploads that are not finished")
+        say_warning(f"{shown(path)}: unfinished uploads take another {about_bytes(found.unfinished)}")
     if found.skipped:
         say_warning(
-            f"{shown(path)}: {found.skipped} folders are not counted: they may not be read, or are nested too deep"
+            f"{shown(path)}: {found.skipped} folders were not counted: they are not readable or nested too deeply"
         )
 
 
@@ -369,7 +374,7 @@ def _usage(path: RemotePath, found: Progress) -> dict[str, Any]:
 
 
 def _name(source: Path) -> str:
-    """What it is called here; `.` and `..` have names of their own."""
+    """The name of the local file; `.` and `..` are resolved first."""
     return source.name if source.name not in ("", "..") else source.resolve().name
 
 
@@ -377,12 +382,12 @@ def _local_target(local: str, path: RemotePath) -> Path:
     if Path(local).is_dir():
         return Path(local, path.name)
     if local.endswith("/"):
-        raise Failure(f"there is no folder {local}", hint="make it first, or leave out the last /")
+        raise Failure(f"there is no folder {local}", hint="create it first, or leave out the last /")
     return Path(local)
 
 
 def _again(is_new: bool) -> str:
-    """A folder that was made under its new name is there now, and would be gone into."""
+    """The command that resumes the transfer. A new folder exists by then, so without -T files would go inside it."""
     return "the same command with -T" if is_new else "the same command"
 
 
@@ -396,6 +401,6 @@ def _finish(done: str, report: Report, output: str) -> None:
     say(f"{done} {count}, {about_bytes(sum(report.sizes))}")
 
 
-def _told(done: Progress) -> str:
+def _summary(done: Progress) -> str:
     left_out = f", {done.skipped} left out" if done.skipped else ""
     return f"{'1 file' if done.files == 1 else f'{done.files} files'}, {about_bytes(done.bytes)}{left_out}"

@@ -1,8 +1,8 @@
-"""`muster get`: the group of lists."""
+"""`muster get`, the group of commands that list objects."""
 
 import click
 
-from muster.cli.lazy import Entry, LazyGroup
+from muster.cli.lazy_group import Entry, LazyGroup
 
 
 def _entry(module: str, help_text: str) -> Entry:
@@ -12,9 +12,9 @@ def _entry(module: str, help_text: str) -> Entry:
 ENTRIES = {
     "jobs": _entry("jobs", "Jobs, newest first."),
     "workers": _entry("workers", "The workers (tasks) of a job."),
-    "nodes": _entry("nodes", "Machines, with what is taken of them."),
+    "nodes": _entry("nodes", "Nodes, with their allocated resources."),
     "clusters": _entry("clusters", "Clusters and their backends."),
-    "quota": _entry("quotas", "Limits, what is used of them, and what waits on them."),
+    "quota": _entry("quotas", "Quotas: limits, their usage, and the jobs that wait on them."),
     "users": _entry("users", "Users (admins only)."),
     "tokens": _entry("tokens", "Your tokens; for admins, everybody's."),
 }
@@ -33,7 +33,7 @@ ALIASES = {
 
 @click.command(cls=LazyGroup, entries=ENTRIES, aliases=ALIASES)
 def command() -> None:
-    """List things.
+    """List jobs, workers, nodes and other objects.
 
     \b
     Examples:

@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("url", required=False)
-@click.option("-u", "--user", help="Who you are; asked for if absent.")
+@click.option("-u", "--user", help="Your user name; the command asks for it if absent.")
 @click.option("--password-stdin", is_flag=True, help="Read the password from standard input.")
-@click.option("--token", help="Use this token instead of a password (others may see it in the process list).")
+@click.option("--token", help="Use this token instead of a password. Others can see it in the process list.")
 @click.option("--token-stdin", is_flag=True, help="Read the token from standard input.")
-@click.option("--name", "context_name", help="What to call this server; its host name if absent.")
+@click.option("--name", "context_name", help="The name of the new context; the host name of the server if absent.")
 @click.pass_context
 def command(
     ctx: click.Context,
@@ -33,7 +33,7 @@ def command(
     token_stdin: bool,
     context_name: str | None,
 ) -> None:
-    """Log in to a server and remember it as the current context.
+    """Log in to a server and make it the current context.
 
     \b
     Examples:

@@ -11,7 +11,7 @@ from muster.client.errors import MusterError
 @click.command()
 @click.pass_context
 def command(ctx: click.Context) -> None:
-    """Revoke the token of the current context and forget it.
+    """Revoke the token of the current context and remove the context.
 
     \b
     Example:
@@ -24,6 +24,6 @@ def command(ctx: click.Context) -> None:
     try:
         connect().logout()
     except MusterError as error:
-        say(f"the server did not take the token back: {error.message}")
+        say(f"the server did not revoke the token: {error.message}")
     contexts.save(known.without(name))
-    say(f"logged out; context {name} is forgotten")
+    say(f"logged out and removed context {name}")

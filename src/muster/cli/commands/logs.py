@@ -5,28 +5,35 @@ import sys
 import click
 
 from muster.cli.failures import Failure
-from muster.cli.following import detach
+from muster.cli.job_following import detach
 from muster.cli.log_printing import printer
-from muster.cli.options import job_argument
 from muster.cli.session import connect, say
+from muster.cli.shared_options import job_argument
 from muster.client.handles import JobHandle
 from muster.client.views import TaskView
 
 
 @click.command()
 @job_argument
-@click.option("-w", "--worker", "workers", multiple=True, metavar="NAME", help="Only worker-0, or a whole role: ps.")
-@click.option("-f", "--follow", "followed", is_flag=True, help="Go on as more is written, until the job ends.")
+@click.option(
+    "-w",
+    "--worker",
+    "workers",
+    multiple=True,
+    metavar="NAME",
+    help="Only this worker, such as worker-0, or this role, such as ps.",
+)
+@click.option("-f", "--follow", "followed", is_flag=True, help="Keep printing until the job ends.")
 @click.option("-n", "--tail", type=click.IntRange(min=0), metavar="N", help="Only the last N lines of each worker.")
-@click.option("--raw", is_flag=True, help="One worker's log byte for byte, binary and all.")
-@click.option("--attempt", type=click.IntRange(min=1), metavar="N", help="Of an earlier attempt.")
+@click.option("--raw", is_flag=True, help="Print the unchanged bytes of one worker's log.")
+@click.option("--attempt", type=click.IntRange(min=1), metavar="N", help="An earlier attempt.")
 def command(
     job: str, workers: tuple[str, ...], followed: bool, tail: int | None, raw: bool, attempt: int | None
 ) -> None:
-    """Print the logs of a job: running, ended or killed.
+    """Print the logs of a job that runs, has ended or was killed.
 
-    All workers are interleaved under a prefix; one alone is printed as it is. It streams, whatever the size. Ctrl-C
-    ends the printing, never the job.
+    The lines of several workers are interleaved, each with a prefix; the log of a single worker has none. Logs of any
+    size are streamed. Ctrl-C ends the command, not the job.
 
     \b
     Examples:
@@ -36,7 +43,7 @@ def command(
       muster logs mnist --raw -w worker-0 > worker-0.log
     """
     if raw and (followed or tail is not None):
-        raise click.UsageError("--raw prints the whole file; it goes with neither --follow nor --tail")
+        raise click.UsageError("--raw prints the whole file and cannot be used with --follow or --tail")
     handle = connect().job(job)
     tasks = handle.tasks(attempt)
     chosen = _chosen(tasks, workers, handle)
@@ -59,7 +66,7 @@ def command(
 
 
 def _chosen(tasks: list[TaskView], workers: tuple[str, ...], handle: JobHandle) -> list[TaskView]:
-    """All tasks, or those that a `-w` names by full name, short name or role."""
+    """All tasks, or those that `-w` selects by full name, short name or role."""
     if not workers:
         return tasks
     chosen: list[TaskView] = []
@@ -67,7 +74,7 @@ def _chosen(tasks: list[TaskView], workers: tuple[str, ...], handle: JobHandle) 
         found = [task for task in tasks if worker in (task.name, task.short_name, task.role)]
         if not found:
             known = ", ".join(task.short_name for task in tasks) or "none yet"
-            raise Failure(f"job {handle.name} has no worker {worker!r}", hint=f"it has {known}")
+            raise Failure(f"job {handle.name} has no worker {worker!r}", hint=f"its workers are {known}")
         chosen += [task for task in found if task not in chosen]
     return chosen
 
@@ -75,7 +82,7 @@ def _chosen(tasks: list[TaskView], workers: tuple[str, ...], handle: JobHandle) 
 def _print_raw(handle: JobHandle, chosen: list[TaskView], attempt: int | None) -> None:
     if len(chosen) != 1:
         known = ", ".join(task.short_name for task in chosen) or "none yet"
-        raise Failure("--raw prints one worker", hint=f"choose it with -w; there are {known}")
+        raise Failure("--raw prints the log of one worker", hint=f"select it with -w; the workers are {known}")
     for chunk in handle.raw_log(chosen[0].name, attempt=attempt):
         sys.stdout.buffer.write(chunk)
     sys.stdout.buffer.flush()

@@ -1,32 +1,32 @@
-"""`muster node`: machines of a cluster."""
+"""`muster node`, the group of commands for nodes, with `add` and `remove`."""
 
 import sys
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from muster.cli.assignments import parse_texts
-from muster.cli.commands import node_exec, node_life
-from muster.cli.node_readiness import follow_joining
-from muster.cli.options import complete_nodes
+from muster.cli.commands import node_administration, node_exec
+from muster.cli.key_values import parse_texts
+from muster.cli.node_readiness import wait_until_ready
 from muster.cli.session import connect, say
+from muster.cli.shared_options import complete_nodes
 
 if TYPE_CHECKING:
     from muster.client.client import Client
 
 _FIELDS = {"key_file": "keyFile"}
 _FIRST = "lab"
-"""What the first SSH cluster is called if nobody says otherwise."""
+"""The default name of the first SSH cluster."""
 
 
 @click.group()
 def command() -> None:
-    """Look at nodes, add and remove them, and keep work away from them.
+    """List, add, remove, cordon and drain nodes.
 
     \b
     Examples:
       muster node list
-      muster node drain gpu7 --reason "new cards on Monday" --wait
+      muster node drain gpu7 --reason "new GPUs on Monday" --wait
       muster node exec gpu7 -- nvidia-smi
       muster node add gpu7 --ssh ubuntu@10.0.0.7 --cluster lab --key-file ~/.ssh/id_ed25519
       muster node remove gpu7
@@ -34,26 +34,49 @@ def command() -> None:
 
 
 for _one in (
-    *(node_life.list_nodes, node_life.describe, node_life.cordon, node_life.uncordon, node_life.drain),
-    *(node_life.reconnect, node_exec.command),
+    *(
+        node_administration.list_nodes,
+        node_administration.describe,
+        node_administration.cordon,
+        node_administration.uncordon,
+        node_administration.drain,
+    ),
+    *(node_administration.reconnect, node_exec.command),
 ):
     command.add_command(_one)
 
 
 @command.command()
 @click.argument("name")
-@click.option("--ssh", required=True, metavar="[USER@]HOST[:PORT]", help="How the server reaches it.")
-@click.option("--cluster", help=f"The SSH cluster to join; the only one, or {_FIRST}, if absent. A new one is made.")
-@click.option("--key-file", metavar="PATH", help="A private key on the server, for its account alone to read.")
-@click.option("--password", is_flag=True, help="Ask for the account's password, or read it from standard input.")
-@click.option("--jump", metavar="[USER@]HOST[:PORT]", help="A host to pass through; several with commas.")
-@click.option("--accept-host-key", is_flag=True, help="Take the key that the host shows first, and no other later.")
-@click.option("--address", metavar="HOST", help="Its address for other nodes of a job.")
-@click.option("--interface", metavar="NAME", help="The network interface that jobs talk over, such as ib0.")
+@click.option(
+    "--ssh", required=True, metavar="[USER@]HOST[:PORT]", help="The SSH address by which the server reaches the node."
+)
+@click.option(
+    "--cluster",
+    help=f"The SSH cluster to join; if absent, the only one, or {_FIRST}. A cluster that does not exist is created.",
+)
+@click.option("--key-file", metavar="PATH", help="A private key on the server, readable only by the server's account.")
+@click.option("--password", is_flag=True, help="Ask for the password of the account, or read it from standard input.")
+@click.option("--jump", metavar="[USER@]HOST[:PORT]", help="A jump host; separate several with commas.")
+@click.option(
+    "--accept-host-key",
+    is_flag=True,
+    help="Accept the first key that the host presents, and refuse any other key later.",
+)
+@click.option("--address", metavar="HOST", help="The address by which other nodes of a job reach it.")
+@click.option("--interface", metavar="NAME", help="The network interface for the traffic of jobs, such as ib0.")
 @click.option("--python", metavar="COMMAND", help="Python 3.8 or newer on the node.  [default: python3]")
-@click.option("--root", metavar="PATH", help="Where it keeps tasks.  [default: .muster-node in the account's home]")
-@click.option("--label", "labels", multiple=True, metavar="KEY=VALUE", help="What jobs ask for by `where`; repeatable.")
-@click.option("--wait/--no-wait", default=True, show_default=True, help="Until the node is ready, or cannot be.")
+@click.option("--root", metavar="PATH", help="The folder for tasks.  [default: .muster-node in the account's home]")
+@click.option(
+    "--label",
+    "labels",
+    multiple=True,
+    metavar="KEY=VALUE",
+    help="A label that jobs can select with `where`; repeatable.",
+)
+@click.option(
+    "--wait/--no-wait", default=True, show_default=True, help="Wait until the node is ready or cannot be reached."
+)
 def add(
     name: str,
     ssh: str,
@@ -64,7 +87,7 @@ def add(
     wait: bool,
     **given: str | None,
 ) -> None:
-    """Add a machine to a cluster. It needs sshd and Python 3.8; Muster brings the rest along.
+    """Add a node to a cluster. It needs sshd and Python 3.8 or newer; Muster installs its agent itself.
 
     \b
     Examples:
@@ -81,18 +104,18 @@ def add(
     client = connect()
     cluster = cluster or _only_cluster(client)
     client.add_node(cluster, name, ssh, **fields)
-    say(f"added {name} to cluster {cluster}")
+    say(f"added node {name} to cluster {cluster}")
     if wait:
-        follow_joining(client, cluster, name)
+        wait_until_ready(client, cluster, name)
 
 
 @command.command()
 @click.argument("name", shell_complete=complete_nodes)
-@click.option("--cluster", help="Where several clusters have a node of that name.")
+@click.option("--cluster", help="The cluster, if several have a node of that name.")
 def remove(name: str, cluster: str | None) -> None:
-    """Take a machine that was added out of its cluster. Its tasks may end; it gets no new ones.
+    """Remove a node that `muster node add` added. Its running tasks continue to their end; it gets no new ones.
 
-    A machine that stands in a file of an admin's own is taken out there.
+    A node that an admin wrote into a cluster file must be removed from that file.
 
     \b
     Examples:
@@ -100,13 +123,13 @@ def remove(name: str, cluster: str | None) -> None:
       muster node remove gpu7 --cluster lab
     """
     connect().remove_node(name, cluster)
-    say(f"removed {name}; tasks that run there go on until they end")
+    say(f"removed node {name}; tasks that run there continue to their end")
 
 
 def _only_cluster(client: "Client") -> str:
     names = [cluster.name for cluster in client.clusters() if cluster.backend == "ssh"]
     if len(names) > 1:
-        raise click.UsageError(f"there are several SSH clusters; say which by --cluster: {', '.join(names)}")
+        raise click.UsageError(f"there are several SSH clusters; choose one with --cluster: {', '.join(names)}")
     return names[0] if names else _FIRST
 
 

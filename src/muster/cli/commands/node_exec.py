@@ -9,20 +9,20 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from muster.cli.failures import Failure
-from muster.cli.options import complete_nodes, output_option
 from muster.cli.output import print_document
 from muster.cli.session import connect, say
+from muster.cli.shared_options import complete_nodes, output_option
 
 if TYPE_CHECKING:
     from muster.client.node_exec import CommandPiece, CommandResult
 
 _COMMAND = "muster.exec.command"
 _TIMED_OUT = 124
-"""As timeout(1) says it."""
+"""The exit code of timeout(1)."""
 
 
 class _Exec(click.Command):
-    """Everything after `--` is the command, whatever it looks like."""
+    """A click command that takes everything after `--` as the remote command, even if it looks like an option."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         if "--" in args:
@@ -36,7 +36,7 @@ class _Exec(click.Command):
 
 
 @dataclass(slots=True)
-class _Ran:
+class _NodeResult:
     node: str
     exit_code: int | None = None
     timed_out: bool = False
@@ -58,17 +58,20 @@ class _Ran:
 
 @click.command("exec", cls=_Exec)
 @click.argument("names", metavar="NODE...", nargs=-1, required=True, shell_complete=complete_nodes)
-@click.option("--timeout", default="10m", show_default=True, metavar="DURATION", help="Then it is ended.")
+@click.option(
+    "--timeout", default="10m", show_default=True, metavar="DURATION", help="Kill the command after this time."
+)
 @output_option("table", "json", "yaml")
 @click.pass_context
 def command(ctx: click.Context, names: tuple[str, ...], timeout: str, output: str) -> None:
-    """Run a command on nodes, for admins. It is no job: it waits for nothing and is ended by Ctrl-C.
+    """Run a command on nodes. Admins only. It is not a job: it starts at once, and Ctrl-C kills it.
 
-    It runs in the home of the node's account, with a clean environment and no input. No shell reads it: for pipes and
-    variables write `sh -c '...'`. With several nodes each line tells its node.
+    It runs in the home folder of the node's account, with a clean environment and without input. It is not run by a
+    shell: for pipes and variables write `sh -c '...'`. With several nodes, each line starts with the name of its node.
 
-    Exits with the command's own code on one node (124 after --timeout); on several 0 if it succeeded on all, else 1.
-    `-o json` has the code of each. Output comes byte by byte as it is. Who ran what is in the audit events.
+    On one node, the exit code is that of the command (124 after --timeout). On several, it is 0 if the command
+    succeeded on all of them, else 1; `-o json` shows each exit code. Output is printed unchanged. Audit events record
+    who ran what.
 
     \b
     Examples:
@@ -80,14 +83,14 @@ def command(ctx: click.Context, names: tuple[str, ...], timeout: str, output: st
     if not words:
         raise click.UsageError("write the command after `--`: muster node exec gpu7 -- uptime")
     client, lock = connect(), Lock()
-    results = [_Ran(name) for name in names]
+    results = [_NodeResult(name) for name in names]
     width = max(map(len, names)) if len(names) > 1 else 0
 
-    def run(ran: _Ran) -> None:
+    def run(ran: _NodeResult) -> None:
         pieces = client.run_on_node(ran.node, words, timeout=timeout)
         _follow(pieces, ran, _Printer(ran.node, width, lock) if output == "table" else None)
 
-    # Not a pool: it would wait for its threads, and Ctrl-C hangs up, which ends the commands.
+    # Not a thread pool, which would wait for its threads: Ctrl-C must close the connections to kill the commands.
     threads = [Thread(target=run, args=(ran,), daemon=True) for ran in results]
     for thread in threads:
         thread.start()
@@ -99,7 +102,7 @@ def command(ctx: click.Context, names: tuple[str, ...], timeout: str, output: st
     _judge(results)
 
 
-def _follow(pieces: "Iterator[CommandPiece | CommandResult]", ran: _Ran, printer: "_Printer | None") -> None:
+def _follow(pieces: "Iterator[CommandPiece | CommandResult]", ran: _NodeResult, printer: "_Printer | None") -> None:
     from muster.client.errors import MusterError
     from muster.client.node_exec import CommandResult
 
@@ -118,14 +121,14 @@ def _follow(pieces: "Iterator[CommandPiece | CommandResult]", ran: _Ran, printer
             printer.finish()
 
 
-def _judge(results: Sequence[_Ran]) -> None:
+def _judge(results: Sequence[_NodeResult]) -> None:
     for ran in results:
         if ran.error is not None:
             say(f"{ran.node}: {ran.error}")
         elif ran.timed_out:
-            say(f"{ran.node}: took too long and was ended")
+            say(f"{ran.node}: the command took too long and was killed")
         elif ran.exit_code != 0:
-            say(f"{ran.node}: exited with code {ran.exit_code}")
+            say(f"{ran.node}: the command exited with code {ran.exit_code}")
     bad = [ran for ran in results if not ran.went_well]
     if not bad:
         return
@@ -136,7 +139,7 @@ def _judge(results: Sequence[_Ran]) -> None:
 
 
 class _Printer:
-    """One node alone prints as it comes; of several, whole lines with the node's name before."""
+    """Prints the output of a single node unchanged, and that of several nodes in whole lines after the node's name."""
 
     def __init__(self, node: str, width: int, lock: Lock) -> None:
         self._prefix = f"{node:<{width}} | ".encode() if width else b""

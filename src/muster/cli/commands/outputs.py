@@ -6,11 +6,11 @@ from pathlib import Path
 import click
 
 from muster.cli.failures import Failure
-from muster.cli.options import job_argument, output_option
 from muster.cli.output import print_document, print_list
 from muster.cli.session import connect, say, say_warning
-from muster.cli.tables import Column
-from muster.cli.uploads import shown_transfer
+from muster.cli.shared_options import job_argument, output_option
+from muster.cli.text_tables import Column
+from muster.cli.transfer_progress import transfer_progress
 from muster.client.handles import JobHandle
 from muster.client.output_views import OutputsView, OutputView
 from muster.lib.backoff import exponential
@@ -34,15 +34,15 @@ _PATIENCE_S = 600.0
     metavar="[DIR]",
     is_flag=False,
     flag_value=_BY_NAME,
-    help="Download all; to a folder named as the job.",
+    help="Download all files, by default to a folder with the name of the job.",
 )
-@click.option("--attempt", type=click.IntRange(min=1), metavar="N", help="Of an earlier attempt.")
+@click.option("--attempt", type=click.IntRange(min=1), metavar="N", help="An earlier attempt.")
 @output_option("table", "wide", "json", "yaml", "name")
 def command(job: str, folder: str | None, attempt: int | None, output: str) -> None:
-    """List or download what a job's tasks left: the files named by `outputs` in its spec.
+    """List or download the output files of a job, which `outputs` in its spec names.
 
-    They are brought to the server when tasks have ended, well or not. A download goes on where it was broken off, and
-    every file is checked. Of a job with several tasks each has a folder: worker-0/model/weights.
+    They are copied to the server when tasks have ended, whether they succeeded or not. An interrupted download resumes,
+    and every file is verified. If a job has several tasks, each has a folder: worker-0/model/weights.
 
     \b
     Examples:
@@ -55,20 +55,20 @@ def command(job: str, folder: str | None, attempt: int | None, output: str) -> N
     found = handle.outputs(attempt)
     if folder is None:
         _print(found, output)
-        _tell(handle, found)
+        _print_notes(handle, found)
         return
-    found = _awaited(handle, found, attempt)
+    found = _wait_for_outputs(handle, found, attempt)
     target = Path(handle.name if folder == _BY_NAME else folder)
-    with shown_transfer("downloading") as progress:
+    with transfer_progress("downloading") as progress:
         files = handle.download(target, attempt=found.attempt or None, progress=progress)
     if output in ("json", "yaml"):
         print_document(found.raw, output)
     size = about_bytes(sum(item.size for item in found.items))
     say(f"{len(files)} file{'' if len(files) == 1 else 's'}, {size}, in {target}")
-    _tell(handle, found)
+    _print_notes(handle, found)
     if found.problems or found.left_out:
-        hint = "" if found.complete else "they come when the node is back; run this again then"
-        raise Failure("not all outputs are here", hint=hint)
+        hint = "" if found.complete else "they are copied when the node is reachable again; run this command again then"
+        raise Failure("some outputs are missing", hint=hint)
 
 
 def _print(found: OutputsView, output: str) -> None:
@@ -78,19 +78,19 @@ def _print(found: OutputsView, output: str) -> None:
         print_list(found.items, _COLUMNS, output, name="path")
 
 
-def _tell(handle: JobHandle, found: OutputsView) -> None:
+def _print_notes(handle: JobHandle, found: OutputsView) -> None:
     for problem in found.problems:
         say_warning(problem)
     if found.left_out:
-        say_warning(f"{len(found.left_out)} files were left out, beyond the server's limit: {found.left_out[0]} …")
+        say_warning(f"{len(found.left_out)} files exceed the server's limit and were left out: {found.left_out[0]} …")
     if not found.complete and not found.problems:
-        say(f"there may be more to come: job {handle.name} is {handle.state}")
+        say(f"there may be more outputs later: job {handle.name} is {handle.state}")
     elif not found.items and not found.problems:
-        say(f"job {handle.name} left nothing; `outputs` in its spec names what is brought back")
+        say(f"job {handle.name} has no outputs; `outputs` in its spec names the files to collect")
 
 
-def _awaited(handle: JobHandle, found: OutputsView, attempt: int | None) -> OutputsView:
-    """Of a job that has ended, once all is on the server, or cannot be now."""
+def _wait_for_outputs(handle: JobHandle, found: OutputsView, attempt: int | None) -> OutputsView:
+    """Waits until the outputs of an ended job are on the server, or cannot be copied now."""
     deadline = time.monotonic() + _PATIENCE_S
     tries = 0
     while handle.view.ended and not found.complete and not found.problems and time.monotonic() < deadline:

@@ -2,15 +2,15 @@
 
 import click
 
-from muster.cli.options import output_option
 from muster.cli.output import print_document
 from muster.cli.session import connect
+from muster.cli.shared_options import output_option
 
 
 @click.command()
 @output_option("json", "yaml", default="json")
 def command(output: str) -> None:
-    """Print the JSON Schema of the job file, so that an editor can complete and check it.
+    """Print the JSON Schema of job files, with which editors complete and check them.
 
     \b
     Example:

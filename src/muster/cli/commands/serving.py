@@ -1,4 +1,4 @@
-"""`muster up` and `muster server`: become the server process. No server code is imported here."""
+"""`muster up` and `muster server`, which replace this process by the server. No server code is imported here."""
 
 import os
 import sys
@@ -12,15 +12,15 @@ import click
 @click.option("--host", help="On which address [127.0.0.1].")
 @click.option("--home", type=click.Path(file_okay=False), help="Where everything is kept [MUSTER_HOME, ~/.muster].")
 def up(port: int | None, host: str | None, home: str | None) -> None:
-    """Start Muster on this machine: server, scheduler and node in one, nothing else needed.
+    """Start Muster on this machine: server, scheduler and node in one.
 
-    The first start makes an admin and leaves a context for you, so that `muster` works at once. Ctrl-C stops it;
-    running jobs go on, and are found again at the next start.
+    The first start makes you an admin and writes a login context, so that `muster` works at once. Ctrl-C stops the
+    server; running jobs continue, and the next start finds them again.
 
     \b
     Examples:
       muster up
-      muster up --port 0        # its first line says where it is
+      muster up --port 0        # the first line of its output is the address
       MUSTER_HOME=/data/muster muster up &
     """
     _become_server(home, [("--port", port), ("--host", host)])
@@ -43,7 +43,7 @@ def server(
     access_log: bool,
     log_level: str | None,
 ) -> None:
-    """Start a server with all its settings; for units and containers. `muster up` is the short form.
+    """Start a server with all its settings, for example in systemd units and containers. `muster up` is the short form.
 
     \b
     Examples:
@@ -51,7 +51,7 @@ def server(
       muster server --config /etc/muster.yaml --log-level warning
     """
     if database is not None:
-        os.environ["MUSTER_DATABASE"] = database  # it may hold a password, and arguments are for everybody to see
+        os.environ["MUSTER_DATABASE"] = database  # it may contain a password, and everybody can see arguments
     given = [("--port", port), ("--host", host), ("--config", config)]
     _become_server(home, [*given, ("--log-level", log_level)], ["--access-log"] if access_log else [])
 

@@ -1,5 +1,5 @@
-"""`muster sim`: what would another policy, or more machines, have done? The only command that runs the scheduler here
-and now instead of asking a server.
+"""`muster sim`, which simulates other policies and clusters. It is the only command that runs the scheduler itself
+instead of calling a server.
 """
 
 import sys
@@ -9,14 +9,14 @@ from pathlib import Path
 
 import click
 
-from muster.cli.ages import lasting
+from muster.cli.ages import duration_text
 from muster.cli.failures import Failure
 from muster.cli.option_types import Parsed
-from muster.cli.options import output_option
 from muster.cli.output import print_document
 from muster.cli.progress import progress
 from muster.cli.session import connect, say, say_warning
-from muster.cli.tables import Column, render
+from muster.cli.shared_options import output_option
+from muster.cli.text_tables import Column, render
 from muster.domain.errors import Invalid, MusterError
 from muster.simulation.charts import draw
 from muster.simulation.driver import simulate
@@ -61,19 +61,24 @@ _VC = Parsed("vc", parse_vc)
 
 
 @click.group(invoke_without_command=True)
-@click.option("--trace", metavar="FILE", help="Jobs to replay: CSV, also gzip'd; `-` reads standard input.")
+@click.option("--trace", metavar="FILE", help="The jobs to replay, as CSV, also gzipped; `-` reads standard input.")
 @click.option("--from-history", is_flag=True, help="Replay the ended jobs of the server instead.")
-@click.option("--since", metavar="TIME", help="With --from-history: only since then, as 2026-01-31, 7d, 2h.")
+@click.option("--since", metavar="TIME", help="With --from-history, only jobs since this time: 2026-01-31, 7d, 2h.")
 @click.option("--nodes", metavar="NODES", help="COUNTxGPUS[xMODEL][,…], or a CSV of nodes [the server's].")
 @click.option(
-    "--policy", "policies", type=_POLICIES, multiple=True, metavar="NAME[,NAME…]", help="Who goes first [default]."
+    "--policy",
+    "policies",
+    type=_POLICIES,
+    multiple=True,
+    metavar="NAME[,NAME…]",
+    help="The scheduling policies, separated by commas [default].",
 )
 @click.option(
     "--placement",
     type=click.Choice([str(kind) for kind in PlacementKind]),
     default=str(PlacementKind.CONSOLIDATED),
     show_default=True,
-    help="On as few nodes as possible, or only counting GPUs.",
+    help="Pack jobs onto as few nodes as possible, or only count GPUs.",
 )
 @click.option(
     "--durations",
@@ -81,7 +86,7 @@ _VC = Parsed("vc", parse_vc)
     default="exact",
     show_default=True,
     metavar="exact|unknown|noisy:SEED|limit",
-    help="What the policy knows of run times beforehand.",
+    help="What the policy knows about run times in advance.",
 )
 @click.option(
     "--preemption-cost",
@@ -90,12 +95,24 @@ _VC = Parsed("vc", parse_vc)
     default="0",
     show_default=True,
     metavar="0|helios|checkpoint:TIME|none",
-    help="What stopping a job costs; `none` forbids it.",
+    help="The cost of preempting a job; `none` forbids preemption.",
 )
-@click.option("--vc-quota", type=click.Path(path_type=Path), metavar="FILE", help="CSV: vc, nodes guaranteed to it.")
-@click.option("--vc", "vcs", type=_VC, multiple=True, metavar="NAME=NODES", help="The same, one by one; repeatable.")
-@click.option("--apart", "also_apart", is_flag=True, help="Also each virtual cluster alone on its own nodes.")
-@click.option("--picture", type=click.Path(path_type=Path), metavar="FILE", help="Draw it as .svg or .png.")
+@click.option(
+    "--vc-quota",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="A CSV of virtual clusters and the nodes that are guaranteed to each.",
+)
+@click.option(
+    "--vc",
+    "vcs",
+    type=_VC,
+    multiple=True,
+    metavar="NAME=NODES",
+    help="The guaranteed nodes of one virtual cluster; repeatable.",
+)
+@click.option("--apart", "also_apart", is_flag=True, help="Also simulate each virtual cluster alone on its own nodes.")
+@click.option("--picture", type=click.Path(path_type=Path), metavar="FILE", help="Draw the result as .svg or .png.")
 @output_option("table", "wide", "json", "yaml")
 @click.pass_context
 def command(
@@ -116,19 +133,19 @@ def command(
 ) -> None:
     """Replay jobs through the scheduler in virtual time, and compare policies and clusters.
 
-    The jobs are those of a trace (a CSV with at least job_id, submit_s, duration_s, gpus; also used: user, vc,
-    gpu_type, cpus, mem in MiB, limit_s) or the past of your own server. The scheduler is the very one that the server
-    runs, so `default` tells what a new installation would have done.
+    The jobs come from a trace (a CSV with at least job_id, submit_s, duration_s, gpus; optional: user, vc, gpu_type,
+    cpus, mem in MiB, limit_s) or from the history of your own server. The scheduler is the one that the server runs, so
+    `default` shows what a new installation would have done.
 
-    Policies: fifo (strict, the head blocks), first-fit (whatever fits may pass), easy (may pass if the head is not
-    delayed), ssf (shortest GPU-time first), srsf (shortest remaining GPU-time, preemptive), las (least attained
-    service), fair (by past usage of users), default.
+    Policies: fifo (strict; the first job blocks the others), first-fit (any job that fits may start), easy (a job may
+    start early if it does not delay the first one), ssf (shortest GPU time first), srsf (shortest remaining GPU time,
+    preemptive), las (least attained service), fair (by past usage of users), default.
 
-    Durations: unknown is the honest setting for your own cluster, where nobody knows beforehand how long a job runs and
-    a policy can only learn from those that have ended; exact shows what it could reach at best.
+    Durations: `unknown` is the realistic setting for your own cluster, where run times are not known in advance and a
+    policy can only learn from jobs that have ended; `exact` shows the best that a policy could achieve.
 
-    Preemption costs: 0; helios (7 s to restart 1 GPU, 30 s up to 8, 60 s above); checkpoint:30m (work since the last
-    multiple of it is lost); none (nothing is preempted).
+    Preemption costs: 0; helios (7 s to restart a job with 1 GPU, 30 s with up to 8, 60 s with more); checkpoint:30m (a
+    job loses its work since the last multiple of 30 minutes); none (no preemption).
 
     \b
     Examples:
@@ -168,17 +185,19 @@ def command(
 
 
 @command.command("generate")
-@click.option("--jobs", type=click.IntRange(min=1), default=1000, show_default=True, help="How many.")
-@click.option("--seed", type=int, default=0, show_default=True, help="The same seed makes the same jobs.")
+@click.option("--jobs", type=click.IntRange(min=1), default=1000, show_default=True, help="The number of jobs.")
+@click.option(
+    "--seed", type=int, default=0, show_default=True, help="The random seed. The same seed generates the same jobs."
+)
 @click.option("--per-hour", type=click.FloatRange(min=0, min_open=True), default=60.0, show_default=True)
 @click.option(
-    "--median", type=click.FloatRange(min=1), default=600.0, show_default=True, help="Of run time, in seconds."
+    "--median", type=click.FloatRange(min=1), default=600.0, show_default=True, help="The median run time in seconds."
 )
-@click.option("--max-gpus", type=click.IntRange(min=1), default=32, show_default=True, help="Of one job.")
+@click.option("--max-gpus", type=click.IntRange(min=1), default=32, show_default=True, help="The most GPUs of one job.")
 @click.option("--users", type=click.IntRange(min=0), default=8, show_default=True)
-@click.option("--vcs", type=click.IntRange(min=0), default=2, show_default=True, help="Virtual clusters of the users.")
+@click.option("--vcs", type=click.IntRange(min=0), default=2, show_default=True, help="The number of virtual clusters.")
 def generate_trace(jobs: int, seed: int, per_hour: float, median: float, max_gpus: int, users: int, vcs: int) -> None:
-    """Print a trace of made-up jobs: random arrivals, log-normal run times, gangs of 1 to 32 GPUs.
+    """Print a synthetic trace: random arrivals, log-normal run times, gangs of 1 to 32 GPUs.
 
     \b
     Examples:
@@ -193,19 +212,21 @@ def _inputs(
 ) -> tuple[list[TraceJob], list[NodeGroup]]:
     if (trace is None) != from_history:
         raise click.UsageError(
-            "say which jobs: either --trace FILE or --from-history (`muster sim generate` makes some)"
+            "choose the jobs with either --trace FILE or --from-history (`muster sim generate` prints a trace)"
         )
     if since and not from_history:
-        raise click.UsageError("--since goes with --from-history")
+        raise click.UsageError("--since needs --from-history")
     if nodes is None and not from_history:
-        raise click.UsageError("say which machines: --nodes COUNTxGPUS[xMODEL], such as --nodes 8x8")
+        raise click.UsageError("choose the nodes with --nodes COUNTxGPUS[xMODEL], such as --nodes 8x8")
     groups = _nodes(nodes) if nodes is not None else nodes_of(node.raw for node in connect().nodes())
     if trace is not None:
         jobs = read_trace(Path("/dev/stdin" if trace == "-" else trace))
     else:
         jobs = jobs_of(job.raw for job in connect().jobs(state=_ENDED, since=since))
     if not jobs:
-        raise Invalid("there is no job to replay", hint="the trace has a header only, or no job of the server has run")
+        raise Invalid(
+            "there are no jobs to replay", hint="the trace has only a header, or no job of the server has run"
+        )
     return jobs, groups
 
 
@@ -225,17 +246,19 @@ def _quota(path: Path | None, vcs: Sequence[tuple[str, int]], groups: Sequence[N
     promised, there = sum(quota.values()), sum(group.count for group in groups)
     if promised > there:
         raise Invalid(
-            f"{promised} nodes are promised to virtual clusters, but there are {there}",
-            hint="promise less, or give more --nodes",
+            f"{promised} nodes are guaranteed to virtual clusters, but there are only {there}",
+            hint="guarantee fewer nodes, or add --nodes",
         )
     return quota
 
 
 def _say_left_out(left_out: int, kept: int) -> None:
     if not kept:
-        raise Invalid("no job is of a virtual cluster with a quota", hint="the trace's column `vc` names them")
+        raise Invalid(
+            "no job belongs to a virtual cluster with guaranteed nodes", hint="the trace's column `vc` names them"
+        )
     if left_out:
-        say(f"{left_out} job{'s' if left_out > 1 else ''} left out: no quota for their virtual cluster")
+        say(f"{left_out} job{'s' if left_out > 1 else ''} left out: their virtual cluster has no guaranteed nodes")
 
 
 def _run(simulated: Simulate, jobs: Sequence[TraceJob], groups: Sequence[NodeGroup], options: Options) -> Run:
@@ -252,15 +275,15 @@ def _save(path: Path, svg: str) -> None:
         path.write_bytes(png_of(svg))
     else:
         path.write_text(svg, encoding="utf-8")
-    say(f"picture in {path}")
+    say(f"saved the picture to {path}")
 
 
 def _print(summaries: Sequence[Summary], output: str) -> None:
-    """One policy is one object, several are a list of them in `runs`."""
+    """The result of one policy is printed as one object, those of several as a list in `runs`."""
     if output in ("json", "yaml"):
         print_document(summaries[0] if len(summaries) == 1 else {"runs": list(summaries)}, output)
         return
-    write = in_seconds if output == "wide" else lasting
+    write = in_seconds if output == "wide" else duration_text
     tables = [comparison(summaries, write), breakdown(summaries, "vcs", write)]
     if output == "wide":
         tables.append(breakdown(summaries, "users", write))

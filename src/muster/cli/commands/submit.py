@@ -6,13 +6,13 @@ from typing import Any
 
 import click
 
-from muster.cli.assignments import parse_assignments
-from muster.cli.following import exit_by, follow, wait_quietly
-from muster.cli.options import output_option
+from muster.cli.dry_run import print_dry_run
+from muster.cli.job_following import exit_with_outcome, follow, wait_quietly
+from muster.cli.key_values import parse_assignments
 from muster.cli.output import print_document
-from muster.cli.plans import print_plan
 from muster.cli.session import connect, say
-from muster.cli.uploads import announce_packing, shown_upload
+from muster.cli.shared_options import output_option
+from muster.cli.transfer_progress import announce_packing, upload_progress
 from muster.client.errors import BAD_INPUT, MusterError
 from muster.client.submitting import Changes, Submission, from_text, prepare
 from muster.client.views import JobView
@@ -20,14 +20,22 @@ from muster.client.views import JobView
 
 @click.command()
 @click.argument("file", metavar="FILE|-", type=click.Path(dir_okay=False, allow_dash=True))
-@click.option("--set", "sets", multiple=True, metavar="KEY=VALUE", help="Change the spec: roles.worker.replicas=4.")
-@click.option("--param", "params", multiple=True, metavar="NAME=VALUE", help="Set a parameter: lr=0.01.")
+@click.option(
+    "--set",
+    "sets",
+    multiple=True,
+    metavar="KEY=VALUE",
+    help="Change a value of the spec: roles.worker.replicas=4; repeatable.",
+)
+@click.option("--param", "params", multiple=True, metavar="NAME=VALUE", help="Set a parameter: lr=0.01; repeatable.")
 @click.option("-n", "--name", help="Another name for the job.")
-@click.option("--cluster", metavar="NAME", help="Where to run it.")
-@click.option("--hold", is_flag=True, help="Accept it but do not start it until `muster resume`.")
-@click.option("--dry-run", is_flag=True, help="Check it and show what would be started; start nothing.")
-@click.option("--wait", is_flag=True, help="Wait for its end; exit 0 if it succeeded, else 1.")
-@click.option("-f", "--follow", "followed", is_flag=True, help="Follow its logs to its end, then exit as --wait does.")
+@click.option("--cluster", metavar="NAME", help="The cluster or virtual cluster to run on.")
+@click.option("--hold", is_flag=True, help="Submit the job as held; it does not start until `muster resume`.")
+@click.option("--dry-run", is_flag=True, help="Check the job and show what would be started, but start nothing.")
+@click.option("--wait", is_flag=True, help="Wait for the job to end. The exit code is 0 if it succeeded, else 1.")
+@click.option(
+    "-f", "--follow", "followed", is_flag=True, help="Follow the logs until the job ends, then exit like --wait."
+)
 @output_option("json", "yaml", "name", default="name")
 def command(
     file: str,
@@ -43,8 +51,8 @@ def command(
 ) -> None:
     """Submit a job file (YAML or JSON), or `-` for standard input.
 
-    A `package:` folder in it is packed and sent first, once; .gitignore and .musterignore say what stays at home.
-    Everything wrong with the file is told at once, with its line.
+    The `package:` folder is packed and uploaded first if the server does not have it; .gitignore and .musterignore name
+    the files to leave out. All mistakes in the file are reported at once, with their lines.
 
     \b
     Examples:
@@ -61,16 +69,16 @@ def command(
     submission = _read(file, Changes(overrides, parse_assignments(params, "--param")))
     client = connect()
     if dry_run:
-        print_plan(client.dry_run(submission), output)
+        print_dry_run(client.dry_run(submission), output)
         return
-    with shown_upload() as progress:
+    with upload_progress() as progress:
         handle = client.send(submission, progress=progress, announce=announce_packing)
     say(f"submitted job {handle.name} ({handle.id})")
     if followed:
-        exit_by(_ended(follow(handle), output))
+        exit_with_outcome(_ended(follow(handle), output))
     if wait:
         say(f"  muster logs -f {handle.name}    follow its output")
-        exit_by(_ended(wait_quietly(handle), output))
+        exit_with_outcome(_ended(wait_quietly(handle), output))
     _print_job(handle.view, output)
     say(f"  muster logs -f {handle.name}    follow its output")
     say(f"  muster explain {handle.name}    why it waits, or why it failed")
@@ -84,11 +92,11 @@ def _read(file: str, changes: Changes) -> Submission:
     try:
         return from_text(sys.stdin.read(), Path.cwd(), changes)
     except UnicodeDecodeError as error:
-        raise MusterError("standard input is not a text", code=BAD_INPUT) from error
+        raise MusterError("standard input is not text", code=BAD_INPUT) from error
 
 
 def _ended(job: JobView, output: str) -> JobView:
-    """A followed job's stdout is its log; only an explicit document is added to it."""
+    """The stdout of a followed job is its log, so a document is printed only if `-o` asks for it."""
     if output != "name":
         _print_job(job, output)
     return job

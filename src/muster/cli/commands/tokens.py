@@ -1,15 +1,15 @@
-"""`muster tokens`: keys for programs."""
+"""`muster tokens`, which creates and revokes tokens."""
 
 import click
 
-from muster.cli.options import output_option
 from muster.cli.output import print_document
 from muster.cli.session import connect, say
+from muster.cli.shared_options import output_option
 
 
 @click.group()
 def command() -> None:
-    """Make and revoke tokens, the keys that programs use instead of a password.
+    """Create and revoke tokens, which programs use instead of a password.
 
     \b
     Examples:
@@ -21,11 +21,11 @@ def command() -> None:
 
 @command.command()
 @click.argument("name")
-@click.option("--expires", metavar="DURATION", help="When it ends: 12h, 30d. Never, if absent.")
-@click.option("--user", help="For somebody else (admins only).")
+@click.option("--expires", metavar="DURATION", help="The lifetime of the token: 12h, 30d. If absent, it never expires.")
+@click.option("--user", help="The user of the token, if it is not you. Admins only.")
 @output_option("name", "json", "yaml", default="name")
 def create(name: str, expires: str | None, user: str | None, output: str) -> None:
-    """Make a token. Its secret is printed once, on stdout, and never shown again.
+    """Create a token. Its secret is printed once, on stdout, and never shown again.
 
     \b
     Examples:
@@ -37,14 +37,14 @@ def create(name: str, expires: str | None, user: str | None, output: str) -> Non
         click.echo(token.secret)
     else:
         print_document(token.raw, output)
-    say(f"token {token.id} for {token.user}; keep the secret, it is not shown again")
+    say(f"created token {token.id} for {token.user}; keep the secret, it is not shown again")
 
 
 @command.command()
 @click.argument("token_ids", metavar="ID...", nargs=-1, required=True)
 def revoke(token_ids: tuple[str, ...]) -> None:
-    """Revoke tokens, at once."""
+    """Revoke tokens. They stop working at once."""
     client = connect()
     for token_id in token_ids:
         client.revoke_token(token_id)
-        say(f"revoked {token_id}")
+        say(f"revoked token {token_id}")

@@ -8,33 +8,43 @@ from typing import Any
 import click
 
 from muster.cli.node_usage import node_lines
-from muster.cli.options import complete_nodes, output_option
 from muster.cli.output import print_document
 from muster.cli.session import connect
-from muster.cli.tables import Column, Row, fitting, render
-from muster.cli.usage import Card, Raw, card_columns, cards_of, node_ref, node_usage_columns, task_usage_columns
+from muster.cli.shared_options import complete_nodes, output_option
+from muster.cli.text_tables import Column, Row, fitting, render
+from muster.cli.usage_columns import (
+    GpuUsage,
+    Raw,
+    gpu_columns,
+    gpus_of,
+    node_ref,
+    node_usage_columns,
+    task_usage_columns,
+)
 from muster.client.client import Client
 from muster.client.errors import MusterError
 
 _CHARTED_NODES = 8
-_CARDS_SHOWN = 40
+_GPUS_SHOWN = 40
 _CHARTED = "1m"
 _LEAST = ("RECENT", "LOAD", "DISK", "OUT", "IN", "POWER", "TEMP", "PROCS", "OWNER")
-"""Columns that a narrow terminal does without, the first first."""
+"""The columns that a narrow terminal leaves out, in this order."""
 
 Draw = Callable[[Client, int | None], str]
-"""With the width of the terminal; None where there is none."""
+"""Takes the width of the terminal, or None if there is no terminal."""
 
 
 @click.command()
 @click.argument("node", required=False, shell_complete=complete_nodes)
-@click.option("--interval", type=click.FloatRange(min=0.5), default=2.0, show_default=True, help="Seconds between.")
-@click.option("--once", is_flag=True, help="Print once and end; so it is in a pipe.")
+@click.option(
+    "--interval", type=click.FloatRange(min=0.5), default=2.0, show_default=True, help="The seconds between updates."
+)
+@click.option("--once", is_flag=True, help="Print once and exit; this is the default in a pipe.")
 @output_option("table", "json", "yaml")
 def command(node: str | None, interval: float, once: bool, output: str) -> None:
-    """Show what nodes, their GPUs and tasks use right now; Ctrl-C ends it.
+    """Show what nodes, GPUs and tasks use right now. Ctrl-C exits.
 
-    With NODE, one node with its cores, links and cards, and its last minutes.
+    With NODE, show the cores, network interfaces and GPUs of one node, and its last minutes.
 
     \b
     Examples:
@@ -56,11 +66,11 @@ def command(node: str | None, interval: float, once: bool, output: str) -> None:
 def _all_drawn(client: Client, width: int | None) -> str:
     usage = client.usage()
     nodes = usage.get("nodes") or []
-    # A chart for each asks the server once for each: what a glance can take in.
+    # Each chart is one request to the server, so only a few nodes get one.
     charted = [node_ref(node) for node in nodes if node.get("usage")] if len(nodes) <= _CHARTED_NODES else []
     histories = {ref: _history(client, ref, _CHARTED) for ref in charted}
     lines = _table(node_usage_columns(histories), nodes, width)
-    lines += _cards_drawn([card for node in nodes for card in cards_of(node)], width)
+    lines += _gpus_drawn([gpu for node in nodes for gpu in gpus_of(node)], width)
     return "\n".join([*lines, *_tasks_drawn(usage.get("tasks") or [], width)])
 
 
@@ -79,7 +89,7 @@ def _one(client: Client, ref: str) -> dict[str, Any]:
 
 
 def _history(client: Client, ref: str, since: str | None) -> Sequence[Raw]:
-    """A node that left in this moment has none."""
+    """The last samples of a node; none if it has just been removed."""
     try:
         return client.node_usage(ref, since)
     except MusterError as error:
@@ -92,14 +102,14 @@ def _table(columns: Sequence[Column[Row]], rows: Sequence[Row], width: int | Non
     return render(fitting(columns, rows, width, _LEAST), rows, width=width)
 
 
-def _cards_drawn(cards: list[Card], width: int | None) -> list[str]:
-    if not cards:
+def _gpus_drawn(gpus: list[GpuUsage], width: int | None) -> list[str]:
+    if not gpus:
         return []
-    shown = cards
-    if len(cards) > _CARDS_SHOWN:
-        shown = [card for card in cards if card.gpu.get("job") or card.gpu.get("outOfService")][:_CARDS_SHOWN]
-    more = len(cards) - len(shown)
-    lines = ["", *_table(card_columns(shows_recent=False), shown, width)]
+    shown = gpus
+    if len(gpus) > _GPUS_SHOWN:
+        shown = [gpu for gpu in gpus if gpu.facts.get("job") or gpu.facts.get("outOfService")][:_GPUS_SHOWN]
+    more = len(gpus) - len(shown)
+    lines = ["", *_table(gpu_columns(shows_recent=False), shown, width)]
     return [*lines, f"and {more} more: muster top NODE"] if more else lines
 
 

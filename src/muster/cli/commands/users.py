@@ -1,4 +1,4 @@
-"""`muster users`: accounts."""
+"""`muster users`, which manages users."""
 
 import sys
 
@@ -9,7 +9,7 @@ from muster.cli.session import connect, say
 
 @click.group()
 def command() -> None:
-    """Add, change and remove users. Admins only, except for one's own password.
+    """Add, change and remove users. Admins only, except for your own password.
 
     \b
     Examples:
@@ -24,11 +24,11 @@ def command() -> None:
 @command.command()
 @click.argument("name")
 @click.option("--role", type=click.Choice(["user", "admin"]), default="user", show_default=True)
-@click.option("--group", "groups", multiple=True, metavar="GROUP", help="A group to be in; repeatable.")
+@click.option("--group", "groups", multiple=True, metavar="GROUP", help="A group of the user; repeatable.")
 @click.option("--password-stdin", is_flag=True, help="Read the password from standard input.")
-@click.option("--no-password", is_flag=True, help="No password: only tokens get this user in.")
+@click.option("--no-password", is_flag=True, help="Set no password: this user can log in only with tokens.")
 def add(name: str, role: str, groups: tuple[str, ...], password_stdin: bool, no_password: bool) -> None:
-    """Add a user; the password is asked for.
+    """Add a user. The command asks for the password.
 
     \b
     Examples:
@@ -37,27 +37,31 @@ def add(name: str, role: str, groups: tuple[str, ...], password_stdin: bool, no_
     """
     password = None if no_password else _new_password(password_stdin)
     user = connect().add_user(name, role, password, groups=groups)
-    say(f"added {user.name} ({user.role})")
+    say(f"added user {user.name} ({user.role})")
 
 
 @command.command()
 @click.argument("name")
-@click.option("-y", "--yes", is_flag=True, help="Do not ask.")
+@click.option("-y", "--yes", is_flag=True, help="Do not ask for confirmation.")
 def remove(name: str, yes: bool) -> None:
     """Remove a user. Their jobs stay in the history."""
     if not yes:
         if not sys.stdin.isatty():
-            raise click.UsageError("nobody can be asked here; add -y")
+            raise click.UsageError("cannot ask for confirmation without a terminal; add -y")
         click.confirm(f"Remove user {name}?", abort=True, err=True)
     connect().remove_user(name)
-    say(f"removed {name}")
+    say(f"removed user {name}")
 
 
 @command.command()
 @click.argument("name", required=False)
-@click.option("--password-stdin", is_flag=True, help="Read it from standard input; your own: old, then new line.")
+@click.option(
+    "--password-stdin",
+    is_flag=True,
+    help="Read the new password from standard input; for your own, first a line with the old one.",
+)
 def passwd(name: str | None, password_stdin: bool) -> None:
-    """Change your own password, or as an admin somebody's."""
+    """Change your own password, or as an admin that of another user."""
     client = connect()
     who = client.whoami()
     me = who["user"]
@@ -72,9 +76,9 @@ def passwd(name: str | None, password_stdin: bool) -> None:
 @command.command()
 @click.argument("name")
 @click.argument("groups", metavar="GROUP...", nargs=-1)
-@click.option("--none", is_flag=True, help="Out of all groups.")
+@click.option("--none", is_flag=True, help="Remove the user from all groups.")
 def groups(name: str, groups: tuple[str, ...], none: bool) -> None:
-    """Put a user into exactly these groups. Virtual clusters let groups in.
+    """Set the groups of a user. Virtual clusters and folders grant access to groups.
 
     \b
     Examples:
@@ -82,25 +86,25 @@ def groups(name: str, groups: tuple[str, ...], none: bool) -> None:
       muster users groups li --none
     """
     if none == bool(groups):
-        raise click.UsageError("name the groups, or give --none")
+        raise click.UsageError("name at least one group, or use --none")
     user = connect().change_user(name, groups=list(groups))
-    say(f"{user.name} is in {', '.join(user.groups)}" if user.groups else f"{user.name} is in no group")
+    say(f"the groups of {user.name} are {', '.join(user.groups)}" if user.groups else f"{user.name} is in no group")
 
 
 @command.command()
 @click.argument("name")
 def enable(name: str) -> None:
-    """Let a disabled user in again."""
+    """Enable a disabled user again."""
     connect().change_user(name, disabled=False)
-    say(f"enabled {name}")
+    say(f"enabled user {name}")
 
 
 @command.command()
 @click.argument("name")
 def disable(name: str) -> None:
-    """Keep a user out, tokens included. Their jobs go on."""
+    """Disable a user and their tokens. Their jobs continue."""
     connect().change_user(name, disabled=True)
-    say(f"disabled {name}")
+    say(f"disabled user {name}")
 
 
 def _new_password(from_stdin: bool) -> str:

@@ -1,21 +1,21 @@
-"""`muster vc`: virtual clusters."""
+"""`muster vc`, which shows virtual clusters."""
 
 from typing import Any
 
 import click
 
 from muster.cli.cluster_columns import amount_text, error_text, virtual_cluster_columns
-from muster.cli.options import output_option
 from muster.cli.output import print_document, print_list, print_pairs
 from muster.cli.session import connect, say, say_warning
+from muster.cli.shared_options import output_option
 from muster.client.cluster_views import VirtualClusterView
 
 
 @click.group()
 def command() -> None:
-    """Look at virtual clusters: a cluster plus settings plus a share that is promised.
+    """Show virtual clusters: a cluster, plus settings, plus a guaranteed share.
 
-    A job names one as `cluster`. Admins write them to files in `clusters.d`.
+    A job selects one as `cluster`. Admins define them in files in `clusters.d`.
 
     \b
     Examples:
@@ -28,10 +28,10 @@ def command() -> None:
 @command.command("list")
 @output_option()
 def list_(output: str) -> None:
-    """List the virtual clusters that you may use, with what is promised, used, borrowed and lent.
+    """List the virtual clusters that you may use, with guaranteed, used, borrowed and lent resources.
 
-    Admins also see what is wrong: files with mistakes, and what is in force instead, guarantees that the nodes do not
-    allow any more, and labels of nodes that there are not.
+    Admins also see problems: mistakes in files and what is in effect instead, guarantees that the nodes can no longer
+    satisfy, and labels of nodes that do not exist.
 
     \b
     Examples:
@@ -44,7 +44,7 @@ def list_(output: str) -> None:
     else:
         print_list(found.items, virtual_cluster_columns(), output)
     if not found.items:
-        say("no virtual clusters: everybody shares everything")
+        say("there are no virtual clusters; all users share everything")
     for problem in found.problems:
         say_warning(str(problem))
 

@@ -2,15 +2,17 @@
 
 import click
 
-from muster.cli.options import output_option
 from muster.cli.output import print_document
 from muster.cli.session import connect, say
+from muster.cli.shared_options import output_option
 from muster.client.errors import MusterError
 from muster.version import __version__
 
 
 @click.command()
-@click.option("--client", "alone", is_flag=True, help="Only of this command; asks no server.")
+@click.option(
+    "--client", "alone", is_flag=True, help="Print only the version of this command, without contacting a server."
+)
 @output_option("table", "json", "yaml")
 def command(alone: bool, output: str) -> None:
     """Print the versions of this command and of the server.

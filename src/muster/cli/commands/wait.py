@@ -6,21 +6,21 @@ from typing import Any
 
 import click
 
-from muster.cli.following import exit_by, tell_outcome
-from muster.cli.options import jobs_argument, output_option
+from muster.cli.job_following import exit_with_outcome, print_outcome
 from muster.cli.output import print_document
 from muster.cli.session import connect, say
+from muster.cli.shared_options import jobs_argument, output_option
 from muster.lib.quantities import parse_duration
 
 
 @click.command()
 @jobs_argument
-@click.option("--timeout", metavar="DURATION", help="Give up after so long (30s, 2h) with exit code 124.")
+@click.option("--timeout", metavar="DURATION", help="Stop waiting after this time (30s, 2h), with exit code 124.")
 @output_option("table", "json", "yaml", "name")
 def command(jobs: tuple[str, ...], timeout: str | None, output: str) -> None:
-    """Wait until jobs have ended. Exit 0 if all succeeded, 1 if not, 124 on time-out.
+    """Wait until jobs have ended. The exit code is 0 if all succeeded, 1 if not, 124 after the timeout.
 
-    A server that is restarted meanwhile is waited for.
+    If the server restarts in the meantime, the command waits for it.
 
     \b
     Examples:
@@ -41,9 +41,9 @@ def command(jobs: tuple[str, ...], timeout: str | None, output: str) -> None:
         except TimeoutError as error:
             say(f"timed out: job {handle.name} is still {handle.state}")
             raise click.exceptions.Exit(124) from error
-        tell_outcome(handle.view)
+        print_outcome(handle.view)
     _print([handle.view.raw for handle in handles], output)
-    exit_by(*(handle.view for handle in handles))
+    exit_with_outcome(*(handle.view for handle in handles))
 
 
 def _print(jobs: Sequence[Mapping[str, Any]], output: str) -> None:

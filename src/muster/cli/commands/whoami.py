@@ -2,15 +2,15 @@
 
 import click
 
-from muster.cli.options import output_option
 from muster.cli.output import print_document, print_pairs
 from muster.cli.session import connect
+from muster.cli.shared_options import output_option
 
 
 @click.command()
 @output_option("table", "json", "yaml", "name")
 def command(output: str) -> None:
-    """Show who you are, and on which server.
+    """Show your user name and the server.
 
     \b
     Example:

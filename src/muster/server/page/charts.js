@@ -1,7 +1,7 @@
-// Small charts. They are for the eye alone: the figures stand beside them as text.
+// Small charts. They are hidden from screen readers, because the numbers are next to them as text.
 
 const SVG = "http://www.w3.org/2000/svg";
-const GAP_MS = 10_000; // a node is sampled every two seconds; what is further apart is not joined by a line
+const GAP_MS = 10_000; // nodes are sampled every two seconds; samples further apart than this are not connected
 const HIGH = 0.9;
 
 function shape(tag, attributes, ...children) {
@@ -16,10 +16,10 @@ function chart(className, width, height, ...children) {
   return shape("svg", { class: className, viewBox, preserveAspectRatio: "none", "aria-hidden": "true" }, ...children);
 }
 
-// How much of a whole is used, where more is no worse.
+// A usage bar without a warning colour.
 export const gauge = (used, total) => bar("gauge", partOf(used, total));
 
-// How much of a whole is used, where it should not run out.
+// A usage bar with a warning colour when it is almost full.
 export function warningGauge(used, total) {
   const part = partOf(used, total);
   return bar(part >= HIGH ? "gauge high" : "gauge", part);
@@ -33,7 +33,7 @@ function bar(className, part) {
     shape("rect", { class: "fill", width: (100 * part).toFixed(1), height: 6 }));
 }
 
-// A card that stands upright: as full as it is busy; crossed out if nobody is given it.
+// A vertical bar for the load of a GPU, crossed out if the GPU is out of service.
 export function cardMark(load, isOut) {
   const height = 22 * Math.min(1, Math.max(0, (load || 0) / 100));
   const cross = isOut ? [shape("path", { class: "cross", d: "M0 0L12 22M12 0L0 22" })] : [];

@@ -1,4 +1,4 @@
-// Pieces of the document. Everything from the server goes in as text (textContent), never as markup.
+// Helpers that build the document. Everything from the server is inserted as text (textContent), never as markup.
 
 import { language } from "./words.js";
 
@@ -20,7 +20,7 @@ export const stateMark = (state) => make("span", { text: state, className: `stat
 
 const drawn = new WeakMap();
 
-// Draws anew only what has changed: a selection, the focus and the eye stay where they are.
+// Draws only what has changed, so that the selection and the focus are kept.
 export function patch(element, facts, build) {
   const key = JSON.stringify(facts);
   if (drawn.get(element) === key) return;
@@ -67,18 +67,18 @@ export function bytes(count) {
   return `${inUnit(count, unit)} ${UNITS[unit]}`;
 }
 
-// Both in the unit of the whole, which is said once.
+// Both numbers in the unit of the total, which is shown once.
 export function bytesOf(used, total) {
   const unit = unitOf(total);
-  return { used: isTold(used) ? inUnit(used, unit) : "-", total: `${inUnit(total, unit)} ${UNITS[unit]}` };
+  return { used: isKnown(used) ? inUnit(used, unit) : "-", total: `${inUnit(total, unit)} ${UNITS[unit]}` };
 }
 
-const isTold = (value) => value !== null && value !== undefined;
+const isKnown = (value) => value !== null && value !== undefined;
 
-export const amountIn = (unit) => (value) => (isTold(value) ? `${Math.round(value)} ${unit}` : "-");
+export const amountIn = (unit) => (value) => (isKnown(value) ? `${Math.round(value)} ${unit}` : "-");
 export const percent = amountIn("%");
 
-// "2" and "750m" both are cores.
+// Parses "2" or "750m" as a number of cores.
 export const cores = (quantity) => {
   const text = String(quantity);
   return text.endsWith("m") ? Number(text.slice(0, -1)) / 1000 : Number(text);

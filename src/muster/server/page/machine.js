@@ -1,4 +1,4 @@
-// One machine in the list: its row, its alerts and, when it is open, everything else that is known of it.
+// One machine in the list: its row, its alerts and, if it is expanded, all other details.
 
 import { cardMark, gauge, sparkline, warningGauge } from "./charts.js";
 import { amountIn, bytes, bytesOf, cell, cores, make, patch, percent, stateMark, time } from "./elements.js";
@@ -10,7 +10,7 @@ const SILENT = new Set(["Unreachable", "Joining", "Retired"]);
 const celsius = amountIn("°C");
 const watts = amountIn("W");
 const ALERTS_SHOWN = 3;
-const FOUND = "muster/"; // labels that begin so say what was found there
+const FOUND = "muster/"; // the prefix of labels that say what was found on the node
 
 export class Machine {
   #toggled;
@@ -19,7 +19,7 @@ export class Machine {
   constructor(node, number, toggled) {
     this.ring = new Ring();
     this.isSeen = false;
-    this.running = null; // its tasks, while it is open
+    this.running = null; // its tasks, while it is expanded
     this.#toggled = toggled;
     this.#number = number;
     this.#build();
@@ -41,7 +41,7 @@ export class Machine {
     return `/nodes/${encodeURIComponent(this.node.name)}`;
   }
 
-  // What is always right, on the screen or not: the height of the list and what the eye looks for.
+  // Updates what must be right even off the screen: the height of the row, the state and the alerts.
   show(node) {
     this.node = node;
     const className = `machine ${node.state}${SILENT.has(node.state) ? " stale" : ""}`;
@@ -55,7 +55,7 @@ export class Machine {
     this.draw();
   }
 
-  // Figures change all the time: they are drawn where somebody can see them.
+  // Metrics change all the time, so they are drawn only while the row is on the screen.
   draw() {
     if (!this.isSeen) return;
     const { node, ring } = this;
@@ -99,7 +99,7 @@ export class Machine {
     if (node.gpus.length) cards.replaceChildren(cardTable(node.gpus, usage.gpus ?? [], ring));
     if (this.running) patch(tasks, [this.running, node.tasks], ([running, count]) => taskLines(running, count));
     const { cpu, memory, login, labels } = node;
-    const note = node.state === "Ready" ? node.note : ""; // else it stands above
+    const note = node.state === "Ready" ? node.note : ""; // otherwise the note is above
     patch(facts, { cpu, memory, login, labels, note }, factLines);
   }
 }
@@ -117,7 +117,7 @@ function wideCell(made) {
   return made;
 }
 
-// As blocks on a narrow screen they would not be a table any more to who listens.
+// On a narrow screen the rows are blocks; without these roles a screen reader would not see a table.
 const ROLES = { TABLE: "table", THEAD: "rowgroup", TBODY: "rowgroup", TR: "row", TH: "columnheader", TD: "cell" };
 
 function withRoles(element) {
@@ -185,7 +185,7 @@ export function gpuCounts(gpus, wording) {
   return [word(wording, { used, total: gpus.length }), ...(out ? [word("someOut", { n: out })] : [])];
 }
 
-// A card that is out of service may still be somebody's.
+// A GPU that is out of service may still belong to a job.
 function whoHas(gpu) {
   if (gpu.outOfService) {
     const out = word("outOfService", { why: gpu.outOfService });
@@ -195,7 +195,7 @@ function whoHas(gpu) {
   return gpu.used < 1 ? word("partOfIt", { job: gpu.job, used: gpu.used }) : gpu.job;
 }
 
-// ---- when it is open ------------------------------------------------------------------------------------------------
+// ---- details --------------------------------------------------------------------------------------------------------
 
 function detailParts() {
   return {
@@ -207,7 +207,7 @@ function detailParts() {
   };
 }
 
-// Of a node that does not answer there may be its last minutes alone.
+// For a node that does not answer, only its last minutes may be known.
 function chartRows(node, usage, ring) {
   const load = usage.load1 === undefined ? "-" : usage.load1.toFixed(2);
   const cpu = word("loadOf", { now: percent(usage.cpuPercent), load });

@@ -1,15 +1,15 @@
-// All machines that the reader may see: what they are, what they do, and which of them need somebody.
+// The list of all machines that the user may see, with their states, usage and alerts.
 //
-// The list is asked for as a whole; minutes and tasks only of machines that are on the screen.
+// The list is loaded as a whole; recent metrics and tasks are loaded only for machines on the screen.
 
 import { at, make, stateMark } from "./elements.js";
 import { gpuCounts, Machine } from "./machine.js";
 import { call, coalesced, Refused } from "./server.js";
 import { word } from "./words.js";
 
-const RANKS = ["Unreachable", "Draining", "Cordoned", "Joining", "Retired", "Ready"]; // who needs somebody comes first
-const ALERTING = "alerts"; // beside the states
-const OPEN_AT_FIRST = 2; // so few are open without being asked
+const RANKS = ["Unreachable", "Draining", "Cordoned", "Joining", "Retired", "Ready"]; // machines that need attention come first
+const ALERTING = "alerts"; // a filter besides the states
+const OPEN_AT_FIRST = 2; // up to this many machines are expanded at first
 const SEEN_MS = 100;
 
 const machines = new Map(); // by cluster and name
@@ -18,7 +18,7 @@ const byName = new Intl.Collator(undefined, { numeric: true });
 let chosenState = "";
 let made = 0;
 let isFirst = true;
-let attempt; // runs something that talks to the server, and shows what went wrong
+let attempt; // runs an action that calls the server, and shows its error
 
 export function startMachines(attempting) {
   attempt = attempting;
@@ -27,7 +27,7 @@ export function startMachines(attempting) {
   at("machines-open").addEventListener("click", openAll);
 }
 
-// Another person may see other machines.
+// Another user may see other machines.
 export function forgetMachines() {
   for (const key of [...machines.keys()]) remove(key);
   isFirst = true;
@@ -40,7 +40,7 @@ export async function loadMachines() {
   await loadSeen();
 }
 
-// In one line, for the front page.
+// The summary of all nodes on the front page.
 export function nodesLine(nodes) {
   const link = make("a", { text: number(nodes.length), href: "#/machines" });
   const parts = [...counts(nodes)].map(([state, count]) => make("span", {}, `${count} `, stateMark(state)));
@@ -81,7 +81,7 @@ function remove(key) {
   machines.delete(key);
 }
 
-// Those that match, in order; only what has to move is moved, and the keyboard stays where it is.
+// Shows the machines that match, in order. Moves only the rows that must move, and keeps the keyboard focus.
 function arrange() {
   offerClusters();
   const within = all().filter(({ node }) => matchesRest(node));
@@ -126,9 +126,9 @@ function openAll() {
   toggled();
 }
 
-// ---- what is looked for ---------------------------------------------------------------------------------------------
+// ---- filters --------------------------------------------------------------------------------------------------------
 
-// The address has it too, to be sent to others and to come back to.
+// The address contains the filter, so that it can be shared and bookmarked.
 export function filterBy(query) {
   chosenState = query.get("state") ?? "";
   at("machines-filter").value = query.get("text") ?? "";
@@ -180,7 +180,7 @@ function counts(nodes) {
   return [...found].filter(([, count]) => count);
 }
 
-// A button for each state that there is: what the pool looks like, and the filter.
+// A button for each state with its number of nodes, which also filters by that state.
 function showCounts(nodes) {
   const alerting = nodes.filter((node) => node.alerts.length).length;
   const found = new Map([["", nodes.length], ...counts(nodes), ...(alerting ? [[ALERTING, alerting]] : [])]);
@@ -216,7 +216,7 @@ function chipName(state) {
   return state ? stateMark(state) : word("every");
 }
 
-// ---- what is on the screen ------------------------------------------------------------------------------------------
+// ---- visible machines ------------------------------------------------------------------------------------------------
 
 const observer = new IntersectionObserver(
   (entries) => {
@@ -252,6 +252,6 @@ async function loadMachine(machine) {
     if (detail) machine.running = detail.running;
     machine.draw();
   } catch (error) {
-    if (error.status !== 404 || !(error instanceof Refused)) throw error; // it has just left
+    if (error.status !== 404 || !(error instanceof Refused)) throw error; // the node has just been removed
   }
 }

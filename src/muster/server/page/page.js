@@ -1,5 +1,5 @@
-// The plain page: jobs, one job with its workers and log, machines. Everything from the server goes into the document
-// as text (textContent), never as markup, and everything it does is a call of the public API with the reader's rights.
+// The web page: jobs, one job with its workers and log, and machines. Everything from the server is inserted as text
+// (textContent), never as markup. The page only calls the public API, with the rights of the user.
 
 import { at, cell, make, refreshTimes, stateMark, tell, time } from "./elements.js";
 import { filterBy, forgetMachines, loadMachines, nodesLine, startMachines } from "./machines.js";
@@ -8,13 +8,12 @@ import { translatePage, word } from "./words.js";
 
 const FINAL = new Set(["Succeeded", "Failed", "Cancelled"]);
 const JOBS_PAGE = 50;
-const LOG_LETTERS = 400_000; // what is kept of a long log; the command line has all of it
-const QUIET_MS = 250; // a burst of events is one reload
+const LOG_LETTERS = 400_000; // the part of a long log that is kept; `muster logs` prints all of it
+const QUIET_MS = 250; // a burst of events causes one reload
 const NODES_MS = 5_000; // usage changes without events
-const MACHINES_MS = 2_000; // as often as nodes are sampled
+const MACHINES_MS = 2_000; // nodes are sampled this often
 
-// Runs something that talks to the server, and shows what went wrong if it did. What comes late, when somebody is
-// logging in already, takes neither the focus nor what is said there.
+// Runs an action that calls the server, and shows its error. A late error does not disturb a login that is in progress.
 async function attempt(action) {
   const say = (message) => at("login").hidden && tell(message);
   try {
@@ -51,7 +50,7 @@ function jobRow(job) {
   return row;
 }
 
-// New rows in place of old ones, without taking the keyboard away from somebody who is in the middle of them.
+// Replaces the rows, but keeps the keyboard focus on its row.
 function keepFocus(body, rows) {
   const focused = document.activeElement?.closest?.("tr")?.dataset.key;
   body.replaceChildren(...rows);
@@ -68,7 +67,7 @@ async function loadNodes() {
 // ---- one job --------------------------------------------------------------------------------------------------------
 
 let me = null; // {user, role}
-let openJob = null; // the id of the job that is shown, if one is
+let openJob = null; // the id of the job that is shown, if any
 let isAtMachines = false;
 
 const isMine = (job) => job.owner === me.user || me.role === "admin";
@@ -81,8 +80,8 @@ async function loadJob() {
     call(`${jobPath(ref)}/tasks`),
     isMine(job) ? call(`${jobPath(ref)}/explain`) : null,
   ]);
-  if (ref !== openJob) return null; // another one was opened meanwhile
-  openJob = job.id; // the address may have said a name
+  if (ref !== openJob) return null; // the user has opened another job in the meantime
+  openJob = job.id; // the address may contain a name instead
   showJob(job, explanation);
   at("tasks").replaceChildren(...tasks.items.map(taskRow));
   offerTasks(tasks.items);
@@ -103,7 +102,7 @@ function showJob(job, explanation) {
   }
   at("explain").textContent = explanation?.summary || job.reason || "";
   const fault = explanation?.fault;
-  const cause = at("explain").textContent.includes(fault?.cause) ? "" : fault?.cause; // said once is enough
+  const cause = at("explain").textContent.includes(fault?.cause) ? "" : fault?.cause; // so that the cause is not shown twice
   at("advice").textContent = [cause, fault?.advice || explanation?.next].filter(Boolean).join(" ");
 }
 
@@ -150,7 +149,7 @@ function followLog() {
   at("log").textContent = word("noLog");
   const source = new EventSource(`${API}${jobPath(openJob)}/logs?${query}`);
   logSource = source;
-  const unfinished = new Map(); // an unfinished line of one worker is not mixed with another's
+  const unfinished = new Map(); // unfinished lines by worker, so that lines are not mixed
   source.addEventListener("log", (event) => {
     const { task: from, text } = JSON.parse(event.data);
     addLog(task ? text : prefixed(from, text, unfinished));
@@ -201,15 +200,15 @@ function drawLog() {
   if (at("log-stick").checked) log.scrollTop = log.scrollHeight;
 }
 
-// ---- what happens ---------------------------------------------------------------------------------------------------
+// ---- events ---------------------------------------------------------------------------------------------------------
 
 const reload = coalesced(
-  () => attempt(() => (openJob ? loadJob() : Promise.all([loadJobs(), loadNodes()]))), // a start takes from a node
+  () => attempt(() => (openJob ? loadJob() : Promise.all([loadJobs(), loadNodes()]))), // a job that starts changes a node
   QUIET_MS,
 );
 let events = null;
 
-// The server names each event after its kind, and an EventSource hears only the names it was told.
+// The server names each event after its kind, and an EventSource only delivers the names that it listens to.
 const KINDS = [
   ...["queued", "held", "starting", "running", "stopping", "succeeded", "failed", "cancelled"].map((s) => `job.${s}`),
   ...["assigned", "launching", "preparing", "running", "stopping", "succeeded", "failed", "stopped", "lost"]
@@ -228,15 +227,15 @@ function listen() {
     at("live").textContent = word("lost");
     if (events.readyState === EventSource.CLOSED) setTimeout(listen, 5_000);
   });
-  for (const kind of KINDS) events.addEventListener(kind, heard);
+  for (const kind of KINDS) events.addEventListener(kind, onEvent);
 }
 
-function heard(event) {
+function onEvent(event) {
   const jobId = JSON.parse(event.data).jobId;
   if (!isAtMachines && (!openJob || jobId === openJob)) reload();
 }
 
-// ---- where we are ---------------------------------------------------------------------------------------------------
+// ---- navigation -----------------------------------------------------------------------------------------------------
 
 function show(part) {
   for (const id of ["login", "overview", "job", "machines"]) at(id).hidden = id !== part;

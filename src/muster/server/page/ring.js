@@ -1,7 +1,7 @@
-// The last minutes of one node, as far as they were asked for: only what is new is asked again.
+// The recent samples of one node. Only new samples are requested from the server.
 
-export const BRIEF_MS = 120_000; // of a row
-export const WHOLE_MS = 300_000; // of a machine that is open; the server keeps no more
+export const BRIEF_MS = 120_000; // the span of a row
+export const WHOLE_MS = 300_000; // the span of an expanded machine; the server keeps no more
 
 export class Ring {
   #last = null;
@@ -12,14 +12,14 @@ export class Ring {
     return this.#last ?? `${this.#spanMs / 1000}s`;
   }
 
-  // More of the past is wanted from now on: it is asked for once more.
+  // Extends the span, so that the next request loads all of it again.
   widen() {
     if (this.#spanMs === WHOLE_MS) return;
     this.#spanMs = WHOLE_MS;
     this.#last = null;
   }
 
-  // `asked` is the `since` that this answers. Two may ask at a time, and what is wanted may have changed meanwhile.
+  // `asked` is the `since` of the request. Requests may overlap, and the span may have changed in the meantime.
   add(items, asked) {
     if (!items.length || asked !== this.since) return;
     this.samples = [...(this.#last ? this.samples : []), ...items.map(sample)];
@@ -33,7 +33,7 @@ export class Ring {
   }
 }
 
-// Of all links together.
+// The sum over all network interfaces.
 export function netRate(usage, name) {
   return usage.net?.length ? usage.net.reduce((sum, link) => sum + (link[name] || 0), 0) : null;
 }

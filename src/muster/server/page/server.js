@@ -1,4 +1,4 @@
-// Calls of the public API, with the reader's own rights.
+// Calls the public API with the rights of the user.
 
 import { word } from "./words.js";
 
@@ -27,7 +27,7 @@ export async function call(path, { method = "GET", body } = {}) {
 
 export const jobPath = (ref) => `/jobs/${encodeURIComponent(ref)}`;
 
-// Calls at most one at a time, and once more if asked while it ran.
+// Runs the action at most once at a time, and once more if it was triggered while it ran.
 export function coalesced(action, delay) {
   let running = false;
   let again = false;

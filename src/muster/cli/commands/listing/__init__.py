@@ -1,1 +1,1 @@
-"""What `muster get` lists: one module for each kind of thing."""
+"""The commands below `muster get`, one module for each kind of object."""

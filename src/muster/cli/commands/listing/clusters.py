@@ -3,17 +3,17 @@
 import click
 
 from muster.cli.columns import cluster_columns
-from muster.cli.options import output_option
 from muster.cli.output import print_list
 from muster.cli.session import connect, say_warning
+from muster.cli.shared_options import output_option
 
 
 @click.command()
 @output_option()
 def command(output: str) -> None:
-    """List clusters; a job without `cluster` goes to the default one.
+    """List clusters. A job without `cluster` goes to the default one.
 
-    Admins are also told what is wrong with cluster files, and what is in force instead.
+    Admins also see mistakes in cluster files, and what is in effect instead.
 
     \b
     Examples:

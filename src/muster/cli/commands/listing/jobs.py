@@ -5,9 +5,9 @@ from typing import Any
 import click
 
 from muster.cli.columns import job_columns
-from muster.cli.options import output_option
 from muster.cli.output import print_list
 from muster.cli.session import connect, say
+from muster.cli.shared_options import output_option
 from muster.cli.watching import watch
 from muster.client.views import JobView
 
@@ -15,17 +15,21 @@ _PAGE = 50
 
 
 @click.command()
-@click.option("--state", multiple=True, metavar="STATE", help="Only these states; repeat or separate by commas.")
-@click.option("--owner", metavar="USER", help="Only this user's.")
-@click.option("--mine", is_flag=True, help="Only yours.")
-@click.option("--cluster", metavar="NAME", help="Only on this cluster.")
-@click.option("--vc", metavar="NAME", help="Only in this virtual cluster.")
-@click.option("-l", "--label", multiple=True, metavar="K=V", help="Only with this label; repeatable.")
-@click.option("--text", metavar="TEXT", help="Only those that mention the text.")
-@click.option("--since", metavar="TIME", help="Only since a time, or for a while: 2026-01-31, 7d, 2h.")
-@click.option("--limit", type=click.IntRange(min=1), default=_PAGE, show_default=True, help="At most so many.")
-@click.option("--all", "all_", is_flag=True, help="All of them, however many.")
-@click.option("-w", "--watch", "watched", is_flag=True, help="Keep it on the screen, up to date.")
+@click.option(
+    "--state", multiple=True, metavar="STATE", help="Only jobs in these states; repeatable, or separated by commas."
+)
+@click.option("--owner", metavar="USER", help="Only jobs of this user.")
+@click.option("--mine", is_flag=True, help="Only your jobs.")
+@click.option("--cluster", metavar="NAME", help="Only jobs on this cluster.")
+@click.option("--vc", metavar="NAME", help="Only jobs in this virtual cluster.")
+@click.option("-l", "--label", multiple=True, metavar="K=V", help="Only jobs with this label; repeatable.")
+@click.option("--text", metavar="TEXT", help="Only jobs that contain this text.")
+@click.option("--since", metavar="TIME", help="Only jobs since this time, or within this period: 2026-01-31, 7d, 2h.")
+@click.option(
+    "--limit", type=click.IntRange(min=1), default=_PAGE, show_default=True, help="The largest number of jobs to list."
+)
+@click.option("--all", "all_", is_flag=True, help="List all jobs, however many there are.")
+@click.option("-w", "--watch", "watched", is_flag=True, help="Keep the table on the screen and update it.")
 @output_option()
 def command(
     state: tuple[str, ...],
@@ -53,7 +57,7 @@ def command(
       muster get jobs --all -o json
     """
     if mine and owner:
-        raise click.UsageError("--mine and --owner exclude each other")
+        raise click.UsageError("--mine and --owner cannot be used together")
     client = connect()
     filters: dict[str, Any] = {
         "state": [word for item in state for word in item.split(",") if word],
@@ -76,4 +80,4 @@ def command(
     if not jobs:
         say("no jobs")
     elif not all_ and len(jobs) == limit and output not in ("json", "yaml"):
-        say(f"newest first, {limit} of more shown; --limit N or --all shows them")
+        say(f"only the newest {limit} jobs are shown; --limit N or --all shows more")

@@ -3,19 +3,19 @@
 import click
 
 from muster.cli.columns import node_columns
-from muster.cli.options import output_option
 from muster.cli.output import print_list
 from muster.cli.session import connect
+from muster.cli.shared_options import output_option
 from muster.cli.watching import watch
 
 
 @click.command()
-@click.option("-w", "--watch", "watched", is_flag=True, help="Keep it on the screen, up to date.")
+@click.option("-w", "--watch", "watched", is_flag=True, help="Keep the table on the screen and update it.")
 @output_option()
 def command(watched: bool, output: str) -> None:
-    """List nodes with what tasks have been given of them.
+    """List nodes with the resources that are allocated to tasks.
 
-    What they really burn is shown by `muster top`.
+    `muster top` shows what they actually use.
 
     \b
     Examples:

@@ -3,19 +3,19 @@
 import click
 
 from muster.cli.cluster_columns import quota_columns
-from muster.cli.options import output_option
 from muster.cli.output import print_list
 from muster.cli.session import connect, say
+from muster.cli.shared_options import output_option
 
 
 @click.command()
-@click.option("--user", metavar="USER", help="Only what concerns this user (others: admins only).")
+@click.option("--user", metavar="USER", help="Only the limits of this user. Only admins may name other users.")
 @output_option("table", "wide", "json", "yaml")
 def command(user: str | None, output: str) -> None:
-    """List limits: of virtual clusters as a whole and of users, what is used of each, and what waits on it.
+    """List the limits of virtual clusters and users, with the usage of each and the jobs that wait on it.
 
-    A job over a limit waits; one queued job too many is refused. Without a user, the limit is of the virtual cluster
-    as a whole.
+    A job that exceeds a limit waits; a job that exceeds the limit on queued jobs is refused. A limit without a user
+    applies to the virtual cluster as a whole.
 
     \b
     Examples:

@@ -3,15 +3,15 @@
 import click
 
 from muster.cli.columns import token_columns
-from muster.cli.options import output_option
 from muster.cli.output import print_list
 from muster.cli.session import connect
+from muster.cli.shared_options import output_option
 
 
 @click.command()
 @output_option()
 def command(output: str) -> None:
-    """List tokens, with when they were last used. Their secrets are shown to nobody.
+    """List tokens and when they were last used. Their secrets are never shown.
 
     \b
     Example:

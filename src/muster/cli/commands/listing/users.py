@@ -3,9 +3,9 @@
 import click
 
 from muster.cli.columns import user_columns
-from muster.cli.options import output_option
 from muster.cli.output import print_list
 from muster.cli.session import connect
+from muster.cli.shared_options import output_option
 
 
 @click.command()

@@ -3,21 +3,21 @@
 import click
 
 from muster.cli.columns import task_columns
-from muster.cli.options import job_argument, output_option
 from muster.cli.output import print_list
 from muster.cli.session import connect, say
+from muster.cli.shared_options import job_argument, output_option
 from muster.cli.watching import watch
 
 
 @click.command()
 @job_argument
-@click.option("--attempt", metavar="N|all", help="Of an earlier attempt, or of all.")
-@click.option("-w", "--watch", "watched", is_flag=True, help="Keep it on the screen, up to date.")
+@click.option("--attempt", metavar="N|all", help="An earlier attempt, or `all`.")
+@click.option("-w", "--watch", "watched", is_flag=True, help="Keep the table on the screen and update it.")
 @output_option()
 def command(job: str, attempt: str | None, watched: bool, output: str) -> None:
-    """List the workers of a job: state, node, start, end and exit code of each.
+    """List the workers of a job, with the state, node, start, end and exit code of each.
 
-    A killed job's workers are shown while they stop.
+    The workers of a killed job are listed while they stop.
 
     \b
     Examples:

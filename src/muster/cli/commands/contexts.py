@@ -1,27 +1,27 @@
-"""`muster context`: the servers this user knows."""
+"""`muster context`, which manages the known servers."""
 
 from dataclasses import dataclass
 from typing import Any
 
 import click
 
-from muster.cli.options import output_option
 from muster.cli.output import print_list
 from muster.cli.session import say
-from muster.cli.tables import Column
+from muster.cli.shared_options import output_option
+from muster.cli.text_tables import Column
 from muster.client import contexts
 
 
 @dataclass(frozen=True, slots=True)
 class _Known:
-    """Without the token: it is nobody's business in a listing."""
+    """A context without its token, which must not be printed."""
 
     raw: dict[str, Any]
 
 
 @click.group()
 def command() -> None:
-    """List, choose and remove known servers. `muster login` adds one.
+    """List, select and remove known servers. `muster login` adds one.
 
     \b
     Examples:
@@ -60,7 +60,7 @@ def use(name: str) -> None:
 @command.command()
 @click.argument("name")
 def remove(name: str) -> None:
-    """Forget NAME and its token. The token stays valid; `muster logout` revokes it."""
+    """Remove NAME and its token from this machine. The token stays valid; `muster logout` revokes it."""
     known = contexts.load().using(name)
     contexts.save(contexts.Contexts(contexts.load().current, known.known).without(name))
-    say(f"context {name} is forgotten")
+    say(f"removed context {name}")

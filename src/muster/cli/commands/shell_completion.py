@@ -1,13 +1,13 @@
-"""`muster completion`."""
+"""`muster completion`, which prints scripts for shell completion."""
 
 import click
 from click.shell_completion import get_completion_class
 
 _REPLY = "COMPREPLY+=($value)"
 _NO_SPACE = f"{_REPLY}\n            [[ $value == *[/:] ]] && compopt -o nospace"
-"""After a folder one goes on typing."""
+"""After a folder no space is added, so that typing can continue."""
 _WHOLE_WORDS = "COMP_WORDBREAKS=${COMP_WORDBREAKS//:}\n"
-"""`lab:data` is one word."""
+"""Makes bash treat `lab:data` as one word."""
 
 
 @click.command()

@@ -1,4 +1,4 @@
-"""`muster node list`, `describe`, `cordon`, `uncordon`, `drain` and `reconnect`."""
+"""`muster node list`, `describe`, `cordon`, `uncordon`, `drain` and `reconnect`, for the operation of nodes."""
 
 import time
 from collections.abc import Sequence
@@ -6,27 +6,27 @@ from typing import TYPE_CHECKING
 
 import click
 
-from muster.cli.batch import act_on_nodes
-from muster.cli.columns import node_life_columns
-from muster.cli.options import complete_nodes, output_option
+from muster.cli.bulk_actions import act_on_nodes
+from muster.cli.columns import node_status_columns
 from muster.cli.output import print_list
 from muster.cli.session import connect, say, say_warning
+from muster.cli.shared_options import complete_nodes, output_option
 
 if TYPE_CHECKING:
     from muster.client.client import Client
 
 _LOOK_EVERY_S = 1.0
 _nodes = click.argument("names", metavar="NODE...", nargs=-1, required=True, shell_complete=complete_nodes)
-_reason = click.option("--reason", default="", metavar="TEXT", help="Why, for everybody to see.")
+_reason = click.option("--reason", default="", metavar="TEXT", help="The reason, which everybody can see.")
 
 
 @click.command("list")
-@click.option("--cluster", help="Only the nodes of this one.")
+@click.option("--cluster", help="Only the nodes of this cluster.")
 @output_option()
 def list_nodes(cluster: str | None, output: str) -> None:
-    """List nodes: how they are, since when, and what an admin should look at.
+    """List nodes with their states and alerts.
 
-    Admins are also told what is wrong with cluster files, and what is in force instead.
+    Admins also see mistakes in cluster files, and what is in effect instead.
 
     \b
     Examples:
@@ -35,7 +35,7 @@ def list_nodes(cluster: str | None, output: str) -> None:
       muster node list -o json | jq -r '.items[] | select(.state == "Unreachable") | .name'
     """
     client = connect()
-    print_list(client.nodes(cluster), node_life_columns(), output)
+    print_list(client.nodes(cluster), node_status_columns(), output)
     for problem in client.virtual_clusters().problems:
         say_warning(str(problem))
 
@@ -44,7 +44,7 @@ def list_nodes(cluster: str | None, output: str) -> None:
 @click.argument("name", metavar="NODE", shell_complete=complete_nodes)
 @output_option("table", "json", "yaml")
 def describe(name: str, output: str) -> None:
-    """Show everything about a node: cards, folders, alerts and the tasks there.
+    """Show everything about a node: GPUs, folders, alerts and its tasks.
 
     \b
     Examples:
@@ -61,9 +61,9 @@ def describe(name: str, output: str) -> None:
 @_reason
 @output_option("name", "json", "yaml", default="name")
 def cordon(names: tuple[str, ...], reason: str, output: str) -> None:
-    """Keep new tasks away from nodes. What runs there goes on.
+    """Place no new tasks on nodes. Running tasks continue.
 
-    It holds until `muster node uncordon`, through restarts of the node and of the server.
+    A cordon lasts until `muster node uncordon`, even if the node or the server restarts.
 
     \b
     Examples:
@@ -77,7 +77,7 @@ def cordon(names: tuple[str, ...], reason: str, output: str) -> None:
 @_nodes
 @output_option("name", "json", "yaml", default="name")
 def uncordon(names: tuple[str, ...], output: str) -> None:
-    """Let nodes have tasks again, after a cordon or a drain.
+    """Allow new tasks on nodes again, after a cordon or a drain.
 
     \b
     Example:
@@ -89,17 +89,20 @@ def uncordon(names: tuple[str, ...], output: str) -> None:
 @click.command()
 @_nodes
 @_reason
-@click.option("--now", is_flag=True, help="Stop what runs there; it goes back to the queue and is not counted.")
-@click.option("--wait", is_flag=True, help="Until nothing runs there any more.")
+@click.option(
+    "--now", is_flag=True, help="Stop the jobs there. They return to the queue, which does not count as a retry."
+)
+@click.option("--wait", is_flag=True, help="Wait until no task runs there any more.")
 @output_option("name", "json", "yaml", default="name")
 def drain(names: tuple[str, ...], reason: str, now: bool, wait: bool, output: str) -> None:
-    """Empty nodes: they get no new task, and those they have go on to their end.
+    """Drain nodes: they get no new tasks, and running tasks continue to their end.
 
-    With --now the jobs there are stopped within their grace and start again elsewhere, from their last checkpoint.
+    With --now, the jobs there are stopped within their grace period and start again elsewhere, from their last
+    checkpoint.
 
     \b
     Examples:
-      muster node drain gpu7 --reason "new cards on Monday" --wait
+      muster node drain gpu7 --reason "new GPUs on Monday" --wait
       muster node drain gpu7 gpu8 --now
     """
     act_on_nodes(names, lambda client, name: client.drain_node(name, reason, now=now), output)
@@ -110,11 +113,13 @@ def drain(names: tuple[str, ...], reason: str, now: bool, wait: bool, output: st
 @click.command()
 @_nodes
 @click.option(
-    "--forget-host-key", is_flag=True, help="Take the key that the host shows now: it was set up anew. Be sure of that."
+    "--forget-host-key",
+    is_flag=True,
+    help="Accept the key that the host presents now. Use this only if you know why it changed.",
 )
 @output_option("name", "json", "yaml", default="name")
 def reconnect(names: tuple[str, ...], forget_host_key: bool, output: str) -> None:
-    """Drop the line to nodes and connect at once, instead of waiting for the next try. Tasks do not notice.
+    """Close the connection to nodes and connect again at once, without waiting for the next retry. Tasks continue.
 
     \b
     Examples:

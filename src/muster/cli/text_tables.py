@@ -1,4 +1,5 @@
-"""Plain aligned tables. Knows widths (a Chinese character takes two columns), not what the rows mean."""
+"""Renders plain, aligned text tables. It knows display widths (a Chinese character takes two columns), but not what the
+rows mean."""
 
 import unicodedata
 from collections.abc import Callable, Sequence
@@ -14,7 +15,7 @@ _GAP = "  "
 
 @dataclass(frozen=True, slots=True)
 class Column(Generic[Row]):
-    """`wide` columns appear with `-o wide` only; `colour` names a click colour for a shown text."""
+    """`wide` columns appear only with `-o wide`. `colour` returns the click colour for a text."""
 
     title: str
     value: Callable[[Row], Any]
@@ -24,7 +25,7 @@ class Column(Generic[Row]):
 
 
 def render(columns: Sequence[Column[Row]], rows: Sequence[Row], *, width: int | None = None) -> list[str]:
-    """Lines with their colours in them. With `width`, the last column is cut so that no line is longer."""
+    """The lines of the table, with colours. With `width`, the last column is cut so that no line is longer."""
     cells = _cells(columns, rows)
     widths = _widths(columns, cells)
     if width is not None and columns:
@@ -37,7 +38,7 @@ def render(columns: Sequence[Column[Row]], rows: Sequence[Row], *, width: int | 
 def fitting(
     columns: Sequence[Column[Row]], rows: Sequence[Row], width: int | None, least: Sequence[str]
 ) -> list[Column[Row]]:
-    """The columns that have room in `width`: of those in `least`, by their titles, as many go as must."""
+    """The columns that fit into `width`. Those titled in `least` are dropped in that order until the rest fits."""
     kept = list(columns)
     for title in least:
         needed = sum(_widths(kept, _cells(kept, rows))) + len(_GAP) * (len(kept) - 1)
@@ -48,7 +49,7 @@ def fitting(
 
 
 def shown(value: Any) -> str:
-    """What stands in a cell: nothing is `-`, and control characters cannot reach the terminal."""
+    """The text of a cell. An empty value is `-`, and control characters are removed."""
     if value is None or value == "":
         return EMPTY
     text = str(value)
@@ -62,7 +63,7 @@ def display_width(text: str) -> int:
 
 
 def cut(text: str, width: int) -> str:
-    """At most `width` columns, with an ellipsis where something was left out."""
+    """The text cut to at most `width` columns, with an ellipsis if something was cut."""
     if display_width(text) <= width:
         return text
     taken = ""

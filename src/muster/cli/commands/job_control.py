@@ -1,17 +1,17 @@
-"""`muster kill`, `retry`, `hold` and `resume`: one verb, many jobs, all tried even if one fails."""
+"""`muster kill`, `retry`, `hold` and `resume`. Each works on several jobs and tries all of them even if one fails."""
 
 import click
 
-from muster.cli.batch import act_on_jobs
-from muster.cli.options import jobs_argument, output_option
+from muster.cli.bulk_actions import act_on_jobs
+from muster.cli.shared_options import jobs_argument, output_option
 
 
 @click.command()
 @jobs_argument
-@click.option("--grace", metavar="DURATION", help="How long to wait between asking and forcing: 30s.")
+@click.option("--grace", metavar="DURATION", help="The time that tasks get to end before they are killed: 30s.")
 @output_option("name", "json", "yaml", default="name")
 def kill(jobs: tuple[str, ...], grace: str | None, output: str) -> None:
-    """Stop jobs: every worker is asked to end, then made to. Their logs stay.
+    """Stop jobs. Every worker gets time to end before it is killed. Logs are kept.
 
     \b
     Examples:
@@ -40,7 +40,7 @@ def retry(jobs: tuple[str, ...], output: str) -> None:
 @jobs_argument
 @output_option("name", "json", "yaml", default="name")
 def hold(jobs: tuple[str, ...], output: str) -> None:
-    """Keep jobs from running until `muster resume`. One that runs is stopped first and loses what it has not saved.
+    """Hold jobs until `muster resume`. A running job is stopped first and loses the work that it has not saved.
 
     \b
     Example:
@@ -53,7 +53,7 @@ def hold(jobs: tuple[str, ...], output: str) -> None:
 @jobs_argument
 @output_option("name", "json", "yaml", default="name")
 def resume(jobs: tuple[str, ...], output: str) -> None:
-    """Let held jobs start.
+    """Release held jobs, so that they can start.
 
     \b
     Example:

@@ -1,12 +1,12 @@
-"""The columns of `muster top`: what is burnt, where `get nodes` shows what was promised."""
+"""The table columns of `muster top`, which show usage, while `get nodes` shows allocation."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, cast
 
-from muster.cli.colours import of_state
+from muster.cli.colours import state_colour
 from muster.cli.sparklines import sparkline
-from muster.cli.tables import Column
+from muster.cli.text_tables import Column
 from muster.client.views import NodeView
 from muster.lib.quantities import about_bytes
 
@@ -15,26 +15,26 @@ if TYPE_CHECKING:
 
 Raw = Mapping[str, Any]
 Histories = Mapping[str, Sequence[Raw]]
-"""By `node_ref`, the last samples of a node."""
+"""The last samples of each node, by `node_ref`."""
 _SPARKS = 20
 _SILENT = ("Joining", "Unreachable", "Retired")
 
 
 @dataclass(frozen=True, slots=True)
-class Card:
-    """A GPU: what the node says of it, what it does now, and what it did."""
+class GpuUsage:
+    """A GPU: its description, its current metrics, and its past load."""
 
     node: str
-    gpu: Raw
+    facts: Raw
     now: Raw
     loads: Sequence[float | None] = field(default=())
 
 
-def cards_of(node: Raw, history: Sequence[Raw] = ()) -> list[Card]:
+def gpus_of(node: Raw, history: Sequence[Raw] = ()) -> list[GpuUsage]:
     now = _by_index(usage_of(node))
     before = [_by_index(sample) for sample in history]
     return [
-        Card(
+        GpuUsage(
             node["name"],
             gpu,
             now.get(gpu["index"], {}),
@@ -50,7 +50,7 @@ def node_usage_columns(histories: Histories) -> list[Column[Raw]]:
 
     return [
         Column("NODE", lambda node: node["name"]),
-        Column("STATE", lambda node: node["state"], colour=of_state),
+        Column("STATE", lambda node: node["state"], colour=state_colour),
         Column("CPU", lambda node: percent_text(usage_of(node).get("cpuPercent")), right=True),
         *([Column("RECENT", recent)] if histories else []),
         Column("LOAD", lambda node: _two_digits(usage_of(node).get("load1")), right=True),
@@ -63,17 +63,17 @@ def node_usage_columns(histories: Histories) -> list[Column[Raw]]:
     ]
 
 
-def card_columns(*, shows_recent: bool) -> list[Column[Card]]:
-    recent: Column[Card] = Column("RECENT", lambda card: sparkline(card.loads, 100, _SPARKS))
+def gpu_columns(*, shows_recent: bool) -> list[Column[GpuUsage]]:
+    recent: Column[GpuUsage] = Column("RECENT", lambda gpu: sparkline(gpu.loads, 100, _SPARKS))
     return [
-        Column("NODE", lambda card: card.node),
-        Column("GPU", lambda card: card.gpu.get("index"), right=True),
-        Column("MODEL", lambda card: card.gpu.get("model")),
-        Column("LOAD", lambda card: percent_text(card.now.get("load")), right=True),
+        Column("NODE", lambda gpu: gpu.node),
+        Column("GPU", lambda gpu: gpu.facts.get("index"), right=True),
+        Column("MODEL", lambda gpu: gpu.facts.get("model")),
+        Column("LOAD", lambda gpu: percent_text(gpu.now.get("load")), right=True),
         *([recent] if shows_recent else []),
-        Column("MEMORY", _card_memory, right=True),
-        Column("TEMP", lambda card: _unit(card.now.get("temperatureC"), "°C"), right=True),
-        Column("POWER", lambda card: _unit(card.now.get("powerW"), "W"), right=True),
+        Column("MEMORY", _gpu_memory, right=True),
+        Column("TEMP", lambda gpu: _unit(gpu.now.get("temperatureC"), "°C"), right=True),
+        Column("POWER", lambda gpu: _unit(gpu.now.get("powerW"), "W"), right=True),
         Column("WHO", who_has, colour=lambda text: "red" if text.startswith(_OUT) else None),
     ]
 
@@ -93,22 +93,22 @@ def task_usage_columns() -> list[Column[Raw]]:
 _OUT = "out of service"
 
 
-def who_has(card: Card) -> str:
-    """A card that is out of service may still be somebody's."""
-    used, job = card.gpu.get("used") or 0, card.gpu.get("job")
+def who_has(gpu: GpuUsage) -> str:
+    """The job that has the GPU. A GPU that is out of service may still belong to a job."""
+    used, job = gpu.facts.get("used") or 0, gpu.facts.get("job")
     part = f" ({used:g} of it)" if 0 < used < 1 else ""
-    if why := card.gpu.get("outOfService"):
+    if why := gpu.facts.get("outOfService"):
         return f"{_OUT}: {why}" + (f"; {job} still has it" if job else "")
     return f"{job}{part}" if job else "free"
 
 
 def node_ref(node: Raw) -> str:
-    """Two clusters may have a node of one name."""
+    """The name with the cluster, because two clusters may have a node of the same name."""
     return f"{node['cluster']}/{node['name']}"
 
 
 def usage_of(node: Raw) -> Raw:
-    """Of a node that does not answer, nothing: what it used when it was last heard is not what it uses now."""
+    """The current usage; empty if the node does not answer, because its last metrics are out of date."""
     usage = node.get("usage") if node["state"] not in _SILENT else None
     return usage if isinstance(usage, Mapping) else {}
 
@@ -140,8 +140,8 @@ def _disk(node: Raw) -> str | None:
     return amounts_text(usage_of(node).get("diskUsedBytes"), usage_of(node).get("diskTotalBytes"))
 
 
-def _card_memory(card: Card) -> str | None:
-    return amounts_text(card.now.get("memoryUsedBytes"), card.now.get("memoryTotalBytes"))
+def _gpu_memory(gpu: GpuUsage) -> str | None:
+    return amounts_text(gpu.now.get("memoryUsedBytes"), gpu.now.get("memoryTotalBytes"))
 
 
 def _gpus(node: Raw) -> str | None:

@@ -1,4 +1,4 @@
-"""Reading `key=value` arguments. Values look like YAML ones: numbers, true, null, [lists], {maps}; all else is text."""
+"""Parses `key=value` arguments. Values are read as in YAML: numbers, true, null, [lists], {maps}, or else text."""
 
 import json
 import math
@@ -11,12 +11,12 @@ _WORDS: dict[str, Any] = {"true": True, "false": False, "null": None, "~": None,
 
 
 def parse_assignments(items: Iterable[str], option: str) -> dict[str, Any]:
-    """`roles.worker.replicas=4` → {"roles.worker.replicas": 4}. Raises click.BadParameter."""
+    """`roles.worker.replicas=4` becomes {"roles.worker.replicas": 4}. Raises click.BadParameter."""
     return {key: parse_value(text) for key, text in _split(items, option)}
 
 
 def parse_texts(items: Iterable[str], option: str) -> dict[str, str]:
-    """`EPOCHS=3` → {"EPOCHS": "3"}: values stay text, as environment variables are."""
+    """`EPOCHS=3` becomes {"EPOCHS": "3"}: values stay text, like environment variables."""
     return dict(_split(items, option))
 
 
@@ -34,7 +34,7 @@ def parse_value(text: str) -> Any:
 
 
 def read_env_file(text: str, name: str) -> dict[str, str]:
-    """`K=V` lines; blank lines, `#` lines and a leading `export` are allowed, and quotes around a value."""
+    """Reads `K=V` lines. Blank lines, `#` lines, a leading `export` and quotes around a value are allowed."""
     found: dict[str, str] = {}
     for number, line in enumerate(text.splitlines(), 1):
         stripped = line.strip().removeprefix("export ")
@@ -56,7 +56,7 @@ def _split(items: Iterable[str], option: str) -> Iterable[tuple[str, str]]:
 
 
 def _flow(text: str) -> Any:
-    """`{max: 3}` and `[a, b]`: not JSON, but YAML; rare, so its library is imported only here."""
+    """Parses YAML that is not JSON, such as `{max: 3}` and `[a, b]`. It is rare, so the import is only here."""
     import yaml
 
     try:

@@ -1,4 +1,4 @@
-"""How a dry run is shown: each task with its node and command, and the variables it would get."""
+"""Prints the result of a dry run: each task with its node, command and variables."""
 
 import shlex
 from collections.abc import Mapping
@@ -11,7 +11,7 @@ from muster.cli.output import print_document, print_pairs
 from muster.cli.session import say, say_warning
 
 
-def print_plan(plan: Mapping[str, Any], output: str) -> None:
+def print_dry_run(plan: Mapping[str, Any], output: str) -> None:
     if output in ("json", "yaml"):
         print_document(plan, output)
         return
@@ -31,7 +31,7 @@ def print_plan(plan: Mapping[str, Any], output: str) -> None:
         click.echo(f"\n{click.style(str(file.get('name')), bold=True)}\n{file.get('content')}")
     for warning in plan.get("warnings") or ():
         say_warning(warning)
-    say("nothing was started; without --dry-run it would be")
+    say("Dry run: nothing was started")
 
 
 def _print_request(request: dict[str, Any]) -> None:
@@ -39,7 +39,7 @@ def _print_request(request: dict[str, Any]) -> None:
     click.echo(f"  $ {_command(request.get('argv'))}")
     container = request.get("container")
     if container and container.get("argv"):
-        click.echo(f"  in a container of {request.get('image')}, by {container.get('engine')}:")
+        click.echo(f"  in a container of {request.get('image')}, run by {container.get('engine')}:")
         click.echo(f"  $ {_command(container['argv'])}")
     elif container:
         click.echo(f"  in a container of {request.get('image')}: {container.get('why')}")

@@ -17,10 +17,15 @@ def output_option(*formats: str, default: str = "table") -> Callable[[Command], 
 
     def decorate(function: Command) -> Command:
         function = click.option(
-            "-o", "--output", type=choice, default=default, show_default=True, help="How to print it."
+            "-o", "--output", type=choice, default=default, show_default=True, help="The output format."
         )(function)
         return click.option(
-            "--no-color", is_flag=True, expose_value=False, callback=_no_color, hidden=True, help="No colours."
+            "--no-color",
+            is_flag=True,
+            expose_value=False,
+            callback=_no_color,
+            hidden=True,
+            help="Print without colours.",
         )(function)
 
     return decorate
@@ -35,7 +40,7 @@ def jobs_argument(function: Command) -> Command:
 
 
 def complete_jobs(ctx: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """The newest names and `@last`; quick or nothing, because somebody waits with a finger on the tab key."""
+    """Completes `@last` and the newest job names. It must be quick, or offer nothing, because the user is waiting."""
     from muster.client.client import Client
     from muster.client.errors import MusterError
     from muster.client.transport import Timeouts

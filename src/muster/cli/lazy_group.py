@@ -1,5 +1,5 @@
-"""A group of commands that are imported when called. Names and one-line helps stand in a table, so that `--help` and
-completion import none of them.
+"""A click group that imports its commands only when they are called. Names and short help texts are in a table, so that
+`--help` and completion import no command.
 """
 
 import importlib
@@ -11,7 +11,7 @@ from click.shell_completion import CompletionItem
 
 
 class Entry(NamedTuple):
-    """`module` holds the command as its attribute `command`, unless `attribute` says otherwise."""
+    """`module` contains the command under the name `attribute`."""
 
     module: str
     help: str

@@ -1,4 +1,4 @@
-"""From the options of `muster run` to a Job: names made from commands, roles from counts, the folder to send."""
+"""Builds the Job of `muster run` from its options: the name, the roles, and the folder to send."""
 
 import os
 import re
@@ -16,7 +16,7 @@ _NAME_LETTERS = 40
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class RunOptions:
     words: tuple[str, ...]
     name: str | None = None
     workers: int = 1
@@ -38,7 +38,7 @@ class Asked:
     retries: int | None = None
 
 
-def as_job(asked: Asked) -> Job:
+def as_job(asked: RunOptions) -> Job:
     command = command_of(asked.words)
     worker = Role(
         command=command,
@@ -69,26 +69,26 @@ def as_job(asked: Asked) -> Job:
 
 
 def input_of(text: str) -> Mapping[str, str]:
-    """`PATH` or `PATH:TARGET`."""
+    """Parses `PATH` or `PATH:TARGET`."""
     path, _, target = text.partition(":")
     source = str(Path(path).expanduser().absolute())
     return {"source": source, "target": target} if target else {"source": source}
 
 
 def command_of(words: tuple[str, ...]) -> Command:
-    """One word with spaces in it was quoted to be a shell line; several words are an argument list."""
+    """A single quoted argument that contains spaces is a shell command; several arguments are an argument list."""
     if len(words) == 1 and re.search(r"\s", words[0]):
         return words[0]
     return list(words)
 
 
 def name_from(words: tuple[str, ...]) -> str:
-    """`python -u src/Train_v2.py --lr 1` → `train-v2`: what a person would call it."""
+    """A job name from a command: `python -u src/Train_v2.py --lr 1` becomes `train-v2`."""
     if len(words) == 1:
         try:
             words = tuple(shlex.split(words[0])) or words
         except ValueError:
-            pass  # an unbalanced quote is the shell's business
+            pass  # the shell will report an unbalanced quote
     scripts = [word for word in words if PurePath(word).suffix in _SCRIPTS]
     for word in (*scripts, *words):
         if word.startswith("-") or "=" in word:
@@ -103,10 +103,10 @@ def name_from(words: tuple[str, ...]) -> str:
 
 
 def folder_to_send(named: str | None, here: Path, home: Path, say: Callable[[str], None]) -> str | None:
-    """The named folder, else the current one, unless that is a whole home or a whole machine."""
+    """The named folder, or else the current one, unless that is a home folder or the root folder."""
     if named is not None:
         return str(Path(named).absolute())
     if here in (Path("/"), home):
-        say(f"not sending {here}: too much; --package DIR names the folder to send")
+        say(f"{here} is a home folder or the root folder and is not sent; choose a folder with --package DIR")
         return None
     return str(here)

@@ -1,4 +1,4 @@
-"""The progress of a transfer, on stderr, on a terminal only, and only when it takes long enough to wonder."""
+"""A progress bar for a transfer, on stderr. It appears only on a terminal, and only if the transfer takes a while."""
 
 import sys
 import time
@@ -14,25 +14,25 @@ if TYPE_CHECKING:
     from rich.progress import Progress as Bar
     from rich.progress import TaskID
 
-_WONDER_S = 2.0
+_DELAY_S = 2.0
 
 
 @contextmanager
-def shown_upload() -> Iterator[Progress | None]:
-    """Gives the callback for `Client.send`."""
-    with shown_transfer("uploading") as progress:
+def upload_progress() -> Iterator[Progress | None]:
+    """Yields the progress callback for `Client.send`."""
+    with transfer_progress("uploading") as progress:
         yield progress
 
 
 @contextmanager
-def shown_transfer(doing: str) -> Iterator[Progress | None]:
-    """Gives what takes the bytes that are there and all there are; takes the bar away at the end."""
+def transfer_progress(doing: str) -> Iterator[Progress | None]:
+    """Yields a callback that takes the transferred and the total bytes. The bar is removed at the end."""
     if not sys.stderr.isatty():
         yield None
         return
     transfer = _Transfer(doing)
     try:
-        yield transfer.heard
+        yield transfer.update
     finally:
         transfer.stop()
 
@@ -48,8 +48,8 @@ class _Transfer:
         self._bar: Bar | None = None
         self._line: TaskID | None = None
 
-    def heard(self, received: int, total: int) -> None:
-        if self._bar is None and time.monotonic() - self._started < _WONDER_S:
+    def update(self, received: int, total: int) -> None:
+        if self._bar is None and time.monotonic() - self._started < _DELAY_S:
             return
         if self._bar is None or self._line is None:
             self._bar, self._line = _started_bar(self._doing, total)

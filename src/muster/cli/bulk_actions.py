@@ -1,4 +1,4 @@
-"""One verb on many things: all are tried even if one fails."""
+"""Performs one action on many jobs or nodes. All are tried even if one fails."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol, TypeVar
@@ -14,7 +14,7 @@ from muster.client.handles import JobHandle
 from muster.client.views import NodeView
 
 
-class _Seen(Protocol):
+class _Named(Protocol):
     @property
     def name(self) -> str: ...
 
@@ -22,7 +22,7 @@ class _Seen(Protocol):
     def raw(self) -> Mapping[str, Any]: ...
 
 
-T = TypeVar("T", bound=_Seen)
+T = TypeVar("T", bound=_Named)
 
 
 def act_on_jobs(refs: Sequence[str], act: Callable[[JobHandle], JobHandle], output: str) -> None:
