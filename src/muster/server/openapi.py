@@ -26,6 +26,8 @@ _TEXTS = {
     503: "A part of the platform does not answer; try again later.",
 }
 _ALWAYS = {401, 503}
+_OPEN_TO_ALL = {"log_in", "get_archive"}
+"""They need no token: the one checks a password, the other a signature."""
 _NEEDS_CAPABILITY = {
     "job_logs",
     "raw_log",
@@ -58,6 +60,7 @@ _NEEDS_CAPABILITY = {
 _REFUSALS: dict[str, set[int]] = {
     "submit": {403, 409, 413},
     "submit_bulk": {403, 409, 413},
+    "get_archive": {403},
     "get_spec": {403},
     "get_explanation": {403, 409},
     "kill": {403, 409, 413},
@@ -156,7 +159,7 @@ def _tidy(operation: dict[str, Any]) -> None:
             answer["description"] = "Done."
     refusals = {str(code): {"$ref": f"#/components/responses/Problem{code}"} for code in sorted(statuses)}
     operation["responses"] = answers | refusals
-    if operation["operationId"] != "log_in":
+    if operation["operationId"] not in _OPEN_TO_ALL:
         operation["security"] = [{"bearer": []}, {"session": []}]
 
 

@@ -9,8 +9,8 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 
+from muster.api.problems import ProblemItem
 from muster.domain.errors import (
-    BackendError,
     Conflict,
     Forbidden,
     Invalid,
@@ -33,8 +33,6 @@ _STATUS: tuple[tuple[type[MusterError], int], ...] = (
     (TooLarge, 413),
     (NotOffered, 501),
     (Unavailable, 503),
-    (NotOffered, 501),
-    (BackendError, 503),
     (MusterError, 500),
 )
 
@@ -62,7 +60,7 @@ def problem(status: int, code: str, detail: str, **more: Any) -> JSONResponse:
 async def _muster_error(_: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, MusterError)
     status = next(code for cls, code in _STATUS if isinstance(error, cls))
-    problems = [
+    problems: list[ProblemItem] = [
         {"path": p.path, "message": p.message, "hint": p.hint, "line": p.line} for p in getattr(error, "problems", ())
     ]
     more = {name: getattr(error, name, None) for name in ("received", "capability", "cluster")}
@@ -71,7 +69,7 @@ async def _muster_error(_: Request, error: Exception) -> JSONResponse:
 
 async def _bad_request(_: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, RequestValidationError)
-    problems = [
+    problems: list[ProblemItem] = [
         {"path": ".".join(str(part) for part in item["loc"]), "message": item["msg"], "hint": "", "line": None}
         for item in error.errors()
     ]

@@ -25,7 +25,7 @@ def with_warnings(response: Response, warnings: Sequence[str]) -> Response:
 
 
 @contextmanager
-def told_of_the_text(reading: Reading) -> Iterator[None]:
+def relating_problems_to(reading: Reading) -> Iterator[None]:
     """Problems that are found after the spec was read, by a cluster for example, name the lines and keys of the
     submitter's own file."""
     try:

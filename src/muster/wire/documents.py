@@ -213,7 +213,7 @@ class _Reader:
             return self._loader.construct_object(node)
         except (ValueError, LookupError, AttributeError):
             # What PyYAML's constructors raise for a tag that its text does not fit, such as `!!bool perhaps`.
-            problem = f"{str(node.value)[:40]!r} is no {node.tag.rsplit(':', 1)[-1]}"
+            problem = f"{str(node.value)[:40]!r} is not a valid {node.tag.rsplit(':', 1)[-1]}"
             raise yaml.constructor.ConstructorError(None, None, problem, node.start_mark) from None
 
 

@@ -12,7 +12,7 @@ _RUN = "From the answer before, to go on; absent to begin."
 class FolderIn(Request):
     path: str = Field(min_length=1, max_length=MAX_PATH, description=PATH_DESCRIPTION)
     node: str | None = Field(None, max_length=253)
-    parents: bool = Field(False, description="Make missing folders above it too; one that is there is no error.")
+    parents: bool = Field(False, description="Make missing parent folders too; an existing folder is not an error.")
 
 
 class FileMoveIn(Request):

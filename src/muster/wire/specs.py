@@ -81,7 +81,7 @@ def reading_of(
     except ValidationError as error:
         problems += problems_of(error, data)
     refused = translation.standing(changes)
-    problems = [*refused, *(placed(problem) for problem in problems if not translation.is_told(problem))]
+    problems = [*refused, *(placed(problem) for problem in problems if not translation.is_covered(problem))]
     if not problems:
         return Reading(_spec(model), translation.warnings, placed)
     count = "1 problem" if len(problems) == 1 else f"{len(problems)} problems"

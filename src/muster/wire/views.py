@@ -2,7 +2,7 @@
 of a thousand jobs are made of them."""
 
 from collections.abc import Mapping
-from typing import Any, TypedDict, cast
+from typing import Any, cast
 
 from muster.api.accounts import TokenOut, UserOut
 from muster.api.artifacts import PackageOut
@@ -17,7 +17,7 @@ from muster.domain.jobs import Job
 from muster.domain.nodes import Node
 from muster.domain.reasons import Reason
 from muster.domain.resources import WHOLE_GPU
-from muster.domain.tasks import Task, TaskFailed, TaskLost, TaskState, TaskWaiting
+from muster.domain.tasks import Task, TaskFailed, TaskLost, TaskWaiting
 from muster.lib.clock import iso, optional_iso
 from muster.lib.quantities import format_bytes, format_cpu, format_duration, gpu_number
 
@@ -61,14 +61,9 @@ def job_view(job: Job, *, reason: str | None = None) -> JobOut:
     }
 
 
-class _Waiting(TypedDict, total=False):
-    waitReason: str | None
-    estimatedStart: str | None
-
-
 def task_view(task: Task) -> TaskOut:
     state = task.state
-    return {
+    view: TaskOut = {
         "id": task.id,
         "name": task.name,
         "role": task.role,
@@ -84,15 +79,11 @@ def task_view(task: Task) -> TaskOut:
         "exitCode": task.exit_code,
         "signal": task.signal,
         "reason": state.fault.cause if isinstance(state, TaskFailed | TaskLost) else "",
-        **_waiting(state),
     }
-
-
-def _waiting(state: TaskState) -> _Waiting:
-    """What an engine says of a task in its queue; nothing of any other task."""
-    if not isinstance(state, TaskWaiting):
-        return {}
-    return {"waitReason": state.reason, "estimatedStart": optional_iso(state.starts_at)}
+    if isinstance(state, TaskWaiting):
+        view["waitReason"] = state.reason
+        view["estimatedStart"] = optional_iso(state.starts_at)
+    return view
 
 
 def event_view(event: Event) -> EventOut:

@@ -53,6 +53,9 @@ _HELD = {"name": "{fresh}", "command": "true", "hold": True}
 _FAR_NODE = {"name": "{fresh}", "ssh": "nobody@127.0.0.1:1"}
 """Nothing answers there."""
 
+_UNSIGNED = {"expires": 1, "signature": "wrong"}
+"""A signed address needs no token; without the server's signature it is refused, whoever asks."""
+
 TABLE = (
     Row("POST", f"{API}/jobs", 201, 201, 201, body={"spec": _HELD}),
     Row("POST", f"{API}/jobs:bulk", 201, 201, 201, body={"specs": [_HELD]}),
@@ -110,6 +113,16 @@ TABLE = (
     Row("GET", f"{API}/packages/{{digest}}/content", 200, 404, 200, given={"digest": "package"}),
     Row("PUT", f"{API}/packages/{{digest}}", 200, 200, 200, given={"digest": "digest"}, query={"size": 9}, piece=b"12"),
     Row("GET", f"{API}/whoami", 200, 200, 200),
+    Row(
+        "GET",
+        f"{API}/archives/{{digest}}",
+        403,
+        403,
+        403,
+        given={"digest": "package"},
+        query=_UNSIGNED,
+        open_to_all=True,
+    ),
     Row("POST", f"{API}/login", 200, 200, 200, body={"token": "{owner_token}"}, open_to_all=True),
     Row("POST", f"{API}/logout", 204, 204, 204, own_token=True),
     Row("GET", f"{API}/users", 200, 200, 200),

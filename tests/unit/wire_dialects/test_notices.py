@@ -6,7 +6,7 @@ import pytest
 from fastapi import Response
 
 from muster.domain.errors import Invalid, Problem
-from muster.server.submission_warnings import HEADER, told_of_the_text, with_warnings
+from muster.server.submission_warnings import HEADER, relating_problems_to, with_warnings
 from muster.wire.specs import read_source
 
 pytestmark = pytest.mark.fast
@@ -24,7 +24,7 @@ IMAGE = Problem("runtime.image", "this cluster runs no containers", "use runtime
 
 
 def refused(text: str, problem: Problem) -> Problem:
-    with pytest.raises(Invalid) as caught, told_of_the_text(read_source(text)):
+    with pytest.raises(Invalid) as caught, relating_problems_to(read_source(text)):
         raise Invalid("this cluster cannot", problems=(problem,))
     return caught.value.problems[0]
 

@@ -20,8 +20,8 @@ router = APIRouter(tags=["packages"])
 async def get_archive(
     digest: str,
     parts: Parts,
-    expires: Annotated[int, Query(ge=0, description="When the address ends, in seconds since the epoch.")],
+    expires: Annotated[int, Query(ge=0, description="When the address expires, in seconds since the epoch.")],
     signature: Annotated[str, Query(max_length=128, description="The server's own signature.")],
 ) -> Response:
-    """Engines hand such addresses to their nodes. Each opens one archive, for a while, and needs no token."""
+    """Engines give such addresses to their nodes. Each opens one archive for a limited time and needs no token."""
     return FileResponse(parts.archives.opened(digest, expires, signature), media_type="application/gzip")

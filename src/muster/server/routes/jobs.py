@@ -31,7 +31,7 @@ from muster.server.access import Action, require
 from muster.server.explanation_views import explanation_view, what_if_view
 from muster.server.request_body import SUBMISSION_DOCUMENTED, read_submission
 from muster.server.services import Services, authenticated, services
-from muster.server.submission_warnings import told_of_the_text, with_warnings
+from muster.server.submission_warnings import relating_problems_to, with_warnings
 from muster.server.timestamps import instant
 from muster.wire import requests
 from muster.wire.documents import Document
@@ -75,11 +75,11 @@ async def submit(
     require(me, Action.JOB_SUBMIT)
     reading = _read(body)
     if dry_run:
-        with told_of_the_text(reading):
+        with relating_problems_to(reading):
             found = await commands.dry_run(parts.context, reading.spec, me.name)
         return JSONResponse(_dry_run_view(found, reading.warnings))
     key = _key(me, idempotency_key)
-    with told_of_the_text(reading):
+    with relating_problems_to(reading):
         job, is_new = await commands.submit(parts.context, reading.spec, me.name, key)
     return with_warnings(JSONResponse(parts.job_view(me, job), 201 if is_new else 200), reading.warnings)
 

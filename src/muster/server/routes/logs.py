@@ -162,8 +162,8 @@ def visible(parts: Services, me: Principal, event: Event) -> Event | None:
     if may(me, Action.AUDIT_SEE, event.owner, private=parts.private_jobs):
         return event
     if event.kind.startswith("node."):
-        is_told = event.kind != "node.unreachable"
-        return event if is_told else replace(event, data={**event.data, "message": ""})
+        is_for_everybody = event.kind != "node.unreachable"
+        return event if is_for_everybody else replace(event, data={**event.data, "message": ""})
     if event.kind.startswith("audit.") or not may(me, Action.JOB_SEE, event.owner, private=parts.private_jobs):
         return None
     return Event(event.kind, event.at, event.job_id, None, event.owner, {**event.data, "reason": ""}, event.seq)

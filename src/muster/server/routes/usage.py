@@ -37,7 +37,7 @@ async def get_node_usage(
     require(me, Action.CLUSTER_SEE)
     node = find_node(parts.context, name, cluster)
     after = instant("since", since, parts.context.clock()) or 0.0
-    told = iso(after + _ROUNDING_S)
+    since_shown = iso(after + _ROUNDING_S)
     usage = required(parts.context.backends[node.cluster].capabilities.usage, "usage", node.cluster)
     samples = [sample_view(sample) for sample in usage.history(name, after)]
-    return JSONResponse(UsageHistory(node=name, items=[item for item in samples if item["at"] > told]))
+    return JSONResponse(UsageHistory(node=name, items=[item for item in samples if item["at"] > since_shown]))

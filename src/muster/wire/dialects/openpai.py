@@ -151,7 +151,7 @@ class _Job:
         self._unknown(role, at, _ROLE_KEYS)
         self._into.trace(to, at)
         if not _WORD.fullmatch(name):
-            self._into.refuse(at, f"{name!r} is no name of a role", "letters, digits and '_', no digit first")
+            self._into.refuse(at, f"{name!r} is not a valid role name", "letters, digits and '_', no digit first")
         self._into.put((*to, "replicas"), role.get("instances", 1), (*at, "instances"))
         self._completion(role.get("completion"), at, to)
         labels = self._resources(role.get("resourcePerInstance"), at, to)
@@ -206,8 +206,8 @@ class _Job:
         )
         lines = [*before, *own, *after]
         script = "\n".join(self._templates.filled(str(line).strip(), at) for line in lines)
-        told = pai_environment.of_task(self._role_names(), labels)
-        self._into.put(("roles", name, "command"), ["bash", "-c", f"{told}\n{script}"], at)
+        exports = pai_environment.of_task(self._role_names(), labels)
+        self._into.put(("roles", name, "command"), ["bash", "-c", f"{exports}\n{script}"], at)
         self._into.put(("roles", name, "env", "PAI_CURRENT_TASK_ROLE_NAME"), name, at)
 
     def _role_names(self) -> list[str]:

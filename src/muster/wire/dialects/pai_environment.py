@@ -48,5 +48,5 @@ def _own_ports(labels: Mapping[str, int]) -> dict[str, str]:
 def _of_role(role: str) -> str:
     endpoints = f"MUSTER_ENDPOINTS_{variable_name(role)}"
     each = f'export PAI_HOST_IP_{role}_$_i="${{_e%:*}}" PAI_PORT_LIST_{role}_${{_i}}_http="${{_e##*:}}"; _i=$((_i+1))'
-    told = f'export PAI_TASK_ROLE_{role}_HOST_LIST="${endpoints}"; _i=0'
-    return f"{told}; for _e in ${{{endpoints}//,/ }}; do {each}; done"
+    hosts = f'export PAI_TASK_ROLE_{role}_HOST_LIST="${endpoints}"; _i=0'
+    return f"{hosts}; for _e in ${{{endpoints}//,/ }}; do {each}; done"

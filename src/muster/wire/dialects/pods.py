@@ -9,7 +9,7 @@ from muster.wire.documents import Path
 
 _WARNED = {
     "tolerations": "has no effect: Muster's nodes have no taints",
-    "ports": "has no effect: tasks get free ports, told in PADDLE_PORT",
+    "ports": "has no effect: tasks get free ports, which PADDLE_PORT names",
 }
 _REFUSED = {
     "initContainers": ("Muster runs one container a task and none before it", "do it at the start of the command"),

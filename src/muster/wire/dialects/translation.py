@@ -65,7 +65,7 @@ class Translation:
             return problem
         return Problem(origin.path, problem.message, origin.hint or problem.hint, origin.line)
 
-    def is_told(self, problem: Problem) -> bool:
+    def is_covered(self, problem: Problem) -> bool:
         """Whether a refusal already covers the problem, such as a missing command."""
         return any(problem.path == refusal.settled_by for refusal in self.refusals)
 
