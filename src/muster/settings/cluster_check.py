@@ -52,7 +52,7 @@ def _problems(folder: ClusterFolder, files: Files) -> list[Problem]:
 
 
 def _list_problems(folder: ClusterFolder, found: Text, name: str) -> list[Problem]:
-    """Nothing says which kind of cluster the list is for: it is right if it is right for one."""
+    """A list does not say which kind of cluster it is for, so it is valid if it is valid for any kind."""
     judged = [_of_listing(listing, found, name) for listing in folder.kinds.listings()]
     return min(judged, key=len, default=[])
 

@@ -1,5 +1,6 @@
-"""The folder `clusters.d`: physical clusters, their nodes, virtual clusters and labels of nodes, one or several
-documents a file. All that is wrong is told at once.
+"""The folder `clusters.d`: physical clusters, their nodes, virtual clusters and labels of nodes.
+
+A file has one or several documents. All problems are reported at once.
 """
 
 from collections.abc import Callable, Iterator
@@ -19,40 +20,47 @@ Parse = Callable[[str], list[Document]]
 
 @dataclass(frozen=True, slots=True)
 class ClusterFolder:
-    """`physical` are the clusters that there are without a file, the default first. `kinds` are the backends that
-    documents may name."""
+    """The folder of the cluster files.
+
+    `physical` names the clusters that exist without a file, with the default first. `kinds` are the backends that
+    documents may name.
+    """
 
     path: Path
     physical: tuple[str, ...]
     kinds: ClusterKinds
 
     def read(self) -> ClusterSettings:
-        """What the files say as they are. Raises Invalid with every problem of every file."""
+        """Return the settings in the files. Raises Invalid with every problem of every file."""
         return self.said(self.files())
 
     def files(self, before: Files | None = None) -> dict[str, Text | Unreadable]:
-        """As they are now: documents, and the lists of nodes that they name, or named `before`. Raises Invalid if the
-        folder itself cannot be read."""
+        """Read the documents and the node lists that they name now or named `before`.
+
+        Raises Invalid if the folder itself cannot be read.
+        """
         found = {name: read_file(self.path / name) for name in self._names()}
         for name in {*self.lists(before or {}), *self.lists(found)}:
             found.setdefault(name, read_file(self.path / name))
         return found
 
     def lists(self, files: Files, parse: Parse = read_documents) -> frozenset[str]:
-        """The names of node lists in documents, right or wrong."""
+        """Return the names of the node lists that the documents name, whether the documents are valid or not."""
         named = NamedFiles(self.path, files, self.kinds)
         documents = self._documents(files, parse)
         return frozenset(named.name(path) for found in documents for path in named.lists(found.document))
 
     def said(self, files: Files, parse: Parse = read_documents) -> ClusterSettings:
-        """What the files would say if they were these. Raises Invalid with every problem."""
+        """Return the settings that these files would give. Raises Invalid with every problem."""
         reading = Reading(self.physical, NamedFiles(self.path, files, self.kinds))
         reading.take_all(list(self._documents(files, parse, reading.problems.append)))
         return reading.result(self.path)
 
     def files_beside(self) -> frozenset[Path]:
-        """What else the settings hang on: node lists, keys and password files, and what links lead to. Those of wrong
-        files too, which may be mended by mending one of these."""
+        """Return all other files that the settings depend on: node lists, keys, password files and targets of links.
+
+        Those of invalid documents are included, because a change of one of them may fix the problem.
+        """
         try:
             names = self._names()
         except Invalid:
@@ -74,7 +82,7 @@ class ClusterFolder:
     def _documents(
         self, files: Files, parse: Parse = read_documents, tell: Callable[[Problem], None] = lambda problem: None
     ) -> Iterator[Found]:
-        """Those that are not empty, in order of their files."""
+        """Yield the documents that are not empty, in the order of their files."""
         for name in sorted(filter(is_document, files)):
             match files[name]:
                 case Unreadable(message, hint):

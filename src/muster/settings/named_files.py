@@ -1,6 +1,6 @@
-"""The files that documents of `clusters.d` name: lists of nodes are read, keys and password files are looked at.
+"""The files that documents of `clusters.d` name: node lists are read, and the permissions of secrets are checked.
 
-What is in a key or a password file is not read here.
+The contents of keys and password files are not read here.
 """
 
 import errno
@@ -23,28 +23,28 @@ _ABSENT = Unreadable(f"cannot be read: {os.strerror(errno.ENOENT)}")
 
 @dataclass(frozen=True, slots=True)
 class NamedFiles:
-    """What documents of the folder mean by the files that they name."""
+    """Resolves the files that the documents of the folder name."""
 
     folder: Path
     files: Files
     kinds: ClusterKinds
 
     def path(self, text: str) -> Path:
-        """Relative ones lie in the folder of the cluster file. Raises ValueError for a home that nobody has."""
+        """Resolve a path; relative paths start in the folder. Raises ValueError for the home of an unknown user."""
         try:
             return self.folder / Path(text).expanduser()
         except RuntimeError:
             raise ValueError("there is no such home") from None
 
     def beside(self, document: Document) -> Iterator[Path]:
-        """Those whose change may change what the document says. Never raises, whatever the document is."""
+        """Yield the files that the document depends on. This never raises, even if the document is invalid."""
         for listing in self.kinds.listings():
             for _, text in (*listing.secrets(document.data), *listing.lists(document.data)):
                 with suppress(ValueError):
                     yield self.path(text)
 
     def lists(self, document: Document) -> Iterator[Path]:
-        """The node lists that the document names. Never raises either."""
+        """Yield the node lists that the document names. This never raises either."""
         for listing in self.kinds.listings():
             for _, text in listing.lists(document.data):
                 with suppress(ValueError):
@@ -54,19 +54,19 @@ class NamedFiles:
         return str(path.relative_to(self.folder)) if path.is_relative_to(self.folder) else str(path)
 
     def secret_problems(self, listing: NodeListing, document: Document) -> Iterator[Problem]:
-        """Keys and password files must be as ssh would have them: present, and for nobody else to read."""
+        """Check that keys and password files exist and that other users cannot read them, as ssh requires."""
         for place, text in listing.secrets(document.data):
             if wrong := _secret_problem(text, self.path):
                 message, hint = wrong
                 yield Problem(place, message, hint, document.line(place))
 
     def listed(self, listing: NodeListing, model: Any, document: Document) -> Iterator[ClusterNode]:
-        """The nodes of the lists that a cluster's document names. Raises Invalid."""
+        """Yield the nodes of the lists that a cluster's document names. Raises Invalid."""
         for place, text in listing.lists(document.data):
             yield from self._listed(listing, model, document, place, text)
 
     def placed(self, listing: NodeListing, nodes: Iterable[ClusterNode], file: str) -> list[ClusterNode]:
-        """The nodes with the file that lists them, and with the whole paths of the files that they name."""
+        """Return the nodes with the file that defines them and with absolute paths of the files that they name."""
         return [listing.placed(node, node.file or file, self.path) for node in nodes]
 
     def _listed(
