@@ -119,7 +119,7 @@ async def test_folders_that_are_too_deep_are_said(lab: Laboratory) -> None:
     await lab.until(lambda: lab.backend.settled_tasks)
     found = await listed(lab, job_id)
     assert found.complete
-    assert "3 folders are not brought: they are nested more than" in found.problems[0]
+    assert "3 folders are not collected: they are nested more than" in found.problems[0]
     await lab.settled()
     assert "job.outputs" in await lab.told(job_id)
 

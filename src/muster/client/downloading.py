@@ -1,5 +1,5 @@
 """The one way to fetch a file: over as many connections as it takes, from where an earlier try stopped, and checked by
-its sha256 before it gets its name. What may be replaced, and where things go, is decided elsewhere.
+its sha256 before it gets its name. The callers decide where files go and what may be replaced.
 """
 
 import hashlib
@@ -16,7 +16,7 @@ from muster.lib.partial_files import PartialFile, WrongDigest, digest_of
 
 PART_PREFIX = ".muster-get-"
 KEPT_FROM_BYTES = 4 << 20
-"""What is smaller is fetched anew after a break, and leaves nothing."""
+"""A smaller file is fetched anew after an interruption, and leaves no partial file."""
 _READ_BYTES = 1 << 20
 
 
@@ -26,23 +26,23 @@ def say_nothing(_count: int) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A file elsewhere. `version` is another one whenever its bytes are others; `etag` is what it comes with, if
-    that is known before."""
+    """A file on the server. `version` differs whenever its bytes differ; `etag` is the one that the answer must have,
+    if it is known before."""
 
     shown: str
     size: int
     version: str
     server: str
     content: Callable[[int], AbstractContextManager[http.client.HTTPResponse]]
-    """The answer with its bytes from there on. Connection errors come as they are."""
+    """The answer with its bytes from an offset on. Connection errors are passed on."""
     digest: Callable[[], str]
-    """Its sha256, asked for where it is not told with the bytes."""
+    """Its sha256, asked for if it does not come with the bytes."""
     etag: str = ""
     is_executable: bool = False
 
 
 def download(source: Source, target: Path, tell: Moved = say_nothing) -> None:
-    """Replaces what is there. While it is not whole it has another name, beside the target."""
+    """Replace what is there. Until the file is complete it has another name in the same folder."""
     target.parent.mkdir(parents=True, exist_ok=True)
     part = part_of(source, target)
     is_kept = source.size >= KEPT_FROM_BYTES
@@ -61,10 +61,10 @@ def download(source: Source, target: Path, tell: Moved = say_nothing) -> None:
             file.commit(target, expected or source.digest())
         except WrongDigest as error:
             raise MusterError(
-                f"{source.shown} has come with sha256 {error.found}, not {error.expected}",
+                f"{source.shown} arrived with sha256 {error.found}, not {error.expected}",
                 code="digest",
                 status=422,
-                hint="it may have changed meanwhile: fetch it again; if that goes on, a disk may be broken",
+                hint="it may have changed meanwhile: fetch it again; if this happens again, a disk may be broken",
             ) from None
 
 
@@ -77,18 +77,18 @@ def is_here(source: Source, target: Path, tell: Moved = say_nothing) -> bool:
 
 
 def part_of(source: Source, target: Path) -> Path:
-    """Named by the target, whose own name may leave no room for more, and by the version."""
+    """The partial file, named by the target and the version. A hash keeps the name short enough."""
     return target.with_name(_part_prefix(target) + _short(source.version))
 
 
 class Arriving:
-    """The bytes of one file."""
+    """The bytes of one file, over as many connections as it takes."""
 
     def __init__(self, source: Source) -> None:
         self._source = source
         self._etag = source.etag
         self.expected = ""
-        """The sha256 of the whole file, if it was told with the bytes."""
+        """The sha256 of the whole file, if it came with the bytes."""
 
     def pieces(self, offset: int = 0) -> Iterator[bytes]:
         size = self._source.size
@@ -109,11 +109,11 @@ class Arriving:
                 patience.wait(lost)
 
     def _from(self, offset: int) -> Iterator[bytes]:
-        """What one connection brings."""
+        """The bytes that come over one connection."""
         with self._source.content(offset) as response:
             self._check(response)
             self.expected = response.headers.get("X-Checksum", "").removeprefix("sha256:")
-            # Whatever stands between us may know no ranges, and begin at the beginning.
+            # A proxy may not know ranges, and answer from the beginning.
             unwanted = offset if response.status != http.client.PARTIAL_CONTENT else 0
             while data := response.read1(_READ_BYTES):
                 wanted = data[unwanted:][: self._source.size - offset]
@@ -148,7 +148,7 @@ def _fill(source: Source, part: PartialFile, tell: Moved) -> str:
 
 
 def _drop_others(target: Path) -> None:
-    """What is left of earlier versions."""
+    """Remove partial files of earlier versions."""
     prefix = _part_prefix(target)
     for path in [path for path in target.parent.iterdir() if path.name.startswith(prefix)]:
         path.unlink(missing_ok=True)

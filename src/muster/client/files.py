@@ -1,6 +1,6 @@
 """Files on the nodes of a cluster: `lab:data/train.csv`, or `lab/gpu1:scratch/x` on one node.
 
-The calls as they are. Whole files, there and back, with resume and checksums: `file_transfers`.
+These are the single calls. `file_transfers` moves whole files, with resume and checksums.
 """
 
 import http.client
@@ -35,11 +35,11 @@ class RemotePath:
         match = _REMOTE.fullmatch(text)
         if match is None:
             raise MusterError(
-                f"{text!r} is no path on a cluster", code=BAD_INPUT, hint="it looks like lab:data/train.csv"
+                f"{text!r} is not a path on a cluster", code=BAD_INPUT, hint="it looks like lab:data/train.csv"
             )
         if not is_text(text):
             raise MusterError(
-                "a path on a cluster must be text; this one has bytes that are none", code=BAD_INPUT, hint=_NO_TEXT
+                "a path on a cluster must be text; this one has bytes that are not", code=BAD_INPUT, hint=_NO_TEXT
             )
         return cls(match[1], match[3].lstrip("/"), match[2])
 
@@ -73,7 +73,7 @@ class FolderView:
 
 @dataclass(frozen=True, slots=True)
 class FileView:
-    """`kind` is file, folder, link, upload (one that is not finished) or other; `target` is what a link says."""
+    """`kind` is file, folder, link, upload (an unfinished one) or other; `target` is the path in a link."""
 
     name: str
     kind: str
@@ -104,8 +104,8 @@ class FileView:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far something is that takes long. `complete` is False where it was cut short; `unfinished` are the bytes of
-    uploads that are not finished, which are in no other count."""
+    """How far a long operation is. `complete` is False if it was cut short; `unfinished` counts the bytes of unfinished
+    uploads, which are in no other count."""
 
     bytes: int = 0
     files: int = 0
@@ -123,7 +123,7 @@ class Progress:
 
 @dataclass(frozen=True, slots=True)
 class Sending:
-    """What is announced with every piece of a file that is put."""
+    """A file to upload, as it is announced with every piece."""
 
     to: RemotePath
     size: int
@@ -132,7 +132,7 @@ class Sending:
     executable: bool = False
 
 
-Told = Callable[[Progress], None]
+Tell = Callable[[Progress], None]
 
 
 def _say_nothing(_progress: Progress) -> None:
@@ -158,7 +158,7 @@ class Files:
         return [FolderView.of(item) for item in answer["items"]]
 
     def list(self, where: RemotePath | str) -> Iterator[FileView]:
-        """Sorted by name, page after page."""
+        """The entries, sorted by name; pages are fetched as needed."""
         where = _remote(where)
         cursor = None
         while True:
@@ -169,7 +169,7 @@ class Files:
                 return
 
     def page(self, where: RemotePath | str, limit: int) -> Sequence[FileView]:
-        """The first ones."""
+        """The first entries."""
         answer = self._json("GET", _remote(where), "", limit=limit)
         return [FileView.of(item) for item in answer["items"]]
 
@@ -177,7 +177,7 @@ class Files:
         return FileView.of(self._json("GET", _remote(where), "/stat"))
 
     def find(self, where: RemotePath | str) -> FileView | None:
-        """None if there is nothing."""
+        """What is there; None if there is nothing."""
         try:
             return self.stat(where)
         except MusterError as error:
@@ -194,8 +194,8 @@ class Files:
                 return str(answer["sha256"])
             run = answer["run"]
 
-    def usage(self, where: RemotePath | str, *, within_s: float | None = None, tell: Told = _say_nothing) -> Progress:
-        """What there is below; not `complete` if counting takes longer than `within_s`."""
+    def usage(self, where: RemotePath | str, *, within_s: float | None = None, tell: Tell = _say_nothing) -> Progress:
+        """Count what is below; the result is not `complete` if that takes longer than `within_s`."""
         until = None if within_s is None else time.monotonic() + within_s
         return self._steps(lambda run: self._json("GET", _remote(where), "/usage", run=run), tell, until)
 
@@ -204,9 +204,9 @@ class Files:
         self._post(where, "/mkdir", path=where.path, node=where.node, parents=parents)
 
     def move(
-        self, where: RemotePath | str, to: RemotePath | str, *, overwrite: bool = False, tell: Told = _say_nothing
+        self, where: RemotePath | str, to: RemotePath | str, *, overwrite: bool = False, tell: Tell = _say_nothing
     ) -> Progress:
-        """`to` is the new path itself. Both on the same cluster."""
+        """`to` is the new path itself. Both paths are on the same cluster."""
         body = _pair(_remote(where), _remote(to))
         return self._steps(lambda run: self._post(_remote(where), "/move", **body, overwrite=overwrite, run=run), tell)
 
@@ -217,25 +217,25 @@ class Files:
         *,
         recursive: bool = False,
         overwrite: bool = False,
-        tell: Told = _say_nothing,
+        tell: Tell = _say_nothing,
     ) -> Progress:
-        """On the node itself; `to` is the new path. Both on the same cluster."""
+        """Copy on the node itself; `to` is the new path. Both paths are on the same cluster."""
         body = {**_pair(_remote(where), _remote(to)), "recursive": recursive, "overwrite": overwrite}
         return self._steps(lambda run: self._post(_remote(where), "/copy", **body, run=run), tell)
 
-    def remove(self, where: RemotePath | str, *, recursive: bool = False, tell: Told = _say_nothing) -> Progress:
+    def remove(self, where: RemotePath | str, *, recursive: bool = False, tell: Tell = _say_nothing) -> Progress:
         where = _remote(where)
         return self._steps(lambda run: self._json("DELETE", where, "", recursive=recursive, run=run), tell)
 
     # -- bytes --------------------------------------------------------------------------------------------------
 
     def content(self, where: RemotePath, offset: int = 0) -> AbstractContextManager[http.client.HTTPResponse]:
-        """The file from `offset` on, to be read by the caller. Connection errors come as they are."""
+        """The file from `offset` on, to be read by the caller. Connection errors are passed on."""
         request = Request("GET", _path(where, "/content"), _query(where), answer_s=120.0)
         return self._transport.content(request, offset)
 
     def put_piece(self, sending: Sending, offset: int, data: bytes) -> tuple[int, bool]:
-        """How much is there now, and whether the file is in its place."""
+        """How many bytes the server has now, and whether the file is complete."""
         query: Query = {
             **_query(sending.to),
             "size": sending.size,
@@ -246,7 +246,7 @@ class Files:
         return put_piece(self._transport, _path(sending.to, "/content"), query, offset, data, _LONG_ANSWER_S)
 
     def received(self, sending: Sending) -> tuple[int, str]:
-        """How much of it is there, and the digest of that; nothing has the digest of nothing."""
+        """How many bytes have arrived, and their digest; the digest is empty if there are none."""
         while True:
             try:
                 answer = self._json("GET", sending.to, "/upload", sha256=sending.sha256, check=True)
@@ -261,7 +261,7 @@ class Files:
         self._json("DELETE", sending.to, "/upload", sha256=sending.sha256)
 
     def _steps(
-        self, step: Callable[[str | None], Any], tell: Told = _say_nothing, until: float | None = None
+        self, step: Callable[[str | None], Any], tell: Tell = _say_nothing, until: float | None = None
     ) -> Progress:
         run = None
         while True:

@@ -1,5 +1,5 @@
-"""Fetches the outputs of a job: what is here already is not fetched again, and no name of the server's leads out of the
-folder.
+"""Fetches the outputs of a job. Files that are here already are not fetched again, and no name that the server sends
+leads out of the folder.
 """
 
 from collections.abc import Callable
@@ -11,7 +11,7 @@ from muster.client.output_views import OutputsView, OutputView
 from muster.client.transport import Request, Transport, segment
 
 Progress = Callable[[int, int], None]
-"""Called with the bytes that are here and the bytes there are."""
+"""Called with the number of bytes that are here and with the number of all bytes."""
 
 
 def download_all(
@@ -21,7 +21,7 @@ def download_all(
     folder: Path,
     progress: Progress | None = None,
 ) -> list[Path]:
-    """`address` is that of the job's outputs. The files, each where it is now."""
+    """Fetch the outputs at this address. The result is where each file is now."""
     total = sum(output.size for output in outputs.items)
     done = 0
 

@@ -131,7 +131,7 @@ def test_a_part_that_holds_something_else_is_found_out_and_dropped(
     (folder / "file").write_bytes(local.read_bytes())
     target = local.with_name("target")
     part_for(cabinet.client.files, where, target).write_bytes(b"something else")
-    with pytest.raises(MusterError, match="has come with sha256"):
+    with pytest.raises(MusterError, match="arrived with sha256"):
         get(cabinet.client.files, where, target)
     assert not target.exists()
     get(cabinet.client.files, where, target)

@@ -307,7 +307,7 @@ def test_folders_that_are_not_there_are_not_made_by_the_way(cabinet: Cabinet, to
         (("get", "-r", "local:", "."), 2, "does not name a folder"),
         (("rm", "-r", "local:"), 2, "does not name a folder"),
         (("du", "local:"), 2, "does not name a folder"),
-        (("ls", "nothing"), 2, "is no path on a cluster"),
+        (("ls", "nothing"), 2, "is not a path on a cluster"),
         (("ls", "nothing:"), 1, "there is no cluster 'nothing'"),
         (("ls", "local:dta"), 1, "did you mean data?"),
         (("ls", "local:data/../.."), 1, "may not hold '..'"),

@@ -76,7 +76,7 @@ def test_get_fetches_what_there_is_and_says_what_is_missing(server: TinyServer, 
     assert (tmp_path / "got/model/w").exists()
 
 
-@pytest.mark.parametrize("lacking", [{"problems": ["mnist-worker-0: 1 folders are not brought"]}, {"leftOut": ["big"]}])
+@pytest.mark.parametrize("lacking", [{"problems": ["mnist-worker-0: 1 folder is not collected"]}, {"leftOut": ["big"]}])
 def test_get_of_what_will_never_come_whole_fails_without_promising_more(
     server: TinyServer, tmp_path: Path, lacking: dict[str, Any]
 ) -> None:

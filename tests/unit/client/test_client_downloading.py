@@ -127,7 +127,7 @@ def test_a_full_disk_is_told_as_that_and_nothing_is_asked_again(
 
 def test_wrong_content_gets_no_name(server: TinyServer, address: str, tmp_path: Path) -> None:
     server.on("GET", f"{address}/model/w", Answer(200, pieces=[b"x" * len(DATA)]))
-    with pytest.raises(MusterError, match="has come with sha256"):
+    with pytest.raises(MusterError, match="arrived with sha256"):
         download(server, tmp_path)
     assert not [path for path in tmp_path.rglob("*") if path.is_file() and "muster-home" not in str(path)]
 

@@ -1,4 +1,4 @@
-"""Which folder a path begins with, whether this user may, and which node is asked. Touches no file."""
+"""Decides which folder a path is in, whether the user may use it, and which node is asked. It touches no file."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ _GOOD = (None, "ok")
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """`path` begins with the name of a folder. `node` is needed where each node has its own."""
+    """`path` begins with the name of a folder. `node` is needed if each node has a folder of its own."""
 
     cluster: str
     path: str
@@ -43,15 +43,15 @@ class Places:
     def __init__(self, context: Context) -> None:
         self._context = context
         self._kept: dict[tuple[str, ...], str] = {}
-        """Which node serves shared folders: what was just written is seen there first."""
+        """The node that serves shared folders: it is the first one to see what was just written."""
 
     def folders(self, user: User, cluster: str) -> list[Folder]:
-        """Those that the user may look into."""
+        """The folders that the user may use."""
         settings = self._context.backends[self.cluster(user, cluster)].settings
         return [folder for folder in settings.folders if may_enter(folder, user)]
 
     def cluster(self, user: User, name: str) -> str:
-        """The physical cluster that is meant; a virtual one means what it is part of."""
+        """The physical cluster; for a virtual one, the cluster that it is part of."""
         vc = self._context.config.virtual.get(name)
         if vc is not None and may_use(vc, user):
             return vc.cluster
@@ -67,7 +67,7 @@ class Places:
         return self.places(user, [(address, changing)])[0]
 
     def places(self, user: User, addresses: Sequence[tuple[Address, bool]]) -> list[Place]:
-        """All on one node. The flag says whether something changes there."""
+        """The places of all addresses, on one node. The flag says whether something changes there."""
         cluster = self.cluster(user, addresses[0][0].cluster)
         if any(self.cluster(user, address.cluster) != cluster for address, _ in addresses):
             raise Invalid("both paths must be on the same cluster", hint="get it here, then put it there")
@@ -95,11 +95,12 @@ class Places:
         return folder
 
     def _for_reading(self, cluster: str, folder: Folder) -> Forbidden:
-        """Nobody writes there through Muster, admins neither: whoever may change the cluster file says so there."""
+        """Nobody, not even an admin, writes to a read-only folder through Muster: the cluster file has to be
+        changed."""
         file = PurePath(self._context.backends[cluster].settings.file).name
         where = f"clusters.d/{file}" if file else "the cluster's file in clusters.d"
         return Forbidden(
-            f"folder {folder.name} of cluster {cluster} is for reading only",
+            f"folder {folder.name} of cluster {cluster} is read-only",
             hint=f"it has `readOnly: true` in {where}, which holds for admins too",
         )
 
@@ -121,7 +122,7 @@ class Places:
         if own is not None and len(nodes) > 1:
             names = ", ".join(node.name for node in nodes[:5])
             raise Invalid(
-                f"folder {own.name} is another one on every node of {cluster}: name the node",
+                f"every node of {cluster} has its own folder {own.name}: name the node",
                 hint=f"as {cluster}/NODE:{own.name}; nodes are {names}",
             )
         good = [node.name for node in nodes if node.is_usable and all(_has(node, folder) for folder in folders)]
@@ -135,7 +136,7 @@ class Places:
 
 
 def may_enter(folder: Folder, user: User) -> bool:
-    """As with virtual clusters: everybody where nobody is named, and admins always."""
+    """If no user and no group is named, everybody may; admins always may."""
     is_open = not folder.users and not folder.groups
     return is_open or user.is_admin or user.name in folder.users or not set(folder.groups).isdisjoint(user.groups)
 

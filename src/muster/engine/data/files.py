@@ -1,6 +1,7 @@
-"""Files for people: looking into the folders of a cluster, and changing what is there. Changes leave audit events.
+"""Files in the folders of a cluster, which people list, read and change. Every change leaves an audit event.
 
-Whatever may take long goes on for a moment and answers how far it is; the caller asks again with the same `run`.
+An operation that may take long goes on for a moment and answers how far it is; the caller asks again with the same
+`run`.
 """
 
 import asyncio
@@ -43,7 +44,7 @@ Found = TypeVar("Found")
 
 @dataclass(frozen=True, slots=True)
 class Sending:
-    """A file that somebody puts, as they announce it with every piece."""
+    """A file that somebody uploads, as it is announced with every piece."""
 
     size: int
     sha256: str
@@ -56,7 +57,7 @@ class Receipt:
     received: int
     complete: bool
     sha256: str | None = None
-    """Of the bytes received, when it was asked for and is known."""
+    """The digest of the bytes received, if it was asked for and is known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,8 +81,8 @@ class Files:
         return await self._space(user, where).stat(self._places.place(user, where))
 
     async def read(self, user: User, where: Address, start: int, end: int, version: str) -> AsyncIterator[bytes]:
-        """Those bytes of the file as it was when it had this version; Changed in the middle if it is not any more. The
-        next piece is on its way while one is used."""
+        """The bytes of this version of the file; raises Changed in the middle if the file changes. The next piece is on
+        its way while one is used."""
         place, space = self._places.place(user, where), self._space(user, where)
 
         def ask(offset: int) -> asyncio.Task[Piece]:
@@ -104,10 +105,10 @@ class Files:
         space, key = self._space(user, where), _scoped(user, run)
         return run, await _until_known(lambda: space.digest(place, key, length=length))
 
-    # -- putting ------------------------------------------------------------------------------------------------
+    # -- uploading ----------------------------------------------------------------------------------------------
 
     async def received(self, user: User, where: Address, sending: Sending, *, check: bool) -> Receipt:
-        """How much of it is here; with `check` also the digest of that, once it is known."""
+        """How much has been received; with `check` also the digest of it, once it is known."""
         place, upload = self._uploading(user, where, sending)
         space = self._space(user, where)
         size = await space.received(place, upload)
@@ -117,8 +118,8 @@ class Files:
         return Receipt(size, False, found.sha256 if found else None)
 
     async def receive(self, user: User, where: Address, sending: Sending, *, offset: int, data: bytes) -> Receipt:
-        """Append one piece; with the last one the file takes its place. If that needs longer, it is asked for again
-        by an empty piece at the end. Repeating is harmless: what is there already, to the last bit, is complete."""
+        """Append one piece; with the last one the file gets its name. If that takes longer, the client asks again with
+        an empty piece at the end. Repeating is harmless: a file that is there already, to the last bit, is complete."""
         check_piece(offset, data, sending.size, "a file")
         place, upload = self._uploading(user, where, sending)
         space = self._space(user, where)
@@ -135,7 +136,7 @@ class Files:
             return Receipt(received, False)
         async with self._audited("fs.write", user, place, bytes=sending.size, sha256=sending.sha256) as audit:
             is_done = await _until(lambda: space.commit(place, upload), lambda done: done)
-            audit.is_told = is_done
+            audit.is_recorded = is_done
         return Receipt(received, is_done)
 
     async def abort(self, user: User, where: Address, sending: Sending) -> None:
@@ -200,7 +201,7 @@ class Files:
         begun, run = run is None, _run(run)
         key = _scoped(user, run)
         async with self._audited(what, user, place, **more) as audit:
-            audit.is_told = begun
+            audit.is_recorded = begun
             return Running(run, await _until(lambda: step(key), lambda tally: tally.done))
 
     async def _write(self, user: User, where: Address, place: Place, upload: Upload, offset: int, data: bytes) -> None:
@@ -209,7 +210,7 @@ class Files:
             await space.write(place, upload, offset + first, data[first : first + _WRITE_BYTES])
 
     async def _is_there(self, user: User, where: Address, place: Place, upload: Upload) -> bool:
-        """A put that was repeated, or one of many files that were put before: nothing is left to do."""
+        """Whether the target has these bytes already: then a repeated upload has nothing to do."""
         space = self._space(user, where)
         try:
             facts = await space.stat(place)
@@ -231,29 +232,29 @@ class Files:
 
     @asynccontextmanager
     async def _audited(self, what: str, user: User, place: Place, **data: Any) -> AsyncIterator["_Audit"]:
-        """What was tried and refused by the node is told as well, with the reason."""
+        """Record the operation. What the node refused is recorded as well, with the reason."""
         audit = _Audit()
         try:
             yield audit
         except MusterError as error:
-            if audit.is_told:
-                await self._tell(what, user, place, **data, error=error.code)
+            if audit.is_recorded:
+                await self._record(what, user, place, **data, error=error.code)
             raise
-        if audit.is_told:
-            await self._tell(what, user, place, **data)
+        if audit.is_recorded:
+            await self._record(what, user, place, **data)
 
-    async def _tell(self, what: str, user: User, place: Place, **data: Any) -> None:
+    async def _record(self, what: str, user: User, place: Place, **data: Any) -> None:
         event = audit_event(what, user.name, self._context.clock(), path=place.shown, node=place.node, **data)
         await self._context.store.apply(Change(events=[event]))
 
 
 @dataclass(slots=True)
 class _Audit:
-    is_told: bool = True
+    is_recorded: bool = True
 
 
 async def _until(step: Callable[[], Awaitable[Found]], is_done: Callable[[Found], bool]) -> Found:
-    """One step after the other, for as long as a caller likes to wait."""
+    """Take step after step until it is done, or until the caller should get an answer."""
     loop = asyncio.get_running_loop()
     until = loop.time() + _ANSWER_WITHIN_S
     while True:
@@ -268,12 +269,12 @@ async def _until_known(step: Callable[[], Awaitable[Hashed]]) -> Hashed:
 
 def _run(run: str | None) -> str:
     if run is not None and not _RUN.fullmatch(run):
-        raise Invalid("this `run` is not one of ours", hint="leave it out to begin")
+        raise Invalid("this `run` did not come from an earlier answer", hint="leave it out to begin")
     return run or new_id()
 
 
 def _scoped(user: User, run: str) -> str:
-    """Nobody goes on with what another began."""
+    """The key of a run. No user can continue the run of another."""
     return _digest(user.name, run)
 
 

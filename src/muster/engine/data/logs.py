@@ -1,4 +1,4 @@
-"""Reading what tasks print: from the node while they run, from the collected file afterwards, by byte cursor."""
+"""Reads the logs of tasks by byte position: from the node while a task runs, from the collected file afterwards."""
 
 import asyncio
 import json
@@ -21,7 +21,7 @@ _CACHED_PIECES = 256
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """Some lines of one task's log. `payload` is their JSON, made once however many follow."""
+    """Some lines of one task's log. `payload` is their JSON, made once for all readers."""
 
     task: str
     offset: int
@@ -47,7 +47,7 @@ class LogReader:
         return self._context.logs / task.log
 
     async def pieces(self, task: Task, cluster: str, offset: int, *, follow: bool) -> AsyncIterator[Piece]:
-        """From the cursor to the present end; with `follow` on to the task's end."""
+        """From `offset` to the present end; with `follow`, to the end of the task."""
         while True:
             chunk = await self._chunk(task, cluster, offset)
             is_over = chunk.ended or not follow
@@ -71,14 +71,14 @@ class LogReader:
         return required(self._context.backends[cluster].capabilities.logs, "logs", cluster)
 
     async def _refreshed(self, task: Task) -> Task:
-        """The node does not have it any more: then it has been collected."""
+        """The task as it is stored now. A log that is no longer on the node has been collected."""
         for now in await self._context.store.tasks(task.job_id, task.attempt):
             if now.id == task.id and now.log is not None:
                 return now
         raise NotFound(f"the log of {task.name} is not there any more")
 
     def _piece(self, task: Task, chunk: LogChunk, *, is_over: bool) -> Piece | None:
-        """Whole lines; a part of one only at the end, or when it is longer than a piece."""
+        """A piece of whole lines; a part of a line only at the end, or if the line is longer than a piece."""
         if not chunk.data:
             return None
         known = self._pieces.get((task.id, chunk.offset))
@@ -88,7 +88,7 @@ class LogReader:
         if not length:
             if not is_over and len(chunk.data) < PIECE_BYTES:
                 return None
-            length = len(chunk.data) if chunk.ended else _whole_letters(chunk.data)
+            length = len(chunk.data) if chunk.ended else _whole_characters(chunk.data)
             if not length:
                 return None
         text = chunk.data[:length].decode("utf-8", "replace")
@@ -101,7 +101,7 @@ class LogReader:
         return piece
 
     async def _growth(self, task: Task, cluster: str, *, beyond: int) -> None:
-        """Returns when the log is longer than that, or will not grow any more."""
+        """Return when the log is longer than that, or will not grow any more."""
         try:
             async with aclosing(self._live(cluster).watch(TaskRef.of(task))) as sizes:
                 async for size in sizes:
@@ -111,12 +111,12 @@ class LogReader:
             await self._refreshed(task)
 
 
-def _whole_letters(data: bytes) -> int:
-    """How many bytes there are before a UTF-8 letter that goes on behind the end."""
+def _whole_characters(data: bytes) -> int:
+    """The number of bytes before a UTF-8 character that is cut off at the end."""
     for back in range(1, min(3, len(data)) + 1):
         byte = data[-back]
         if byte & 0b1100_0000 == 0b1000_0000:
-            continue  # in the middle of a letter: look for its first byte
+            continue  # in the middle of a character: look for its first byte
         needed = 4 if byte >= 0b1111_0000 else 3 if byte >= 0b1110_0000 else 2 if byte >= 0b1100_0000 else 1
         return len(data) - back if needed > back else len(data)
     return len(data)

@@ -1,8 +1,8 @@
-"""What tasks leave behind: brought to the server once they have ended, told, handed out, and removed with their job.
+"""The outputs of tasks: they are collected when the tasks have ended, listed, served, and removed with their job.
 
-It happens after the job's end is written: nobody's places are kept for it, and a failure loses nothing but time. What
-was brought of a task stands in a record beside it; a record that is not complete is tried again, at the latest when the
-node is back. Names come from records only, never from who asks.
+Collection comes after the job's end is stored: no resources are held for it, and a failure costs nothing but time. What
+was collected of a task is in a record next to its files. A record that is not complete is tried again, at the latest
+when the node is back. Paths come from records only, never from a request.
 """
 
 import asyncio
@@ -32,7 +32,7 @@ _PARTIAL = ".partial"
 
 
 @dataclass(frozen=True, slots=True)
-class Brought:
+class OutputRecord:
     """The record of one task."""
 
     files: tuple[OutputFile, ...] = ()
@@ -40,12 +40,12 @@ class Brought:
     skipped: int = 0
     too_deep: int = 0
     problem: str = ""
-    """Why not all of it is here; empty when nothing more is to come."""
+    """Why the outputs are not complete; empty if nothing more is to come."""
 
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """`path` is what people call it; it lies in `place`."""
+    """`path` is its name for people, and `place` its file on the server."""
 
     path: str
     task: str
@@ -62,28 +62,28 @@ class Listing:
     problems: tuple[str, ...] = ()
 
 
-async def bring(context: Context, job: Job, tasks: Sequence[Task], tries: int = 1) -> None:
-    """Collect what these ended tasks of one attempt left; then their nodes may put aside what is left of them."""
+async def collect(context: Context, job: Job, tasks: Sequence[Task], tries: int = 1) -> None:
+    """Collect the outputs of these ended tasks of one attempt. Then their nodes may retire the tasks."""
     wanted = [task for task in tasks if task.id not in context.bringing]
     context.bringing.update(task.id for task in wanted)
-    room = _Room(context.outputs / job.id, context.max_output_bytes, wanted)
+    storage = _StorageLimit(context.outputs / job.id, context.max_output_bytes, wanted)
     turns = asyncio.Semaphore(_AT_ONCE)
     try:
-        brought = await asyncio.gather(*(_bring_one(context, job, task, room, turns) for task in wanted))
+        brought = await asyncio.gather(*(_collect_one(context, job, task, storage, turns) for task in wanted))
     finally:
         context.bringing.difference_update(task.id for task in wanted)
     if not await _is_there(context, job.id):
         remove(context, job.id)
         return
-    await _tell(context, job, wanted, [record for record, _ in brought])
+    await _record_event(context, job, wanted, [record for record, _ in brought])
     again = [task for task, (_, may_help) in zip(wanted, brought, strict=True) if may_help]
     if again and tries < _TRIES:
         delay_s = exponential(tries, first_s=5.0, limit_s=600.0)
-        context.later(delay_s, lambda: bring(context, job, again, tries + 1), f"outputs {job.id}")
+        context.later(delay_s, lambda: collect(context, job, again, tries + 1), f"outputs {job.id}")
 
 
-async def bring_late(context: Context, task: Task) -> bool:
-    """Of a task that turned up after its attempt was over; whether there was anything to see to."""
+async def collect_late(context: Context, task: Task) -> bool:
+    """Collect the outputs of a task that came back after the end of its attempt. Whether there was anything to do."""
     try:
         job = await context.store.job(task.job_id)
     except NotFound:
@@ -91,13 +91,13 @@ async def bring_late(context: Context, task: Task) -> bool:
     record = await asyncio.to_thread(_read, _record_of(context, task))
     if not job.spec.outputs or (record is not None and not record.problem):
         return False
-    await bring(context, job, [task])
+    await collect(context, job, [task])
     return True
 
 
 async def listing(context: Context, job: Job, attempt: int | None = None) -> Listing:
-    """Of one attempt, the newest if none is named. Of a job with one task its paths stand as they are; of others each
-    is under its task, as `worker-0/model/weights`."""
+    """The outputs of one attempt, by default the newest. If the job has more than one task, each path begins with its
+    task, as in `worker-0/model/weights`."""
     number = attempt or job.attempt
     if not job.spec.outputs or not number:
         return Listing(number)
@@ -131,8 +131,8 @@ def remove(context: Context, job_id: str) -> None:
     shutil.rmtree(context.outputs / job_id, ignore_errors=True)
 
 
-class _Room:
-    """How much of a job's outputs is kept. What earlier attempts left makes way, the oldest first."""
+class _StorageLimit:
+    """How much of a job's outputs is kept. Outputs of earlier attempts are removed first, beginning with the oldest."""
 
     def __init__(self, folder: Path, limit_bytes: int, tasks: Sequence[Task]) -> None:
         self._left = limit_bytes
@@ -155,7 +155,8 @@ class _Room:
             _, folder, freed = self._earlier.pop()
             shutil.rmtree(folder, ignore_errors=True)
             _write(
-                folder.with_name(folder.name + ".json"), Brought(left_out=("everything: it made way for a later try",))
+                folder.with_name(folder.name + ".json"),
+                OutputRecord(left_out=("everything: it was removed to make room for a later attempt",)),
             )
             self._left += freed
         if size > self._left:
@@ -164,35 +165,35 @@ class _Room:
         return True
 
 
-async def _bring_one(
-    context: Context, job: Job, task: Task, room: _Room, turns: asyncio.Semaphore
-) -> tuple[Brought, bool]:
-    """The record, and whether trying again before the node is heard of anew may help."""
+async def _collect_one(
+    context: Context, job: Job, task: Task, storage: _StorageLimit, turns: asyncio.Semaphore
+) -> tuple[OutputRecord, bool]:
+    """The record, and whether trying again before the node reconnects may help."""
     may_help = False
     folder, record = _folder_of(context, task), _record_of(context, task)
     try:
         async with turns:
-            found = await _collected(context, job, task, folder, room)
-        brought = Brought(found.files, found.left_out, found.skipped, found.too_deep)
+            found = await _collected(context, job, task, folder, storage)
+        brought = OutputRecord(found.files, found.left_out, found.skipped, found.too_deep)
         await asyncio.to_thread(_finished, folder, record, brought)
     except (MusterError, OSError) as error:
-        _log.warning("outputs not brought", task=task.id, error=str(error))
+        _log.warning("outputs not collected", task=task.id, error=str(error))
         may_help = not isinstance(error, Unreachable)
-        brought = Brought(problem=f"{task.placement.node}: {error}")
+        brought = OutputRecord(problem=f"{task.placement.node}: {error}")
         await asyncio.to_thread(_note, record, brought)
     if not brought.problem and task.log is not None:
         context.settled(job.cluster, TaskRef.of(task))
     return brought, may_help
 
 
-async def _collected(context: Context, job: Job, task: Task, folder: Path, room: _Room) -> Collected:
+async def _collected(context: Context, job: Job, task: Task, folder: Path, storage: _StorageLimit) -> Collected:
     if task.started_at is None:
         return Collected()
     node = task.placement.node
     if node in context.given_up.get(job.cluster, ()):
-        raise Unreachable("it is away; its outputs are brought when it is back")
+        raise Unreachable("it is unreachable; its outputs are collected when it is back")
     outputs = required(context.backends[job.cluster].capabilities.outputs, "outputs", job.cluster)
-    return await outputs.collect(TaskRef.of(task), job.spec.outputs, folder, room.admit)
+    return await outputs.collect(TaskRef.of(task), job.spec.outputs, folder, storage.admit)
 
 
 async def _is_there(context: Context, job_id: str) -> bool:
@@ -203,33 +204,33 @@ async def _is_there(context: Context, job_id: str) -> bool:
     return True
 
 
-async def _tell(context: Context, job: Job, tasks: Sequence[Task], records: Sequence[Brought]) -> None:
+async def _record_event(context: Context, job: Job, tasks: Sequence[Task], records: Sequence[OutputRecord]) -> None:
     problems = [record.problem for record in records if record.problem]
     attempt = max((task.attempt for task in tasks), default=0)
     if not problems and len(tasks) == len(await context.store.tasks(job.id, attempt)):
         problems = list(_unmatched(job, records))
-    if problems or any(record != Brought() for record in records):
+    if problems or any(record != OutputRecord() for record in records):
         event = outputs_event(job, context.clock(), "; ".join(problems), **_counted(records))
         await context.apply(Change(events=[event]))
 
 
-def _counted(records: Sequence[Brought]) -> dict[str, int]:
+def _counted(records: Sequence[OutputRecord]) -> dict[str, int]:
     files = [file for record in records for file in record.files]
     left_out = sum(len(record.left_out) + record.skipped + record.too_deep for record in records)
     return {"files": len(files), "bytes": sum(file.size for file in files), "leftOut": left_out}
 
 
-def _problems(task: Task, record: Brought) -> Iterator[str]:
+def _problems(task: Task, record: OutputRecord) -> Iterator[str]:
     if record.problem:
         yield f"{task.name}: {record.problem}"
     if record.skipped:
-        yield f"{task.name}: {record.skipped} files are not brought: too many, not readable, or names that are no text"
+        yield f"{task.name}: {record.skipped} files are not collected: too many, unreadable, or names that are not text"
     if record.too_deep:
-        yield f"{task.name}: {record.too_deep} folders are not brought: they are nested more than {MAX_DEPTH} deep"
+        yield f"{task.name}: {record.too_deep} folders are not collected: they are nested more than {MAX_DEPTH} deep"
 
 
-def _unmatched(job: Job, records: Sequence[Brought]) -> Iterator[str]:
-    """What the spec names and no task left, when all have been looked at."""
+def _unmatched(job: Job, records: Sequence[OutputRecord]) -> Iterator[str]:
+    """The patterns in the spec that match no output, once all tasks have been examined."""
     found = [path for record in records for path in (*(file.path for file in record.files), *record.left_out)]
     for pattern in job.spec.outputs:
         if not any(matches(pattern, path) for path in found):
@@ -252,30 +253,30 @@ def _record_of(context: Context, task: Task) -> Path:
     return context.outputs / task.job_id / f"{_name(task)}.json"
 
 
-def _finished(folder: Path, record: Path, brought: Brought) -> None:
+def _finished(folder: Path, record: Path, brought: OutputRecord) -> None:
     shutil.rmtree(folder.with_name(folder.name + _PARTIAL), ignore_errors=True)
     _write(record, brought)
 
 
-def _note(record: Path, brought: Brought) -> None:
+def _note(record: Path, brought: OutputRecord) -> None:
     try:
         _write(record, brought)
-    except OSError as error:  # our own disk is full: then only the event tells of it
+    except OSError as error:  # the disk of the server is full: then only the event says so
         _log.warning("outputs not recorded", record=record.name, error=str(error))
 
 
-def _write(record: Path, brought: Brought) -> None:
+def _write(record: Path, brought: OutputRecord) -> None:
     record.parent.mkdir(parents=True, exist_ok=True)
     partial = record.with_suffix(".new")
     partial.write_text(json.dumps(asdict(brought)), encoding="utf-8")
     partial.replace(record)
 
 
-def _read(record: Path) -> Brought | None:
+def _read(record: Path) -> OutputRecord | None:
     try:
         data = json.loads(record.read_text(encoding="utf-8"))
         files = tuple(OutputFile(**file) for file in data["files"])
         counts = int(data["skipped"]), int(data.get("too_deep", 0))
-        return Brought(files, tuple(data["left_out"]), *counts, str(data["problem"]))
+        return OutputRecord(files, tuple(data["left_out"]), *counts, str(data["problem"]))
     except (OSError, ValueError, KeyError, TypeError):
         return None

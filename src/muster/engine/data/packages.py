@@ -26,7 +26,7 @@ class Upload:
 
 
 class PackageShelf:
-    """An upload belongs to its user until it is whole and its digest is right; only then is it a package."""
+    """An upload belongs to its user until it is complete and its digest is right; only then is it a package."""
 
     def __init__(self, context: Context, limit_bytes: int) -> None:
         self._context = context

@@ -32,7 +32,7 @@ from muster.domain.jobs import (
 )
 from muster.domain.tasks import Task, TaskStopped, TaskStopping, TaskSucceeded, move_task
 from muster.engine.context import Context
-from muster.engine.data.outputs import bring
+from muster.engine.data import outputs
 from muster.engine.lifecycle.deadlines import watch_time_limit
 from muster.engine.lifecycle.dependencies import look_at_dependents, queue
 from muster.engine.lifecycle.fault_attribution import fair
@@ -248,7 +248,7 @@ def _release(context: Context, entry: Entry) -> None:
     cluster = context.clusters[job.cluster]
     cluster.released(job.id)
     if job.spec.outputs:
-        context.spawn(bring(context, job, list(entry.tasks.values())), f"outputs {job.id}")
+        context.spawn(outputs.collect(context, job, list(entry.tasks.values())), f"outputs {job.id}")
     for task in entry.tasks.values() if not job.spec.outputs else ():
         if task.log is not None:
             context.settled(job.cluster, TaskRef.of(task))

@@ -12,7 +12,7 @@ from muster.domain.errors import MusterError, NotFound
 from muster.domain.jobs import HOLDING
 from muster.domain.tasks import Task
 from muster.engine.context import Context
-from muster.engine.data.outputs import bring_late
+from muster.engine.data import outputs
 from muster.engine.lifecycle.completion import kept_log, stop_orphan
 from muster.ports.backend import Observation, Phase
 from muster.ports.capabilities import TaskRef
@@ -71,5 +71,5 @@ async def _collect(context: Context, cluster: str, observation: Observation, tas
         if entry is not None and task.id in entry.tasks:
             entry.tasks[task.id] = kept
         task = kept
-    if task is None or not await bring_late(context, task):
+    if task is None or not await outputs.collect_late(context, task):
         context.settled(cluster, TaskRef(observation.task_id, observation.handle, observation.node or ""))
