@@ -8,7 +8,6 @@ from typing import Any, cast
 import pytest
 
 from muster.agent.system.frames import FrameDecoder, encode
-from muster.backends.agents import connection
 from muster.backends.agents.agent_channel import ByteReader, ByteWriter
 from muster.backends.agents.connection import AgentNode
 from muster.backends.agents.flow_control import patiently
@@ -35,7 +34,7 @@ class Away:
             raise BackendError("no route to host")
         yield cast("Any", None)
 
-    def node(self) -> AgentNode:
+    def node(self, **timing: Any) -> AgentNode:
         return AgentNode(
             "gpu2",
             "lab",
@@ -43,10 +42,11 @@ class Away:
             on_push=lambda *_: None,
             on_change=lambda _: None,
             on_ready=lambda _: None,
+            **timing,
         )
 
 
-async def test_a_node_that_has_been_away_for_long_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_node_that_has_just_gone_is_waited_for() -> None:
     node = Away().node()
     await node.start()
     try:
@@ -54,7 +54,14 @@ async def test_a_node_that_has_been_away_for_long_is_not_waited_for(monkeypatch:
         await asyncio.sleep(0)
         assert not waiting.done()
         waiting.cancel()
-        monkeypatch.setattr(connection, "CONNECT_WITHIN_S", 0.0)
+    finally:
+        await node.close()
+
+
+async def test_a_node_that_has_been_away_for_long_is_not_waited_for() -> None:
+    node = Away().node(connect_within_s=0.0)
+    await node.start()
+    try:
         with pytest.raises(BackendError, match="node gpu2 does not answer") as caught:
             await node.ask("ping")
         assert caught.value.reason == CONNECTION_LOST
@@ -62,10 +69,9 @@ async def test_a_node_that_has_been_away_for_long_is_not_waited_for(monkeypatch:
         await node.close()
 
 
-async def test_reconnecting_tries_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connection, "exponential", lambda *_, **__: 600.0)
+async def test_reconnecting_tries_at_once() -> None:
     away = Away()
-    node = away.node()
+    node = away.node(retry_pause_s=lambda _failures: 600.0)
     await node.start()
     try:
         assert away.tries == 1

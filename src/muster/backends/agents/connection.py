@@ -36,6 +36,10 @@ _TICKS = 4
 """A silence is counted in so many ticks, not in time: when this very server was frozen, nobody was silent."""
 
 
+def _retry_pause_s(failures: int) -> float:
+    return exponential(failures, first_s=0.2, limit_s=_TRY_EVERY_S)
+
+
 class AgentNode:
     """`node` is what is known now. Who finds out more of it (folders, cards) adds it by `note_labels`, `note_alerts`
     and `note_devices`, labels and alerts each under a name of its own."""
@@ -48,6 +52,8 @@ class AgentNode:
         *,
         address: str = "",
         unreachable_after_s: float = 10.0,
+        connect_within_s: float = CONNECT_WITHIN_S,
+        retry_pause_s: Callable[[int], float] = _retry_pause_s,
         on_push: Callable[["AgentNode", Message], None],
         on_change: Callable[["AgentNode"], None],
         on_ready: Callable[["AgentNode"], None],
@@ -65,6 +71,8 @@ class AgentNode:
         self.outward, self.inward = Pace(), Pace()
         """Of whatever is big: to the node, and from it."""
         self.unreachable_after_s = unreachable_after_s
+        self._connect_within_s = connect_within_s
+        self._retry_pause_s = retry_pause_s
         self._connector = connector
         self._on_push = on_push
         self._on_change = on_change
@@ -104,7 +112,7 @@ class AgentNode:
         been away for longer than that is known to be away, and nobody waits for it."""
         while self._link is None:
             try:
-                async with asyncio.timeout_at(self._missed_at + CONNECT_WITHIN_S):
+                async with asyncio.timeout_at(self._missed_at + self._connect_within_s):
                     await self._ready.wait()
             except TimeoutError:
                 raise Unreachable(f"node {self.node.name} does not answer") from None
@@ -158,7 +166,7 @@ class AgentNode:
                 _log.exception("agent unreachable", node=self.node.name)
                 self._failed(f"the connection failed in a way nobody foresaw: {error!r}")
             self._tried.set()
-            pause_s = exponential(self._failures, first_s=0.2, limit_s=_TRY_EVERY_S)
+            pause_s = self._retry_pause_s(self._failures)
             await self._pause(_TRY_HOPELESS_EVERY_S if is_hopeless else pause_s)
 
     def _failed(self, why: str) -> None:
