@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from concurrent.futures import Future
-from typing import Any, Callable, Dict, FrozenSet, List, Mapping, Optional, Tuple
+from typing import Any, Callable, Dict, FrozenSet, List, Mapping, Optional, Sequence, Tuple
 
 from muster.agent import requests
 from muster.agent.diagnostics import Diagnostics
@@ -26,19 +26,20 @@ from muster.agent.system.channel import Channel
 from muster.agent.system.frames import FrameTooLarge, Message
 from muster.agent.system.inotify import Inotify
 from muster.agent.system.loop import Loop
+from muster.agent.system.orphans import OrphanReaping, adopt_orphans
 from muster.agent.system.process_exits import ExitWatch
 from muster.agent.system.processes import Identity, boot_id
 from muster.agent.tasks import launch_request, logs
 from muster.agent.tasks.adoption import Adopting
 from muster.agent.tasks.cgroups import find_groups
 from muster.agent.tasks.checkpoints import Checkpoints
-from muster.agent.tasks.claims import Notices
 from muster.agent.tasks.containers import Containers
 from muster.agent.tasks.launching import Launching
 from muster.agent.tasks.log_watch import LogWatching
 from muster.agent.tasks.outputs import Outputs
 from muster.agent.tasks.ports import PortLedger
 from muster.agent.tasks.retirement import Retiring
+from muster.agent.tasks.shim_link import ShimLink
 from muster.agent.tasks.stopping import Stopping
 from muster.agent.tasks.stragglers import Stragglers
 from muster.agent.tasks.table import Task, TaskBook
@@ -74,10 +75,13 @@ class Service:
         self._stopping = Stopping(loop, self._settling, self._boot)
         self._stopping.on_terminate.append(self._containers.terminate)
         self._ports = PortLedger(port_candidates, self._ports_of_live_tasks)
-        self._notices = Notices(loop, self._boot, self._supervisor_started)
+        adopt_orphans()
+        OrphanReaping(loop)
+        self._shim = ShimLink(loop, exits, self._shim_noticed, self._shim_killed)
+        self._adopting = Adopting(loop, self._book, self._settling, self._stopping)
         self._blobs = BlobStore(root, self._digests_of_live_tasks)
         self._launching = Launching(
-            loop, self._book, self._ports, self._groups, self._settling, self._notices, self._blobs, self._boot
+            loop, self._book, self._ports, self._groups, self._settling, self._shim, self._blobs
         )
         inotify = Inotify(loop.add_reader)
         self._watching = LogWatching(loop, inotify, self._log_grown)
@@ -112,7 +116,7 @@ class Service:
         }
 
     def begin(self, channel: Channel) -> None:
-        Adopting(self._loop, self._book, self._settling, self._stopping).adopt_all(self._tasks_folder)
+        self._adopting.adopt_all(self._tasks_folder)
         self._retiring.empty_trash()
         self._executing.sweep()
         self._loop.run_blocking(lambda: find_gpus(os.environ), self._gpus_found)
@@ -247,10 +251,25 @@ class Service:
         if self._channel is not None and not self._channel.congested:
             self._push({"event": "usage", **sample})
 
-    def _supervisor_started(self, uid: str, identity: Identity) -> None:
-        task = self._book.get(uid)
-        if task is not None:
-            self._settling.supervisor_started(task, identity)
+    def _shim_noticed(self, notice: Message) -> None:
+        task = self._book.get(notice["task"])
+        if task is None:
+            return
+        what = notice["event"]
+        if what == "started":
+            self._settling.command_started(task, Identity(notice["pid"], notice["start_ticks"], self._boot))
+        elif what == "ended":
+            self._settling.command_ended(task, notice["code"], left_behind=notice["left"])
+        elif what == "refused":
+            self._adopting.refused(task)
+        else:
+            self._settling.not_started(task, notice["errno"])
+
+    def _shim_killed(self, uids: Sequence[str]) -> None:
+        self._diagnostics.warn("the parent of {} tasks was killed; they go on".format(len(uids)))
+        for task in (self._book.get(uid) for uid in uids):
+            if task is not None:
+                self._settling.shim_killed(task)
 
     def _ports_of_live_tasks(self) -> Dict[int, str]:
         return {port: task.uid for task in self._book if not task.over for port in task.ports}

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from muster.agent.system.processes import Identity, boot_id, is_alive
+from muster.agent.system.processes import boot_id, is_alive
+from muster.agent.tasks.records import read_started
 
 from .driver import Agent
 
@@ -71,9 +72,9 @@ def agent(start_agent: StartAgent) -> Agent:
 
 
 def _kill_tasks(root: Path) -> None:
-    """Only what really is the supervisor that was started: its number may be somebody else's by now, or of a machine
+    """Only what really is the command that was started: its number may be somebody else's by now, or of a machine
     within this one."""
-    for record in root.glob("tasks/*/started"):
-        words = record.read_text().split()
-        if len(words) == 3 and is_alive(Identity(int(words[0]), int(words[1]), words[2]), boot_id()):
-            os.killpg(int(words[0]), signal.SIGKILL)
+    for folder in root.glob("tasks/*"):
+        record = read_started(str(folder))
+        if record is not None and record.leader is not None and is_alive(record.leader, boot_id()):
+            os.killpg(record.leader.pid, signal.SIGKILL)

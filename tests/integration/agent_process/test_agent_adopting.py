@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from muster.agent.system.processes import boot_id, read_stat
+from muster.agent.tasks.records import read_started
 
 from .conftest import StartAgent
 from .driver import DEADLINE_S, is_running, private_ports, read_pid, wait_until
@@ -36,7 +37,7 @@ def test_task_that_ended_while_no_agent_lived_is_listed_with_its_code(start_agen
     pid = first.wait_phase("t", "running")["pid"]
     assert first.close() == 0
     (first.root / "tasks/t/work/go").touch()
-    wait_until(lambda: not is_running(pid), "the supervisor to end")
+    wait_until(lambda: not is_running(pid), "the command to end")
     status = start_agent().status("t")
     assert (status["phase"], status["exit_code"]) == ("ended", 6)
     assert status["started_at"] < status["ended_at"]
@@ -65,7 +66,7 @@ def test_stop_begun_by_one_agent_is_carried_out_by_the_next(start_agent: StartAg
     assert (ended["signal"], ended["stopped"]) == (9, True)
 
 
-def test_killed_supervisor_ends_the_task_with_that_signal_and_its_processes_go(start_agent: StartAgent) -> None:
+def test_killed_command_ends_the_task_with_that_signal_and_its_processes_go(start_agent: StartAgent) -> None:
     agent = start_agent()
     agent.shell("t", "setsid sleep 300 & echo $! > child; wait")
     pid = agent.wait_phase("t", "running")["pid"]
@@ -76,15 +77,81 @@ def test_killed_supervisor_ends_the_task_with_that_signal_and_its_processes_go(s
     wait_until(lambda: not is_running(child), "its processes to be gone")
 
 
-def test_supervisor_killed_while_no_agent_lived_is_lost_to_the_next(start_agent: StartAgent) -> None:
+def test_command_killed_while_no_agent_lived_has_ended_with_that_signal(start_agent: StartAgent) -> None:
     first = start_agent()
     first.shell("t", "setsid sleep 300 & echo $! > child; wait")
     pid = first.wait_phase("t", "running")["pid"]
     child = read_pid(first.root / "tasks/t/work/child")
     first.kill()
     os.kill(pid, signal.SIGKILL)
-    assert start_agent().status("t")["phase"] == "lost"
+    wait_until(lambda: read_stat(pid) is None, "the shim to record it")
+    status = start_agent().status("t")
+    assert (status["phase"], status["signal"]) == ("ended", 9)
     wait_until(lambda: not is_running(child), "its processes to be gone")
+
+
+def test_task_whose_shim_was_killed_while_no_agent_lived_is_lost_to_the_next(start_agent: StartAgent) -> None:
+    first = start_agent()
+    first.shell("t", "setsid sleep 300 & echo $! > child; wait")
+    pid = first.wait_phase("t", "running")["pid"]
+    child = read_pid(first.root / "tasks/t/work/child")
+    first.kill()
+    os.kill(_shim_of(first.root, "t"), signal.SIGKILL)
+    assert start_agent().status("t")["phase"] == "lost"
+    wait_until(lambda: not is_running(child) and not is_running(pid), "its processes to be gone")
+
+
+def test_task_whose_shim_is_killed_under_the_next_agent_is_lost(start_agent: StartAgent) -> None:
+    first = start_agent()
+    first.shell("t", "sleep 300")
+    pid = first.wait_phase("t", "running")["pid"]
+    first.kill()
+    second = start_agent()
+    assert second.status("t")["phase"] == "running"
+    os.kill(_shim_of(first.root, "t"), signal.SIGKILL)
+    second.wait_phase("t", "lost")
+    wait_until(lambda: not is_running(pid), "its processes to be gone")
+
+
+def test_shim_leaves_with_its_agent_when_there_is_nothing_to_wait_for(start_agent: StartAgent) -> None:
+    agent = start_agent()
+    agent.run("t", "/bin/true")
+    shim = _shim_of(agent.root, "t")
+    assert agent.close() == 0
+    wait_until(lambda: not is_running(shim), "the shim to leave")
+
+
+# What a supervisor of an agent before shims left: it is the task's session leader and records the exit itself.
+SUPERVISOR = """
+read -r stat < /proc/$$/stat
+start_of() { shift 19; start=$1; }
+start_of ${stat##*") "}
+echo "$$ $start $2" > "$1/started"
+( exec /bin/sh -c "while ! [ -e $1/go ]; do sleep 0.02; done; exit 4" )
+code=$?
+echo "$code" > "$1/exit"
+exit "$code"
+"""
+
+
+@pytest.mark.parametrize("is_stopped", [False, True])
+def test_task_that_an_agent_before_shims_started_is_adopted(
+    start_agent: StartAgent, tmp_path: Path, is_stopped: bool
+) -> None:
+    folder = tmp_path / "root" / "tasks" / "t"
+    folder.mkdir(parents=True)
+    (folder / "task.json").write_text("{}")
+    command = ["/bin/sh", "-c", f"trap : TERM; {SUPERVISOR}", "muster-task", str(folder), boot_id()]
+    with subprocess.Popen(command, start_new_session=True, env={**os.environ, "MUSTER_TASK_DIR": str(folder)}):
+        wait_until(lambda: read_started(str(folder)) is not None, "the supervisor to claim")
+        agent = start_agent()
+        assert agent.status("t")["phase"] == "running"
+        if is_stopped:
+            agent.ask("stop", task="t", grace_s=0)
+        else:
+            (folder / "go").touch()
+        ended = agent.wait_phase("t", "ended")
+    assert (ended["exit_code"], ended["stopped"]) == ((137, True) if is_stopped else (4, False))
 
 
 def test_process_that_got_a_reused_pid_is_not_taken_for_ours(start_agent: StartAgent, tmp_path: Path) -> None:
@@ -138,6 +205,13 @@ def test_agent_gives_up_clearly_when_the_root_stays_taken(start_agent: StartAgen
     start_agent().ask("ping")
     second = start_agent()
     assert second.process.wait(DEADLINE_S) == 1
+
+
+def _shim_of(root: Path, task: str) -> int:
+    record = read_started(str(root / "tasks" / task))
+    assert record is not None
+    assert record.shim is not None
+    return record.shim.pid
 
 
 def _has_open(pid: int, path: Path) -> bool:

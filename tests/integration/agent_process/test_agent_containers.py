@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 import pytest
 
+from muster.agent.tasks.records import read_started
 from muster.domain.specs import Mount
 from muster.launch.containers import (
     ENV_FILE,
@@ -214,8 +215,10 @@ def test_agent_that_comes_later_removes_what_is_left(begin: Callable[..., Agent]
     start(first, engine, "t", "touch ready; while :; do sleep 0.05; done")
     started(first, "t")
     first.kill()
-    supervisor = int((first.root / "tasks/t/started").read_text().split()[0])
-    os.kill(supervisor, signal.SIGKILL)
+    record = read_started(str(first.root / "tasks/t"))
+    assert record is not None
+    assert record.shim is not None
+    os.kill(record.shim.pid, signal.SIGKILL)
     second = begin()
     assert second.status("t")["phase"] == "lost"
     wait_until(lambda: not engine.names(), "the container to be gone")

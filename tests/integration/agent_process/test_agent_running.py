@@ -1,17 +1,18 @@
 """A task from launch to its end, and what its process finds around it."""
 
-import fcntl
 import os
 import signal
+import subprocess
 from pathlib import Path
 
 import pytest
 
-from muster.agent.system.processes import boot_id
-from muster.agent.tasks import supervisor
-from muster.agent.tasks.supervisor import SCRIPT
+from muster.agent.system.frames import FrameDecoder, Message, encode
+from muster.agent.system.processes import Identity, boot_id
+from muster.agent.tasks.command import FRONT
+from muster.agent.tasks.records import read_started
 
-from .driver import Agent, Refused
+from .driver import DEADLINE_S, SOURCES, Agent, Refused
 
 WAIT_FOR_GO = "while ! [ -e go ]; do sleep 0.02; done"
 
@@ -43,7 +44,7 @@ def test_missing_program_ends_with_127_and_the_log_says_so(agent: Agent) -> None
     assert b"no-such-program: not found" in agent.log("t")
 
 
-def test_program_named_like_a_shell_builtin_is_not_run_by_the_supervisor(agent: Agent) -> None:
+def test_program_named_like_a_shell_builtin_is_not_run_by_a_shell(agent: Agent) -> None:
     assert agent.run("t", "exit", "3")["exit_code"] == 127
 
 
@@ -102,43 +103,92 @@ def test_launching_again_answers_with_the_status_and_runs_nothing(agent: Agent) 
 
 
 @pytest.mark.parametrize("shell", ["/bin/sh", "/bin/dash", "/bin/bash", "/bin/busybox"])
-def test_claim_lets_only_one_of_several_supervisors_run(tmp_path: Path, shell: str) -> None:
+def test_shell_before_a_command_joins_its_groups_enters_its_folder_and_becomes_it(tmp_path: Path, shell: str) -> None:
     if not Path(shell).exists():
         pytest.skip(f"no {shell} here")
     interpreter = [shell, "sh"] if shell.endswith("busybox") else [shell]
-    places = [str(tmp_path), "t", boot_id(), str(tmp_path), "", ""]
-    command = [*interpreter, "-c", SCRIPT, "muster-task", *places, "/bin/sh", "-c", "echo ran; exit 5"]
-    with (tmp_path / "log").open("ab") as log, (tmp_path / "notices").open("ab") as notices:
-        places_of_fds = [
-            (os.POSIX_SPAWN_DUP2, log.fileno(), 1),
-            (os.POSIX_SPAWN_DUP2, notices.fileno(), 3),
-        ]
-        pids = [os.posix_spawn(shell, command, os.environ, file_actions=places_of_fds) for _ in range(5)]
-    codes = sorted(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) for pid in pids)
-    assert codes == [0, 0, 0, 0, 5]
+    work, group = tmp_path / "work", tmp_path / "cgroup.procs"
+    work.mkdir()
+    given = [str(work), str(group), "", "/bin/sh", "-c", "pwd -P; echo ${OLDPWD-none} ${_muster_group-none}; exit 5"]
+    done = subprocess.Popen([*interpreter, "-c", FRONT, "muster-task", *given], stdout=subprocess.PIPE, text=True)
+    assert done.communicate()[0] == f"{work}\nnone none\n"
+    assert done.returncode == 5
+    assert group.read_text() == f"{done.pid}\n"
+
+
+def test_claim_lets_only_one_of_several_shims_run(python: str, tmp_path: Path) -> None:
+    (tmp_path / "work").mkdir()
+    shims = [start_shim(python) for _ in range(5)]
+    for shim in shims:
+        order(shim, tmp_path, "echo ran; exit 5")
+    told = [read_notices(shim) for shim in shims]
+    assert sorted(notices[0]["event"] for notices in told) == ["refused"] * 4 + ["started"]
+    (ran,) = (notices for notices in told if notices[0]["event"] == "started")
+    assert (ran[1]["event"], ran[1]["code"], ran[1]["left"]) == ("ended", 5, False)
     assert (tmp_path / "log").read_text() == "ran\n"
     assert (tmp_path / "exit").read_text() == "5\n"
-    pid, start_ticks, boot = (tmp_path / "started").read_text().split()
-    assert boot == boot_id()
-    assert (tmp_path / "notices").read_text() == f"t {pid} {start_ticks}\n"
+    record = read_started(str(tmp_path))
+    assert record is not None
+    assert record.leader == Identity(ran[0]["pid"], ran[0]["start_ticks"], boot_id())
+    assert record.shim is not None
+    assert record.shim.pid in [shim.pid for shim in shims]
 
 
-def test_supervisor_runs_its_command_though_the_agent_died_a_moment_ago(tmp_path: Path) -> None:
-    """Nobody reads the notices any more: neither the supervisor nor its command may mind."""
-    reader, writer = os.pipe()
-    os.close(reader)
-    notice_fd = fcntl.fcntl(writer, fcntl.F_DUPFD_CLOEXEC, 64)
-    os.close(writer)
-    (tmp_path / "log").touch()
-    argv = ["/bin/sh", "-c", "echo ran; exit 5"]
-    pid = supervisor.spawn(str(tmp_path), "t", boot_id(), str(tmp_path), [], argv, {"PATH": "/bin:/usr/bin"}, notice_fd)
-    os.close(notice_fd)
-    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 5
+def test_shim_runs_a_command_though_the_agent_died_a_moment_ago(python: str, tmp_path: Path) -> None:
+    """Nobody reads the notices any more: neither the shim nor the command may mind."""
+    (tmp_path / "work").mkdir()
+    shim = start_shim(python)
+    assert shim.stdout is not None
+    shim.stdout.close()
+    order(shim, tmp_path, "echo ran; exit 5")
+    assert shim.wait(DEADLINE_S) == 0
     assert (tmp_path / "log").read_text() == "ran\n"
     assert (tmp_path / "exit").read_text() == "5\n"
 
 
-def test_supervisor_outlives_signals_meant_for_the_command(agent: Agent) -> None:
+def start_shim(python: str) -> subprocess.Popen[bytes]:
+    code = "from muster.agent.tasks.shim import main; main()"
+    env = {"PATH": os.environ["PATH"], "PYTHONPATH": str(SOURCES)}
+    return subprocess.Popen([python, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=env)
+
+
+def order(shim: subprocess.Popen[bytes], folder: Path, script: str) -> None:
+    """The one order that it gets."""
+    command = {"argv": ["/bin/sh", "-c", script], "env": {"PATH": "/bin:/usr/bin"}}
+    assert shim.stdin is not None
+    shim.stdin.write(encode({"task": "t", "folder": str(folder), "cwd": f"{folder}/work", "groups": [], **command}))
+    shim.stdin.flush()
+
+
+def read_notices(shim: subprocess.Popen[bytes]) -> list[Message]:
+    """Until it has nothing more to say."""
+    assert shim.stdin is not None
+    assert shim.stdout is not None
+    decoder = FrameDecoder()
+    found: list[Message] = []
+    while not found or found[-1]["event"] == "started":
+        found += decoder.feed(os.read(shim.stdout.fileno(), 65536))
+    shim.stdin.close()
+    assert shim.wait(DEADLINE_S) == 0
+    shim.stdout.close()
+    return found
+
+
+def test_killed_shim_loses_nothing_and_the_next_task_finds_another(agent: Agent) -> None:
+    agent.shell("t", f"{WAIT_FOR_GO}; echo done; exit 6")
+    agent.shell("u", "kill -9 $PPID; sleep 1; exit 7")
+    pid = agent.wait_phase("t", "running")["pid"]
+    ended = agent.wait_phase("u", "ended")
+    assert (ended["exit_code"], ended["stopped"]) == (7, False)
+    assert agent.run("v", "/bin/sh", "-c", "exit 8")["exit_code"] == 8
+    assert agent.status("t")["pid"] == pid
+    (agent.root / "tasks/t/work/go").touch()
+    assert agent.wait_phase("t", "ended")["exit_code"] == 6
+    assert (agent.root / "tasks/t/exit").read_text() == "6\n"
+    assert agent.log("t") == b"done\n"
+
+
+def test_shim_is_spared_the_signals_meant_for_the_command(agent: Agent) -> None:
     agent.shell("t", "trap 'echo got it; exit 9' TERM; echo ready; while :; do sleep 0.05; done")
     pid = agent.wait_phase("t", "running")["pid"]
     agent.ask("watch_log", task="t")

@@ -95,15 +95,30 @@ def test_task_that_closes_its_output_ends_well(shared_server: MusterServer) -> N
     assert raw_log(shared_server, job) == "first\n"
 
 
-@pytest.mark.parametrize("suicide", ["kill -9 $PPID", "kill -9 0"], ids=["supervisor", "process-group"])
-def test_task_that_kills_its_own_supervisor_was_killed_and_is_no_fault_of_the_platform(
-    shared_server: MusterServer, suicide: str
+def test_task_that_kills_its_process_group_was_killed_and_is_no_fault_of_the_platform(
+    shared_server: MusterServer,
 ) -> None:
-    job = run(shared_server, "kills-itself", f"echo here; {suicide}; sleep 600")
+    job = run(shared_server, "kills-itself", "echo here; kill -9 0; sleep 600")
     assert job["state"] == "Failed"
     assert (job["attempt"], job["task"]["state"], job["task"]["signal"]) == (1, "Failed", 9)
     assert job["explain"]["fault"]["kind"] != "platform"
     assert raw_log(shared_server, job) == "here\n"
+
+
+def test_task_that_kills_its_parent_harms_neither_itself_nor_others(
+    shared_server: MusterServer, tmp_path: Path
+) -> None:
+    wait_for_go = f"while ! [ -e {tmp_path}/go ]; do sleep 0.05; done; exit 5"
+    bystander = shared_server.submit({"name": "bystander", "command": wait_for_go})["id"]
+    shared_server.wait_for_state(bystander, "Running")
+    killer = shared_server.submit({"name": "kills-parent", "command": "kill -9 $PPID; sleep 0.5; exit 3"})["id"]
+    assert shared_server.wait(killer)["attempt"] == 1
+    (tmp_path / "go").touch()
+    assert shared_server.wait(bystander)["attempt"] == 1
+    wait_until_nothing_runs(shared_server.home)
+    for job, code in ((killer, 3), (bystander, 5)):
+        _, tasks = shared_server.call("GET", f"/api/v1/jobs/{job}/tasks")
+        assert [(task["state"], task["exitCode"]) for task in tasks["items"]] == [("Failed", code)]
 
 
 def test_log_replaced_by_a_link_shows_nothing_of_what_it_points_to(shared_server: MusterServer) -> None:

@@ -52,8 +52,8 @@ def holder() -> Iterator[Holder]:
         yield start
 
 
-def foreign(watch: GpuWatch, **supervisors: int) -> list[int]:
-    card = watch.read({pid: task for task, pid in supervisors.items()})[1]
+def foreign(watch: GpuWatch, **leaders: int) -> list[int]:
+    card = watch.read({pid: task for task, pid in leaders.items()})[1]
     return [process["pid"] for process in card["foreign_pids"]]
 
 

@@ -29,18 +29,42 @@ def test_process_is_alive_only_with_its_own_start_and_boot() -> None:
     assert not is_alive(Identity(stat.pid, stat.start_ticks, "another boot"), boot)
 
 
-@pytest.mark.parametrize("text", ["", "12 34 boot", "12 34", "12 34\n", "12 x boot\n", "1 2 3 4\n"])
+@pytest.mark.parametrize(
+    "text", ["", "12 34 boot", "12 34", "12 34\n", "12 x boot\n", "1 2 3 4\n", "boot 1 2 ", "boot 1 2 3 x\n"]
+)
 def test_start_record_that_is_cut_or_wrong_is_none(tmp_path: Path, text: str) -> None:
     (tmp_path / "started").write_text(text)
     assert records.read_started(str(tmp_path)) is None
 
 
-def test_start_record_names_the_process(tmp_path: Path) -> None:
+def test_start_record_names_the_command_and_the_shim(tmp_path: Path) -> None:
+    shim, command = Identity(56, 78, "boot"), Identity(12, 34, "boot")
+    claim = records.claim(str(tmp_path), shim)
+    assert records.is_claimed(str(tmp_path))
+    assert records.read_started(str(tmp_path)) is None
+    records.complete(claim, command)
+    os.close(claim)
+    record = records.read_started(str(tmp_path))
+    assert record == records.StartRecord(command, shim, (tmp_path / "started").stat().st_mtime)
+
+
+def test_task_can_be_claimed_once(tmp_path: Path) -> None:
+    os.close(records.claim(str(tmp_path), Identity(56, 78, "boot")))
+    assert not records.claim_for_stop(str(tmp_path))
+    with pytest.raises(FileExistsError):
+        records.claim(str(tmp_path), Identity(57, 79, "boot"))
+
+
+def test_start_record_of_an_agent_before_shims_names_its_supervisor(tmp_path: Path) -> None:
     (tmp_path / "started").write_text("12 34 boot\n")
     record = records.read_started(str(tmp_path))
-    assert record is not None
-    assert record.identity == Identity(12, 34, "boot")
-    assert record.at == (tmp_path / "started").stat().st_mtime
+    assert record == records.StartRecord(Identity(12, 34, "boot"), None, (tmp_path / "started").stat().st_mtime)
+
+
+def test_stop_record_says_when_the_grace_ends(tmp_path: Path) -> None:
+    assert records.read_stop(str(tmp_path)) is None
+    records.record_stop(str(tmp_path), 12.5)
+    assert records.read_stop(str(tmp_path)) == 12.5
 
 
 def test_claim_for_stop_succeeds_once_and_reads_as_no_process(tmp_path: Path) -> None:
@@ -48,7 +72,7 @@ def test_claim_for_stop_succeeds_once_and_reads_as_no_process(tmp_path: Path) ->
     assert not records.claim_for_stop(str(tmp_path))
     record = records.read_started(str(tmp_path))
     assert record is not None
-    assert record.identity is None
+    assert record.leader is None
 
 
 @pytest.mark.parametrize(("text", "code"), [("0\n", 0), ("137\n", 137), ("13", None), ("", None), ("x\n", None)])

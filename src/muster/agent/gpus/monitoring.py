@@ -34,27 +34,27 @@ class GpuWatch:
         self._foreign: Set[ForeignProcess] = set()
         self._unlisted: Set[int] = set()
 
-    def read(self, supervisors: Mapping[int, str]) -> List[Dict[str, Any]]:
-        """`supervisors` maps the pid of each running task's supervisor to the task."""
+    def read(self, leaders: Mapping[int, str]) -> List[Dict[str, Any]]:
+        """`leaders` maps the leader of each running task's session to the task."""
         if not self._found.gpus:
             return []
         loads = {load.index: load for load in self._found.source.loads()}
-        foreign = {found for load in loads.values() for found in self._foreign_on(load, supervisors)}
+        foreign = {found for load in loads.values() for found in self._foreign_on(load, leaders)}
         unlisted = {gpu.index for gpu in self._found.gpus if gpu.index not in loads}
         staying, missing = foreign & self._foreign, unlisted & self._unlisted
         self._foreign, self._unlisted = foreign, unlisted
         return [describe(gpu, loads.get(gpu.index), staying, missing) for gpu in self._found.gpus]
 
-    def _foreign_on(self, load: GpuLoad, supervisors: Mapping[int, str]) -> List[ForeignProcess]:
-        found = (self._foreign_process(load.index, pid, supervisors) for pid in set(load.pids))
+    def _foreign_on(self, load: GpuLoad, leaders: Mapping[int, str]) -> List[ForeignProcess]:
+        found = (self._foreign_process(load.index, pid, leaders) for pid in set(load.pids))
         return [process for process in found if process is not None]
 
-    def _foreign_process(self, gpu: int, pid: int, supervisors: Mapping[int, str]) -> Optional[ForeignProcess]:
+    def _foreign_process(self, gpu: int, pid: int, leaders: Mapping[int, str]) -> Optional[ForeignProcess]:
         stat = read_stat(pid)
         if stat is None:
             # It has ended, or it is hidden in another pid namespace. A hidden one can still be signalled.
             return ForeignProcess(gpu, pid, 0, "?") if _exists(pid) else None
-        if stat.dead or _belongs_to_task(pid, supervisors) or mark_of(pid).startswith(self._task_mark):
+        if stat.dead or _belongs_to_task(pid, leaders) or mark_of(pid).startswith(self._task_mark):
             return None
         name = command_name(pid)
         return None if name in _DRIVER_SERVICES else ForeignProcess(gpu, pid, stat.start_ticks, name)
@@ -85,13 +85,13 @@ def command_name(pid: int) -> str:
         return "?"
 
 
-def _belongs_to_task(pid: int, supervisors: Mapping[int, str]) -> bool:
+def _belongs_to_task(pid: int, leaders: Mapping[int, str]) -> bool:
     """A process belongs to a task by its session, or by that of an ancestor."""
     for _ in range(_GENERATIONS):
         stat = read_stat(pid)
         if stat is None:
             return False
-        if stat.session in supervisors:
+        if stat.session in leaders:
             return True
         pid = stat.parent
     return False

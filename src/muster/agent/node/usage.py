@@ -31,11 +31,11 @@ class Sampler:
         self._stat, self._memory = OpenFile("/proc/stat"), OpenFile("/proc/meminfo")
         self._before = parse_cpu_times(self._stat.read())
 
-    def sample(self, supervisors: Dict[int, str]) -> Dict[str, Any]:
-        """`supervisors` maps the pid of each running task's supervisor to the task."""
+    def sample(self, leaders: Dict[int, str]) -> Dict[str, Any]:
+        """`leaders` maps the leader of each running task's session to the task."""
         node = self._node()
-        node["gpus"] = self._gpus.read(supervisors)
-        tasks = task_usage(supervisors, list(scan())) if supervisors else {}
+        node["gpus"] = self._gpus.read(leaders)
+        tasks = task_usage(leaders, list(scan())) if leaders else {}
         return {"at": time.time(), "node": node, "tasks": tasks}
 
     def _node(self) -> Dict[str, Any]:
@@ -63,12 +63,12 @@ class Sampler:
         }
 
 
-def task_usage(supervisors: Dict[int, str], processes: Sequence[ProcessStat]) -> Dict[str, Dict[str, Any]]:
+def task_usage(leaders: Dict[int, str], processes: Sequence[ProcessStat]) -> Dict[str, Dict[str, Any]]:
     """A process belongs to the task of its session; one that left the session, to the task of its parent."""
     by_pid = {process.pid: process for process in processes}
-    usage = {task: {"cpu_s": 0.0, "rss_bytes": 0, "processes": 0} for task in supervisors.values()}
+    usage = {task: {"cpu_s": 0.0, "rss_bytes": 0, "processes": 0} for task in leaders.values()}
     for process in processes:
-        task = _task_of(process, supervisors, by_pid)
+        task = _task_of(process, leaders, by_pid)
         if task is None:
             continue
         sums = usage[task]
@@ -116,11 +116,11 @@ def mount_point(path: str) -> str:
     return path
 
 
-def _task_of(process: ProcessStat, supervisors: Dict[int, str], by_pid: Dict[int, ProcessStat]) -> Optional[str]:
+def _task_of(process: ProcessStat, leaders: Dict[int, str], by_pid: Dict[int, ProcessStat]) -> Optional[str]:
     current = process
     for _ in range(64):
-        if current.session in supervisors:
-            return supervisors[current.session]
+        if current.session in leaders:
+            return leaders[current.session]
         parent = by_pid.get(current.parent)
         if parent is None:
             return None

@@ -34,6 +34,7 @@ class Channel:
         self._outgoing = bytearray()
         self._writing = False
         self._reading = True
+        self._closed = False
         os.set_blocking(in_fd, False)
         os.set_blocking(out_fd, False)
         loop.add_reader(in_fd, self._read)
@@ -46,6 +47,23 @@ class Channel:
 
     def send(self, message: Mapping[str, Any]) -> None:
         self._outgoing += encode(message)
+
+    def drain(self) -> None:
+        """Take all that has come in, once nobody writes any more."""
+        while not self._closed and self._reading:
+            self._read()
+
+    def close(self) -> None:
+        """Neither read nor write any more; the descriptors stay with whoever opened them. Harmless when repeated."""
+        if self._closed:
+            return
+        self._closed = True
+        if self._reading:
+            self._loop.remove(self._in_fd)
+        if self._writing:
+            self._loop.remove(self._out_fd)
+        self._outgoing.clear()
+        self._loop.not_at_turn_end(self._flush)
 
     def _read(self) -> None:
         try:
@@ -67,9 +85,12 @@ class Channel:
             self._on_message(message)
 
     def _flush(self) -> None:
+        if self._closed:
+            return
         if self._outgoing and not self._writing:
             self._write()
-        self._pause_or_resume()
+        if not self._closed:
+            self._pause_or_resume()
 
     def _write(self) -> None:
         try:

@@ -65,6 +65,9 @@ class Loop:
         """Call this after every turn, once all that was ready has been handled."""
         self._turn_ends.append(callback)
 
+    def not_at_turn_end(self, callback: Callback) -> None:
+        self._turn_ends = [one for one in self._turn_ends if one != callback]
+
     def run_blocking(self, work: Callable[[], T], done: Callable[[Future[T]], None]) -> None:
         """Run `work` on another thread, then `done` with its future on this one."""
 

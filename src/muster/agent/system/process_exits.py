@@ -15,6 +15,7 @@ from muster.agent.system.processes import Identity, is_alive, read_stat
 _SYS_PIDFD_OPEN = 434  # Python before 3.9 has no wrapper for it
 _LIBC = ctypes.CDLL(None, use_errno=True)
 _POLL_S = 0.2
+_LOOK_S = 0.01
 
 Gone = Callable[[], None]
 
@@ -38,6 +39,14 @@ class ExitWatch:
             return False
         self._watch(fd, lambda: not is_alive(identity, self._boot), gone)
         return True
+
+    def reaped(self, identity: Identity, gone: Gone) -> None:
+        """Call `gone` once nothing is left of a process that has ended: its parent has waited for it."""
+        stat = read_stat(identity.pid)
+        if stat is None or stat.start_ticks != identity.start_ticks:
+            gone()
+        else:
+            self._loop.call_later(_LOOK_S, lambda: self.reaped(identity, gone))
 
     def _watch(self, fd: Optional[int], is_over: Callable[[], bool], gone: Gone) -> None:
         if fd is None:

@@ -40,11 +40,12 @@ class ProcessStat(NamedTuple):
 
 
 class Target(NamedTuple):
-    """A task whose processes are sought; without an identity only the mark tells them."""
+    """A task whose processes are sought; without a leader of its session only the mark tells them."""
 
     task: str
     folder: str
-    supervisor: Optional[Identity]
+    leader: Optional[Identity]
+    spares_leader: bool
 
 
 def boot_id() -> str:
@@ -58,6 +59,13 @@ def read_stat(pid: int) -> Optional[ProcessStat]:
             return parse_stat(file.read())
     except (OSError, ValueError, IndexError):
         return None
+
+
+def identity_of(pid: int, current_boot: str) -> Identity:
+    """Of a process that cannot be gone: ourselves, or a child that has not been waited for."""
+    stat = read_stat(pid)
+    assert stat is not None
+    return Identity(pid, stat.start_ticks, current_boot)
 
 
 def parse_stat(data: bytes) -> ProcessStat:
@@ -91,17 +99,19 @@ def scan() -> Iterator[ProcessStat]:
 
 
 def find_members(targets: Sequence[Target], current_boot: str) -> Dict[str, List[int]]:
-    """The living processes of all these tasks, supervisors left out, from one pass over /proc."""
+    """The living processes of all these tasks, leaders that are to be spared left out, from one pass over /proc."""
     wanted = {os.fsencode(target.folder): target.task for target in targets}
     sessions = _sessions(targets, current_boot)
-    supervisors = {(identity.pid, identity.start_ticks) for _, identity in sessions.values()}
+    spared = {
+        (one.leader.pid, one.leader.start_ticks) for one in targets if one.leader is not None and one.spares_leader
+    }
     members: Dict[str, Set[int]] = {task: set() for task in wanted.values()}
     by_session: List[Tuple[int, int]] = []
     foreign: Set[int] = set()
     for stat in scan():
-        if (stat.pid, stat.start_ticks) in supervisors or stat.pid == os.getpid():
+        if (stat.pid, stat.start_ticks) in spared or stat.pid == os.getpid():
             continue
-        if stat.pid in sessions:
+        if stat.pid in sessions and stat.start_ticks != sessions[stat.pid][1].start_ticks:
             foreign.add(stat.pid)  # the number has gone to a new leader, and so has its session
         if stat.session in sessions:
             by_session.append((stat.session, stat.pid))
@@ -158,7 +168,7 @@ def send_group(group: int, number: int) -> None:
 
 def _sessions(targets: Sequence[Target], current_boot: str) -> Dict[int, Tuple[str, Identity]]:
     return {
-        target.supervisor.pid: (target.task, target.supervisor)
+        target.leader.pid: (target.task, target.leader)
         for target in targets
-        if target.supervisor is not None and target.supervisor.boot_id == current_boot
+        if target.leader is not None and target.leader.boot_id == current_boot
     }

@@ -7,12 +7,12 @@ from typing import Sequence
 
 from muster.agent.system import disk
 from muster.agent.system.loop import Loop
-from muster.agent.tasks import task_folder
+from muster.agent.tasks import records, task_folder
 from muster.agent.tasks.stopping import Stopping
 from muster.agent.tasks.table import PREPARING, Task, TaskBook
 from muster.agent.tasks.task_exit import Settling
 
-# A supervisor that the earlier agent started in its last moment may claim its task after we have looked.
+# What an earlier agent ordered in its last moment may be claimed and started after we have looked.
 _LOOK_AGAIN_S = (0.2, 1.0, 5.0)
 
 
@@ -38,8 +38,20 @@ class Adopting:
         self._settling.resume(task)
         self._look_again(task, _LOOK_AGAIN_S)
 
+    def refused(self, task: Task) -> None:
+        """Our own shim was: somebody before us has claimed the task."""
+        if task.phase != PREPARING:
+            return  # a shim that was killed since had started it
+        task.under_way = False
+        self._settling.resume(task)
+        self._look_again(task, _LOOK_AGAIN_S)
+
     def _look_again(self, task: Task, delays: Sequence[float]) -> None:
-        if task.phase != PREPARING or task.under_way or not delays:
+        if task.phase != PREPARING or task.under_way:
+            return
+        if not delays:
+            if records.is_claimed(task.folder):
+                self._settling.give_up(task)
             return
 
         def look() -> None:

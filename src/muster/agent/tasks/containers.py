@@ -41,11 +41,11 @@ class Containers:
         self._told: Set[str] = set()
 
     def terminate(self, task: Task) -> None:
-        if _is_contained(task):
+        if is_contained(task):
             self._tell(task, time.monotonic() + _STARTS_WITHIN_S)
 
     def ended(self, task: Task) -> None:
-        if not _is_contained(task):
+        if not is_contained(task):
             return
         variables = os.path.join(task.folder, task_folder.CONTAINER_ENV)
         os.truncate(variables, 0)
@@ -77,7 +77,7 @@ class Containers:
             send(pid, signal.SIGTERM)
 
 
-def _is_contained(task: Task) -> bool:
+def is_contained(task: Task) -> bool:
     return os.path.exists(os.path.join(task.folder, task_folder.CONTAINER_ENV))
 
 

@@ -1,7 +1,7 @@
-"""Launches tasks: check, write the folder, unpack the package, give up the ports, start the supervisor.
+"""Launches tasks: check, write the folder, unpack the package, give up the ports, order the start.
 
-A launch is idempotent by task. What makes a double run impossible is not this code but the supervisor's claim; here
-it is only made unlikely.
+A launch is idempotent by task. What makes a double run impossible is not this code but the shim's claim; here it is
+only made unlikely.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from muster.agent.files.blobs import BlobStore, missing
 from muster.agent.system import disk
 from muster.agent.system.loop import Loop
 from muster.agent.system.processes import MARK
-from muster.agent.tasks import cgroups, containers, inputs, records, supervisor, symlinks, task_folder
-from muster.agent.tasks.claims import Notices
+from muster.agent.tasks import cgroups, containers, inputs, records, symlinks, task_folder
 from muster.agent.tasks.launch_request import LaunchOrder
 from muster.agent.tasks.packages import unpack
 from muster.agent.tasks.ports import PortLedger
+from muster.agent.tasks.shim_link import ShimLink
 from muster.agent.tasks.table import PREPARING, Task, TaskBook
 from muster.agent.tasks.task_exit import Settling
 
@@ -34,18 +34,16 @@ class Launching:
         ports: PortLedger,
         groups: cgroups.Groups,
         settling: Settling,
-        notices: Notices,
+        shim: ShimLink,
         blobs: BlobStore,
-        current_boot: str,
     ) -> None:
         self._loop = loop
         self._book = book
         self._ports = ports
         self._groups = groups
         self._settling = settling
-        self._notices = notices
+        self._shim = shim
         self._blobs = blobs
-        self._boot = current_boot
 
     def launch(self, order: LaunchOrder) -> Task:
         known = self._book.get(order.task)
@@ -141,17 +139,14 @@ class Launching:
         cwd = order.cwd or work
         _link(work, order.links)
         self._ports.let_go(order.ports)
-        pid = supervisor.spawn(
-            task.folder,
+        self._shim.start(
             task.uid,
-            self._boot,
+            task.folder,
             cwd,
             cgroups.join_files(task.groups),
             order.argv,
             environment(_wished(order), os.environ, task),
-            self._notices.write_fd,
         )
-        self._settling.watch_child(task, pid)
 
 
 def _link(work: str, wanted: Mapping[str, str]) -> None:

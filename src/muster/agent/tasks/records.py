@@ -1,8 +1,12 @@
-"""The two one-line records a supervisor leaves: `started` and `exit`.
+"""The one-line records in a task's folder: `started` and `exit`, and when its grace ends once it was told to stop.
 
-Each is created with O_EXCL and written in one go. A line without its newline was cut short and counts as no record;
-that is why no rename is needed. Whoever creates `started` has claimed the task: a supervisor to run it, or the agent
-to make sure that it never runs.
+`started` and `exit` are created with O_EXCL. A line without its newline was cut short and counts as no record; that is
+why no rename is needed. Whoever creates `started` has claimed the task: a shim to run it, or the agent to make sure
+that it never runs. A shim writes who it is when it claims and who the command is when it has started it, so a full
+disk is noticed before anything runs.
+
+Earlier agents had a supervisor for each task, a shell that led the session and recorded the exit itself; its
+`started` names the supervisor alone. Their tasks are adopted like any other.
 """
 
 from __future__ import annotations
@@ -10,15 +14,17 @@ from __future__ import annotations
 import os
 from typing import NamedTuple, Optional, Tuple
 
+from muster.agent.system import disk
 from muster.agent.system.processes import Identity
-from muster.agent.tasks.task_folder import EXIT, STARTED
+from muster.agent.tasks.task_folder import EXIT, STARTED, STOP
 
 _CLAIMED_BY_STOP = "stopped"
 _CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
 
 
 class StartRecord(NamedTuple):
-    identity: Optional[Identity]  # None: stopped before it started
+    leader: Optional[Identity]  # of the session: the command, or its supervisor. None: stopped before it started
+    shim: Optional[Identity]  # None: the leader is a supervisor
     at: float
 
 
@@ -33,11 +39,14 @@ def read_started(folder: str) -> Optional[StartRecord]:
         return None
     line, at = found
     if line == _CLAIMED_BY_STOP:
-        return StartRecord(None, at)
+        return StartRecord(None, None, at)
     fields = line.split(" ")
-    if len(fields) != 3 or not (fields[0].isdigit() and fields[1].isdigit()):
-        return None
-    return StartRecord(Identity(int(fields[0]), int(fields[1]), fields[2]), at)
+    if len(fields) == 5 and all(field.isdigit() for field in fields[1:]):
+        boot, shim_pid, shim_start, pid, start = fields
+        return StartRecord(Identity(int(pid), int(start), boot), Identity(int(shim_pid), int(shim_start), boot), at)
+    if len(fields) == 3 and fields[0].isdigit() and fields[1].isdigit():
+        return StartRecord(Identity(int(fields[0]), int(fields[1]), fields[2]), None, at)
+    return None
 
 
 def read_exit(folder: str) -> Optional[ExitRecord]:
@@ -51,14 +60,48 @@ def is_claimed(folder: str) -> bool:
     return os.path.lexists(os.path.join(folder, STARTED))
 
 
+def claim(folder: str, shim: Identity) -> int:
+    """Take the claim: a descriptor on which to `complete` the record, and to close. FileExistsError: it is taken."""
+    fd = os.open(os.path.join(folder, STARTED), _CREATE, 0o600)
+    try:
+        os.write(fd, "{} {} {} ".format(shim.boot_id, shim.pid, shim.start_ticks).encode("ascii"))
+    except OSError:
+        os.close(fd)
+        raise
+    return fd
+
+
+def complete(claim: int, command: Identity) -> None:
+    os.write(claim, "{} {}\n".format(command.pid, command.start_ticks).encode("ascii"))
+
+
+def complete_for_another(folder: str, command: Identity) -> None:
+    """In place of a shim that was killed between its claim and this."""
+    fd = os.open(os.path.join(folder, STARTED), os.O_WRONLY | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC)
+    try:
+        complete(fd, command)
+    finally:
+        os.close(fd)
+
+
 def claim_for_stop(folder: str) -> bool:
     """Take the claim so that no supervisor can; False when one has it already."""
     return _create(os.path.join(folder, STARTED), _CLAIMED_BY_STOP)
 
 
 def record_exit(folder: str, code: int) -> None:
-    """In place of a supervisor that could not; an existing record stays as it is."""
+    """An existing record stays as it is."""
     _create(os.path.join(folder, EXIT), str(code))
+
+
+def record_stop(folder: str, deadline: float) -> None:
+    disk.write_json(os.path.join(folder, STOP), {"deadline": deadline})
+
+
+def read_stop(folder: str) -> Optional[float]:
+    """When the grace ends, or ended, of a task that was told to stop."""
+    asked = disk.read_json(os.path.join(folder, STOP))
+    return None if asked is None else float(asked.get("deadline", 0.0))
 
 
 def signal_of(code: int) -> Optional[int]:

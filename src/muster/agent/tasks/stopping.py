@@ -1,27 +1,24 @@
-"""Stops tasks: SIGTERM to the process group, grace, then SIGKILL to all of the task but its supervisor.
+"""Stops tasks: SIGTERM to the process group, grace, then SIGKILL to all of the task.
 
-The supervisor is spared so that it can record how the command ended. Only when it does not get there within another
-second is it killed too. A task that nobody has claimed yet is claimed here, and so never starts.
+The supervisor that a task of an older agent has is spared, so that it can record how the command ended; only when it
+does not get there within another second is it killed too. A task that nobody has claimed yet is claimed here, and so
+never starts.
 """
 
 from __future__ import annotations
 
-import os
 import signal
 import time
 from typing import Callable, List, Optional
 
-from muster.agent.system import disk
 from muster.agent.system.loop import Loop
 from muster.agent.system.processes import find_members, is_alive, kill_all, send, send_group
-from muster.agent.tasks import cgroups, records, task_folder
+from muster.agent.tasks import cgroups, records
 from muster.agent.tasks.table import PREPARING, Task
 from muster.agent.tasks.task_exit import Settling
 
 _KILL_EVERY_S = 0.1
 _SUPERVISOR_GRACE_S = 1.0
-_YOUNG_S = 1.0
-_SECOND_TERM_S = 0.3
 
 
 class Stopping:
@@ -41,7 +38,7 @@ class Stopping:
         first = task.stop_deadline is None
         task.stopped = True
         task.stop_deadline = deadline
-        self._remember(task, deadline)
+        _remember(task, deadline)
         if task.phase == PREPARING and records.claim_for_stop(task.folder):
             self._settling.end(task, None, time.time())
             return
@@ -53,11 +50,10 @@ class Stopping:
 
     def resume(self, task: Task) -> None:
         """Take up a stop that an earlier agent had begun."""
-        asked = disk.read_json(os.path.join(task.folder, task_folder.STOP))
-        if asked is None:
-            return
-        task.stopped = True
-        task.stop_deadline = float(asked.get("deadline", 0.0))
+        deadline = records.read_stop(task.folder)
+        if deadline is not None:
+            task.stopped = True
+            task.stop_deadline = deadline
 
     def _stop_if_asked(self, task: Task) -> None:
         if task.stop_deadline is None:
@@ -74,14 +70,6 @@ class Stopping:
         send_group(task.pid, signal.SIGTERM)
         for callback in self.on_terminate:
             callback(task)
-        if time.time() - (task.started_at or 0.0) < _YOUNG_S:
-            # The supervisor may not have got as far as starting the command, and then only it has heard us.
-            self._loop.call_later(_SECOND_TERM_S, lambda: self._terminate_again(task))
-
-    def _terminate_again(self, task: Task) -> None:
-        if not task.over and self._is_ours(task):
-            assert task.pid is not None
-            send_group(task.pid, signal.SIGTERM)
 
     def _arm(self, task: Task, grace_s: float) -> None:
         if task.stop_timer is not None:
@@ -97,7 +85,8 @@ class Stopping:
         began = time.monotonic() if since is None else since
         pids = set(find_members([task.target], self._boot).get(task.uid, []))
         pids.update(cgroups.members(task.groups))
-        pids.discard(task.pid or 0)
+        if task.has_supervisor:
+            pids.discard(task.pid or 0)
         kill_all(pids)
         if time.monotonic() - began > _SUPERVISOR_GRACE_S and self._is_ours(task):
             assert task.pid is not None
@@ -107,8 +96,10 @@ class Stopping:
     def _is_ours(self, task: Task) -> bool:
         return task.identity is not None and is_alive(task.identity, self._boot)
 
-    def _remember(self, task: Task, deadline: float) -> None:
-        try:
-            disk.write_json(os.path.join(task.folder, task_folder.STOP), {"deadline": deadline})
-        except OSError:
-            pass  # the disk is full; stopping is what frees it
+
+def _remember(task: Task, deadline: float) -> None:
+    """For the next agent, and for the shim, which kills what is left of a command that ended by itself."""
+    try:
+        records.record_stop(task.folder, deadline)
+    except OSError:
+        pass  # the disk is full; stopping is what frees it

@@ -1,8 +1,8 @@
-"""Waits for the processes of a stopped task that outlive their supervisor.
+"""Waits for the processes of a stopped task that outlive its command.
 
-The command is often a shell line. On the group's SIGTERM that shell dies at once, and the supervisor with it, while
-the program below is still saving its work. The grace of a stop is that program's too: only when nothing of the task
-lives any more, or when the grace has ended and the rest was killed, is the task over.
+The command is often a shell line. On the group's SIGTERM that shell dies at once, while the program below is still
+saving its work. The grace of a stop is that program's too: only when nothing of the task lives any more, or when the
+grace has ended and the rest was killed, is the task over.
 """
 
 from __future__ import annotations

@@ -37,7 +37,9 @@ class Task:
         self.digests = digests  # of the package and the inputs that it needs on this node
         self.phase = PREPARING
         self.pid: Optional[int] = None
-        self.identity: Optional[Identity] = None
+        self.identity: Optional[Identity] = None  # of the leader of its session
+        self.shim: Optional[Identity] = None  # of an earlier agent, which started it; None when it is our own
+        self.has_supervisor = False  # the leader is a supervisor of an older agent, which records the exit
         self.started_at: Optional[float] = None
         self.ended_at: Optional[float] = None
         self.exit_code: Optional[int] = None
@@ -45,7 +47,8 @@ class Task:
         self.disk_full = False  # when it ended badly
         self.stopped = False
         self.error: Optional[AgentError] = None
-        self.under_way = False  # this very agent is unpacking for it or has spawned its supervisor
+        self.left_behind = True  # perhaps: processes that outlived their command
+        self.under_way = False  # this very agent is unpacking for it or has ordered its start
         self.stop_deadline: Optional[float] = None
         self.stop_timer: Optional[Timer] = None
 
@@ -60,7 +63,7 @@ class Task:
 
     @property
     def target(self) -> Target:
-        return Target(self.uid, self.folder, self.identity)
+        return Target(self.uid, self.folder, self.identity, self.has_supervisor)
 
     def log_bytes(self) -> int:
         try:

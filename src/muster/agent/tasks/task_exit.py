@@ -1,7 +1,8 @@
-"""Decides what has become of a task, from its records and from whether its supervisor lives, and says so once.
+"""Decides what has become of a task, from its records and from whether its command and its shim live, and says so
+once.
 
-The order of looking matters: first whether the supervisor lives, then whether there is an exit record. A supervisor
-that was dead before we looked for the record had all the time it will ever have to write it.
+The order of looking matters: first whether somebody lives who could still record the exit, then whether there is a
+record. Whoever was dead before we looked for the record had all the time they will ever have to write it.
 """
 
 from __future__ import annotations
@@ -11,10 +12,10 @@ import signal
 import time
 from typing import Callable, List, Optional
 
-from muster.agent.errors import START_FAILED, AgentError
+from muster.agent.errors import AgentError, from_os_error
 from muster.agent.system import disk
 from muster.agent.system.process_exits import ExitWatch, reap
-from muster.agent.system.processes import Identity, find_members, is_alive, kill_all, send_group
+from muster.agent.system.processes import Identity, find_members, is_alive, kill_all, read_stat
 from muster.agent.tasks import cgroups, containers, records, task_folder
 from muster.agent.tasks.stragglers import Stragglers
 from muster.agent.tasks.survivors import Lingering
@@ -32,19 +33,35 @@ class Settling:
         self._boot = current_boot
         self.on_running: List[Callable[[Task], None]] = []
 
-    def watch_child(self, task: Task, pid: int) -> None:
-        task.pid = pid
-        self._exits.child(pid, lambda: self._child_gone(task, pid))
-
-    def supervisor_started(self, task: Task, identity: Identity) -> None:
-        """The supervisor says that it has claimed the task."""
+    def command_started(self, task: Task, identity: Identity) -> None:
+        """Our shim has claimed the task and started it."""
         if task.over or task.phase == RUNNING:
             return
         record = records.read_started(task.folder)
         self._run(task, identity, time.time() if record is None else record.at)
 
+    def command_ended(self, task: Task, code: int, *, left_behind: bool) -> None:
+        """Our shim has recorded it, if that was possible."""
+        if not task.over:
+            task.left_behind = left_behind
+            self._conclude_after_grace(task, code)
+
+    def not_started(self, task: Task, number: int) -> None:
+        """Our shim could not, for this reason of the system."""
+        if not task.over:
+            self.fail(task, from_os_error(OSError(number, os.strerror(number), task.folder)))
+
+    def shim_killed(self, task: Task) -> None:
+        """Our own shim: a command that it had started is our child now, unless it had ended before."""
+        if task.over:
+            return
+        leader = task.identity or self._started_by_killed_shim(task)
+        if leader is not None:
+            self.command_started(task, leader)
+            self._exits.child(leader.pid, lambda: self._child_gone(task, leader.pid))
+
     def resume(self, task: Task) -> None:
-        """Find out where a task stands whose supervisor is not a child of this agent."""
+        """Find out where a task stands that was started by somebody before us."""
         failure = disk.read_json(os.path.join(task.folder, task_folder.ERROR))
         if failure is not None:
             task.error = AgentError(str(failure.get("code")), str(failure.get("message")))
@@ -55,15 +72,23 @@ class Settling:
         if start is None:
             return
         task.started_at = start.at
-        if start.identity is None:
+        if start.leader is None:
             self.end(task, None, start.at)
             return
-        task.pid, task.identity = start.identity.pid, start.identity
-        alive = self._exits.adopted(start.identity, lambda: self._adopted_gone(task))
+        task.pid, task.identity = start.leader.pid, start.leader
+        task.shim, task.has_supervisor = start.shim, start.shim is None
+        if start.shim is not None and not self._exits.adopted(start.shim, lambda: self._shim_gone(task)):
+            self._shim_gone(task)
+            return
+        alive = self._exits.adopted(start.leader, lambda: self._adopted_gone(task))
         if alive or task.in_grace:
-            self._run(task, start.identity, start.at)
+            self._run(task, start.leader, start.at)
         if not alive:
             self._adopted_gone(task)
+
+    def give_up(self, task: Task) -> None:
+        """Claimed, and whoever claimed it did not get as far as saying whom they started."""
+        self._lose(task)
 
     def end(self, task: Task, code: Optional[int], at: float) -> None:
         task.exit_code, task.ended_at = code, at
@@ -81,6 +106,21 @@ class Settling:
             pass  # the disk is full; the answer still goes out
         self._finish(task, ENDED)
 
+    def _started_by_killed_shim(self, task: Task) -> Optional[Identity]:
+        """It may have been killed before it could tell us, or even before it could say whom it had started."""
+        start = records.read_started(task.folder)
+        if start is not None:
+            return start.leader
+        if not records.is_claimed(task.folder):
+            return None
+        for pid in find_members([task.target], self._boot).get(task.uid, []):
+            stat = read_stat(pid)
+            if stat is not None and stat.session == pid:
+                leader = Identity(pid, stat.start_ticks, self._boot)
+                records.complete_for_another(task.folder, leader)
+                return leader
+        return None
+
     def _run(self, task: Task, identity: Identity, at: float) -> None:
         task.pid, task.identity, task.started_at = identity.pid, identity, at
         task.phase = RUNNING
@@ -89,51 +129,44 @@ class Settling:
             callback(task)
 
     def _child_gone(self, task: Task, pid: int) -> None:
-        if task.in_grace:
-            # Not reaped before they have gone: until then nobody else can have this group's number.
-            self._lingering.after(task, lambda: self._child_settled(task, pid))
-        else:
-            self._child_settled(task, pid)
-
-    def _child_settled(self, task: Task, pid: int) -> None:
-        send_group(pid, signal.SIGKILL)
         code = reap(pid)
-        if task.over:
-            return
-        start = records.read_started(task.folder)
-        if start is None and (task.identity is not None or not os.path.isdir(task.folder)):
-            self._conclude(task, code)  # it ran, and took its own records away
-        elif start is None:
-            self._never_claimed(task)
-        elif start.identity is None:
-            self.end(task, None, start.at)
-        elif start.identity.pid != pid:
-            self.resume(task)  # a supervisor from before us had the claim; ours stood back
-        else:
-            task.started_at, task.identity = start.at, start.identity
-            self._conclude(task, code)
+        if not task.over:
+            self._conclude_after_grace(task, code)
 
     def _adopted_gone(self, task: Task) -> None:
-        if task.over or task.identity is None:
+        if task.over or task.identity is None or is_alive(task.identity, self._boot):
             return
-        if is_alive(task.identity, self._boot):
-            return
-        if task.in_grace:
-            self._lingering.after(task, lambda: self._conclude_once(task))
+        if task.shim is None:
+            self._conclude_after_grace(task, None)
         else:
-            self._conclude(task, None)
+            self._exits.reaped(task.identity, lambda: self._reaped(task))
 
-    def _conclude_once(self, task: Task) -> None:
+    def _reaped(self, task: Task) -> None:
+        if not task.over:
+            self._conclude_after_grace(task, None)
+
+    def _shim_gone(self, task: Task) -> None:
+        """The shim of an earlier agent is gone: what has not been recorded never will be."""
         if not task.over:
             self._conclude(task, None)
 
+    def _conclude_after_grace(self, task: Task, code: Optional[int]) -> None:
+        if task.in_grace:
+            self._lingering.after(task, lambda: self._conclude_once(task, code))
+        else:
+            self._conclude(task, code)
+
+    def _conclude_once(self, task: Task, code: Optional[int]) -> None:
+        if not task.over:
+            self._conclude(task, code)
+
     def _conclude(self, task: Task, wait_code: Optional[int]) -> None:
-        """The supervisor is dead. `wait_code` is how it ended, if we know; it ends with the command's own code."""
+        """Nobody will record the exit any more. `wait_code` is how the command ended, if we know."""
         record = records.read_exit(task.folder)
         if record is not None:
             self.end(task, record.code, record.at)
         elif wait_code is not None:
-            # It could not write its record: the disk is full, or the task killed its own supervisor.
+            # The shim was killed or could not write: the disk is full, or the task took its own folder away.
             self._kill_remnants(task)
             self._record(task, wait_code)
             self.end(task, wait_code, time.time())
@@ -142,19 +175,18 @@ class Settling:
             self._record(task, _KILLED)
             self.end(task, _KILLED, time.time())
         else:
-            self._kill_remnants(task)
-            task.ended_at = time.time()
-            self._finish(task, LOST)
+            self._lose(task)
+
+    def _lose(self, task: Task) -> None:
+        self._kill_remnants(task)
+        task.ended_at = time.time()
+        self._finish(task, LOST)
 
     def _record(self, task: Task, code: int) -> None:
         try:
             records.record_exit(task.folder, code)
         except OSError:
             pass  # the disk is full or the folder gone; whoever asks this agent hears it all the same
-
-    def _never_claimed(self, task: Task) -> None:
-        why = "the supervisor could not record the start in {}; is the disk full?".format(task.folder)
-        self.fail(task, AgentError(START_FAILED, why))
 
     def _kill_remnants(self, task: Task) -> None:
         kill_all(find_members([task.target], self._boot).get(task.uid, []))
@@ -166,7 +198,8 @@ class Settling:
         task.oom = containers.ran_out_of_memory(task.folder)
         if task.groups:
             self._read_oom(task)
-        self._stragglers.after(task)
+        if task.left_behind or task.groups or containers.is_contained(task):
+            self._stragglers.after(task)
         self._book.changed(task)
 
     def _read_oom(self, task: Task) -> None:

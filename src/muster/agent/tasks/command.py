@@ -1,0 +1,80 @@
+"""Starts a task's command in a session of its own, with its log as output and nothing inherited but what was asked.
+
+The program is started directly where that cannot hold up the caller: a program of the system, in the task's own
+folder, without limits. Otherwise a shell goes before it, because entering a folder and finding a program may take for
+ever on a file server that is away, and a control group must be joined before the command runs. The shell does that and
+becomes the command. It is also the one to explain why a command cannot be started.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+from typing import Mapping, Sequence
+
+from muster.agent.tasks.task_folder import LOG, WORK
+
+SHELL = "/bin/sh"
+
+FRONT = r"""
+for _muster_group in "$2" "$3"; do
+  [ -z "$_muster_group" ] || echo "$$" > "$_muster_group" ||
+    echo "muster: cannot join $_muster_group: this task runs without that limit"
+done
+cd -- "$1" || exit 126
+unset _muster_group OLDPWD
+shift 3
+exec "$@"
+"""
+
+_SYSTEM_FOLDERS = ("/bin/", "/usr/bin/")
+
+# Python ignores some of these, we ignore others, and whoever started us may have ignored more.
+_DEFAULT_SIGNALS = (
+    signal.SIGHUP,
+    signal.SIGINT,
+    signal.SIGQUIT,
+    signal.SIGPIPE,
+    signal.SIGTERM,
+    signal.SIGCHLD,
+    signal.SIGXFSZ,
+    signal.SIGUSR1,
+    signal.SIGUSR2,
+)
+
+
+def spawn(folder: str, cwd: str, groups: Sequence[str], argv: Sequence[str], env: Mapping[str, str]) -> int:
+    """The pid of the command, which leads its session. `groups` are the cgroup.procs files to join, at most two."""
+    is_simple = cwd == os.path.join(folder, WORK) and not groups and argv[0].startswith(_SYSTEM_FOLDERS)
+    if is_simple:
+        try:
+            return _spawn_in(cwd, folder, argv, {**env, "PWD": cwd})
+        except OSError:
+            pass  # the shell says why
+    first, second = (list(groups) + ["", ""])[:2]
+    return _spawn(folder, [SHELL, "-c", FRONT, "muster-task", cwd, first, second, *argv], env)
+
+
+def _spawn_in(cwd: str, folder: str, argv: Sequence[str], env: Mapping[str, str]) -> int:
+    """posix_spawn knows no working folder, so it is ours for that moment."""
+    os.chdir(cwd)
+    try:
+        return _spawn(folder, argv, env)
+    finally:
+        os.chdir("/")
+
+
+def _spawn(folder: str, argv: Sequence[str], env: Mapping[str, str]) -> int:
+    return os.posix_spawn(
+        argv[0],
+        list(argv),
+        env,
+        file_actions=[
+            (os.POSIX_SPAWN_OPEN, 0, "/dev/null", os.O_RDONLY, 0),
+            (os.POSIX_SPAWN_OPEN, 1, os.path.join(folder, LOG), os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600),
+            (os.POSIX_SPAWN_DUP2, 1, 2),
+        ],
+        setsid=True,
+        setsigmask=[],
+        setsigdef=_DEFAULT_SIGNALS,
+    )

@@ -1,0 +1,146 @@
+"""The parent of all commands that one agent started: it claims their tasks, starts them, waits for them and records
+how each of them ended.
+
+It is a process of its own, started by the agent, and outlives it: when the agent has gone it stays until its last
+command has ended. It does as little as possible, so that there is nothing in it that could fail or would have to be
+replaced. A parent for each task would cost more than all the rest of a launch (ADR 4).
+
+Orders come in on descriptor 0 and notices go out on 1, as frames. Notices only save the agent from looking: the truth
+is in the records, which are written first. A command that has ended stays a zombie until its exit is recorded, so
+that neither its process nor a record means that there will be none.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from typing import Any, Dict, Mapping, NamedTuple, Optional
+
+from muster.agent.system.channel import Channel
+from muster.agent.system.loop import Loop
+from muster.agent.system.orphans import adopt_orphans, children
+from muster.agent.system.processes import Identity, boot_id, identity_of, send_group
+from muster.agent.tasks import command, records
+
+# A command may send one of these to its parent, in the belief that it is a shell.
+_IGNORED = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2)
+
+
+class _Running(NamedTuple):
+    task: str
+    folder: str
+
+
+class Shim:
+    def __init__(self, loop: Loop, own: Identity) -> None:
+        self._loop = loop
+        self._own = own
+        self._running: Dict[int, _Running] = {}
+        self._has_agent = True
+        self._channel = Channel(loop, 0, 1, self._start, self._agent_gone)
+        self._ends = _child_signals()
+        loop.add_reader(self._ends, self._take_ends)
+
+    def _start(self, order: Mapping[str, Any]) -> None:
+        task, folder = str(order["task"]), str(order["folder"])
+        try:
+            claim = records.claim(folder, self._own)
+        except FileExistsError:
+            self._tell("refused", task)
+            return
+        except OSError as error:
+            self._tell("failed", task, errno=error.errno)
+            return
+        try:
+            pid = command.spawn(folder, order["cwd"], order["groups"], order["argv"], order["env"])
+            identity = identity_of(pid, self._own.boot_id)
+            self._record_start(claim, identity)
+        except OSError as error:
+            self._tell("failed", task, errno=error.errno)
+        else:
+            self._running[pid] = _Running(task, folder)
+            self._tell("started", task, pid=pid, start_ticks=identity.start_ticks)
+        finally:
+            os.close(claim)
+
+    def _record_start(self, claim: int, identity: Identity) -> None:
+        try:
+            records.complete(claim, identity)
+        except OSError:
+            send_group(identity.pid, signal.SIGKILL)  # nobody could find it again
+            raise
+
+    def _take_ends(self) -> None:
+        os.read(self._ends, 65536)
+        while True:
+            ended = _next_ended()
+            if ended is None:
+                break
+            running = self._running.pop(ended.si_pid, None)
+            if running is None:
+                os.waitpid(ended.si_pid, 0)  # a command left it behind
+            else:
+                self._end(running, ended.si_pid, _exit_code(ended))
+        self._leave_if_done()
+
+    def _end(self, running: _Running, pid: int, code: int) -> None:
+        try:
+            records.record_exit(running.folder, code)
+        except OSError:
+            pass  # the disk is full or the folder gone; the agent, if there is one, learns it all the same
+        grace_until = records.read_stop(running.folder)
+        if grace_until is None or grace_until <= time.time():
+            send_group(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
+        self._tell("ended", running.task, code=code, left=self._has_orphans())
+
+    def _has_orphans(self) -> bool:
+        """Whether there may be any."""
+        found = children()
+        return found is None or not self._running.keys() >= found
+
+    def _tell(self, what: str, task: str, **more: Any) -> None:
+        if self._has_agent:
+            self._channel.send({"event": what, "task": task, **more})
+
+    def _agent_gone(self, problem: str) -> None:
+        self._has_agent = False
+        self._channel.close()
+        self._leave_if_done()
+
+    def _leave_if_done(self) -> None:
+        if not self._has_agent and not self._running:
+            self._loop.stop()
+
+
+def main() -> None:
+    adopt_orphans()
+    for number in _IGNORED:
+        signal.signal(number, signal.SIG_IGN)
+    loop = Loop()
+    Shim(loop, identity_of(os.getpid(), boot_id()))
+    loop.run()
+
+
+def _child_signals() -> int:
+    """A descriptor that can be read whenever a child has ended."""
+    reading, writing = os.pipe()
+    os.set_blocking(reading, False)
+    os.set_blocking(writing, False)
+    signal.set_wakeup_fd(writing, warn_on_full_buffer=False)
+    signal.signal(signal.SIGCHLD, lambda number, frame: None)
+    return reading
+
+
+def _next_ended() -> Optional[os.waitid_result]:
+    """It stays a zombie, and its number taken, until it is waited for."""
+    try:
+        return os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+    except ChildProcessError:
+        return None
+
+
+def _exit_code(ended: os.waitid_result) -> int:
+    """As a shell tells it: 128 and the number for a signal."""
+    return ended.si_status if ended.si_code == os.CLD_EXITED else 128 + ended.si_status
