@@ -13,13 +13,33 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO
 
-from bench.measuring import ProcessSample, process_tree
+from bench.measuring import ProcessSample, cpu_seconds, process_tree
 from bench.peers import children
 from bench.peers.venvs import ROOT
 
 PROGRAM = ROOT / ".venv" / "bin" / "muster"
 ADDRESS = re.compile(r"http://([\d.]+):(\d+)")
+SHIM = "muster-shim"
 UP_DEADLINE_S = 30.0
+
+
+@dataclass(frozen=True)
+class Cpu:
+    """CPU seconds so far. Commands count when they have ended."""
+
+    server_s: float = 0.0
+    agent_s: float = 0.0
+    commands_s: float = 0.0
+
+    @property
+    def total_s(self) -> float:
+        return self.server_s + self.agent_s + self.commands_s
+
+    def __add__(self, other: "Cpu") -> "Cpu":
+        return Cpu(self.server_s + other.server_s, self.agent_s + other.agent_s, self.commands_s + other.commands_s)
+
+    def __sub__(self, other: "Cpu") -> "Cpu":
+        return self + Cpu(-other.server_s, -other.agent_s, -other.commands_s)
 
 
 class MusterAbsent(Exception):
@@ -93,14 +113,21 @@ class MusterServer:
         return {**outside, "MUSTER_HOME": str(self.home)}
 
     def processes(self) -> tuple[list[ProcessSample], list[ProcessSample]]:
-        """The server and the agent, without the tasks they run."""
+        """The server, and the agent with its shim, without the commands that they run."""
         if self._process is None:
             raise MusterAbsent("the server is not running")
         root = self._process.pid
         tree = process_tree(root)
         agents = [sample for sample in tree if sample.pid != root and "agent" in sample.command]
         first = [sample for sample in agents if sample.parent == root]
-        return [sample for sample in tree if sample.pid == root], first
+        ours = {sample.pid for sample in first}
+        shims = [sample for sample in tree if sample.parent in ours and SHIM in sample.command]
+        return [sample for sample in tree if sample.pid == root], [*first, *shims]
+
+    def cpu(self) -> Cpu:
+        server, agent = self.processes()
+        own_s, all_s = sum(sample.own_cpu_s for sample in agent), cpu_seconds(agent)
+        return Cpu(cpu_seconds(server), own_s, all_s - own_s)
 
     def _token(self) -> str:
         contexts = json.loads((self.home / "context.json").read_text())

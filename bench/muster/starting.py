@@ -13,20 +13,23 @@ from bench.table import Bar, Row, Unit, ratio_at_most
 from bench.workload import Workload, rest, wait_for_stamp
 
 PERCENTS = (50.0, 90.0)
-BARS = {"hyperqueue": ratio_at_most(2.5, aim=1.5), "slurm": ratio_at_most(1 / 20)}
-OTHERS: dict[str, Bar | None] = {"torchx-runner": None, "torchx-cli": None, "ray": None}
+BARS = {
+    "hyperqueue": {50.0: ratio_at_most(1.3), 90.0: ratio_at_most(1.5)},
+    "slurm": {percent: ratio_at_most(1 / 20) for percent in PERCENTS},
+}
+OTHERS = ("torchx-runner", "torchx-cli", "ray")
 
 
 def run(scale: Scale, figures: Figures) -> Sequence[Row]:
     with MusterServer() as server:
         client = MusterClient(server.address)
         workload = Workload.create(server.home / "bench")
-        _start(client, workload, "warm", 0)
-        seconds = [_start(client, workload, f"start-{index}", index) for index in range(1, scale.starts + 1)]
+        start_one(client, workload, "warm", 0)
+        seconds = [start_one(client, workload, f"start-{index}", index) for index in range(1, scale.starts + 1)]
     return rows(figures, seconds)
 
 
-def _start(client: MusterClient, workload: Workload, name: str, index: int) -> float:
+def start_one(client: MusterClient, workload: Workload, name: str, index: int) -> float:
     out = workload.stamp_file(index)
     spec = job_spec(name, workload.stamp_script, str(out))
     before = time.time()
@@ -39,8 +42,12 @@ def _start(client: MusterClient, workload: Workload, name: str, index: int) -> f
 
 def rows(figures: Figures, seconds: Sequence[float]) -> Sequence[Row]:
     ours = {percent: 1000 * percentile(seconds, percent) if seconds else None for percent in PERCENTS}
-    chosen = [(figures[name], bar) for name, bar in {**BARS, **OTHERS}.items() if name in figures]
-    compared = [_compared(peer, percent, ours[percent], bar) for peer, bar in chosen for percent in PERCENTS]
+    compared = [
+        _compared(figures[name], percent, ours[percent], BARS.get(name, {}).get(percent))
+        for name in (*BARS, *OTHERS)
+        if name in figures
+        for percent in PERCENTS
+    ]
     return compared or [Row(_what(percent), Unit.MILLISECONDS, ours[percent]) for percent in PERCENTS]
 
 

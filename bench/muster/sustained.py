@@ -10,7 +10,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from bench.measuring import cpu_seconds, percentile
+from bench.measuring import percentile
 from bench.muster.case import Case, Figures
 from bench.muster.client import job_spec
 from bench.muster.server import MusterServer
@@ -33,10 +33,10 @@ class Outcome:
 def run(scale: Scale, figures: Figures) -> Sequence[Row]:
     with MusterServer() as server:
         workload = Workload.create(server.home / "bench")
-        before, client_before = _cpu(server), time.process_time()
+        before, client_before = server.cpu(), time.process_time()
         outcome = asyncio.run(_submit(server, workload, scale))
         ran = count_marks(workload.marks_file("paced"))
-        server_cores = (_cpu(server) - before) / scale.sustained_s
+        server_cores = (server.cpu() - before).total_s / scale.sustained_s
         client_cores = (time.process_time() - client_before) / scale.sustained_s
     submitted = len(outcome.latencies_s)
     note = (
@@ -81,11 +81,6 @@ async def _post_all(
         moment, body = item
         await connection.ask("POST", "/api/v1/jobs", body)
         latencies.append(time.monotonic() - moment)
-
-
-def _cpu(server: MusterServer) -> float:
-    own, agent = server.processes()
-    return cpu_seconds([*own, *agent])
 
 
 CASE = Case("sustained", "300 single submissions per second for 30 s", run, lambda figures: [BAR])
