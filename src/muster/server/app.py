@@ -5,6 +5,7 @@ from fastapi import FastAPI
 from muster.server import openapi, problems
 from muster.server.metrics import Metrics
 from muster.server.middleware import Guard
+from muster.server.plain_submission import PlainSubmission
 from muster.server.routes import (
     accounts,
     archives,
@@ -46,6 +47,7 @@ def create_app(services: Services) -> FastAPI:
     app.state.metrics = Metrics()
     problems.install(app)
     openapi.install(app)
+    app.router.routes.insert(0, PlainSubmission("/api/v1/jobs"))
     for module in (
         jobs,
         logs,

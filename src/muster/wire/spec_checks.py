@@ -195,6 +195,8 @@ def _texts(data: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def _count(value: Any) -> int | None:
+    if value is None:
+        return None
     try:
         return int(value)
     except (TypeError, ValueError, OverflowError):

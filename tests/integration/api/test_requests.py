@@ -294,3 +294,32 @@ def test_a_job_larger_than_every_node_is_refused_with_the_largest_that_fits(me: 
     spec = {"name": unique("huge"), "command": "true", "resources": {"cpu": 100_000}}
     told = problem(me.post("/jobs", {"spec": spec}), 422, "unplaceable")
     assert told["hint"]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"spec": {"name": "../x", "command": "true"}},
+        {"spec": {"command": 3}},
+        {"spec": QUIET, "source": "name: a"},
+        {"specs": []},
+        {},
+        [],
+    ],
+)
+def test_submission_is_refused_in_the_same_words_with_and_without_a_query(me: Caller, body: object) -> None:
+    plain, declared = me.post("/jobs", body), me.post("/jobs", body, params={"dryRun": "false"})
+    assert plain.status_code in (400, 422)
+    assert (plain.status_code, plain.json()) == (declared.status_code, declared.json())
+
+
+def test_submission_is_answered_alike_with_and_without_a_query(me: Caller) -> None:
+    plain = me.post("/jobs", {"spec": {"name": unique("alike"), **QUIET}})
+    declared = me.post("/jobs", {"spec": {"name": unique("alike"), **QUIET}}, params={"dryRun": "false"})
+    assert plain.status_code == declared.status_code == 201
+    assert plain.headers.keys() == declared.headers.keys()
+    assert plain.json().keys() == declared.json().keys()
+    nobody = Caller(me.server)
+    refused = [nobody.post("/jobs", {"spec": QUIET}, params=query) for query in ({}, {"dryRun": "false"})]
+    assert refused[0].status_code == refused[1].status_code == 401
+    assert refused[0].json() == refused[1].json()
