@@ -78,7 +78,7 @@ def test_cards_are_shown_with_what_they_do_who_has_them_and_why_nobody_may(serve
         tab.wait_for(card(2, "87 %"))
         for words in ("12.0 of 80.0 GiB", "65 °C", "210 W", "free"):
             assert tab.run(card(2, words)), words
-        why = "3 memory errors that ECC could not correct: reset the card or replace it"
+        why = "3 memory errors that ECC could not correct: reset the GPU or replace it"
         tab.wait_for(card(1, f"out of service: {why}"))
         assert tab.run(has(f"GPU 1 is out of service: {why}", ".words-row"))
         assert tab.run(has("A100, 0.5 of 3 allocated, 1 out of service", "td.col-gpus"))

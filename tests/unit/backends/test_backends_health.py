@@ -22,8 +22,8 @@ def a_card(index: int, **facts: Any) -> dict[str, Any]:
         ({}, ""),
         ({"ecc_errors": None}, ""),
         ({"missing": True}, VANISHED),
-        ({"ecc_errors": 1}, "1 memory error that ECC could not correct: reset the card or replace it"),
-        ({"ecc_errors": 3}, "3 memory errors that ECC could not correct: reset the card or replace it"),
+        ({"ecc_errors": 1}, "1 memory error that ECC could not correct: reset the GPU or replace it"),
+        ({"ecc_errors": 3}, "3 memory errors that ECC could not correct: reset the GPU or replace it"),
         (
             {"foreign_pids": [{"pid": 7, "name": "python3"}]},
             "in use by python3 (pid 7), which Muster did not start",

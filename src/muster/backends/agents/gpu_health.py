@@ -50,7 +50,7 @@ def _reason(card: Mapping[str, Any] | None) -> str:
         return VANISHED
     if errors := card.get("ecc_errors"):
         plural = "s" if errors != 1 else ""
-        return f"{errors} memory error{plural} that ECC could not correct: reset the card or replace it"
+        return f"{errors} memory error{plural} that ECC could not correct: reset the GPU or replace it"
     if foreign := card.get("foreign_pids"):
         return _held_by(foreign)
     return ""

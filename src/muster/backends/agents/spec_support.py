@@ -10,7 +10,7 @@ from muster.domain.specs import JobSpec, Mount
 from muster.launch.containers import is_image
 from muster.lib.nearest import nearest
 
-_DESCRIBE = "nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml describes the cards to podman"
+_DESCRIBE = "nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml describes the GPUs to podman"
 
 
 def cannot_honour(
