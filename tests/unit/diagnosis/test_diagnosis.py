@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from muster.domain.diagnosis import EVIDENCE_LINES, EVIDENCE_WIDTH, classify, evidence
-from muster.domain.exit_causes import EXIT_CODES, LAUNCH_ERRORS, SIGNALS
+from muster.domain.exit_causes import EXIT_CODES, LAUNCH_ERRORS, REJECTED, SIGNALS
 from muster.domain.fault_table import fault_table_markdown
 from muster.domain.faults import FaultKind
 from muster.domain.log_patterns import SYMPTOMS, Symptom
@@ -97,13 +97,19 @@ def test_launch_errors_are_classified(error_code: str, kind: FaultKind, retryabl
 
 
 def test_the_matrix_of_launch_errors_is_complete() -> None:
-    assert set(LAUNCH_ERRORS) == {"port-in-use", "disk-full", "no-ports", "package", "bad-request", "too-large"}
+    assert set(LAUNCH_ERRORS) == {"port-in-use", "disk-full", "no-ports", "package", "bad-request", "too-large", REJECTED}
 
 
 def test_an_unknown_launch_error_is_the_platforms_and_quoted() -> None:
     fault = classify(error_code="system", error_message="fork failed")
     assert (fault.code, fault.kind, fault.retryable) == ("launch-failed", FaultKind.PLATFORM, True)
     assert "fork failed" in fault.cause
+
+
+def test_what_a_cluster_rejects_is_never_tried_again_and_quoted() -> None:
+    fault = classify(error_code=REJECTED, error_message="invalid partition name specified")
+    assert (fault.kind, fault.retryable) == (FaultKind.CONFIGURATION, False)
+    assert "invalid partition name specified" in fault.cause
 
 
 def test_a_lost_node_is_retried_without_counting() -> None:

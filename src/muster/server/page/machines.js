@@ -234,7 +234,7 @@ const observer = new IntersectionObserver(
 const seenChanged = coalesced(() => attempt(loadSeen), SEEN_MS);
 
 async function loadSeen() {
-  const seen = all().filter((machine) => machine.isSeen);
+  const seen = all().filter((machine) => machine.isSeen && !machine.isUnmetered);
   if (document.hidden) return;
   await Promise.all(seen.map(loadMachine));
 }
@@ -252,6 +252,7 @@ async function loadMachine(machine) {
     if (detail) machine.running = detail.running;
     machine.draw();
   } catch (error) {
-    if (error.status !== 404 || !(error instanceof Refused)) throw error; // the node has just been removed
+    if (!(error instanceof Refused) || ![404, 501].includes(error.status)) throw error; // 404: the node has just been removed
+    machine.isUnmetered = error.status === 501; // its cluster offers no metrics, and is not asked again
   }
 }
