@@ -97,7 +97,15 @@ def test_launch_errors_are_classified(error_code: str, kind: FaultKind, retryabl
 
 
 def test_the_matrix_of_launch_errors_is_complete() -> None:
-    assert set(LAUNCH_ERRORS) == {"port-in-use", "disk-full", "no-ports", "package", "bad-request", "too-large", REJECTED}
+    assert set(LAUNCH_ERRORS) == {
+        "port-in-use",
+        "disk-full",
+        "no-ports",
+        "package",
+        "bad-request",
+        "too-large",
+        REJECTED,
+    }
 
 
 def test_an_unknown_launch_error_is_the_platforms_and_quoted() -> None:
