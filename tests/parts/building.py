@@ -53,7 +53,7 @@ def a_job(
 
 
 def tasks_of(job: Job, *states: TaskState) -> list[Task]:
-    """The gang of the first attempt, in order of rank; those without a state run."""
+    """The gang of the first attempt, in order of rank. Tasks without a given state are running."""
     tasks: list[Task] = []
     for role in job.spec.roles:
         for index in range(role.replicas):
@@ -74,6 +74,6 @@ def a_running_job(spec: JobSpec) -> Job:
 def a_node(
     name: str = "n1", cpu: float = 8, memory: int = 32 * GIB, *models: str, state: NodeState = NodeState.READY
 ) -> Node:
-    """`models` are its GPUs in order of index."""
+    """A node. `models` are the models of its GPUs, in order of index."""
     devices = tuple(Device(index, model) for index, model in enumerate(models))
     return Node(name, "lab", "127.0.0.1", Capacity(round(cpu * 1000), memory, devices), state)

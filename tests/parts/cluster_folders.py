@@ -7,5 +7,5 @@ from muster.settings.clusters import ClusterFolder
 
 
 def cluster_folder(path: Path, *physical: str) -> ClusterFolder:
-    """`physical` are the clusters that there are without a file: the server's own machine, if none is given."""
+    """`physical` are the clusters that exist without a file; by default the server's own machine."""
     return ClusterFolder(path, physical or ("local",), cluster_kinds())

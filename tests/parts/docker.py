@@ -1,4 +1,4 @@
-"""A docker of a test's own: its service, with a socket, storage and a containerd of its own, and without networks."""
+"""A private docker for a test: a service with its own socket, storage and containerd, and without networks."""
 
 import os
 import shutil
@@ -14,7 +14,7 @@ _ALONE = ("--iptables=false", "--ip6tables=false", "--ip-forward=false", "--ip-m
 
 
 class Docker:
-    """`base` must be short: the path of a socket in it may have no more than 107 characters."""
+    """`base` must be short, because the path of a socket may have at most 107 characters."""
 
     def __init__(self, base: Path) -> None:
         program, service = shutil.which("docker"), shutil.which("dockerd", path=f"{os.environ['PATH']}:/usr/sbin:/sbin")
@@ -45,10 +45,10 @@ class Docker:
         return docker
 
     def start(self) -> None:
-        """Once more after `kill`, on the same storage."""
+        """Starts the service again after `kill`, on the same storage."""
         base = self._base
         for stale in (base / "pid", base / "exec/containerd/containerd.pid"):
-            stale.unlink(missing_ok=True)  # a zombie that nobody collects passes for a living one
+            stale.unlink(missing_ok=True)  # a zombie that is not reaped looks like a running process
         with (base / "log").open("ab") as log:
             self._process = subprocess.Popen(
                 [
@@ -70,7 +70,7 @@ class Docker:
             time.sleep(0.05)
 
     def kill(self) -> None:
-        """The service and its containerd, without a word; containers go on."""
+        """Kills the service and its containerd without warning; containers continue."""
         assert self._process is not None
         self._process.kill()
         self._process.wait(_WITHIN_S)
@@ -87,5 +87,5 @@ class Docker:
         shutil.rmtree(self._base, ignore_errors=True)
 
     def _end_others(self) -> None:
-        """Those of a service that was killed: they have our folder among their arguments."""
+        """The remaining processes of a killed service, which have the test's folder among their arguments."""
         end_users_of(self._base)

@@ -1,5 +1,5 @@
-"""Container engines of a test's own, each with storage of its own, and one small image made of this machine's busybox.
-No registry is asked."""
+"""Private container engines for tests, each with its own storage and a small image made from this machine's busybox.
+They contact no registry."""
 
 import contextlib
 import os
@@ -17,7 +17,7 @@ _APPLETS = ("sh", "cat", "echo", "env", "id", "kill", "ln", "ls", "pwd", "sleep"
 
 
 class EngineMissing(Exception):
-    """Why containers cannot run here."""
+    """Containers cannot run on this machine; the message says why."""
 
 
 @dataclass(frozen=True)
@@ -25,12 +25,12 @@ class EnginePart:
     name: str
     program: str
     env: dict[str, str]
-    """What makes every client use this storage."""
+    """The options that make every client use this storage."""
     around: tuple[str, ...] = ()
-    """In front of every command, the agent's too: it becomes another user."""
+    """The prefix of every command, also of the agent's, that switches to another user."""
     uid: int = 0
     ground: Path | None = None
-    """Where that user may write; None: wherever tests do."""
+    """The folder that this user may write to; None if it is the folder of the tests."""
 
     def call(self, *arguments: str) -> "subprocess.CompletedProcess[str]":
         return subprocess.run(
@@ -43,14 +43,14 @@ class EnginePart:
         )
 
     def names(self) -> set[str]:
-        """Of all containers, running or not."""
+        """The names of all containers, running or not."""
         listed = self.call("ps", "--all", "--format", "{{.Names}}")
         assert listed.returncode == 0, listed.stderr
         return set(listed.stdout.split())
 
 
 def pack_image(archive: Path) -> None:
-    """busybox, its libraries, and the folders a container expects."""
+    """An image with busybox, its libraries, and the folders that a container expects."""
     busybox = shutil.which("busybox")
     if busybox is None:
         raise EngineMissing("busybox is not installed (scripts/install-test-parts.sh)")
@@ -86,7 +86,7 @@ def end_users_of(base: Path, within_s: float = 60.0) -> None:
 
 
 def users_of(base: Path) -> list[int]:
-    """The processes that were told of this folder, by an argument or a variable."""
+    """The processes that have this folder in an argument or a variable."""
     found = []
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit() and int(entry.name) != os.getpid():

@@ -69,33 +69,33 @@ class FakeBackend:
     auto_stop: bool = True
     tasks: dict[str, FakeTask] = field(default_factory=dict)
     starts: Counter[str] = field(default_factory=Counter)
-    """How often each task id was really started: more than once is the engine's fault."""
+    """How often each task id was started. More than once is a bug in the engine."""
     moved: list[str] = field(default_factory=list)
-    """Tasks that were launched on a second node: the engine's fault too."""
+    """The tasks that were launched on a second node, which is a bug in the engine too."""
     stops: list[tuple[str, float]] = field(default_factory=list)
     forgotten: list[str] = field(default_factory=list)
     settled_tasks: list[str] = field(default_factory=list)
     prepared: list[tuple[str, ...]] = field(default_factory=list)
     """The nodes of each gang that was prepared."""
     may_prepare: asyncio.Event = field(default_factory=_set_event)
-    """Cleared by a test that wants preparing to take long."""
+    """A test clears this event to make preparation take long."""
     unready: list[Unready] = field(default_factory=list)
-    """What the next preparations fail for, one each."""
+    """The errors of the next preparations, one each."""
     outputs: dict[str, bytes] = field(default_factory=dict)
-    """What every task leaves, by path; patterns are not looked at."""
+    """The outputs of every task, by path. Patterns are ignored."""
     outputs_too_deep: int = 0
     output_error: Exception | None = None
     refusals: list[BackendError] = field(default_factory=list)
-    """Raised by the next launches, one each."""
+    """The errors of the next launches, one each."""
     answers_lost: int = 0
-    """So many launches happen without an answer."""
+    """The number of launches that succeed without an answer."""
     requests_lost: int = 0
-    """So many launches do not happen, and nobody answers."""
+    """The number of launches that fail without an answer."""
     port_errors: int = 0
     stop_errors: int = 0
     log_error: Exception | None = None
     away: set[str] = field(default_factory=set)
-    """Nodes that do not answer."""
+    """The nodes that do not answer."""
     reconnects: list[str] = field(default_factory=list)
     samples: dict[str, NodeUsage] = field(default_factory=dict)
     """The newest metrics of each node."""
@@ -108,7 +108,7 @@ class FakeBackend:
     # What the test drives
 
     def of(self, job_id: str, attempt: int | None = None) -> list[str]:
-        """Ids of the job's tasks, of all attempts or one, in order of launch."""
+        """The ids of the job's tasks in order of launch, of all attempts or of one."""
         prefix = f"{job_id}." if attempt is None else f"{job_id}.{attempt}."
         return [task_id for task_id in self.tasks if task_id.startswith(prefix)]
 
@@ -119,7 +119,7 @@ class FakeBackend:
         self._change(task_id, phase=Phase.ENDED, exit_code=exit_code, ended_at=self.clock, **facts)
 
     def checkpoint(self, task_id: str) -> None:
-        """The task says that its work is safe."""
+        """The task reports a checkpoint."""
         self._change(task_id, checkpoint_at=self.clock)
 
     def prints(self, task_id: str, text: str) -> None:
@@ -127,17 +127,17 @@ class FakeBackend:
         self.tasks[task_id].changed.set()
 
     def lose(self, task_id: str) -> None:
-        """The backend gave up on it; it may run on somewhere."""
+        """The backend reports the task as lost, although it may still run."""
         assert self.listener is not None
         self.listener.task_observed(Observation(task_id, Phase.LOST))
 
     @property
     def is_away(self) -> bool:
-        """Whether any node is."""
+        """Whether any node is unreachable."""
         return bool(self.away)
 
     def leave(self, *names: str) -> None:
-        """Nodes stop answering: these, or all."""
+        """These nodes, or all nodes, stop answering."""
         gone = set(names) or {node.name for node in self.machines}
         self.away |= gone
         self._set_state(gone, NodeState.UNREACHABLE)
@@ -151,7 +151,7 @@ class FakeBackend:
             self.listener.reconnected(self.cluster, name)
 
     def tell_nodes(self) -> None:
-        """Say that something of the nodes has changed, whether it has or not."""
+        """Announces a change of the nodes, whether there is one or not."""
         if self.listener is not None:
             self.listener.nodes_changed(self.cluster)
 

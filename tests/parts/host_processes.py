@@ -20,7 +20,7 @@ class HostProcess(NamedTuple):
 
 
 def processes_of(init: int, pattern: str) -> list[HostProcess]:
-    """The living ones whose command line matches. The first process is the host itself and left out."""
+    """The running processes whose command line matches. The first process is the host itself and is left out."""
     return [found for found in _living(init) if found.inner_pid != 1 and re.search(pattern, found.command)]
 
 
@@ -53,7 +53,7 @@ def _living(init: int) -> Iterator[HostProcess]:
     for entry in Path("/proc").iterdir():
         if not entry.name.isdigit():
             continue
-        with contextlib.suppress(OSError):  # it ended while we looked
+        with contextlib.suppress(OSError):  # it has just ended
             if (entry / "ns/pid").readlink() != space:
                 continue
             status = (entry / "status").read_text()

@@ -33,7 +33,7 @@ class Laboratory:
     backend: FakeBackend = field(default_factory=FakeBackend)
     keep_finished_s: float | None = None
     builders: Mapping[str, Builder] = field(default_factory=dict)
-    """How backends of clusters that files describe are made, by the name of the backend."""
+    """The factories of backends for clusters from files, by the name of the backend."""
     context: Context = field(init=False)
     _stack: AsyncExitStack = field(default_factory=AsyncExitStack)
 
@@ -43,7 +43,7 @@ class Laboratory:
 
     @property
     def clusters(self) -> Path:
-        """Where the virtual clusters are written."""
+        """The folder of the files that define virtual clusters."""
         return self.folder / "clusters.d"
 
     async def open(self) -> "Laboratory":
@@ -99,7 +99,7 @@ class Laboratory:
         return await self.context.store.events(job_id=job_id, limit=10_000)
 
     async def told(self, job_id: str) -> list[str]:
-        """The kinds of a job's events, without those of audit."""
+        """The kinds of a job's events, without audit events."""
         return [event.kind for event in await self.events(job_id) if not event.kind.startswith("audit.")]
 
     async def becomes(self, job_id: str, state: str, *, attempt: int | None = None) -> Job:

@@ -1,4 +1,4 @@
-"""What a Muster home still has running on this machine, found in /proc and not by asking Muster."""
+"""Finds what still runs on this machine for a Muster home, in /proc and without asking Muster."""
 
 import os
 from collections.abc import Iterator
@@ -8,7 +8,7 @@ from tests.parts.server import MusterServer, polls
 
 
 def task_processes(home: Path) -> dict[int, str]:
-    """Living processes that carry the mark of a task of this home, whatever session or parent they have now."""
+    """The running processes that belong to a task of this home, whatever their session or parent is now."""
     mark = f"MUSTER_TASK_DIR={os.path.realpath(home)}/".encode()
     return {pid: command for pid, command in _living() if any(v.startswith(mark) for v in _strings(pid, "environ"))}
 
@@ -72,5 +72,5 @@ def _strings(pid: int, what: str) -> list[bytes]:
 
 
 def _short(words: list[bytes]) -> str:
-    """Enough to know it by: a supervisor's command line holds its whole script."""
+    """The start of the command line, because that of a supervisor contains its whole script."""
     return " ".join(word.decode(errors="replace").strip()[:40] for word in words[:6])

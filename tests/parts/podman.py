@@ -1,4 +1,4 @@
-"""A podman of a test's own."""
+"""A private podman for a test."""
 
 import resource
 import shutil

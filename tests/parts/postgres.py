@@ -21,7 +21,7 @@ _USER = "postgres"
 _START_S = 60.0
 
 NewDatabase = Callable[[str | None], str]
-"""Makes a fresh database, a copy of the named one if a name is given, and answers its URL."""
+"""Creates a new database, a copy of the named one if a name is given, and returns its URL."""
 
 
 class PostgresMissing(Exception):

@@ -1,4 +1,4 @@
-"""A real Muster server as a process of its own, for tests that need all of it."""
+"""A real Muster server in its own process, for tests that need all of it."""
 
 import json
 import os
@@ -52,7 +52,7 @@ class MusterServer:
         self._end(signal.SIGTERM)
 
     def kill(self) -> None:
-        """As a power cut would: no goodbye."""
+        """Kills the server without warning, like a power failure."""
         self._end(signal.SIGKILL)
 
     def _end(self, number: signal.Signals) -> None:
@@ -88,7 +88,7 @@ class MusterServer:
     def run(
         self, *args: str, check: bool = False, timeout_s: float = 120.0, **options: Any
     ) -> "subprocess.CompletedProcess[str]":
-        """The muster command, as the machine's own user would type it."""
+        """Runs the muster command as the user of this machine."""
         done = subprocess.run(
             [str(_BIN / "muster"), *args],
             env=self._env,
@@ -103,7 +103,7 @@ class MusterServer:
         return done
 
     def popen(self, *args: str) -> "subprocess.Popen[str]":
-        """The muster command, begun; the caller ends it."""
+        """Starts the muster command; the caller must end it."""
         command, pipe = [str(_BIN / "muster"), *args], subprocess.PIPE
         return subprocess.Popen(command, env=self._env, stdout=pipe, stderr=pipe, text=True)
 
@@ -111,7 +111,7 @@ class MusterServer:
         return json.loads(self.run(*args, "-o", "json", check=True).stdout)
 
     def call(self, method: str, path: str, body: Any = None, *, token: str | None = None) -> tuple[int, Any]:
-        """One API call: status and JSON (or text)."""
+        """Makes one API call and returns the status and the JSON or text."""
         headers = {"Authorization": f"Bearer {self.token if token is None else token}"}
         data = None
         if body is not None:
@@ -130,7 +130,7 @@ class MusterServer:
         return job
 
     def wait(self, ref: str, timeout_s: float = 60.0) -> Any:
-        """The job once it has ended."""
+        """Waits until the job has ended and returns it."""
         deadline = time.monotonic() + PATIENCE * timeout_s
         while time.monotonic() < deadline:
             _, job = self.call("GET", f"/api/v1/jobs/{ref}/wait?timeout=10")
@@ -159,7 +159,7 @@ def running_server(home: Path, env: Mapping[str, str] | None = None) -> Iterator
 
 
 def end_all_jobs(server: MusterServer) -> None:
-    """So that a failed test leaves no process behind."""
+    """Stops all jobs, so that a failed test leaves no process behind."""
     try:
         _, page = server.call("GET", "/api/v1/jobs?state=Queued,Held,Starting,Running,Stopping&limit=1000")
         for job in page["items"]:
@@ -167,11 +167,11 @@ def end_all_jobs(server: MusterServer) -> None:
         for job in page["items"]:
             server.wait(job["id"], 20)
     except (OSError, AssertionError, KeyError):
-        return  # the server is gone; there is nobody to ask
+        return  # the server no longer runs
 
 
 def polls(timeout_s: float, every_s: float = 0.05) -> Iterator[None]:
-    """For conditions that nobody announces: look, and look again, until the deadline of a machine that is busy."""
+    """For conditions without a notification: poll until a deadline that suits a busy machine."""
     deadline = time.monotonic() + PATIENCE * timeout_s
     while time.monotonic() < deadline:
         yield

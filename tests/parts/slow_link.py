@@ -24,7 +24,7 @@ _WITHIN_S = 30.0
 
 @dataclass(eq=False)
 class _Way:
-    """One direction of the line: its connections share what it carries."""
+    """One direction of the link. Its connections share the bandwidth."""
 
     passed: int = 0
     free_at: float = 0.0
@@ -36,7 +36,7 @@ class _Connection:
     passed: int = 0
 
     def hang_up(self) -> None:
-        """Both ends hear a reset."""
+        """Resets both ends."""
         for writer in self.writers:
             made = writer.get_extra_info("socket")
             if made is not None and not writer.transport.is_closing():
@@ -48,11 +48,11 @@ class SlowLink:
     def __init__(self, host: str, port: int, *, delay_s: float = 0.0) -> None:
         self._target = host, port
         self.delay_s = delay_s
-        """One way."""
+        """The delay in one direction."""
         self.bytes_per_s: float | None = None
-        """Each way."""
+        """The bandwidth in each direction."""
         self.reset_every: int | None = None
-        """A connection is reset after so many bytes of both ways together."""
+        """A connection is reset after this many bytes in both directions together."""
         self.resets = 0
         self.connections = 0
         self._up, self._down = _Way(), _Way()
@@ -81,22 +81,22 @@ class SlowLink:
 
     @property
     def sent(self) -> int:
-        """Bytes that went to the host."""
+        """The number of bytes sent to the host."""
         return self._up.passed
 
     @property
     def received(self) -> int:
-        """Bytes that came from it."""
+        """The number of bytes received from the host."""
         return self._down.passed
 
     def mend(self) -> None:
-        """As good as a line can be."""
+        """Makes the link perfect."""
         self.delay_s, self.bytes_per_s, self.reset_every = 0.0, None, None
         self._loop.call_soon_threadsafe(self._flowing.set)
 
     @contextmanager
     def stalled(self) -> Iterator[None]:
-        """Nothing passes meanwhile, and all of it afterwards. Who connects is heard later, too."""
+        """Holds back all bytes and new connections, and passes them on afterwards."""
         self._loop.call_soon_threadsafe(self._flowing.clear)
         try:
             yield
@@ -104,14 +104,14 @@ class SlowLink:
             self._loop.call_soon_threadsafe(self._flowing.set)
 
     def stall(self, seconds: float) -> None:
-        """The same for a while; returns when it is over."""
+        """Holds everything back for a while, and returns when it is over."""
         over = threading.Event()
         with self.stalled():
             self._loop.call_soon_threadsafe(self._loop.call_later, seconds, over.set)
             assert over.wait(seconds + _WITHIN_S)
 
     def reset(self) -> None:
-        """Hang up on everybody, once."""
+        """Closes all connections once."""
         self._loop.call_soon_threadsafe(self._reset_all)
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -124,7 +124,7 @@ class SlowLink:
             ways = [(reader, back, self._up), (onward, writer, self._down)]
             await asyncio.gather(*(self._carry(connection, *way) for way in ways))
         except OSError:
-            pass  # the host does not listen; whoever called hears that too
+            pass  # the host does not listen, which the client must see too
         finally:
             self._open.discard(connection)
             for each in connection.writers:
@@ -133,7 +133,7 @@ class SlowLink:
     async def _carry(
         self, connection: _Connection, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, way: _Way
     ) -> None:
-        """From one end to the other, until that end closes."""
+        """Copies bytes from one end to the other until that end closes."""
         queue: asyncio.Queue[tuple[float, bytes]] = asyncio.Queue(_QUEUED)
         delivering = asyncio.create_task(self._deliver(connection, queue, writer, way))
         with suppress(OSError):
@@ -157,7 +157,7 @@ class SlowLink:
             if not data:
                 break
             if writer.transport.is_closing():
-                continue  # the other end is gone; whoever sends is let finish
+                continue  # the other end has closed; the sender may finish
             with suppress(OSError):
                 writer.write(data)
                 way.passed += len(data)

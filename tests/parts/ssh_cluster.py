@@ -1,4 +1,4 @@
-"""A real server with a cluster of real SSH hosts: what most tests of the pool begin with."""
+"""A real server with a cluster of real SSH hosts, with which most tests of the pool start."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
@@ -15,11 +15,11 @@ from tests.parts.server import MusterServer, polls, running_server
 
 CLUSTER = "lab"
 ROOT = f"{DISK}/node"
-"""Where the nodes keep everything of Muster: on a disk of their own, which a test may fill."""
+"""The folder of Muster on the nodes. It is on a separate disk, which a test may fill."""
 
 
 def node_of(host: Host, **more: Any) -> dict[str, Any]:
-    """A host as the cluster file gives it, with its key pinned."""
+    """The entry of a host in the cluster file, with its host key."""
     return {
         "name": host.name,
         "host": host.address,
@@ -31,7 +31,7 @@ def node_of(host: Host, **more: Any) -> dict[str, Any]:
 
 
 def write_cluster(home: Path, nodes: Iterable[Mapping[str, Any]], **more: Any) -> Path:
-    """`clusters.d/lab.yaml`, by rename, as a careful editor would."""
+    """Writes `clusters.d/lab.yaml` atomically, by renaming a new file."""
     settings = {"name": CLUSTER, "backend": "ssh", "defaults": {"root": ROOT}, "nodes": list(nodes)} | more
     folder = home / "clusters.d"
     folder.mkdir(parents=True, exist_ok=True)
@@ -44,7 +44,7 @@ def write_cluster(home: Path, nodes: Iterable[Mapping[str, Any]], **more: Any) -
 
 @contextmanager
 def serving(home: Path, pool: HostPool, hosts: Iterable[Host] | None = None, **more: Any) -> Iterator[MusterServer]:
-    """All hosts are Ready when it begins."""
+    """A server with these hosts, which are all Ready at the start."""
     taken = list(pool.hosts if hosts is None else hosts)
     write_cluster(home, [node_of(host) for host in taken], **more)
     with running_server(home) as server:
@@ -53,7 +53,7 @@ def serving(home: Path, pool: HostPool, hosts: Iterable[Host] | None = None, **m
 
 
 def wait_for_nodes(server: MusterServer, states: Mapping[str, str | None], timeout_s: float = 60.0) -> dict[str, Any]:
-    """Until each node has its state; None: until it is gone."""
+    """Waits until each node has its state, or no longer exists if the state is None."""
     found: dict[str, Any] = {}
     for _ in polls(timeout_s):
         found = nodes(server)
@@ -65,7 +65,7 @@ def wait_for_nodes(server: MusterServer, states: Mapping[str, str | None], timeo
 
 
 def wait_for_note(server: MusterServer, name: str, words: str, state: str = "Unreachable") -> str:
-    """What is said of a node, once it is in this state and says these words."""
+    """Waits until the node has this state and these words in its note, and returns the note."""
     node: dict[str, Any] = {}
     for _ in polls(60):
         node = nodes(server).get(name) or {}
@@ -80,7 +80,7 @@ def nodes(server: MusterServer) -> dict[str, Any]:
 
 
 def on_hosts(name: str, replicas: int, command: str, **more: Any) -> dict[str, Any]:
-    """A spec whose tasks each run on a host of their own."""
+    """A spec whose tasks each run on a separate host."""
     return {
         "name": name,
         "cluster": CLUSTER,

@@ -1,4 +1,4 @@
-"""The backends that a server offers. A new one is its package, and one line here."""
+"""The list of backends that a server offers. A new backend is its own package, plus one line here."""
 
 from muster.backends.kinds import BackendKind
 from muster.backends.local.kind import LOCAL

@@ -1,6 +1,6 @@
-"""`python -m muster.bootstrap.cluster_check`: what `muster cluster check` runs, with every backend that a server has.
+"""The process behind `muster cluster check`: `python -m muster.bootstrap.cluster_check`. It knows all backends.
 
-Prints one JSON object: the `folder`, and `items`, the problems; or an `error` with its `hint` and `items`.
+It prints one JSON object with the `folder` and the problems as `items`, or an `error` with its `hint` and `items`.
 """
 
 import argparse
@@ -20,7 +20,7 @@ from muster.settings.server import load_settings
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(prog="muster cluster check", description="Judges cluster files.")
+    parser = argparse.ArgumentParser(prog="muster cluster check", description="Check cluster files.")
     parser.add_argument("--folder", type=Path)
     parser.add_argument("files", nargs="*", type=Path)
     arguments = parser.parse_args(argv)

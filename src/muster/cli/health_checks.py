@@ -155,14 +155,14 @@ def _nodes(nodes: list[NodeView]) -> Iterator[Finding]:
     if not nodes:
         yield Finding("nodes", "fail", "the server has no nodes", "look at its log for the reason")
     for node in nodes:
-        figures = f"{node.cpu_total:g} cores, {about_bytes(node.memory_total)}, {_gpus(node)}"
+        capacity = f"{node.cpu_total:g} cores, {about_bytes(node.memory_total)}, {_gpus(node)}"
         if node.state != "Ready":
             why = node.note or "look at the server's log for the reason"
-            yield Finding(f"node {node.name}", "fail", f"{node.state}; {figures}", why)
+            yield Finding(f"node {node.name}", "fail", f"{node.state}; {capacity}", why)
         elif node.note:
-            yield Finding(f"node {node.name}", "warn", f"Ready; {figures}", node.note)
+            yield Finding(f"node {node.name}", "warn", f"Ready; {capacity}", node.note)
         else:
-            yield Finding(f"node {node.name}", "ok", f"Ready; {figures}, memory limits enforced")
+            yield Finding(f"node {node.name}", "ok", f"Ready; {capacity}, memory limits enforced")
 
 
 def _gpus(node: NodeView) -> str:

@@ -1,7 +1,7 @@
-"""A physical cluster as an admin describes it: what clusters of every backend have.
+"""A physical cluster as an admin describes it, with the settings that clusters of all backends have.
 
-What only one backend knows, such as how its machines are reached, is in `options` and in the nodes, and stays opaque
-everywhere else.
+Settings that only one backend knows, such as how to reach its machines, are in `options` and in the nodes, and no other
+code looks at them.
 """
 
 from collections.abc import Mapping, Sequence
@@ -42,23 +42,23 @@ class Folder:
 
 
 class ClusterNode(Protocol):
-    """A node that the files of its cluster list. The backend's own class has more. Nodes that differ only in the place
-    where they are listed are equal."""
+    """A node in the files of its cluster. The class of the backend has more fields. Nodes that differ only in `file`
+    and `line` are equal."""
 
     @property
     def name(self) -> str: ...
 
     @property
     def host(self) -> str:
-        """The machine as the server addresses it."""
+        """The host name or address by which the server reaches the machine."""
 
     @property
     def shown_login(self) -> str:
-        """How the server gets in, in words for admins, without what it needs for it."""
+        """How the server logs in, as text for admins, without any secret."""
 
     @property
     def audit_facts(self) -> Mapping[str, Any]:
-        """What the audit log keeps when the node is added by command."""
+        """The fields that the audit log records when a command adds the node."""
 
     @property
     def file(self) -> str: ...
@@ -72,7 +72,7 @@ class PhysicalCluster:
     name: str
     backend: str
     nodes: tuple[ClusterNode, ...] = ()
-    """Those that its files list. A backend that finds its nodes itself has none here."""
+    """The nodes in its files. A backend that finds its nodes itself has none here."""
     folders: tuple[Folder, ...] = ()
     conda: str | None = None
     """Where conda is installed on the nodes: an absolute path, or a path that starts with the name of a folder."""
@@ -80,9 +80,9 @@ class PhysicalCluster:
     """The tasks of a node that has been unreachable for this long become Lost."""
     description: str = ""
     options: object = None
-    """What only its backend understands: a frozen dataclass of the backend, or nothing."""
+    """The settings that only its backend knows: a frozen dataclass of the backend, or None."""
     is_leaving: bool = False
-    """No file describes the cluster any more: it takes no new task, and goes when nothing of it is left."""
+    """No file describes the cluster any more. It gets no new tasks and is removed when nothing runs there."""
     file: str = field(default="", compare=False)
     line: int | None = field(default=None, compare=False)
 

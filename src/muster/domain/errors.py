@@ -21,7 +21,7 @@ A message says what happened, why, and what to do next. `code` is stable and pub
 from dataclasses import dataclass
 
 CONNECTION_LOST = "connection-lost"
-"""The reason of every Unreachable."""
+"""The `reason` of every Unreachable error."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +88,7 @@ class TooLarge(MusterError):
 
 
 class NotOffered(MusterError):
-    """The cluster's backend does not have the capability. Trying again does not help."""
+    """The backend of the cluster does not have the capability. A retry does not help."""
 
     code = "not-offered"
 
@@ -103,7 +103,7 @@ class Unavailable(MusterError):
 
 
 class BackendError(MusterError):
-    """`reason` is the backend's own code for what went wrong."""
+    """`reason` is the backend's own code for the failure."""
 
     code = "backend-error"
 
@@ -113,11 +113,11 @@ class BackendError(MusterError):
 
 
 class Rejected(BackendError):
-    """The same request can never work."""
+    """The same request can never succeed."""
 
 
 class Unreachable(BackendError):
-    """No answer came. What was asked for may have happened all the same."""
+    """There was no answer. The request may have been carried out anyway."""
 
     def __init__(self, message: str, *, hint: str = "") -> None:
         super().__init__(message, hint=hint, reason=CONNECTION_LOST)

@@ -10,19 +10,19 @@ from muster.domain.tasks import Task
 
 @dataclass(frozen=True)
 class Gang:
-    """What is placed, launched and stopped together."""
+    """The tasks of one attempt, which are placed, launched and stopped together."""
 
     job_id: str
     owner: str
     cluster: str
-    """What the submitter calls the cluster: the virtual one, where there is one."""
+    """The name of the cluster in the spec: the virtual cluster, if there is one."""
     attempt: int
     spec: JobSpec
     tasks: tuple[Task, ...]
 
     @property
     def key(self) -> str:
-        """The name of this attempt. A backend that is asked twice for the same key acts once."""
+        """Identifies this attempt. A backend acts only once on requests with the same key."""
         return f"{self.job_id}.{self.attempt}"
 
     @property
@@ -31,18 +31,18 @@ class Gang:
 
     @cached_property
     def workers(self) -> tuple[Task, ...]:
-        """Every task that trains: all but the parameter servers, or all when there is nothing else."""
+        """All tasks but the parameter servers, or all tasks if there are only parameter servers."""
         names = training_roles(self.spec)
         return tuple(task for task in self.tasks if task.role in names)
 
     @cached_property
     def ranks(self) -> Mapping[str, int]:
-        """The ranks of the workers, by task id."""
+        """The rank of each worker, by task id."""
         return index_by_id(self.workers)
 
     @property
     def lead(self) -> Task:
-        """Rank 0 of a collective: where masters and coordinators listen."""
+        """The worker with rank 0, on which masters and coordinators listen."""
         return self.workers[0]
 
     def of_role(self, name: str) -> tuple[Task, ...]:
@@ -50,7 +50,7 @@ class Gang:
 
     @cached_property
     def hosts(self) -> tuple[str, ...]:
-        """Addresses of the nodes, each once, in the order of tasks."""
+        """The distinct addresses of the nodes, in the order of the tasks."""
         return tuple(dict.fromkeys(host(task) for task in self.tasks))
 
     @cached_property
@@ -73,7 +73,7 @@ def training_roles(spec: JobSpec) -> tuple[str, ...]:
 
 
 def index_by_id(tasks: Sequence[Task]) -> dict[str, int]:
-    """The position of each task among them, by its id."""
+    """The index of each task in the sequence, by task id."""
     return {task.id: position for position, task in enumerate(tasks)}
 
 

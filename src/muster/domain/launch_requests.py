@@ -1,4 +1,4 @@
-"""What a backend is asked to start: composed purely by `launch`, shown by `--dry-run`, handed over unchanged."""
+"""Launch requests to a backend. `launch` composes them, `--dry-run` shows them, and they are sent unchanged."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -10,8 +10,8 @@ from muster.domain.specs import Input, Mount
 
 @dataclass(frozen=True, slots=True)
 class LaunchRequest:
-    """Exactly what one task is started with. Archives are named by their digests; a backend gets them from the
-    `Archives` that it was built with."""
+    """Everything that one task is started with. Archives are named by their digests; a backend gets their bytes from
+    the `Archives` that it was constructed with."""
 
     task_id: str
     node: str
@@ -25,11 +25,11 @@ class LaunchRequest:
     package: str | None = None
     inputs: tuple[Input, ...] = ()
     image: str | None = None
-    """The task runs in a container of this image. Which container engine runs it is up to its node."""
+    """The image of the container in which the task runs. The node decides which container engine runs it."""
     mounts: tuple[Mount, ...] = ()
-    """What the container sees of the node besides the task's folder; both sides are absolute."""
+    """The folders of the node that the container sees besides the task's folder, with absolute sources and targets."""
     links: Mapping[str, str] = field(default_factory=dict)
-    """Links to make in the working directory: name there → path on the node."""
+    """Symbolic links to create in the working directory: name → path on the node."""
 
     @property
     def gang_key(self) -> str:
@@ -37,19 +37,19 @@ class LaunchRequest:
 
     @property
     def digests(self) -> tuple[str, ...]:
-        """The archives that its node needs before it can start."""
+        """The digests of the archives that the node needs before it can start the task."""
         inputs = tuple(given.digest for given in self.inputs)
         return inputs if self.package is None else (self.package, *inputs)
 
 
 @dataclass(frozen=True)
 class GangLaunch:
-    """A whole gang with the request of each of its tasks, in the order of `gang.tasks`."""
+    """A gang with the launch request of each of its tasks, in the order of `gang.tasks`."""
 
     gang: Gang
     requests: tuple[LaunchRequest, ...]
     started: frozenset[str] = frozenset()
-    """Tasks that are known to have started already: after a crash, only the rest is to be launched."""
+    """The tasks that have already started. After a crash only the others are launched."""
 
     @cached_property
     def pending(self) -> tuple[LaunchRequest, ...]:

@@ -1,8 +1,8 @@
-"""Which files the patterns in `outputs` of a spec name: `model/` is a folder with all below it, `metrics.json` a file
-or a folder, `logs/*.csv` names files in one folder, `**/*.csv` files at any depth.
+"""Matches files against the patterns in `outputs` of a spec: `model/` is a folder with everything below it,
+`metrics.json` a file or a folder, `logs/*.csv` matches files in one folder, `**/*.csv` files at any depth.
 
-The agent, which imports nothing of the platform, walks a folder by the same rule (`muster.agent.tasks.outputs`); a test
-compares the two.
+The agent, which imports no other package of Muster, has its own implementation of these rules in
+`muster.agent.tasks.outputs`; a test compares the two.
 """
 
 from collections.abc import Sequence
@@ -10,7 +10,7 @@ from fnmatch import fnmatchcase
 
 
 def matches(pattern: str, path: str) -> bool:
-    """Whether the pattern names this file. The path is relative to the working folder of the task."""
+    """Whether the pattern matches this file. The path is relative to the working directory of the task."""
     parts = [part for part in pattern.split("/") if part not in ("", ".")]
     folder = reached = _reached(parts, {0})
     for name in path.split("/"):
@@ -19,7 +19,7 @@ def matches(pattern: str, path: str) -> bool:
 
 
 def _next(parts: Sequence[str], states: frozenset[int], name: str) -> set[int]:
-    """A state is the number of parts that have matched. Everything below a whole match is meant too."""
+    """A state is the number of parts that have matched. Everything below a complete match also matches."""
     stays = {state for state in states if state == len(parts) or parts[state] == "**"}
     return stays | {state + 1 for state in states - stays if fnmatchcase(name, parts[state])}
 

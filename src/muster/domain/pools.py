@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True)
 class PoolCapacity:
-    """Amounts without nodes: how much there is, not where."""
+    """The total amounts of a cluster, without the nodes that they are on."""
 
     cpu_m: int = 0
     memory_bytes: int = 0
@@ -17,13 +17,13 @@ class PoolCapacity:
 @dataclass(frozen=True, slots=True)
 class Pool:
     total: PoolCapacity
-    """What the engine could ever use: a gang beyond it can never run."""
+    """The most that the engine could ever allocate. A gang that needs more can never run."""
     available: PoolCapacity
-    """The total less what others in the same engine use now. What Muster's own tasks use is part of it."""
+    """The total minus what others use in the same engine now. It includes what Muster's own tasks use."""
     largest_node: PoolCapacity
     """The most that one task could get."""
     head_start: PoolCapacity = field(default_factory=PoolCapacity)
-    """How much more than what is available may be handed over, to wait in the engine's own queue. A small one keeps the
-    engine busy while order and preemption stay Muster's."""
+    """How much more than the available amount may be submitted, to wait in the engine's own queue. A small value keeps
+    the engine busy, while Muster still decides order and preemption."""
     note: str = ""
-    """What a person should know, such as why the engine takes nothing now."""
+    """A remark for people, such as why the engine accepts no tasks now."""

@@ -66,4 +66,4 @@ class Placement:
     devices: tuple[int, ...] = ()
     ports: tuple[int, ...] = field(default=())
     pool_devices: tuple[int, ...] = ()
-    """Where an engine places: the GPUs that count for this task in the cluster's pooled capacity."""
+    """If an engine places the task, the GPUs that it takes from the cluster's pooled capacity."""

@@ -14,13 +14,13 @@ class TaskLaunching:
 
 @dataclass(frozen=True, slots=True)
 class TaskWaiting:
-    """An engine such as Slurm or Kubernetes has it in its own queue. Tasks on agents never wait there."""
+    """The task is in the queue of an engine such as Slurm or Kubernetes. Tasks on agents are never in this state."""
 
     since: float
     reason: str = ""
-    """In the engine's own words."""
+    """The reason in the engine's own words."""
     starts_at: float | None = None
-    """When the engine expects to start it, if it says so."""
+    """When the engine expects to start the task, if it says so."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,10 +10,10 @@ from muster.domain.launch_requests import GangLaunch, LaunchRequest
 from muster.domain.specs import Framework, JobSpec, Role
 from muster.domain.tasks import Task
 from muster.launch.devices import visible_devices
+from muster.launch.endpoints import worker_rank
 from muster.launch.folder_paths import mounts_of
 from muster.launch.frameworks import RECIPES
 from muster.launch.frameworks.mpi import HOSTFILE, hostfile
-from muster.launch.gang import worker_rank
 from muster.launch.muster_variables import muster_variables
 from muster.launch.runtimes import runtime_command, runtime_environment
 

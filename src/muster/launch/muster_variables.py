@@ -6,7 +6,7 @@ import re
 from muster.domain.gangs import Gang, host
 from muster.domain.specs import JobSpec, Role
 from muster.domain.tasks import Task
-from muster.launch.gang import Variables, endpoint
+from muster.launch.endpoints import Variables, endpoint
 from muster.lib.quantities import gpu_number
 
 

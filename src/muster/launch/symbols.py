@@ -1,8 +1,8 @@
-"""Symbols in place of addresses that only the engine's allocation will know, and their resolution inside it.
+"""Symbols for addresses that are known only inside the allocation of an engine, and their replacement there.
 
-A gang is composed before its engine has chosen nodes. Its hosts and ports are symbols then, and the engine's own script
-replaces them once the tasks know where they are. Plain text in, plain text out, so that a script in any language can
-follow the same two rules.
+A gang is composed before its engine has chosen nodes. Until then its hosts and ports are symbols, which a script in the
+allocation replaces once the nodes are known. Symbols are plain text, so that a script in any language can replace them
+by the same two rules.
 """
 
 import re
@@ -14,11 +14,11 @@ from muster.domain.launch_requests import LaunchRequest
 from muster.domain.tasks import Task
 
 _FIRST_PORT = 4_200_000_000
-"""No port is that high, so a symbol is never mistaken for one: 42, five digits of rank, three of position."""
+"""A symbol consists of 42, five digits for the rank and three for the position. No port number is that high."""
 _HOST = re.compile(r"muster-host-(\d+)\.symbol")
 _PORT = re.compile(r"(?<!\d)42(\d{5})(\d{3})(?!\d)")
 _UNIQUE = ("MUSTER_NODES",)
-"""Lists in which every host stands once. Two tasks that share a node have two symbols and one host."""
+"""Lists that contain every host only once. Two tasks that share a node have two symbols, but one host."""
 
 
 def host_symbol(rank: int) -> str:
@@ -30,7 +30,7 @@ def port_symbol(rank: int, position: int) -> int:
 
 
 def assign_symbols(gang: Gang, ports: Mapping[str, int]) -> tuple[Task, ...]:
-    """The gang's tasks with a symbol for each host and port."""
+    """The tasks of the gang, with a symbol for each host and port."""
     return tuple(
         replace(
             task,
@@ -45,7 +45,7 @@ def assign_symbols(gang: Gang, ports: Mapping[str, int]) -> tuple[Task, ...]:
 
 
 def resolve(text: str, hosts: Mapping[int, str], ports: Mapping[int, Sequence[int]]) -> str:
-    """The text with the hosts and ports of these ranks in place of their symbols. Other numbers stay as they are."""
+    """Replaces the symbols in the text by the hosts and ports of these ranks. Other numbers are not changed."""
 
     def host(match: re.Match[str]) -> str:
         return hosts.get(int(match[1]), match[0])
@@ -64,7 +64,7 @@ def resolve_request(
     *,
     literal: Collection[str] = (),
 ) -> LaunchRequest:
-    """The request as it starts inside the allocation. Variables in `literal` are the user's own, and stay."""
+    """The request with all symbols replaced. Variables in `literal` were set by the user and are not changed."""
     env = {
         name: value if name in literal else _unique(name, resolve(value, hosts, ports))
         for name, value in request.env.items()

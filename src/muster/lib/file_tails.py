@@ -1,4 +1,4 @@
-"""Finds the end of a text file without reading the whole."""
+"""Finds the last lines of a text file without reading all of it."""
 
 import os
 
@@ -6,10 +6,10 @@ _BLOCK_BYTES = 64 * 1024
 
 
 def tail_offset(descriptor: int, size: int, lines: int) -> int:
-    """Where the last `lines` lines of the first `size` bytes begin."""
+    """The offset at which the last `lines` lines of the first `size` bytes begin."""
     if lines <= 0:
         return size
-    end = size - 1  # a newline at the very end closes the last line and begins none
+    end = size - 1  # a newline at the very end terminates the last line and does not start another
     while end > 0:
         start = max(0, end - _BLOCK_BYTES)
         block = os.pread(descriptor, end - start, start)

@@ -1,7 +1,7 @@
-"""A file that arrives in pieces: it has another name until it is whole and its sha256 is right, and what was received
-before an interruption is kept and continued.
+"""A file that is received in pieces. It has a temporary name until it is complete and its SHA-256 is verified, and an
+interrupted transfer can be resumed.
 
-The calls block; asynchronous callers use a thread.
+The calls block, so asynchronous callers must use a thread.
 """
 
 import hashlib
@@ -19,7 +19,7 @@ def _ignore() -> None:
 
 
 class WrongDigest(Exception):
-    """The bytes are not the ones that were announced. They have been removed."""
+    """The received bytes do not have the announced digest. They have been removed."""
 
     def __init__(self, found: str, expected: str) -> None:
         super().__init__(f"the bytes have sha256 {found}, not {expected}")
@@ -28,7 +28,7 @@ class WrongDigest(Exception):
 
 
 class PartialFile:
-    """To be opened with `with`. A partial file that is longer than `limit` cannot be the beginning of the file, and is
+    """Use it with `with`. A partial file that is longer than `limit` cannot be the beginning of the file, so it is
     emptied."""
 
     def __init__(self, path: Path, limit: int | None = None) -> None:
@@ -56,7 +56,7 @@ class PartialFile:
         self._file.close()
 
     def clear(self) -> None:
-        """Begin again."""
+        """Discards what was received."""
         self.size = self._file.truncate(0)
         self._hash, self._hashed = hashlib.sha256(), 0
 
@@ -68,7 +68,7 @@ class PartialFile:
         self.size += len(data)
 
     def digest(self, tell: Callable[[], None] = _ignore) -> str:
-        """The sha256 of what has arrived. `tell` is called after each block that had to be read for it."""
+        """The SHA-256 of the received bytes. `tell` is called after each block that has to be read for it."""
         self._file.flush()
         self._file.seek(self._hashed)
         while data := self._file.read(min(_READ_BYTES, self.size - self._hashed)):
@@ -78,7 +78,7 @@ class PartialFile:
         return self._hash.hexdigest()
 
     def commit(self, target: Path, sha256: str = "", mtime: float | None = None) -> str:
-        """Give the file its name; the sha256 of it. Raises WrongDigest if another one is expected."""
+        """Gives the file its final name and returns its SHA-256. Raises WrongDigest if it is not the expected one."""
         found = self.digest()
         if sha256 and found != sha256:
             self._path.unlink()
@@ -99,7 +99,7 @@ def size_of(path: Path) -> int | None:
 
 
 def digest_of(file: IO[bytes], length: int | None = None, tell: Callable[[], None] = _ignore) -> tuple[int, Any]:
-    """Hash the first `length` bytes of a file, or all: their number, and the hash object."""
+    """Hashes the first `length` bytes of a file, or all of it. Returns their number and the hash object."""
     file.seek(0)
     digest = hashlib.sha256()
     done = 0

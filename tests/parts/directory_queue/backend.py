@@ -1,4 +1,4 @@
-"""The backend of the directory queue: how Muster hands gangs over to it, and reads what became of them."""
+"""The backend of the directory queue: it submits gangs to the queue and reads their results."""
 
 import asyncio
 import json
@@ -38,7 +38,7 @@ LOOK_EVERY_S = 0.02
 
 
 class DirectoryQueueBackend:
-    """Implements `ports.backend.Backend`, and the capability `engine`. One node's worth may wait in the queue."""
+    """Implements `ports.backend.Backend` and the capability `engine`. Tasks for one node may wait in the queue."""
 
     poll_s = 0.05
 
@@ -81,7 +81,7 @@ class DirectoryQueueBackend:
         return assign_symbols(gang, ports)
 
     def render(self, launch: GangLaunch) -> Rendered:
-        """Without the address of the package, which is made when the gang is handed over."""
+        """The rendered job without the address of the package, which is created when the gang is submitted."""
         content = json.dumps({"tasks": self._tasks(launch)}, indent=2)
         return Rendered((RenderedFile(f"{launch.gang.key}.json", content),))
 
@@ -115,7 +115,7 @@ class DirectoryQueueBackend:
         return Observed(tuple(self._observations()), Scope(everything=True))
 
     def settled(self, task: TaskRef) -> None:
-        """The record stays until the job is deleted: a queue keeps its history."""
+        """The record stays until the job is deleted, because a queue keeps its history."""
 
     async def forget(self, task: TaskRef) -> None:
         shutil.rmtree(self.layout.work / task.task_id, ignore_errors=True)
@@ -203,7 +203,7 @@ class DirectoryLogs:
             return self._layout.log(task.task_id).read_bytes()
         except FileNotFoundError:
             if (self._layout.gangs / f"{task.task_id.rsplit('.', 2)[0]}.json").exists():
-                return b""  # it has not begun
+                return b""  # it has not started
             raise NotFound(f"the queue has no log of {task.task_id}") from None
 
     def _has_ended(self, task: TaskRef) -> bool:

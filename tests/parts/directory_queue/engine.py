@@ -46,7 +46,7 @@ class Engine:
         for path in listed(self.layout.queue):
             gang = read(path)
             if not gang:
-                continue  # taken back meanwhile
+                continue  # it was cancelled in the meantime
             places = self._places(gang["tasks"])
             if places is None:
                 reason = {"reason": "(Resources)", "starts_at": time.time() + 60.0}
@@ -142,7 +142,7 @@ class Engine:
             path = self.layout.gangs / f"{task_id.rsplit('.', 2)[0]}.json"
             record = read(path)
             if task_id not in record.get("tasks", {}):
-                continue  # somebody made us forget it
+                continue  # it was deleted
             record["tasks"][task_id] |= {
                 "phase": "ended",
                 "ended_at": time.time(),

@@ -1,4 +1,4 @@
-"""Where the parts of the directory queue lie, and how they are written: whole, or not at all."""
+"""The file layout of the directory queue. Files are written atomically."""
 
 import json
 import os
@@ -19,12 +19,12 @@ class Layout:
 
     @property
     def queue(self) -> Path:
-        """Gangs that were handed over, in the order of their names."""
+        """The folder of submitted gangs, in the order of their names."""
         return self.root / "queue"
 
     @property
     def gangs(self) -> Path:
-        """What the engine says of each gang that it has taken up."""
+        """The folder of the engine's status files, one for each gang that it has started."""
         return self.root / "gangs"
 
     @property
@@ -33,22 +33,22 @@ class Layout:
 
     @property
     def work(self) -> Path:
-        """One folder a task: its working directory and its log."""
+        """The folder of tasks: each has a folder with its working directory and its log."""
         return self.root / "work"
 
     @property
     def nodes(self) -> Path:
-        """Name → CPUs. Written by the test; the engine reads it again and again."""
+        """The CPUs of each node, by name. The test writes the file, and the engine polls it."""
         return self.root / "nodes.json"
 
     @property
     def others(self) -> Path:
-        """Node → CPUs that somebody else uses there."""
+        """The CPUs that others use on each node."""
         return self.root / "others.json"
 
     @property
     def down(self) -> Path:
-        """While it exists, nobody can talk to the engine."""
+        """While this file exists, the engine cannot be reached."""
         return self.root / "down"
 
     def log(self, task_id: str) -> Path:
@@ -62,7 +62,7 @@ def write(path: Path, value: Mapping[str, Any]) -> None:
 
 
 def write_once(path: Path, value: Mapping[str, Any]) -> bool:
-    """Whether it was new: of two who write the same name, one does."""
+    """Creates the file and returns whether it is new. If two processes write the same name, only one succeeds."""
     partial = path.with_name(f".{path.name}.{os.getpid()}")
     partial.write_text(json.dumps(value))
     try:
@@ -75,7 +75,7 @@ def write_once(path: Path, value: Mapping[str, Any]) -> bool:
 
 
 def read(path: Path) -> dict[str, Any]:
-    """Empty when there is nothing."""
+    """The content of the file; empty if it does not exist."""
     try:
         found = json.loads(path.read_text())
     except FileNotFoundError:

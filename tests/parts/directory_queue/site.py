@@ -36,7 +36,7 @@ def start_engine(root: Path) -> subprocess.Popen[bytes]:
 
 
 def end_engine(engine: subprocess.Popen[bytes], layout: Layout) -> None:
-    """With the tasks that it started: they have sessions of their own."""
+    """Kills the engine and the tasks that it started, which have their own sessions."""
     engine.kill()
     engine.wait()
     for path in Path("/proc").glob("[0-9]*/cwd"):
@@ -44,7 +44,7 @@ def end_engine(engine: subprocess.Popen[bytes], layout: Layout) -> None:
             if Path(os.readlink(path)).is_relative_to(layout.work):  # noqa: PTH115
                 os.kill(int(path.parent.name), signal.SIGKILL)
         except OSError:
-            continue  # it has ended, or is not ours
+            continue  # it has ended, or belongs to another process
 
 
 @dataclass(slots=True)
@@ -60,7 +60,7 @@ class Site:
         return Layout(self.folder / "queue")
 
     def offer(self, nodes: Mapping[str, int], others: Mapping[str, int] | None = None) -> None:
-        """CPUs by node, and what others use of them."""
+        """Sets the CPUs of each node, and how many of them others use."""
         self.layout.make()
         write(self.layout.others, others or {})
         write(self.layout.nodes, nodes)

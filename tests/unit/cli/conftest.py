@@ -15,7 +15,7 @@ def server() -> Iterator[TinyServer]:
 
 @pytest.fixture(autouse=True)
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Nobody's real context is read or written."""
+    """Prevents tests from reading or writing a real context."""
     for name in ("MUSTER_SERVER", "MUSTER_TOKEN", "NO_COLOR", "MUSTER_DEBUG"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("MUSTER_HOME", str(tmp_path / "muster-home"))

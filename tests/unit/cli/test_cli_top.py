@@ -1,4 +1,4 @@
-"""`muster top`: all nodes with their cards, and one node with its cores."""
+"""`muster top`: all nodes with their GPUs, and one node with its cores."""
 
 from typing import Any
 
@@ -81,7 +81,7 @@ def test_one_node_shows_its_cores_links_cards_and_alerts(busy: TinyServer) -> No
     out = muster(busy, "top", "gpu-01", "--once").out
     assert "   0:  10   1:  75" in out.splitlines()
     assert "10000 Mbit/s" in out
-    assert "▇▇▇" in out  # what card 0 did
+    assert "▇▇▇" in out  # the load of GPU 0
     assert "! GPU 1 is out of service: 3 memory errors" in out
 
 

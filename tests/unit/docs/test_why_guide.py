@@ -12,7 +12,7 @@ pytestmark = pytest.mark.fast
 
 GUIDE = ROOT / "docs/guides/why.md"
 OF_LEAVING = {"preempted", "reclaimed", "resize"}
-"""Why a job left its places: shown by their sentence alone."""
+"""The reasons for a preemption, of which only the sentence is shown."""
 KINDS = ("gpu", "cpu", "memory")
 """What `no-free-…` may be about: a cluster without a node has a reason of its own."""
 

@@ -1,4 +1,4 @@
-"""What podman, docker and apptainer are told, as files that a reviewer reads; and what must never be among it."""
+"""The arguments of podman, docker and apptainer, as golden files; and what must never be among them."""
 
 import json
 from collections.abc import Callable

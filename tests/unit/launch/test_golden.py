@@ -1,4 +1,4 @@
-"""The whole environment of every mode and framework, as files that a reviewer reads."""
+"""The complete environment of every mode and framework, as golden files."""
 
 import json
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""What holds for every gang: endpoints are unique, ranks a permutation, and all tasks are told the same."""
+"""Properties of every gang: endpoints are unique, ranks are a permutation, and all tasks get the same lists."""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""A file that arrives in pieces has its name only when it is whole and right."""
+"""A file that is received in pieces gets its final name only when it is complete and verified."""
 
 import hashlib
 import io

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 from muster.domain.gangs import Gang
 from muster.domain.specs import Framework, JobSpec, Role
+from muster.launch.endpoints import Variables
 from muster.launch.frameworks import jax, mpi, paddle, plain, tensorflow, torch
-from muster.launch.gang import Variables
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ only find those by itself if Muster imitated Open MPI's launcher, which would mi
 from muster.domain.gangs import Gang
 from muster.domain.specs import JobSpec, Role
 from muster.domain.tasks import Task
-from muster.launch.gang import Variables, endpoint, gpu_count, is_lead, worker_rank
+from muster.launch.endpoints import Variables, endpoint, gpu_count, is_lead, worker_rank
 
 
 def ports(spec: JobSpec, role: Role, index: int) -> int:

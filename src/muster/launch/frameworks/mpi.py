@@ -7,7 +7,7 @@ from collections import Counter
 
 from muster.domain.gangs import Gang, host, index_by_id
 from muster.domain.specs import JobSpec, Role
-from muster.launch.gang import Variables
+from muster.launch.endpoints import Variables
 
 HOSTFILE = "hostfile"
 

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from muster.domain.gangs import Gang, host, index_by_id
 from muster.domain.specs import PS_ROLE, JobSpec, Mode, Role
 from muster.domain.tasks import Task
-from muster.launch.gang import Variables, endpoint, endpoint_list, gpu_count, is_lead, port_of
+from muster.launch.endpoints import Variables, endpoint, endpoint_list, gpu_count, is_lead, port_of
 
 HETER_ROLE = "heter"
 _ENDPOINT, _EXTRA = 0, 1

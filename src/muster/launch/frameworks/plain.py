@@ -2,7 +2,7 @@
 
 from muster.domain.gangs import Gang
 from muster.domain.specs import JobSpec, Role
-from muster.launch.gang import Variables
+from muster.launch.endpoints import Variables
 
 
 def ports(_spec: JobSpec, _role: Role, _index: int) -> int:

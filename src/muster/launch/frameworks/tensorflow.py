@@ -8,7 +8,7 @@ import json
 from muster.domain.gangs import Gang, index_by_id
 from muster.domain.specs import JobSpec, Role
 from muster.domain.tasks import Task
-from muster.launch.gang import Variables, endpoint
+from muster.launch.endpoints import Variables, endpoint
 
 _WORKER = "worker"
 _EVALUATOR = "evaluator"

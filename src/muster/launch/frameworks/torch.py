@@ -7,7 +7,7 @@ takes its options from PET_*, and sets RANK and the others again for the process
 from muster.domain.gangs import Gang, host
 from muster.domain.specs import JobSpec, Role
 from muster.domain.tasks import Task
-from muster.launch.gang import Variables, endpoint, gpu_count, is_lead, port_of, worker_rank
+from muster.launch.endpoints import Variables, endpoint, gpu_count, is_lead, port_of, worker_rank
 
 
 def ports(spec: JobSpec, role: Role, index: int) -> int:

@@ -1,4 +1,4 @@
-"""A gang as the frameworks see it: parameter servers and workers in rank order, and the endpoints of each.
+"""Ranks, ports, endpoints and GPU counts of the tasks of a gang, as the frameworks need them.
 
 The ports of a task have a fixed order, here and in `ports_needed`: first those of the framework, then those that the
 user asked for with `role.ports`.
