@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from muster.backends.agents.flow_control import FIRST_BYTES, PIECE_BYTES, Pace, patiently
+from muster.backends.agents.flow_control import PIECE_BYTES, Pace, patiently
 from muster.backends.agents.piece_transfer import commit, fetch, send
 from muster.domain.errors import BackendError, Unreachable
 
@@ -54,7 +54,7 @@ async def test_sending_goes_on_from_what_is_there_and_after_lost_answers(receive
     receiver = Receiver(3, 4, 9, received=DATA[:received])
     position = received
 
-    def moved(_expected: int, size: int) -> None:
+    def moved(size: int, _is_written: bool) -> None:
         nonlocal position
         position = size
 
@@ -66,15 +66,15 @@ async def test_sending_goes_on_from_what_is_there_and_after_lost_answers(receive
 
 async def test_a_receiver_that_has_more_than_was_thought_is_sent_the_rest() -> None:
     receiver = Receiver(received=DATA[:1000])
-    moves: list[tuple[int, int]] = []
+    moves: list[tuple[int, bool]] = []
     await send(receiver.write, read, 0, len(DATA), Pace(), lambda *move: moves.append(move))
     assert bytes(receiver.content) == DATA
-    assert moves[0] == (FIRST_BYTES // 4, 1000)
+    assert moves[0] == (1000, False)
 
 
 async def test_no_bytes_are_one_empty_piece() -> None:
     receiver = Receiver()
-    await send(receiver.write, read, 0, 0, Pace(), lambda _expected, _size: None)
+    await send(receiver.write, read, 0, 0, Pace(), lambda _size, _is_written: None)
     assert receiver.asked == 1
 
 

@@ -89,7 +89,7 @@ class ArchiveTransfer:
             self._present[node].add(digest)
 
     async def _send(self, node: str, digest: str, path: Path, transfer: _Transfer) -> None:
-        def moved(_expected: int, size: int) -> None:
+        def moved(size: int, _is_written: bool) -> None:
             transfer.sent = size
 
         with _opened(path) as file:

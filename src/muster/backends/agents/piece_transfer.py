@@ -29,11 +29,12 @@ ReadPiece = Callable[[int, int], Awaitable[bytes]]
 
 
 async def send(
-    ask: AskPiece, read: ReadPiece, start: int, end: int, pace: Pace, moved: Callable[[int, int], None]
+    ask: AskPiece, read: ReadPiece, start: int, end: int, pace: Pace, moved: Callable[[int, bool], None]
 ) -> None:
-    """Write the bytes from `start` to `end`. After each answer `moved` is called with where the piece ended and with
-    where the receiver's bytes end. The two differ if the receiver had other bytes than was thought; unless `moved`
-    raises, sending goes on from there. No bytes are sent as one empty piece, which makes an empty file."""
+    """Write the bytes from `start` to `end`. After each answer `moved` is called with the number of bytes that the
+    receiver has, and with whether it wrote the piece. It does not write a piece that begins elsewhere than its bytes
+    end; unless `moved` raises, sending goes on from there. No bytes are sent as one empty piece, which makes an empty
+    file."""
 
     async def written(offset: int, size: int) -> Mapping[str, object]:
         return {"offset": offset, "data": await read(offset, size)}
@@ -45,7 +46,7 @@ async def send(
         async with aclosing(_pipelined(ask, written, position, end, pace)) as answers:
             async for last, answer in answers:
                 position = int(answer["size"])
-                moved(last, position)
+                moved(position, bool(answer["written"]))
                 if position != last:
                     break
 

@@ -92,14 +92,14 @@ class AgentFiles:
         return None if size is None else int(size)
 
     async def write(self, place: Place, upload: Upload, offset: int, data: bytes) -> int:
-        """The agent writes nothing for a piece at a wrong offset, except if it had written that piece before a
-        connection broke."""
+        """A piece that the agent does not write is at a wrong offset, except if it was written before a connection
+        broke."""
         end, received, tries = offset + len(data), offset, 0
 
-        def moved(expected: int, size: int) -> None:
+        def moved(size: int, is_written: bool) -> None:
             nonlocal received
             was_written = tries > 1 and received < size <= end
-            if size != expected and not was_written:
+            if not is_written and not was_written:
                 raise WrongOffset(size)
             received = size
 
