@@ -34,7 +34,7 @@ class KeptKey:
             return "it is not the hostKey of the cluster file; if the machine was set up anew, write its new key there"
         return (
             "it is not the key that was kept at the first use; if the machine was set up anew, "
-            f"`muster node reconnect --forget-host-key` accepts the new one (for a jump host, remove {self.place})"
+            f"`muster node reconnect --forget-host-key` accepts the new one; for a jump host, remove {self.place}"
         )
 
 
