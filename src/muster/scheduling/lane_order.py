@@ -51,7 +51,7 @@ class LaneOrder(Generic[T]):
         return None
 
     def again(self, lane: Lane) -> None:
-        if not len(lane):
+        if lane.is_empty:
             return
         if lane.kind is Kind.BY_USAGE:
             heappush(self._by_usage[lane.vc], (self._fair_key(lane), next(self._numbers), lane))
@@ -69,7 +69,7 @@ class LaneOrder(Generic[T]):
         if self._is_closed(source):
             return None
         if isinstance(source, Lane):
-            return source if len(source) and source.head == key else None
+            return source if source.head == key and not source.is_empty else None
         at = bisect_left(source.order, key)
         if at == len(source.order):
             return None
@@ -87,20 +87,20 @@ class LaneOrder(Generic[T]):
             heads = self._by_usage[vc] = self._sorted(self._unsorted[vc])
         while heads:
             _, _, lane = heappop(heads)
-            if len(lane) and not self._is_closed(lane):
+            if not (lane.is_empty or self._is_closed(lane)):
                 self._offer(vc)
                 return lane
         return None
 
     def _sorted(self, lanes: list[Lane]) -> list[tuple[Key, int, Lane]]:
-        left = [lane for lane in lanes if lane.keys]
+        left = [lane for lane in lanes if not lane.is_empty]
         for stack in {lane.shape.number: lane.stacks[1] for lane in left}.values():
             if not self._is_open(stack):
                 self.close(stack.shape, stack.kind)
         usage: dict[str, float] = {}
         heads = []
         for lane in left:
-            if len(lane) and not self._is_closed(lane):
+            if not self._is_closed(lane):
                 if lane.user not in usage:
                     usage[lane.user] = self._usage(lane)
                 head = lane.head
@@ -113,7 +113,7 @@ class LaneOrder(Generic[T]):
 
     def _offer(self, vc: str) -> None:
         heads = self._by_usage[vc]
-        while heads and (not len(heads[0][2]) or self._is_closed(heads[0][2])):
+        while heads and (heads[0][2].is_empty or self._is_closed(heads[0][2])):
             heappop(heads)
         if heads:
             heappush(self._next, (heads[0][2].head, next(self._numbers), vc))

@@ -51,18 +51,15 @@ class Lane:
     kind: Kind
     stacks: tuple["Stack", "Stack"]
     """The stack of its virtual cluster, and the stack of the whole cluster."""
-    keys: list[Key] = field(default_factory=list)
+    head: Key
+    """The key of the job that is next. In a lane that has become empty, that of the last one."""
+    keys: list[Key]
     first: int = 0
-
-    def __len__(self) -> int:
-        return len(self.keys) - self.first
-
-    @property
-    def head(self) -> Key:
-        return self.keys[self.first]
+    is_empty: bool = False
 
     def add(self, key: Key) -> None:
         insort(self.keys, key, lo=self.first)
+        self.head = self.keys[self.first]
 
     def remove(self, key: Key) -> None:
         at = bisect_left(self.keys, key, lo=self.first)
@@ -73,6 +70,9 @@ class Lane:
                 self.first = 0
         else:
             del self.keys[at]
+        self.is_empty = self.first == len(self.keys)
+        if not self.is_empty:
+            self.head = self.keys[self.first]
 
     def ahead_of(self, key: Key) -> int:
         return bisect_left(self.keys, key, lo=self.first) - self.first
@@ -126,14 +126,15 @@ class Lanes:
                 _stack(self.own_stacks.setdefault(vc, {}), waiting.shape, kind),
                 _stack(self.stacks, waiting.shape, kind),
             )
-            lane = self._lanes[waiting.lane] = Lane(vc, user, waiting.shape, kind, stacks)
+            key = waiting.key
+            lane = self._lanes[waiting.lane] = Lane(vc, user, waiting.shape, kind, stacks, key, [key])
         elif lane.head <= waiting.key:
             lane.add(waiting.key)
             return
         else:
             for stack in lane.stacks:
                 stack.leave(lane.head)
-        lane.add(waiting.key)
+            lane.add(waiting.key)
         for stack in lane.stacks:
             stack.enter(lane)
 
@@ -149,11 +150,11 @@ class Lanes:
         for stack in lane.stacks:
             stack.leave(waiting.key)
         lane.remove(waiting.key)
-        if len(lane):
+        if lane.is_empty:
+            self._drop(lane)
+        else:
             for stack in lane.stacks:
                 stack.enter(lane)
-        else:
-            self._drop(lane)
         return waiting
 
     def lanes_of(self, vc: str) -> Iterator[Lane]:

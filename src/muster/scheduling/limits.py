@@ -27,9 +27,8 @@ class UsageLimits:
         gpu_m, cpu_m, memory = shape.gpu_m, shape.cpu_m, shape.memory_bytes
         if instead_of is not None:
             gpu_m, cpu_m, memory = gpu_m - instead_of.gpu_m, cpu_m - instead_of.cpu_m, memory - instead_of.memory_bytes
-        for user, limits in (("", vc.limits), (job.user, vc.user_limits)):
-            if limits == NO_LIMITS:
-                continue
+        for of_user, limits in self._settings.limits_of(vc.name):
+            user = job.user if of_user else ""
             account = self._accounts.of(vc.name, user)
             reason = _exceeded(vc.name, user, limits, account, gpu_m, now)
             if reason is not None:
@@ -38,8 +37,7 @@ class UsageLimits:
                 return reason
         if vc.max is None:
             return None
-        models = next((group.want.gpu_models for group in shape.groups if group.want.gpus), ())
-        return beyond_max(vc, self._accounts.of(vc.name), models, gpu_m, cpu_m, memory)
+        return beyond_max(vc, self._accounts.of(vc.name), shape.gpu_models, gpu_m, cpu_m, memory)
 
     def _look_again(self, at: float, now: float) -> None:
         if not now < self._looks_at <= at:
@@ -47,26 +45,22 @@ class UsageLimits:
             self._timers.add(at, Timer.LIMIT)
 
 
-NO_LIMITS = Limits()
-
-
 def _exceeded(vc: str, user: str, limits: Limits, account: Account, gpu_m: int, now: float) -> Reason | None:
-    whose = f"{user} in {vc}" if user else vc
     if limits.running_jobs is not None and account.jobs + 1 > limits.running_jobs:
-        return _limit("runningJobs", whose, vc, user, account.jobs, limits.running_jobs, "running jobs")
+        return _limit("runningJobs", vc, user, account.jobs, limits.running_jobs, "running jobs")
     if limits.running_gpus is not None and gpu_m and account.gpu_m + gpu_m > limits.running_gpus * 1000:
-        return _limit("runningGpus", whose, vc, user, account.gpu_m / 1000, limits.running_gpus, "running GPUs")
+        return _limit("runningGpus", vc, user, account.gpu_m / 1000, limits.running_gpus, "running GPUs")
     if limits.gpu_hours_week is not None and gpu_m:
         used = account.week_used(now) / 3600
         if used >= limits.gpu_hours_week:
-            return _limit("gpuHoursPerWeek", whose, vc, user, used, limits.gpu_hours_week, "GPU hours in seven days")
+            return _limit("gpuHoursPerWeek", vc, user, used, limits.gpu_hours_week, "GPU hours in seven days")
     return None
 
 
-def _limit(kind: str, whose: str, vc: str, user: str, used: float, limit: float, what: str) -> Reason:
+def _limit(kind: str, vc: str, user: str, used: float, limit: float, what: str) -> Reason:
     return Reason(
         "limit",
-        f"{whose} uses {used:g} of {limit:g} {what}",
+        f"{f'{user} in {vc}' if user else vc} uses {used:g} of {limit:g} {what}",
         "it starts when some of that ends, or when the limit is raised",
         {"limit": kind, "vc": vc, "user": user, "used": round(used, 3), "allowed": limit},
     )
@@ -82,7 +76,7 @@ def beyond_max(
 ) -> Reason | None:
     """The largest share that the virtual cluster may have, borrowed parts included."""
     most = vc.max
-    if most is None:
+    if most is None or _is_far_from(most, used, gpu_m, cpu_m, memory_bytes):
         return None
     checks: list[tuple[str, float, float]] = []
     if gpu_m:
@@ -106,6 +100,17 @@ def beyond_max(
                 {"vc": vc.name, "most": limit, "would": would},
             )
     return None
+
+
+def _is_far_from(most: Share, used: Share | Account, gpu_m: int, cpu_m: int, memory_bytes: int) -> bool:
+    """Whether nothing is exceeded even if all GPUs are of one model: a quick look that is mostly enough."""
+    gpus_m = 1000 * sum(used.gpus.values()) + gpu_m
+    for limit in most.gpus.values():
+        if gpus_m > 1000 * limit:
+            return False
+    if most.cpu_m and used.cpu_m + cpu_m > most.cpu_m:
+        return False
+    return not most.memory_bytes or used.memory_bytes + memory_bytes <= most.memory_bytes
 
 
 def _used(used: Share | Account, model: str) -> float:

@@ -35,9 +35,10 @@ class Misfits:
         since = self._noted.get(shape.number)
         if since is None or since < self._dropped:
             return True
-        new = self._freed[since - self._dropped :]
+        since -= self._dropped
+        new = len(self._freed) - since
         if not new:
             return False
-        if shape.tasks > 1 or len(new) > _FEW:
+        if shape.tasks > 1 or new > _FEW:
             return True
-        return new
+        return self._freed[since:]

@@ -14,6 +14,7 @@ class NodeCapacity:
         "free_devices",
         "indexed",
         "indexed_cpu",
+        "is_usable",
         "jobs",
         "memory_bytes",
         "models",
@@ -25,6 +26,7 @@ class NodeCapacity:
     def __init__(self, node: Node) -> None:
         self.node = node
         self.name = node.name
+        self.is_usable = node.is_usable
         self.cpu_m = node.capacity.cpu_m
         self.memory_bytes = node.capacity.memory_bytes
         self.models = {device.index: device.model for device in node.capacity.devices}
@@ -135,8 +137,9 @@ class NodeCapacity:
         if want.gpu_share < WHOLE_GPU:
             enough = [m for m in self.acceptable(want.gpu_models) if free[m] or self._shareable(m, want.gpu_share)]
         elif len(free) == 1 and not want.gpu_models:
-            model, devices = next(iter(free.items()))
-            return model if len(devices) >= want.gpus else None
+            for model in free:
+                return model if len(free[model]) >= want.gpus else None
+            return None
         else:
             enough = [model for model in self.acceptable(want.gpu_models) if len(free[model]) >= want.gpus]
         if not enough:

@@ -60,7 +60,7 @@ class NodeIndex:
             self.touched.add(name)
 
     def usable(self) -> Iterator[NodeCapacity]:
-        return (capacity for capacity in self.by_name.values() if capacity.node.is_usable)
+        return (capacity for capacity in self.by_name.values() if capacity.is_usable)
 
     def nodes_for(self, where: Where, key: tuple[object, ...]) -> frozenset[str]:
         """The names of the nodes that the job's `where` allows."""
@@ -70,11 +70,10 @@ class NodeIndex:
 
     # Allocating
 
-    def allocate(self, name: str, want: Resources) -> tuple[int, ...]:
-        capacity = self.by_name[name]
+    def allocate(self, capacity: NodeCapacity, want: Resources) -> tuple[int, ...]:
         devices = capacity.allocate(want)
         self._move(capacity)
-        self.touched.add(name)
+        self.touched.add(capacity.name)
         return devices
 
     def allocate_exactly(self, slot: Slot) -> None:
@@ -133,7 +132,7 @@ class NodeIndex:
             yield from self._fitting_part(want, allowed)
             return
         for bucket in self._buckets(want):
-            for capacity in bucket.values():
+            for capacity in bucket.values() if bucket else ():
                 if (
                     capacity.cpu_m >= want.cpu_m
                     and capacity.memory_bytes >= want.memory_bytes
@@ -143,8 +142,11 @@ class NodeIndex:
 
     def _buckets(self, want: Resources) -> list[dict[str, NodeCapacity]]:
         """Nodes with enough free GPUs, of the preferred model first; without a preference, those with fewest first."""
+        if not want.gpu_models and len(self._by_gpus) == 1:
+            for stack in self._by_gpus.values():
+                return stack[want.gpus :]
         stacks = [self._by_gpus[model] for model in self._models(want.gpu_models)]
-        if want.gpu_models or len(stacks) == 1:
+        if want.gpu_models:
             return [bucket for stack in stacks for bucket in stack[want.gpus :] if bucket]
         most = max((len(stack) for stack in stacks), default=0)
         return [stack[k] for k in range(want.gpus, most) for stack in stacks if k < len(stack) and stack[k]]
@@ -217,7 +219,7 @@ class NodeIndex:
     # The index
 
     def _enter(self, capacity: NodeCapacity) -> None:
-        if not capacity.node.is_usable:
+        if not capacity.is_usable:
             return
         for model, devices in capacity.free_devices.items():
             self._put(capacity, model, len(devices))
@@ -239,7 +241,7 @@ class NodeIndex:
 
     def _move(self, capacity: NodeCapacity) -> None:
         """Move the node to the buckets that it belongs to now."""
-        if not capacity.node.is_usable:
+        if not capacity.is_usable:
             return
         indexed = capacity.indexed
         for model, devices in capacity.free_devices.items():
@@ -259,7 +261,7 @@ class NodeIndex:
             self._partial.pop(capacity.name, None)
 
     def _leave(self, capacity: NodeCapacity) -> None:
-        if not capacity.node.is_usable:
+        if not capacity.is_usable:
             return
         for model, count in capacity.indexed.items():
             del self._by_gpus[model][count][capacity.name]

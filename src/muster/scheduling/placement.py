@@ -41,7 +41,7 @@ def _on_these(shape: Shape, nodes: NodeIndex, names: Sequence[str]) -> tuple[Slo
         capacity
         for name in dict.fromkeys(names)
         if (capacity := nodes.by_name.get(name)) is not None
-        and capacity.node.is_usable
+        and capacity.is_usable
         and (suitable is None or name in suitable)
         and capacity.shortage(want) is None
     ]
@@ -57,8 +57,10 @@ def _anywhere(shape: Shape, nodes: NodeIndex, allowed: Allowed | None) -> tuple[
     if not shape.is_plain:
         return _where_it_may(shape, nodes, allowed)
     if shape.one is not None:
-        capacity = next(nodes.fitting(shape.one.resources, allowed), None)
-        return None if capacity is None else _allocate_all(nodes, capacity.name, shape.groups)
+        want = shape.one.resources
+        for capacity in nodes.fitting(want, allowed):
+            return (Slot(shape.one.role, shape.one.index, capacity.name, want, nodes.allocate(capacity, want)),)
+        return None
     return _gang(shape, nodes, allowed)
 
 
@@ -122,7 +124,7 @@ def _spread(
                 return None
             used[name] = None
             for role, index in left[:count]:
-                slots.append(Slot(role, index, name, want, nodes.allocate(name, want)))
+                slots.append(Slot(role, index, name, want, nodes.allocate(nodes.by_name[name], want)))
             left = left[count:]
     return tuple(slots)
 
@@ -140,6 +142,9 @@ def _next_node(
         capacity = nodes.by_name[name]
         if capacity.shortage(want) is None and (allowed is None or allowed(capacity, want)):
             return name, min(tasks, _holds(capacity, want))
+    if want.gpus == nodes.most_gpus and not want.shares_gpu:  # a node holds one such task, and any free node will do
+        found = next(nodes.fitting(want, allowed), None)
+        return (None, 0) if found is None else (found.name, 1)
     if not want.shares_gpu and (all_left := next(nodes.fitting(_times(want, tasks), allowed), None)) is not None:
         return all_left.name, tasks
     best = max(
@@ -171,11 +176,9 @@ def _holds(capacity: NodeCapacity, want: Resources) -> int:
 
 
 def _allocate_all(nodes: NodeIndex, name: str, groups: tuple[Group, ...]) -> tuple[Slot, ...]:
-    if len(groups) == 1 and len(groups[0].members) == 1:
-        role, index = groups[0].members[0]
-        return (Slot(role, index, name, groups[0].want, nodes.allocate(name, groups[0].want)),)
+    capacity = nodes.by_name[name]
     return tuple(
-        Slot(role, index, name, group.want, nodes.allocate(name, group.want))
+        Slot(role, index, name, group.want, nodes.allocate(capacity, group.want))
         for group in groups
         for role, index in group.members
     )

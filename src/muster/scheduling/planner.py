@@ -67,7 +67,7 @@ class Planner:
         if not self._changes.begin_cycle():
             return Plan(wake_at=self._timers.next_at, reasons=self._reasons)
         self._verdicts.clear()
-        self._reservations.clear()
+        self._reservations.begin_cycle(now)
         nodes = (capacity.node for capacity in self._allocations.nodes.by_name.values())
         self._guarantees.deal(self._settings.by_name.values(), nodes)
         for vc in sorted(self._changes.take_vcs() & self._guarantees.cells.keys()):

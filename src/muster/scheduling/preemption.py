@@ -11,7 +11,7 @@ from muster.scheduling.node_capacity import NodeCapacity
 from muster.scheduling.node_index import NodeIndex
 from muster.scheduling.placement import allocate_slots, free_slots, place
 from muster.scheduling.preemption_index import PreemptionIndex
-from muster.scheduling.shapes import Shape, need_of
+from muster.scheduling.shapes import Shape
 
 _CANDIDATES = 24
 """How many nodes are compared with each other."""
@@ -48,7 +48,7 @@ def make_room(claim: Claim, index: PreemptionIndex, refresh: Refresh | None = No
     and the gang's are allocated; otherwise nothing is changed."""
     shape = claim.shape
     index.refresh()
-    known = index.worst(need_of(shape))
+    known = index.worst(shape.need)
     if refresh is not None:
         _bring_up_to_date(known, claim, index, refresh)
     if not known or known[-1][0] <= claim.effective_rank:
@@ -101,7 +101,7 @@ def _choices(
     want = shape.whole or shape.groups[0].want
     suitable = None if shape.is_plain else nodes.nodes_for(shape.where, shape.where_key)
     compared = 0
-    for threshold, name in reversed(index.worst(need_of(shape))):
+    for threshold, name in reversed(index.worst(shape.need)):
         if threshold <= claim.effective_rank or compared >= _CANDIDATES:
             return
         if suitable is not None and name not in suitable:
@@ -152,7 +152,7 @@ def _on_many_nodes(claim: Claim, index: PreemptionIndex) -> Room | None:
     freed: dict[str, Allocation] = {}
     visited: set[str] = set()
     slots: tuple[Slot, ...] | None = None
-    for threshold, name in reversed(index.worst(need_of(shape))):
+    for threshold, name in reversed(index.worst(shape.need)):
         if threshold <= claim.effective_rank:
             break
         if suitable is not None and name not in suitable:
@@ -193,16 +193,22 @@ def still_free(slots: tuple[Slot, ...], nodes: NodeIndex) -> bool:
     """Whether these very slots are free, all at once."""
     if len(slots) == 1:
         return is_free_at(slots[0], nodes)
-    taken: list[Slot] = []
-    is_free = True
+    by_node: dict[str, list[Slot]] = {}
     for slot in slots:
-        if not is_free_at(slot, nodes):
-            is_free = False
-            break
-        nodes.allocate_exactly(slot)
-        taken.append(slot)
-    free_slots(taken, nodes)
-    return is_free
+        by_node.setdefault(slot.node, []).append(slot)
+    return all(_are_free_on(nodes.by_name.get(name), here) for name, here in by_node.items())
+
+
+def _are_free_on(capacity: NodeCapacity | None, slots: list[Slot]) -> bool:
+    if capacity is None or capacity.cpu_m < sum(slot.resources.cpu_m for slot in slots):
+        return False
+    if capacity.memory_bytes < sum(slot.resources.memory_bytes for slot in slots):
+        return False
+    shares: dict[int, int] = {}
+    for slot in slots:
+        for device in slot.devices:
+            shares[device] = shares.get(device, 0) + slot.resources.gpu_share
+    return all(capacity.room_on(device) >= share for device, share in shares.items())
 
 
 def is_free_at(slot: Slot, nodes: NodeIndex) -> bool:

@@ -8,7 +8,7 @@ from muster.scheduling.allocation import Allocation
 from muster.scheduling.demand import Slot
 from muster.scheduling.node_capacity import NodeCapacity
 from muster.scheduling.node_index import NodeIndex
-from muster.scheduling.shapes import Shape, need_of
+from muster.scheduling.shapes import Shape
 
 SlotsOf = Callable[[Allocation], tuple[Slot, ...]]
 """A job's slots among the nodes in question: those on which it runs, or those in the cells of its virtual cluster."""
@@ -50,7 +50,7 @@ class PreemptionIndex:
         for need in needs:
             self._needs[need] = []
         for name, capacity in self.nodes.by_name.items():
-            if capacity.node.is_usable and (found := self._thresholds(capacity, needs)):
+            if capacity.is_usable and (found := self._thresholds(capacity, needs)):
                 self._of_node.setdefault(name, {}).update(found)
                 for need, threshold in found.items():
                     self._needs[need].append((threshold, name))
@@ -59,14 +59,14 @@ class PreemptionIndex:
 
     def reach(self, shape: Shape, effective_rank: float) -> bool:
         """Whether any job that is in the way has a worse effective rank than this."""
-        known = self.worst(need_of(shape))
+        known = self.worst(shape.need)
         return bool(known) and known[-1][0] > effective_rank
 
     def update(self, name: str) -> None:
         """Index a node that has changed."""
         old = self._of_node.pop(name, {})
         capacity = self.nodes.by_name.get(name)
-        new = self._thresholds(capacity, self._needs) if capacity is not None and capacity.node.is_usable else {}
+        new = self._thresholds(capacity, self._needs) if capacity is not None and capacity.is_usable else {}
         for need, known in self._needs.items():
             before, after = old.get(need), new.get(need)
             if before == after:
@@ -82,12 +82,13 @@ class PreemptionIndex:
         free = capacity.all_gpus()
         if not capacity.jobs:
             return {need: inf for need in needs if 0 < need <= free}
-        victims = [
-            (allocation.effective_rank(), _gpus_here(self.slots_of(allocation), capacity.name))
-            for job_id in capacity.jobs
-            if (allocation := self.allocations.get(job_id)) is not None and self.may_preempt(allocation)
-        ]
-        victims.sort(reverse=True)
+        victims = []
+        for job_id in capacity.jobs:
+            allocation = self.allocations.get(job_id)
+            if allocation is not None and self.may_preempt(allocation):
+                victims.append((allocation.effective_rank(), _gpus_here(self.slots_of(allocation), capacity.name)))
+        if len(victims) > 1:
+            victims.sort(reverse=True)
         found: dict[int, float] = {}
         for need in needs:
             have = free

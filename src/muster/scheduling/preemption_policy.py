@@ -44,6 +44,9 @@ class PreemptionPolicy:
             return None
         policy = self._settings.policy_of(waiting.job.vc)
         rank = effective_rank_of_waiting(waiting.priority, waiting.rank, policy.interrupts)
+        index.refresh()
+        if not index.reach(shape, rank):
+            return None
         refresh = self._refreshing(index, now) if policy.ranker.is_live and policy.interrupts else None
         claim = Claim(shape, rank, lambda allocation: self._is_worth_it(allocation, waiting, now), now)
         return make_room(claim, index, refresh)

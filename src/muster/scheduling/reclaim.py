@@ -33,9 +33,11 @@ class Reclaim:
         """Allocate slots on nodes for a job whose guaranteed slots were found, and preempt for that whom it must. None
         if those slots are occupied by jobs that cannot be preempted; then the guaranteed slots are free again."""
         vc, nodes = waiting.job.vc, self._allocations.nodes
-        if not still_free(guaranteed, nodes):
-            guaranteed = self._exchanged(shape, vc, guaranteed) or guaranteed
-        if still_free(guaranteed, nodes):
+        is_free = still_free(guaranteed, nodes)
+        if not is_free and (exchanged := self._exchanged(shape, vc, guaranteed)) is not None:
+            guaranteed = exchanged
+            is_free = still_free(guaranteed, nodes)
+        if is_free:
             allocate_slots(guaranteed, nodes)
             return guaranteed, guaranteed
         if waiting.job.preemptible:  # otherwise it must run on its guaranteed slots, as it cannot be moved there later

@@ -6,6 +6,7 @@ from bisect import bisect_left, insort
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from itertools import islice
+from math import inf
 
 from muster.domain.resources import Resources
 from muster.scheduling.allocation import Allocation
@@ -15,6 +16,7 @@ from muster.scheduling.node_index import Allowed, NodeIndex
 from muster.scheduling.placement import allocate_slots, free_slots, place
 from muster.scheduling.shapes import Shape
 
+_ON_TIME_S = 1e-6
 _FARTHEST = 5000
 """How many ends are looked at before a reservation is given up."""
 
@@ -67,14 +69,22 @@ class Reservation:
 
 
 class Reservations:
-    """Time limits of running jobs, and the reservation that they allow."""
+    """Time limits of running jobs, and the reservation that they allow. It is kept from cycle to cycle as long as jobs
+    end when their limits say, and only those start that it allows."""
 
     def __init__(self, allocations: Allocations) -> None:
         self.current: Reservation | None = None
+        """The reservation that this cycle has to respect."""
         self._allocations = allocations
         self._ends: list[tuple[float, str]] = []
         """When the time limits of running jobs run out, in order."""
         self._end_of: dict[str, float] = {}
+        self._kept: Reservation | None = None
+        """The latest reservation. It may still be valid in this cycle."""
+        self._kept_for = -1
+        """The version of the nodes for which it was worked out."""
+        self._ended: list[float] = []
+        """When the jobs that have ended since the last cycle were to end at the latest."""
 
     def started(self, allocation: Allocation) -> None:
         limit = allocation.job.time_limit_s
@@ -82,35 +92,51 @@ class Reservations:
             end = allocation.since + limit
             self._end_of[allocation.job.job_id] = end
             insort(self._ends, (end, allocation.job.job_id))
+        if self.current is None:  # it may have taken what was reserved
+            self._kept = None
 
     def ended(self, job_id: str) -> None:
         end = self._end_of.pop(job_id, None)
         if end is not None:
             del self._ends[bisect_left(self._ends, (end, job_id))]
+        if self._kept is not None:
+            self._ended.append(inf if end is None else end)
 
-    def clear(self) -> None:
+    def begin_cycle(self, now: float) -> None:
+        """Nothing is reserved yet. If a job has ended early, an earlier start than the one reserved may be possible."""
         self.current = None
+        if any(end > now + _ON_TIME_S for end in self._ended):
+            self._kept = None
+        self._ended.clear()
 
     def reserve(self, job: JobDemand, shape: Shape, now: float) -> bool:
         """Reserve the earliest moment at which time limits alone make room, if there is one."""
+        version = self._allocations.nodes.nodes_version
+        kept = self._kept
+        if kept is None or kept.job is not job or kept.at < now or self._kept_for != version:
+            kept = self._earliest(job, shape, now)
+            self._kept, self._kept_for = kept, version
+        self.current = kept
+        return kept is not None
+
+    def _earliest(self, job: JobDemand, shape: Shape, now: float) -> Reservation | None:
+        """Let running jobs end one after the other until the gang fits; nothing is changed when this returns."""
         nodes, by_job = self._allocations.nodes, self._allocations.by_job
         freed: list[Allocation] = []
-        slots: tuple[Slot, ...] | None = None
-        at = now
+        found: Reservation | None = None
         for end, job_id in islice(self._ends, _FARTHEST):
             allocation = by_job.get(job_id)
             if allocation is None:
                 continue
             freed.append(allocation)
             free_slots(allocation.slots, nodes)
-            at = max(now, end)
             if _may_fit_now(shape, allocation, nodes) and (slots := place(shape, nodes)) is not None:
-                self.current = Reservation(job, at, _left_besides(slots, nodes))
+                found = Reservation(job, max(now, end), _left_besides(slots, nodes))
                 free_slots(slots, nodes)
                 break
         for allocation in freed:
             allocate_slots(allocation.slots, nodes)
-        return slots is not None
+        return found
 
 
 def _left_besides(slots: Iterable[Slot], nodes: NodeIndex) -> dict[str, Spare]:

@@ -32,6 +32,10 @@ class Shape:
     """The gang as one task, if it could stand on one node: its GPUs are whole and of the same models."""
     one: TaskDemand | None
     """The only task, if there is but one."""
+    gpu_models: tuple[str, ...]
+    """The models that the hardest task with GPUs accepts."""
+    need: int
+    """GPUs on one node, of the task that wants most. A part of a GPU counts as none, and is looked at in detail."""
     number: int = 0
     where_key: tuple[object, ...] = ()
     is_plain: bool = True
@@ -78,6 +82,8 @@ def _shape(tasks: tuple[TaskDemand, ...], where: Where, number: int, where_key: 
         tasks=len(tasks),
         whole=_as_one(groups, where),
         one=tasks[0] if len(tasks) == 1 else None,
+        gpu_models=next((group.want.gpu_models for group in groups if group.want.gpus), ()),
+        need=0 if groups[0].want.shares_gpu else groups[0].want.gpus,
         number=number,
         where_key=where_key,
         is_plain=not (where.nodes or where.not_nodes or where.labels or where.together) and where.spread is Spread.PACK,
@@ -101,9 +107,3 @@ def _as_one(groups: tuple[Group, ...], where: Where) -> Resources | None:
 def _difficulty(want: Resources) -> tuple[bool, bool, int, int, int]:
     """A task that takes any model must not take the only cards that another one accepts."""
     return want.gpus > 0, bool(want.gpu_models), want.gpu_m, want.cpu_m, want.memory_bytes
-
-
-def need_of(shape: Shape) -> int:
-    """GPUs on one node, of the task that wants most. A part of a GPU counts as none, and is looked at in detail."""
-    want = shape.groups[0].want
-    return 0 if want.shares_gpu else want.gpus

@@ -6,10 +6,9 @@ from math import inf
 from muster.scheduling.changes import Changes
 from muster.scheduling.demand import JobDemand, gpus_of
 from muster.scheduling.lanes import Kind, Lanes, WaitingJob
-from muster.scheduling.limits import NO_LIMITS
 from muster.scheduling.order_policies import Overtaking, Policy
 from muster.scheduling.runtime_prediction import Predictor
-from muster.scheduling.shapes import Shapes, need_of
+from muster.scheduling.shapes import Shapes
 from muster.scheduling.timers import Timer, Timers
 from muster.scheduling.vc_settings import VcSettings
 
@@ -99,11 +98,10 @@ class WaitQueue:
         policy = self._settings.policy_of(job.vc)
         self._changes.mark_vc(job.vc)
         shape = self._shapes.of(job)
-        self.needs.add(need_of(shape))
+        self.needs.add(shape.need)
         key = (-priority, rank, job.created_at if priority < TOP_PRIORITY else since, job.job_id)
         waiting = WaitingJob(job, shape, since, priority, rank, key, ("", 0, "", 0), self._changes.cycles)
-        vc = self._settings.by_name.get(job.vc)
-        has_own_lane = policy.by_usage or (vc is not None and vc.user_limits != NO_LIMITS)
+        has_own_lane = policy.by_usage or self._settings.limits_users(job.vc)
         kind = _kind(policy, is_special=priority >= TOP_PRIORITY or bool(job.elastic))
         self.lanes.add(waiting, job.user if has_own_lane else "", kind)
         if policy.aging_s < inf and priority < TOP_PRIORITY:
