@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from muster.backends.local.cluster_file import LOCAL
-from muster.bootstrap.backend_kinds import cluster_kinds
+from muster.bootstrap.backend_kinds import backend_kinds, cluster_kinds
 from muster.domain.errors import Invalid
 from muster.settings.cluster_check import check
 from muster.settings.clusters import ClusterFolder
@@ -33,7 +33,10 @@ def _checked(folder: Path | None, files: Sequence[Path]) -> Mapping[str, Any]:
         place = folder or load_settings({}).clusters_folder
     except Invalid as error:
         return {"error": error.message, "hint": error.hint, "items": [asdict(problem) for problem in error.problems]}
-    problems = check(ClusterFolder(place, (LOCAL,), cluster_kinds()), files)
+    kinds = backend_kinds()
+    problems = check(ClusterFolder(place, (LOCAL,), cluster_kinds(kinds.found)), files)
+    if not files or problems:
+        problems = [*problems, *kinds.problems]  # a backend that is missing may be why a file is wrong
     return {"folder": str(place), "items": [asdict(problem) for problem in problems]}
 
 

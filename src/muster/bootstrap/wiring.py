@@ -7,7 +7,8 @@ import uvicorn
 from muster.agent.system.inotify import Inotify
 from muster.backends.kinds import Site
 from muster.backends.local.cluster_file import LOCAL
-from muster.bootstrap.backend_kinds import BUILT_IN, cluster_kinds
+from muster.bootstrap.backend_kinds import cluster_kinds
+from muster.bootstrap.extensions import guarded_builder, load_extensions
 from muster.bootstrap.first_run import write_local_context
 from muster.bootstrap.home_folder import archive_key, identity
 from muster.bootstrap.listening import AnnouncingServer, listen, shown_host
@@ -37,10 +38,11 @@ async def serve(settings: ServerSettings) -> None:
     store = await open_store(settings.database_url)
     address = (settings.public_url or url).rstrip("/")
     archives = SignedArchives(settings.home / "packages", address, archive_key(settings.home))
-    clusters = ClusterFolder(settings.clusters_folder, (LOCAL,), cluster_kinds())
+    extensions = load_extensions()
+    clusters = ClusterFolder(settings.clusters_folder, (LOCAL,), cluster_kinds(extensions.backends))
     kept = KeptFiles(settings.home / "clusters.kept.json", clusters.path)
     site = Site(settings.home, identity(settings.home), archives)
-    builders = {kind.name: kind.builder(site) for kind in BUILT_IN}
+    builders = {kind.name: guarded_builder(kind, site) for kind in extensions.backends}
     try:
         context = Context(
             store=store,
@@ -50,7 +52,7 @@ async def serve(settings: ServerSettings) -> None:
             packages=settings.home / "packages",
             keep_finished_s=settings.keep_finished,
             max_output_bytes=settings.max_output_bytes,
-            config=ActiveConfig(FileClusterConfig(clusters, kept, Inotify)),
+            config=ActiveConfig(FileClusterConfig(clusters, kept, Inotify), extensions.problems),
         )
         services = Services(
             context,
@@ -60,6 +62,7 @@ async def serve(settings: ServerSettings) -> None:
             Files(context),
             archives,
             settings.private_jobs,
+            extensions.dialects,
         )
         exports = exporting(settings.influx, settings.influx_password, context.backends, context.exports)
         async with running_engine(context, builders), exports:

@@ -128,6 +128,18 @@ def _server(client: Client) -> Iterator[Finding]:
         yield Finding("nodes", "fail", error.message, error.hint)
         return
     yield from _nodes(nodes)
+    yield from _configuration(client)
+
+
+def _configuration(client: Client) -> Iterator[Finding]:
+    """Admins see what is wrong with cluster files and plugins; to others the server does not say."""
+    try:
+        problems = client.virtual_clusters().problems
+    except MusterError as error:
+        yield Finding("clusters", "warn", error.message, error.hint)
+        return
+    for problem in problems:
+        yield Finding("clusters", "warn", str(problem), "the server goes on without it")
 
 
 def _clock(date_header: str | None) -> Iterator[Finding]:

@@ -1,6 +1,7 @@
 """What the routes work with. `bootstrap` puts it together and passes it to the application."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from fastapi import Request
@@ -16,6 +17,7 @@ from muster.engine.data.packages import PackageShelf
 from muster.engine.requests.accounts import Accounts, Principal
 from muster.engine.requests.explaining import live_reason
 from muster.server.access import Action, may, require
+from muster.wire.dialects.detecting import DIALECTS, Dialect
 from muster.wire.views import job_view
 
 COOKIE = "muster_session"
@@ -32,6 +34,8 @@ class Services:
     files: Files
     archives: SignedArchives
     private_jobs: bool = False
+    dialects: Sequence[Dialect] = DIALECTS
+    """The kinds of job files that may be submitted besides Muster's own."""
 
     async def find_job(self, principal: Principal, ref: str, action: Action) -> Job:
         """Finds a job by id or by name: the caller's newest of that name, else anybody's newest. A job that the caller

@@ -1,6 +1,6 @@
 """Turns what a person wrote into a JobSpec, or into all problems with it, and a JobSpec back into a document."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -23,7 +23,7 @@ from muster.domain.specs import (
     Where,
 )
 from muster.lib import quantities
-from muster.wire.dialects.detecting import translate
+from muster.wire.dialects.detecting import DIALECTS, Dialect, translate
 from muster.wire.dialects.streams import read_stream
 from muster.wire.dialects.translation import Translation
 from muster.wire.documents import Document
@@ -48,28 +48,40 @@ def read_spec(
 
 
 def read_source(
-    source: str, *, overrides: Mapping[str, Any] | None = None, params: Mapping[str, Any] | None = None
+    source: str,
+    *,
+    overrides: Mapping[str, Any] | None = None,
+    params: Mapping[str, Any] | None = None,
+    dialects: Sequence[Dialect] = DIALECTS,
 ) -> Reading:
     """Reads a text. If it has several documents, the one that is a job is taken."""
     document, beside = read_stream(source)
-    reading = reading_of(document, overrides=overrides, params=params)
+    reading = reading_of(document, overrides=overrides, params=params, dialects=dialects)
     return replace(reading, warnings=(*reading.warnings, *beside))
 
 
 def spec_from_document(
-    document: Document, *, overrides: Mapping[str, Any] | None = None, params: Mapping[str, Any] | None = None
+    document: Document,
+    *,
+    overrides: Mapping[str, Any] | None = None,
+    params: Mapping[str, Any] | None = None,
+    dialects: Sequence[Dialect] = DIALECTS,
 ) -> JobSpec:
-    return reading_of(document, overrides=overrides, params=params).spec
+    return reading_of(document, overrides=overrides, params=params, dialects=dialects).spec
 
 
 def reading_of(
-    document: Document, *, overrides: Mapping[str, Any] | None = None, params: Mapping[str, Any] | None = None
+    document: Document,
+    *,
+    overrides: Mapping[str, Any] | None = None,
+    params: Mapping[str, Any] | None = None,
+    dialects: Sequence[Dialect] = DIALECTS,
 ) -> Reading:
     """Raises Invalid with every problem found, each with its path and, when it came from a text, its line."""
     if not isinstance(document.data, dict):
         raise Invalid("a job spec is a mapping with at least `name` and `command` or `roles`")
     changes = {**(overrides or {}), **{f"params.{name}": value for name, value in (params or {}).items()}}
-    translation = translate(document) or Translation(document.data, is_foreign=False)
+    translation = translate(document, dialects) or Translation(document.data, is_foreign=False)
     data = translation.settled(_overridden(translation.data, changes))
 
     def placed(problem: Problem) -> Problem:

@@ -80,15 +80,22 @@ class Fleet:
         if settings.is_leaving:
             self._context.spawn(self._see_off(backend.cluster), f"leaving {backend.cluster}")
 
-    def _add(self, settings: PhysicalCluster) -> None:
+    def _add(self, settings: PhysicalCluster) -> bool:
+        """Whether the cluster has a backend now. One that cannot be built is tried again when the files change."""
         _log.info("cluster", name=settings.name, backend=settings.backend, nodes=len(settings.nodes))
-        self._context.backends[settings.name] = self._builders[settings.backend](settings)
+        try:
+            self._context.backends[settings.name] = self._builders[settings.backend](settings)
+        except MusterError as error:
+            _log.error("cluster has no backend", cluster=settings.name, error=str(error))
+            return False
         state = ClusterState(settings.name)
         state.configured(self._context.config.of(settings.name))
         self._context.clusters[settings.name] = state
+        return True
 
     async def _join(self, settings: PhysicalCluster) -> None:
-        self._add(settings)
+        if not self._add(settings):
+            return
         for entry in self._context.roster.entries():
             if entry.job.cluster == settings.name:  # accepted when the cluster was there before
                 place(self._context, entry)

@@ -29,8 +29,10 @@ Clusters = Mapping[str, ClusterState]
 
 
 class ActiveConfig:
-    def __init__(self, source: ClusterConfig | None = None) -> None:
-        """Without `source` there are only the clusters that the server has anyway."""
+    def __init__(self, source: ClusterConfig | None = None, lasting: Sequence[Problem] = ()) -> None:
+        """Without `source` there are only the clusters that the server has anyway. `lasting` are problems that admins
+        see as long as the server runs, such as a plugin that cannot be loaded."""
+        self._lasting = tuple(lasting)
         self.virtual: dict[str, VirtualCluster] = {}
         self.writing = asyncio.Lock()
         """Held while a node is added or removed."""
@@ -46,7 +48,7 @@ class ActiveConfig:
         """What is wrong with the files as they are now, promises that the nodes do not allow any more, and settings of
         nodes that there are not."""
         unknown = (problem for found in self._unknown_nodes.values() for problem in found)
-        return (*self._wrong, *self._broken_promises.values(), *unknown)
+        return (*self._lasting, *self._wrong, *self._broken_promises.values(), *unknown)
 
     def start(self, clusters: Clusters) -> None:
         """Called before nodes are known. Mistakes in files are reported, and do not keep the server from starting."""

@@ -34,6 +34,7 @@ from muster.server.services import Services, authenticated, services
 from muster.server.submission_warnings import relating_problems_to, with_warnings
 from muster.server.timestamps import instant
 from muster.wire import requests
+from muster.wire.dialects.detecting import Dialect
 from muster.wire.documents import Document
 from muster.wire.response_models import response_model
 from muster.wire.spec_patch import changed_spec, read_changes
@@ -73,7 +74,7 @@ async def submit(
     """A repeated call with the same Idempotency-Key answers the job of the first one. `dryRun=true` answers what would
     be started, and starts nothing."""
     require(me, Action.JOB_SUBMIT)
-    reading = _read(body)
+    reading = _read(body, parts.dialects)
     if dry_run:
         with relating_problems_to(reading):
             found = await commands.dry_run(parts.context, reading.spec, me.name)
@@ -91,7 +92,7 @@ async def submit_bulk(body: requests.BulkIn, me: Me, parts: Parts, idempotency_k
     """A repeated call with the same Idempotency-Key answers the jobs of the first one."""
     require(me, Action.JOB_SUBMIT)
     key = _key(me, idempotency_key)
-    jobs, are_new = await commands.submit_all(parts.context, _specs(body), me.name, key)
+    jobs, are_new = await commands.submit_all(parts.context, _specs(body, parts.dialects), me.name, key)
     items = [parts.job_view(me, job) for job in jobs]
     return JSONResponse(JobPage(items=items, nextCursor=None), 201 if are_new else 200)
 
@@ -284,7 +285,7 @@ def _container_view(command: ContainerCommand) -> ContainerCommandOut:
     return {"engine": command.engine, "argv": list(command.argv), "why": command.why}
 
 
-def _read(body: requests.SubmitIn) -> Reading:
+def _read(body: requests.SubmitIn, dialects: Sequence[Dialect]) -> Reading:
     if (body.spec is None) == (body.source is None):
         raise Invalid("give either `spec` or `source`")
     overrides: dict[str, Any] = dict(body.set)
@@ -293,16 +294,16 @@ def _read(body: requests.SubmitIn) -> Reading:
     if body.inputs is not None:
         overrides["inputs"] = body.inputs
     if body.source is not None:
-        return read_source(body.source, overrides=overrides, params=body.params)
-    return reading_of(Document(body.spec), overrides=overrides, params=body.params)
+        return read_source(body.source, overrides=overrides, params=body.params, dialects=dialects)
+    return reading_of(Document(body.spec), overrides=overrides, params=body.params, dialects=dialects)
 
 
-def _specs(body: requests.BulkIn) -> list[JobSpec]:
+def _specs(body: requests.BulkIn, dialects: Sequence[Dialect]) -> list[JobSpec]:
     """Returns all specs, or raises Invalid with the problems of all of them, each under the index of its spec."""
     specs, problems = [], []
     for place, data in enumerate(body.specs):
         try:
-            specs.append(spec_from_document(Document(data)))
+            specs.append(spec_from_document(Document(data), dialects=dialects))
         except Invalid as error:
             found = error.problems or (Problem("", error.message, error.hint),)
             problems += [replace(one, path=f"specs.{place}.{one.path}".rstrip(".")) for one in found]
