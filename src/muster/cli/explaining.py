@@ -22,7 +22,7 @@ def explanation_lines(explanation: ExplanationView, now: datetime) -> Iterator[s
         if reason.get("change") and reason["change"] != explanation.next:
             yield f"    it would change if: {reason['change']}"
     if explanation.starts_at is not None:
-        yield f"  Starts {about(explanation.starts_at, now)}."
+        yield f"  Starts {start_text(explanation.starts_at, now)}."
     if explanation.what_if is not None:
         yield from _what_if_lines(explanation.what_if, now)
     if explanation.fault is not None:
@@ -39,7 +39,7 @@ def explanation_lines(explanation: ExplanationView, now: datetime) -> Iterator[s
         yield f"\nNext: {explanation.next}"
 
 
-def about(start: datetime, now: datetime) -> str:
+def start_text(start: datetime, now: datetime) -> str:
     """`at about 14:20`, with the date if it is not today; `at once` if the time has come."""
     if start <= now:
         return "at once"
@@ -51,7 +51,7 @@ def about(start: datetime, now: datetime) -> str:
 def _what_if_lines(supposed: Raw, now: datetime) -> Iterator[str]:
     changes = ", ".join(f"{key}={value}" for key, value in supposed["changes"].items())
     starts_at = instant(supposed["startsAt"])
-    when = "its start cannot be predicted" if starts_at is None else f"it would start {about(starts_at, now)}"
+    when = "its start cannot be predicted" if starts_at is None else f"it would start {start_text(starts_at, now)}"
     yield f"\nWith {changes}: {when}"
     yield from (f"  - {reason['message']}" for reason in supposed["reasons"])
 

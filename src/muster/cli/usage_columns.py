@@ -74,7 +74,7 @@ def gpu_columns(*, shows_recent: bool) -> list[Column[GpuUsage]]:
         Column("MEMORY", _gpu_memory, right=True),
         Column("TEMP", lambda gpu: _unit(gpu.now.get("temperatureC"), "°C"), right=True),
         Column("POWER", lambda gpu: _unit(gpu.now.get("powerW"), "W"), right=True),
-        Column("WHO", who_has, colour=lambda text: "red" if text.startswith(_OUT) else None),
+        Column("WHO", holder_text, colour=lambda text: "red" if text.startswith(_OUT) else None),
     ]
 
 
@@ -93,7 +93,7 @@ def task_usage_columns() -> list[Column[Raw]]:
 _OUT = "out of service"
 
 
-def who_has(gpu: GpuUsage) -> str:
+def holder_text(gpu: GpuUsage) -> str:
     """The job that has the GPU. A GPU that is out of service may still belong to a job."""
     used, job = gpu.facts.get("used") or 0, gpu.facts.get("job")
     part = f" ({used:g} of it)" if 0 < used < 1 else ""

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from muster.api.explanations import ExplainOut
-from muster.cli.explaining import about
+from muster.cli.explaining import start_text
 from tests.unit.cli.calling import ID, muster, with_job
 from tests.unit.client.tiny_server import Answer, TinyServer, a_job, problem
 
@@ -119,9 +119,9 @@ def test_what_if_is_asked_and_its_answer_read_out(server: TinyServer) -> None:
 
 def test_a_start_today_is_told_by_the_clock_alone() -> None:
     noon = datetime(2026, 5, 4, 12).astimezone()
-    assert about(noon + timedelta(hours=2, minutes=20), noon) == "at about 14:20"
-    assert about(noon + timedelta(hours=20), noon) == "at about 08:00 on 2026-05-05"
-    assert about(noon, noon) == "at once"
+    assert start_text(noon + timedelta(hours=2, minutes=20), noon) == "at about 14:20"
+    assert start_text(noon + timedelta(hours=20), noon) == "at about 08:00 on 2026-05-05"
+    assert start_text(noon, noon) == "at once"
 
 
 @pytest.mark.parametrize(

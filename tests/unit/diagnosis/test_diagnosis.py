@@ -88,6 +88,7 @@ def test_the_exit_code_is_quoted(exit_code: int) -> None:
         ("package", FaultKind.CONFIGURATION, False),
         ("bad-request", FaultKind.CONFIGURATION, False),
         ("too-large", FaultKind.CONFIGURATION, False),
+        ("rejected", FaultKind.CONFIGURATION, False),
     ],
 )
 def test_launch_errors_are_classified(error_code: str, kind: FaultKind, retryable: bool) -> None:

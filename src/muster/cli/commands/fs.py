@@ -112,7 +112,7 @@ def put(sources: tuple[Path, ...], target: RemotePath, recursive: bool, force: b
     if itself and len(sources) > 1:
         raise click.UsageError("-T takes only one folder or file")
     into = not itself and _is_folder(files, target)
-    again = _again(sources[0].is_dir() and not into)
+    again = _resume_command(sources[0].is_dir() and not into)
     with file_line("putting") as line, resumable(line, "the uploaded part is kept on the cluster for a day", again):
         if len(sources) > 1 and not into:
             raise Failure(f"{target} is not a folder", hint=f"create it first: muster fs mkdir -p {target}")
@@ -149,7 +149,7 @@ def get(path: RemotePath, local: str, recursive: bool, force: bool, itself: bool
     target = Path(local) if itself else _local_target(local, path)
     report = Report()
     is_folder = facts.kind == "folder"
-    again = _again(is_folder and target == Path(local))
+    again = _resume_command(is_folder and target == Path(local))
     with file_line("getting") as line, resumable(line, "the downloaded part is kept next to its target", again):
         items = list(incoming(files, path, target, report)) if is_folder else [Incoming(path, facts, target)]
         if items:
@@ -173,7 +173,7 @@ def cp(path: RemotePath, target: RemotePath, recursive: bool, force: bool) -> No
     files = connect().files
     with file_line("copying") as line:
         done = files.copy(
-            path, _into(files, target, path.name), recursive=recursive, overwrite=force, tell=line.remote_progress
+            path, _target_of(files, target, path.name), recursive=recursive, overwrite=force, tell=line.remote_progress
         )
     say(f"copied {_summary(done)}")
     if done.skipped:
@@ -193,7 +193,7 @@ def mv(path: RemotePath, target: RemotePath, force: bool) -> None:
       muster fs mv lab:scratch/run7 lab:data/results/
     """
     files = connect().files
-    to = _into(files, target, path.name)
+    to = _target_of(files, target, path.name)
     with file_line("moving") as line:
         files.move(path, to, overwrite=force, tell=line.remote_progress)
     say(f"moved {shown(path)} to {shown(to)}")
@@ -326,7 +326,7 @@ def _each(paths: Sequence[RemotePath], act: Callable[[RemotePath], None]) -> Non
         raise Failure(f"{len(failed)} of {len(paths)} failed", hint=failed[0].hint, problems=problems)
 
 
-def _into(files: Files, target: RemotePath, name: str) -> RemotePath:
+def _target_of(files: Files, target: RemotePath, name: str) -> RemotePath:
     """The target as `cp` understands it: inside the folder if it exists, else the given name."""
     return target.child(name) if _is_folder(files, target) else target
 
@@ -386,7 +386,7 @@ def _local_target(local: str, path: RemotePath) -> Path:
     return Path(local)
 
 
-def _again(is_new: bool) -> str:
+def _resume_command(is_new: bool) -> str:
     """The command that resumes the transfer. A new folder exists by then, so without -T files would go inside it."""
     return "the same command with -T" if is_new else "the same command"
 

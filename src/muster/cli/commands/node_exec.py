@@ -44,7 +44,7 @@ class _NodeResult:
     said: dict[str, bytes] = field(default_factory=lambda: {"stdout": b"", "stderr": b""})
 
     @property
-    def went_well(self) -> bool:
+    def succeeded(self) -> bool:
         return self.exit_code == 0 and self.error is None
 
     def document(self) -> dict[str, Any]:
@@ -99,7 +99,7 @@ def command(ctx: click.Context, names: tuple[str, ...], timeout: str, output: st
     if output != "table":
         documents = [ran.document() for ran in results]
         print_document(documents[0] if len(names) == 1 else {"items": documents}, output)
-    _judge(results)
+    _exit_with_result(results)
 
 
 def _follow(pieces: "Iterator[CommandPiece | CommandResult]", ran: _NodeResult, printer: "_Printer | None") -> None:
@@ -121,7 +121,7 @@ def _follow(pieces: "Iterator[CommandPiece | CommandResult]", ran: _NodeResult, 
             printer.finish()
 
 
-def _judge(results: Sequence[_NodeResult]) -> None:
+def _exit_with_result(results: Sequence[_NodeResult]) -> None:
     for ran in results:
         if ran.error is not None:
             say(f"{ran.node}: {ran.error}")
@@ -129,7 +129,7 @@ def _judge(results: Sequence[_NodeResult]) -> None:
             say(f"{ran.node}: the command took too long and was killed")
         elif ran.exit_code != 0:
             say(f"{ran.node}: the command exited with code {ran.exit_code}")
-    bad = [ran for ran in results if not ran.went_well]
+    bad = [ran for ran in results if not ran.succeeded]
     if not bad:
         return
     if len(results) > 1:

@@ -164,7 +164,7 @@ def command(
         jobs, groups = _inputs(trace, from_history, since, nodes)
         quota = _quota(vc_quota, vcs, groups)
         kept = [job for job in jobs if quota is None or job.vc in quota]
-        _say_left_out(len(jobs) - len(kept), len(kept))
+        _report_left_out(len(jobs) - len(kept), len(kept))
         options = Options(Policy.DEFAULT, PlacementKind(placement), durations, cost, quota)
         chosen = [policy for each in policies for policy in each] or [Policy.DEFAULT]
         runs: list[Run] = []
@@ -252,7 +252,7 @@ def _quota(path: Path | None, vcs: Sequence[tuple[str, int]], groups: Sequence[N
     return quota
 
 
-def _say_left_out(left_out: int, kept: int) -> None:
+def _report_left_out(left_out: int, kept: int) -> None:
     if not kept:
         raise Invalid(
             "no job belongs to a virtual cluster with guaranteed nodes", hint="the trace's column `vc` names them"

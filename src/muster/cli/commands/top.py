@@ -54,7 +54,7 @@ def command(node: str | None, interval: float, once: bool, output: str) -> None:
       muster top -o json | jq '.tasks[] | {task, rssBytes}'
     """
     client = connect()
-    draw = _all_drawn if node is None else _one_drawer(node)
+    draw = _nodes_view if node is None else _node_view(node)
     if output != "table":
         print_document(client.usage() if node is None else _one(client, node), output)
     elif once or not sys.stdout.isatty():
@@ -63,21 +63,21 @@ def command(node: str | None, interval: float, once: bool, output: str) -> None:
         _live(client, draw, interval)
 
 
-def _all_drawn(client: Client, width: int | None) -> str:
+def _nodes_view(client: Client, width: int | None) -> str:
     usage = client.usage()
     nodes = usage.get("nodes") or []
     # Each chart is one request to the server, so only a few nodes get one.
     charted = [node_ref(node) for node in nodes if node.get("usage")] if len(nodes) <= _CHARTED_NODES else []
     histories = {ref: _history(client, ref, _CHARTED) for ref in charted}
     lines = _table(node_usage_columns(histories), nodes, width)
-    lines += _gpus_drawn([gpu for node in nodes for gpu in gpus_of(node)], width)
-    return "\n".join([*lines, *_tasks_drawn(usage.get("tasks") or [], width)])
+    lines += _gpu_lines([gpu for node in nodes for gpu in gpus_of(node)], width)
+    return "\n".join([*lines, *_task_lines(usage.get("tasks") or [], width)])
 
 
-def _one_drawer(ref: str) -> Draw:
+def _node_view(ref: str) -> Draw:
     def draw(client: Client, width: int | None) -> str:
         found = _one(client, ref)
-        return "\n".join([*node_lines(found["node"], found["history"]), *_tasks_drawn(found["tasks"], width)])
+        return "\n".join([*node_lines(found["node"], found["history"]), *_task_lines(found["tasks"], width)])
 
     return draw
 
@@ -102,7 +102,7 @@ def _table(columns: Sequence[Column[Row]], rows: Sequence[Row], width: int | Non
     return render(fitting(columns, rows, width, _LEAST), rows, width=width)
 
 
-def _gpus_drawn(gpus: list[GpuUsage], width: int | None) -> list[str]:
+def _gpu_lines(gpus: list[GpuUsage], width: int | None) -> list[str]:
     if not gpus:
         return []
     shown = gpus
@@ -113,7 +113,7 @@ def _gpus_drawn(gpus: list[GpuUsage], width: int | None) -> list[str]:
     return [*lines, f"and {more} more: muster top NODE"] if more else lines
 
 
-def _tasks_drawn(tasks: Sequence[Raw], width: int | None) -> list[str]:
+def _task_lines(tasks: Sequence[Raw], width: int | None) -> list[str]:
     busiest = sorted(tasks, key=lambda task: task.get("cpuPercent") or 0, reverse=True)
     return ["", *_table(task_usage_columns(), busiest, width)] if busiest else ["", "no task is running"]
 
