@@ -1,4 +1,4 @@
-"""Elastic gangs: which sizes to try, and how a demand looks at another size."""
+"""The sizes at which an elastic gang may run, and its demand at each of them."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
@@ -7,7 +7,7 @@ from muster.scheduling.demand import JobDemand, TaskDemand
 
 
 def sizes_to_try(job: JobDemand, *, may_grow: bool) -> Iterable[JobDemand]:
-    """The demand as asked, then smaller and smaller; from the largest on where nobody else waits."""
+    """The demand at the size asked for, then smaller and smaller; if it may grow, from the largest size on."""
     return _sizes(job, may_grow) if job.elastic else (job,)
 
 
@@ -30,7 +30,7 @@ def _sizes(job: JobDemand, may_grow: bool) -> Iterator[JobDemand]:
 
 
 def sized(job: JobDemand, sizes: dict[str, int]) -> JobDemand:
-    """With so many tasks of each elastic role."""
+    """The demand with so many tasks of each elastic role."""
     tasks: list[TaskDemand] = []
     done: set[str] = set()
     for task in job.tasks:

@@ -20,7 +20,16 @@ class UsageLimits:
         """When all who wait for a week to pass are looked at again: one timer serves them."""
 
     def forbids(self, job: JobDemand, shape: Shape, now: float, instead_of: Shape | None = None) -> Reason | None:
-        """The limit, or the largest share of its virtual cluster, that the gang would exceed."""
+        """The limit, or the largest share of its virtual cluster, that the gang would exceed. Where only time helps,
+        the scheduler looks again when the earliest use of the week no longer counts."""
+        reason = self.exceeded(job, shape, now, instead_of)
+        if reason is not None and reason.numbers.get("limit") == "gpuHoursPerWeek":
+            week = self._accounts.of(job.vc, str(reason.numbers["user"])).week
+            self._look_again(week[0][0] + WEEK_S if week else now + WEEK_S, now)
+        return reason
+
+    def exceeded(self, job: JobDemand, shape: Shape, now: float, instead_of: Shape | None = None) -> Reason | None:
+        """The same, and nothing is looked at again because of it."""
         vc = self._settings.by_name.get(job.vc)
         if vc is None:
             return None
@@ -29,11 +38,8 @@ class UsageLimits:
             gpu_m, cpu_m, memory = gpu_m - instead_of.gpu_m, cpu_m - instead_of.cpu_m, memory - instead_of.memory_bytes
         for of_user, limits in self._settings.limits_of(vc.name):
             user = job.user if of_user else ""
-            account = self._accounts.of(vc.name, user)
-            reason = _exceeded(vc.name, user, limits, account, gpu_m, now)
+            reason = _exceeded(vc.name, user, limits, self._accounts.of(vc.name, user), gpu_m, now)
             if reason is not None:
-                if reason.numbers["limit"] == "gpuHoursPerWeek":
-                    self._look_again(account.week[0][0] + WEEK_S if account.week else now + WEEK_S, now)
                 return reason
         if vc.max is None:
             return None

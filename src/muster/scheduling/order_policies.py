@@ -17,23 +17,23 @@ class Overtaking(StrEnum):
     """What others may do while the job that is next does not fit."""
 
     NEVER = "never"
-    """The head blocks."""
+    """They wait."""
     RESERVED = "reserved"
-    """They start if the head's reserved start is not delayed."""
+    """They start if that does not delay its reserved start."""
     FREE = "free"
-    """They start, until the head has waited long."""
+    """They start, until it has waited long."""
 
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """A profile: how to rank, who may overtake, whether rank alone is reason to interrupt a running job."""
+    """How jobs are ranked, who may overtake, and whether a better rank is enough to interrupt a running job."""
 
     name: str
     ranker: Ranker
     overtaking: Overtaking = Overtaking.FREE
     interrupts: bool = False
     by_usage: bool = False
-    """Users who have had least come first."""
+    """Whether users who have used least come first."""
     aging_s: float = inf
     aging_runs: float = 0.0
     """A job that has waited so long, and so many times as long as such jobs run, counts as one priority higher, again
@@ -41,7 +41,7 @@ class Policy:
 
 
 def policies(predictor: Predictor, *, may_interrupt: bool = True) -> Mapping[OrderPolicy, Policy]:
-    """What a virtual cluster may choose from."""
+    """The policies that a virtual cluster may choose from."""
     expected = Expected(predictor) if may_interrupt else ExpectedWhole(predictor)
     return {
         OrderPolicy.DEFAULT: Policy(

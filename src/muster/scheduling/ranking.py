@@ -1,8 +1,8 @@
-"""Who is next: one small policy per question, and no other part of the scheduler knows more than `rank`.
+"""The rank of a job under each order policy. No other part of the scheduler knows more about a policy than this.
 
-A rank orders jobs of one priority, the lowest first. Ranks of different policies meet where virtual clusters borrow, so
-all of them count in powers of two of GPU-seconds. The rank of a waiting job stands still; that of a running job may
-change with the service it gets, at moments which the policy names.
+A rank orders jobs of one priority, the lowest first. Ranks of different policies are compared where virtual clusters
+borrow, so all of them count in powers of two of GPU-seconds. The rank of a waiting job does not change; that of a
+running job may change with the service it gets, at moments which the policy names.
 """
 
 from bisect import bisect_right
@@ -14,19 +14,19 @@ from muster.scheduling.runtime_prediction import Predictor, next_edge
 
 HOUR_S = 3600.0
 _AN_HOUR = log2(HOUR_S)
-"""The rank of jobs of which nothing is asked but when they came."""
+"""The rank of every job where only the order of arrival counts."""
 
 
 class Ranker(Protocol):
     is_live: bool
-    """The rank of a running job sinks all the time, and is asked for whenever it matters."""
+    """Whether the rank of a running job sinks all the time, so that it is worked out whenever it is needed."""
 
     def rank(self, job: JobDemand, gpus: float, ran_s: float) -> float:
-        """`gpus` of the gang, and its run time so far."""
+        """`gpus` are those of the gang, and `ran_s` is its run time so far."""
         ...
 
     def changes_in(self, job: JobDemand, gpus: float, ran_s: float) -> float | None:
-        """Run time until the rank of a running job may be another."""
+        """The run time until the rank of a running job may change."""
         ...
 
 
@@ -58,7 +58,7 @@ class Attained:
 
 
 class Remaining:
-    """Least remaining service as predicted; the least expected where nobody predicted it."""
+    """Least remaining service as predicted, or least expected service where nobody predicted it."""
 
     is_live = True
 
@@ -76,11 +76,11 @@ class Remaining:
 
 
 _SMALL = 256.0
-"""GPU-seconds below which nobody is told apart: it is not worth interrupting anybody for less."""
+"""GPU-seconds below which all jobs are equal, because it is not worth interrupting any job for less."""
 
 
 class Expected:
-    """Least expected work left, by factors of two, from what was learnt of jobs like it and from what it has had."""
+    """Least expected work left, by factors of two, from similar jobs and from the service it has had."""
 
     is_live = False
 
@@ -101,7 +101,7 @@ class Expected:
 
 
 class ExpectedWhole(Expected):
-    """The same where a job once started is never interrupted: its mean counts, and steps would only blur it."""
+    """Least expected service where a running job is never interrupted: there the exact mean is the better order."""
 
     def rank(self, job: JobDemand, gpus: float, ran_s: float) -> float:
         predicted = None if job.predicted_s is None else job.predicted_s * gpus

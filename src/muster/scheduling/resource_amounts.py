@@ -11,7 +11,7 @@ _ENOUGH = 1 << 30
 
 
 def amounts(kind: str, shape: Shape, capacities: Sequence[NodeCapacity]) -> tuple[int, int]:
-    """What the gang wants of the kind, and what the nodes have. GPUs: of the models that the hardest task accepts."""
+    """What the gang wants of the kind, and what the nodes have; of GPUs, those that the hardest task accepts."""
     models = shape.groups[0].want.gpu_models
     rivals = [group for group in shape.groups if kind != "gpu" or group.want.gpu_models == models]
     want = sum(amount_of(kind, group.want) * len(group.members) for group in rivals)
@@ -23,7 +23,7 @@ def amounts(kind: str, shape: Shape, capacities: Sequence[NodeCapacity]) -> tupl
 
 
 def times(kind: str, want: Resources, capacities: Sequence[NodeCapacity]) -> int:
-    """How many such tasks the nodes would hold if they needed nothing but this."""
+    """How many such tasks the nodes would hold if they needed no other resource."""
     if kind == "gpu" and want.gpus:
         return sum(_times_gpu(capacity, want) for capacity in capacities)
     one = amount_of(kind, want)

@@ -1,8 +1,8 @@
-"""How much work a job still has, learnt from those that ended before.
+"""Predicts how much work a job still has, from jobs that ended before.
 
-Service is run time times GPUs (a job without GPUs counts as one). Jobs that are alike share a histogram of service in
-steps of the square root of two; a narrow kind of job that has been seen seldom leans on the wider ones. A predicted run
-time is weighed by how far such foretelling was off before: what is measured, not what is claimed, decides its weight.
+Service is run time times GPUs, where a job without GPUs counts as one. Similar jobs share a histogram of service in
+steps of the square root of two; a narrow kind of job that has been seen seldom is blended with the wider ones. A run
+time that somebody predicted is weighed by the error that such predictions had before.
 """
 
 from bisect import bisect_right
@@ -16,13 +16,13 @@ EDGES: tuple[float, ...] = (0.0, *(16.0 * _STEP**power for power in range(_STEPS
 """From 16 GPU-seconds to about 1e9."""
 _MIDDLE = tuple((low + high) / 2 for low, high in zip(EDGES, (*EDGES[1:], EDGES[-1] * _STEP), strict=True))
 _TRUST = 10.0
-"""So many jobs of a narrow kind weigh as much as all of the wider kind."""
+"""How many jobs of a narrow kind weigh as much as all of the wider kind."""
 _UNKNOWN = 1.0
 """The weight of knowing nothing: any size is as likely as any other, on a scale of factors."""
-_FEW_FORETOLD = 30
-"""Until so many have ended, foretelling is believed: nothing is known of how far it is off."""
+_FEW_PREDICTED = 30
+"""Until so many predicted jobs have ended, a prediction is believed, because its error is not known yet."""
 _MOST_KINDS = 10_000
-"""So many are remembered: about 20 MB."""
+"""How many kinds of jobs are remembered, which takes about 20 MB."""
 _RATIOS = 41
 """Histogram of log2(actual / predicted) by half steps, from -10 to 10."""
 
@@ -33,9 +33,9 @@ class _Kind:
     sums: list[float] = field(default_factory=lambda: [0.0] * _STEPS)
     seen: int = 0
     mixed: tuple[list[float], list[float]] | None = None
-    """With what it leans on, as of when so many were seen, of it and of all."""
+    """Its histogram blended with those of the wider kinds, as of `mixed_seen` and `mixed_wider` jobs."""
     left: dict[int, float] = field(default_factory=dict)
-    """Work left by step, as far as somebody asked."""
+    """The work left at each step of service, as far as somebody asked for it."""
     mixed_seen: int = -1
     mixed_wider: int = -1
 
@@ -44,7 +44,7 @@ class Predictor:
     def __init__(self) -> None:
         self._kinds: dict[str, _Kind] = {}
         self._ratios = [0.0] * _RATIOS
-        self._foretold = 0
+        self._predicted = 0
         self._errors: list[float] = []
 
     def learn(self, similarity: Sequence[str], service: float, predicted: float | None = None) -> None:
@@ -53,7 +53,7 @@ class Predictor:
             if similarity and (kind := self._kinds.get(similarity[0])) is not None and kind.seen >= 3:
                 self._note_error(self._typical(kind), service)
         else:
-            self._foretold += 1
+            self._predicted += 1
             self._ratios[_ratio_step(service, predicted)] += 1.0
             self._note_error(predicted, service)
         for key in dict.fromkeys((*similarity, "")):
@@ -67,7 +67,7 @@ class Predictor:
             self._forget_the_rare()
 
     def _forget_the_rare(self) -> None:
-        """Half of the kinds, those seen least; of equals, the oldest."""
+        """Forget half of the kinds: those seen least, and of equals the oldest."""
         by_seen = sorted(self._kinds, key=lambda key: self._kinds[key].seen)
         for key in by_seen[: _MOST_KINDS // 2]:
             del self._kinds[key]
@@ -80,9 +80,9 @@ class Predictor:
 
     def work_left(self, similarity: Sequence[str], service: float, predicted: float | None = None) -> float:
         """The least expected service per job ended, over all ways of giving it a turn (Gittins' index, inverted): small
-        for what probably ends soon. `service` is what it has had."""
+        for a job that probably ends soon. `service` is what it has had so far."""
         if predicted is not None:
-            return self._foretold_left(similarity, service, predicted)
+            return self._left_as_predicted(similarity, service, predicted)
         kind = self._mixed(similarity)
         step = step_of(service)
         left = kind.left.get(step)
@@ -92,8 +92,8 @@ class Predictor:
         return left
 
     def expected(self, similarity: Sequence[str], predicted: float | None = None) -> float:
-        """Mean service of such a job, for schedulers that cannot interrupt it."""
-        if predicted is not None and self._foretold < _FEW_FORETOLD:
+        """The mean service of such a job, for a scheduler that cannot interrupt it."""
+        if predicted is not None and self._predicted < _FEW_PREDICTED:
             return predicted
         counts, sums = self._counts(similarity)
         if predicted is not None:
@@ -101,7 +101,7 @@ class Predictor:
         return sum(sums) / sum(counts)
 
     def run_time(self, similarity: Sequence[str], gpus: float) -> float:
-        """Run time of nine in ten of such jobs, an hour where nothing is known: for how long it is fair to wait."""
+        """The run time that nine in ten of such jobs do not exceed; an hour where nothing is known."""
         kind = next(
             (kind for key in similarity if (kind := self._kinds.get(key)) is not None and kind.seen >= 10), None
         )
@@ -115,7 +115,7 @@ class Predictor:
         return _MIDDLE[-1] / gpus
 
     def median(self, similarity: Sequence[str]) -> float | None:
-        """Of the narrowest kind that was seen often enough to say anything."""
+        """The median service of the narrowest kind that was seen often enough."""
         for key in similarity:
             kind = self._kinds.get(key)
             if kind is not None and kind.seen >= 3:
@@ -136,7 +136,7 @@ class Predictor:
             del self._errors[:2000]
 
     def _mixed(self, similarity: Sequence[str]) -> _Kind:
-        """The narrowest kind that was seen, mixed anew when enough was learnt since."""
+        """The narrowest kind that was seen, blended anew if enough was learnt since."""
         key = next((key for key in similarity if key in self._kinds), "")
         kind = self._kinds.get(key)
         if kind is None:
@@ -149,7 +149,7 @@ class Predictor:
         return kind
 
     def _counts(self, similarity: Sequence[str]) -> tuple[list[float], list[float]]:
-        """From the widest kind to the narrowest, each leaning on what came before."""
+        """The histograms of all its kinds, blended from the widest to the narrowest."""
         counts = [_UNKNOWN / _STEPS] * _STEPS
         sums = [count * middle for count, middle in zip(counts, _MIDDLE, strict=True)]
         for key in reversed(tuple(dict.fromkeys((*similarity, "")))):
@@ -162,14 +162,14 @@ class Predictor:
             sums = [lean * wide + own for wide, own in zip(sums, kind.sums, strict=True)]
         return counts, sums
 
-    def _foretold_left(self, similarity: Sequence[str], service: float, predicted: float) -> float:
-        if self._foretold < _FEW_FORETOLD:
+    def _left_as_predicted(self, similarity: Sequence[str], service: float, predicted: float) -> float:
+        if self._predicted < _FEW_PREDICTED:
             return max(predicted - service, predicted * 0.05)
         counts, sums = self._weighed(self._counts(similarity)[0], predicted)
         return _left_at(counts, sums, step_of(service))
 
     def _weighed(self, counts: list[float], predicted: float) -> tuple[list[float], list[float]]:
-        """What is likely of such jobs, times how likely the foretelling is for each size."""
+        """How likely each size is for such jobs, times how likely the prediction is for a job of that size."""
         weights = [
             count * (self._ratios[_ratio_step(middle, predicted)] + 0.02)
             for count, middle in zip(counts, _MIDDLE, strict=True)

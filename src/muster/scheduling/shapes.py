@@ -1,4 +1,4 @@
-"""The shape of a gang: all that placement asks about it. Jobs of one shape fit or do not fit together, so the answer
+"""The shape of a gang: everything that placement asks about it. Jobs of one shape fit on the same nodes, so the answer
 for one of them serves all."""
 
 from dataclasses import dataclass, field
@@ -14,24 +14,24 @@ class Group:
 
     want: Resources
     members: tuple[tuple[str, int], ...]
-    """Role and index of each."""
+    """The role and index of each task."""
 
 
 @dataclass(eq=False, slots=True)
 class Shape:
-    """Compared by identity: `Shapes` makes each only once."""
+    """Shapes are compared by identity, because `Shapes` makes each only once."""
 
     groups: tuple[Group, ...]
     where: Where
     gpu_m: int
-    """GPUs of the whole gang, in thousandths; and its CPU and memory."""
+    """The GPUs of the whole gang, in thousandths."""
     cpu_m: int
     memory_bytes: int
     tasks: int
     whole: Resources | None
-    """The gang as one task, if it could stand on one node: its GPUs are whole and of the same models."""
+    """The gang as one task, if it could run on one node: its GPUs are whole and of the same models."""
     one: TaskDemand | None
-    """The only task, if there is but one."""
+    """The task, if there is only one."""
     gpu_models: tuple[str, ...]
     """The models that the hardest task with GPUs accepts."""
     need: int
@@ -39,7 +39,7 @@ class Shape:
     number: int = 0
     where_key: tuple[object, ...] = ()
     is_plain: bool = True
-    """Any node will do, and the tasks need not be told apart."""
+    """Whether any node will do, however the tasks are spread."""
 
     @property
     def gpus(self) -> float:
@@ -49,7 +49,7 @@ class Shape:
 
 @dataclass(slots=True)
 class Shapes:
-    """Every shape once."""
+    """All shapes that were ever asked for, each of them once."""
 
     _known: dict[tuple[object, ...], Shape] = field(default_factory=dict)
 
@@ -105,5 +105,5 @@ def _as_one(groups: tuple[Group, ...], where: Where) -> Resources | None:
 
 
 def _difficulty(want: Resources) -> tuple[bool, bool, int, int, int]:
-    """A task that takes any model must not take the only cards that another one accepts."""
+    """The order of placement: a task that accepts any model must not take the only GPUs that another one accepts."""
     return want.gpus > 0, bool(want.gpu_models), want.gpu_m, want.cpu_m, want.memory_bytes

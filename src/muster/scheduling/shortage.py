@@ -17,12 +17,12 @@ from muster.scheduling.shapes import Shape
 from muster.scheduling.topology import domains, label_of, without_label
 
 _WAIT = "it starts when running jobs end, or now if it asks for less"
-_AN_ADMIN = "it starts when that is mended; `muster describe node/NAME` tells what is wrong"
+_AN_ADMIN = "it starts when that is mended; `muster describe node/NAME` shows what is wrong"
 
 
 def lacks(shape: Shape, nodes: NodeIndex) -> str:
-    """The kind of resource that keeps the gang out now: GPUs only when no node has enough of them, for where they are
-    it is something else that lacks."""
+    """The kind of resource that the gang lacks now. It is GPUs only if no node has enough of them; otherwise something
+    else is missing where they are."""
     usable = list(_suiting(shape, nodes))
     if not usable:
         return "node"
@@ -37,7 +37,7 @@ def lacks(shape: Shape, nodes: NodeIndex) -> str:
 
 
 def short(shape: Shape, nodes: NodeIndex) -> Reason:
-    """The gang fits the cluster, but not now: what is free now, with nothing of this gang placed."""
+    """The gang fits on the cluster, but not now: what it needs, and what is free now."""
     usable = list(_suiting(shape, nodes))
     if not usable:
         return _no_node(shape, nodes)
@@ -75,13 +75,13 @@ def short(shape: Shape, nodes: NodeIndex) -> Reason:
     return Reason(
         f"no-free-{kind}",
         f"needs {wanted}{gang}; {available} free now{besides}",
-        _WAIT if not withheld else f"{_WAIT}; `muster describe node/NAME` tells what is out of service",
+        _WAIT if not withheld else f"{_WAIT}; `muster describe node/NAME` shows what is out of service",
         numbers,
     )
 
 
 def never(shape: Shape, nodes: NodeIndex) -> Reason:
-    """No moment will come: what one node, and all together, could hold at most. The nodes is empty of jobs."""
+    """The gang never fits: what one node, and all of them, could hold at most. `nodes` have no jobs on them."""
     capacities = list(nodes.by_name.values())
     if not capacities:
         return Reason("no-node", "the cluster has no node", "see `muster get nodes`", {"kind": "node"})
@@ -121,8 +121,7 @@ def _within(shape: Shape) -> str:
 
 
 def _apart(shape: Shape, kind: str, want: int, capacities: Sequence[NodeCapacity]) -> str | None:
-    """What one rack, switch or node has at most, where that is less than the gang wants; and the label that nodes
-    lack, for a node without it counts alone."""
+    """What one rack, switch or node has at most, if that is less than the gang wants, and the label that nodes lack."""
     if shape.where.together is Together.ANYWHERE:
         return None
     label = label_of(shape.where)
@@ -168,7 +167,7 @@ def _too_few_nodes(shape: Shape, nodes: NodeIndex, usable: int) -> Reason:
 
 
 def _kept_out(shape: Shape, nodes: NodeIndex) -> str:
-    """Nodes that would suit and take nothing now, counted by what they are."""
+    """How many nodes would suit but take no job now, by their state."""
     suiting = nodes.nodes_for(shape.where, shape.where_key)
     states = [capacity.node.state for name, capacity in nodes.by_name.items() if name in suiting]
     parts = []
@@ -179,7 +178,7 @@ def _kept_out(shape: Shape, nodes: NodeIndex) -> str:
 
 
 def _not_in_order(shape: Shape, nodes: NodeIndex) -> list[str]:
-    """Nodes that would do if something were there that should be."""
+    """How many nodes would suit if a folder or program that should be there were there."""
     wished = without_needs(shape.where)
     if wished is shape.where:
         return []

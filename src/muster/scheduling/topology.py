@@ -1,4 +1,4 @@
-"""What `together` means: the sets of nodes within which a whole gang may stand.
+"""What `together` means: the sets of nodes within which a whole gang may run.
 
 Nodes that share the value of the label are one domain. A node without the label is a domain of its own, because tasks
 on one node are together under whatever switch and in whatever rack that node is.

@@ -1,4 +1,4 @@
-"""What a cluster tells of itself to people: shares, limits, and what would be if."""
+"""What people are shown of a cluster: shares, limits, and what-if answers."""
 
 from dataclasses import dataclass
 
@@ -26,11 +26,11 @@ class ShareView:
 @dataclass(frozen=True, slots=True)
 class Quota:
     """One limit: of a virtual cluster, or of one of its users. `kind` is the limit's name as it is written in the
-    settings, `runningGpus` say."""
+    settings, such as `runningGpus`."""
 
     vc: str
     user: str
-    """Empty: of the virtual cluster as a whole."""
+    """Empty if the limit is that of the whole virtual cluster."""
     kind: str
     limit: float
     used: float

@@ -23,8 +23,8 @@ def behind(name: str, ahead: int | None = None) -> Reason:
 def slots_occupied(names: Sequence[str]) -> Reason:
     return Reason(
         "being-left",
-        f"has its places; {', '.join(names)} still {'leaves' if len(names) == 1 else 'leave'} them",
-        "it starts when they have gone, after their grace at the latest",
+        f"its resources are assigned; {', '.join(names)} {'is' if len(names) == 1 else 'are'} still stopping there",
+        "it starts when that is done, at the end of their grace period at the latest",
         {"leaving": len(names)},
     )
 
@@ -33,7 +33,7 @@ def reserved(name: str, at: float) -> Reason:
     return Reason(
         "reserved",
         f"what is free is reserved for {name}",
-        "it may start before that with a time limit short enough to be gone by then",
+        "it may start before that with a time limit short enough to end by then",
         {"for": name, "at": round(at, 3)},
     )
 

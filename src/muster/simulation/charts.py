@@ -12,7 +12,7 @@ from muster.simulation.records import Run, Sample
 
 WIDTH, HEIGHT = 960, 920
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7f7f7f", "#000000")
-"""Told apart by the colour-blind too (Okabe and Ito)."""
+"""Colours that colour-blind people can distinguish too (Okabe and Ito)."""
 _LEFT, _RIGHT = 78, 24
 _PLOT = WIDTH - _LEFT - _RIGHT
 _PANEL_HEIGHT = 220
@@ -95,7 +95,7 @@ def _distribution(runs: Sequence[Run]) -> Iterator[str]:
 
 
 def _cumulative(ordered: Sequence[float]) -> list[Point]:
-    """At most a point for each pixel of either axis, however many jobs."""
+    """At most one point for each pixel of either axis, however many jobs there are."""
     points: list[Point] = []
     step = max(len(ordered) // (_PLOT * 2), 1)
     for place in [*range(0, len(ordered), step), len(ordered) - 1]:

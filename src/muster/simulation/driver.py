@@ -1,4 +1,4 @@
-"""Virtual time: jumps from event to event, tells the cluster state what happened, and does what its plan says."""
+"""Runs a trace in virtual time: jumps from event to event, reports each to the cluster state, and carries out plans."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -11,7 +11,7 @@ from muster.domain.resources import Capacity, Device, Resources
 from muster.domain.virtual_clusters import Share, VirtualCluster
 from muster.scheduling.cluster_state import ClusterState
 from muster.scheduling.demand import JobDemand, TaskDemand
-from muster.simulation.noise import foretold
+from muster.simulation.noise import predicted_durations
 from muster.simulation.options import CostKind, DurationsKind, NodeGroup, Options, PlacementKind, Policy
 from muster.simulation.profiles import profile
 from muster.simulation.records import Finished, Run, Sample, TraceJob
@@ -28,10 +28,10 @@ class _Ride:
     job: TraceJob
     demand: JobDemand
     done_s: float = 0.0
-    """Work that is safe."""
+    """Run time of which the work is saved."""
     since: float | None = None
     overhead_s: float = 0.0
-    """Of the current attempt, before it does anything new."""
+    """How long the current attempt runs before it does anything new."""
     first_start_s: float | None = None
     preemptions: int = 0
     lost_gpu_s: float = 0.0
@@ -109,7 +109,7 @@ class _Simulation:
         )
 
     def _arrivals(self) -> list[tuple[TraceJob, JobDemand]]:
-        predicted = foretold(self._jobs, self._options.durations)
+        predicted = predicted_durations(self._jobs, self._options.durations)
         found: list[tuple[TraceJob, JobDemand]] = []
         for job, guess in zip(self._jobs, predicted, strict=True):
             demand = _demand(job, guess, self._options, self._per_node)
@@ -123,8 +123,8 @@ class _Simulation:
         """Cycle until the plan asks for nothing more."""
         while True:
             plan = self._state.cycle(now)
-            for leaving in plan.preemptions:
-                self._interrupt(self._rides[leaving.job_id], now)
+            for preemption in plan.preemptions:
+                self._interrupt(self._rides[preemption.job_id], now)
             for start in plan.starts:
                 self._start(self._rides[start.job_id], now)
             if not plan.preemptions and not plan.starts:
@@ -178,7 +178,7 @@ class _Simulation:
 
 
 def _virtual_clusters(quota: Mapping[str, int], per_node: int) -> list[VirtualCluster]:
-    """Each is promised so many whole nodes. Their policy is the one that the state follows."""
+    """Virtual clusters that are guaranteed so many whole nodes each. Their policy is the one that the state follows."""
     return [VirtualCluster(name, "simulated", Share({"": nodes * per_node})) for name, nodes in quota.items()]
 
 
@@ -208,7 +208,7 @@ def _similarity(job: TraceJob) -> tuple[str, ...]:
 
 
 def _tasks(job: TraceJob, per_node: int) -> tuple[TaskDemand, ...]:
-    """Up to a node's GPUs on one node; a larger gang takes whole nodes."""
+    """One task if a node has enough GPUs; a larger gang takes whole nodes."""
     models = (job.gpu_type,) if job.gpu_type else ()
     count = max(1, -(-int(job.gpus) // per_node)) if per_node and job.gpus > 1 else 1
     gpus = per_node if count > 1 else int(job.gpus) or (1 if job.gpus else 0)

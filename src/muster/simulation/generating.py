@@ -1,4 +1,4 @@
-"""A trace of our own making: jobs arrive at random, most are short and small, a few are long or large."""
+"""Generates a trace: jobs arrive at random, most are short and small, a few are long or large."""
 
 import math
 import random
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from muster.simulation.records import TraceJob
 
 GANGS: tuple[tuple[int, float], ...] = ((1, 0.6), (2, 0.12), (4, 0.12), (8, 0.12), (16, 0.03), (32, 0.01))
-"""GPUs of a job, and the share of jobs that ask for so many."""
+"""The GPUs of a job, and the share of jobs that ask for so many."""
 _SPREAD = 1.8
 """Sigma of the log-normal run time: the mean is five times the median, as on real clusters."""
 _LONGEST_MEDIANS = 500.0

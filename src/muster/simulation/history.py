@@ -1,4 +1,4 @@
-"""One's own past as a trace: what a server tells of its ended jobs and of its nodes."""
+"""Turns a server's finished jobs and its nodes into a trace."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -52,7 +52,7 @@ def _node(item: Raw) -> tuple[int, str, str, float, float]:
 
 
 def _ran_s(item: Raw) -> float:
-    """Nothing is told of jobs that ended before servers counted it."""
+    """The run time is missing for jobs that ended before servers counted it."""
     if ran_s := item.get("ranS"):
         return float(ran_s)
     return max(_seconds(item["endedAt"]) - _seconds(item["startedAt"]), 0.0)

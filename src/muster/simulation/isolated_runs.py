@@ -1,4 +1,4 @@
-"""Every virtual cluster alone on the nodes that are guaranteed to it: what sharing must not be worse than."""
+"""Simulates every virtual cluster alone on its guaranteed nodes, which is what sharing is compared with."""
 
 import heapq
 from collections.abc import Callable, Iterator, Sequence

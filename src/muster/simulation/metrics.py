@@ -38,12 +38,12 @@ def summarise(run: Run) -> Summary:
 
 
 def percentile(ordered: Sequence[float], percent: float) -> float:
-    """Nearest-rank, of values in order."""
+    """The nearest-rank percentile of sorted values."""
     return ordered[max(math.ceil(percent / 100 * len(ordered)), 1) - 1]
 
 
 def jain(values: Sequence[float]) -> float | None:
-    """Jain's index: 1 when all are equal, 1/n when one has everything; None of nothing."""
+    """Jain's index: 1 when all are equal, 1/n when one has everything; None if there are no values."""
     squares = math.fsum(value * value for value in values)
     return math.fsum(values) ** 2 / (len(values) * squares) if squares else None
 
@@ -53,7 +53,7 @@ def slowdown(done: Finished) -> float:
 
 
 def spans(run: Run) -> Iterator[tuple[Sample, float]]:
-    """Each sample with how long it held; the last one until the last job ended."""
+    """Each sample with its duration; the last one lasts until the last job has ended."""
     end_s = last_end_s(run)
     for place, sample in enumerate(run.samples):
         until_s = run.samples[place + 1].at_s if place + 1 < len(run.samples) else end_s
@@ -105,7 +105,7 @@ def _spread(name: str, ordered: Sequence[float]) -> Summary:
 
 
 def _groups(finished: Sequence[Finished], name_of: Callable[[Finished], str]) -> dict[str, list[Finished]]:
-    """By name, in order; jobs without one are in none."""
+    """The jobs by name, in order; jobs without a name are left out."""
     groups: dict[str, list[Finished]] = {}
     for done in finished:
         if name := name_of(done):
@@ -126,13 +126,13 @@ def _share(part: float, whole: float) -> float | None:
 
 
 def _share_of(held: list[tuple[Sample, float]], amount: Callable[[Sample], float], gpus: int) -> float | None:
-    """None when the time in question never came."""
+    """The ratio, or None if there was no such time."""
     lasted_s = math.fsum(s for _, s in held)
     return _share(math.fsum(amount(sample) * s for sample, s in held), gpus * lasted_s)
 
 
 def _rounded(value: Any) -> Any:
-    """Without the dust of floating point; `-0.0` too."""
+    """The value without rounding errors of floating point, and without `-0.0`."""
     if isinstance(value, float):
         return round(value, _DIGITS) + 0.0
     if isinstance(value, dict):

@@ -1,4 +1,4 @@
-"""What a policy is told of run times beforehand: the truth, nothing, or predictions that are wrong in the way in which
+"""What a policy knows of run times beforehand: the truth, nothing, or predictions that are wrong in the way in which
 real ones are: mostly a little, sometimes by a hundred times.
 """
 
@@ -31,8 +31,9 @@ ERRORS: tuple[tuple[float, _Draw], ...] = (
 """Share of the jobs, and their error e: the prediction is the run time times or divided by (1 + e), evenly."""
 
 
-def foretold(jobs: Sequence[TraceJob], durations: Durations) -> list[float | None]:
-    """For each job, in order; None where nothing is known. Noise is the same for the same seed and order of jobs."""
+def predicted_durations(jobs: Sequence[TraceJob], durations: Durations) -> list[float | None]:
+    """The predicted run time of each job, in order; None where nothing is known. The noise depends only on the seed and
+    the order of jobs."""
     match durations.kind:
         case DurationsKind.EXACT:
             return [job.duration_s for job in jobs]

@@ -1,4 +1,4 @@
-"""What a simulation is told: the machines, the policy, what it knows of durations and what a preemption costs.
+"""The options of a simulation: the machines, the policy, what it knows of durations and what a preemption costs.
 
 Texts of the command line are read here; a wrong one raises ValueError whose message says what would be accepted.
 """
@@ -33,7 +33,7 @@ class Policy(StrEnum):
     LAS = "las"
     """Least attained service in discrete queues; knows no durations."""
     FAIR = "fair"
-    """By past usage of the user."""
+    """Users who have used least come first."""
     DEFAULT = "default"
     """What a new installation uses."""
 
@@ -75,7 +75,7 @@ class NodeGroup:
 
 @dataclass(frozen=True, slots=True)
 class Durations:
-    """What a policy is told of a job's run time before it has run."""
+    """What a policy knows of a job's run time before it has run."""
 
     kind: DurationsKind = DurationsKind.EXACT
     seed: int = 0

@@ -1,4 +1,4 @@
-"""An SVG as PNG, by whichever program of this machine can do it."""
+"""Converts an SVG to PNG with a program that this machine has."""
 
 import os
 import shutil

@@ -58,7 +58,7 @@ class Run:
     finished: Sequence[Finished]
     samples: Sequence[Sample] = field(default_factory=list)
     never: Sequence[TraceJob] = ()
-    """Jobs that no moment could hold."""
+    """Jobs that could never start."""
     wall_s: float = 0.0
     prediction_error: float | None = None
     """Median of |predicted - actual| / actual over the jobs that had a prediction."""

@@ -1,4 +1,4 @@
-"""What came of runs as rows of text, a column for each policy. Knows what is worth showing, not how it is drawn."""
+"""The results of runs as rows of text, with a column for each policy. It does not know how they are drawn."""
 
 from collections.abc import Callable, Sequence
 from typing import Any

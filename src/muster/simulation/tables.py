@@ -1,4 +1,4 @@
-"""Reading CSV files, gzip'd or not, by the names in their header. Every wrong row is reported with its line."""
+"""Reads CSV files, compressed or not, by the names in their header. Every wrong row is reported with its line."""
 
 import csv
 import gzip
@@ -72,7 +72,7 @@ def read_table(
 
 @contextmanager
 def _opened(path: Path) -> Iterator[IO[str]]:
-    """By what the file is, not by what it is called; a pipe will do."""
+    """Recognises compression by the content, not by the name, so that a pipe will do."""
     with path.open("rb") as raw:
         plain = gzip.GzipFile(fileobj=raw) if raw.peek(2)[:2] == _GZIP else raw
         try:

@@ -333,7 +333,7 @@ class Cluster(RuleBasedStateMachine):
             cells = self.state.guarantees.cells.get(vc.name, NodeIndex())
             for waiting in self.state.queue.lanes.jobs.values():
                 job, shape = waiting.job, waiting.shape
-                if job.vc != vc.name or self.state.limits.forbids(job, shape, self.now) is not None:
+                if job.vc != vc.name or self.state.limits.exceeded(job, shape, self.now) is not None:
                     continue
                 if any(first.job.vc == vc.name and first.key < waiting.key for first in aged):
                     continue  # the guarantee is kept for a job that has waited longest

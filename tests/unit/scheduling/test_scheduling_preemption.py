@@ -45,7 +45,7 @@ def test_the_start_waits_until_the_leaver_has_gone() -> None:
     queue(state, a_demand(1, gpus(1), priority=LOW))
     queue(state, a_demand(2, gpus(1), priority=HIGH), at=200.0)
     assert codes(state, "j2") == ["being-left"]
-    assert message(state, "j2") == "has its places; job-1 still leaves them"
+    assert message(state, "j2") == "its resources are assigned; job-1 is still stopping there"
     assert started(state.cycle(205.0)) == []
     state.released("j1")
     assert started(state.cycle(210.0)) == ["j2"]

@@ -4,7 +4,7 @@ from itertools import pairwise
 import pytest
 
 from muster.simulation.generating import GANGS, Recipe, generate
-from muster.simulation.noise import foretold
+from muster.simulation.noise import predicted_durations
 from muster.simulation.options import Durations, DurationsKind
 from muster.simulation.records import TraceJob
 from muster.simulation.traces import write_trace
@@ -16,7 +16,7 @@ BOUNDS = (0.0, 0.1, 0.5, 1.0, 10.0, 100.0)
 
 
 def noisy(seed: int) -> list[float]:
-    predicted = foretold(JOBS, Durations(DurationsKind.NOISY, seed))
+    predicted = predicted_durations(JOBS, Durations(DurationsKind.NOISY, seed))
     return [value for value in predicted if value is not None]
 
 
@@ -58,7 +58,7 @@ def test_a_seed_says_it_all() -> None:
 def test_the_rest_is_told_as_it_is(kind: DurationsKind, told: list[float | None]) -> None:
     jobs = [TraceJob("a", 0, 60, 1, limit_s=3600), TraceJob("b", 0, 5, 1)]
 
-    assert foretold(jobs, Durations(kind)) == told
+    assert predicted_durations(jobs, Durations(kind)) == told
 
 
 def test_the_same_recipe_gives_the_same_trace() -> None:

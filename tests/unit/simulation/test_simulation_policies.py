@@ -167,7 +167,7 @@ def test_fair_who_has_used_least_first(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_default_the_least_expected_work_first_and_interrupts(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is foretold is believed at first: b has far less to do than a, and c far less than b. b interrupts a, c
+    """What is predicted is believed at first: b has far less to do than a, and c far less than b. b interrupts a, c
     interrupts b; b goes on before a."""
     trace = """
         a   0 90000 1
