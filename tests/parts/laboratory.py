@@ -104,7 +104,7 @@ class Laboratory:
 
     async def becomes(self, job_id: str, state: str, *, attempt: int | None = None) -> Job:
         """Wait until the stored job is in the state, with the deadline of all waits here. The engine has it in memory a
-        moment after the commit, so wait for that too: places, roster and listeners are then as the stored job says."""
+        moment after the commit, so wait for that too: slots, open jobs and listeners are then as the stored job says."""
         async with asyncio.timeout(DEADLINE_S):
             while True:
                 job = await self.job(job_id)
@@ -128,11 +128,11 @@ class Laboratory:
                 quiet = 0 if self._is_busy() else quiet + 1
 
     def _has_caught_up(self, stored: Job) -> bool:
-        entry = self.context.roster.get(stored.id)
+        entry = self.context.open_jobs.get(stored.id)
         return entry is None or (not stored.is_final and entry.job.version >= stored.version)
 
     def _is_busy(self) -> bool:
-        entries = self.context.roster.entries()
+        entries = self.context.open_jobs.entries()
         waits = ("stop ", "resume ") if self.backend.is_away else ("stop ",)
         stops = self.backend.auto_stop and not self.backend.is_away
         return (

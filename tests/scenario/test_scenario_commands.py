@@ -148,7 +148,7 @@ async def test_a_start_planned_before_a_hold_and_a_resume_takes_its_places_once(
     blocker = await lab.submit(a_spec(a_role(cpu=8), name="in-the-way"))
     await lab.becomes(blocker, "Running")
     job_id = await lab.submit(a_spec(a_role(cpu=3)))
-    entry = lab.context.roster.get(job_id)
+    entry = lab.context.open_jobs.get(job_id)
     assert entry is not None
     async with entry.turn:
         asking = [

@@ -187,7 +187,7 @@ class Lifecycles(LaboratoryMachine):
             assert all(after in task_rules.LEGAL[before] for before, after in itertools.pairwise(states)), path
 
     def check_memory(self, job: Job) -> None:
-        entry = self.lab.context.roster.get(job.id)
+        entry = self.lab.context.open_jobs.get(job.id)
         assert (entry is None) == job.is_final
         assert entry is None or entry.job == job, "memory shows what is committed"
 

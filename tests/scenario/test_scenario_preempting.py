@@ -124,7 +124,7 @@ async def test_a_gang_that_is_just_being_launched_is_preempted_after_the_launch(
 
 async def test_a_preemption_of_an_attempt_that_is_over_does_not_touch_the_next(lab: Laboratory) -> None:
     job_id = await a_running_job(lab, retry_max=3)
-    entry = lab.context.roster.get(job_id)
+    entry = lab.context.open_jobs.get(job_id)
     assert entry is not None
     async with entry.turn:
         preempt(lab, job_id)
@@ -243,7 +243,7 @@ async def test_an_elastic_gang_runs_with_the_places_it_was_given_and_is_resized(
 
 
 def _in_memory(lab: Laboratory, job_id: str) -> Job:
-    entry = lab.context.roster.get(job_id)
+    entry = lab.context.open_jobs.get(job_id)
     assert entry is not None
     return entry.job
 
@@ -309,7 +309,7 @@ async def test_a_gang_sent_away_before_its_launch_began_waits_again(shared: Labo
     blocker = await shared.submit(a_spec(a_role(gpus=4), name="in-the-way", cluster="vision"))
     await shared.becomes(blocker, "Running")
     borrower = await shared.submit(a_spec(a_role(gpus=4), name="whisper", cluster="speech"))
-    entry = shared.context.roster.get(borrower)
+    entry = shared.context.open_jobs.get(borrower)
     assert entry is not None
     async with entry.turn:  # its launch has to wait
         shared.backend.end(f"{blocker}.1.worker.0")

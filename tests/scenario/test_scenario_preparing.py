@@ -51,7 +51,7 @@ async def test_no_task_is_launched_before_all_nodes_are_ready(lab: Laboratory) -
 async def test_while_it_is_sent_the_job_says_so(lab: Laboratory) -> None:
     lab.backend.may_prepare.clear()
     job_id = await lab.submit(a_spec())
-    entry = lab.context.roster.get(job_id)
+    entry = lab.context.open_jobs.get(job_id)
     assert entry is not None
     reason = live_reason(lab.context, entry.job)
     assert reason is not None
@@ -115,7 +115,7 @@ async def test_a_fault_of_the_program_avoids_no_node(lab: Laboratory) -> None:
     await lab.becomes(job_id, "Running")
     lab.backend.end(lab.backend.of(job_id)[0], exit_code=1)
     await lab.becomes(job_id, "Queued", attempt=1)
-    entry = lab.context.roster.get(job_id)
+    entry = lab.context.open_jobs.get(job_id)
     assert entry is not None
     assert not entry.avoid
 

@@ -28,7 +28,7 @@ async def test_a_job_runs_to_its_end_and_tells_every_step_once(lab: Laboratory) 
     assert task.log is not None
     assert (lab.context.logs / task.log).read_text() == "hello\n"
     assert lab.context.clusters["lab"].used("n1")[0] == 0
-    assert len(lab.context.roster) == 0
+    assert len(lab.context.open_jobs) == 0
 
 
 async def test_tasks_that_prepare_are_shown_preparing(lab: Laboratory) -> None:

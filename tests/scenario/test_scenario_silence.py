@@ -210,7 +210,7 @@ async def test_one_silent_node_does_not_keep_others_from_being_looked_at(pool: L
     pool.backend.leave()
     pool.backend.end(second)
     pool.backend.come_back("n2")
-    await pool.until(lambda: pool.context.roster.get(job_id).tasks[second].has_ended)  # type: ignore[union-attr]
+    await pool.until(lambda: pool.context.open_jobs.get(job_id).tasks[second].has_ended)  # type: ignore[union-attr]
     assert (await pool.job(job_id)).state_name == "Running"
     assert pool.backend.tasks[first].seen.phase is Phase.RUNNING
 

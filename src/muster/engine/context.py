@@ -14,7 +14,7 @@ from muster.domain.jobs import Job
 from muster.domain.nodes import Node, NodeMark
 from muster.engine.state.cluster_settings import ActiveConfig
 from muster.engine.state.event_hub import Hub
-from muster.engine.state.open_jobs import Roster
+from muster.engine.state.open_jobs import OpenJobs
 from muster.lib.clock import Clock, wall_clock
 from muster.ports.backend import Backend
 from muster.ports.capabilities import EngineQueue, TaskRef
@@ -42,7 +42,7 @@ class Context:
     config: ActiveConfig = field(default_factory=ActiveConfig)
     hub: Hub = field(default_factory=Hub)
     exports: ExportCounts = field(default_factory=ExportCounts)
-    roster: Roster = field(default_factory=Roster)
+    open_jobs: OpenJobs = field(default_factory=OpenJobs)
     clusters: dict[str, ClusterState] = field(default_factory=dict)
     wake: asyncio.Event = field(default_factory=asyncio.Event)
     """Something changed that may let a waiting job start."""
@@ -100,7 +100,7 @@ class Context:
         mark = self.marks.get((node.cluster, node.name))
         if mark is None:
             return node
-        return mark.applied(node, is_empty=not self.roster.tasks_on(node.cluster, node.name))
+        return mark.applied(node, is_empty=not self.open_jobs.tasks_on(node.cluster, node.name))
 
     async def apply(self, change: Change) -> None:
         """Write a job's change. A write that was not confirmed may have happened all the same."""

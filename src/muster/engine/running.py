@@ -6,13 +6,13 @@ from contextlib import asynccontextmanager
 
 from muster.engine.context import Context
 from muster.engine.lifecycle.cycling import run_cycles
-from muster.engine.lifecycle.late_logs import OVER, is_of_the_past, see_to
+from muster.engine.lifecycle.late_logs import OVER, handle_late, is_of_the_past
 from muster.engine.lifecycle.observing import receive
 from muster.engine.lifecycle.reconciling import load, reconcile
-from muster.engine.lifecycle.resync import run_recalling
-from muster.engine.nodes.administration import tell_scheduler
+from muster.engine.lifecycle.resync import run_resync
+from muster.engine.nodes.administration import update_scheduler
 from muster.engine.nodes.fleet import Builder, Fleet
-from muster.engine.nodes.liveness import Silence
+from muster.engine.nodes.liveness import NodeLiveness
 from muster.engine.nodes.node_events import NodeHistory
 from muster.engine.nodes.polling import run_polling
 from muster.engine.requests.retention import run_retention
@@ -24,18 +24,18 @@ class _Listener:
 
     def __init__(self, context: Context) -> None:
         self._context = context
-        self.silence = Silence(context)
+        self.liveness = NodeLiveness(context)
         self._history = NodeHistory(context)
 
     def task_observed(self, observation: Observation) -> None:
         receive(self._context, observation)
-        is_gone = self._context.roster.get(observation.task_id.split(".", 1)[0]) is None
+        is_gone = self._context.open_jobs.get(observation.task_id.split(".", 1)[0]) is None
         if is_gone or (observation.phase in OVER and is_of_the_past(self._context, observation)):
-            self._context.spawn(see_to(self._context, observation), f"see to {observation.task_id}")
+            self._context.spawn(handle_late(self._context, observation), f"see to {observation.task_id}")
 
     def nodes_changed(self, cluster: str) -> None:
-        tell_scheduler(self._context, cluster)
-        self.silence.look(cluster)
+        update_scheduler(self._context, cluster)
+        self.liveness.look(cluster)
         self._history.look(cluster)
 
     def reconnected(self, cluster: str, node: str | None) -> None:
@@ -63,7 +63,7 @@ async def running_engine(context: Context, builders: Mapping[str, Builder] | Non
     loops = [
         asyncio.create_task(run_cycles(context), name="cycles"),
         asyncio.create_task(run_polling(context), name="polling"),
-        asyncio.create_task(run_recalling(context), name="recalling"),
+        asyncio.create_task(run_resync(context), name="resync"),
         asyncio.create_task(run_retention(context), name="retention"),
         asyncio.create_task(context.config.follow(context.clusters, settings_changed), name="config"),
     ]
@@ -73,7 +73,7 @@ async def running_engine(context: Context, builders: Mapping[str, Builder] | Non
     finally:
         for loop in loops:
             loop.cancel()
-        listener.silence.close()
+        listener.liveness.close()
         await asyncio.gather(*loops, return_exceptions=True)
         await context.drain()
         await fleet.close()

@@ -73,7 +73,7 @@ async def test_a_waiting_gang_tells_the_engines_own_reason_and_estimate(site: Si
 
 
 def _reason(site: Site, job_id: str) -> str:
-    entry = site.context.roster.get(job_id)
+    entry = site.context.open_jobs.get(job_id)
     assert entry is not None
     states = [task.state for task in entry.tasks.values()]
     return next((state.reason for state in states if isinstance(state, TaskWaiting)), "")
@@ -174,7 +174,7 @@ async def test_an_engine_that_does_not_answer_loses_nothing(site: Site) -> None:
 async def test_a_gang_is_handed_over_once_however_often_it_is_launched(site: Site) -> None:
     job_id = await site.submit(one(("sh", "-c", "echo x; sleep 600")))
     await site.becomes(job_id, "Running")
-    entry = site.context.roster.get(job_id)
+    entry = site.context.open_jobs.get(job_id)
     assert entry is not None
     launch = compose_gang(site.context, entry.job, entry.current_tasks())
     for _ in range(3):

@@ -56,7 +56,7 @@ async def test_job_runs_once_although_one_write_was_not_confirmed(
     await lab.becomes(job_id, "Running")
     lab.backend.end(f"{job_id}.1.worker.0")
     await lab.becomes(job_id, "Succeeded")
-    await lab.until(lambda: not len(lab.context.roster))
+    await lab.until(lambda: not len(lab.context.open_jobs))
     assert writes > lost
     told = await lab.told(job_id)
     assert [kind for kind in told if kind in ("job.starting", "job.succeeded")] == ["job.starting", "job.succeeded"]

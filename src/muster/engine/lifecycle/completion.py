@@ -45,7 +45,7 @@ from muster.ports.backend import Observation
 from muster.ports.capabilities import TaskRef
 from muster.ports.store import Change
 
-_log = structlog.get_logger("engine.settling")
+_log = structlog.get_logger("engine.completion")
 RETRY_S = 1.0
 """After the store refused: the disk may be full, the database away."""
 
@@ -114,14 +114,14 @@ async def stop_tasks(context: Context, entry: Entry, task_ids: Sequence[str], gr
     tries = 0
     left: Sequence[str] = list(task_ids)
     while open_tasks := [entry.tasks[one] for one in left if one in entry.tasks and not entry.tasks[one].has_ended]:
-        left = await _not_told(context, entry.job, open_tasks, grace_s)
+        left = await _undelivered(context, entry.job, open_tasks, grace_s)
         if not left:
             return
         tries += 1
         await asyncio.sleep(exponential(tries, first_s=0.2, limit_s=30.0))
 
 
-async def _not_told(context: Context, job: Job, tasks: Sequence[Task], grace_s: float | None) -> Sequence[str]:
+async def _undelivered(context: Context, job: Job, tasks: Sequence[Task], grace_s: float | None) -> Sequence[str]:
     grace = job.spec.grace_s if grace_s is None else grace_s
     try:
         return await context.backends[job.cluster].stop([TaskRef.of(task) for task in tasks], grace)
@@ -256,7 +256,7 @@ def _release(context: Context, entry: Entry) -> None:
         entry.deadline.cancel()
         entry.deadline = None
     if job.is_final:
-        context.roster.remove(job.id)
+        context.open_jobs.remove(job.id)
         learn(cluster, job)
         look_at_dependents(context, job.id)
     elif isinstance(job.state, Queued):

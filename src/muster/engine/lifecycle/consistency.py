@@ -34,7 +34,7 @@ async def _rebuilt(context: Context) -> dict[str, ClusterState]:
         if job.cluster not in states:
             continue
         if isinstance(job.state, Queued):
-            entry = context.roster.get(job.id)
+            entry = context.open_jobs.get(job.id)
             states[job.cluster].queued(demand_in_queue(context, entry) if entry else context.demand_of(job))
         elif (since := standing_since(job, tasks[job.id])) is not None:
             states[job.cluster].holds(demand_of_attempt(context, job), slots_of(context, job, tasks[job.id]), since)

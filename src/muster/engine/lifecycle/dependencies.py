@@ -71,13 +71,13 @@ def demand_in_queue(context: Context, entry: Entry) -> JobDemand:
 
 def supposed_demand(context: Context, job: Job) -> JobDemand:
     """Of a job as it might be: kept by whatever of its dependencies is open now."""
-    is_kept = waits_for_others(job) and any(context.roster.get(one.job) is not None for one in job.spec.after)
+    is_kept = waits_for_others(job) and any(context.open_jobs.get(one.job) is not None for one in job.spec.after)
     return replace(context.demand_of(job), blocked=reason(context, job)) if is_kept else context.demand_of(job)
 
 
 def look_at_dependents(context: Context, job_id: str) -> None:
     """A job has ended, or is gone from the history."""
-    for entry in context.roster.dependents(job_id):
+    for entry in context.open_jobs.dependents(job_id):
         context.spawn(look(context, entry), f"dependencies {entry.job.id}")
 
 
@@ -103,7 +103,7 @@ async def look(context: Context, entry: Entry) -> None:
 
 def reason(context: Context, job: Job) -> Reason:
     """What it waits for, with the states that those jobs are in now."""
-    open_ones = [entry.job for one in job.spec.after if (entry := context.roster.get(one.job)) is not None]
+    open_ones = [entry.job for one in job.spec.after if (entry := context.open_jobs.get(one.job)) is not None]
     told = ", ".join(f"{one.name} ({one.state_name})" for one in open_ones[:_NAMES_SHOWN])
     more = f" and {len(open_ones) - _NAMES_SHOWN} more" if len(open_ones) > _NAMES_SHOWN else ""
     names = ", ".join(one.name for one in open_ones)
@@ -125,7 +125,7 @@ async def _standing(context: Context, job: Job) -> _Standing:
     """A dependency that failed decides at once, whatever the others do."""
     is_open = False
     for dependency in job.spec.after:
-        if context.roster.get(dependency.job) is not None:
+        if context.open_jobs.get(dependency.job) is not None:
             is_open = True
             continue
         try:
@@ -145,7 +145,7 @@ async def _fail(context: Context, entry: Entry, fault: Fault) -> None:
     await context.apply(Change(job=job, events=[job_event(job, now)]))
     entry.job = job
     context.clusters[job.cluster].unqueued(job.id)
-    context.roster.remove(job.id)
+    context.open_jobs.remove(job.id)
     look_at_dependents(context, job.id)
 
 

@@ -24,14 +24,14 @@ OVER = (Phase.ENDED, Phase.LOST)
 
 def is_of_the_past(context: Context, observation: Observation) -> bool:
     """Its attempt is over, or its job."""
-    entry = context.roster.get(observation.task_id.split(".", 1)[0])
+    entry = context.open_jobs.get(observation.task_id.split(".", 1)[0])
     return entry is None or not isinstance(entry.job.state, HOLDING) or observation.task_id not in entry.tasks
 
 
-async def see_to(context: Context, observation: Observation) -> None:
+async def handle_late(context: Context, observation: Observation) -> None:
     """Of a task of the past that the backend speaks of, unasked."""
     job_id = observation.task_id.split(".", 1)[0]
-    entry = context.roster.get(job_id)
+    entry = context.open_jobs.get(job_id)
     try:
         cluster = entry.job.cluster if entry is not None else (await context.store.job(job_id)).cluster
     except NotFound:
@@ -67,7 +67,7 @@ async def _collect(context: Context, cluster: str, observation: Observation, tas
         if kept.log is None:
             return  # away again, or our disk is full: the next reconciling comes here
         await context.apply(Change(tasks=[kept]))
-        entry = context.roster.get(task.job_id)
+        entry = context.open_jobs.get(task.job_id)
         if entry is not None and task.id in entry.tasks:
             entry.tasks[task.id] = kept
         task = kept

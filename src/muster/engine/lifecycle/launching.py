@@ -36,7 +36,7 @@ ASK_AGAIN_S = 10.0
 
 
 async def launch(context: Context, cluster: ClusterState, start: Start) -> None:
-    entry = context.roster.get(start.job_id)
+    entry = context.open_jobs.get(start.job_id)
     if entry is None:
         cluster.released(start.job_id)
         return
@@ -143,7 +143,7 @@ def _launch_error(error: BackendError) -> str:
 def _act_again(context: Context, entry: Entry, attempt: int) -> None:
     """A node that is there and did not answer is asked again; for one that is away, reconciling or liveness decides."""
     is_open = isinstance(entry.job.state, Starting) and entry.job.attempt == attempt and entry.launched.is_set()
-    if is_open and context.roster.get(entry.job.id) is entry:
+    if is_open and context.open_jobs.get(entry.job.id) is entry:
         entry.launched.clear()
         context.spawn(act(context, entry), f"launch {entry.job.id}")
 

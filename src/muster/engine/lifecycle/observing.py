@@ -39,7 +39,7 @@ GATHER_S = 0.005
 
 def receive(context: Context, observation: Observation) -> None:
     """Called on the loop by a backend. What belongs to no open attempt is not ours any more."""
-    entry = context.roster.get(observation.task_id.split(".", 1)[0])
+    entry = context.open_jobs.get(observation.task_id.split(".", 1)[0])
     if entry is None:
         return
     entry.inbox.append(observation)

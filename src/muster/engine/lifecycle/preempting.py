@@ -24,14 +24,14 @@ RESIZE = "resize"
 
 def begin_preempting(context: Context, cluster: ClusterState, preemption: Preemption) -> None:
     """Of the attempt that has the places now, or is about to start on them."""
-    entry = context.roster.get(preemption.job_id)
+    entry = context.open_jobs.get(preemption.job_id)
     attempt = 1 if entry is None else entry.job.attempt + (not isinstance(entry.job.state, HOLDING))
     work = preempt(context, cluster, preemption, attempt)
     context.spawn(work, f"preempt {preemption.job_id}")
 
 
 async def preempt(context: Context, cluster: ClusterState, preemption: Preemption, attempt: int) -> None:
-    entry = context.roster.get(preemption.job_id)
+    entry = context.open_jobs.get(preemption.job_id)
     if entry is None:
         if preemption.job_id in cluster.allocations.preempted:  # being submitted, with its start
             _later(context, cluster, preemption, attempt)

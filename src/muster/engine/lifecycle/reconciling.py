@@ -37,7 +37,7 @@ async def load(context: Context) -> None:
     for task in await context.store.open_tasks():
         tasks[task.job_id].append(task)
     for job in await context.store.open_jobs():
-        entry = context.roster.add(job, tasks[job.id])
+        entry = context.open_jobs.add(job, tasks[job.id])
         cluster = context.clusters.get(job.cluster)
         if cluster is None:
             _log.error("job on a cluster that is not configured", job=job.id, cluster=job.cluster)
@@ -61,14 +61,14 @@ async def reconcile(context: Context, cluster: str, node: str | None = None) -> 
     outside the scope of the answer are not judged: silence says nothing about them."""
     expected = {
         entry.job.id: tasks
-        for entry in context.roster.entries()
+        for entry in context.open_jobs.entries()
         if entry.job.cluster == cluster and isinstance(entry.job.state, HOLDING)
         if (tasks := _open_tasks(entry, node)) or node is None
     }
     observed = await context.backends[cluster].observe_all(node)
     known = {seen.task_id: seen for seen in observed.observations}
     for job_id, tasks in expected.items():
-        entry = context.roster.get(job_id)
+        entry = context.open_jobs.get(job_id)
         if entry is not None:
             heard = [task for task in tasks if task.id in known or observed.scope.covers(task)]
             context.spawn(_resume(context, entry, heard, known), f"resume {job_id}")
@@ -112,7 +112,7 @@ async def _resume(context: Context, entry: Entry, expected: list[Task], known: d
 def _stop_orphans(context: Context, cluster: str, known: dict[str, Observation]) -> None:
     """Tasks that run but belong to no open attempt: their job ended, or took them for lost and went on without them."""
     for observation in known.values():
-        entry = context.roster.get(observation.task_id.split(".", 1)[0])
+        entry = context.open_jobs.get(observation.task_id.split(".", 1)[0])
         task = entry.tasks.get(observation.task_id) if entry is not None else None
         is_ours = task is not None and not task.has_ended
         if is_ours or observation.phase not in (Phase.WAITING, Phase.PREPARING, Phase.RUNNING):

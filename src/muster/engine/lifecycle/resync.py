@@ -16,23 +16,23 @@ from muster.engine.lifecycle.dependencies import look_at_dependents
 from muster.engine.lifecycle.reconciling import place, reconcile
 from muster.engine.state.open_jobs import Entry
 
-_log = structlog.get_logger("engine.recalling")
+_log = structlog.get_logger("engine.resync")
 
 
-async def run_recalling(context: Context) -> None:
+async def run_resync(context: Context) -> None:
     while True:
         job_id = await context.in_doubt.get()
         try:
-            await recall(context, job_id)
+            await resync(context, job_id)
         except MusterError as error:
             _log.warning("still in doubt", job=job_id, error=str(error))
             await asyncio.sleep(RETRY_S)
             context.in_doubt.put_nowait(job_id)
 
 
-async def recall(context: Context, job_id: str) -> None:
+async def resync(context: Context, job_id: str) -> None:
     """Bring the job in memory to what is stored; nothing happens when they agree."""
-    entry = context.roster.get(job_id)
+    entry = context.open_jobs.get(job_id)
     if entry is None:
         await _discover(context, job_id)
         return
@@ -52,9 +52,9 @@ async def _discover(context: Context, job_id: str) -> None:
     except NotFound:
         return
     tasks = await context.store.tasks(job_id, job.attempt)
-    if job.is_final or context.roster.get(job_id) is not None:
+    if job.is_final or context.open_jobs.get(job_id) is not None:
         return
-    entry = context.roster.add(job, tasks)
+    entry = context.open_jobs.add(job, tasks)
     _place(context, entry)
     await _go_on(context, entry)
 
@@ -65,7 +65,7 @@ def _place(context: Context, entry: Entry) -> None:
     cluster.unqueued(job.id)
     cluster.released(job.id)
     if job.is_final:
-        context.roster.remove(job.id)
+        context.open_jobs.remove(job.id)
         look_at_dependents(context, job.id)
     else:
         place(context, entry)

@@ -21,7 +21,7 @@ from muster.engine.state.event_builders import task_event
 from muster.engine.state.open_jobs import Entry
 from muster.ports.capabilities import PortReservations, Unready
 
-_log = structlog.get_logger("engine.undoing")
+_log = structlog.get_logger("engine.rollback")
 
 
 async def undo(context: Context, entry: Entry, unready: Sequence[Unready]) -> None:

@@ -22,7 +22,7 @@ from muster.engine.state.open_jobs import Entry
 from muster.ports.capabilities import CommandEnd, CommandOutput, NodeAdministration, required
 from muster.ports.store import Change
 
-_log = structlog.get_logger("engine.nodes")
+_log = structlog.get_logger("engine.administration")
 
 
 def find_node(context: Context, name: str, cluster: str | None = None) -> Node:
@@ -53,7 +53,7 @@ async def uncordon(context: Context, cluster: str, node: str, actor: str) -> Non
     told = audit_event("node.uncordon", actor, context.clock(), name=node, cluster=cluster)
     await context.apply(Change(unmarked_node=(cluster, node), events=[told]))
     context.marks.pop((cluster, node), None)
-    tell_scheduler(context, cluster)
+    update_scheduler(context, cluster)
 
 
 async def drain(context: Context, cluster: str, node: str, reason: str, actor: str, *, now: bool = False) -> None:
@@ -86,7 +86,7 @@ async def execute(
     return administration.execute(node, argv, timeout_s)
 
 
-def tell_scheduler(context: Context, cluster: str) -> None:
+def update_scheduler(context: Context, cluster: str) -> None:
     """What nodes there are now, and how they are."""
     state = context.clusters[cluster]
     nodes = context.schedulable_nodes(cluster)
@@ -111,11 +111,11 @@ def _administration(context: Context, cluster: str) -> NodeAdministration:
 async def _mark(context: Context, mark: NodeMark, told: Event) -> None:
     await context.apply(Change(node_mark=mark, events=[told]))
     context.marks[mark.cluster, mark.node] = mark
-    tell_scheduler(context, mark.cluster)
+    update_scheduler(context, mark.cluster)
 
 
 def _evict_all(context: Context, cluster: str, node: str) -> None:
-    for entry in context.roster.entries():
+    for entry in context.open_jobs.entries():
         is_here = entry.job.cluster == cluster and entry.job.id in context.clusters[cluster].jobs_on(node)
         if is_here:
             context.spawn(_evict(context, entry, node), f"evict {entry.job.id}")

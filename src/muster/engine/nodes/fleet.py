@@ -73,7 +73,7 @@ class Fleet:
             _log.error("cluster not configured", cluster=backend.cluster, error=str(error))
             return
         if (settings.folders, settings.conda) != before:
-            for entry in self._context.roster.entries():
+            for entry in self._context.open_jobs.entries():
                 if entry.job.cluster == backend.cluster and isinstance(entry.job.state, Queued):
                     queue(self._context, entry)  # what it needs of a node may be called otherwise now
         self._listener.nodes_changed(backend.cluster)
@@ -96,7 +96,7 @@ class Fleet:
     async def _join(self, settings: PhysicalCluster) -> None:
         if not self._add(settings):
             return
-        for entry in self._context.roster.entries():
+        for entry in self._context.open_jobs.entries():
             if entry.job.cluster == settings.name:  # accepted when the cluster was there before
                 place(self._context, entry)
         await self._start(settings.name)
@@ -126,4 +126,4 @@ class Fleet:
         backend = self._context.backends[name]
         if not backend.settings.is_leaving:
             return False
-        return bool(backend.nodes()) or any(entry.job.cluster == name for entry in self._context.roster.entries())
+        return bool(backend.nodes()) or any(entry.job.cluster == name for entry in self._context.open_jobs.entries())

@@ -15,7 +15,7 @@ from muster.engine.lifecycle.observing import receive
 from muster.lib.quantities import format_duration
 from muster.ports.backend import Observation, Phase
 
-_log = structlog.get_logger("engine.silence")
+_log = structlog.get_logger("engine.liveness")
 NODE_LOST = "node-lost"
 _SILENT = (NodeState.UNREACHABLE, NodeState.JOINING)
 """One that joins has not answered yet: after a restart it may have tasks, and be away."""
@@ -23,7 +23,7 @@ LOOK_AGAIN_S = 10.0
 """While a node is given up: a start that was under way then may have been written since."""
 
 
-class Silence:
+class NodeLiveness:
     def __init__(self, context: Context) -> None:
         self._context = context
         self._began = context.clock()
@@ -62,7 +62,7 @@ class Silence:
         backend that knows no node at all has not been told yet which it has."""
         used = {
             task.placement.node
-            for entry in self._context.roster.entries()
+            for entry in self._context.open_jobs.entries()
             if entry.job.cluster == cluster and isinstance(entry.job.state, HOLDING)
             for task in entry.tasks.values()
             if not task.has_ended
@@ -74,7 +74,7 @@ class Silence:
 
     def _give_up(self, cluster: str, node: str, silent_s: float) -> None:
         why = f"node {node} has been silent for {format_duration(silent_s)}"
-        for task in self._context.roster.tasks_on(cluster, node):
+        for task in self._context.open_jobs.tasks_on(cluster, node):
             lost = Observation(task.id, Phase.LOST, node=node, error_code=NODE_LOST, error_message=why)
             receive(self._context, lost)
 

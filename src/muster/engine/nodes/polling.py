@@ -32,7 +32,7 @@ async def run_polling(context: Context) -> None:
 
 def _live_engines(context: Context) -> Iterator[tuple[str, EngineQueue]]:
     """The engines that have, or should have, a task."""
-    clusters = {entry.job.cluster for entry in context.roster.entries() if isinstance(entry.job.state, HOLDING)}
+    clusters = {entry.job.cluster for entry in context.open_jobs.entries() if isinstance(entry.job.state, HOLDING)}
     for name in clusters:
         if (engine := context.engine(name)) is not None:
             yield name, engine

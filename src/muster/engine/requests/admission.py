@@ -135,7 +135,7 @@ def _require_room(context: Context, vc: VirtualCluster, owner: str, count: int) 
     of_all, of_each = vc.limits.queued_jobs, vc.user_limits.queued_jobs
     if of_all is None and of_each is None:
         return
-    queued = in_queue((entry.job for entry in context.roster.entries()), vc.name)
+    queued = in_queue((entry.job for entry in context.open_jobs.entries()), vc.name)
     mine = sum(job.owner == owner for job in queued)
     for limit, used, whose in ((of_each, mine, f"{owner} has"), (of_all, len(queued), "there are")):
         if limit is not None and used + count > limit:

@@ -64,7 +64,7 @@ async def _rewrite(
         now = context.clock()
         events = [audit_event(f"job.{what}", actor, now, job=job, **told), job_event(job, now, actor=actor)]
         await context.apply(Change(rewritten_job=job, events=events))
-        context.roster.respecify(entry, job)
+        context.open_jobs.respecify(entry, job)
         if (old := context.clusters.get(before.cluster)) is not None:
             old.unqueued(job.id)
             old.released(job.id)  # a cycle may have planned it meanwhile

@@ -69,7 +69,7 @@ async def submit(
     if intent is None:
         _enter(context, job)
         return job, True
-    entry = context.roster.add(intent.job, intent.tasks)
+    entry = context.open_jobs.add(intent.job, intent.tasks)
     entry.launched.clear()
     context.spawn(act(context, entry), f"launch {job.id}")
     await asyncio.sleep(0)  # the launch goes out before the answer does
@@ -246,14 +246,14 @@ def _submission(job: Job, actor: str, key: RequestKey | None) -> Change:
 
 
 def _enter(context: Context, job: Job) -> None:
-    entry = context.roster.add(job)
+    entry = context.open_jobs.add(job)
     if isinstance(job.state, Queued):
         queue(context, entry)
 
 
 async def open_entry(context: Context, job_id: str, what: str) -> Entry:
     """The job as it is in memory; Conflict when it has ended."""
-    entry = context.roster.get(job_id)
+    entry = context.open_jobs.get(job_id)
     if entry is None:
         job = await context.store.job(job_id)
         raise Conflict(f"job {job.name} has already ended ({job.state_name}): there is nothing to {what}")
@@ -270,7 +270,7 @@ async def _leave_queue(context: Context, entry: Entry, state: JobState, reason: 
         cluster.unqueued(job.id)
         cluster.released(job.id)  # a cycle may have planned it meanwhile
     if job.is_final:
-        context.roster.remove(job.id)
+        context.open_jobs.remove(job.id)
         look_at_dependents(context, job.id)
     context.wake.set()
     return job

@@ -109,7 +109,7 @@ def _in_engine_queue(context: Context, job: Job) -> Reason | None:
 
 def _engine_wait(context: Context, job: Job) -> TaskWaiting | None:
     """The task of the job that its engine expects to start last, or says something of."""
-    entry = context.roster.get(job.id)
+    entry = context.open_jobs.get(job.id)
     states = [task.state for task in entry.current_tasks()] if entry is not None else []
     waits = [state for state in states if isinstance(state, TaskWaiting)]
     return max(waits, key=lambda state: (state.starts_at or 0.0, state.reason), default=None)
@@ -141,7 +141,7 @@ def _as_of_now(context: Context, job: Job, reason: Reason) -> Reason:
     """The scheduler was told once whom a job waits for; what those jobs do now is known here."""
     if reason.code == dependencies.CODE:
         return dependencies.reason(context, job)
-    return unmet_needs.told(context, job, reason)
+    return unmet_needs.explained(context, job, reason)
 
 
 def _fault(job: Job, tasks: Sequence[Task]) -> Fault | None:

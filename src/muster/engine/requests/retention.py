@@ -8,7 +8,7 @@ from muster.engine.context import Context
 from muster.engine.requests.commands import delete
 from muster.ports.store import Change
 
-_log = structlog.get_logger("engine.retaining")
+_log = structlog.get_logger("engine.retention")
 _EVERY_S = 3600.0
 _BATCH = 200
 

@@ -15,7 +15,7 @@ _CODES = ("not-in-order", "fragmented", "no-free-gpu", "no-free-cpu", "no-free-m
 _NODES_NAMED = 5
 
 
-def told(context: Context, job: Job, reason: Reason) -> Reason:
+def explained(context: Context, job: Job, reason: Reason) -> Reason:
     """The reason with what each node lacks: `gpu2: not the same as on gpu1`."""
     if reason.code not in _CODES:
         return reason

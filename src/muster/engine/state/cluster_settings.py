@@ -20,7 +20,7 @@ from muster.ports.cluster_config import ClusterConfig, ClusterSettings, LastGood
 from muster.scheduling.cluster_state import ClusterState
 from muster.scheduling.usage_views import Quota, ShareView
 
-_log = structlog.get_logger("engine.config")
+_log = structlog.get_logger("engine.cluster_settings")
 DEFAULT = "default"
 """The virtual cluster of jobs that name the physical one, or none."""
 QUEUED_JOBS = "queuedJobs"

@@ -34,7 +34,7 @@ class Entry:
         return sorted(self.tasks.values(), key=lambda task: task.rank)
 
 
-class Roster:
+class OpenJobs:
     def __init__(self) -> None:
         self._entries: dict[str, Entry] = {}
         self._dependents: dict[str, set[str]] = {}

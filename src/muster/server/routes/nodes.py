@@ -76,7 +76,7 @@ async def get_usage(me: Me, parts: Parts) -> Response:
     for cluster in parts.context.backends:
         for node, usage in _heard(parts, cluster):
             for task_id, use in usage.tasks.items():
-                entry = parts.context.roster.get(task_id.split(".", 1)[0])
+                entry = parts.context.open_jobs.get(task_id.split(".", 1)[0])
                 task = entry.tasks.get(task_id) if entry else None
                 if entry is None or task is None:
                     continue
@@ -113,7 +113,7 @@ def seen_node(me: Principal, parts: Services, node: Node) -> NodeOut:
         memory_bytes=memory_bytes,
         device_jobs=names,
         device_shares=cluster.device_shares(node.name),
-        tasks=len(context.roster.tasks_on(node.cluster, node.name)),
+        tasks=len(context.open_jobs.tasks_on(node.cluster, node.name)),
         login=_login(parts, node) if is_admin else None,
         usage=node_usage_view(usage) if usage else None,
     )
@@ -128,15 +128,15 @@ def _heard(parts: Services, cluster: str) -> Iterator[tuple[str, NodeUsage]]:
 
 
 def _job_name(me: Principal, parts: Services, job_id: str) -> str:
-    entry = parts.context.roster.get(job_id)
+    entry = parts.context.open_jobs.get(job_id)
     is_seen = entry is not None and may(me, Action.JOB_SEE, entry.job.owner, private=parts.private_jobs)
     return entry.job.name if entry is not None and is_seen else _HIDDEN
 
 
 def _running(me: Principal, parts: Services, node: Node) -> list[NodeTaskOut]:
     found: list[NodeTaskOut] = []
-    for task in parts.context.roster.tasks_on(node.cluster, node.name):
-        entry = parts.context.roster.get(task.job_id)
+    for task in parts.context.open_jobs.tasks_on(node.cluster, node.name):
+        entry = parts.context.open_jobs.get(task.job_id)
         if entry is not None and may(me, Action.JOB_SEE, entry.job.owner, private=parts.private_jobs):
             name, owner = entry.job.name, entry.job.owner
             state = cast("TaskStateName", task.state_name)

@@ -52,7 +52,7 @@ async def list_quotas(
     name = me.name if user in (None, "me") else user
     require(me, Action.QUOTA_SEE, name)
     subject = None if user is None and me.is_admin else await parts.accounts.user(name or "")
-    jobs = (entry.job for entry in parts.context.roster.entries())
+    jobs = (entry.job for entry in parts.context.open_jobs.entries())
     quotas = quotas_of(parts.context.config, parts.context.clusters, jobs, parts.context.clock(), subject)
     return JSONResponse(QuotaList(items=[quota_view(quota, _names(me, parts, quota)) for quota in quotas]))
 
@@ -62,7 +62,7 @@ def _usable(me: Principal, parts: Services) -> list[VirtualCluster]:
 
 
 def _names(me: Principal, parts: Services, quota: Quota) -> list[str]:
-    found = (parts.context.roster.get(job_id) for job_id in quota.waiting)
+    found = (parts.context.open_jobs.get(job_id) for job_id in quota.waiting)
     jobs = [entry.job for entry in found if entry is not None]
     seen = [job.name for job in jobs if may(me, Action.JOB_SEE, job.owner, private=parts.private_jobs)]
     return seen[:_JOBS_NAMED]
