@@ -104,7 +104,7 @@ class Laboratory:
 
     async def becomes(self, job_id: str, state: str, *, attempt: int | None = None) -> Job:
         """Wait until the stored job is in the state, with the deadline of all waits here. The engine has it in memory a
-        moment after the commit, so wait for that too: slots, open jobs and listeners are then as the stored job says."""
+        moment after the commit, so wait for that too: slots, open jobs and listeners then match the stored job."""
         async with asyncio.timeout(DEADLINE_S):
             while True:
                 job = await self.job(job_id)
