@@ -137,7 +137,7 @@ class Laboratory:
         stops = self.backend.auto_stop and not self.backend.is_away
         return (
             self.context.wake.is_set()
-            or any(entry.inbox or entry.is_observing or entry.turn.locked() for entry in entries)
+            or any(entry.inbox or entry.is_observing or entry.lock.locked() for entry in entries)
             or any(not task.get_name().startswith(waits) for task in self.context._tasks)
             or (stops and any(isinstance(entry.job.state, Stopping) for entry in entries))
         )

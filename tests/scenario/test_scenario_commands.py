@@ -150,7 +150,7 @@ async def test_a_start_planned_before_a_hold_and_a_resume_takes_its_places_once(
     job_id = await lab.submit(a_spec(a_role(cpu=3)))
     entry = lab.context.open_jobs.get(job_id)
     assert entry is not None
-    async with entry.turn:
+    async with entry.lock:
         asking = [
             asyncio.create_task(commands.hold(lab.context, job_id, "amy")),
             asyncio.create_task(commands.resume(lab.context, job_id, "amy")),

@@ -126,7 +126,7 @@ async def test_a_preemption_of_an_attempt_that_is_over_does_not_touch_the_next(l
     job_id = await a_running_job(lab, retry_max=3)
     entry = lab.context.open_jobs.get(job_id)
     assert entry is not None
-    async with entry.turn:
+    async with entry.lock:
         preempt(lab, job_id)
         preempt(lab, job_id)
     job = await lab.becomes(job_id, "Running", attempt=2)
@@ -311,7 +311,7 @@ async def test_a_gang_sent_away_before_its_launch_began_waits_again(shared: Labo
     borrower = await shared.submit(a_spec(a_role(gpus=4), name="whisper", cluster="speech"))
     entry = shared.context.open_jobs.get(borrower)
     assert entry is not None
-    async with entry.turn:  # its launch has to wait
+    async with entry.lock:  # its launch has to wait
         shared.backend.end(f"{blocker}.1.worker.0")
         await shared.until(lambda: shared.context.clusters["lab"].allocations.by_job.get(borrower))
         owner = await shared.submit(a_spec(a_role(gpus=4), name="resnet", cluster="vision"))

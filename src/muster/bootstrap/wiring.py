@@ -17,7 +17,7 @@ from muster.engine.context import Context
 from muster.engine.data.archives import SignedArchives
 from muster.engine.data.files import Files
 from muster.engine.data.logs import LogReader
-from muster.engine.data.packages import PackageShelf
+from muster.engine.data.packages import PackageStore
 from muster.engine.requests.accounts import Accounts
 from muster.engine.running import running_engine
 from muster.engine.state.cluster_settings import ActiveConfig
@@ -57,7 +57,7 @@ async def serve(settings: ServerSettings) -> None:
         services = Services(
             context,
             Accounts(context, settings.session_lifetime),
-            PackageShelf(context, settings.max_package_bytes),
+            PackageStore(context, settings.max_package_bytes),
             LogReader(context),
             Files(context),
             archives,

@@ -1,12 +1,14 @@
 """Use cases and loops: what happens to a job from submission to history.
 
-Belongs here: the order of steps, intent before act, who wakes whom. Does not belong here: SQL, HTTP, processes, and the
-rules themselves, which are pure and live in `domain`, `scheduling` and `launch`.
+Belongs here: the order of steps, intents written before they are carried out, and what wakes which loop. Does not
+belong here: SQL, HTTP, processes, and the rules themselves, which are pure and live in `domain`, `scheduling` and
+`launch`.
 
     commands ──► Queued ──► cycling ──► launching ──► backend
                                                         │ observations
-    history ◄── final state ◄── settling ◄── observing ◄┘
+    history ◄── final state ◄─ completion ◄── observing ◄┘
 
-One loop, many small steps. Each step takes the job's turn, reads memory, commits one Change, and only then shows it to
-the rest. After a crash `reconciling` compares what the backend has with what the store says, and goes on.
+There is one event loop with many small steps. Each step takes the job's lock, reads memory, commits one Change, and
+only then updates memory. After a crash `reconciling` compares what the backend has with what the store says, and
+continues from there.
 """

@@ -46,17 +46,17 @@ class Context:
     clusters: dict[str, ClusterState] = field(default_factory=dict)
     wake: asyncio.Event = field(default_factory=asyncio.Event)
     """Something changed that may let a waiting job start."""
-    in_doubt: asyncio.Queue[str] = field(default_factory=asyncio.Queue)
+    unconfirmed_jobs: asyncio.Queue[str] = field(default_factory=asyncio.Queue)
     """Jobs of which the store may know more than we do."""
     marks: dict[tuple[str, str], NodeMark] = field(default_factory=dict)
     """What admins decided, by cluster and node."""
-    given_up: dict[str, frozenset[str]] = field(default_factory=dict)
+    lost_nodes: dict[str, frozenset[str]] = field(default_factory=dict)
     """By cluster, nodes that have been silent for so long that their tasks were taken for lost."""
-    unheard: set[tuple[str, str]] = field(default_factory=set)
+    unconfirmed_nodes: set[tuple[str, str]] = field(default_factory=set)
     """By cluster and node, nodes that were silent and have not said since what has become of their tasks."""
     handed_over: asyncio.Event = field(default_factory=asyncio.Event)
     """A gang was handed to an engine, whose answers have to be polled for."""
-    bringing: set[str] = field(default_factory=set)
+    collecting_outputs: set[str] = field(default_factory=set)
     """Tasks whose outputs are on their way."""
     _tasks: set[asyncio.Task[None]] = field(default_factory=set)
 
@@ -104,21 +104,21 @@ class Context:
 
     async def apply(self, change: Change) -> None:
         """Write a job's change. A write that was not confirmed may have happened all the same."""
-        with self._doubting([change]):
+        with self._noting_unconfirmed([change]):
             await self.store.apply(change)
 
     async def apply_all(self, changes: Sequence[Change]) -> None:
-        with self._doubting(changes):
+        with self._noting_unconfirmed(changes):
             await self.store.apply_all(changes)
 
     @contextmanager
-    def _doubting(self, changes: Sequence[Change]) -> Iterator[None]:
+    def _noting_unconfirmed(self, changes: Sequence[Change]) -> Iterator[None]:
         try:
             yield
         except (StaleWrite, Unavailable):
             for change in changes:
                 if job := change.job or change.new_job or change.rewritten_job:
-                    self.in_doubt.put_nowait(job.id)
+                    self.unconfirmed_jobs.put_nowait(job.id)
             raise
 
     def spawn(self, work: Coroutine[Any, Any, None], what: str) -> None:

@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 
 from muster.engine.context import Context
 from muster.engine.lifecycle.cycling import run_cycles
-from muster.engine.lifecycle.late_logs import OVER, handle_late, is_of_the_past
+from muster.engine.lifecycle.late_logs import ENDED_PHASES, handle_late, is_past_attempt
 from muster.engine.lifecycle.observing import receive
 from muster.engine.lifecycle.reconciling import load, reconcile
 from muster.engine.lifecycle.resync import run_resync
@@ -30,7 +30,7 @@ class _Listener:
     def task_observed(self, observation: Observation) -> None:
         receive(self._context, observation)
         is_gone = self._context.open_jobs.get(observation.task_id.split(".", 1)[0]) is None
-        if is_gone or (observation.phase in OVER and is_of_the_past(self._context, observation)):
+        if is_gone or (observation.phase in ENDED_PHASES and is_past_attempt(self._context, observation)):
             self._context.spawn(handle_late(self._context, observation), f"see to {observation.task_id}")
 
     def nodes_changed(self, cluster: str) -> None:

@@ -13,7 +13,7 @@ from muster.engine.context import Context
 from muster.engine.data.archives import SignedArchives
 from muster.engine.data.files import Files
 from muster.engine.data.logs import LogReader
-from muster.engine.data.packages import PackageShelf
+from muster.engine.data.packages import PackageStore
 from muster.engine.requests.accounts import Accounts, Principal
 from muster.engine.requests.explaining import live_reason
 from muster.server.access import Action, may, require
@@ -29,7 +29,7 @@ _JOB_ID = re.compile(r"[0-9a-hjkmnp-tv-z]{16}")
 class Services:
     context: Context
     accounts: Accounts
-    packages: PackageShelf
+    packages: PackageStore
     logs: LogReader
     files: Files
     archives: SignedArchives

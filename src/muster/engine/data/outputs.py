@@ -64,14 +64,14 @@ class Listing:
 
 async def collect(context: Context, job: Job, tasks: Sequence[Task], tries: int = 1) -> None:
     """Collect the outputs of these ended tasks of one attempt. Then their nodes may retire the tasks."""
-    wanted = [task for task in tasks if task.id not in context.bringing]
-    context.bringing.update(task.id for task in wanted)
+    wanted = [task for task in tasks if task.id not in context.collecting_outputs]
+    context.collecting_outputs.update(task.id for task in wanted)
     storage = _StorageLimit(context.outputs / job.id, context.max_output_bytes, wanted)
     turns = asyncio.Semaphore(_AT_ONCE)
     try:
         brought = await asyncio.gather(*(_collect_one(context, job, task, storage, turns) for task in wanted))
     finally:
-        context.bringing.difference_update(task.id for task in wanted)
+        context.collecting_outputs.difference_update(task.id for task in wanted)
     if not await _is_there(context, job.id):
         remove(context, job.id)
         return
@@ -190,7 +190,7 @@ async def _collected(context: Context, job: Job, task: Task, folder: Path, stora
     if task.started_at is None:
         return Collected()
     node = task.placement.node
-    if node in context.given_up.get(job.cluster, ()):
+    if node in context.lost_nodes.get(job.cluster, ()):
         raise Unreachable("it is unreachable; its outputs are collected when it is back")
     outputs = required(context.backends[job.cluster].capabilities.outputs, "outputs", job.cluster)
     return await outputs.collect(TaskRef.of(task), job.spec.outputs, folder, storage.admit)

@@ -25,7 +25,7 @@ class Upload:
     complete: bool
 
 
-class PackageShelf:
+class PackageStore:
     """An upload belongs to its user until it is complete and its digest is right; only then is it a package."""
 
     def __init__(self, context: Context, limit_bytes: int) -> None:

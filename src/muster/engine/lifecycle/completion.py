@@ -1,6 +1,6 @@
-"""What task moves mean for the job: running, decided, stopping the rest, the final state.
+"""Derives the state of a job from its tasks: it runs, its attempt is decided, the rest is stopped, it has ended.
 
-Everything that held resources leaves through here, so log collection and release are written once.
+Every attempt that held resources ends through this module, so log collection and release are written once.
 """
 
 import asyncio
@@ -34,10 +34,10 @@ from muster.domain.tasks import Task, TaskStopped, TaskStopping, TaskSucceeded, 
 from muster.engine.context import Context
 from muster.engine.data import outputs
 from muster.engine.lifecycle.deadlines import watch_time_limit
-from muster.engine.lifecycle.dependencies import look_at_dependents, queue
-from muster.engine.lifecycle.fault_attribution import fair
-from muster.engine.lifecycle.node_exclusion import to_blame
-from muster.engine.lifecycle.run_history import learn
+from muster.engine.lifecycle.dependencies import queue, recheck_dependents
+from muster.engine.lifecycle.fault_attribution import attributed
+from muster.engine.lifecycle.node_exclusion import failed_nodes
+from muster.engine.lifecycle.run_history import learn_run_time
 from muster.engine.state.event_builders import checkpoint_event, job_event, task_event
 from muster.engine.state.open_jobs import Entry
 from muster.lib.backoff import exponential
@@ -47,13 +47,13 @@ from muster.ports.store import Change
 
 _log = structlog.get_logger("engine.completion")
 RETRY_S = 1.0
-"""After the store refused: the disk may be full, the database away."""
+"""How long to wait after the store refused a write: the disk may be full, or the database unavailable."""
 
 
-async def settle(
+async def apply_moves(
     context: Context, entry: Entry, moved: dict[str, list[Task]], checkpoint_at: float | None = None
 ) -> None:
-    """Commit the task moves, a new checkpoint, and whatever follows from them. The caller has the job's turn."""
+    """Commit the task moves, a new checkpoint, and what follows from them. The caller holds the job's lock."""
     now = context.clock()
     tasks = entry.tasks | {task_id: steps[-1] for task_id, steps in moved.items()}
     events = [task_event(step, entry.job.owner, now) for steps in moved.values() for step in steps]
@@ -61,15 +61,15 @@ async def settle(
     if checkpoint_at is not None:
         job = replace(job, checkpoint_at=checkpoint_at)
         events.append(checkpoint_event(job, now))
-    everything = list(tasks.values())
-    if isinstance(job.state, Starting) and all(task.started_at is not None for task in everything):
-        job = move(job, Running(max(task.started_at or now for task in everything)))
+    gang = list(tasks.values())
+    if isinstance(job.state, Starting) and all(task.started_at is not None for task in gang):
+        job = move(job, Running(max(task.started_at or now for task in gang)))
         events.append(job_event(job, now))
-    if isinstance(job.state, Starting | Running) and (verdict := decide(job, everything)):
-        verdict = fair(context, job, everything, verdict)
+    if isinstance(job.state, Starting | Running) and (verdict := decide(job, gang)):
+        verdict = attributed(context, job, gang, verdict)
         await stop(context, entry, verdict, job=job, tasks=tasks, events=events)
         return
-    if isinstance(job.state, Stopping) and all(task.has_ended for task in everything):
+    if isinstance(job.state, Stopping) and all(task.has_ended for task in gang):
         await _finish(context, entry, job, tasks, events)
         return
     await _commit(context, entry, job, tasks, events, changed=list(moved))
@@ -90,24 +90,24 @@ async def stop(
     actor: str | None = None,
     grace_s: float | None = None,
 ) -> None:
-    """Decide the attempt: tell what still runs to end, or finish at once. The caller has the job's turn."""
+    """Decide the attempt: stop the tasks that still run, or finish at once. The caller holds the job's lock."""
     now = context.clock()
     job = move(job or entry.job, Stopping(now, verdict), reason=verdict.reason)
     tasks = tasks if tasks is not None else dict(entry.tasks)
     left = [task for task in tasks.values() if not task.has_ended]
-    told = list(events)
     if not left:
-        await _finish(context, entry, job, tasks, told)
+        await _finish(context, entry, job, tasks, events)
         return
     stopping = {task.id: move_task(task, TaskStopping(now)) for task in left if not _is_stopping(task)}
-    told += [job_event(job, now, actor=actor)]
-    told += [task_event(task, job.owner, now) for task in stopping.values()]
-    await _commit(context, entry, job, tasks | stopping, told)
+    task_events = [task_event(task, job.owner, now) for task in stopping.values()]
+    all_events = [*events, job_event(job, now, actor=actor), *task_events]
+    await _commit(context, entry, job, tasks | stopping, all_events)
     context.spawn(stop_tasks(context, entry, [task.id for task in left], grace_s), f"stop {job.id}")
 
 
 async def stop_tasks(context: Context, entry: Entry, task_ids: Sequence[str], grace_s: float | None = None) -> None:
-    """Ask the backend to end them, until it has heard; their ends are observed. A stop never overtakes the launch."""
+    """Ask the backend to stop the tasks until every stop is delivered. Their ends are observed. A stop never overtakes
+    the launch."""
     if entry.preparing is not None:
         entry.preparing.cancel()
     await entry.launched.wait()
@@ -131,7 +131,8 @@ async def _undelivered(context: Context, job: Job, tasks: Sequence[Task], grace_
 
 
 async def stop_orphan(context: Context, cluster: str, orphan: Observation) -> None:
-    """Until the node has heard. When it goes away, the next reconciling finds what is left."""
+    """Ask the node to stop the task until the stop is delivered. If the node goes away, the next reconciliation finds
+    what is left."""
     tries = 0
     found = TaskRef(orphan.task_id, orphan.handle, orphan.node or "")
     while True:
@@ -147,7 +148,7 @@ async def stop_orphan(context: Context, cluster: str, orphan: Observation) -> No
 
 
 async def expire(context: Context, entry: Entry, attempt: int, fault: Fault) -> None:
-    async with entry.turn:
+    async with entry.lock:
         if entry.job.attempt != attempt or not isinstance(entry.job.state, Running):
             return
         try:
@@ -158,15 +159,14 @@ async def expire(context: Context, entry: Entry, attempt: int, fault: Fault) -> 
 
 
 async def _finish(context: Context, entry: Entry, job: Job, tasks: dict[str, Task], events: Sequence[Event]) -> None:
-    """All tasks have ended: keep their logs, give back what they held, write the end."""
+    """All tasks have ended: collect their logs, release what they held, and write the end."""
     assert isinstance(job.state, Stopping)
     now = context.clock()
     kept = await _with_logs(context, job, list(tasks.values()))
-    verdict = _last_word(job.state.verdict, kept)
+    verdict = _final_verdict(job.state.verdict, kept)
     final = move(_counted(job, kept, verdict), _after(job, verdict, now), reason=verdict.reason)
-    told = [*events, job_event(final, now)]
-    await _commit(context, entry, final, {task.id: task for task in kept}, told)
-    entry.avoid = to_blame(kept) if verdict.outcome is Outcome.RETRY else frozenset()
+    await _commit(context, entry, final, {task.id: task for task in kept}, [*events, job_event(final, now)])
+    entry.avoid = failed_nodes(kept) if verdict.outcome is Outcome.RETRY else frozenset()
     _release(context, entry)
 
 
@@ -188,14 +188,14 @@ def _after(job: Job, verdict: Verdict, now: float) -> JobState:
             assert_never(verdict.outcome)
 
 
-def _last_word(verdict: Verdict, tasks: Sequence[Task]) -> Verdict:
-    """A gang that was told to make way, and had done its work before it heard, has succeeded."""
+def _final_verdict(verdict: Verdict, tasks: Sequence[Task]) -> Verdict:
+    """A preempted gang whose tasks all succeeded before the stop reached them has succeeded."""
     is_done = verdict.outcome is Outcome.PREEMPT and all(isinstance(task.state, TaskSucceeded) for task in tasks)
     return Verdict(Outcome.SUCCEED) if is_done else verdict
 
 
 def _counted(job: Job, tasks: Sequence[Task], verdict: Verdict) -> Job:
-    """Run time that was not lost, and retries by whose account they are on."""
+    """The job with the run time that was not lost, and with the retry counted against its owner or the platform."""
     goes_on = verdict.outcome in GOES_ON
     job = replace(job, ran_s=job.ran_s + _ran_s(job, tasks, goes_on=goes_on))
     if goes_on:
@@ -208,7 +208,7 @@ def _counted(job: Job, tasks: Sequence[Task], verdict: Verdict) -> Job:
 
 
 def _ran_s(job: Job, tasks: Sequence[Task], *, goes_on: bool) -> float:
-    """Of an attempt that is to go on later, the time up to its last checkpoint; of the last one, all of it."""
+    """The run time that counts: up to the last checkpoint if the job is to continue later, otherwise all of it."""
     starts = [task.started_at for task in tasks if task.started_at is not None]
     if len(starts) < len(tasks):
         return 0.0  # the gang was never whole
@@ -217,10 +217,14 @@ def _ran_s(job: Job, tasks: Sequence[Task], *, goes_on: bool) -> float:
 
 
 async def _with_logs(context: Context, job: Job, tasks: Sequence[Task]) -> list[Task]:
-    """A node that has been given up is not asked: its logs are collected when it is back (`late_logs`)."""
-    away = context.given_up.get(job.cluster, frozenset())
-    wanted = [task for task in tasks if task.log is None and task.placement.node not in away]
-    kept = {task.id: task for task in await asyncio.gather(*(kept_log(context, job.cluster, one) for one in wanted))}
+    """The tasks with their logs collected. A lost node is not asked: its logs are collected when it is back
+    (`late_logs`)."""
+    lost = context.lost_nodes.get(job.cluster, frozenset())
+    wanted = [task for task in tasks if task.log is None and task.placement.node not in lost]
+    kept = {
+        task.id: task
+        for task in await asyncio.gather(*(with_collected_log(context, job.cluster, one) for one in wanted))
+    }
     return [kept.get(task.id, task) for task in tasks]
 
 
@@ -228,22 +232,22 @@ def log_name(task: Task) -> str:
     return f"{task.job_id}/{task.attempt}.{task.role}-{task.index}.log"
 
 
-async def kept_log(context: Context, cluster: str, task: Task) -> Task:
-    """The task with its log collected; as it was, if that cannot be done now."""
+async def with_collected_log(context: Context, cluster: str, task: Task) -> Task:
+    """The task with its log collected, or unchanged if the log cannot be collected now."""
     name = log_name(task)
     logs = context.backends[cluster].capabilities.logs
     if logs is None:
         return task
     try:
         await logs.collect(TaskRef.of(task), context.logs / name)
-    except (MusterError, OSError) as error:  # the node is away, or our own disk is full
+    except (MusterError, OSError) as error:  # the node is unreachable, or the server's own disk is full
         _log.warning("log not collected", task=task.id, error=str(error))
         return task
     return replace(task, log=name)
 
 
 def _release(context: Context, entry: Entry) -> None:
-    """Committed: now the places are free and the job is out, or waits again."""
+    """Free the job's allocation, once its end is committed. The job is out of the queue, or waits in it again."""
     job = entry.job
     cluster = context.clusters[job.cluster]
     cluster.released(job.id)
@@ -257,8 +261,8 @@ def _release(context: Context, entry: Entry) -> None:
         entry.deadline = None
     if job.is_final:
         context.open_jobs.remove(job.id)
-        learn(cluster, job)
-        look_at_dependents(context, job.id)
+        learn_run_time(cluster, job)
+        recheck_dependents(context, job.id)
     elif isinstance(job.state, Queued):
         queue(context, entry)
     context.wake.set()
@@ -273,7 +277,7 @@ async def _commit(
     *,
     changed: Sequence[str] | None = None,
 ) -> None:
-    """Write, then show. `steps` is how far the version moved since what is stored."""
+    """Write to the store first, then update memory. `steps` is how far the version moved since what is stored."""
     written = [task for task in tasks.values() if changed is None or task.id in changed]
     change = Change(job=job, steps=job.version - entry.job.version, tasks=written, events=events)
     await context.apply(change)

@@ -1,7 +1,7 @@
-"""Does the scheduler's long-lived state say what the store says? A second one is built from the store and compared.
+"""Checks the scheduler's long-lived state against the store, by building a second state from the store.
 
-For tests and for doubt: it reads every open job. Asked in the middle of a step it would find what is under way: a start
-that is planned and not written yet.
+It is meant for tests and for debugging, as it reads every open job. In the middle of a step it would report what is
+under way, such as a start that is planned and not written yet.
 """
 
 from collections import defaultdict
@@ -10,13 +10,13 @@ from muster.domain.jobs import Queued
 from muster.domain.tasks import Task
 from muster.engine.context import Context
 from muster.engine.lifecycle.dependencies import demand_in_queue
-from muster.engine.lifecycle.reconciling import demand_of_attempt, slots_of, standing_since
+from muster.engine.lifecycle.reconciling import allocated_since, demand_of_attempt, slots_of
 from muster.scheduling.cluster_state import ClusterState
 from muster.scheduling.demand import Slot
 
 
 async def differences(context: Context) -> list[str]:
-    """Where the two disagree, in words; empty when all is well."""
+    """Describes where the two states disagree. The list is empty if they agree."""
     rebuilt = await _rebuilt(context)
     return [line for name, live in context.clusters.items() for line in _compared(context, live, rebuilt[name])]
 
@@ -36,7 +36,7 @@ async def _rebuilt(context: Context) -> dict[str, ClusterState]:
         if isinstance(job.state, Queued):
             entry = context.open_jobs.get(job.id)
             states[job.cluster].queued(demand_in_queue(context, entry) if entry else context.demand_of(job))
-        elif (since := standing_since(job, tasks[job.id])) is not None:
+        elif (since := allocated_since(job, tasks[job.id])) is not None:
             states[job.cluster].holds(demand_of_attempt(context, job), slots_of(context, job, tasks[job.id]), since)
     return states
 
@@ -45,7 +45,7 @@ def _compared(context: Context, live: ClusterState, stored: ClusterState) -> lis
     found = [
         f"{what} of {job_id} on {live.name}: {in_memory.get(job_id)} in memory, {in_store.get(job_id)} in the store"
         for what, in_memory, in_store in (
-            ("places", _places(live), _places(stored)),
+            ("allocation", _allocations(live), _allocations(stored)),
             ("queue", _queue(live), _queue(stored)),
         )
         for job_id in sorted(in_memory.keys() | in_store.keys())
@@ -55,20 +55,20 @@ def _compared(context: Context, live: ClusterState, stored: ClusterState) -> lis
         slots = [slot for one in live.allocations.by_job.values() for slot in one.slots if slot.node == node.name]
         held = sum(slot.resources.cpu_m for slot in slots)
         if live.used(node.name)[0] != held:
-            found.append(f"{node.name}: {live.used(node.name)[0]} is booked, jobs have {held}")
+            found.append(f"{node.name}: {live.used(node.name)[0]} is allocated, jobs have {held}")
     return found
 
 
-def _places(cluster: ClusterState) -> dict[str, tuple[str, frozenset[Slot]]]:
-    """Virtual cluster and places of every job that is on its nodes: those that were told to leave are still there, and
-    those who wait for such places are not."""
+def _allocations(cluster: ClusterState) -> dict[str, tuple[str, frozenset[Slot]]]:
+    """The virtual cluster and slots of every job that occupies its nodes. Preempted jobs still do, and jobs that wait
+    for their slots do not yet."""
     allocations = cluster.allocations
-    there = {job_id: one for job_id, one in allocations.by_job.items() if one.blocked_by is None}
-    return {job_id: (one.job.vc, frozenset(one.slots)) for job_id, one in (there | allocations.preempted).items()}
+    occupying = {job_id: one for job_id, one in allocations.by_job.items() if one.blocked_by is None}
+    return {job_id: (one.job.vc, frozenset(one.slots)) for job_id, one in (occupying | allocations.preempted).items()}
 
 
 def _queue(cluster: ClusterState) -> dict[str, str]:
-    """Virtual cluster of every job that waits, for whatever."""
+    """The virtual cluster of every waiting job, whatever it waits for."""
     waiting = {job_id: waiting.job.vc for job_id, waiting in cluster.queue.lanes.jobs.items()}
     parked = {job_id: job.vc for job_id, job in cluster.queue.parked.items()}
     by_job = cluster.allocations.by_job

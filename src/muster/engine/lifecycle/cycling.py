@@ -1,4 +1,4 @@
-"""The scheduling loop: wakes when something changed, plans, and hands each decision to whom it concerns."""
+"""The scheduling loop: it wakes when something has changed, plans, and carries the plan out."""
 
 import asyncio
 
@@ -31,7 +31,7 @@ async def run_cycles(context: Context) -> None:
 
 
 def cycle_once(context: Context) -> float | None:
-    """Plan every cluster once. Answers when a job that backs off wants to be looked at again."""
+    """Plan every cluster once. Returns when the next job that backs off is due."""
     now = context.clock()
     wake_at: float | None = None
     for cluster in context.clusters.values():

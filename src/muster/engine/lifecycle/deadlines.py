@@ -1,4 +1,4 @@
-"""Deadlines of running jobs. Timers are made anew from the store after a restart."""
+"""The time limits of running jobs. Their timers are set again from the store after a restart."""
 
 import asyncio
 from collections.abc import Callable, Coroutine

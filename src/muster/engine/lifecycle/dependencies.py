@@ -1,9 +1,9 @@
-"""Jobs that wait for others: `after` in a spec.
+"""Jobs that wait for other jobs: `after` in a spec.
 
-Only before a job's first start; what was satisfied once is not asked again. Whatever happens to a dependency, its
-dependents are looked at anew, and one look finds out everything from what is open and what is stored: so nothing has
-to be remembered over a restart, and nobody waits for a job that has ended or is gone. A job can name only jobs that
-exist already, so there is no circle to wait in.
+Dependencies matter only before a job's first start: what was satisfied once is not checked again. When a dependency
+ends, its dependents are checked again from the open jobs and the store. So nothing has to be remembered over a restart,
+and no job waits for one that has ended or was deleted. A job can name only jobs that exist already, so dependencies
+cannot be circular.
 """
 
 from dataclasses import dataclass, replace
@@ -17,7 +17,7 @@ from muster.domain.jobs import Failed, Job, Queued, Succeeded, move
 from muster.domain.reasons import Reason
 from muster.domain.specs import Dependency, JobSpec, Needed
 from muster.engine.context import Context
-from muster.engine.lifecycle.node_exclusion import elsewhere
+from muster.engine.lifecycle.node_exclusion import excluding_failed_nodes
 from muster.engine.state.event_builders import job_event
 from muster.engine.state.open_jobs import Entry
 from muster.ports.store import Change
@@ -25,13 +25,13 @@ from muster.scheduling.demand import JobDemand
 
 _log = structlog.get_logger("engine.dependencies")
 CODE = "dependency"
-"""Of the reason why such a job waits."""
+"""The code of the reason why such a job waits."""
 _RETRY_S = 1.0
 _NAMES_SHOWN = 5
 
 
 async def resolved(context: Context, spec: JobSpec, owner: str) -> tuple[JobSpec, list[Problem]]:
-    """The spec with its dependencies by id, and what is wrong with them. A name is the owner's newest job of that
+    """The spec with its dependencies by id, and what is wrong with them. A name means the owner's newest job of that
     name, open or ended."""
     found, problems = [], []
     for place, dependency in enumerate(spec.after):
@@ -51,60 +51,60 @@ async def resolved(context: Context, spec: JobSpec, owner: str) -> tuple[JobSpec
 
 
 def waits_for_others(job: Job) -> bool:
-    """Whether dependencies have a say in when it starts."""
+    """Whether the start of this job depends on other jobs."""
     return bool(job.spec.after) and job.attempt == 0
 
 
 def queue(context: Context, entry: Entry) -> None:
-    """The job waits for its turn; one with dependencies is parked until they have been looked at."""
+    """Put the job into the queue. A job with dependencies is parked until they have been checked."""
     entry.may_start = not waits_for_others(entry.job)
     context.clusters[entry.job.cluster].queued(demand_in_queue(context, entry))
     context.wake.set()
     if not entry.may_start:
-        context.spawn(look(context, entry), f"dependencies {entry.job.id}")
+        context.spawn(recheck(context, entry), f"dependencies {entry.job.id}")
 
 
 def demand_in_queue(context: Context, entry: Entry) -> JobDemand:
-    demand = elsewhere(context, entry, context.demand_of(entry.job))
+    demand = excluding_failed_nodes(context, entry, context.demand_of(entry.job))
     return demand if entry.may_start else replace(demand, blocked=reason(context, entry.job))
 
 
-def supposed_demand(context: Context, job: Job) -> JobDemand:
-    """Of a job as it might be: kept by whatever of its dependencies is open now."""
-    is_kept = waits_for_others(job) and any(context.open_jobs.get(one.job) is not None for one in job.spec.after)
-    return replace(context.demand_of(job), blocked=reason(context, job)) if is_kept else context.demand_of(job)
+def hypothetical_demand(context: Context, job: Job) -> JobDemand:
+    """The demand of a job with another spec. It is blocked by those of its dependencies that are open now."""
+    is_blocked = waits_for_others(job) and any(context.open_jobs.get(one.job) is not None for one in job.spec.after)
+    return replace(context.demand_of(job), blocked=reason(context, job)) if is_blocked else context.demand_of(job)
 
 
-def look_at_dependents(context: Context, job_id: str) -> None:
-    """A job has ended, or is gone from the history."""
+def recheck_dependents(context: Context, job_id: str) -> None:
+    """Check the jobs that depend on this one, which has ended or was deleted from the history."""
     for entry in context.open_jobs.dependents(job_id):
-        context.spawn(look(context, entry), f"dependencies {entry.job.id}")
+        context.spawn(recheck(context, entry), f"dependencies {entry.job.id}")
 
 
-async def look(context: Context, entry: Entry) -> None:
-    """What its dependencies have come to decides: it may start, waits on, or can never start."""
-    async with entry.turn:
+async def recheck(context: Context, entry: Entry) -> None:
+    """Find out from its dependencies whether the job may start, waits on, or can never start."""
+    async with entry.lock:
         if entry.may_start or not isinstance(entry.job.state, Queued):
             return
         try:
-            standing = await _standing(context, entry.job)
-            if standing.fault is not None:
-                await _fail(context, entry, standing.fault)
+            status = await _status(context, entry.job)
+            if status.fault is not None:
+                await _fail(context, entry, status.fault)
                 return
         except MusterError as error:
-            _log.warning("dependencies not settled, will try again", job=entry.job.id, error=str(error))
-            context.later(_RETRY_S, lambda: look(context, entry), f"dependencies {entry.job.id}")
+            _log.warning("dependencies not checked, will try again", job=entry.job.id, error=str(error))
+            context.later(_RETRY_S, lambda: recheck(context, entry), f"dependencies {entry.job.id}")
             return
-        if not standing.is_open:
+        if not status.is_open:
             entry.may_start = True
             context.clusters[entry.job.cluster].queued(context.demand_of(entry.job))
             context.wake.set()
 
 
 def reason(context: Context, job: Job) -> Reason:
-    """What it waits for, with the states that those jobs are in now."""
+    """The jobs that it waits for, with their states now."""
     open_ones = [entry.job for one in job.spec.after if (entry := context.open_jobs.get(one.job)) is not None]
-    told = ", ".join(f"{one.name} ({one.state_name})" for one in open_ones[:_NAMES_SHOWN])
+    shown = ", ".join(f"{one.name} ({one.state_name})" for one in open_ones[:_NAMES_SHOWN])
     more = f" and {len(open_ones) - _NAMES_SHOWN} more" if len(open_ones) > _NAMES_SHOWN else ""
     names = ", ".join(one.name for one in open_ones)
     change = f"it may start when {names} {'has' if len(open_ones) == 1 else 'have'} ended well"
@@ -112,17 +112,17 @@ def reason(context: Context, job: Job) -> Reason:
         change = change.removesuffix(" well")
     if not open_ones:
         return Reason(CODE, "waits for jobs that have just ended", "it starts by itself")
-    return Reason(CODE, f"waits for {told}{more}", change, {"jobs": names})
+    return Reason(CODE, f"waits for {shown}{more}", change, {"jobs": names})
 
 
 @dataclass(frozen=True, slots=True)
-class _Standing:
+class _Status:
     is_open: bool = False
     fault: Fault | None = None
 
 
-async def _standing(context: Context, job: Job) -> _Standing:
-    """A dependency that failed decides at once, whatever the others do."""
+async def _status(context: Context, job: Job) -> _Status:
+    """The dependencies taken together. One that failed decides at once, whatever the others do."""
     is_open = False
     for dependency in job.spec.after:
         if context.open_jobs.get(dependency.job) is not None:
@@ -131,12 +131,12 @@ async def _standing(context: Context, job: Job) -> _Standing:
         try:
             ended = await context.store.job(dependency.job)
         except NotFound:
-            return _Standing(fault=DEPENDENCY_GONE.fault(job=dependency.job))
+            return _Status(fault=DEPENDENCY_GONE.fault(job=dependency.job))
         if not ended.is_final:
-            is_open = True  # on a cluster that this server does not have, or written this very moment
+            is_open = True  # it is on a cluster that this server does not have, or was written this very moment
         elif not _is_satisfied(dependency, ended):
-            return _Standing(fault=DEPENDENCY_FAILED.fault(job=ended.name, state=ended.state_name))
-    return _Standing(is_open)
+            return _Status(fault=DEPENDENCY_FAILED.fault(job=ended.name, state=ended.state_name))
+    return _Status(is_open)
 
 
 async def _fail(context: Context, entry: Entry, fault: Fault) -> None:
@@ -146,7 +146,7 @@ async def _fail(context: Context, entry: Entry, fault: Fault) -> None:
     entry.job = job
     context.clusters[job.cluster].unqueued(job.id)
     context.open_jobs.remove(job.id)
-    look_at_dependents(context, job.id)
+    recheck_dependents(context, job.id)
 
 
 def _is_satisfied(dependency: Dependency, ended: Job) -> bool:

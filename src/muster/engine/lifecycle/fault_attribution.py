@@ -1,5 +1,7 @@
-"""On whose account a failure is: a task that failed while another node of its gang was away lost its peer, and no user
-is to blame for that.
+"""Decides whether a failure counts against the user or the platform.
+
+A task that fails while another node of its gang is unreachable has probably lost its peer, which is not its user's
+fault.
 """
 
 from collections.abc import Sequence
@@ -12,9 +14,9 @@ from muster.domain.tasks import Task, TaskFailed, TaskLost
 from muster.engine.context import Context
 
 
-def fair(context: Context, job: Job, tasks: Sequence[Task], verdict: Verdict) -> Verdict:
-    """The verdict, on the platform's account where another node was away: peers may see their connections reset before
-    we know what has become of that node."""
+def attributed(context: Context, job: Job, tasks: Sequence[Task], verdict: Verdict) -> Verdict:
+    """The verdict, counted against the platform if another node of the gang is unreachable. Peers may see their
+    connections reset before the server knows what has become of that node."""
     fault = verdict.fault
     if fault is None or not fault.counts_against_retries:
         return verdict
@@ -30,4 +32,4 @@ def fair(context: Context, job: Job, tasks: Sequence[Task], verdict: Verdict) ->
 def _is_away(context: Context, job: Job, task: Task) -> bool:
     if task.has_ended:
         return isinstance(task.state, TaskLost)
-    return (job.cluster, task.placement.node) in context.unheard
+    return (job.cluster, task.placement.node) in context.unconfirmed_nodes

@@ -1,6 +1,7 @@
-"""Tasks that turn up after their attempt is over: their node was silent when that was decided.
+"""Tasks that are reported after their attempt is over, because their node was unreachable when it was decided.
 
-What still runs is stopped. What left a log has it collected now, so that even a lost task can be read.
+Those that still run are stopped. The logs of the others are collected now, so that even the log of a lost task can be
+read.
 """
 
 from collections import defaultdict
@@ -13,39 +14,39 @@ from muster.domain.jobs import HOLDING
 from muster.domain.tasks import Task
 from muster.engine.context import Context
 from muster.engine.data import outputs
-from muster.engine.lifecycle.completion import kept_log, stop_orphan
+from muster.engine.lifecycle.completion import stop_orphan, with_collected_log
 from muster.ports.backend import Observation, Phase
 from muster.ports.capabilities import TaskRef
 from muster.ports.store import Change
 
 _log = structlog.get_logger("engine.late_logs")
-OVER = (Phase.ENDED, Phase.LOST)
+ENDED_PHASES = (Phase.ENDED, Phase.LOST)
 
 
-def is_of_the_past(context: Context, observation: Observation) -> bool:
-    """Its attempt is over, or its job."""
+def is_past_attempt(context: Context, observation: Observation) -> bool:
+    """Whether the task belongs to an attempt or a job that is over."""
     entry = context.open_jobs.get(observation.task_id.split(".", 1)[0])
     return entry is None or not isinstance(entry.job.state, HOLDING) or observation.task_id not in entry.tasks
 
 
 async def handle_late(context: Context, observation: Observation) -> None:
-    """Of a task of the past that the backend speaks of, unasked."""
+    """Stop a task of a past attempt that a backend has reported by itself, or collect its log if it has ended."""
     job_id = observation.task_id.split(".", 1)[0]
     entry = context.open_jobs.get(job_id)
     try:
         cluster = entry.job.cluster if entry is not None else (await context.store.job(job_id)).cluster
     except NotFound:
-        return  # the next reconciling finds it, and knows whose node it is on
+        return  # the next reconciliation finds it, and knows the cluster
     if cluster not in context.backends:
         return
-    if observation.phase in OVER:
+    if observation.phase in ENDED_PHASES:
         await collect_late(context, cluster, [observation])
     else:
         await stop_orphan(context, cluster, observation)
 
 
 async def collect_late(context: Context, cluster: str, seen: Sequence[Observation]) -> None:
-    """Logs of tasks of the past that are not kept yet; then the node may put aside what is left of them."""
+    """Collect the logs of tasks of past attempts that are not kept yet. Then the node may retire the tasks."""
     attempts: dict[tuple[str, int], list[Observation]] = defaultdict(list)
     for observation in seen:
         job_id, number, *_ = (*observation.task_id.split("."), "")
@@ -60,12 +61,12 @@ async def collect_late(context: Context, cluster: str, seen: Sequence[Observatio
 
 
 async def _collect(context: Context, cluster: str, observation: Observation, task: Task | None) -> None:
-    if not is_of_the_past(context, observation):
+    if not is_past_attempt(context, observation):
         return
     if task is not None and task.log is None:
-        kept = await kept_log(context, cluster, task)
+        kept = await with_collected_log(context, cluster, task)
         if kept.log is None:
-            return  # away again, or our disk is full: the next reconciling comes here
+            return  # the node is unreachable again, or the disk is full: the next reconciliation comes here
         await context.apply(Change(tasks=[kept]))
         entry = context.open_jobs.get(task.job_id)
         if entry is not None and task.id in entry.tasks:

@@ -1,4 +1,4 @@
-"""From a planned start to running tasks: assign addresses, commit the intent, then act."""
+"""Turns a planned start into running tasks: it assigns addresses, commits the intent, and then launches."""
 
 import asyncio
 from collections.abc import Sequence
@@ -16,9 +16,9 @@ from muster.domain.launch_requests import GangLaunch
 from muster.domain.resources import Placement
 from muster.domain.tasks import Task, TaskLaunching, task_id
 from muster.engine.context import Context
-from muster.engine.lifecycle.node_exclusion import elsewhere
+from muster.engine.lifecycle.node_exclusion import excluding_failed_nodes
 from muster.engine.lifecycle.observing import receive
-from muster.engine.lifecycle.rollback import release_ports, undo
+from muster.engine.lifecycle.rollback import release_ports, roll_back
 from muster.engine.state.event_builders import job_event
 from muster.engine.state.open_jobs import Entry
 from muster.launch.composing import compose, ports_needed
@@ -32,7 +32,7 @@ from muster.scheduling.plan import Start
 
 _log = structlog.get_logger("engine.launching")
 ASK_AGAIN_S = 10.0
-"""After a launch that nobody answered, on a connection that may be fine."""
+"""How long after an unanswered launch the node is asked again, over a connection that may be fine."""
 
 
 async def launch(context: Context, cluster: ClusterState, start: Start) -> None:
@@ -40,27 +40,27 @@ async def launch(context: Context, cluster: ClusterState, start: Start) -> None:
     if entry is None:
         cluster.released(start.job_id)
         return
-    async with entry.turn:
+    async with entry.lock:
         if not cluster.is_planned(start):
-            return  # held or killed meanwhile, which gave its places back; perhaps even planned anew
+            return  # it was held or killed meanwhile, which freed its allocation; it may even be planned again
         try:
             intent = await intend(context, entry.job, start)
             await context.apply(intent.change())
         except MusterError as error:
             _log.warning("start put off", job=entry.job.id, error=str(error))
-            give_back(context, entry.job, planned_tasks(context, entry.job, start))
-            demand = elsewhere(context, entry, context.demand_of(entry.job))
+            release_attempt(context, entry.job, planned_tasks(context, entry.job, start))
+            demand = excluding_failed_nodes(context, entry, context.demand_of(entry.job))
             cluster.queued(replace(demand, not_before=context.clock() + exponential(1)))
             context.wake.set()
             return
         entry.job, entry.tasks = intent.job, {task.id: task for task in intent.tasks}
         entry.launched.clear()
-    await act(context, entry)
+    await launch_pending(context, entry)
 
 
 @dataclass(frozen=True, slots=True)
 class Intent:
-    """The attempt as it will be written before anything acts on it."""
+    """An attempt as it is written before anything is launched."""
 
     job: Job
     tasks: tuple[Task, ...]
@@ -74,7 +74,7 @@ class Intent:
 
 
 async def intend(context: Context, job: Job, start: Start) -> Intent:
-    """Assign addresses; nothing is written yet."""
+    """Assign addresses to the next attempt. Nothing is written yet."""
     sized = _sized(job, start)
     gang = gang_for(context, replace(sized, attempt=job.attempt + 1), planned_tasks(context, job, start))
     tasks = await context.backends[job.cluster].assign(gang, port_counts(gang))
@@ -83,14 +83,14 @@ async def intend(context: Context, job: Job, start: Start) -> Intent:
     return Intent(replace(starting, tally=Tally(active=len(tasks))), tasks, now)
 
 
-def give_back(context: Context, job: Job, tasks: Sequence[Task]) -> None:
-    """Nothing was started: what was allocated and reserved for these tasks is free again."""
+def release_attempt(context: Context, job: Job, tasks: Sequence[Task]) -> None:
+    """Free the allocation and the ports of an attempt of which nothing was started."""
     context.clusters[job.cluster].released(job.id)
     release_ports(context, gang_for(context, replace(job, attempt=job.attempt + 1), tasks), job.cluster)
 
 
-async def act(context: Context, entry: Entry) -> None:
-    """Launch whatever of the current attempt is not known to have started. Safe to repeat."""
+async def launch_pending(context: Context, entry: Entry) -> None:
+    """Launch the tasks of the current attempt that are not known to have started. This is safe to repeat."""
     backend = context.backends[entry.job.cluster]
     try:
         tasks = entry.current_tasks()
@@ -100,14 +100,14 @@ async def act(context: Context, entry: Entry) -> None:
             return
         unready = await _prepare(entry, backend, composed)
         if unready:
-            await undo(context, entry, unready)
+            await roll_back(context, entry, unready)
         if unready is None or unready:
             return
         is_answered = _accept(context, entry, composed, await _launched(backend, composed))
     finally:
         entry.launched.set()
     if not is_answered:
-        asyncio.get_running_loop().call_later(ASK_AGAIN_S, _act_again, context, entry, entry.job.attempt)
+        asyncio.get_running_loop().call_later(ASK_AGAIN_S, _relaunch, context, entry, entry.job.attempt)
 
 
 async def _launched(backend: Backend, composed: GangLaunch) -> Launched:
@@ -121,39 +121,40 @@ async def _launched(backend: Backend, composed: GangLaunch) -> Launched:
 
 
 def _accept(context: Context, entry: Entry, composed: GangLaunch, launched: Launched) -> bool:
-    """Pass on what became of each task. Answers whether every one of them was answered; without an answer it may have
-    started all the same."""
+    """Pass on what became of each task. Returns whether every task was answered for; one without an answer may have
+    started nevertheless."""
     for task, error in launched.refused.items():
         refusal = Observation(task, Phase.ENDED, error_code=_launch_error(error), error_message=error.message)
         receive(context, refusal)
     if launched.handles and context.engine(entry.job.cluster) is not None:
         for task, handle in launched.handles.items():
-            # Written down at once: what the engine has taken must never be handed over again, whatever it forgets.
+            # This is written at once: what the engine has taken must never be handed over again, whatever it forgets.
             receive(context, Observation(task, Phase.WAITING, handle))
         context.handed_over.set()
     return all(one.task_id in launched.handles or one.task_id in launched.refused for one in composed.pending)
 
 
 def _launch_error(error: BackendError) -> str:
-    """The code by which the failure is classified: what was rejected is not tried again."""
+    """The code by which the failure is classified. A rejected launch is not tried again."""
     code = error.reason or error.code
     return REJECTED if isinstance(error, Rejected) and code not in LAUNCH_ERRORS else code
 
 
-def _act_again(context: Context, entry: Entry, attempt: int) -> None:
-    """A node that is there and did not answer is asked again; for one that is away, reconciling or liveness decides."""
+def _relaunch(context: Context, entry: Entry, attempt: int) -> None:
+    """Ask a node again that is reachable and did not answer. For an unreachable one, reconciliation or liveness
+    decides."""
     is_open = isinstance(entry.job.state, Starting) and entry.job.attempt == attempt and entry.launched.is_set()
     if is_open and context.open_jobs.get(entry.job.id) is entry:
         entry.launched.clear()
-        context.spawn(act(context, entry), f"launch {entry.job.id}")
+        context.spawn(launch_pending(context, entry), f"launch {entry.job.id}")
 
 
 async def _prepare(entry: Entry, backend: Backend, composed: GangLaunch) -> list[Unready] | None:
-    """The start barrier: every node of the gang has what it needs before the first task is launched. None when the job
-    was stopped meanwhile: what was never launched ends as soon as its node is told to stop it."""
+    """The start barrier: every node of the gang has what it needs before the first task is launched. Returns None if
+    the job was stopped meanwhile; tasks that were never launched end when their nodes are asked to stop them."""
     shipping = backend.capabilities.shipping
     if shipping is None or not any(request.digests for request in composed.pending):
-        return []  # nothing to bring: the launch goes out in this very turn
+        return []  # nothing is to be sent: the launch goes out in this very step of the event loop
     attempt = entry.job.attempt
     preparing = entry.preparing = asyncio.create_task(shipping.prepare(composed))
     try:
@@ -181,7 +182,7 @@ def port_counts(gang: Gang) -> dict[str, int]:
 
 
 def compose_gang(context: Context, job: Job, tasks: Sequence[Task]) -> GangLaunch:
-    """The exact requests; what `--dry-run` shows is what would be sent."""
+    """The exact requests that are sent, which `--dry-run` shows."""
     return compose(gang_for(context, job, tasks), conda_root=context.backends[job.cluster].settings.conda_root)
 
 
@@ -207,7 +208,8 @@ def attempt_tasks(job: Job, attempt: int, placements: dict[tuple[str, int], Plac
 
 
 def planned_tasks(context: Context, job: Job, start: Start) -> list[Task]:
-    """The tasks of the next attempt where the scheduler wants them; an engine chooses their nodes later."""
+    """The tasks of the next attempt, placed as the scheduler planned. Where there is an engine, it chooses their nodes
+    later."""
     if context.engine(job.cluster) is not None:
         placements = {(slot.role, slot.index): Placement("", pool_devices=slot.devices) for slot in start.slots}
     else:

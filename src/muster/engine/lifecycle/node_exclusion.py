@@ -1,6 +1,6 @@
-"""Where not to try again: nodes on which the last try failed for reasons of their own, if others can hold the gang.
+"""Keeps the next attempt off the nodes that made the last one fail, if the gang fits on others.
 
-Not remembered over a restart, and not for longer than one try: a node is rarely ill for ever.
+The exclusion holds for one attempt and is not kept over a restart, because a node is rarely broken for ever.
 """
 
 from collections.abc import Iterable
@@ -12,8 +12,8 @@ from muster.engine.state.open_jobs import Entry
 from muster.scheduling.demand import JobDemand
 
 
-def to_blame(tasks: Iterable[Task]) -> frozenset[str]:
-    """Nodes whose own faults, not the job's, ended a task."""
+def failed_nodes(tasks: Iterable[Task]) -> frozenset[str]:
+    """The nodes on which a task ended through a fault of the platform, not of the job."""
     return frozenset(
         task.placement.node
         for task in tasks
@@ -21,8 +21,9 @@ def to_blame(tasks: Iterable[Task]) -> frozenset[str]:
     )
 
 
-def elsewhere(context: Context, entry: Entry, demand: JobDemand) -> JobDemand:
-    """The same demand without the nodes of the last failed try; with them where no others that answer would do."""
+def excluding_failed_nodes(context: Context, entry: Entry, demand: JobDemand) -> JobDemand:
+    """The demand without the nodes of the last failed attempt. They stay allowed if the reachable others do not
+    suffice."""
     if not entry.avoid or context.engine(entry.job.cluster) is not None:
         return demand
     without = replace(demand.where, not_nodes=tuple(sorted({*demand.where.not_nodes, *entry.avoid})))

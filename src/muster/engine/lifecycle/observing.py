@@ -1,4 +1,4 @@
-"""From what the backend says to task moves. Observations of one job are taken together, in one commit."""
+"""Turns the observations of backends into moves of tasks. Observations of one job are committed together."""
 
 import asyncio
 from collections.abc import Sequence
@@ -24,7 +24,7 @@ from muster.domain.tasks import (
     move_task,
 )
 from muster.engine.context import Context
-from muster.engine.lifecycle.completion import RETRY_S, settle, stop_orphan
+from muster.engine.lifecycle.completion import RETRY_S, apply_moves, stop_orphan
 from muster.engine.state.open_jobs import Entry
 from muster.ports.backend import Observation, Phase
 from muster.ports.capabilities import TaskRef
@@ -34,11 +34,11 @@ TAIL_BYTES = 16_384
 CHECKPOINTS_APART_S = 1.0
 ESTIMATES_APART_S = 60.0
 GATHER_S = 0.005
-"""How long a start may wait to be written together with others, or with its own end. An end never waits."""
+"""How long the start of a task may wait to be written with others, or with its own end. An end never waits."""
 
 
 def receive(context: Context, observation: Observation) -> None:
-    """Called on the loop by a backend. What belongs to no open attempt is not ours any more."""
+    """Take an observation that a backend reports on the event loop. One that belongs to no open job is ignored."""
     entry = context.open_jobs.get(observation.task_id.split(".", 1)[0])
     if entry is None:
         return
@@ -58,7 +58,7 @@ def _look(context: Context, entry: Entry) -> None:
 
 
 async def observe(context: Context, entry: Entry) -> None:
-    async with entry.turn:
+    async with entry.lock:
         entry.is_observing = False
         observations, entry.inbox = entry.inbox, []
         _stop_what_is_over(context, entry, observations)
@@ -66,23 +66,23 @@ async def observe(context: Context, entry: Entry) -> None:
             return
         try:
             moved = await moves(context, entry, observations)
-            checkpoint_at = announced(entry, observations, context.clock())
+            checkpoint_at = newest_checkpoint(entry, observations, context.clock())
             if moved or checkpoint_at is not None:
-                await settle(context, entry, moved, checkpoint_at)
+                await apply_moves(context, entry, moved, checkpoint_at)
         except (Unavailable, StaleWrite) as error:
             _log.warning("not written, will try again", job=entry.job.id, error=str(error))
             asyncio.get_running_loop().call_later(RETRY_S, _again, context, observations)
 
 
 def _stop_what_is_over(context: Context, entry: Entry, observations: Sequence[Observation]) -> None:
-    """A task that still runs although its attempt went on without it: its node was silent when that was decided."""
-    given_up: set[str] = set()
+    """Stop tasks that still run although their attempt is over. Their node was unreachable when it was decided."""
+    lost_tasks: set[str] = set()
     for observation in observations:
         task = entry.tasks.get(observation.task_id)
         is_open = isinstance(entry.job.state, HOLDING) and task is not None and not task.has_ended
         if observation.phase is Phase.LOST:
-            given_up.add(observation.task_id)
-        elif observation.phase in (Phase.WAITING, Phase.RUNNING) and (not is_open or observation.task_id in given_up):
+            lost_tasks.add(observation.task_id)
+        elif observation.phase in (Phase.WAITING, Phase.RUNNING) and (not is_open or observation.task_id in lost_tasks):
             stopping = stop_orphan(context, entry.job.cluster, observation)
             context.spawn(stopping, f"orphan {observation.task_id}")
 
@@ -92,16 +92,16 @@ def _again(context: Context, observations: Sequence[Observation]) -> None:
         receive(context, observation)
 
 
-def announced(entry: Entry, observations: Sequence[Observation], now: float) -> float | None:
-    """The gang's newest checkpoint: the latest that any of its tasks announced. None when nothing is new; what comes
-    within a second of the one before is the same checkpoint, told by another task."""
-    told = [seen.checkpoint_at for seen in observations if seen.checkpoint_at and seen.task_id in entry.tasks]
-    latest = min(max(told, default=0.0), now)
+def newest_checkpoint(entry: Entry, observations: Sequence[Observation], now: float) -> float | None:
+    """The latest checkpoint that any task of the gang reported, or None if none is new. One within a second of the last
+    is the same checkpoint, reported by another task."""
+    reported = [seen.checkpoint_at for seen in observations if seen.checkpoint_at and seen.task_id in entry.tasks]
+    latest = min(max(reported, default=0.0), now)
     return latest if latest >= (entry.job.checkpoint_at or 0.0) + CHECKPOINTS_APART_S else None
 
 
 async def moves(context: Context, entry: Entry, observations: Sequence[Observation]) -> dict[str, list[Task]]:
-    """Each task that moves, with every state it passes through, so that history has them all."""
+    """Every task that moves, with all states that it passes through, so that the history has them all."""
     passed: dict[str, list[Task]] = {}
     for observation in observations:
         task = passed.get(observation.task_id, [entry.tasks.get(observation.task_id)])[-1]
@@ -134,7 +134,7 @@ async def _steps(context: Context, job: Job, task: Task, observation: Observatio
 
 
 def _identified(task: Task, observation: Observation) -> Task:
-    """With the handle by which its backend knows it, and the node that an engine has chosen for it."""
+    """The task with the handle by which its backend knows it, and the node that an engine has chosen for it."""
     if observation.handle and observation.handle != task.handle:
         task = replace(task, handle=observation.handle)
     if observation.node and not task.placement.node:
@@ -143,8 +143,8 @@ def _identified(task: Task, observation: Observation) -> Task:
 
 
 def _wait(task: Task, observation: Observation, now: float) -> list[Task]:
-    """A task that waits in an engine's queue, or waits there for another reason than before. An estimate that moves by
-    less than a minute is not worth a record."""
+    """The move of a task that now waits in an engine's queue, or waits there for another reason than before. An
+    estimate that changes by less than a minute is not recorded."""
     if not isinstance(task.state, TaskLaunching | TaskWaiting):
         return []
     before = task.state if isinstance(task.state, TaskWaiting) else None
@@ -161,7 +161,7 @@ def _differ(before: TaskWaiting, observation: Observation) -> bool:
 
 
 def _step(task: Task, state: TaskState) -> list[Task]:
-    """One move, unless the task is already there or beyond."""
+    """One move, unless the task is already in that state or beyond it."""
     if type(state) is type(task.state) or isinstance(task.state, TaskStopping | TaskRunning):
         return []
     return [move_task(task, state)]
@@ -169,8 +169,8 @@ def _step(task: Task, state: TaskState) -> list[Task]:
 
 async def _end(context: Context, job: Job, task: Task, observation: Observation) -> TaskState:
     at = observation.ended_at if observation.ended_at is not None else context.clock()
-    was_told = observation.stopped or isinstance(task.state, TaskStopping) or isinstance(job.state, Stopping)
-    if was_told and (observation.exit_code != 0 or observation.stopped):
+    is_stopped = observation.stopped or isinstance(task.state, TaskStopping) or isinstance(job.state, Stopping)
+    if is_stopped and (observation.exit_code != 0 or observation.stopped):
         return TaskStopped(at)
     if observation.phase is Phase.ENDED and observation.exit_code == 0 and not observation.error_code:
         return TaskSucceeded(at)
@@ -189,7 +189,7 @@ async def _end(context: Context, job: Job, task: Task, observation: Observation)
 
 
 async def log_tail(context: Context, job: Job, task: Task) -> str:
-    """The last lines a task wrote; empty when they cannot be had, because a diagnosis must not fail for that."""
+    """The last lines that a task wrote, empty if they cannot be read, because a diagnosis must not fail for that."""
     logs, ref = context.backends[job.cluster].capabilities.logs, TaskRef.of(task)
     if logs is None:
         return ""

@@ -1,7 +1,7 @@
-"""Gangs that have to leave their places: stopped like any other, and back in the queue at once.
+"""Carries out preemptions: the gang is stopped like any other, and is back in the queue at once.
 
-A plan that preempts waits for the places. So a preemption that cannot be written is tried again until it is, or until
-the attempt ends for another reason.
+Another job waits for the allocation of the preempted one. So a preemption that cannot be written is tried again until
+it is written, or until the attempt ends for another reason.
 """
 
 from dataclasses import replace
@@ -19,11 +19,11 @@ from muster.scheduling.plan import Preemption
 
 _log = structlog.get_logger("engine.preempting")
 RESIZE = "resize"
-"""The reason's code when an elastic gang makes way for itself at another size."""
+"""The code of the reason when an elastic gang is restarted at another size."""
 
 
 def begin_preempting(context: Context, cluster: ClusterState, preemption: Preemption) -> None:
-    """Of the attempt that has the places now, or is about to start on them."""
+    """Preempt the attempt that has an allocation now, or is about to start with one."""
     entry = context.open_jobs.get(preemption.job_id)
     attempt = 1 if entry is None else entry.job.attempt + (not isinstance(entry.job.state, HOLDING))
     work = preempt(context, cluster, preemption, attempt)
@@ -33,16 +33,16 @@ def begin_preempting(context: Context, cluster: ClusterState, preemption: Preemp
 async def preempt(context: Context, cluster: ClusterState, preemption: Preemption, attempt: int) -> None:
     entry = context.open_jobs.get(preemption.job_id)
     if entry is None:
-        if preemption.job_id in cluster.allocations.preempted:  # being submitted, with its start
+        if preemption.job_id in cluster.allocations.preempted:  # it is being submitted together with its start
             _later(context, cluster, preemption, attempt)
         return
-    async with entry.turn:
+    async with entry.lock:
         job = entry.job
         if isinstance(job.state, Queued) and job.attempt == attempt - 1:
-            cluster.released(job.id)  # sent away before its start began
+            cluster.released(job.id)  # it was preempted before its start began
             queue(context, entry)
         if job.attempt != attempt or not isinstance(job.state, Starting | Running):
-            return  # it leaves its places anyhow, or has left them
+            return  # it frees its allocation anyway, or has freed it
         if preemption.reason.code != RESIZE:
             job = replace(job, preemptions=job.preemptions + 1)
         try:

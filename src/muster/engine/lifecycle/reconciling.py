@@ -1,7 +1,7 @@
-"""After a start, and after a node was silent: compare what the backend has with what the store says, and go on.
+"""Reconciles the store with what the backends report, after a restart and after a node was unreachable.
 
-Nothing is lost, because intent was written before the act; nothing runs twice, because every act is known by its
-task id.
+Nothing is lost, because every intent was written before it was carried out. Nothing runs twice, because every launch is
+identified by its task id.
 """
 
 import asyncio
@@ -15,13 +15,13 @@ from muster.domain.elastic import spec_of_attempt
 from muster.domain.jobs import HOLDING, Job, Queued, Running, Starting, Stopping
 from muster.domain.tasks import Task, TaskLaunching
 from muster.engine.context import Context
-from muster.engine.lifecycle.completion import expire, settle, stop_orphan, stop_tasks
+from muster.engine.lifecycle.completion import apply_moves, expire, stop_orphan, stop_tasks
 from muster.engine.lifecycle.deadlines import watch_time_limit
 from muster.engine.lifecycle.dependencies import queue
-from muster.engine.lifecycle.late_logs import OVER, collect_late, is_of_the_past
-from muster.engine.lifecycle.launching import act
+from muster.engine.lifecycle.late_logs import ENDED_PHASES, collect_late, is_past_attempt
+from muster.engine.lifecycle.launching import launch_pending
 from muster.engine.lifecycle.observing import receive
-from muster.engine.lifecycle.run_history import remember_jobs, remember_usage
+from muster.engine.lifecycle.run_history import load_run_times, load_usage
 from muster.engine.state.open_jobs import Entry
 from muster.ports.backend import Observation, Phase
 from muster.scheduling.demand import JobDemand, Slot, demand_of
@@ -30,9 +30,9 @@ _log = structlog.get_logger("engine.reconciling")
 
 
 async def load(context: Context) -> None:
-    """Fill memory from the store. Nothing acts yet."""
-    await remember_usage(context)
-    context.spawn(remember_jobs(context), "remember")
+    """Load the open jobs from the store into memory. Nothing is launched or stopped yet."""
+    await load_usage(context)
+    context.spawn(load_run_times(context), "remember")
     tasks: dict[str, list[Task]] = defaultdict(list)
     for task in await context.store.open_tasks():
         tasks[task.job_id].append(task)
@@ -46,19 +46,19 @@ async def load(context: Context) -> None:
 
 
 def place(context: Context, entry: Entry) -> None:
-    """Tell the scheduler of an open job: it waits, or has places already."""
+    """Pass an open job to the scheduler: it waits in the queue, or has an allocation already."""
     job, cluster = entry.job, context.clusters[entry.job.cluster]
     if isinstance(job.state, Queued):
         queue(context, entry)
-    elif (since := standing_since(job, entry.current_tasks())) is not None:
+    elif (since := allocated_since(job, entry.current_tasks())) is not None:
         cluster.holds(demand_of_attempt(context, job), slots_of(context, job, entry.current_tasks()), since)
         if job.checkpoint_at is not None:
             cluster.checkpointed(job.id, job.checkpoint_at)
 
 
 async def reconcile(context: Context, cluster: str, node: str | None = None) -> None:
-    """Bring the open attempts of one cluster and its backend together, or what they have on one node of it. Tasks
-    outside the scope of the answer are not judged: silence says nothing about them."""
+    """Compare the open attempts of one cluster, or their tasks on one node, with what the backend reports. Tasks
+    outside the scope of its answer are left as they are."""
     expected = {
         entry.job.id: tasks
         for entry in context.open_jobs.entries()
@@ -70,14 +70,14 @@ async def reconcile(context: Context, cluster: str, node: str | None = None) -> 
     for job_id, tasks in expected.items():
         entry = context.open_jobs.get(job_id)
         if entry is not None:
-            heard = [task for task in tasks if task.id in known or observed.scope.covers(task)]
-            context.spawn(_resume(context, entry, heard, known), f"resume {job_id}")
-    # After the steps above have passed on what was heard.
+            confirmed = [task for task in tasks if task.id in known or observed.scope.covers(task)]
+            context.spawn(_resume(context, entry, confirmed, known), f"resume {job_id}")
+    # This runs after the steps above have passed on what was reported.
     asyncio.get_running_loop().call_soon(
-        context.unheard.difference_update, [(cluster, name) for name in observed.scope.nodes]
+        context.unconfirmed_nodes.difference_update, [(cluster, name) for name in observed.scope.nodes]
     )
     _stop_orphans(context, cluster, known)
-    past = [seen for seen in known.values() if seen.phase in OVER and is_of_the_past(context, seen)]
+    past = [seen for seen in known.values() if seen.phase in ENDED_PHASES and is_past_attempt(context, seen)]
     await collect_late(context, cluster, past)
 
 
@@ -86,7 +86,8 @@ def _open_tasks(entry: Entry, node: str | None) -> list[Task]:
 
 
 async def _resume(context: Context, entry: Entry, expected: list[Task], known: dict[str, Observation]) -> None:
-    """`expected` is what we thought before asking: a task that has moved since is not judged by the older answer."""
+    """Continue one attempt. `expected` are its tasks as they were before the backend was asked: a task that has moved
+    since is not judged by the older answer."""
     for task in expected:
         if task.id in known:
             receive(context, known[task.id])
@@ -95,40 +96,41 @@ async def _resume(context: Context, entry: Entry, expected: list[Task], known: d
         for task in missing:
             receive(context, Observation(task.id, Phase.ENDED, stopped=True))
         await stop_tasks(context, entry, [task.id for task in expected if task.id in known])
-        async with entry.turn:
+        async with entry.lock:
             if isinstance(entry.job.state, Stopping) and all(task.has_ended for task in entry.tasks.values()):
-                await settle(context, entry, {})
+                await apply_moves(context, entry, {})
         return
     for task in missing:
         if not isinstance(task.state, TaskLaunching):
             receive(context, Observation(task.id, Phase.LOST))
     if isinstance(entry.job.state, Starting) and entry.launched.is_set():
         entry.launched.clear()
-        await act(context, entry)
+        await launch_pending(context, entry)
     if entry.deadline is None:
         watch_time_limit(context, entry, expire)
 
 
 def _stop_orphans(context: Context, cluster: str, known: dict[str, Observation]) -> None:
-    """Tasks that run but belong to no open attempt: their job ended, or took them for lost and went on without them."""
+    """Stop tasks that run and belong to no open attempt: their job ended, or continued without them as they were
+    considered lost."""
     for observation in known.values():
         entry = context.open_jobs.get(observation.task_id.split(".", 1)[0])
         task = entry.tasks.get(observation.task_id) if entry is not None else None
-        is_ours = task is not None and not task.has_ended
-        if is_ours or observation.phase not in (Phase.WAITING, Phase.PREPARING, Phase.RUNNING):
+        is_open = task is not None and not task.has_ended
+        if is_open or observation.phase not in (Phase.WAITING, Phase.PREPARING, Phase.RUNNING):
             continue
         _log.warning("stopping a task that belongs to no open attempt", task=observation.task_id)
         context.spawn(stop_orphan(context, cluster, observation), f"orphan {observation.task_id}")
 
 
 def demand_of_attempt(context: Context, job: Job) -> JobDemand:
-    """With as many tasks as an elastic job runs with."""
+    """The demand of the current attempt, with as many tasks as an elastic job runs with."""
     sized = replace(job, spec=spec_of_attempt(job))
     return replace(context.demand_of(job), tasks=demand_of(sized).tasks)
 
 
-def standing_since(job: Job, tasks: Sequence[Task]) -> float | None:
-    """When a job came to its places; of one that is stopping, when the last of its tasks began. None: it has none."""
+def allocated_since(job: Job, tasks: Sequence[Task]) -> float | None:
+    """When the job got its allocation, or None if it has none. For a stopping job it is when its last task started."""
     if not isinstance(job.state, Starting | Running | Stopping):
         return None
     starts = [task.started_at for task in tasks if task.started_at is not None]
@@ -136,7 +138,7 @@ def standing_since(job: Job, tasks: Sequence[Task]) -> float | None:
 
 
 def slots_of(context: Context, job: Job, tasks: Sequence[Task]) -> list[Slot]:
-    """What the gang's tasks hold: devices of their nodes, or of the pool where an engine places them."""
+    """The slots of the gang's tasks: devices of their nodes, or of the pool if an engine places them."""
     pool = job.cluster if context.engine(job.cluster) is not None else None
     return [
         Slot(

@@ -1,5 +1,7 @@
-"""An attempt whose nodes could not be given what they need: nothing was started, so it ends at once, on the account of
-whoever is to blame, and is tried again where that can help.
+"""Rolls back an attempt whose nodes could not be prepared.
+
+Nothing was started, so the attempt ends at once. The failure counts against the user or the platform, and the job is
+tried again if that can help.
 """
 
 import asyncio
@@ -24,10 +26,11 @@ from muster.ports.capabilities import PortReservations, Unready
 _log = structlog.get_logger("engine.rollback")
 
 
-async def undo(context: Context, entry: Entry, unready: Sequence[Unready]) -> None:
-    """Tasks of the nodes to blame have failed, the others that were not launched are stopped. Their ports are free."""
+async def roll_back(context: Context, entry: Entry, unready: Sequence[Unready]) -> None:
+    """End the attempt: tasks on unready nodes have failed, and the others that were not launched are stopped. Their
+    ports are released."""
     attempt = entry.job.attempt
-    async with entry.turn:
+    async with entry.lock:
         if not isinstance(entry.job.state, Starting) or entry.job.attempt != attempt:
             return
         gang = make_gang(entry.job.id, entry.job.owner, "", attempt, spec_of_attempt(entry.job), entry.current_tasks())
@@ -41,15 +44,15 @@ async def undo(context: Context, entry: Entry, unready: Sequence[Unready]) -> No
             tasks = entry.tasks | {task.id: task for task in ended}
             await stop(context, entry, verdict, tasks=tasks, events=events)
         except (Unavailable, StaleWrite) as error:
-            _log.warning("undoing not written, will try again", job=entry.job.id, error=str(error))
-            context.later(RETRY_S, lambda: undo(context, entry, unready), f"undo {entry.job.id}")
+            _log.warning("rollback not written, will try again", job=entry.job.id, error=str(error))
+            context.later(RETRY_S, lambda: roll_back(context, entry, unready), f"roll_back {entry.job.id}")
             return
     reserved = tuple(task for task in ended if task.placement.ports)
     release_ports(context, replace(gang, tasks=reserved), entry.job.cluster)
 
 
 async def _ended(context: Context, task: Task, failed: dict[str, Unready]) -> Task:
-    """With an empty log: it never ran, and nobody need ask its node."""
+    """The task as it ends, with an empty log: it never ran, so its node need not be asked for one."""
     now = context.clock()
     task = replace(task, log=await asyncio.to_thread(_empty_log, context, task))
     blamed = failed.get(task.placement.node)
@@ -65,12 +68,13 @@ def _empty_log(context: Context, task: Task) -> str | None:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.touch()
     except OSError:
-        return None  # our own disk is full; there is nothing in it to miss
+        return None  # the server's disk is full, and an empty log is no loss
     return log_name(task)
 
 
 def release_ports(context: Context, gang: Gang, cluster: str) -> None:
-    """In the background: a node that does not answer is not waited for, and its next agent reserves nothing."""
+    """Release the ports in the background. A node that does not answer is not waited for, and its next agent has no
+    reservations."""
     ports = context.backends[cluster].capabilities.ports
     if ports is not None and gang.tasks:
         context.spawn(_release(ports, gang), f"ports {gang.key}")

@@ -1,4 +1,4 @@
-"""What the scheduler is told of the past: how long jobs like this one ran, and how much of the hardware was used."""
+"""Passes history to the scheduler: how long similar jobs ran, and how much GPU time was used."""
 
 from muster.domain.exit_causes import TIME_LIMIT
 from muster.domain.jobs import Failed, Job, Succeeded
@@ -7,25 +7,26 @@ from muster.engine.context import Context
 from muster.scheduling.cluster_state import ClusterState
 from muster.scheduling.demand import demand_of
 
-_JOBS_REMEMBERED = 20_000
+_JOBS_LOADED = 20_000
 
 
-def learn(cluster: ClusterState, job: Job) -> None:
-    """From jobs that took the time they needed, or all that they were given."""
+def learn_run_time(cluster: ClusterState, job: Job) -> None:
+    """Learn the run time of a job that succeeded, or that ran for its whole time limit."""
     ran_out = isinstance(job.state, Failed) and job.state.fault.code == TIME_LIMIT.code
     if isinstance(job.state, Succeeded) or ran_out:
         cluster.learnt(demand_of(job), job.ran_s)
 
 
-async def remember_jobs(context: Context) -> None:
-    """After a start: the newest jobs that ended, oldest first. Nothing waits for it: a prediction only orders."""
-    for job in await context.store.last_ended(limit=_JOBS_REMEMBERED):
+async def load_run_times(context: Context) -> None:
+    """Learn from the newest ended jobs after a restart, oldest first. Nothing waits for this, as a prediction affects
+    only the order."""
+    for job in await context.store.last_ended(limit=_JOBS_LOADED):
         if (cluster := context.clusters.get(job.cluster)) is not None:
-            learn(cluster, job)
+            learn_run_time(cluster, job)
 
 
-async def remember_usage(context: Context) -> None:
-    """The last week's GPU time, before anything starts that a limit would keep."""
+async def load_usage(context: Context) -> None:
+    """Load the GPU time of the last week, before anything starts that a limit would hold back."""
     for spent in await context.store.spent_since(context.clock() - WEEK_S):
         if (cluster := context.clusters.get(spent.cluster)) is not None:
             cluster.charged(spent.vc, spent.owner, spent.gpu_s, spent.ended_at)

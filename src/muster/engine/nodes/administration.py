@@ -123,7 +123,7 @@ def _evict_all(context: Context, cluster: str, node: str) -> None:
 
 async def _evict(context: Context, entry: Entry, node: str) -> None:
     """The gang goes back to the queue, whole; it has done nothing wrong, so nothing is counted."""
-    async with entry.turn:
+    async with entry.lock:
         job, cluster = entry.job, context.clusters[entry.job.cluster]
         if isinstance(job.state, Queued) and cluster.has_slots(job.id):
             cluster.released(job.id)  # its start has not begun

@@ -69,7 +69,7 @@ async def tested(context: Context, user: User, name: str, cluster: str | None, n
         except BackendError as error:
             return Trial(at, environment, card, error=error.message)
 
-    return [*await _side_by_side(chosen, test), *_unheard(chosen, listings[home])]
+    return [*await _side_by_side(chosen, test), *_unanswered(chosen, listings[home])]
 
 
 def _named(name: str, listings: Sequence[Listing]) -> list[tuple[str, Environment]]:
@@ -90,7 +90,7 @@ def _offering(name: str, listings: Mapping[str, Sequence[Listing]]) -> str:
     return offering[0]
 
 
-def _unheard(chosen: Sequence[tuple[str, Environment]], listings: Sequence[Listing]) -> list[Trial]:
+def _unanswered(chosen: Sequence[tuple[str, Environment]], listings: Sequence[Listing]) -> list[Trial]:
     """Of nodes that did not tell what they have: it may be there all the same."""
     told = {node for node, _ in chosen}
     silent = [listing for listing in listings if listing.problems and listing.node not in told]

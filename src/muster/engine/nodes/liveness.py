@@ -38,11 +38,11 @@ class NodeLiveness:
         lost_after_s = self._context.backends[cluster].settings.lost_after_s
         now = self._context.clock()
         silent = self._silent_since(cluster, now)
-        self._context.unheard.update((cluster, node) for node in silent)
+        self._context.unconfirmed_nodes.update((cluster, node) for node in silent)
         over = frozenset(node for node, since in silent.items() if now - since >= lost_after_s)
-        for node in over - self._context.given_up.get(cluster, frozenset()):
+        for node in over - self._context.lost_nodes.get(cluster, frozenset()):
             _log.warning("node given up", cluster=cluster, node=node, silent_s=round(now - silent[node], 1))
-        self._context.given_up[cluster] = over
+        self._context.lost_nodes[cluster] = over
         for node in over:
             self._give_up(cluster, node, lost_after_s)
         waits = [since + lost_after_s - now for node, since in silent.items() if node not in over]

@@ -52,7 +52,7 @@ async def _rewrite(
     context: Context, job_id: str, actor: str, what: str, rewritten: Callable[[Job], Awaitable[Job]], **told: object
 ) -> Job:
     entry = await open_entry(context, job_id, what)
-    async with entry.turn:
+    async with entry.lock:
         before = entry.job
         if not isinstance(before.state, Queued | Held):
             raise Conflict(

@@ -27,17 +27,17 @@ from muster.domain.specs import JobSpec
 from muster.engine.context import Context
 from muster.engine.data import outputs
 from muster.engine.lifecycle.completion import stop, stop_tasks
-from muster.engine.lifecycle.dependencies import look_at_dependents, queue, waits_for_others
+from muster.engine.lifecycle.dependencies import queue, recheck_dependents, waits_for_others
 from muster.engine.lifecycle.launching import (
     Intent,
-    act,
     attempt_tasks,
     compose_gang,
     gang_for,
-    give_back,
     intend,
+    launch_pending,
     planned_tasks,
     port_counts,
+    release_attempt,
 )
 from muster.engine.requests.admission import admit, admit_all
 from muster.engine.state.event_builders import audit_event, job_event
@@ -61,7 +61,7 @@ async def submit(
         await context.apply(change)
     except BaseException as error:
         if intent is not None:
-            give_back(context, job, intent.tasks)
+            release_attempt(context, job, intent.tasks)
         earlier = await context.store.job_by_request(key) if key and isinstance(error, Conflict) else None
         if earlier is None:
             raise
@@ -71,7 +71,7 @@ async def submit(
         return job, True
     entry = context.open_jobs.add(intent.job, intent.tasks)
     entry.launched.clear()
-    context.spawn(act(context, entry), f"launch {job.id}")
+    context.spawn(launch_pending(context, entry), f"launch {job.id}")
     await asyncio.sleep(0)  # the launch goes out before the answer does
     return intent.job, True
 
@@ -86,7 +86,7 @@ async def _intent_at_once(context: Context, job: Job) -> Intent | None:
     try:
         return await intend(context, job, start)
     except BaseException as error:
-        give_back(context, job, planned_tasks(context, job, start))
+        release_attempt(context, job, planned_tasks(context, job, start))
         if isinstance(error, BackendError):
             return None  # it waits in the queue like any other, and is tried from there
         raise
@@ -153,7 +153,7 @@ def _shown_placements(backend: Backend, spec: JobSpec) -> dict[tuple[str, int], 
 
 async def kill(context: Context, job_id: str, actor: str, grace_s: float | None = None) -> Job:
     entry = await open_entry(context, job_id, "kill")
-    async with entry.turn:
+    async with entry.lock:
         job = entry.job
         if isinstance(job.state, Queued | Held):
             return await _leave_queue(
@@ -175,7 +175,7 @@ async def kill(context: Context, job_id: str, actor: str, grace_s: float | None 
 async def hold(context: Context, job_id: str, actor: str) -> Job:
     """A queued job waits until it is resumed; a running one is stopped first and loses what it has not saved."""
     entry = await open_entry(context, job_id, "hold")
-    async with entry.turn:
+    async with entry.lock:
         job = entry.job
         if isinstance(job.state, Held):
             return job
@@ -192,7 +192,7 @@ async def hold(context: Context, job_id: str, actor: str) -> Job:
 
 async def resume(context: Context, job_id: str, actor: str) -> Job:
     entry = await open_entry(context, job_id, "resume")
-    async with entry.turn:
+    async with entry.lock:
         if not isinstance(entry.job.state, Held):
             raise Conflict(f"job {entry.job.name} is {entry.job.state_name}, not Held")
         now = context.clock()
@@ -223,7 +223,7 @@ async def delete(context: Context, job: Job, actor: str) -> None:
     tasks = await context.store.tasks(job.id)
     now = context.clock()
     await context.apply(Change(removed_job=job.id, events=[audit_event("job.delete", actor, now, job=job)]))
-    look_at_dependents(context, job.id)
+    recheck_dependents(context, job.id)
     shutil.rmtree(context.logs / job.id, ignore_errors=True)
     outputs.remove(context, job.id)
     backend = context.backends.get(job.cluster)
@@ -271,6 +271,6 @@ async def _leave_queue(context: Context, entry: Entry, state: JobState, reason: 
         cluster.released(job.id)  # a cycle may have planned it meanwhile
     if job.is_final:
         context.open_jobs.remove(job.id)
-        look_at_dependents(context, job.id)
+        recheck_dependents(context, job.id)
     context.wake.set()
     return job

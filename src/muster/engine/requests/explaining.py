@@ -76,7 +76,7 @@ async def what_if(context: Context, job: Job, spec: JobSpec) -> WhatIf:
     if not isinstance(job.state, Queued | Held):
         raise Conflict(f"job {job.name} is {job.state_name}: only of one that waits can it be told when it would start")
     other = await readmit(context, job, spec)
-    demand = dependencies.supposed_demand(context, replace(other, state=Queued(job.state.since)))
+    demand = dependencies.hypothetical_demand(context, replace(other, state=Queued(job.state.since)))
     return context.clusters[other.cluster].what_if(demand, context.clock())
 
 

@@ -16,7 +16,7 @@ class Entry:
 
     job: Job
     tasks: dict[str, Task] = field(default_factory=dict)
-    turn: asyncio.Lock = field(default_factory=asyncio.Lock)
+    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
     inbox: list[Observation] = field(default_factory=list)
     is_observing: bool = False
     is_gathering: bool = False
