@@ -72,5 +72,5 @@ def _strings(pid: int, what: str) -> list[bytes]:
 
 
 def _short(words: list[bytes]) -> str:
-    """The start of the command line, because that of a supervisor contains its whole script."""
+    """The start of the command line, because that of a shell may contain its whole script."""
     return " ".join(word.decode(errors="replace").strip()[:40] for word in words[:6])

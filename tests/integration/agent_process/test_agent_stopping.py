@@ -26,7 +26,7 @@ def test_stop_terminates_the_whole_group_and_the_exit_is_recorded(agent: Agent) 
     wait_until(lambda: not is_running(child), "the child to be gone")
 
 
-def test_task_that_ignores_term_is_killed_after_the_grace_and_the_supervisor_records_it(agent: Agent) -> None:
+def test_task_that_ignores_term_is_killed_after_the_grace_and_the_shim_records_it(agent: Agent) -> None:
     agent.shell("t", "trap '' TERM; echo > ready; while :; do sleep 0.05; done")
     wait_until((agent.root / "tasks/t/work/ready").exists, "the trap")
     began = time.monotonic()
@@ -55,7 +55,7 @@ def test_stop_right_after_launch_leaves_nothing_running(agent: Agent) -> None:
 
 
 def test_stop_before_the_claim_means_it_never_starts(start_agent: StartAgent, tmp_path: Path) -> None:
-    """An unclaimed folder, as an agent leaves it that dies between writing the folder and starting the supervisor."""
+    """An unclaimed folder, as an agent leaves it that dies between writing the folder and ordering the start."""
     folder = tmp_path / "root" / "tasks" / "t"
     folder.mkdir(parents=True)
     (folder / "task.json").write_text('{"ports": []}')

@@ -181,7 +181,7 @@ class Gang:
 
 
 def running(host: Host, task: str) -> list[str]:
-    """Processes of a task, or of all tasks of a job, whatever has become of their supervisor and session."""
+    """Processes of a task, or of all tasks of a job, whatever has become of their parent and session."""
     if not host.is_on:
         return []
     mark = f"MUSTER_TASK_UID={task}"

@@ -1,4 +1,4 @@
-"""A stop's grace belongs to every process of the task, not only to the one that the supervisor started."""
+"""A stop's grace belongs to every process of the task, not only to the one that the shim started."""
 
 import sys
 import time

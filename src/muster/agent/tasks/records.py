@@ -85,7 +85,7 @@ def complete_for_another(folder: str, command: Identity) -> None:
 
 
 def claim_for_stop(folder: str) -> bool:
-    """Take the claim so that no supervisor can; False when one has it already."""
+    """Take the claim so that no shim can; False when one has it already."""
     return _create(os.path.join(folder, STARTED), _CLAIMED_BY_STOP)
 
 
