@@ -98,6 +98,20 @@ def test_what_the_engine_lacks_is_refused_in_a_sentence(server: MusterServer) ->
     assert batch["capabilities"] == ["engine", "logs", "cleanup"]
 
 
+def test_nodes_of_an_engine_are_shown_with_what_runs_there(server: MusterServer) -> None:
+    server.run("run", "--cluster", "batch", "--name", "busy", "--detach", "--", "sleep", "600", check=True)
+    until(lambda: state_of(server, "busy") == "Running")
+    nodes = {node["name"]: node for node in server.json("get", "nodes")["items"]}
+    assert {name for name, node in nodes.items() if node["cluster"] == "batch"} == {"c1", "c2"}
+    (worker,) = server.json("get", "workers", "busy")["items"]
+    assert nodes[worker["node"]]["tasks"] == 1
+    assert worker["devices"] == []
+    for command in (("get", "nodes"), ("top",), ("node", "describe", "batch/c1"), ("get", "clusters"), ("doctor",)):
+        assert server.run(*command).returncode == 0, command
+    server.run("kill", "busy", check=True)
+    until(lambda: state_of(server, "busy") == "Cancelled")
+
+
 def test_a_dry_run_prints_what_the_engine_would_be_given(server: MusterServer) -> None:
     shown = server.run("run", "--cluster", "batch", "--dry-run", "--", "echo", "hello", check=True).stdout
     assert '"argv": [' in shown

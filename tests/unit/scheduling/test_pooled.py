@@ -1,0 +1,83 @@
+"""An engine's pooled capacity as the scheduler sees it."""
+
+import pytest
+
+from muster.domain.nodes import NodeState
+from muster.domain.pools import Pool, PoolCapacity
+from muster.domain.resources import Resources
+from muster.scheduling.cluster_state import ClusterState
+from muster.scheduling.demand import Elastic, JobDemand, TaskDemand
+from muster.scheduling.pooled import never_fits, pooled_node
+
+pytestmark = pytest.mark.fast
+GIB = 1 << 30
+TOTAL = PoolCapacity(64_000, 512 * GIB, {"A100": 8, "T4": 4})
+NOTHING = PoolCapacity()
+NODE = PoolCapacity(16_000, 128 * GIB, {"A100": 4, "T4": 2})
+
+
+def a_pool(available: PoolCapacity = TOTAL, head_start: PoolCapacity = NOTHING) -> Pool:
+    return Pool(TOTAL, available, NODE, head_start)
+
+
+def a_job(job_id: str, count: int, want: Resources, **more: object) -> JobDemand:
+    tasks = tuple(TaskDemand("worker", index, want) for index in range(count))
+    return JobDemand(job_id, job_id, tasks, **more)  # type: ignore[arg-type]
+
+
+def started(pool: Pool, *jobs: JobDemand) -> list[str]:
+    state = ClusterState("slurm")
+    state.node_changed(pooled_node("slurm", pool))
+    for job in jobs:
+        state.queued(job)
+    return [start.job_id for start in state.cycle(1.0).starts]
+
+
+def test_gangs_are_admitted_against_what_is_available() -> None:
+    want = Resources(cpu_m=1000, gpus=4, gpu_models=("A100",))
+    jobs = [a_job(f"j{number}", 1, want, created_at=float(number)) for number in range(3)]
+    assert started(a_pool(), *jobs) == ["j0", "j1"]
+    assert started(a_pool(PoolCapacity(64_000, 512 * GIB, {"A100": 4})), *jobs) == ["j0"]
+
+
+def test_a_head_start_lets_a_little_more_wait_in_the_engine() -> None:
+    want = Resources(cpu_m=16_000)
+    jobs = [a_job(f"j{number}", 1, want, created_at=float(number)) for number in range(6)]
+    assert started(a_pool(PoolCapacity(16_000, 64 * GIB), NODE), *jobs) == ["j0", "j1"]
+
+
+def test_an_engine_that_has_not_said_what_it_has_gets_nothing_and_refuses_nobody() -> None:
+    node = pooled_node("slurm", None)
+    assert node.state is NodeState.JOINING
+    assert never_fits(None, a_job("j", 1, Resources(gpus=1000))) is None
+
+
+def test_devices_of_a_model_keep_their_indices_when_another_model_joins() -> None:
+    before = pooled_node("slurm", Pool(TOTAL, PoolCapacity(1, 1, {"T4": 2}), NODE)).capacity.devices
+    after = pooled_node("slurm", Pool(TOTAL, PoolCapacity(1, 1, {"A100": 3, "T4": 2}), NODE)).capacity.devices
+    assert set(before) <= set(after)
+    assert len({device.index for device in after}) == 5
+
+
+@pytest.mark.parametrize(
+    ("count", "want", "message"),
+    [
+        (1, Resources(gpus=5), "a task of worker asks for 5 GPUs, and the most there is are 4 on one node"),
+        (1, Resources(gpus=3, gpu_models=("T4",)), "a task of worker asks for 3 T4 GPUs, and the most there is are 2"),
+        (5, Resources(gpus=1, gpu_models=("T4",)), "its 5 tasks ask for 5 T4 GPUs, and the most there is are 4 in all"),
+        (13, Resources(gpus=1), "its 13 tasks ask for 13 GPUs, and the most there is are 12 in all"),
+        (1, Resources(cpu_m=17_000), "a task of worker asks for 17 CPUs, and the most there is are 16 on one node"),
+        (5, Resources(memory_bytes=120 * GIB), "its 5 tasks ask for"),
+    ],
+)
+def test_what_the_engine_could_never_run_is_refused_with_the_most_there_is(
+    count: int, want: Resources, message: str
+) -> None:
+    reason = never_fits(a_pool(NOTHING), a_job("j", count, want))
+    assert reason is not None
+    assert (reason.code, message in reason.message) == ("never", True), reason.message
+
+
+def test_an_elastic_gang_is_judged_at_its_smallest() -> None:
+    job = a_job("j", 20, Resources(gpus=1), elastic=(Elastic("worker", 4, 20),))
+    assert never_fits(a_pool(), job) is None
