@@ -10,7 +10,7 @@ import structlog
 
 from muster.agent.gpus.models import model_name
 from muster.backends.agents.agent_channel import ByteReader, ByteWriter
-from muster.backends.agents.connection import AgentNode
+from muster.backends.agents.connection import CONNECT_WITHIN_S, AgentNode
 from muster.backends.agents.pool import AgentPool
 from muster.backends.ssh.agent_install import AgentArchive, running_agent
 from muster.backends.ssh.host_keys import HostKeyStore
@@ -39,11 +39,14 @@ class SshBackend(AgentPool):
         identity: str,
         host_keys: Path,
         machines: Machines,
+        connect_within_s: float = CONNECT_WITHIN_S,
     ) -> None:
-        """`identity` distinguishes this server from others that use the same machines."""
+        """`identity` distinguishes this server from others that use the same machines. `connect_within_s` is how long a
+        request waits for a connection that is being made."""
         super().__init__(settings, archives)
         self._machines = machines
         self._identity = identity
+        self._connect_within_s = connect_within_s
         self._keys = HostKeyStore(host_keys)
         self._archive = AgentArchive.build()
         self._login_limit = LoginLimit()
@@ -60,8 +63,11 @@ class SshBackend(AgentPool):
         self._starting = [asyncio.create_task(agent.start()) for agent in self._nodes.values()]
 
     async def close(self) -> None:
-        for leaving in self._leaving.values():
-            leaving.cancel()
+        """What has not begun to connect yet is cancelled first: it would connect after everything else was closed."""
+        unfinished = [*self._starting, *self._leaving.values()]
+        for task in unfinished:
+            task.cancel()
+        await asyncio.gather(*unfinished, return_exceptions=True)
         await super().close()
         for agent in self._nodes.values():
             self._machines.release(agent)
@@ -145,6 +151,7 @@ class SshBackend(AgentPool):
             self.cluster,
             lambda: self._connected(member.name),
             unreachable_after_s=ssh_options(self.settings).unreachable_after_s,
+            connect_within_s=self._connect_within_s,
             on_push=self.pushed,
             on_change=self.changed,
             on_ready=self.ready,
