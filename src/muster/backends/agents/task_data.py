@@ -2,12 +2,15 @@
 
 import asyncio
 from collections import defaultdict
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
+from contextlib import aclosing, contextmanager
 from pathlib import Path
 
+from muster.agent.errors import UNKNOWN_TASK
 from muster.backends.agents.connection import AgentNode, quietly
 from muster.backends.agents.logs import AgentLogs
 from muster.backends.agents.output_collection import OutputCollection
+from muster.domain.errors import BackendError, NotFound
 from muster.ports.capabilities import Collected, LogChunk, TaskRef
 
 RETIRE_AFTER_S = 1.0
@@ -24,17 +27,34 @@ class PoolLogs:
         self._logs = logs
 
     async def read(self, task: TaskRef, offset: int, limit: int) -> LogChunk:
-        return await self._logs.read(self._agent(task.node), task.task_id, offset, limit)
+        with _not_found():
+            return await self._logs.read(self._agent(task.node), task.task_id, offset, limit)
 
     async def tail_offset(self, task: TaskRef, lines: int) -> int:
-        answer = await self._agent(task.node).ask("tail_offset", task=task.task_id, lines=lines)
+        with _not_found():
+            answer = await self._agent(task.node).ask("tail_offset", task=task.task_id, lines=lines)
         return int(answer["offset"])
 
-    def watch(self, task: TaskRef) -> AsyncGenerator[int]:
-        return self._logs.watch(self._agent(task.node), task.task_id)
+    async def watch(self, task: TaskRef) -> AsyncGenerator[int]:
+        with _not_found():
+            async with aclosing(self._logs.watch(self._agent(task.node), task.task_id)) as sizes:
+                async for size in sizes:
+                    yield size
 
     async def collect(self, task: TaskRef, target: Path) -> None:
-        await self._logs.collect(self._agent(task.node), task.task_id, target)
+        with _not_found():
+            await self._logs.collect(self._agent(task.node), task.task_id, target)
+
+
+@contextmanager
+def _not_found() -> Iterator[None]:
+    """A task that a node does not know has left no log there."""
+    try:
+        yield
+    except BackendError as error:
+        if error.reason != UNKNOWN_TASK:
+            raise
+        raise NotFound(error.message) from None
 
 
 class PoolOutputs:
@@ -57,16 +77,19 @@ class PoolCleanup:
         self._retire_after_s = retire_after_s
         self._settled: dict[str, list[str]] = defaultdict(list)
         self._retiring: set[asyncio.Task[None]] = set()
+        self._timer: asyncio.TimerHandle | None = None
 
     def settled(self, task: TaskRef) -> None:
         if not self._settled:
-            asyncio.get_running_loop().call_later(self._retire_after_s, self._start_retiring)
+            self._timer = asyncio.get_running_loop().call_later(self._retire_after_s, self._start_retiring)
         self._settled[task.node].append(task.task_id)
 
     async def forget(self, task: TaskRef) -> None:
         await self._agent(task.node).ask("forget", task=task.task_id)
 
     def close(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
         for task in self._retiring:
             task.cancel()
 
