@@ -10,6 +10,7 @@ from collections.abc import AsyncGenerator, Callable, Collection, Mapping, Seque
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from muster.agent.tasks.outputs import Pattern
 from muster.domain.clusters import PhysicalCluster
 from muster.domain.errors import BackendError, NotFound, Problem, Unreachable
 from muster.domain.gangs import Gang
@@ -82,7 +83,7 @@ class FakeBackend:
     unready: list[Unready] = field(default_factory=list)
     """The errors of the next preparations, one each."""
     outputs: dict[str, bytes] = field(default_factory=dict)
-    """The outputs of every task, by path. Patterns are ignored."""
+    """The outputs of every task, by path."""
     outputs_too_deep: int = 0
     output_error: Exception | None = None
     refusals: list[BackendError] = field(default_factory=list)
@@ -99,6 +100,8 @@ class FakeBackend:
     reconnects: list[str] = field(default_factory=list)
     samples: dict[str, NodeUsage] = field(default_factory=dict)
     """The newest metrics of each node."""
+    past_samples: dict[str, list[NodeUsage]] = field(default_factory=dict)
+    """What `measured` was told of each node, the oldest first."""
     clock: float = 1000.0
     listener: BackendListener | None = None
     environments: Environments | None = None
@@ -149,6 +152,10 @@ class FakeBackend:
         assert self.listener is not None
         for name in sorted(back):
             self.listener.reconnected(self.cluster, name)
+
+    def measured(self, node: str, usage: NodeUsage) -> None:
+        self.samples[node] = usage
+        self.past_samples.setdefault(node, []).append(replace(usage, tasks={}))
 
     def tell_nodes(self) -> None:
         """Announces a change of the nodes, whether there is one or not."""
@@ -275,7 +282,11 @@ class FakeBackend:
         return None
 
     def reconnect(self, node: str) -> None:
+        if node not in {one.name for one in self.machines}:
+            raise NotFound(f"cluster {self.cluster} has no node {node!r}")
         self.reconnects.append(node)
+        if node not in self.away and self.listener is not None:
+            self.listener.reconnected(self.cluster, node)
 
     async def execute(
         self, node: str, argv: Sequence[str], timeout_s: float
@@ -336,12 +347,16 @@ class FakeLogs:
         return len(found.log) - sum(map(len, kept))
 
     async def watch(self, task: TaskRef) -> AsyncGenerator[int]:
-        found = self._found(task)
-        yield len(found.log)
-        while found.runs:
-            found.changed.clear()
-            await found.changed.wait()
-            yield len(found.log)
+        found, told = self._found(task), -1
+        while True:
+            if len(found.log) > told:
+                told = len(found.log)
+                yield told
+            elif found.runs:
+                found.changed.clear()
+                await found.changed.wait()
+            else:
+                return
 
     async def collect(self, task: TaskRef, target: Path) -> None:
         self.backend._answer(task.node)
@@ -365,7 +380,7 @@ class FakeUsage:
         return self.backend.samples
 
     def history(self, node: str, since: float = 0.0) -> Sequence[NodeUsage]:
-        return [one for name, one in self.backend.samples.items() if name == node and one.heard_at > since]
+        return [one for one in self.backend.past_samples.get(node, ()) if one.heard_at > since]
 
 
 @dataclass(slots=True)
@@ -382,6 +397,8 @@ class FakeOutputs:
             raise self.backend.output_error
         files, left_out = [], []
         for path, data in self.backend.outputs.items():
+            if not any(_names(Pattern(text), path) for text in patterns):
+                continue
             if not admit(len(data)):
                 left_out.append(path)
                 continue
@@ -389,6 +406,13 @@ class FakeOutputs:
             (target / path).write_bytes(data)
             files.append(OutputFile(path, len(data), self.backend.clock, hashlib.sha256(data).hexdigest()))
         return Collected(tuple(files), tuple(left_out), too_deep=self.backend.outputs_too_deep)
+
+
+def _names(pattern: Pattern, path: str) -> bool:
+    above = here = pattern.start
+    for part in path.split("/"):
+        above, here = here, pattern.step(here, part)
+    return pattern.takes(above, here)
 
 
 def _lost() -> Unreachable:

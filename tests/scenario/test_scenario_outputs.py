@@ -14,7 +14,7 @@ pytestmark = [pytest.mark.fast, pytest.mark.anyio]
 
 
 async def ended(lab: Laboratory, *, exit_code: int = 0, replicas: int = 1, **fields: object) -> str:
-    spec = a_spec(a_role(replicas=replicas), outputs=("model/",), **fields)  # type: ignore[arg-type]
+    spec = a_spec(a_role(replicas=replicas), outputs=("*",), **fields)  # type: ignore[arg-type]
     job_id = await lab.submit(spec)
     await lab.becomes(job_id, "Running")
     for task_id in lab.backend.of(job_id):

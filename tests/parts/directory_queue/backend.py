@@ -35,6 +35,7 @@ from tests.parts.directory_queue.layout import Layout, listed, read, write_once
 MEMORY_BYTES = 64 << 30
 PACKAGE_LIFETIME_S = 600.0
 LOOK_EVERY_S = 0.02
+HIDDEN = "(hidden)"
 
 
 class DirectoryQueueBackend:
@@ -81,8 +82,13 @@ class DirectoryQueueBackend:
         return assign_symbols(gang, ports)
 
     def render(self, launch: GangLaunch) -> Rendered:
-        """The rendered job without the address of the package, which is created when the gang is submitted."""
-        content = json.dumps({"tasks": self._tasks(launch)}, indent=2)
+        """The rendered job without the address of the package, which is created when the gang is submitted, and without
+        the values of the user's own variables, which may be secrets."""
+        tasks = [
+            {**task, "env": {name: HIDDEN if name in task["literal"] else text for name, text in task["env"].items()}}
+            for task in self._tasks(launch)
+        ]
+        content = json.dumps({"tasks": tasks}, indent=2)
         return Rendered((RenderedFile(f"{launch.gang.key}.json", content),))
 
     async def launch(self, launch: GangLaunch) -> Launched:
@@ -118,8 +124,14 @@ class DirectoryQueueBackend:
         """The record stays until the job is deleted, because a queue keeps its history."""
 
     async def forget(self, task: TaskRef) -> None:
+        """The record is the engine's, and of the whole gang: it goes with the last of its tasks."""
         shutil.rmtree(self.layout.work / task.task_id, ignore_errors=True)
-        (self.layout.gangs / f"{task.task_id.rsplit('.', 2)[0]}.json").unlink(missing_ok=True)
+        record = self.layout.gangs / f"{task.task_id.rsplit('.', 2)[0]}.json"
+        tasks = set(read(record).get("tasks", ()))
+        if task.task_id in tasks:
+            (self.layout.forgotten / task.task_id).touch()
+        if tasks and all((self.layout.forgotten / one).exists() for one in tasks):
+            record.unlink(missing_ok=True)
 
     def _tasks(self, launch: GangLaunch) -> list[dict[str, Any]]:
         spec = launch.gang.spec
@@ -151,7 +163,8 @@ class DirectoryQueueBackend:
                 )
         for record in records.values():
             for task_id, facts in record.get("tasks", {}).items():
-                yield _observation(task_id, facts)
+                if not (self.layout.forgotten / task_id).exists():
+                    yield _observation(task_id, facts)
 
     def _answer(self) -> None:
         if self.layout.down.exists():

@@ -47,12 +47,19 @@ class Engine:
             gang = read(path)
             if not gang:
                 continue  # it was cancelled in the meantime
+            if self._has_started(path.name):
+                path.unlink()  # it was submitted again while it was being started
+                continue
             places = self._places(gang["tasks"])
             if places is None:
                 reason = {"reason": "(Resources)", "starts_at": time.time() + 60.0}
                 write(self.layout.gangs / path.name, {**self._waiting(gang), **reason})
                 return  # strictly in order
             self._start(path, gang, places)
+
+    def _has_started(self, name: str) -> bool:
+        tasks = read(self.layout.gangs / name).get("tasks", {})
+        return any(task["phase"] != "waiting" for task in tasks.values())
 
     def _waiting(self, gang: dict[str, Any]) -> dict[str, Any]:
         return {"tasks": {task["id"]: {"phase": "waiting"} for task in gang["tasks"]}}
@@ -99,7 +106,7 @@ class Engine:
                 archive.extractall(folder, filter="data")
         for name, content in request.files.items():
             (folder / name).write_text(content)
-        env = {"PATH": os.environ["PATH"], **request.env}
+        env = {"PATH": os.environ["PATH"], **request.env, "MUSTER_TASK_DIR": str(folder)}
         with (folder / "log").open("ab") as log:
             return subprocess.Popen(
                 request.argv,

@@ -13,7 +13,7 @@ class Layout:
     root: Path
 
     def make(self) -> "Layout":
-        for folder in (self.queue, self.gangs, self.cancels, self.work):
+        for folder in (self.queue, self.gangs, self.cancels, self.forgotten, self.work):
             folder.mkdir(parents=True, exist_ok=True)
         return self
 
@@ -30,6 +30,11 @@ class Layout:
     @property
     def cancels(self) -> Path:
         return self.root / "cancels"
+
+    @property
+    def forgotten(self) -> Path:
+        """One empty file for each task that nobody wants to know of any more: records belong to the engine."""
+        return self.root / "forgotten"
 
     @property
     def work(self) -> Path:

@@ -1,0 +1,49 @@
+"""The harnesses that the suite runs over. A new backend is added to `HARNESSES`."""
+
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from pathlib import Path
+
+import pytest
+
+from tests.contract.backends.fake_harness import FakeHarness
+from tests.contract.backends.harness import Harness
+from tests.contract.backends.local_harness import LocalHarness
+from tests.contract.backends.observing import Site, opened
+from tests.contract.backends.queue_harness import QueueHarness
+from tests.contract.backends.ssh_harness import SshHarness
+from tests.parts.host import Host
+from tests.parts.hosts import HostPool, hosts_unavailable
+
+Make = Callable[[Path, pytest.FixtureRequest], Harness]
+
+HARNESSES: Mapping[str, Make] = {
+    "fake": lambda folder, _: FakeHarness(folder),
+    "toy-engine": lambda folder, _: QueueHarness(folder),
+    "local": lambda folder, _: LocalHarness(folder),
+    "ssh": lambda folder, request: SshHarness(folder, request.getfixturevalue("contract_host")),
+}
+_FAST = ("fake", "toy-engine")
+
+
+@pytest.fixture(scope="session")
+def contract_host() -> Iterator[Host]:
+    """One host for all tests of a worker; each has folders of its own there, and leaves it on and reachable."""
+    reason = hosts_unavailable()
+    if reason is not None:
+        pytest.skip(reason)
+    with HostPool(1) as pool:
+        yield pool[0]
+
+
+@pytest.fixture(params=[pytest.param(kind, marks=pytest.mark.fast if kind in _FAST else ()) for kind in HARNESSES])
+def harness(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Harness]:
+    made = HARNESSES[request.param](tmp_path, request)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+async def site(harness: Harness) -> AsyncIterator[Site]:
+    """A started backend over the harness, which answers."""
+    async with opened(harness) as site:
+        yield site

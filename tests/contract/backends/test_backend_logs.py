@@ -1,0 +1,121 @@
+"""The capability `logs`."""
+
+import asyncio
+from contextlib import aclosing
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from muster.domain.errors import NotFound
+from muster.domain.tasks import Task
+from muster.ports.backend import Phase
+from muster.ports.capabilities import TaskLogs, TaskRef
+from tests.contract.backends.observing import DEADLINE_S, Site
+
+pytestmark = pytest.mark.anyio
+LINES = ("one", "two", "three")
+TEXT = b"one\ntwo\nthree\n"
+
+
+async def test_a_log_is_read_by_offset(site: Site) -> None:
+    logs = _logs(site)
+    (task,) = await _printed(site)
+    ref = TaskRef.of(task)
+    whole = await logs.read(ref, 0, 1000)
+    assert (whole.data, whole.offset, whole.size, whole.ended) == (TEXT, 0, len(TEXT), False)
+    part = await logs.read(ref, 4, 3)
+    assert (part.data, part.offset, part.size, part.ended) == (b"two", 4, len(TEXT), False)
+    beyond = await logs.read(ref, len(TEXT), 1000)
+    assert (beyond.data, beyond.size) == (b"", len(TEXT))
+
+
+async def test_a_chunk_says_that_it_reaches_the_end_of_an_ended_task(site: Site) -> None:
+    logs = _logs(site)
+    (task,) = await _printed(site)
+    site.harness.tasks.finish(task, 0)
+    await site.observer.sees(task, Phase.ENDED)
+    assert not (await logs.read(TaskRef.of(task), 0, 4)).ended
+    assert (await logs.read(TaskRef.of(task), 4, 1000)).ended
+    assert (await logs.read(TaskRef.of(task), len(TEXT), 1000)).ended
+
+
+@pytest.mark.parametrize(("lines", "offset"), [(0, 14), (1, 8), (2, 4), (3, 0), (100, 0)])
+async def test_a_tail_begins_at_the_start_of_a_line(site: Site, lines: int, offset: int) -> None:
+    logs = _logs(site)
+    (task,) = await _printed(site)
+    assert await logs.tail_offset(TaskRef.of(task), lines) == offset
+
+
+async def test_watching_yields_the_size_then_its_growth_and_ends_after_the_end(site: Site) -> None:
+    logs = _logs(site)
+    (task,) = await site.running()
+    sizes: list[int] = []
+    async with asyncio.timeout(DEADLINE_S), aclosing(logs.watch(TaskRef.of(task))) as watch:
+        async for size in watch:
+            if not sizes:
+                for line in LINES:
+                    site.harness.tasks.says(task, line)
+            sizes.append(size)
+            if size == len(TEXT):
+                site.harness.tasks.finish(task, 0)
+    assert sizes[0] == 0
+    assert sizes[-1] == len(TEXT)
+    assert all(later > earlier for earlier, later in pairwise(sizes)), "only growth is told"
+    assert (await site.observer.sees(task, Phase.ENDED)).exit_code == 0
+
+
+async def test_watching_an_ended_task_yields_its_size_once(site: Site) -> None:
+    logs = _logs(site)
+    (task,) = await _printed(site)
+    site.harness.tasks.finish(task, 0)
+    await site.observer.sees(task, Phase.ENDED)
+    async with asyncio.timeout(DEADLINE_S), aclosing(logs.watch(TaskRef.of(task))) as watch:
+        assert [size async for size in watch] == [len(TEXT)]
+
+
+async def test_collecting_twice_gives_the_same_file(site: Site, tmp_path: Path) -> None:
+    logs = _logs(site)
+    (task,) = await _printed(site)
+    site.harness.tasks.finish(task, 0)
+    await site.observer.sees(task, Phase.ENDED)
+    target = tmp_path / "logs" / "deeper" / "task.log"
+    for _ in range(2):
+        await logs.collect(TaskRef.of(task), target)
+        assert target.read_bytes() == TEXT
+    assert [path.name for path in target.parent.iterdir()] == [target.name]
+
+
+async def test_a_task_that_never_was_has_no_log(site: Site) -> None:
+    logs = _logs(site)
+    (never,) = site.gang().tasks
+    with pytest.raises(NotFound):
+        await logs.read(TaskRef.of(never), 0, 1000)
+    with pytest.raises(NotFound):
+        await logs.tail_offset(TaskRef.of(never), 1)
+    with pytest.raises(NotFound):
+        async with aclosing(logs.watch(TaskRef.of(never))) as watch:
+            await anext(watch)
+
+
+async def _printed(site: Site) -> tuple[Task, ...]:
+    """A running task that has printed `TEXT`."""
+    tasks = await site.running()
+    for line in LINES:
+        site.harness.tasks.says(tasks[0], line)
+    await grown(site, tasks[0], len(TEXT))
+    return tasks
+
+
+async def grown(site: Site, task: Task, size: int) -> None:
+    async with asyncio.timeout(DEADLINE_S), aclosing(_logs(site).watch(TaskRef.of(task))) as watch:
+        async for now in watch:
+            if now >= size:
+                return
+
+
+def _logs(site: Site) -> TaskLogs:
+    logs = site.backend.capabilities.logs
+    if logs is None:
+        pytest.skip("this backend does not offer logs")
+    return logs
