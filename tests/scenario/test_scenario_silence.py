@@ -234,7 +234,7 @@ async def test_a_task_that_fails_while_another_node_of_its_gang_is_away_is_tried
     pass_silently(pool, LOST_AFTER_S)
     job = await pool.becomes(job_id, "Queued")
     assert (job.retries, job.platform_retries) == (0, 1)
-    assert "n1 was away when pair-worker-1 failed" in job.reason
+    assert "n1 was unreachable when pair-worker-1 failed" in job.reason
 
 
 async def test_a_task_that_fails_while_all_nodes_answer_fails_its_job(pool: Laboratory) -> None:

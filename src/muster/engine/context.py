@@ -1,4 +1,4 @@
-"""What every part of the engine shares, handed in by `bootstrap`."""
+"""The state and services that all parts of the engine share. `bootstrap` makes it."""
 
 import asyncio
 from collections.abc import Callable, Coroutine, Iterator, Sequence
@@ -33,31 +33,31 @@ class Context:
     backends: dict[str, Backend]
     default_cluster: str
     logs: Path
-    """Where collected logs are kept, one folder a job."""
+    """The folder of collected logs, with one folder for each job."""
     packages: Path
     clock: Clock = wall_clock
     keep_finished_s: float | None = None
     max_output_bytes: int = 20 << 30
-    """Of all that is brought back of one job."""
+    """The limit for all collected outputs of one job."""
     config: ActiveConfig = field(default_factory=ActiveConfig)
     hub: Hub = field(default_factory=Hub)
     exports: ExportCounts = field(default_factory=ExportCounts)
     open_jobs: OpenJobs = field(default_factory=OpenJobs)
     clusters: dict[str, ClusterState] = field(default_factory=dict)
     wake: asyncio.Event = field(default_factory=asyncio.Event)
-    """Something changed that may let a waiting job start."""
+    """Set when something has changed that may let a waiting job start."""
     unconfirmed_jobs: asyncio.Queue[str] = field(default_factory=asyncio.Queue)
-    """Jobs of which the store may know more than we do."""
+    """Jobs with a write that was not confirmed, so that the store may be ahead of memory."""
     marks: dict[tuple[str, str], NodeMark] = field(default_factory=dict)
-    """What admins decided, by cluster and node."""
+    """Cordons and drains by admins, by cluster and node."""
     lost_nodes: dict[str, frozenset[str]] = field(default_factory=dict)
-    """By cluster, nodes that have been silent for so long that their tasks were taken for lost."""
+    """By cluster, nodes that have been unreachable for so long that their tasks are considered lost."""
     unconfirmed_nodes: set[tuple[str, str]] = field(default_factory=set)
-    """By cluster and node, nodes that were silent and have not said since what has become of their tasks."""
+    """Nodes, by cluster and name, that were unreachable and have not reported the state of their tasks since."""
     handed_over: asyncio.Event = field(default_factory=asyncio.Event)
-    """A gang was handed to an engine, whose answers have to be polled for."""
+    """Set when a gang was handed to an engine, which has to be polled."""
     collecting_outputs: set[str] = field(default_factory=set)
-    """Tasks whose outputs are on their way."""
+    """Tasks whose outputs are being collected."""
     _tasks: set[asyncio.Task[None]] = field(default_factory=set)
 
     def __post_init__(self) -> None:
@@ -65,11 +65,11 @@ class Context:
 
     @property
     def outputs(self) -> Path:
-        """Where outputs are kept, one folder a job."""
+        """The folder of collected outputs, with one folder for each job."""
         return self.logs.with_name("outputs")
 
     def nodes(self, cluster: str) -> list[Node]:
-        """As the backend knows them, with what admins wrote and decided of them."""
+        """The nodes as the backend knows them, with the labels and marks that admins gave them."""
         return [self._marked(self.config.labelled(node)) for node in self.backends[cluster].nodes()]
 
     def engine(self, cluster: str) -> EngineQueue | None:
@@ -78,20 +78,20 @@ class Context:
         return backend.capabilities.engine if backend is not None else None
 
     def schedulable_nodes(self, cluster: str) -> list[Node]:
-        """The nodes as the scheduler knows them: an engine's are one pool."""
+        """The nodes as the scheduler knows them. Those of an engine are one pool."""
         engine = self.engine(cluster)
         return self.nodes(cluster) if engine is None else [pooled_node(cluster, engine.pool())]
 
     def demand_of(self, job: Job) -> JobDemand:
-        """With what its cluster's folders and environments ask of a node. Where an engine places tasks, which nodes do
-        is its own affair."""
+        """The job's demand, with what the folders and environments of its cluster require of a node. If an engine
+        places tasks, it chooses the nodes by itself."""
         backend = self.backends.get(job.cluster)
         if self.engine(job.cluster) is not None:
             return replace(demand_of(job), where=ANYWHERE)
         return demand_of(job, backend.settings if backend is not None else None)
 
     def settled(self, cluster: str, task: TaskRef) -> None:
-        """Its end is recorded and nobody needs what its backend keeps of it."""
+        """Let the backend clean up after a task whose end is recorded and whose log is collected."""
         backend = self.backends.get(cluster)
         if backend is not None and (cleanup := backend.capabilities.cleanup) is not None:
             cleanup.settled(task)
@@ -103,7 +103,7 @@ class Context:
         return mark.applied(node, is_empty=not self.open_jobs.tasks_on(node.cluster, node.name))
 
     async def apply(self, change: Change) -> None:
-        """Write a job's change. A write that was not confirmed may have happened all the same."""
+        """Write a change. A write that was not confirmed may have happened nevertheless."""
         with self._noting_unconfirmed([change]):
             await self.store.apply(change)
 
@@ -122,14 +122,14 @@ class Context:
             raise
 
     def spawn(self, work: Coroutine[Any, Any, None], what: str) -> None:
-        """Run a step beside the others. It belongs to the engine: `close` waits for it or cancels it."""
+        """Run a step in the background. It belongs to the engine: `drain` cancels it."""
         task = asyncio.create_task(self._guarded(work, what), name=what)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         task.add_done_callback(lambda _: work.close())  # a step cancelled before it began was never awaited
 
     def later(self, delay_s: float, work: Callable[[], Coroutine[Any, Any, None]], what: str) -> None:
-        """Run a step after a while, if the engine still runs then."""
+        """Run a step after a delay, if the engine still runs then."""
 
         async def waited() -> None:
             await asyncio.sleep(delay_s)

@@ -1,4 +1,4 @@
-"""The engine as a whole: starts in the right order, runs its loops, stops without touching a task."""
+"""The engine as a whole: it starts its parts in order, runs its loops, and stops without touching a task."""
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping
@@ -20,7 +20,7 @@ from muster.ports.backend import Observation
 
 
 class _Listener:
-    """What the backends call."""
+    """Receives the calls of all backends."""
 
     def __init__(self, context: Context) -> None:
         self._context = context
@@ -31,12 +31,12 @@ class _Listener:
         receive(self._context, observation)
         is_gone = self._context.open_jobs.get(observation.task_id.split(".", 1)[0]) is None
         if is_gone or (observation.phase in ENDED_PHASES and is_past_attempt(self._context, observation)):
-            self._context.spawn(handle_late(self._context, observation), f"see to {observation.task_id}")
+            self._context.spawn(handle_late(self._context, observation), f"late task {observation.task_id}")
 
     def nodes_changed(self, cluster: str) -> None:
         update_scheduler(self._context, cluster)
-        self.liveness.look(cluster)
-        self._history.look(cluster)
+        self.liveness.check(cluster)
+        self._history.record(cluster)
 
     def reconnected(self, cluster: str, node: str | None) -> None:
         self._context.spawn(reconcile(self._context, cluster, node), f"reconcile {cluster}/{node or ''}")
@@ -44,7 +44,7 @@ class _Listener:
 
 @asynccontextmanager
 async def running_engine(context: Context, builders: Mapping[str, Builder] | None = None) -> AsyncIterator[None]:
-    """`builders`: by name of backend, how one is made from what a file says of a cluster."""
+    """Run the engine. `builders` make a backend from the settings of a cluster, by name of the backend."""
     context.store.listen(context.hub.publish)
     context.hub.last_seq = await context.store.last_event()
     context.config.start(context.clusters)

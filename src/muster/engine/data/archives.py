@@ -1,6 +1,7 @@
-"""The archives that this server keeps, as backends get at them: a path here, or a signed address for nodes elsewhere.
+"""The archives that this server keeps, as backends access them: by a path here, or by a signed URL for remote nodes.
 
-A signed address opens one archive until a moment that is part of what is signed. It carries no token of any person.
+A signed URL gives access to one archive until it expires, and the time is part of what is signed. It contains no token
+of a user.
 """
 
 import hashlib
@@ -17,7 +18,7 @@ _DIGEST = re.compile(r"[0-9a-f]{64}")
 
 @dataclass(frozen=True, slots=True)
 class SignedArchives:
-    """Implements `ports.archives.Archives`. `address` is how nodes reach this server; `key` is known to nobody else."""
+    """Implements `ports.archives.Archives`. Nodes reach this server at `address`. Only the server knows `key`."""
 
     folder: Path
     address: str
@@ -33,7 +34,7 @@ class SignedArchives:
         return f"{self.address}/api/v1/archives/{digest}?expires={expires}&signature={signature}"
 
     def opened(self, digest: str, expires: int, signature: str) -> Path:
-        """The file that a signed address stands for. Raises Forbidden for one that was not signed here or is over."""
+        """The file behind a signed URL. Raises Forbidden if it was not signed here or has expired."""
         is_signed = _DIGEST.fullmatch(digest) is not None and hmac.compare_digest(
             self._signature(digest, expires).encode(), signature.encode("utf-8", "replace")
         )

@@ -44,7 +44,7 @@ Found = TypeVar("Found")
 
 @dataclass(frozen=True, slots=True)
 class Sending:
-    """A file that somebody uploads, as it is announced with every piece."""
+    """A file that a client uploads, as the client announces it with every piece."""
 
     size: int
     sha256: str

@@ -1,4 +1,4 @@
-"""The logs of a whole job as one stream, through attempts, resumable at every piece."""
+"""Streams the logs of a whole job, through all its attempts. A stream can be resumed after every piece."""
 
 import asyncio
 import re
@@ -47,9 +47,9 @@ class Wanted:
 async def follow_job(
     context: Context, reader: LogReader, job: Job, wanted: Wanted, cursor: LogCursor
 ) -> AsyncIterator[tuple[LogCursor, Piece]]:
-    """Pieces with the cursor after them. Ends when there is no more, with `follow` when the job has ended.
+    """Yields pieces, each with the cursor after it. Ends at the last one, or with `follow` when the job has ended.
 
-    One attempt after the other: a reader that comes back first gets the rest of the attempt it was in.
+    Attempts come one after the other: a reader that resumes first gets the rest of the attempt that it was in.
     """
     attempt = wanted.attempt or cursor.attempt or max(job.attempt, 1)
     with context.hub.subscribe(job.id) as changes:
@@ -72,7 +72,7 @@ async def follow_job(
 
 
 def check_workers(job: Job, names: Sequence[str]) -> None:
-    """Said before a stream begins: a name that the job's spec does not have will never have a log."""
+    """Raise NotFound before a stream begins, if a name is not in the job's spec and will never have a log."""
     known = [f"{role.name}-{index}" for role in job.spec.roles for index in range(_most(role))]
     unknown = [name for name in names if name.removeprefix(f"{job.name}-") not in known]
     if unknown:
@@ -82,7 +82,7 @@ def check_workers(job: Job, names: Sequence[str]) -> None:
 
 
 def _most(role: Role) -> int:
-    """Any attempt of an elastic role may have had as many."""
+    """The largest number of tasks that an attempt of the role may have had."""
     return max(role.replicas, role.max_replicas or 0)
 
 
@@ -106,13 +106,14 @@ async def _start_of_tail(reader: LogReader, job: Job, task: Task, lines: int) ->
     try:
         return await reader.start_of_tail(task, job.cluster, lines)
     except MusterError:
-        return 0  # not started yet, or away: whatever comes is new
+        return 0  # the task has not started yet, or its node is unreachable: everything that comes is new
 
 
 async def _merge(
     reader: LogReader, job: Job, tasks: list[Task], cursor: LogCursor, follow: bool
 ) -> AsyncIterator[tuple[LogCursor, Piece]]:
-    """All tasks at once, each piece as it comes; a reader that is slow slows the reading, not the tasks."""
+    """Read the logs of all tasks at once, and yield each piece as it comes. A slow reader slows the reading, not the
+    tasks."""
     queue: asyncio.Queue[Piece | None] = asyncio.Queue(_QUEUED_PIECES)
 
     async def pump(task: Task) -> None:
@@ -120,7 +121,7 @@ async def _merge(
             async for piece in reader.pieces(task, job.cluster, cursor.offsets[task.name], follow=follow):
                 await queue.put(piece)
         except NotFound:
-            pass  # never started, or removed meanwhile: no lines
+            pass  # the task never started, or its log was removed meanwhile
         await queue.put(None)
 
     offsets = dict(cursor.offsets)

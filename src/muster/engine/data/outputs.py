@@ -69,14 +69,14 @@ async def collect(context: Context, job: Job, tasks: Sequence[Task], tries: int 
     storage = _StorageLimit(context.outputs / job.id, context.max_output_bytes, wanted)
     turns = asyncio.Semaphore(_AT_ONCE)
     try:
-        brought = await asyncio.gather(*(_collect_one(context, job, task, storage, turns) for task in wanted))
+        collected = await asyncio.gather(*(_collect_one(context, job, task, storage, turns) for task in wanted))
     finally:
         context.collecting_outputs.difference_update(task.id for task in wanted)
     if not await _is_there(context, job.id):
         remove(context, job.id)
         return
-    await _record_event(context, job, wanted, [record for record, _ in brought])
-    again = [task for task, (_, may_help) in zip(wanted, brought, strict=True) if may_help]
+    await _record_event(context, job, wanted, [record for record, _ in collected])
+    again = [task for task, (_, may_help) in zip(wanted, collected, strict=True) if may_help]
     if again and tries < _TRIES:
         delay_s = exponential(tries, first_s=5.0, limit_s=600.0)
         context.later(delay_s, lambda: collect(context, job, again, tries + 1), f"outputs {job.id}")
@@ -140,11 +140,11 @@ class _StorageLimit:
         current = {_name(task) for task in tasks}
         attempt = max((task.attempt for task in tasks), default=0)
         for record in folder.glob("*.json"):
-            brought = _read(record)
+            collected = _read(record)
             number, name = int(record.name.split(".")[0]), record.name.removesuffix(".json")
-            if brought is None or name in current:
+            if collected is None or name in current:
                 continue
-            size = sum(file.size for file in brought.files)
+            size = sum(file.size for file in collected.files)
             self._left -= size
             if number < attempt:
                 self._earlier.append((number, folder / name, size))
@@ -173,20 +173,20 @@ async def _collect_one(
     folder, record = _folder_of(context, task), _record_of(context, task)
     try:
         async with turns:
-            found = await _collected(context, job, task, folder, storage)
-        brought = OutputRecord(found.files, found.left_out, found.skipped, found.too_deep)
-        await asyncio.to_thread(_finished, folder, record, brought)
+            found = await _fetched(context, job, task, folder, storage)
+        collected = OutputRecord(found.files, found.left_out, found.skipped, found.too_deep)
+        await asyncio.to_thread(_finish, folder, record, collected)
     except (MusterError, OSError) as error:
         _log.warning("outputs not collected", task=task.id, error=str(error))
         may_help = not isinstance(error, Unreachable)
-        brought = OutputRecord(problem=f"{task.placement.node}: {error}")
-        await asyncio.to_thread(_note, record, brought)
-    if not brought.problem and task.log is not None:
+        collected = OutputRecord(problem=f"{task.placement.node}: {error}")
+        await asyncio.to_thread(_note, record, collected)
+    if not collected.problem and task.log is not None:
         context.settled(job.cluster, TaskRef.of(task))
-    return brought, may_help
+    return collected, may_help
 
 
-async def _collected(context: Context, job: Job, task: Task, folder: Path, storage: _StorageLimit) -> Collected:
+async def _fetched(context: Context, job: Job, task: Task, folder: Path, storage: _StorageLimit) -> Collected:
     if task.started_at is None:
         return Collected()
     node = task.placement.node
@@ -253,22 +253,22 @@ def _record_of(context: Context, task: Task) -> Path:
     return context.outputs / task.job_id / f"{_name(task)}.json"
 
 
-def _finished(folder: Path, record: Path, brought: OutputRecord) -> None:
+def _finish(folder: Path, record: Path, collected: OutputRecord) -> None:
     shutil.rmtree(folder.with_name(folder.name + _PARTIAL), ignore_errors=True)
-    _write(record, brought)
+    _write(record, collected)
 
 
-def _note(record: Path, brought: OutputRecord) -> None:
+def _note(record: Path, collected: OutputRecord) -> None:
     try:
-        _write(record, brought)
+        _write(record, collected)
     except OSError as error:  # the disk of the server is full: then only the event says so
         _log.warning("outputs not recorded", record=record.name, error=str(error))
 
 
-def _write(record: Path, brought: OutputRecord) -> None:
+def _write(record: Path, collected: OutputRecord) -> None:
     record.parent.mkdir(parents=True, exist_ok=True)
     partial = record.with_suffix(".new")
-    partial.write_text(json.dumps(asdict(brought)), encoding="utf-8")
+    partial.write_text(json.dumps(asdict(collected)), encoding="utf-8")
     partial.replace(record)
 
 

@@ -1,4 +1,4 @@
-"""What is checked of every piece that a client sends, whatever it is a piece of."""
+"""Checks the digests and the pieces of files and packages that clients upload."""
 
 import re
 

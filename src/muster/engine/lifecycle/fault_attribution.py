@@ -22,14 +22,14 @@ def attributed(context: Context, job: Job, tasks: Sequence[Task], verdict: Verdi
         return verdict
     failed = {task.placement.node for task in tasks if isinstance(task.state, TaskFailed)}
     others = [task for task in tasks if task.placement.node not in failed]
-    away = next((task.placement.node for task in others if _is_away(context, job, task)), None)
-    if away is None:
+    unreachable = next((task.placement.node for task in others if _is_unreachable(context, job, task)), None)
+    if unreachable is None:
         return verdict
-    cause = f"Node {away} was away when {fault.task} failed: {fault.cause}"
+    cause = f"Node {unreachable} was unreachable when {fault.task} failed: {fault.cause}"
     return failure_verdict(job, replace(LOST.fault(), cause=cause, task=fault.task))
 
 
-def _is_away(context: Context, job: Job, task: Task) -> bool:
+def _is_unreachable(context: Context, job: Job, task: Task) -> bool:
     if task.has_ended:
         return isinstance(task.state, TaskLost)
     return (job.cluster, task.placement.node) in context.unconfirmed_nodes

@@ -1,4 +1,4 @@
-"""Clusters and their nodes: which backends there are, which nodes answer, and what admins do with them.
+"""Clusters and their nodes: the backends, the liveness of nodes, and the commands of admins.
 
 Belongs here: everything that is keyed by a cluster or a node. Does not belong here: what a lost node means for a job,
 which is in `engine.lifecycle`.

@@ -1,6 +1,6 @@
-"""What admins do with nodes: keep new work away from them, empty them, have them connected anew.
+"""The commands of admins for nodes: cordon, uncordon, drain, reconnect, and running a command.
 
-Marks are durable: they hold through restarts of server and node, until they are taken back.
+Cordons and drains are durable: they survive restarts of the server and the node until they are removed.
 """
 
 from collections.abc import AsyncGenerator, Sequence
@@ -26,7 +26,7 @@ _log = structlog.get_logger("engine.administration")
 
 
 def find_node(context: Context, name: str, cluster: str | None = None) -> Node:
-    """By its name, and its cluster where two clusters have a node of that name."""
+    """Find a node by its name, and by its cluster if two clusters have a node of that name."""
     named = [one for each in context.backends for one in context.nodes(each) if one.name == name]
     found = [node for node in named if cluster in (None, node.cluster)]
     if not found:
@@ -42,26 +42,27 @@ def find_node(context: Context, name: str, cluster: str | None = None) -> Node:
 
 
 async def cordon(context: Context, cluster: str, node: str, reason: str, actor: str) -> None:
-    """Nothing new is placed there; what runs goes on."""
+    """Place no new tasks on the node. Tasks that run there continue."""
     _administration(context, cluster)
     mark = NodeMark(cluster, node, Mark.CORDONED, reason, actor, context.clock())
     await _mark(context, mark, audit_event("node.cordon", actor, mark.at, name=node, cluster=cluster, reason=reason))
 
 
 async def uncordon(context: Context, cluster: str, node: str, actor: str) -> None:
-    """Whatever was marked of it is taken back."""
-    told = audit_event("node.uncordon", actor, context.clock(), name=node, cluster=cluster)
-    await context.apply(Change(unmarked_node=(cluster, node), events=[told]))
+    """Remove the cordon or drain of the node."""
+    event = audit_event("node.uncordon", actor, context.clock(), name=node, cluster=cluster)
+    await context.apply(Change(unmarked_node=(cluster, node), events=[event]))
     context.marks.pop((cluster, node), None)
     update_scheduler(context, cluster)
 
 
 async def drain(context: Context, cluster: str, node: str, reason: str, actor: str, *, now: bool = False) -> None:
-    """Nothing new is placed there; what runs goes on to its end, or with `now` goes back to the queue."""
+    """Place no new tasks on the node. Tasks that run there continue to their end, or with `now` their jobs go back to
+    the queue."""
     _administration(context, cluster)
     mark = NodeMark(cluster, node, Mark.DRAINING, reason, actor, context.clock())
-    told = audit_event("node.drain", actor, mark.at, name=node, cluster=cluster, reason=reason, requeued=now)
-    await _mark(context, mark, told)
+    event = audit_event("node.drain", actor, mark.at, name=node, cluster=cluster, reason=reason, requeued=now)
+    await _mark(context, mark, event)
     if now:
         _evict_all(context, cluster, node)
 
@@ -69,8 +70,8 @@ async def drain(context: Context, cluster: str, node: str, reason: str, actor: s
 async def reconnect(context: Context, cluster: str, node: str, actor: str, *, forget_host_key: bool = False) -> None:
     administration = _administration(context, cluster)
     facts: dict[str, Any] = {"forgetHostKey": True} if forget_host_key else {}
-    told = audit_event("node.reconnect", actor, context.clock(), name=node, cluster=cluster, **facts)
-    await context.apply(Change(events=[told]))
+    event = audit_event("node.reconnect", actor, context.clock(), name=node, cluster=cluster, **facts)
+    await context.apply(Change(events=[event]))
     if forget_host_key:
         administration.forget_host_key(node)
     administration.reconnect(node)
@@ -79,15 +80,15 @@ async def reconnect(context: Context, cluster: str, node: str, actor: str, *, fo
 async def execute(
     context: Context, cluster: str, node: str, argv: Sequence[str], timeout_s: float, actor: str
 ) -> AsyncGenerator[CommandOutput | CommandEnd]:
-    """A command that is not a job. It begins when its output is read; who asked for what is written before."""
+    """Run a command that is not a job. It starts when its output is read, after the audit event is written."""
     administration = _administration(context, cluster)
-    told = audit_event("node.exec", actor, context.clock(), name=node, cluster=cluster, command=list(argv))
-    await context.apply(Change(events=[told]))
+    event = audit_event("node.exec", actor, context.clock(), name=node, cluster=cluster, command=list(argv))
+    await context.apply(Change(events=[event]))
     return administration.execute(node, argv, timeout_s)
 
 
 def update_scheduler(context: Context, cluster: str) -> None:
-    """What nodes there are now, and how they are."""
+    """Pass the nodes of a cluster, as they are now, to its scheduler."""
     state = context.clusters[cluster]
     nodes = context.schedulable_nodes(cluster)
     for node in nodes:
@@ -96,7 +97,7 @@ def update_scheduler(context: Context, cluster: str) -> None:
     for node in state.nodes():
         if node.name in listed:
             continue
-        if state.jobs_on(node.name):  # they keep their places until they end
+        if state.jobs_on(node.name):  # they keep their slots until they end
             state.node_changed(replace(node, state=NodeState.RETIRED))
         else:
             state.node_removed(node.name)
@@ -108,8 +109,8 @@ def _administration(context: Context, cluster: str) -> NodeAdministration:
     return required(context.backends[cluster].capabilities.node_administration, "node-administration", cluster)
 
 
-async def _mark(context: Context, mark: NodeMark, told: Event) -> None:
-    await context.apply(Change(node_mark=mark, events=[told]))
+async def _mark(context: Context, mark: NodeMark, event: Event) -> None:
+    await context.apply(Change(node_mark=mark, events=[event]))
     context.marks[mark.cluster, mark.node] = mark
     update_scheduler(context, mark.cluster)
 
@@ -122,7 +123,7 @@ def _evict_all(context: Context, cluster: str, node: str) -> None:
 
 
 async def _evict(context: Context, entry: Entry, node: str) -> None:
-    """The gang goes back to the queue, whole; it has done nothing wrong, so nothing is counted."""
+    """Put the whole gang back into the queue. It has not failed, so no retry is counted."""
     async with entry.lock:
         job, cluster = entry.job, context.clusters[entry.job.cluster]
         if isinstance(job.state, Queued) and cluster.has_slots(job.id):

@@ -1,7 +1,7 @@
-"""Which environments clusters offer, and whether they work, node by node.
+"""Lists the environments that clusters offer, and tests whether they work, node by node.
 
-A test is no job: it takes no place and waits in no queue. It may see one card of the node that no job holds at that
-moment; where there is none, frameworks are imported and no card is looked for.
+A test is not a job: it gets no allocation and does not wait in the queue. It may use one GPU of the node that no job
+holds at that moment. If there is none, frameworks are imported without a GPU.
 """
 
 import asyncio
@@ -20,12 +20,12 @@ from muster.ports.environments import Environment, Environments, Listing, Trial
 One = TypeVar("One")
 Found = TypeVar("Found")
 _NODES_AT_ONCE = 16
-_NAMES_TOLD = 20
+_NAMES_SHOWN = 20
 
 
 @dataclass(frozen=True, slots=True)
 class Offered:
-    """An environment with the nodes where it is just so."""
+    """An environment with the nodes where it is exactly the same."""
 
     cluster: str
     environment: Environment
@@ -39,7 +39,7 @@ class Offer:
 
 
 async def offered(context: Context, user: User, cluster: str | None, node: str | None) -> Offer:
-    """What one cluster, or all, offer on one node, or all."""
+    """The environments of one cluster or all clusters, on one node or all nodes."""
     items: list[Offered] = []
     problems: list[str] = []
     for name in _clusters(context, cluster, node):
@@ -50,8 +50,8 @@ async def offered(context: Context, user: User, cluster: str | None, node: str |
 
 
 async def tested(context: Context, user: User, name: str, cluster: str | None, node: str | None) -> list[Trial]:
-    """The environment of this name, on every node that offers it or on one. Where no cluster is named: of the default
-    one if that has it, else of the one that has."""
+    """Test the environment of this name on every node that offers it, or on one. If no cluster is named, it is the
+    default cluster if that offers it, and otherwise the one that does."""
     listings: dict[str, list[Listing]] = {}
     for home in sorted(_clusters(context, cluster, node), key=lambda one: one != context.default_cluster):
         listings[home] = await _listings(context, user, home, _nodes(context, home, node))
@@ -63,13 +63,13 @@ async def tested(context: Context, user: User, name: str, cluster: str | None, n
 
     async def test(one: tuple[str, Environment]) -> Trial:
         at, environment = one
-        card = _free_card(context, home, at)
+        gpu = _free_gpu(context, home, at)
         try:
-            return await environments.test(at, environment, card)
+            return await environments.test(at, environment, gpu)
         except BackendError as error:
-            return Trial(at, environment, card, error=error.message)
+            return Trial(at, environment, gpu, error=error.message)
 
-    return [*await _side_by_side(chosen, test), *_unanswered(chosen, listings[home])]
+    return [*await _concurrently(chosen, test), *_unanswered(chosen, listings[home])]
 
 
 def _named(name: str, listings: Sequence[Listing]) -> list[tuple[str, Environment]]:
@@ -82,7 +82,7 @@ def _named(name: str, listings: Sequence[Listing]) -> list[tuple[str, Environmen
 
 
 def _offering(name: str, listings: Mapping[str, Sequence[Listing]]) -> str:
-    offering = [home for home, heard in listings.items() if _named(name, heard)]
+    offering = [home for home, found in listings.items() if _named(name, found)]
     if not offering:
         raise _unknown(name, listings)
     if len(offering) > 1:
@@ -91,9 +91,9 @@ def _offering(name: str, listings: Mapping[str, Sequence[Listing]]) -> str:
 
 
 def _unanswered(chosen: Sequence[tuple[str, Environment]], listings: Sequence[Listing]) -> list[Trial]:
-    """Of nodes that did not tell what they have: it may be there all the same."""
-    told = {node for node, _ in chosen}
-    silent = [listing for listing in listings if listing.problems and listing.node not in told]
+    """Failed trials for the nodes that did not list their environments, as they may have it nevertheless."""
+    tested_nodes = {node for node, _ in chosen}
+    silent = [listing for listing in listings if listing.problems and listing.node not in tested_nodes]
     return [Trial(one.node, chosen[0][1], None, error="; ".join(one.problems)) for one in silent]
 
 
@@ -104,27 +104,27 @@ async def _listings(context: Context, user: User, cluster: str, nodes: Sequence[
     settings = context.backends[cluster].settings
     folders = [folder.name for folder in settings.folders if folder.is_open_to(user.name, user.groups) or user.is_admin]
 
-    async def look(node: Node) -> Listing:
+    async def listing(node: Node) -> Listing:
         try:
             return await environments.listing(node.name, folders)
         except BackendError as error:
             return Listing(node.name, problems=(error.message,))
 
-    return await _side_by_side([node for node in nodes if node.is_reachable], look)
+    return await _concurrently([node for node in nodes if node.is_reachable], listing)
 
 
-async def _side_by_side(many: Sequence[One], ask: Callable[[One], Awaitable[Found]]) -> list[Found]:
-    room = asyncio.Semaphore(_NODES_AT_ONCE)
+async def _concurrently(many: Sequence[One], ask: Callable[[One], Awaitable[Found]]) -> list[Found]:
+    limit = asyncio.Semaphore(_NODES_AT_ONCE)
 
     async def asked(one: One) -> Found:
-        async with room:
+        async with limit:
             return await ask(one)
 
     return list(await asyncio.gather(*(asked(one) for one in many)))
 
 
 def _gathered(cluster: str, listings: Sequence[Listing]) -> list[Offered]:
-    """Once for all nodes where it is the same, to the version."""
+    """Each environment once for all nodes where it is the same, including all versions."""
     found: dict[tuple[object, ...], tuple[Environment, list[str]]] = {}
     for listing in listings:
         for one in listing.environments:
@@ -134,7 +134,7 @@ def _gathered(cluster: str, listings: Sequence[Listing]) -> list[Offered]:
     return sorted(items, key=lambda item: (item.environment.kind, item.environment.name, item.nodes))
 
 
-def _free_card(context: Context, cluster: str, name: str) -> int | None:
+def _free_gpu(context: Context, cluster: str, name: str) -> int | None:
     node = next(one for one in context.nodes(cluster) if one.name == name)
     held = context.clusters[cluster].used(name)[2].keys()
     free = [one.index for one in node.capacity.devices if not one.out_of_service and one.index not in held]
@@ -177,10 +177,10 @@ def _environments(context: Context, cluster: str) -> Environments:
 
 
 def _unknown(name: str, listings: Mapping[str, Sequence[Listing]]) -> NotFound:
-    heard = [listing for found in listings.values() for listing in found]
-    known = list(dict.fromkeys(one.name for listing in heard for one in listing.environments))
+    found = [listing for of_cluster in listings.values() for listing in of_cluster]
+    known = list(dict.fromkeys(one.name for listing in found for one in listing.environments))
     guess = nearest(name, known)
-    offers = f"there is {', '.join(known[:_NAMES_TOLD])}" if known else "there is none: see `muster env list`"
+    offers = f"there is {', '.join(known[:_NAMES_SHOWN])}" if known else "there is none: see `muster env list`"
     only = next(iter(listings)) if len(listings) == 1 else ""
     message = f"cluster {only} offers no environment {name!r}" if only else f"no cluster offers an environment {name!r}"
     return NotFound(message, hint=f"did you mean {guess}?" if guess else offers)

@@ -1,6 +1,6 @@
-"""The backends of the physical clusters: built from what files say, configured when that changes, closed in the end.
+"""The backends of the physical clusters. They are built from the cluster files and configured again when these change.
 
-A cluster that no file describes any more drains: it takes no new task, and is forgotten when nothing of it is left.
+A cluster that is no longer in any file drains: it gets no new task, and is removed when its jobs and nodes are gone.
 """
 
 import asyncio
@@ -30,10 +30,11 @@ class Fleet:
         self._listener = listener
         self._builders = builders
         self._own = dict(context.backends)
-        """Those that are there whatever the files say."""
+        """The backends that the server always has, whatever the files say."""
 
     async def build(self) -> None:
-        """Before jobs are loaded, whose needs depend on what clusters have. Nothing is connected yet."""
+        """Build all backends. This comes before jobs are loaded, as their needs depend on the settings of clusters.
+        Nothing is connected yet."""
         for settings in self._context.config.physical:
             if settings.name in self._own:
                 await self._own[settings.name].configure(settings)
@@ -44,7 +45,7 @@ class Fleet:
         await asyncio.gather(*(self._start(name) for name in list(self._context.backends)))
 
     async def follow(self) -> None:
-        """The files say something else now."""
+        """Apply the cluster files after they have changed."""
         wanted = {settings.name: settings for settings in self._context.config.physical}
         for name, settings in wanted.items():
             if name not in self._context.backends:
@@ -58,7 +59,8 @@ class Fleet:
         await asyncio.gather(*(backend.close() for backend in self._context.backends.values()))
 
     def _settings_for(self, backend: Backend, found: PhysicalCluster | None) -> PhysicalCluster:
-        """What the backend is to be now. One that another backend replaces leaves first, as if its file had gone."""
+        """The settings that the backend should have now. A backend that is replaced by one of another kind leaves
+        first, as if its file had been removed."""
         if found is not None and found.backend == backend.settings.backend:
             return found
         if backend.cluster in self._own:
@@ -75,13 +77,14 @@ class Fleet:
         if (settings.folders, settings.conda) != before:
             for entry in self._context.open_jobs.entries():
                 if entry.job.cluster == backend.cluster and isinstance(entry.job.state, Queued):
-                    queue(self._context, entry)  # what it needs of a node may be called otherwise now
+                    queue(self._context, entry)  # the labels that it needs may have other names now
         self._listener.nodes_changed(backend.cluster)
         if settings.is_leaving:
-            self._context.spawn(self._see_off(backend.cluster), f"leaving {backend.cluster}")
+            self._context.spawn(self._remove_when_idle(backend.cluster), f"leaving {backend.cluster}")
 
     def _add(self, settings: PhysicalCluster) -> bool:
-        """Whether the cluster has a backend now. One that cannot be built is tried again when the files change."""
+        """Build the backend of a cluster. Returns whether it could be built; if not, that is tried again when the files
+        change."""
         _log.info("cluster", name=settings.name, backend=settings.backend, nodes=len(settings.nodes))
         try:
             self._context.backends[settings.name] = self._builders[settings.backend](settings)
@@ -97,7 +100,7 @@ class Fleet:
         if not self._add(settings):
             return
         for entry in self._context.open_jobs.entries():
-            if entry.job.cluster == settings.name:  # accepted when the cluster was there before
+            if entry.job.cluster == settings.name:  # it was accepted when the server had this cluster before
                 place(self._context, entry)
         await self._start(settings.name)
 
@@ -109,7 +112,7 @@ class Fleet:
         except MusterError as error:
             _log.error("backend did not start", cluster=name, error=str(error))
 
-    async def _see_off(self, name: str) -> None:
+    async def _remove_when_idle(self, name: str) -> None:
         while self._is_in_use(name):  # noqa: ASYNC110 - jobs and nodes end by themselves, and the file may come back
             await asyncio.sleep(_LOOK_EVERY_S)
         backend = self._context.backends[name]

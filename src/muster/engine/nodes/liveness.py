@@ -1,7 +1,8 @@
-"""Nodes that do not answer: after a while their tasks are taken for lost, and jobs go on without them.
+"""Node liveness: when a node has been unreachable for too long, its tasks are considered lost, and jobs continue
+without it.
 
-Before that, silence says nothing: tasks outlive lines, agents and servers. A node that comes back in time finds its
-tasks as they were; one that comes later is told to stop what still runs there (`reconciling`).
+Until then nothing is concluded, because tasks survive the end of a connection, an agent or a server. A node that comes
+back in time still has its tasks. One that comes back later has to stop what still runs there (`reconciling`).
 """
 
 import asyncio
@@ -18,35 +19,35 @@ from muster.ports.backend import Observation, Phase
 _log = structlog.get_logger("engine.liveness")
 NODE_LOST = "node-lost"
 _SILENT = (NodeState.UNREACHABLE, NodeState.JOINING)
-"""One that joins has not answered yet: after a restart it may have tasks, and be away."""
-LOOK_AGAIN_S = 10.0
-"""While a node is given up: a start that was under way then may have been written since."""
+"""A joining node has not answered yet. After a restart of the server it may have tasks and be unreachable."""
+CHECK_AGAIN_S = 10.0
+"""How often a lost node is checked again: a start that was under way when it was lost may be written later."""
 
 
 class NodeLiveness:
     def __init__(self, context: Context) -> None:
         self._context = context
         self._began = context.clock()
-        """After a restart the time of grace begins anew: nobody listened before."""
+        """The grace period begins again when the server restarts, as it could not receive anything before."""
         self._missing: dict[tuple[str, str], float] = {}
         self._timers: dict[str, asyncio.TimerHandle] = {}
 
-    def look(self, cluster: str) -> None:
-        """Give up what has been silent for too long, and look again when the next one may have been."""
+    def check(self, cluster: str) -> None:
+        """Declare nodes lost that have been silent for too long, and check again when the next one may be."""
         if cluster not in self._context.backends or self._context.engine(cluster) is not None:
-            return  # an engine looks after its nodes itself, and its answers say which tasks are gone
+            return  # an engine watches its nodes itself, and its answers say which tasks are gone
         lost_after_s = self._context.backends[cluster].settings.lost_after_s
         now = self._context.clock()
         silent = self._silent_since(cluster, now)
         self._context.unconfirmed_nodes.update((cluster, node) for node in silent)
-        over = frozenset(node for node, since in silent.items() if now - since >= lost_after_s)
-        for node in over - self._context.lost_nodes.get(cluster, frozenset()):
-            _log.warning("node given up", cluster=cluster, node=node, silent_s=round(now - silent[node], 1))
-        self._context.lost_nodes[cluster] = over
-        for node in over:
-            self._give_up(cluster, node, lost_after_s)
-        waits = [since + lost_after_s - now for node, since in silent.items() if node not in over]
-        self._arm(cluster, [*waits, LOOK_AGAIN_S] if over else waits)
+        lost = frozenset(node for node, since in silent.items() if now - since >= lost_after_s)
+        for node in lost - self._context.lost_nodes.get(cluster, frozenset()):
+            _log.warning("node is lost", cluster=cluster, node=node, silent_s=round(now - silent[node], 1))
+        self._context.lost_nodes[cluster] = lost
+        for node in lost:
+            self._declare_lost(cluster, node, lost_after_s)
+        waits = [since + lost_after_s - now for node, since in silent.items() if node not in lost]
+        self._arm(cluster, [*waits, CHECK_AGAIN_S] if lost else waits)
 
     def close(self) -> None:
         for timer in self._timers.values():
@@ -58,8 +59,8 @@ class NodeLiveness:
         return silent | self._missing_since(cluster, {node.name for node in nodes}, now)
 
     def _missing_since(self, cluster: str, listed: set[str], now: float) -> dict[str, float]:
-        """Nodes with tasks that the backend does not know, such as one that left its file while no server ran. A
-        backend that knows no node at all has not been told yet which it has."""
+        """Nodes that have tasks and are unknown to the backend, such as one that was removed from its file while the
+        server was stopped. A backend without any node has not received its list of nodes yet."""
         used = {
             task.placement.node
             for entry in self._context.open_jobs.entries()
@@ -72,7 +73,7 @@ class NodeLiveness:
             del self._missing[gone]
         return {node: self._missing.setdefault((cluster, node), now) for _, node in missing}
 
-    def _give_up(self, cluster: str, node: str, silent_s: float) -> None:
+    def _declare_lost(self, cluster: str, node: str, silent_s: float) -> None:
         why = f"node {node} has been silent for {format_duration(silent_s)}"
         for task in self._context.open_jobs.tasks_on(cluster, node):
             lost = Observation(task.id, Phase.LOST, node=node, error_code=NODE_LOST, error_message=why)
@@ -83,4 +84,4 @@ class NodeLiveness:
             timer.cancel()
         if waits_s:
             loop = asyncio.get_running_loop()
-            self._timers[cluster] = loop.call_later(max(0.0, min(waits_s)), self.look, cluster)
+            self._timers[cluster] = loop.call_later(max(0.0, min(waits_s)), self.check, cluster)

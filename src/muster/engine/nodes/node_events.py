@@ -1,6 +1,6 @@
-"""What becomes of nodes, for the history: `node.<state>` when one goes away, comes back or leaves, and `node.alert`.
+"""Records events of nodes: `node.<state>` when one becomes unreachable, comes back or leaves, and `node.alert`.
 
-That nodes join when the server starts is no news, and is not written.
+Nodes that join when the server starts are not recorded.
 """
 
 from dataclasses import dataclass
@@ -22,26 +22,26 @@ class NodeHistory:
         self._context = context
         self._known: dict[str, dict[str, _Known]] = {}
 
-    def look(self, cluster: str) -> None:
-        """Write what has changed since the last look."""
+    def record(self, cluster: str) -> None:
+        """Record what has changed since the last call."""
         before = self._known.get(cluster, {})
         backend = self._context.backends.get(cluster)
         nodes = {node.name: node for node in backend.nodes()} if backend is not None else {}
         now = {name: _Known(node.state, frozenset(node.alerts)) for name, node in nodes.items()}
         self._known[cluster] = now
-        events = [event for name, node in nodes.items() for event in self._news(node, before.get(name), now[name])]
+        events = [event for name, node in nodes.items() for event in self._changes(node, before.get(name), now[name])]
         events += [self._event(cluster, name, NodeState.RETIRED) for name in before.keys() - now.keys()]
         if events:
             self._context.spawn(self._context.apply(Change(events=events)), f"nodes of {cluster}")
 
-    def _news(self, node: Node, before: _Known | None, now: _Known) -> list[Event]:
-        told = before or _Known(NodeState.JOINING, frozenset())
+    def _changes(self, node: Node, before: _Known | None, now: _Known) -> list[Event]:
+        before = before or _Known(NodeState.JOINING, frozenset())
         events = []
-        is_joining = NodeState.JOINING in (told.state, now.state) and now.state is not NodeState.UNREACHABLE
-        if now.state is not told.state and not is_joining:
+        is_joining = NodeState.JOINING in (before.state, now.state) and now.state is not NodeState.UNREACHABLE
+        if now.state is not before.state and not is_joining:
             events.append(self._event(node.cluster, node.name, now.state, node.note))
-        events += [self._alert(node, alert, is_over=False) for alert in sorted(now.alerts - told.alerts)]
-        events += [self._alert(node, alert, is_over=True) for alert in sorted(told.alerts - now.alerts)]
+        events += [self._alert(node, alert, is_over=False) for alert in sorted(now.alerts - before.alerts)]
+        events += [self._alert(node, alert, is_over=True) for alert in sorted(before.alerts - now.alerts)]
         return events
 
     def _event(self, cluster: str, name: str, state: NodeState, note: str = "") -> Event:

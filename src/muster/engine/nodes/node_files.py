@@ -1,4 +1,4 @@
-"""Nodes added and removed by command: written to the cluster files, and in force at once."""
+"""Adds and removes nodes by command. The change is written to the cluster files, and is in force at once."""
 
 import asyncio
 from collections.abc import Callable, Mapping

@@ -1,7 +1,7 @@
-"""Asks engines what has become of their tasks: at the pace each engine wants, and not at all while it has none.
+"""Polls engines for the state of their tasks, as often as each engine wants, and only while it has tasks.
 
-Agents push what they see. An engine such as Slurm is asked, for all of its tasks at once, and its answer is complete:
-a task that it does not name any more is gone.
+Agents push what they observe. An engine such as Slurm is polled for all of its tasks at once, and its answer is
+complete: a task that it does not list is gone.
 """
 
 import asyncio
@@ -39,7 +39,7 @@ def _live_engines(context: Context) -> Iterator[tuple[str, EngineQueue]]:
 
 
 async def _wait(context: Context, until: float | None) -> None:
-    """Until then, or until a gang is handed over."""
+    """Wait until then, or until a gang is handed over."""
     try:
         async with asyncio.timeout_at(until):
             await context.handed_over.wait()
@@ -52,6 +52,6 @@ async def _poll(context: Context, cluster: str) -> None:
     try:
         await reconcile(context, cluster)
     except MusterError as error:
-        _log.warning("engine not asked", cluster=cluster, error=str(error))
+        _log.warning("engine not polled", cluster=cluster, error=str(error))
     except Exception:
         _log.exception("polling failed", cluster=cluster)  # the next round finds the loop alive

@@ -1,4 +1,7 @@
-"""People and tokens: making, checking, revoking. Passwords by argon2, tokens by the hash of a 256-bit secret."""
+"""Users and tokens: how they are created, checked and revoked.
+
+Passwords are hashed with argon2. A token is a secret of 256 bits, of which only the hash is stored.
+"""
 
 import asyncio
 import hashlib
@@ -25,7 +28,7 @@ _WRONG = "wrong user or password"
 
 @dataclass(frozen=True, slots=True)
 class Principal:
-    """Who is asking, and by which token."""
+    """The user who makes a request, and the token that authenticates it."""
 
     user: User
     token: Token
@@ -40,8 +43,8 @@ class Principal:
 
 
 class Accounts:
-    """Remembers who belongs to a token, because every request asks; forgets on any change. Forgetting takes a new
-    dictionary, so that a look-up which began before the change leaves its answer in the old one."""
+    """Caches the user of each token, because every request needs it, and drops the cache on any change. That makes a
+    new dictionary, so that a look-up which began before the change leaves its result in the old one."""
 
     def __init__(self, context: Context, session_lifetime_s: float) -> None:
         self._context = context
@@ -49,7 +52,7 @@ class Accounts:
         self._hasher = PasswordHasher()
         self._known: dict[str, Principal] = {}
         self._tries: dict[str, list[float]] = {}
-        """When somebody tried to log in under a name; a try that succeeds is taken out again."""
+        """The times of login attempts, by user name. An attempt that succeeds is removed again."""
         self._used: dict[str, float] = {}
 
     async def authenticate(self, secret: str) -> Principal:
@@ -112,7 +115,8 @@ class Accounts:
         groups: Sequence[str] | None = None,
         keep: Token | None = None,
     ) -> User:
-        """A new password ends the user's logins, but for the one given in `keep`; tokens made by hand stay."""
+        """Change a user. A new password ends the user's sessions, except for `keep`. Tokens that the user created
+        stay."""
         user = await self.user(name)
         changed = replace(
             user,
@@ -159,7 +163,7 @@ class Accounts:
         return user
 
     def _note_use(self, token: Token) -> None:
-        """Now and then: who looks for forgotten tokens does not need the second."""
+        """Record when a token was used, every few minutes, which is exact enough to find unused tokens."""
         now = self._context.clock()
         if now - self._used.get(token.id, token.last_used_at or 0.0) >= _USE_NOTED_EVERY_S:
             self._used[token.id] = now
@@ -186,7 +190,7 @@ class Accounts:
             raise Conflict(f"{before.name} is the last admin", hint="make somebody else admin first")
 
     def _count_try(self, name: str) -> float:
-        """Counted before the password is looked at: tries that are sent all at once are not checked all at once."""
+        """Count a login attempt before its password is checked, so that attempts sent all at once are limited too."""
         now = self._context.clock()
         since = now - _FAILURE_WINDOW_S
         self._tries = {who: tries for who, tries in self._tries.items() if tries and tries[-1] > since}
@@ -200,7 +204,7 @@ class Accounts:
         return None if password is None else await asyncio.to_thread(self._hasher.hash, password)
 
     async def _verify(self, password_hash: str | None, password: str) -> bool:
-        """Takes as long for a user that does not exist, so that names cannot be guessed by the clock."""
+        """Check a password. This takes as long for a user that does not exist, so that the time reveals no names."""
         if password_hash is None:
             await asyncio.to_thread(self._hasher.hash, password)
             return False

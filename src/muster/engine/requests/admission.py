@@ -1,4 +1,7 @@
-"""May this spec become a job? All problems at once; a gang that can never run is refused here, not left waiting."""
+"""Admission: decides whether a spec may become a job, and reports all its problems at once.
+
+A gang that can never run is refused here, and not left waiting.
+"""
 
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
@@ -18,12 +21,12 @@ from muster.scheduling.pooled import never_fits
 
 
 async def admit(context: Context, spec: JobSpec, owner: str) -> Job:
-    """The job as it would be stored."""
+    """Admit one spec. Returns the job as it is to be stored."""
     return (await admit_all(context, [spec], owner))[0]
 
 
 async def admit_all(context: Context, specs: Sequence[JobSpec], owner: str) -> list[Job]:
-    """The jobs of one request: together they must have room in the queue."""
+    """Admit the jobs of one request, which must have room in the queue together."""
     jobs = [await _admit(context, spec, owner) for spec in specs]
     for name in dict.fromkeys(job.vc for job in jobs if job.vc):
         _require_room(context, context.config.virtual[name], owner, sum(job.vc == name for job in jobs))
@@ -31,7 +34,7 @@ async def admit_all(context: Context, specs: Sequence[JobSpec], owner: str) -> l
 
 
 async def readmit(context: Context, job: Job, spec: JobSpec) -> Job:
-    """The same job with another spec, by the same rules; it needs room only in a queue where it is not yet."""
+    """Admit the same job with another spec, by the same rules. It needs room only in a queue where it is not yet."""
     found = await _admit(context, spec, job.owner)
     if found.vc and found.vc != job.vc:
         _require_room(context, context.config.virtual[found.vc], job.owner, 1)
@@ -83,7 +86,8 @@ async def _missing_inputs(context: Context, spec: JobSpec, owner: str) -> AsyncI
 
 
 def _destination(context: Context, name: str) -> tuple[str, VirtualCluster | None]:
-    """The physical cluster, and the virtual one: the one named, or that for jobs which name the physical one."""
+    """The physical cluster and the virtual one: the one that the job names, or the default for jobs that name the
+    physical cluster."""
     vc = context.config.virtual.get(name)
     if vc is None:
         vc = context.config.virtual.get(DEFAULT)
@@ -98,7 +102,9 @@ def _refusals(context: Context, cluster: str, vc: VirtualCluster | None, spec: J
     if spec.preemptible or not context.config.of(cluster):
         return []
     hint = "name a virtual cluster that allows it"
-    return [Problem("preemptible", "a job outside the virtual clusters lives on what is idle and must leave it", hint)]
+    return [
+        Problem("preemptible", "a job outside the virtual clusters uses idle resources, and must be preemptible", hint)
+    ]
 
 
 async def _closed_folders(context: Context, cluster: str, spec: JobSpec, owner: str) -> list[Problem]:
@@ -117,7 +123,7 @@ async def _closed_folders(context: Context, cluster: str, spec: JobSpec, owner: 
 
 async def _require_access(context: Context, vc: VirtualCluster, owner: str) -> None:
     if not vc.users and not vc.groups:
-        return  # what most are: nobody need be looked up
+        return  # most are open to all, and need no look-up of the user
     user = await context.store.user(owner)
     if user is None or not may_use(vc, user):
         usable = ", ".join(await _usable(context, owner))
@@ -131,7 +137,7 @@ async def _usable(context: Context, owner: str) -> list[str]:
 
 
 def _require_room(context: Context, vc: VirtualCluster, owner: str, count: int) -> None:
-    """Counted only where there is a limit, which then keeps the count small."""
+    """Raise Conflict if the queue is full. Jobs are counted only if there is a limit, which keeps the count small."""
     of_all, of_each = vc.limits.queued_jobs, vc.user_limits.queued_jobs
     if of_all is None and of_each is None:
         return

@@ -1,4 +1,4 @@
-"""Changing a job that waits: its priority, its virtual cluster, anything of its spec. One that runs is left alone."""
+"""Changes a waiting job: its priority, its cluster, or anything in its spec. A running job is not changed."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
@@ -17,7 +17,7 @@ Respec = Callable[[JobSpec], JobSpec]
 
 
 async def bump(context: Context, job_id: str, actor: str, priority: Priority, *, is_admin: bool) -> Job:
-    """Owners as far as the virtual cluster lets them; admins anyhow."""
+    """Change the priority. Owners may choose what their virtual cluster allows; admins may choose any."""
 
     async def bumped(job: Job) -> Job:
         vc = context.config.virtual.get(job.vc)
@@ -31,7 +31,7 @@ async def bump(context: Context, job_id: str, actor: str, priority: Priority, *,
 
 
 async def move_to(context: Context, job_id: str, actor: str, cluster: str) -> Job:
-    """To another cluster, virtual or physical, by the rules that a submission there has."""
+    """Move the job to another cluster, virtual or physical, by the same rules as for a submission there."""
 
     async def moved(job: Job) -> Job:
         return await readmit(context, job, replace(job.spec, cluster=cluster))
@@ -39,17 +39,17 @@ async def move_to(context: Context, job_id: str, actor: str, cluster: str) -> Jo
     return await _rewrite(context, job_id, actor, "move", moved, to=cluster)
 
 
-async def change(context: Context, job_id: str, actor: str, respec: Respec, **told: object) -> Job:
-    """`respec` makes the new spec of the one that the job has now; `told` goes into the audit trail."""
+async def change(context: Context, job_id: str, actor: str, respec: Respec, **audited: object) -> Job:
+    """Change the spec. `respec` makes the new spec from the present one, and `audited` goes into the audit trail."""
 
     async def changed(job: Job) -> Job:
         return await readmit(context, job, respec(job.spec))
 
-    return await _rewrite(context, job_id, actor, "change", changed, **told)
+    return await _rewrite(context, job_id, actor, "change", changed, **audited)
 
 
 async def _rewrite(
-    context: Context, job_id: str, actor: str, what: str, rewritten: Callable[[Job], Awaitable[Job]], **told: object
+    context: Context, job_id: str, actor: str, what: str, rewritten: Callable[[Job], Awaitable[Job]], **audited: object
 ) -> Job:
     entry = await open_entry(context, job_id, what)
     async with entry.lock:
@@ -62,7 +62,7 @@ async def _rewrite(
         job = await rewritten(before)
         job = replace(job, version=before.version + 1)
         now = context.clock()
-        events = [audit_event(f"job.{what}", actor, now, job=job, **told), job_event(job, now, actor=actor)]
+        events = [audit_event(f"job.{what}", actor, now, job=job, **audited), job_event(job, now, actor=actor)]
         await context.apply(Change(rewritten_job=job, events=events))
         context.open_jobs.respecify(entry, job)
         if (old := context.clusters.get(before.cluster)) is not None:

@@ -1,4 +1,5 @@
-"""What a virtual cluster gives a job that comes to it, and what it asks of one. Pure: a spec in, values out."""
+"""Applies the defaults of a virtual cluster to a spec, and checks the spec against its rules and limits. No function
+here has side effects."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -16,7 +17,8 @@ _LESS = "ask for less, or for another virtual cluster"
 
 
 def with_defaults(spec: JobSpec, defaults: Defaults) -> JobSpec:
-    """What the spec says wins: variables by name, mounts by target, the runtime as a whole, resources one by one."""
+    """The spec with the defaults filled in. What the spec sets takes precedence: variables by name, mounts by target,
+    the runtime as a whole, resources one by one."""
     taken = {mount.target for mount in spec.mounts}
     return replace(
         spec,
@@ -28,7 +30,7 @@ def with_defaults(spec: JobSpec, defaults: Defaults) -> JobSpec:
 
 
 def refusals(spec: JobSpec, vc: VirtualCluster) -> list[Problem]:
-    """What the job may not ask for here."""
+    """The parts of the spec that this virtual cluster does not allow."""
     found = []
     if spec.priority not in vc.priorities:
         allowed = ", ".join(vc.priorities)
@@ -37,18 +39,19 @@ def refusals(spec: JobSpec, vc: VirtualCluster) -> list[Problem]:
         hint = "leave it out; an admin can allow it there with mayRefusePreemption"
         found.append(Problem("preemptible", f"false is not allowed in {vc.name}", hint))
     elif not spec.preemptible and vc.guaranteed.is_nothing:
-        hint = "leave it out: whoever refuses preemption runs on what is guaranteed, and cannot borrow"
+        hint = "leave it out: a job that refuses preemption runs on the guaranteed share, and cannot borrow"
         found.append(Problem("preemptible", f"{vc.name} has no guaranteed share for a job that stays", hint))
     return found
 
 
 def too_large(spec: JobSpec, vc: VirtualCluster) -> Reason | None:
-    """Whether the gang, at its smallest, is more than the virtual cluster may ever have at one time."""
+    """The reason why the gang, at its smallest, exceeds what the virtual cluster may ever use at one time, if any."""
     return next(_ceilings_broken(spec, vc), None)
 
 
 def _ceilings_broken(spec: JobSpec, vc: VirtualCluster) -> Iterator[Reason]:
-    """By the scheduler's own rule for `max`: what is refused here is what it would never start."""
+    """The limits that the gang exceeds. For `max` this uses the scheduler's own rule, so that exactly those jobs are
+    refused that it would never start."""
     asked = _Asked.by(spec.roles)
     reason = beyond_max(vc, Share(), asked.models, asked.gpu_m, asked.cpu_m, asked.memory_bytes)
     if reason is not None:
@@ -62,7 +65,8 @@ def _ceilings_broken(spec: JobSpec, vc: VirtualCluster) -> Iterator[Reason]:
 
 
 def _beyond_guarantee(spec: JobSpec, asked: "_Asked", share: Share) -> Iterator[Reason]:
-    """Who may not borrow has the guarantee and nothing else. CPU and memory come along with GPUs if none are named."""
+    """The guarantees that the gang exceeds in a virtual cluster that may not borrow. CPU and memory come with the GPUs
+    if none are named."""
     name = "guaranteed, without borrowing,"
     wanting = [role for role in spec.roles if role.resources.gpus]
     for models in dict.fromkeys(role.resources.gpu_models for role in wanting):
@@ -83,7 +87,7 @@ def _of_models(share: Share, models: tuple[str, ...]) -> int:
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    """What roles ask for together, elastic ones at their smallest."""
+    """The total that roles request, elastic ones at their smallest."""
 
     gpu_m: int
     cpu_m: int
@@ -102,7 +106,8 @@ class _Asked:
 
 
 def _with_resources(role: Role, given: Resources | None) -> Role:
-    """GPUs are given only to a role that asks for nothing at all: `gpu: 0` beside a cpu is an answer too."""
+    """The role with the default resources. GPUs are added only to a role that requests nothing at all, as a request
+    for CPU alone is a choice too."""
     said = role.resources
     if given is None:
         return role

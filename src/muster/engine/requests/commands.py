@@ -1,4 +1,5 @@
-"""What people ask for: submit, kill, hold, resume, retry, delete. Rights are checked before, at the server's edge."""
+"""The commands of users: submit, kill, hold, resume, retry, delete. The server checks permissions before it calls
+them."""
 
 import asyncio
 import shutil
@@ -51,7 +52,7 @@ from muster.ports.store import Change, RequestKey
 async def submit(
     context: Context, spec: JobSpec, owner: str, key: RequestKey | None = None, *, actor: str | None = None
 ) -> tuple[Job, bool]:
-    """The stored job, and whether it is new: a repeated request key answers the first one's job."""
+    """Submit a job. Returns the stored job and whether it is new: a repeated request key returns the first job."""
     job = await admit(context, spec, owner)
     intent = await _intent_at_once(context, job)
     change = _submission(job, actor or owner, key)
@@ -77,7 +78,7 @@ async def submit(
 
 
 async def _intent_at_once(context: Context, job: Job) -> Intent | None:
-    """When nobody is ahead and there is room, submission and intent are written together: one fsync serves both."""
+    """The intent of a job that can start at once, which is written together with the submission, by one fsync."""
     if not isinstance(job.state, Queued) or waits_for_others(job):
         return None
     start = context.clusters[job.cluster].start_at_once(context.demand_of(job), context.clock())
@@ -95,7 +96,7 @@ async def _intent_at_once(context: Context, job: Job) -> Intent | None:
 async def submit_all(
     context: Context, specs: Sequence[JobSpec], owner: str, key: RequestKey | None = None
 ) -> tuple[list[Job], bool]:
-    """All or none, in one transaction; and whether they are new, as with `submit`."""
+    """Submit all jobs or none, in one transaction. Returns whether they are new, as `submit` does."""
     keys = [RequestKey(key.user, f"{key.key}:{number}") if key else None for number in range(len(specs))]
     jobs = await admit_all(context, specs, owner)
     try:
@@ -113,7 +114,7 @@ async def submit_all(
 
 @dataclass(frozen=True, slots=True)
 class DryRun:
-    """A job as it would be started: the request of each task, and what the backend would make of them."""
+    """A job as it would be started: the launch request of each task, and how the backend would render them."""
 
     job: Job
     requests: tuple[LaunchRequest, ...]
@@ -121,7 +122,7 @@ class DryRun:
 
 
 async def dry_run(context: Context, spec: JobSpec, owner: str) -> DryRun:
-    """What would be started. Ports are shown from 20000 up: real ones are reserved when the job starts."""
+    """Show what would be started. Ports are shown from 20000 up; real ones are reserved when the job starts."""
     job = replace(await admit(context, spec, owner), attempt=1)
     backend = context.backends[job.cluster]
     if context.engine(job.cluster) is None:
@@ -135,7 +136,7 @@ async def dry_run(context: Context, spec: JobSpec, owner: str) -> DryRun:
 
 
 def _shown_placements(backend: Backend, spec: JobSpec) -> dict[tuple[str, int], Placement]:
-    """All on the first node that would do, with devices and ports in order."""
+    """Placements of all tasks on the first suitable node, with devices and ports in order."""
     nodes = backend.nodes()
     needs = needs_of(spec, backend.settings)
     first = next((node for node in nodes if not unmet(needs, node.labels)), nodes[0] if nodes else None)
@@ -173,7 +174,7 @@ async def kill(context: Context, job_id: str, actor: str, grace_s: float | None 
 
 
 async def hold(context: Context, job_id: str, actor: str) -> Job:
-    """A queued job waits until it is resumed; a running one is stopped first and loses what it has not saved."""
+    """Hold a job until it is resumed. A running job is stopped first, and loses what it has not saved."""
     entry = await open_entry(context, job_id, "hold")
     async with entry.lock:
         job = entry.job
@@ -206,8 +207,8 @@ async def resume(context: Context, job_id: str, actor: str) -> Job:
 
 
 async def retry(context: Context, job: Job, actor: str, key: RequestKey | None = None) -> tuple[Job, bool]:
-    """A new job with the same spec, of the same owner, and whether it is new. It runs even if the first was submitted
-    to be held. The key is looked at first: by name, the job of a repeated call is already the new one."""
+    """Submit a new job with the same spec and owner. Returns it and whether it is new. It runs even if the first was
+    submitted as held. The key is checked first, because in a repeated call the name already means the new job."""
     earlier = await context.store.job_by_request(key) if key else None
     if earlier is not None:
         return earlier, False
@@ -217,7 +218,7 @@ async def retry(context: Context, job: Job, actor: str, key: RequestKey | None =
 
 
 async def delete(context: Context, job: Job, actor: str) -> None:
-    """History, logs and task folders of an ended job; the audit trail stays."""
+    """Delete the history, logs, outputs and task folders of an ended job. The audit trail stays."""
     if not job.is_final:
         raise Conflict(f"job {job.name} is still {job.state_name}", hint=f"`muster kill {job.name}` first")
     tasks = await context.store.tasks(job.id)
@@ -233,7 +234,7 @@ async def delete(context: Context, job: Job, actor: str) -> None:
         try:
             await cleanup.forget(TaskRef.of(task))
         except MusterError:
-            continue  # the node is away; its folder goes when the node is cleaned
+            continue  # the node is unreachable; the folder is removed when the node is cleaned
 
 
 def _submission(job: Job, actor: str, key: RequestKey | None) -> Change:
@@ -252,7 +253,7 @@ def _enter(context: Context, job: Job) -> None:
 
 
 async def open_entry(context: Context, job_id: str, what: str) -> Entry:
-    """The job as it is in memory; Conflict when it has ended."""
+    """The job in memory. Raises Conflict if it has ended."""
     entry = context.open_jobs.get(job_id)
     if entry is None:
         job = await context.store.job(job_id)

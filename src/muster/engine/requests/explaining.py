@@ -1,4 +1,4 @@
-"""Why a job is where it is, and what to do about it: the same words for command line, API and page."""
+"""Explains why a job is in its state and what to do about it, in the same words for the command line, API and pages."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -50,7 +50,7 @@ class Explanation:
     attempts: tuple[AttemptStory, ...]
     next: str
     starts_at: float | None
-    """About when a waiting job starts, as far as can be told."""
+    """The estimated start of a waiting job, if there is an estimate."""
 
 
 async def explain(context: Context, reader: LogReader, job: Job) -> Explanation:
@@ -72,17 +72,17 @@ async def explain(context: Context, reader: LogReader, job: Job) -> Explanation:
 
 
 async def what_if(context: Context, job: Job, spec: JobSpec) -> WhatIf:
-    """What would be said of a waiting job if it had asked for this instead. Nothing changes."""
+    """Explain a waiting job as if it had this spec. Nothing changes."""
     if not isinstance(job.state, Queued | Held):
-        raise Conflict(f"job {job.name} is {job.state_name}: only of one that waits can it be told when it would start")
+        raise Conflict(f"job {job.name} is {job.state_name}: a start can be estimated only for a waiting job")
     other = await readmit(context, job, spec)
     demand = dependencies.hypothetical_demand(context, replace(other, state=Queued(job.state.since)))
     return context.clusters[other.cluster].what_if(demand, context.clock())
 
 
 def live_reason(context: Context, job: Job) -> Reason | None:
-    """The first of what keeps a waiting job, as the last scheduling cycle saw it; for one that starts, what its nodes
-    are sent or what its cluster's engine says."""
+    """The first reason why a job waits, as the last scheduling cycle found it. For a starting job it is the transfer to
+    its nodes, or what the engine of its cluster says."""
     if isinstance(job.state, Starting):
         return _sending(context, job) or _in_engine_queue(context, job)
     cluster = _queue_of(context, job)
@@ -93,8 +93,8 @@ def live_reason(context: Context, job: Job) -> Reason | None:
 def _sending(context: Context, job: Job) -> Reason | None:
     backend = context.backends.get(job.cluster)
     shipping = backend.capabilities.shipping if backend is not None else None
-    told = shipping.progress(job.spec.digests) if shipping is not None and job.spec.digests else ""
-    return Reason("sending", told, "it starts when all of it has arrived") if told else None
+    progress = shipping.progress(job.spec.digests) if shipping is not None and job.spec.digests else ""
+    return Reason("sending", progress, "it starts when all of it has arrived") if progress else None
 
 
 def _in_engine_queue(context: Context, job: Job) -> Reason | None:
@@ -108,7 +108,7 @@ def _in_engine_queue(context: Context, job: Job) -> Reason | None:
 
 
 def _engine_wait(context: Context, job: Job) -> TaskWaiting | None:
-    """The task of the job that its engine expects to start last, or says something of."""
+    """The waiting task of the job that its engine expects to start last, or gives a reason for."""
     entry = context.open_jobs.get(job.id)
     states = [task.state for task in entry.current_tasks()] if entry is not None else []
     waits = [state for state in states if isinstance(state, TaskWaiting)]
@@ -116,7 +116,7 @@ def _engine_wait(context: Context, job: Job) -> TaskWaiting | None:
 
 
 def live_reasons(context: Context, job: Job) -> tuple[Reason, ...]:
-    """All that keeps it, in order."""
+    """All reasons why the job waits, in order."""
     if isinstance(job.state, Starting):
         found_now = (_sending(context, job), _in_engine_queue(context, job))
         return tuple(reason for reason in found_now if reason is not None)
@@ -138,10 +138,10 @@ def _queue_of(context: Context, job: Job) -> ClusterState | None:
 
 
 def _as_of_now(context: Context, job: Job, reason: Reason) -> Reason:
-    """The scheduler was told once whom a job waits for; what those jobs do now is known here."""
+    """The reason with the present states of dependencies and nodes, which the scheduler does not know."""
     if reason.code == dependencies.CODE:
         return dependencies.reason(context, job)
-    return unmet_needs.explained(context, job, reason)
+    return unmet_needs.detailed(context, job, reason)
 
 
 def _fault(job: Job, tasks: Sequence[Task]) -> Fault | None:
@@ -159,8 +159,8 @@ def _story(job: Job, tasks: Sequence[Task], fault: Fault | None, reason: Reason 
         case Queued():
             again = f" It failed before: {fault.cause}" if fault else f" Before: {job.reason}." if job.reason else ""
             waits = reason.message if reason else "about to start"
-            told = waits if waits.startswith("waits ") else f"waits: {waits}"
-            return f"{name} {told}.{again}", reason.change if reason else "nothing, it starts by itself"
+            state = waits if waits.startswith("waits ") else f"waits: {waits}"
+            return f"{name} {state}.{again}", reason.change if reason else "nothing, it starts by itself"
         case Held(by=by):
             return f"{name} is held{f' by {by}' if by else ''}.", f"muster resume {name}"
         case Starting():
@@ -210,5 +210,5 @@ async def _evidence(
         async for piece in reader.pieces(culprit, job.cluster, offset, follow=False):
             text = (text + piece.payload_text())[-TAIL_BYTES:]
     except MusterError:
-        return []  # its node is away, or the log has been removed: the cause stands without it
+        return []  # its node is unreachable, or the log has been removed: the cause is shown without it
     return evidence(text)

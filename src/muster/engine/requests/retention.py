@@ -1,4 +1,4 @@
-"""History is kept until the retention setting says otherwise; then jobs go, and packages that no job needs."""
+"""Retention: deletes ended jobs after the configured time, and then packages that no job needs."""
 
 import asyncio
 
@@ -14,7 +14,7 @@ _BATCH = 200
 
 
 async def run_retention(context: Context) -> None:
-    """Once an hour, and only when somebody set a limit."""
+    """Apply the retention setting once an hour, if there is one."""
     if context.keep_finished_s is None:
         return
     while True:
@@ -23,7 +23,7 @@ async def run_retention(context: Context) -> None:
             if removed:
                 _log.info("removed jobs past their retention", count=removed)
         except Exception:
-            _log.exception("retention failed")  # the store may be away: the next hour will do
+            _log.exception("retention failed")  # the store may be unavailable; it is tried again in an hour
         await asyncio.sleep(_EVERY_S)
 
 
@@ -39,7 +39,8 @@ async def retain_once(context: Context) -> int:
 
 
 async def _remove_idle_packages(context: Context, before: float) -> None:
-    """Forgotten first and removed after a second look: a submission in between keeps its package."""
+    """Remove unused packages from the store first, and their files after a second check, so that a submission in
+    between keeps its package."""
     old = [path for path in context.packages.glob("*.tar.gz") if path.stat().st_mtime < before]
     in_use = await context.store.packages_in_use()
     for path in old:

@@ -1,6 +1,6 @@
-"""What is wrong on which node, when a job waits for something that should be there: a folder, conda, containers.
+"""Explains what is wrong on which node when a job waits for a folder, conda or containers there.
 
-The scheduler only sees labels; what was found instead, the nodes' alerts say.
+The scheduler sees only labels. The alerts of the nodes say what was found instead.
 """
 
 from dataclasses import replace
@@ -11,11 +11,11 @@ from muster.domain.reasons import Reason
 from muster.engine.context import Context
 
 _CODES = ("not-in-order", "fragmented", "no-free-gpu", "no-free-cpu", "no-free-memory")
-"""A job that some nodes could hold waits for others too, which would do if they were in order."""
+"""The reasons of jobs that wait for nodes. Some of these nodes may lack only a label."""
 _NODES_NAMED = 5
 
 
-def explained(context: Context, job: Job, reason: Reason) -> Reason:
+def detailed(context: Context, job: Job, reason: Reason) -> Reason:
     """The reason with what each node lacks: `gpu2: not the same as on gpu1`."""
     if reason.code not in _CODES:
         return reason

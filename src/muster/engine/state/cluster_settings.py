@@ -1,7 +1,7 @@
 """The configuration of clusters that is in force: virtual clusters, labels of nodes and physical clusters.
 
-It is read again when it changes, and each cluster's scheduler gets its virtual clusters. What is wrong in it, or
-guarantees more than there is, stays in force as it was before, and `problems` says why.
+It is read again when it changes, and each cluster's scheduler gets its virtual clusters. Where the new configuration is
+wrong, or guarantees more than the cluster has, the old one stays in force, and `problems` says why.
 """
 
 import asyncio
@@ -30,7 +30,7 @@ Clusters = Mapping[str, ClusterState]
 
 class ActiveConfig:
     def __init__(self, source: ClusterConfig | None = None, lasting: Sequence[Problem] = ()) -> None:
-        """Without `source` there are only the clusters that the server has anyway. `lasting` are problems that admins
+        """Without `source` there are only the clusters that the server always has. `lasting` are problems that admins
         see as long as the server runs, such as a plugin that cannot be loaded."""
         self._lasting = tuple(lasting)
         self.virtual: dict[str, VirtualCluster] = {}
@@ -40,28 +40,28 @@ class ActiveConfig:
         self._taken = ClusterSettings()
         self._nodes: dict[tuple[str, str], NodeSettings] = {}
         self._wrong: tuple[Problem, ...] = ()
-        self._broken_promises: dict[str, Problem] = {}
+        self._oversubscribed: dict[str, Problem] = {}
         self._unknown_nodes: dict[str, tuple[Problem, ...]] = {}
 
     @property
     def problems(self) -> tuple[Problem, ...]:
-        """What is wrong with the files as they are now, promises that the nodes do not allow any more, and settings of
-        nodes that there are not."""
+        """The problems of the files as they are now, guarantees that the nodes no longer allow, and settings of unknown
+        nodes."""
         unknown = (problem for found in self._unknown_nodes.values() for problem in found)
-        return (*self._lasting, *self._wrong, *self._broken_promises.values(), *unknown)
+        return (*self._lasting, *self._wrong, *self._oversubscribed.values(), *unknown)
 
     def start(self, clusters: Clusters) -> None:
-        """Called before nodes are known. Mistakes in files are reported, and do not keep the server from starting."""
+        """Read the files, before nodes are known. Mistakes are reported, and do not keep the server from starting."""
         if self.source is not None:
             self._use(self.source.read(), clusters)
 
     @property
     def physical(self) -> tuple[PhysicalCluster, ...]:
-        """What the files say of physical clusters."""
+        """The physical clusters that the files describe."""
         return self._taken.physical
 
     async def follow(self, clusters: Clusters, settings_changed: Callable[[], Awaitable[None]]) -> None:
-        """`settings_changed` is called after every reading."""
+        """Read the files whenever they change, and call `settings_changed` after every reading."""
         if self.source is None:
             return
         async for _ in self.source.changes():
@@ -72,7 +72,7 @@ class ActiveConfig:
                 _log.exception("cluster settings were not read")  # the next change finds the loop alive
 
     def reload(self, clusters: Clusters) -> None:
-        """Reads the configuration again; what is wrong in it stays in force as it was."""
+        """Read the configuration again. Where it is wrong, the old one stays in force."""
         assert self.source is not None
         before = self._taken
         self._use(self.source.read(lambda found: self._oversubscription(found.virtual, clusters)), clusters)
@@ -81,11 +81,11 @@ class ActiveConfig:
             _log.info("cluster settings", virtual=names, nodes=labelled)
 
     def _use(self, found: LastGood, clusters: Clusters) -> None:
-        self._tell(found.problems)
+        self._report(found.problems)
         if found.settings != self._taken:
             self._take(found.settings, clusters)
 
-    def _tell(self, problems: tuple[Problem, ...]) -> None:
+    def _report(self, problems: tuple[Problem, ...]) -> None:
         if problems and problems != self._wrong:
             _log.error("cluster files are wrong", problems=[str(problem) for problem in problems])
         elif self._wrong and not problems:
@@ -93,33 +93,34 @@ class ActiveConfig:
         self._wrong = problems
 
     def labelled(self, node: Node) -> Node:
-        """With what admins wrote of it."""
+        """The node with the settings that admins wrote for it."""
         settings = self._nodes.get((node.cluster, node.name))
         return node if settings is None else settings.applied(node)
 
     def nodes_changed(self, cluster: ClusterState, nodes: Sequence[Node]) -> None:
-        """Nodes come and go after the files were read: what does not hold any more is told, and stays."""
-        self._look_for_broken_promises(cluster)
+        """Check the configuration against the nodes as they are now. What no longer holds is reported, and stays in
+        force."""
+        self._check_guarantees(cluster)
         unknown = tuple(self._unknown(cluster.name, [node.name for node in nodes]))
         if unknown and unknown != self._unknown_nodes.get(cluster.name):
             _log.warning("unknown nodes have settings", problems=[str(problem) for problem in unknown])
         self._unknown_nodes[cluster.name] = unknown
 
     def _unknown(self, cluster: str, known: Sequence[str]) -> Iterable[Problem]:
-        """Of no node while none is known."""
+        """The settings of nodes that the cluster does not have. None are reported while no node is known."""
         mine = [node for node in self._taken.nodes if node.cluster == cluster] if known else []
         return (_unknown_node(node, known) for node in mine if node.name not in known)
 
-    def _look_for_broken_promises(self, cluster: ClusterState) -> None:
-        told = cluster.oversubscribed(self.of(cluster.name)) if self.virtual else None
-        if told is None:
-            self._broken_promises.pop(cluster.name, None)
-        elif self._broken_promises.get(cluster.name) != (problem := _oversubscribed(cluster.name, told)):
-            self._broken_promises[cluster.name] = problem
-            _log.error("guarantees exceed the cluster", cluster=cluster.name, problem=told)
+    def _check_guarantees(self, cluster: ClusterState) -> None:
+        excess = cluster.oversubscribed(self.of(cluster.name)) if self.virtual else None
+        if excess is None:
+            self._oversubscribed.pop(cluster.name, None)
+        elif self._oversubscribed.get(cluster.name) != (problem := _oversubscribed(cluster.name, excess)):
+            self._oversubscribed[cluster.name] = problem
+            _log.error("guarantees exceed the cluster", cluster=cluster.name, problem=excess)
 
     def of(self, cluster: str) -> list[VirtualCluster]:
-        """Those on a physical cluster."""
+        """The virtual clusters on a physical cluster."""
         return [vc for vc in self.virtual.values() if vc.cluster == cluster]
 
     def _take(self, found: ClusterSettings, clusters: Clusters) -> None:
@@ -132,44 +133,44 @@ class ActiveConfig:
             cluster.configured(self.of(cluster.name))
 
     def _oversubscription(self, found: Sequence[VirtualCluster], clusters: Clusters) -> list[Problem]:
-        """What is in force already may stay, whatever became of the nodes."""
+        """The clusters on which new settings guarantee too much. What is in force already may stay."""
         problems = []
         for name, cluster in clusters.items() if found != self._taken.virtual else ():
             mine = [vc for vc in found if vc.cluster == name]
-            if mine and (told := cluster.oversubscribed(mine)):
-                problems.append(_oversubscribed(name, told))
+            if mine and (excess := cluster.oversubscribed(mine)):
+                problems.append(_oversubscribed(name, excess))
         return problems
 
 
 def may_use(vc: VirtualCluster, user: User) -> bool:
-    """Admins may use all: they could let themselves in."""
+    """Whether the user may use the virtual cluster. Admins may use all, as they could give themselves access."""
     is_open = not vc.users and not vc.groups
     return is_open or user.is_admin or user.name in vc.users or not set(vc.groups).isdisjoint(user.groups)
 
 
 def shares_of(clusters: Clusters, now: float) -> dict[str, ShareView]:
-    """By virtual cluster."""
+    """The shares of all virtual clusters, by name."""
     return {share.vc: share for cluster in clusters.values() for share in cluster.shares(now)}
 
 
 def quotas_of(
     config: ActiveConfig, clusters: Clusters, jobs: Iterable[Job], now: float, user: User | None = None
 ) -> list[Quota]:
-    """Every limit with what is used of it, or those that a user meets. `jobs` are the open ones."""
-    told = [quota for cluster in clusters.values() for quota in cluster.quotas(now)] if config.virtual else []
-    known = [quota for quota in told if quota.kind != QUEUED_JOBS] + list(_queue_quotas(config, jobs))
+    """Every limit with what is used of it, or only those that apply to `user`. `jobs` are the open ones."""
+    found = [quota for cluster in clusters.values() for quota in cluster.quotas(now)] if config.virtual else []
+    known = [quota for quota in found if quota.kind != QUEUED_JOBS] + list(_queue_quotas(config, jobs))
     quotas = {(quota.vc, quota.user, quota.kind): quota for quota in [*_unused(config, user), *known]}
-    met = {vc.name for vc in config.virtual.values() if user is None or may_use(vc, user)}
-    return [quotas[key] for key in sorted(quotas) if key[0] in met and (user is None or key[1] in ("", user.name))]
+    usable = {vc.name for vc in config.virtual.values() if user is None or may_use(vc, user)}
+    return [quotas[key] for key in sorted(quotas) if key[0] in usable and (user is None or key[1] in ("", user.name))]
 
 
 def in_queue(jobs: Iterable[Job], vc: str) -> list[Job]:
-    """Those that have not started, held ones too, as the limit of queued jobs counts them."""
+    """The jobs that count against the limit of queued jobs: those that wait for a start, and held ones."""
     return [job for job in jobs if job.vc == vc and isinstance(job.state, Queued | Held)]
 
 
 def _unused(config: ActiveConfig, user: User | None) -> Iterable[Quota]:
-    """A limit is there before anything is used of it."""
+    """All limits with nothing used, so that a limit is listed before anything counts against it."""
     for vc in config.virtual.values():
         for name, limits in (("", vc.limits), *(((user.name, vc.user_limits),) if user else ())):
             for kind, attribute in LIMITS.items():
@@ -178,7 +179,7 @@ def _unused(config: ActiveConfig, user: User | None) -> Iterable[Quota]:
 
 
 def _queue_quotas(config: ActiveConfig, jobs: Iterable[Job]) -> Iterable[Quota]:
-    """Counted where they are enforced: at admission."""
+    """The limits of queued jobs, which are enforced at admission."""
     jobs = list(jobs)
     for vc in config.virtual.values():
         of_all, of_each = vc.limits.queued_jobs, vc.user_limits.queued_jobs
@@ -191,9 +192,9 @@ def _queue_quotas(config: ActiveConfig, jobs: Iterable[Job]) -> Iterable[Quota]:
             yield from (Quota(vc.name, name, QUEUED_JOBS, of_each, owners.count(name)) for name in sorted(set(owners)))
 
 
-def _oversubscribed(cluster: str, told: str) -> Problem:
+def _oversubscribed(cluster: str, excess: str) -> Problem:
     hint = "lower `guaranteed` of some virtual clusters, or add nodes"
-    return Problem("guaranteed", f"more is guaranteed on cluster {cluster} than it has: {told}", hint)
+    return Problem("guaranteed", f"more is guaranteed on cluster {cluster} than it has: {excess}", hint)
 
 
 def _unknown_node(node: NodeSettings, known: Sequence[str]) -> Problem:

@@ -1,4 +1,4 @@
-"""Events in the words of the log: one for every move, so that history and live pages say the same."""
+"""Builds events, one for every move of a job or task, so that the history and live pages agree."""
 
 from muster.domain.events import Event
 from muster.domain.jobs import Job
@@ -31,7 +31,7 @@ def checkpoint_event(job: Job, now: float) -> Event:
 
 
 def outputs_event(job: Job, now: float, problem: str, **counts: int) -> Event:
-    """What was brought back of an attempt; as its reason, why not all of it was."""
+    """The event for the collected outputs of an attempt. Its reason says why they are not complete."""
     return Event("job.outputs", now, job.id, None, job.owner, {**job_event(job, now).data, "reason": problem, **counts})
 
 
@@ -48,7 +48,7 @@ def task_event(task: Task, owner: str, now: float) -> Event:
 
 
 def audit_event(what: str, actor: str, now: float, *, job: Job | None = None, **data: object) -> Event:
-    """`what` names the call, such as `job.kill`; never a secret in `data`."""
+    """`what` names the call, such as `job.kill`. `data` must hold no secret."""
     if job is None:
         return Event(f"audit.{what}", now, None, actor, actor, data)
     return Event(f"audit.{what}", now, job.id, actor, job.owner, {"name": job.name, **data})

@@ -1,7 +1,7 @@
-"""Committed events to whoever listens, in the order of their numbers.
+"""Publishes committed events to subscribers, in the order of their sequence numbers.
 
-A listener that does not keep up is cut off, not waited for: it comes back with the last number it saw and reads the
-rest from the store.
+A subscriber that does not keep up is cut off, not waited for. It comes back with the last number that it saw, and reads
+the rest from the store.
 """
 
 import asyncio
@@ -25,7 +25,7 @@ class Subscription:
             self.is_cut_off = True
 
     async def next(self, timeout_s: float) -> Event | None:
-        """The next event, or None when none came in time."""
+        """The next event, or None if none came in time."""
         try:
             async with asyncio.timeout(timeout_s):
                 return await self._queue.get()

@@ -1,4 +1,4 @@
-"""The open jobs in memory: what is committed, and nothing that is not."""
+"""The open jobs in memory. They are always as the store has committed them."""
 
 import asyncio
 from collections.abc import Iterable
@@ -12,7 +12,7 @@ from muster.ports.capabilities import Unready
 
 @dataclass(slots=True, eq=False)
 class Entry:
-    """One open job. Whoever changes it holds its `turn` while doing so."""
+    """One open job. A step holds its `lock` while it changes the job."""
 
     job: Job
     tasks: dict[str, Task] = field(default_factory=dict)
@@ -21,12 +21,12 @@ class Entry:
     is_observing: bool = False
     is_gathering: bool = False
     launched: asyncio.Event = field(default_factory=asyncio.Event)
-    """Set while no launch is under way: a stop waits for it, so that it never overtakes the start."""
+    """Set while no launch is under way. A stop waits for it, so that it never overtakes the launch."""
     deadline: asyncio.TimerHandle | None = None
     preparing: "asyncio.Task[list[Unready]] | None" = None
-    """Under way: a stop need not wait until the nodes have what nobody will start."""
+    """The preparation of nodes, while it is under way. A stop cancels it, as nothing will be started."""
     avoid: frozenset[str] = frozenset()
-    """Nodes on which the last try failed for reasons of their own."""
+    """Nodes on which the last attempt failed through a fault of the platform."""
     may_start: bool = True
     """False while it waits for other jobs."""
 
@@ -35,6 +35,8 @@ class Entry:
 
 
 class OpenJobs:
+    """All open jobs, by id and by the jobs that they depend on."""
+
     def __init__(self) -> None:
         self._entries: dict[str, Entry] = {}
         self._dependents: dict[str, set[str]] = {}
@@ -47,13 +49,13 @@ class OpenJobs:
         return entry
 
     def respecify(self, entry: Entry, job: Job) -> None:
-        """The same job with another spec."""
+        """Give the job another spec."""
         self._forget_dependencies(entry.job)
         entry.job = job
         self._note_dependencies(job)
 
     def dependents(self, job_id: str) -> list[Entry]:
-        """Open jobs that named this one, oldest first."""
+        """The open jobs that depend on this one, oldest first."""
         found = [self._entries[one] for one in self._dependents.get(job_id, ()) if one in self._entries]
         return sorted(found, key=lambda entry: (entry.job.created_at, entry.job.id))
 
@@ -72,7 +74,7 @@ class OpenJobs:
         return list(self._entries.values())
 
     def tasks_on(self, cluster: str, node: str) -> list[Task]:
-        """Those that have not ended."""
+        """The tasks on a node that have not ended."""
         return [
             task
             for entry in self._entries.values()
