@@ -20,7 +20,7 @@ from bench.pool.hosts import CLUSTER, Host, pool_of, ran_s, ssh_command
 from bench.scale import Scale
 from bench.table import Row, Unit
 from muster.backends.ssh.backend import SshBackend
-from muster.backends.ssh.machine_identity import Machine, Machines
+from muster.backends.ssh.machine_identity import Machine, MachineIdentities
 from muster.backends.ssh.options import Login, SshNode
 from muster.domain.clusters import PhysicalCluster
 from muster.domain.gangs import Gang
@@ -60,7 +60,7 @@ def run(scale: Scale, figures: Figures) -> Sequence[Row]:
 
 
 async def _measured(host: Host, folder: Path, size: int) -> Seen:
-    machines = Machines(Machine.of_this_server())
+    machines = MachineIdentities(Machine.of_this_server())
     archives = SignedArchives(folder, "", b"")
     backend = SshBackend(_settings(host), archives, identity="bench", host_keys=folder / "kept_keys", machines=machines)
     await backend.start(Deaf())

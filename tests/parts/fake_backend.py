@@ -380,7 +380,7 @@ class FakeUsage:
         return self.backend.samples
 
     def history(self, node: str, since: float = 0.0) -> Sequence[NodeUsage]:
-        return [one for one in self.backend.past_samples.get(node, ()) if one.heard_at > since]
+        return [one for one in self.backend.past_samples.get(node, ()) if one.received_at > since]
 
 
 @dataclass(slots=True)

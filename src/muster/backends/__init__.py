@@ -1,5 +1,5 @@
-"""Drivers: how tasks are started, stopped and observed on one kind of cluster.
+"""Backends: they start, stop and observe tasks, each on one kind of cluster.
 
-Belongs here: one package a backend, independent of the others, and what agent-based ones share (`links`, `agents`,
-`pool`). Does not belong here: deciding what runs where. A new backend is a package here and one line in `bootstrap`.
+Belongs here: one package for each backend, independent of the others, and `agents`, which backends with agents share.
+Does not belong here: deciding what runs where. A new backend is a package here and one line in `bootstrap`.
 """

@@ -1,4 +1,4 @@
-"""What a backend brings: how its clusters are written in files, and how the backend of such a cluster is made.
+"""The kinds of backends: how their clusters are written in files, and how the backend of such a cluster is made.
 
 A backend is a package with a `BackendKind`, and one line in `muster.bootstrap.backend_kinds`. The backend of another
 distribution is a `BackendKind` that the distribution offers as an entry point of the group `muster.backends`.
@@ -16,18 +16,18 @@ from muster.settings.cluster_kinds import ClusterKind
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """What backends may know of the server that they are part of."""
+    """What backends may know about the server that they are part of."""
 
     home: Path
     """The server's own folder. A backend keeps what it has to in a folder or file of its own there."""
     identity: str
-    """Tells this server from others that use the same machines."""
+    """Distinguishes this server from others that use the same machines."""
     archives: Archives
     """The packages and inputs that tasks need."""
 
 
 Builder = Callable[[PhysicalCluster], Backend]
-"""Makes the backend of a cluster. Connects to nothing yet."""
+"""Makes the backend of a cluster, which does not connect to nodes yet."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -86,8 +86,10 @@ class InfluxExporter:
             for name, backend in self._backends.items()
             for host, usage in backend.capabilities.latest_usage().items()
         ]
-        fresh = [(name, host, usage) for name, host, usage in now if usage.heard_at > self._last.get((name, host), 0.0)]
-        self._last = {(name, host): usage.heard_at for name, host, usage in now}
+        fresh = [
+            (name, host, usage) for name, host, usage in now if usage.received_at > self._last.get((name, host), 0.0)
+        ]
+        self._last = {(name, host): usage.received_at for name, host, usage in now}
         lines: list[str] = []
         for number, (name, host, usage) in enumerate(fresh, 1):
             lines += lines_of(name, host, usage)

@@ -33,11 +33,11 @@ Values = Mapping[str, float | None]
 def lines_of(cluster: str, host: str, usage: NodeUsage) -> list[str]:
     """Convert a sample. `cluster` is a tag because hosts of two clusters may have the same name."""
     # This uses the server's clock, because dashboards query for recent points and the clock of a node may be wrong.
-    stamp = int(usage.heard_at * 1000)
+    stamp = int(usage.received_at * 1000)
     common = f"cluster={_escaped(cluster)},host={_escaped(host)}"
     return [
         f"{measurement},{common}{tag} {fields} {stamp}"
-        for measurement, tag, values in _points(usage.figures)
+        for measurement, tag, values in _points(usage.metrics)
         if (fields := ",".join([f"{name}={float(value)!r}" for name, value in values.items() if value is not None]))
     ]
 

@@ -1,7 +1,7 @@
-"""Where tasks run.
+"""The interface of backends, which run tasks.
 
-A backend starts, stops and observes tasks on the nodes of one cluster. It remembers nothing that matters: whatever is
-asked twice (same task id, same gang key) happens once, and after a crash `observe_all` says what really is there.
+A backend starts, stops and observes tasks on the nodes of one cluster. It needs no durable state: an operation that is
+requested twice (with the same task id or gang key) is done once, and after a crash `observe_all` reports what is there.
 
 There are two kinds (ADR 3). Muster places every task of an agent backend itself: node, devices, ports. An engine
 backend has the capability `engine`: Muster admits and orders whole gangs, and the engine places them.
@@ -24,7 +24,7 @@ from muster.ports.capabilities import Capabilities, TaskRef
 
 class Phase(StrEnum):
     WAITING = "waiting"
-    """In the engine's own queue; agents never say this."""
+    """The task is in the engine's own queue. Agents never report this phase."""
     PREPARING = "preparing"
     RUNNING = "running"
     ENDED = "ended"
@@ -33,14 +33,14 @@ class Phase(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """What the backend says about one task. ENDED with `error_code` set means that it never ran (package, port, disk
+    """What the backend reports about one task. ENDED with an `error_code` means that it never ran (package, port, disk
     …)."""
 
     task_id: str
     phase: Phase
     handle: str | None = None
     node: str | None = None
-    """Where it is. Muster fills it in for a task that an engine has placed."""
+    """The node of the task. Muster records it for a task that an engine has placed."""
     started_at: float | None = None
     ended_at: float | None = None
     exit_code: int | None = None
@@ -51,17 +51,17 @@ class Observation:
     error_code: str = ""
     error_message: str = ""
     checkpoint_at: float | None = None
-    """When the task last said that its work is safe."""
+    """When the task last reported a checkpoint."""
     wait_reason: str = ""
     """Why it is WAITING, in the engine's own words."""
     starts_at: float | None = None
-    """When the engine expects to start it, if it says so."""
+    """When the engine expects to start it, if it gives an estimate."""
 
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """Which tasks an answer is complete for: a task in scope that the answer does not name is gone. Silence about all
-    others means nothing."""
+    """Which tasks an answer is complete for: a task in scope that the answer does not list is gone. About all other
+    tasks it says nothing."""
 
     nodes: frozenset[str] = frozenset()
     everything: bool = False
@@ -86,8 +86,8 @@ class Launched:
 
 @dataclass(frozen=True, slots=True)
 class ContainerCommand:
-    """How a node's container engine is called for a task. While that is not known, `why` says why, and the rest is
-    empty. No variable's value is in it."""
+    """The command line of a node's container engine for a task. While it is not known, `why` says why, and the rest is
+    empty. It contains no values of variables."""
 
     engine: str = ""
     argv: tuple[str, ...] = ()
@@ -96,7 +96,7 @@ class ContainerCommand:
 
 @dataclass(frozen=True, slots=True)
 class RenderedFile:
-    """A script or manifest as an engine would be given it."""
+    """A script or manifest as it would be given to an engine."""
 
     name: str
     content: str
@@ -104,31 +104,31 @@ class RenderedFile:
 
 @dataclass(frozen=True, slots=True)
 class Rendered:
-    """What would be handed over for a gang, beyond the requests themselves. It holds no secret."""
+    """What would be handed over for a gang, besides the launch requests. It contains no secret."""
 
     files: tuple[RenderedFile, ...] = ()
     containers: Mapping[str, ContainerCommand] = field(default_factory=dict)
-    """By task id, where tasks run in containers that a node's agent starts."""
+    """The container commands by task id, if the agents of the nodes start containers."""
 
 
 class BackendListener(Protocol):
-    """What a backend calls, on the event loop, when something happened. Calls return at once."""
+    """Receives reports of a backend, on the event loop. Its methods return at once."""
 
     def task_observed(self, observation: Observation) -> None: ...
 
     def nodes_changed(self, cluster: str) -> None:
-        """A node joined, left, or has another state or capacity; or the pooled capacity has changed."""
+        """A node joined, left, or has another state or capacity, or the pooled capacity has changed."""
         ...
 
     def reconnected(self, cluster: str, node: str | None) -> None:
-        """A node, or with None the engine, answers again after silence: what it has may differ from what it last
-        said."""
+        """A node, or with None the engine, answers again after it was unreachable. Its tasks may have changed since its
+        last report."""
         ...
 
 
 class Backend(Protocol):
-    """Errors: Rejected when the same request can never work, Unreachable when no answer came and asking again is safe;
-    BackendError itself for what failed this time."""
+    """Methods raise Rejected if the same request can never work, Unreachable if no answer came and asking again is
+    safe, and BackendError for what failed this time."""
 
     @property
     def cluster(self) -> str: ...
@@ -140,48 +140,48 @@ class Backend(Protocol):
     def capabilities(self) -> Capabilities: ...
 
     async def start(self, listener: BackendListener) -> None:
-        """Begin to connect; nodes join as they answer. Waits for nobody who may be away."""
+        """Begin to connect. Nodes join as they answer, and unreachable ones are not waited for."""
         ...
 
     async def close(self) -> None:
-        """Let go without touching running tasks."""
+        """Close all connections without touching running tasks."""
         ...
 
     async def configure(self, settings: PhysicalCluster) -> None:
-        """Apply what the cluster's file says now: new nodes join, changed ones are reconnected, and those that are
-        gone drain. Called before `start` too."""
+        """Apply the settings of the cluster's file: new nodes join, changed ones are reconnected, and removed ones
+        drain. This may be called before `start`."""
         ...
 
     def cannot_honour(self, spec: JobSpec) -> list[Problem]:
-        """What of the spec this backend cannot do; empty when all is well."""
+        """The parts of the spec that this backend does not support. The list is empty if it supports all."""
         ...
 
     def nodes(self) -> list[Node]: ...
 
     async def assign(self, gang: Gang, ports: Mapping[str, int]) -> tuple[Task, ...]:
-        """The gang's tasks with addresses, and with as many ports each as `ports` says by task id. Agents reserve real
-        ports on the nodes; an engine answers stable names, or symbols that its own script resolves with
+        """Returns the gang's tasks with addresses, each with as many ports as `ports` says by task id. Agents reserve
+        real ports on the nodes. An engine returns stable names, or symbols that its own script resolves with
         `launch.symbols`. Asking twice for one attempt is safe."""
         ...
 
     def render(self, launch: GangLaunch) -> Rendered:
-        """What `launch` would hand over. Pure: nobody is asked, and the same launch renders the same."""
+        """Render what `launch` would hand over. No node is asked, and the same launch always renders the same."""
         ...
 
     async def launch(self, launch: GangLaunch) -> Launched:
-        """Start the pending tasks of the gang, each once, however often this is called. An engine gets the gang whole
-        or not at all. What follows is observed. Raising means the same for every pending task: refused, or with
-        Unreachable no answer."""
+        """Start the pending tasks of the gang, each once, however often this is called. An engine gets the whole gang
+        or nothing. What follows is observed. An error holds for every pending task: it was refused, or with Unreachable
+        got no answer."""
         ...
 
     async def stop(self, tasks: Sequence[TaskRef], grace_s: float) -> Sequence[str]:
-        """SIGTERM, grace, SIGKILL, or what the engine has for that. Returns at once; the ends are observed. Answers
-        the ids of those whose stop was not delivered, which are asked again; raises Unreachable when nobody answered at
-        all. Unknown tasks are not an error: they are
-        observed as ENDED and stopped."""
+        """Stop the tasks with SIGTERM, a grace period and SIGKILL, or with what the engine has for that. Returns at
+        once, and the ends are observed. The answer has the ids of tasks whose stop was not delivered, which are asked
+        again. Raises Unreachable if no node answered at all. Unknown tasks are not an error: they are observed as ENDED
+        and stopped."""
         ...
 
     async def observe_all(self, node: str | None = None) -> Observed:
-        """Every task that is there, or that one node has, and the scope in which that is complete. A node or an engine
-        that does not answer is out of scope, which is not an error."""
+        """Report every task of the cluster or of one node, and the scope for which the report is complete. A node or
+        an engine that does not answer is out of scope, which is not an error."""
         ...

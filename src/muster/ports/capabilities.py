@@ -1,7 +1,7 @@
-"""What a backend may offer besides running tasks: one Protocol for each capability.
+"""The optional capabilities of a backend, besides running tasks. There is one Protocol for each.
 
-A backend that lacks one leaves it out of its `Capabilities`. Whoever needs it asks with `required`, and a cluster
-without it answers `not-offered`, by name, all the way to the person who asked.
+A backend that lacks one leaves it out of its `Capabilities`. Code that needs one calls `required`, and for a cluster
+without it the user gets the error `not-offered` with its name.
 """
 
 from collections.abc import AsyncGenerator, Callable, Collection, Mapping, Sequence
@@ -37,26 +37,26 @@ class EngineQueue(Protocol):
 
     @property
     def poll_s(self) -> float:
-        """How often it is worth asking `observe_all` while tasks are there. Nobody asks while there are none."""
+        """How often `observe_all` is called while the engine has tasks. It is not called while there are none."""
         ...
 
     def pool(self) -> Pool | None:
-        """What the engine can use, less what others there use. None while it has not said. Asked often: answer from
-        memory, and call `nodes_changed` when it changes."""
+        """The resources that the engine can use, less those that others use. None while they are not known. This is
+        called often: answer from memory, and call `nodes_changed` when it changes."""
         ...
 
 
 class PortReservations(Protocol):
-    """`assign` reserves something on nodes, which an attempt that never starts has to give back."""
+    """For backends whose `assign` reserves ports on nodes, which have to be released if the attempt never starts."""
 
     async def release(self, gang: Gang) -> None:
-        """Give back what `assign` reserved for this attempt. Nothing reserved is not an error."""
+        """Release what `assign` reserved for this attempt. It is not an error if nothing was reserved."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Unready:
-    """A node that could not be given what a task needs there."""
+    """A node that could not be prepared for a task."""
 
     node: str
     code: str
@@ -64,15 +64,15 @@ class Unready:
 
 
 class Shipping(Protocol):
-    """Nodes have disks of their own, and archives are brought to them before the first task is launched."""
+    """For nodes with disks of their own: archives are sent to them before the first task is launched."""
 
     async def prepare(self, launch: GangLaunch) -> list[Unready]:
-        """Bring the archives that these tasks need to their nodes. The answer is empty when all is there; otherwise
-        nothing was started, and trying again continues from what has arrived. May be cancelled."""
+        """Send the archives that these tasks need to their nodes. The answer is empty if all have arrived. Otherwise
+        nothing was started, and the next call continues from what has arrived. This may be cancelled."""
         ...
 
     def progress(self, digests: Collection[str]) -> str:
-        """What of these has been on its way to nodes for longer than a moment, in words; empty if nothing is."""
+        """Describes which of these archives have been on their way for longer than a moment. Empty if none have."""
         ...
 
 
@@ -82,11 +82,11 @@ class LogChunk:
     offset: int
     size: int
     ended: bool
-    """The task has ended and this chunk reaches the end of its log."""
+    """Whether the task has ended and this chunk reaches the end of its log."""
 
 
 class TaskLogs(Protocol):
-    """Errors: NotFound for a task that has left no log, Unreachable."""
+    """Methods raise NotFound for a task that has left no log, and Unreachable."""
 
     async def read(self, task: TaskRef, offset: int, limit: int) -> LogChunk: ...
 
@@ -97,7 +97,7 @@ class TaskLogs(Protocol):
         ...
 
     async def collect(self, task: TaskRef, target: Path) -> None:
-        """Bring the whole log to `target`. Doing it twice gives the same file."""
+        """Copy the whole log to `target`. Doing it twice gives the same file."""
         ...
 
 
@@ -111,8 +111,8 @@ class OutputFile:
 
 @dataclass(frozen=True, slots=True)
 class Collected:
-    """What was brought back from a task. `left_out` are files beyond the limit; `skipped` counts those whose names are
-    not text, that may not be read, or that were too many; `too_deep` counts the folders that nobody looked into."""
+    """The collected outputs of a task. `left_out` are files beyond the limit. `skipped` counts those whose names are
+    not text, that may not be read, or that were too many. `too_deep` counts folders that were not searched."""
 
     files: tuple[OutputFile, ...] = ()
     left_out: tuple[str, ...] = ()
@@ -124,28 +124,28 @@ class TaskOutputs(Protocol):
     async def collect(
         self, task: TaskRef, patterns: Sequence[str], target: Path, admit: Callable[[int], bool]
     ) -> Collected:
-        """Bring what an ended task left under these patterns to the folder `target`, file by file. Asked again, it
-        continues from what is there. `admit` is asked for each file, by its size, whether there is room for it."""
+        """Copy the files of an ended task that match these patterns to the folder `target`, one by one. The next call
+        continues from what is there. `admit` says for each size whether there is room for the file."""
         ...
 
 
 class Cleanup(Protocol):
-    """Something of a task stays with the backend after its end, until it is told that nobody needs it."""
+    """For backends that keep data of a task after its end, until it is no longer needed."""
 
     def settled(self, task: TaskRef) -> None:
-        """Its end is recorded and its log collected: what is left of it may be put aside. Returns at once. Calling it
-        twice, or never, does no harm."""
+        """The end of the task is recorded and its log is collected, so the backend may retire it. Returns at once.
+        Calling it twice, or never, does no harm."""
         ...
 
     async def forget(self, task: TaskRef) -> None:
-        """Remove all that is left of the task. Nothing left is not an error."""
+        """Remove all data of the task. It is not an error if there is none."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class TaskUsage:
     cpu_percent: float | None
-    """Since the sample before; 100 is one core. None in a task's first sample."""
+    """CPU usage since the sample before, where 100 is one core. None in a task's first sample."""
     rss_bytes: int
     processes: int
 
@@ -153,21 +153,21 @@ class TaskUsage:
 @dataclass(frozen=True, slots=True)
 class NodeUsage:
     at: float
-    """By the node's clock."""
-    figures: Mapping[str, Any]
+    """When the sample was taken, by the node's clock."""
+    metrics: Mapping[str, Any]
     """The metrics as the agent names them: see `muster.agent.node.usage`."""
     tasks: Mapping[str, TaskUsage]
-    heard_at: float = 0.0
-    """By the server's clock."""
+    received_at: float = 0.0
+    """When the sample was received, by the server's clock."""
 
 
 class Usage(Protocol):
     def latest(self) -> Mapping[str, NodeUsage]:
-        """By node, the newest sample. Nodes that left are not in it."""
+        """The newest sample of each node, by name. Nodes that left are not in it."""
         ...
 
     def history(self, node: str, since: float = 0.0) -> Sequence[NodeUsage]:
-        """The last few minutes of one node without its tasks, the oldest sample first: what came after `since`."""
+        """The samples of the last few minutes that came after `since`, oldest first, without the usage of tasks."""
         ...
 
 
@@ -181,12 +181,12 @@ class CommandOutput:
 @dataclass(frozen=True, slots=True)
 class CommandEnd:
     exit_code: int
-    """128 plus the number for a signal."""
+    """The exit code, or 128 plus the number of the signal that ended the command."""
     timed_out: bool = False
 
 
 class NodeAdministration(Protocol):
-    """Nodes are Muster's to cordon, drain, reconnect and run commands on."""
+    """For nodes that Muster may cordon, drain, reconnect and run commands on."""
 
     def forget_host_key(self, node: str) -> None:
         """If the key that the host showed first was kept, accept the next one that it shows instead."""
@@ -197,15 +197,14 @@ class NodeAdministration(Protocol):
         ...
 
     def execute(self, node: str, argv: Sequence[str], timeout_s: float) -> AsyncGenerator[CommandOutput | CommandEnd]:
-        """Run a command there that is not a task. Yields what it prints as it comes (now and then empty output, as a
-        sign of life), then its end. The command is killed when the generator is closed early or the connection
-        breaks."""
+        """Run a command that is not a task. Yields its output as it comes (sometimes empty, as a heartbeat), then its
+        end. The command is killed if the generator is closed early or the connection breaks."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Capabilities:
-    """What one backend offers. What is None is not offered."""
+    """The capabilities of one backend. Those that are None are not offered."""
 
     engine: EngineQueue | None = None
     ports: PortReservations | None = None
@@ -219,11 +218,11 @@ class Capabilities:
     environments: Environments | None = None
 
     def names(self) -> tuple[str, ...]:
-        """The names of what is offered, as the API lists them."""
+        """The names of the offered capabilities, as the API lists them."""
         return tuple(one.name.replace("_", "-") for one in fields(self) if getattr(self, one.name) is not None)
 
     def latest_usage(self) -> Mapping[str, NodeUsage]:
-        """The newest metrics of the nodes; none where there is no `usage`."""
+        """The newest metrics of the nodes, or none if `usage` is not offered."""
         return self.usage.latest() if self.usage is not None else {}
 
 
@@ -231,7 +230,7 @@ _T = TypeVar("_T")
 
 
 def required(capability: _T | None, name: str, cluster: str) -> _T:
-    """The capability. Raises NotOffered where the cluster lacks it."""
+    """Returns the capability. Raises NotOffered if the cluster lacks it."""
     if capability is None:
         raise NotOffered(name, cluster)
     return capability

@@ -1,6 +1,6 @@
-"""The seam to the configuration of clusters: what admins wrote, the last of it that was right, and what commands add.
+"""The interface to the configuration of clusters: what admins wrote, its last valid version, and what commands add.
 
-The engine reads it at its start, and again whenever it changes. Where and how it is kept is not the engine's affair.
+The engine reads it at its start, and again whenever it changes. The engine does not know where and how it is stored.
 """
 
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
@@ -15,7 +15,7 @@ from muster.domain.virtual_clusters import VirtualCluster
 
 @dataclass(frozen=True, slots=True)
 class ClusterSettings:
-    """Everything that admins configured of clusters, in the order in which they wrote it."""
+    """Everything that admins configured for clusters, in the order in which they wrote it."""
 
     virtual: tuple[VirtualCluster, ...] = ()
     nodes: tuple[NodeSettings, ...] = ()
@@ -23,7 +23,7 @@ class ClusterSettings:
 
 
 Refusal = Callable[[ClusterSettings], Sequence[Problem]]
-"""Returns what else may be wrong with settings than that they cannot be read."""
+"""Returns the problems of settings that can be read and should not be used."""
 
 
 def no_refusal(settings: ClusterSettings) -> Sequence[Problem]:
@@ -32,7 +32,7 @@ def no_refusal(settings: ClusterSettings) -> Sequence[Problem]:
 
 @dataclass(frozen=True, slots=True)
 class LastGood:
-    """The settings in force: what is written now as far as it is right, and otherwise what it was before."""
+    """The settings in force: what is written now where it is valid, and elsewhere the version before it."""
 
     settings: ClusterSettings
     problems: tuple[Problem, ...] = ()

@@ -20,14 +20,14 @@ class Environment:
     name: str
     path: str = ""
     python: str = ""
-    """Empty where only running it would tell."""
+    """The version of Python. It is empty if it can be found only by running the environment."""
     frameworks: Mapping[str, str] = field(default_factory=dict)
-    """Name → version, of those that are installed."""
+    """The versions of the installed frameworks, by name."""
 
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """What one node offers, and what could not be looked at there."""
+    """The environments of one node, and what could not be examined there."""
 
     node: str
     environments: tuple[Environment, ...] = ()
@@ -36,7 +36,7 @@ class Listing:
 
 @dataclass(frozen=True, slots=True)
 class FrameworkTrial:
-    """`gpus` is how many cards it saw; None if it was given none to see, or did not get so far."""
+    """`gpus` is how many GPUs the framework found. It is None if it was given none, or failed before."""
 
     name: str
     version: str
@@ -48,20 +48,20 @@ class FrameworkTrial:
 class Trial:
     node: str
     environment: Environment
-    card: int | None
-    """The one that it was let see, if any."""
+    gpu: int | None
+    """The index of the GPU that the test could use, if any."""
     python: str = ""
     error: str = ""
     frameworks: tuple[FrameworkTrial, ...] = ()
 
 
 class Environments(Protocol):
-    """Errors: BackendError when a node does not answer."""
+    """Methods raise BackendError if a node does not answer."""
 
     async def listing(self, node: str, folders: Sequence[str]) -> Listing:
-        """What the node offers; virtual environments of these folders only."""
+        """The environments of the node. Virtual environments are listed for these folders only."""
         ...
 
-    async def test(self, node: str, environment: Environment, card: int | None) -> Trial:
-        """Import each of its frameworks and ask what it sees. Takes a minute at most."""
+    async def test(self, node: str, environment: Environment, gpu: int | None) -> Trial:
+        """Import each of its frameworks and find out which GPUs it can use. This takes a minute at most."""
         ...

@@ -1,11 +1,11 @@
-"""What an exporter counts, for the server's own metrics."""
+"""The counters of an exporter, for the server's own metrics."""
 
 from dataclasses import dataclass
 
 
 @dataclass(slots=True)
 class ExportCounts:
-    """Points that were sent, that were dropped, and that wait until the database answers."""
+    """How many points were sent, were dropped, and wait until the database answers."""
 
     sent: int = 0
     dropped: int = 0

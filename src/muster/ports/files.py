@@ -1,6 +1,6 @@
-"""Files on the nodes of a cluster: what a backend can do within a root, and how it refuses.
+"""The interface to files on the nodes of a cluster: the operations within a root, and their errors.
 
-Who may, and which folders there are, is not decided here.
+Permissions and the list of folders are not decided here.
 """
 
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ from typing import Protocol
 from muster.domain.errors import Conflict, Forbidden
 
 MAX_PIECE_BYTES = 1 << 20
-"""What one `read` answers, and one `write` takes."""
+"""The most that one `read` returns, and one `write` accepts."""
 
 MAX_DEPTH = 64
 """How deep folders may be nested in what agents read, write and collect."""
@@ -22,9 +22,9 @@ class FileKind(StrEnum):
     FOLDER = "folder"
     LINK = "link"
     UPLOAD = "upload"
-    """What has come of a file that somebody is putting, or never finished to."""
+    """A part of a file that is being uploaded, or whose upload was never finished."""
     OTHER = "other"
-    """A device, a pipe, a socket, or a name that is no UTF-8."""
+    """A device, a pipe, a socket, or a name that is not UTF-8."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class FileFacts:
     mtime: float
     mode: int
     version: str
-    """Another one whenever the file is another, or was written to."""
+    """It changes whenever the file is replaced or written to."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ class Entry:
     name: str
     facts: FileFacts
     target: str | None = None
-    """What a link says, wherever that leads."""
+    """The target of a link, as it is written."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,21 +79,22 @@ class Hashed:
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """How far a long operation is. Whoever wants it done asks again with the same `run`."""
+    """The progress of a long operation. The caller asks again with the same `run` until it is done."""
 
     done: bool
     bytes: int = 0
     files: int = 0
     folders: int = 0
     skipped: int = 0
-    """Devices and the like, and what may not be read."""
+    """The number of devices and the like, and of files that may not be read."""
     unfinished: int = 0
-    """Bytes of uploads that are not finished; in no other count."""
+    """The bytes of unfinished uploads, which no other count includes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Upload:
-    """One file on its way: `key` is the same whenever the same bytes go to the same path for the same person."""
+    """A file that is being uploaded. `key` is the same whenever the same user uploads the same bytes to the same
+    path."""
 
     key: str
     size: int
@@ -113,19 +114,19 @@ class Exists(Conflict):
 
 
 class WrongKind(Conflict):
-    """A folder where a file should be, a file where a folder should be, a folder that is not empty."""
+    """There is a folder where a file should be, a file where a folder should be, or a folder that is not empty."""
 
     code = "wrong-kind"
 
 
 class Changed(Conflict):
-    """The file is not the one it was a moment ago."""
+    """The file has changed since it was opened."""
 
     code = "changed"
 
 
 class DiskFull(Conflict):
-    """Of the node. What was written of the file there is gone."""
+    """The disk of the node is full. The part of the file that was written has been removed."""
 
     code = "disk-full"
 
@@ -139,29 +140,30 @@ class WrongOffset(Conflict):
 
 
 class FileSpace(Protocol):
-    """Errors: NotFound, Outside, Forbidden, Exists, WrongKind, Changed, DiskFull, Invalid; BackendError when the node
-    does not answer. Nothing ever reaches outside the root of its place."""
+    """Methods raise NotFound, Outside, Forbidden, Exists, WrongKind, Changed, DiskFull and Invalid, and BackendError if
+    the node does not answer. No operation ever reaches outside the root of its place."""
 
     async def list(self, place: Place, *, limit: int, cursor: str | None) -> Listing: ...
 
     async def stat(self, place: Place) -> FileFacts:
-        """Links are followed as long as they stay inside."""
+        """Links are followed as long as they stay inside the root."""
         ...
 
     async def read(self, place: Place, offset: int, limit: int, *, version: str | None = None) -> Piece:
-        """Changed if the file is not of this version any more."""
+        """Raises Changed if the file no longer has this version."""
         ...
 
     async def received(self, place: Place, upload: Upload) -> int | None:
-        """How many bytes of it are there; None if there is nothing."""
+        """The number of bytes that have been received, or None if there is nothing."""
         ...
 
     async def write(self, place: Place, upload: Upload, offset: int, data: bytes) -> int:
-        """The size after it. WrongOffset unless the piece begins where the bytes end."""
+        """Append a piece, and return the size after it. Raises WrongOffset unless it begins where the bytes end."""
         ...
 
     async def commit(self, place: Place, upload: Upload) -> bool:
-        """Check the digest and put the file in its place; False if asking again is needed. Repeating is harmless."""
+        """Check the digest and give the file its name. Returns False if the caller has to ask again, which is
+        harmless."""
         ...
 
     async def abort(self, place: Place, upload: Upload) -> None: ...
@@ -169,13 +171,13 @@ class FileSpace(Protocol):
     async def digest(
         self, place: Place, run: str, *, length: int | None = None, upload: Upload | None = None
     ) -> Hashed:
-        """Of the file, of its first bytes, or of what is there of an upload."""
+        """The digest of the file, of its first `length` bytes, or of what an upload has received."""
         ...
 
     async def make_folder(self, place: Place, *, parents: bool) -> None: ...
 
     async def move(self, place: Place, to: Place, run: str, *, overwrite: bool) -> Tally:
-        """Across disks by copying and removing."""
+        """Between disks, the file is copied and then removed."""
         ...
 
     async def copy(self, place: Place, to: Place, run: str, *, recursive: bool, overwrite: bool) -> Tally: ...

@@ -1,7 +1,7 @@
-"""What must be durable.
+"""The interface to the store, which keeps everything that must be durable.
 
-Every write is one `Change`, committed whole or not at all: state and event together. Writes are group-committed: one
-fsync may serve many changes, and `apply` returns only after it. Reads see what is committed.
+Every write is one `Change` with state and events together, committed as a whole or not at all. Writes are
+group-committed: one fsync may serve many changes, and `apply` returns only after it. Reads see what is committed.
 """
 
 from collections.abc import Callable, Sequence
@@ -33,9 +33,9 @@ class Change:
     `job` is updated where the stored version is `job.version - steps`, else StaleWrite (`steps` is the number of
     moves since it was loaded); all but its spec is written. `rewritten_job` is the same with its spec and labels; the
     name stays. `tasks` are inserted or replaced whole by id. `removed_job` deletes a finished job with
-    its tasks, keys and job and task events (audit events stay). `used_token` notes when a token was last used, and is
-    no error for one that is gone. `removed_package` forgets a digest for all its owners. `node_mark` takes the place of
-    what was marked of that node before; `unmarked_node` is a cluster and a node, and no error where there is no mark.
+    its tasks, keys and job and task events (audit events stay). `used_token` records when a token was last used; it
+    need not exist any more. `removed_package` removes a digest for all its owners. `node_mark` replaces the mark that
+    the node had before. `unmarked_node` is a cluster and a node, which need not have a mark.
     """
 
     new_job: Job | None = None
@@ -74,7 +74,7 @@ class JobFilter:
 
 @dataclass(frozen=True, slots=True)
 class Spent:
-    """GPU time that one attempt of a job took."""
+    """The GPU time that one attempt of a job used."""
 
     cluster: str
     vc: str
@@ -90,15 +90,15 @@ class Page(Generic[T]):
 
 
 class Store(Protocol):
-    """Safe to call from many asyncio tasks of one loop. Errors: Conflict and StaleWrite as said at Change, NotFound
-    where a single thing is asked for by id, Unavailable when the database does not answer."""
+    """It is safe to call from many asyncio tasks of one loop. Methods raise Conflict and StaleWrite as described at
+    Change, NotFound if there is nothing with the given id, and Unavailable if the database does not answer."""
 
     async def apply(self, change: Change) -> list[Event]:
-        """Commit; answers the change's events with their sequence numbers."""
+        """Commit the change. Returns its events with their sequence numbers."""
         ...
 
     async def apply_all(self, changes: Sequence[Change]) -> list[list[Event]]:
-        """Commit all in one transaction, or none."""
+        """Commit all changes in one transaction, or none."""
         ...
 
     def listen(self, listener: Callable[[Sequence[Event]], None]) -> None:
@@ -109,35 +109,36 @@ class Store(Protocol):
     async def job(self, job_id: str) -> Job: ...
 
     async def find_job(self, owner: str | None, name: str) -> Job | None:
-        """The newest job of that name, of that owner or of anybody."""
+        """The newest job of that name, of that owner or of any."""
         ...
 
     async def job_by_request(self, key: RequestKey) -> Job | None: ...
 
     async def jobs(self, where: JobFilter, *, limit: int, cursor: str | None = None) -> Page[Job]:
-        """Newest first. The cost of a page does not grow with the number of jobs stored. A bad cursor is Invalid."""
+        """One page of jobs, newest first. Its cost does not grow with the number of stored jobs. Raises Invalid for a
+        bad cursor."""
         ...
 
     async def open_jobs(self) -> list[Job]:
-        """All that have not ended, oldest first: what the engine needs after a start."""
+        """All jobs that have not ended, oldest first. The engine loads them when it starts."""
         ...
 
     async def counts(self) -> dict[str, int]:
-        """Jobs by state."""
+        """The number of jobs in each state."""
         ...
 
     async def tasks(self, job_id: str, attempt: int | None = None) -> list[Task]:
-        """In order of attempt and rank."""
+        """The tasks of a job, in order of attempt and rank."""
         ...
 
     async def open_tasks(self) -> list[Task]:
-        """Tasks of the current attempt of all open jobs."""
+        """The tasks of the current attempts of all open jobs."""
         ...
 
     async def events(
         self, *, after: int = 0, job_id: str | None = None, prefix: str | None = None, limit: int = 500
     ) -> list[Event]:
-        """By sequence number, ascending; only those greater than `after`."""
+        """The events with sequence numbers greater than `after`, in ascending order."""
         ...
 
     async def last_event(self) -> int: ...
@@ -145,12 +146,12 @@ class Store(Protocol):
     async def ended_before(self, instant: float, *, limit: int) -> list[Job]: ...
 
     async def last_ended(self, *, limit: int) -> list[Job]:
-        """The newest of those that have ended, newest last: what predictions are learnt from."""
+        """The jobs that ended last, newest last. Run times are predicted from them."""
         ...
 
     async def spent_since(self, instant: float) -> list[Spent]:
-        """What attempts that ended after the instant took, one entry an attempt; time before the instant is left out.
-        Of jobs that are still in the history."""
+        """The GPU time of attempts that ended after the instant, with one entry for each attempt. Time before the
+        instant is left out, and so are jobs that were deleted from the history."""
         ...
 
     async def user(self, name: str) -> User | None: ...

@@ -95,7 +95,7 @@ def _snapshot(context: Context) -> list[Seen]:
         usage = backend.capabilities.latest_usage()
         for node in backend.nodes():
             sample = usage.get(node.name)
-            seen.append(Seen(cluster, node, sample, max(0.0, now - sample.heard_at) if sample else 0.0))
+            seen.append(Seen(cluster, node, sample, max(0.0, now - sample.received_at) if sample else 0.0))
     return seen
 
 
@@ -138,7 +138,7 @@ def _add_node(families: Families, seen: Seen) -> None:
         return
     families.add("muster_node_heard_seconds", labels, round(seen.silent_s, 3))
     if seen.silent_s < STALE_S:
-        _add_sample(families, labels, models, seen.usage.figures)
+        _add_sample(families, labels, models, seen.usage.metrics)
 
 
 def _add_sample(

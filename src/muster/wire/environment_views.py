@@ -27,7 +27,7 @@ def trial_view(trial: Trial) -> EnvironmentTestOut:
         "name": trial.environment.name,
         "ok": not trial.error and all(one["ok"] for one in frameworks),
         "python": trial.python,
-        "card": trial.card,
+        "card": trial.gpu,
         "error": trial.error,
         "frameworks": frameworks,
     }

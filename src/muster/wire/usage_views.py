@@ -9,12 +9,12 @@ from muster.ports.capabilities import NodeUsage
 
 def node_usage_view(usage: NodeUsage) -> dict[str, Any]:
     """The metrics of one sample, as the agent measured them."""
-    found: dict[str, Any] = _camel(usage.figures)
+    found: dict[str, Any] = _camel(usage.metrics)
     return found
 
 
 def sample_view(usage: NodeUsage) -> UsageSample:
-    return cast("UsageSample", {"at": iso(usage.heard_at), **node_usage_view(usage)})
+    return cast("UsageSample", {"at": iso(usage.received_at), **node_usage_view(usage)})
 
 
 def _camel(value: Any) -> Any:

@@ -32,7 +32,7 @@ class FakeHarness:
 
     def measure(self) -> None:
         self._fake.clock += 1.0
-        self._fake.measured(self.node, NodeUsage(self._fake.clock, {}, {}, heard_at=self._fake.clock))
+        self._fake.measured(self.node, NodeUsage(self._fake.clock, {}, {}, received_at=self._fake.clock))
 
     def close(self) -> None:
         """Nothing was started."""

@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 from muster.backends.ssh.backend import SshBackend
-from muster.backends.ssh.machine_identity import Machine, Machines
+from muster.backends.ssh.machine_identity import Machine, MachineIdentities
 from muster.backends.ssh.options import Login, SshNode
 from muster.domain.clusters import PhysicalCluster
 from muster.domain.launch_requests import GangLaunch
@@ -42,7 +42,7 @@ class SshHarness:
             self.archives,
             identity="contract",
             host_keys=self._kept_keys,
-            machines=Machines(Machine.of_this_server()),
+            machines=MachineIdentities(Machine.of_this_server()),
             connect_within_s=_CONNECT_WITHIN_S,
         )
 

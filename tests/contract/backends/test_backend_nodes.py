@@ -19,11 +19,11 @@ async def test_samples_of_usage_come_and_their_history_is_ordered(site: Site) ->
         site.harness.measure()
     await becomes(lambda: len(usage.history(node)) >= 2)
     history = usage.history(node)
-    assert usage.latest()[node].heard_at >= history[-1].heard_at
-    heard = [sample.heard_at for sample in history]
+    assert usage.latest()[node].received_at >= history[-1].received_at
+    heard = [sample.received_at for sample in history]
     assert heard == sorted(heard)
     assert all(not sample.tasks for sample in history), "what tasks used is for now, not for later"
-    later = [sample.heard_at for sample in usage.history(node, since=heard[0])]
+    later = [sample.received_at for sample in usage.history(node, since=heard[0])]
     assert later[: len(heard) - 1] == heard[1:]
     assert not usage.history(node, since=heard[-1] + 3600.0)
 

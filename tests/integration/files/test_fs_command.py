@@ -298,7 +298,7 @@ def test_folders_that_are_not_there_are_not_made_by_the_way(cabinet: Cabinet, to
     path = f"local:data/{top}"
     assert f"muster fs mkdir -p {path}/no/" in refused(cabinet, "put", str(tmp_path / "file"), f"{path}/no/")
     assert "there is no folder" in refused(cabinet, "get", f"{path}/file", f"{tmp_path}/no/")
-    assert "with -p an existing folder is no error" in refused(cabinet, "mkdir", path)
+    assert "with -p an existing folder is not an error" in refused(cabinet, "mkdir", path)
 
 
 @pytest.mark.parametrize(

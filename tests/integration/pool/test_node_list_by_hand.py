@@ -20,8 +20,8 @@ MISTAKES = {
     '[{"name": "n1", "ip": "a"},\n{"name": "n1", "ip": "b"}]': "line 2: nodes: n1 is given twice",
     '[{"name": "n1", "ip": "a", "gpu_count": "two"}]': "[0].gpu_count: is 'two' (expected a whole number)",
     '[{"name": "n1", "ip": "a", "gpus": 2}]': "[0].gpus: unknown key",
-    '[{"name": "n1", "ip": "a"},\n]': f"line 2: is no JSON: a comma too many before ] {NO_JSON}",
-    '{"name": "n1"}': f"line 1: is no list {NO_JSON}",
+    '[{"name": "n1", "ip": "a"},\n]': f"line 2: is not JSON: there is a comma too many before ] {NO_JSON}",
+    '{"name": "n1"}': f"line 1: is not a list {NO_JSON}",
     "": "nodesFile: gpu_slaver_info.json is empty (write it again, or remove it)",
 }
 

@@ -29,13 +29,13 @@ def test_times_of_a_clock_that_is_wrong_are_turned_into_ours(ahead_s: float, wor
 def test_a_clock_that_was_set_is_noticed_in_two_samples() -> None:
     clock = NodeClock()
     clock.answered(NOW + HOUR_S, NOW)
-    assert not clock.told(NOW + 2, NOW + 2)
-    assert clock.told(NOW + 4, NOW + 4)
+    assert not clock.sampled(NOW + 2, NOW + 2)
+    assert clock.sampled(NOW + 4, NOW + 4)
     assert clock.alerts == ()
 
 
 def test_samples_that_lay_in_a_queue_say_nothing_of_the_clock() -> None:
     clock = NodeClock()
     clock.answered(NOW, NOW)
-    assert not any(clock.told(NOW + second, NOW + 60) for second in range(0, 60, 2))
+    assert not any(clock.sampled(NOW + second, NOW + 60) for second in range(0, 60, 2))
     assert clock.ours(NOW) == NOW

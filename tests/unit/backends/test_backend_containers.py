@@ -53,7 +53,7 @@ def test_command_is_the_engines_own_without_values_of_variables(name: str) -> No
 
 def test_node_that_was_not_asked_yet_is_said_to_be_so() -> None:
     told = Engines().command(a_node(), REQUEST)
-    assert told == ContainerCommand(why="node gpu1 has not said yet which container engine it has")
+    assert told == ContainerCommand(why="node gpu1 has not reported yet which container engine it has")
 
 
 def test_node_without_an_engine_says_why() -> None:

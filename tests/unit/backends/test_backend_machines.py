@@ -7,7 +7,7 @@ import pytest
 
 from muster.backends.agents.agent_channel import ByteReader, ByteWriter
 from muster.backends.agents.connection import AgentNode
-from muster.backends.ssh.machine_identity import Machine, Machines
+from muster.backends.ssh.machine_identity import Machine, MachineIdentities
 from muster.domain.errors import BackendError
 from muster.domain.resources import Capacity, Device
 
@@ -31,41 +31,41 @@ def an_agent(name: str, machine: Machine, *cards: str) -> AgentNode:
 
 
 def test_the_servers_own_machine_is_an_alert() -> None:
-    machines, agent = Machines(OWN), an_agent("gpu1", OWN, "GPU-a")
-    machines.heard(agent)
+    machines, agent = MachineIdentities(OWN), an_agent("gpu1", OWN, "GPU-a")
+    machines.identify(agent)
     assert "cordon one of the two" in machines.alerts(agent)[0]
     assert machines.gpus_elsewhere(agent) == {}
 
 
 def test_containers_on_one_machine_are_machines_of_their_own() -> None:
-    machines = Machines(OWN)
+    machines = MachineIdentities(OWN)
     for name in ("one", "two"):
         agent = an_agent(name, Machine("boot-2", name), "GPU-a")
-        machines.heard(agent)
+        machines.identify(agent)
         assert machines.alerts(agent) == ()
         assert machines.gpus_elsewhere(agent) == {}
 
 
 def test_cards_of_a_machine_with_two_names_are_given_out_under_the_first_until_it_leaves() -> None:
-    machines, machine = Machines(OWN), Machine("boot-2", "gpu")
+    machines, machine = MachineIdentities(OWN), Machine("boot-2", "gpu")
     first, second = an_agent("first", machine, "GPU-a", "GPU-b"), an_agent("second", machine, "GPU-b", "", "GPU-c")
     for agent in (first, second, first):
-        machines.heard(agent)
+        machines.identify(agent)
     assert machines.alerts(first) == ()
     assert "the same machine as node lab/first" in machines.alerts(second)[0]
     assert machines.gpus_elsewhere(first) == {}
     assert machines.gpus_elsewhere(second) == {0: "it is allocated through node lab/first, which is the same machine"}
     machines.release(first)
-    machines.heard(second)
+    machines.identify(second)
     assert machines.alerts(second) == ()
     assert machines.gpus_elsewhere(second) == {}
 
 
 def test_a_node_that_has_become_another_machine_lets_the_old_one_go() -> None:
-    machines, machine = Machines(OWN), Machine("boot-2", "gpu")
+    machines, machine = MachineIdentities(OWN), Machine("boot-2", "gpu")
     first, second = an_agent("first", machine, "GPU-a"), an_agent("second", machine, "GPU-a")
-    machines.heard(first)
+    machines.identify(first)
     first.hello = {"boot_id": "boot-3", "hostname": "gpu"}
-    machines.heard(first)
-    machines.heard(second)
+    machines.identify(first)
+    machines.identify(second)
     assert machines.alerts(second) == ()

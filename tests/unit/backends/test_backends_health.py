@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from muster.backends.agents.gpu_health import VANISHED, card_alerts, known_devices, out_of_service
+from muster.backends.agents.gpu_health import VANISHED, gpu_alerts, known_devices, out_of_service
 from muster.domain.resources import Device
 
 pytestmark = pytest.mark.fast
@@ -38,7 +38,7 @@ def a_card(index: int, **facts: Any) -> dict[str, Any]:
 def test_a_card_is_out_of_service_for_a_reason(facts: dict[str, Any], reason: str) -> None:
     found = out_of_service([a_card(0, **facts), a_card(1)], TWO)
     assert found == ({0: reason} if reason else {})
-    assert len(card_alerts(found)) == len(found)
+    assert len(gpu_alerts(found)) == len(found)
 
 
 def test_a_card_that_no_sample_tells_of_has_vanished() -> None:

@@ -91,8 +91,8 @@ def test_dry_run_shows_requests_and_starts_nothing(server: TinyServer, job_file:
             "  in a container of torch:2, run by podman:\n  $ /usr/bin/podman run --entrypoint '' torch:2\n",
         ),
         (
-            {"engine": "", "argv": [], "why": "node n1 has not said yet which container engine it has"},
-            "  in a container of torch:2: node n1 has not said yet which container engine it has\n",
+            {"engine": "", "argv": [], "why": "node n1 has not reported yet which container engine it has"},
+            "  in a container of torch:2: node n1 has not reported yet which container engine it has\n",
         ),
     ],
 )

@@ -65,8 +65,8 @@ def tiny() -> Iterator[TinyInflux]:
     server.server_close()
 
 
-def a_sample(heard_at: float) -> NodeUsage:
-    return NodeUsage(heard_at, {"cpu_percent": 1.0, "per_core": [1.0]}, {}, heard_at)
+def a_sample(received_at: float) -> NodeUsage:
+    return NodeUsage(received_at, {"cpu_percent": 1.0, "per_core": [1.0]}, {}, received_at)
 
 
 def an_exporter(url: str, backend: FakeBackend, counts: ExportCounts, *, kept: int = 1000) -> InfluxExporter:
@@ -77,8 +77,8 @@ def test_each_sample_is_sent_once(tiny: TinyInflux) -> None:
     async def scenario() -> None:
         backend, counts = FakeBackend(samples={"n1": a_sample(1.0)}), ExportCounts()
         exporter = an_exporter(tiny.url, backend, counts)
-        for heard_at in (1.0, 1.0, 2.0):
-            backend.samples["n1"] = a_sample(heard_at)
+        for received_at in (1.0, 1.0, 2.0):
+            backend.samples["n1"] = a_sample(received_at)
             await exporter.collect()
             await exporter.send()
         assert (counts.sent, counts.waiting, counts.dropped) == (4, 0, 0)
@@ -154,8 +154,8 @@ def test_the_oldest_points_are_forgotten_when_nobody_takes_them() -> None:
         async def scenario() -> None:
             backend, counts = FakeBackend(), ExportCounts()
             exporter = an_exporter(url, backend, counts, kept=5)
-            for heard_at in range(1, 6):
-                backend.samples = {"n1": a_sample(float(heard_at))}
+            for received_at in range(1, 6):
+                backend.samples = {"n1": a_sample(float(received_at))}
                 await exporter.collect()
                 await exporter.send()
             assert (counts.sent, counts.waiting, counts.dropped) == (0, 4, 6)

@@ -237,7 +237,7 @@ WRONG: Mapping[str, tuple[str, str]] = {
     ),
     "no time": (
         "backend: ssh\nunreachableAfter: 0s\n",
-        "line 2: unreachableAfter: must be more than nothing (a node is silent between any two words)",
+        "line 2: unreachableAfter: must be more than 0 (a node is silent between any two heartbeats)",
     ),
     "twice": (
         "backend: ssh\nnodes:\n- gpu1\n- {name: gpu1, host: b}\n",
@@ -337,12 +337,12 @@ def test_the_list_of_the_original_system_is_read_as_it_is(tmp_path: Path) -> Non
     [
         (
             '[\n {"name": "a" "b"}\n]',
-            "list.json, line 2: is no JSON: expecting ',' delimiter (a list of objects with name, ip, user_name,"
+            "list.json, line 2: is not JSON: expecting ',' delimiter (a list of objects with name, ip, user_name,"
             " gpu_count and gpu_info)",
         ),
         (
             '{"name": "a"}',
-            "list.json, line 1: is no list (a list of objects with name, ip, user_name, gpu_count and gpu_info)",
+            "list.json, line 1: is not a list (a list of objects with name, ip, user_name, gpu_count and gpu_info)",
         ),
         ('[\n\t{"name": "a",\n\t"ip": 7}]', "list.json, line 3: [0].ip: is 7 (expected text)"),
         ('[\n{"name": "a", "ip": "b"},\n{"ip": "c"}]', "list.json, line 3: [1].name: is required"),
@@ -355,13 +355,16 @@ def test_the_list_of_the_original_system_is_read_as_it_is(tmp_path: Path) -> Non
             "list.json, line 2: nodes: a is given twice (also in list.json, line 1)",
         ),
         ('[{"name": "x", "ip": "b"}]', "list.json, line 1: nodes: x is given twice (also in a.yaml, line 2)"),
-        ("[[[" * 40_000, "list.json: is no JSON that can be read"),
-        ('[\n{"name": "a", "ip": "b"},\n]', "list.json, line 3: is no JSON: a comma too many before ] (a list of"),
-        ('[{"name": "a",}]', "list.json, line 1: is no JSON: a comma too many before } (a list of"),
-        ('[\n# mine\n{"name": "a"}]', "list.json, line 2: is no JSON: it has no comments (a list of"),
+        ("[[[" * 40_000, "list.json: is not JSON that can be read"),
+        (
+            '[\n{"name": "a", "ip": "b"},\n]',
+            "list.json, line 3: is not JSON: there is a comma too many before ] (a list of",
+        ),
+        ('[{"name": "a",}]', "list.json, line 1: is not JSON: there is a comma too many before } (a list of"),
+        ('[\n# mine\n{"name": "a"}]', "list.json, line 2: is not JSON, which has no comments (a list of"),
         (
             "[{'name': 'a'}]",
-            "list.json, line 1: is no JSON: names and texts are written with \", not with ' (a list of",
+            "list.json, line 1: is not JSON: names and texts are written with \", not with ' (a list of",
         ),
         ('[\n{"name": "a", "ip": "b", "name": "c"}]', "list.json, line 2: [0].name: is given twice"),
         ('[{"name": "a", "ip": "10.0.0.1:22"}]', "list.json, line 1: [0].ip: '10.0.0.1:22' cannot be read (expected a"),

@@ -1,4 +1,4 @@
-"""Real addresses for the tasks of a gang: free ports, reserved on the nodes before anything is launched."""
+"""Assigns addresses to the tasks of a gang: free ports are reserved on the nodes before anything is launched."""
 
 import asyncio
 from collections import defaultdict
@@ -18,8 +18,8 @@ class Addresses:
         self._agent = agent
 
     async def assign(self, gang: Gang, ports: Mapping[str, int]) -> tuple[Task, ...]:
-        """Ports are reserved on all nodes side by side. When one node refuses, the answers of the others are awaited
-        too, so that what they reserved can be released."""
+        """Reserve ports on all nodes at once. If one node refuses, the answers of the others are awaited too, so that
+        what they reserved can be released."""
         by_node: dict[str, list[Task]] = defaultdict(list)
         for task in gang.tasks:
             if ports.get(task.id):

@@ -1,4 +1,4 @@
-"""One open line to one agent: requests with their answers, and pushes, as length-prefixed JSON."""
+"""One open connection to one agent. It carries requests with their answers, and pushes, as length-prefixed JSON."""
 
 import asyncio
 from collections.abc import Callable
@@ -21,7 +21,7 @@ class ByteWriter(Protocol):
 
 
 class AgentLink:
-    """`run` reads until the line breaks; then every waiting request fails as Unreachable."""
+    """`run` reads until the connection breaks. Then every waiting request fails as Unreachable."""
 
     def __init__(self, name: str, reader: ByteReader, writer: ByteWriter, on_push: Callable[[Message], None]) -> None:
         self._name = name
@@ -31,13 +31,13 @@ class AgentLink:
         self._waiting: dict[int, asyncio.Future[Message]] = {}
         self._last_id = 0
         self._held: list[bytes] | None = None
-        """Frames of this turn of the loop that wait for its end; None when none has left in it."""
+        """Frames that wait for the end of this iteration of the event loop, or None if none was sent in it."""
         self._broken = False
         self._dropped = asyncio.Event()
-        self.heard = 0
-        """How many times something came in."""
-        self.silence = ""
-        """Why the line was dropped, if it was for silence."""
+        self.received = 0
+        """How many times data was received."""
+        self.drop_reason = ""
+        """Why the connection was dropped, if no heartbeat came."""
 
     async def run(self) -> None:
         dropped = asyncio.create_task(self._dropped.wait())
@@ -47,19 +47,19 @@ class AgentLink:
             if reading.done():
                 reading.result()
         except FrameError as error:
-            raise BackendError(f"the agent on {self._name} does not speak as it should: {error}") from None
+            raise BackendError(f"the agent on {self._name} sent something that is not valid: {error}") from None
         finally:
             dropped.cancel()
             reading.cancel()
             self._break()
 
     def drop(self, why: str = "") -> None:
-        """Give the line up: `run` ends."""
-        self.silence = why
+        """Drop the connection: `run` ends."""
+        self.drop_reason = why
         self._dropped.set()
 
     def poke(self) -> None:
-        """Have the agent say something; nobody waits for it."""
+        """Make the agent send something, without waiting for it."""
         self._last_id += 1
         self._send(encode({"id": self._last_id, "op": "ping"}))
 
@@ -67,7 +67,7 @@ class AgentLink:
         decoder = FrameDecoder()
         try:
             while data := await self._reader.read(_READ_BYTES):
-                self.heard += 1
+                self.received += 1
                 for message in decoder.feed(data):
                     self._take(message)
         except ConnectionError:
@@ -94,7 +94,8 @@ class AgentLink:
             self._waiting.pop(request_id, None)
 
     def _send(self, frame: bytes) -> None:
-        """The first frame of a turn leaves at once, those after it together: a gang is one packet more for a node."""
+        """Send the first frame of an iteration of the event loop at once, and those after it together, so that a gang
+        costs a node one more packet."""
         if self._held is not None:
             self._held.append(frame)
             return

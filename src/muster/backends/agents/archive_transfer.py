@@ -1,7 +1,7 @@
 """Sends archives to nodes by `piece_transfer`, each of them once to each node.
 
-A node gets one transfer at a time, at its own pace, so that its other messages are never far behind. All who need the
-same archive on the same node wait for the same transfer. What a node has is remembered until it is connected anew.
+A node gets one transfer at a time, at its own pace, so that its other messages are never far behind. Tasks that need
+the same archive on the same node wait for the same transfer. What a node has is remembered until it reconnects.
 """
 
 import asyncio
@@ -21,7 +21,7 @@ from muster.domain.errors import BackendError
 from muster.lib.quantities import about_bytes
 
 SLOW_AFTER_S = 2.0
-"""A transfer that takes longer is mentioned to the people who wait for it."""
+"""A transfer that takes longer is shown to the users who wait for it."""
 
 
 @dataclass(slots=True, eq=False)
@@ -62,7 +62,7 @@ class ArchiveTransfer:
                 del self._under_way[key]
 
     def forget(self, node: str) -> None:
-        """The node may have another disk now."""
+        """Forget what the node has, as it may have another disk now."""
         self._present.pop(node, None)
 
     def progress(self, digests: Collection[str]) -> str:

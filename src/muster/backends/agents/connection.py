@@ -1,6 +1,6 @@
-"""One node that is reached through its agent: keeps the line open, and knows what the agent found there.
+"""The connection to one node through its agent. It is kept open, and what the agent reports about the node is kept.
 
-How the line is made (a pipe here, an SSH channel elsewhere) is the `Connector`'s affair.
+The `Connector` decides how the connection is made: through a pipe on this machine, or an SSH channel to another.
 """
 
 import asyncio
@@ -29,11 +29,11 @@ USAGE_EVERY_S = 2.0
 CONNECT_WITHIN_S = 30.0
 _CLOSE_AGAIN_S = 1.0
 _TRY_EVERY_S = 15.0
-"""At the latest: a machine that is back should not stand idle for long."""
+"""The longest pause between attempts to connect, so that a machine that is back is not idle for long."""
 _TRY_HOPELESS_EVERY_S = 600.0
-"""What is hopeless until a person has mended it, such as a wrong password: machines lock out who tries that often."""
+"""The pause after an error that a person has to fix, such as a wrong password, so that the account is not locked."""
 _TICKS = 4
-"""A silence is counted in so many ticks, not in time: when this very server was frozen, nobody was silent."""
+"""A missing heartbeat is counted in ticks, not in time, so that no node counts as silent when the server was frozen."""
 
 
 def _retry_pause_s(failures: int) -> float:
@@ -41,8 +41,8 @@ def _retry_pause_s(failures: int) -> float:
 
 
 class AgentNode:
-    """`node` is what is known now. Who finds out more of it (folders, cards) adds it by `note_labels`, `note_alerts`
-    and `note_devices`, labels and alerts each under a name of its own."""
+    """`node` is what is known now. Other parts add what they find (folders, GPUs) by `note_labels`, `note_alerts` and
+    `note_devices`. Labels and alerts are kept by the name of their source."""
 
     def __init__(
         self,
@@ -60,16 +60,16 @@ class AgentNode:
     ) -> None:
         self.node = Node(name, cluster, address, Capacity(0, 0), since=time.time())
         self.address = address
-        """What it was given; what the agent says, if empty."""
+        """The configured address. If it is empty, the agent reports one."""
         self.interface: str | None = None
-        """Whose address it has towards other nodes, if none was given."""
-        self.standing = NodeState.READY
-        """What it is while it answers: a node that is leaving is Draining."""
+        """The network interface whose address other nodes use, if no address is configured."""
+        self.connected_state = NodeState.READY
+        """The state of the node while it is connected. A node that is leaving is Draining."""
         self.hello: Message = {}
-        """What the agent last said of its machine."""
+        """What the agent last reported about its machine."""
         self.clock = NodeClock()
         self.outward, self.inward = Pace(), Pace()
-        """Of whatever is big: to the node, and from it."""
+        """The pace of large transfers to the node, and from it."""
         self.unreachable_after_s = unreachable_after_s
         self._connect_within_s = connect_within_s
         self._retry_pause_s = retry_pause_s
@@ -86,30 +86,31 @@ class AgentNode:
         self._loop: asyncio.Task[None] | None = None
         self._failures = 0
         self._missed_at = 0.0
-        """When the line was lost, or first sought, by the loop's clock."""
+        """When the connection was lost, or first attempted, by the loop's clock."""
 
     async def start(self) -> None:
-        """Returns after the first try to connect; goes on trying for as long as it takes."""
+        """Connect, and keep trying for as long as it takes. Returns after the first attempt."""
         self._missed_at = asyncio.get_running_loop().time()
         self._loop = asyncio.create_task(self._stay_connected(), name=f"agent {self.node.name}")
         await self._tried.wait()
 
     async def close(self) -> None:
-        """Cancelled until it has ended: a library that is connecting may take a cancellation for a failure."""
+        """Cancel the connection until it has ended. A library that is connecting may mistake a cancellation for a
+        failure."""
         while self._loop is not None and not self._loop.done():
             self._loop.cancel()
             await asyncio.wait((self._loop,), timeout=_CLOSE_AGAIN_S)
 
     def reconnect(self) -> None:
-        """Drop the line, if there is one, and connect without waiting."""
+        """Drop the connection, if there is one, and connect without waiting."""
         self._failures = 0
         self._at_once.set()
         if self._link is not None:
             self._link.drop()
 
     async def ask(self, op: str, **arguments: Any) -> Message:
-        """Waits for the line if it is being made anew; Unreachable when there is none in time. A node that has
-        been away for longer than that is known to be away, and nobody waits for it."""
+        """Send a request. Waits for the next connection if there is none, and raises Unreachable if it does not come in
+        time. A node that has been unreachable for longer is not waited for."""
         while self._link is None:
             try:
                 async with asyncio.timeout_at(self._missed_at + self._connect_within_s):
@@ -118,7 +119,7 @@ class AgentNode:
                 raise Unreachable(f"node {self.node.name} does not answer") from None
         return await self._link.ask(op, **arguments)
 
-    # What others find out
+    # What other parts find
 
     def note_labels(self, source: str, labels: Mapping[str, str]) -> None:
         self._labels[source] = dict(labels)
@@ -129,7 +130,7 @@ class AgentNode:
         self._change(alerts=tuple(alert for found in self._alerts.values() for alert in found))
 
     def note_devices(self, out_of_service: Mapping[int, str]) -> None:
-        """By index, why a device is out of service; all others are in it."""
+        """Take devices out of service, with the reason by index. All others are in service."""
         capacity = self.node.capacity
         devices = tuple(
             replace(device, out_of_service=out_of_service.get(device.index, "")) for device in capacity.devices
@@ -137,8 +138,8 @@ class AgentNode:
         self._change(capacity=replace(capacity, devices=devices))
 
     def note_time(self, theirs: float) -> None:
-        """What time it was there a moment ago."""
-        if self.clock.told(theirs, time.time()):
+        """Take the node's time from one of its samples."""
+        if self.clock.sampled(theirs, time.time()):
             self.note_alerts("clock", self.clock.alerts)
 
     def set_state(self, state: NodeState, note: str) -> None:
@@ -146,13 +147,13 @@ class AgentNode:
         self._change(state=state, note=note, since=since)
 
     def _change(self, **facts: Any) -> None:
-        """Told only when something is another than before."""
+        """Change the node. Listeners are called only if something differs from before."""
         changed = replace(self.node, **facts)
         if changed != self.node:
             self.node = changed
             self._on_change(self)
 
-    # The line
+    # The connection
 
     async def _stay_connected(self) -> None:
         while True:
@@ -164,13 +165,13 @@ class AgentNode:
                 self._failed(str(error))
             except Exception as error:
                 _log.exception("agent unreachable", node=self.node.name)
-                self._failed(f"the connection failed in a way nobody foresaw: {error!r}")
+                self._failed(f"the connection failed with an unexpected error: {error!r}")
             self._tried.set()
             pause_s = self._retry_pause_s(self._failures)
             await self._pause(_TRY_HOPELESS_EVERY_S if is_hopeless else pause_s)
 
     def _failed(self, why: str) -> None:
-        """A machine that stays away is logged once, not at every try."""
+        """Record a failed attempt. A machine that stays unreachable is logged once, not at every attempt."""
         self._failures += 1
         if (self.node.state, self.node.note) != (NodeState.UNREACHABLE, why):
             _log.warning("agent unreachable", node=self.node.name, error=why)
@@ -187,8 +188,8 @@ class AgentNode:
     async def _serve_once(self) -> None:
         async with self._connector() as (reader, writer):
             link = AgentLink(self.node.name, reader, writer, lambda message: self._on_push(self, message))
-            reading = asyncio.create_task(self._hear(link))
-            listening = asyncio.create_task(self._listen_for_silence(link))
+            reading = asyncio.create_task(self._read(link))
+            watching = asyncio.create_task(self._watch_heartbeat(link))
             try:
                 self.hello = await link.ask("hello", interface=self.interface)
                 if self.clock.answered(float(self.hello["now"]), time.time()):
@@ -197,42 +198,45 @@ class AgentNode:
                 self._link = link
                 self._failures = 0
                 self._ready.set()
-                self._greeted()
+                self._connected()
                 self._tried.set()
                 await reading
             finally:
-                self._let_go()
+                self._disconnected()
                 reading.cancel()
-                listening.cancel()
-                await asyncio.gather(reading, listening, return_exceptions=True)
-        raise BackendError(f"the agent on {self.node.name} has gone" if not link.silence else link.silence)
+                watching.cancel()
+                await asyncio.gather(reading, watching, return_exceptions=True)
+        raise BackendError(link.drop_reason or f"the agent on {self.node.name} closed the connection")
 
-    async def _hear(self, link: AgentLink) -> None:
-        """Let go of before anybody hears that the line broke: who asks once more is to wait for the next one."""
+    async def _read(self, link: AgentLink) -> None:
+        """Read until the connection breaks. The link is removed before its requests fail, so that a request which is
+        repeated waits for the next connection."""
         try:
             await link.run()
         finally:
-            self._let_go()
+            self._disconnected()
 
-    def _let_go(self) -> None:
+    def _disconnected(self) -> None:
         if self._link is not None:
             self._missed_at = asyncio.get_running_loop().time()
         self._ready.clear()
         self._link = None
 
-    def _greeted(self) -> None:
-        since = self.node.since if self.node.state is self.standing else time.time()
+    def _connected(self) -> None:
+        state = self.connected_state
+        since = self.node.since if self.node.state is state else time.time()
         address = self.address or str(self.hello["address"])
-        self.node = replace(_node(self.node, self.hello), address=address, state=self.standing, since=since)
+        self.node = replace(_node(self.node, self.hello), address=address, state=state, since=since)
         self._on_change(self)
         self._on_ready(self)
 
-    async def _listen_for_silence(self, link: AgentLink) -> None:
-        """The usage that an agent tells is its heartbeat; an agent that tells nothing is asked."""
-        silent_ticks, heard = 0, link.heard
+    async def _watch_heartbeat(self, link: AgentLink) -> None:
+        """Drop the connection if the agent is silent for too long. Its usage samples are the heartbeat, and an agent
+        that sends none is asked for an answer."""
+        silent_ticks, received = 0, link.received
         while True:
             await asyncio.sleep(self.unreachable_after_s / _TICKS)
-            silent_ticks, heard = (0, link.heard) if link.heard != heard else (silent_ticks + 1, heard)
+            silent_ticks, received = (0, link.received) if link.received != received else (silent_ticks + 1, received)
             if silent_ticks >= _TICKS:
                 link.drop(f"node {self.node.name} has been silent for {self.unreachable_after_s:g} s")
                 return
@@ -253,8 +257,8 @@ def _node(before: Node, hello: Message) -> Node:
 
 
 async def quietly(asking: Awaitable[Message]) -> None:
-    """For what does no harm when it is not told."""
+    """Wait for a request whose failure does no harm."""
     try:
         await asking
     except BackendError as error:
-        _log.debug("not told", error=str(error))
+        _log.debug("request failed", error=str(error))

@@ -1,4 +1,4 @@
-"""Containers on nodes with agents: which engine each node has, and a launch turned into the engine's own words."""
+"""Containers on nodes with agents: the container engine of each node, and the engine's command line for a task."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -19,8 +19,8 @@ _INPUTS = "inputs"
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What a node's agent found; `problems` says why engines that are installed there do not work, and `lacking` why
-    the one that does hands out no cards, and what to do."""
+    """What a node's agent found. `problems` says why engines that are installed there do not work, and `lacking` says
+    why the one that does cannot hand out GPUs, and what to do."""
 
     engine: Engine | None
     problems: Mapping[str, str]
@@ -28,7 +28,7 @@ class Found:
 
 
 class Engines:
-    """By node. A node that has not been asked is not known."""
+    """The container engines of all nodes that have been probed."""
 
     def __init__(self) -> None:
         self._found: dict[str, Found] = {}
@@ -39,8 +39,8 @@ class Engines:
     def forget(self, node: str) -> None:
         self._found.pop(node, None)
 
-    async def look(self, agent: AgentNode) -> Engine | None:
-        """Ask the agent, and label the node with what it has."""
+    async def probe(self, agent: AgentNode) -> Engine | None:
+        """Ask the agent for its engine, and label the node with it."""
         answer = await agent.ask("engines")
         engines = [_engine(one) for one in answer["engines"]]
         engine = engines[0] if engines else None
@@ -50,9 +50,9 @@ class Engines:
         return engine
 
     async def contained(self, agent: AgentNode, request: LaunchRequest) -> tuple[LaunchRequest, dict[str, str]]:
-        """The request with the engine's client as its command, and what the agent has to know of the container."""
+        """The request with the engine's client as its command, and what the agent has to know about the container."""
         found = self.found(agent.node.name)
-        engine = found.engine if found is not None else await self.look(agent)
+        engine = found.engine if found is not None else await self.probe(agent)
         if engine is None:
             raise BackendError(
                 f"node {agent.node.name} has no container engine that works", reason="no-container-engine"
@@ -72,10 +72,10 @@ class Engines:
         )
 
     def command(self, agent: AgentNode, request: LaunchRequest) -> ContainerCommand:
-        """What `contained` would have the engine do, as far as is known now; the node is not asked."""
+        """The command line that `contained` would make, as far as it is known now. The node is not asked."""
         name, found = agent.node.name, self.found(agent.node.name)
         if found is None or not agent.hello:
-            return ContainerCommand(why=f"node {name} has not said yet which container engine it has")
+            return ContainerCommand(why=f"node {name} has not reported yet which container engine it has")
         if found.engine is None:
             reasons = "".join(f"; {engine}: {problem}" for engine, problem in sorted(found.problems.items()))
             return ContainerCommand(why=f"node {name} has no container engine that works{reasons}")
@@ -92,20 +92,20 @@ def _labels(engine: Engine | None) -> dict[str, str]:
     return {CONTAINERS: engine.name, **({CONTAINER_GPUS: OK} if engine.gpus else {})}
 
 
-def _engine(told: Mapping[str, Any]) -> Engine:
+def _engine(raw: Mapping[str, Any]) -> Engine:
     return Engine(
-        name=str(told["name"]),
-        program=str(told["program"]),
-        rootless=bool(told["rootless"]),
-        init=bool(told["init"]),
-        limits=bool(told["limits"]),
-        gpus=str(told["gpus"]),
-        groups=tuple(int(group) for group in told["groups"]),
+        name=str(raw["name"]),
+        program=str(raw["program"]),
+        rootless=bool(raw["rootless"]),
+        init=bool(raw["init"]),
+        limits=bool(raw["limits"]),
+        gpus=str(raw["gpus"]),
+        groups=tuple(int(group) for group in raw["groups"]),
     )
 
 
 def _content(request: LaunchRequest, hello: Mapping[str, Any]) -> ContainerTask:
-    """Inputs are links to where the node keeps them, so that has to be seen inside too."""
+    """The task in its container. Inputs are links to the node's own folder of inputs, which is therefore mounted."""
     kept = f"{hello['root']}/{_INPUTS}"
     inputs = (Mount(kept, kept, read_only=True),) if request.inputs else ()
     return ContainerTask(

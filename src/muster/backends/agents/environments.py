@@ -1,4 +1,4 @@
-"""Environments of nodes with agents: the agent looks and tries, this only asks."""
+"""Environments of nodes with agents. The agents list and test them; this module sends the requests."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -33,24 +33,24 @@ class AgentEnvironments:
         found = (_environment(one) for one in answer["environments"])
         return Listing(node, tuple(found), tuple(str(problem) for problem in answer["problems"]))
 
-    async def test(self, node: str, environment: Environment, card: int | None) -> Trial:
-        answer = await self._agent_of(node).ask("test_environment", **self._trial(node, environment, card))
+    async def test(self, node: str, environment: Environment, gpu: int | None) -> Trial:
+        answer = await self._agent_of(node).ask("test_environment", **self._trial(node, environment, gpu))
         return Trial(
             node=node,
             environment=environment,
-            card=card,
+            gpu=gpu,
             python=str(answer["python"]),
             error=str(answer["error"]),
-            frameworks=tuple(_framework(one, card) for one in answer["frameworks"]),
+            frameworks=tuple(_framework(one, gpu) for one in answer["frameworks"]),
         )
 
-    def _trial(self, node: str, environment: Environment, card: int | None) -> dict[str, Any]:
-        devices = "" if card is None else str(card)
+    def _trial(self, node: str, environment: Environment, gpu: int | None) -> dict[str, Any]:
+        devices = "" if gpu is None else str(gpu)
         engine = self._engine(node)
         if environment.kind is not EnvironmentKind.IMAGE or engine is None:
             return {"path": environment.path, "devices": devices}
-        words = list(device_arguments(engine, () if card is None else (card,)))
-        inside = "0" if card is not None and engine.renumbers else devices
+        words = list(device_arguments(engine, () if gpu is None else (gpu,)))
+        inside = "0" if gpu is not None and engine.renumbers else devices
         return {"image": environment.name, "program": engine.program, "words": words, "devices": inside}
 
     def _engine(self, node: str) -> Engine | None:
@@ -58,21 +58,21 @@ class AgentEnvironments:
         return found.engine if found is not None else None
 
 
-def _environment(told: Mapping[str, Any]) -> Environment:
+def _environment(raw: Mapping[str, Any]) -> Environment:
     return Environment(
-        kind=EnvironmentKind(told["kind"]),
-        name=str(told["name"]),
-        path=str(told["path"]),
-        python=str(told["python"]),
-        frameworks={str(name): str(version) for name, version in told["frameworks"].items()},
+        kind=EnvironmentKind(raw["kind"]),
+        name=str(raw["name"]),
+        path=str(raw["path"]),
+        python=str(raw["python"]),
+        frameworks={str(name): str(version) for name, version in raw["frameworks"].items()},
     )
 
 
-def _framework(told: Mapping[str, Any], card: int | None) -> FrameworkTrial:
-    gpus = told.get("gpus")
+def _framework(raw: Mapping[str, Any], gpu: int | None) -> FrameworkTrial:
+    gpus = raw.get("gpus")
     return FrameworkTrial(
-        name=str(told["name"]),
-        version=str(told["version"]),
-        gpus=None if gpus is None or card is None else int(gpus),
-        error=str(told.get("error") or ""),
+        name=str(raw["name"]),
+        version=str(raw["version"]),
+        gpus=None if gpus is None or gpu is None else int(gpus),
+        error=str(raw.get("error") or ""),
     )

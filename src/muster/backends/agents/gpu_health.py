@@ -1,6 +1,6 @@
-"""Which cards nobody should be given, and why: pure, from what the agent says of them.
+"""Decides which GPUs are out of service, and why, from what the agent reports about them.
 
-A card comes back when its reason is gone. Errors of its memory are counted by the card itself until it is reset.
+A GPU comes back into service when the reason is gone. It counts the errors of its memory itself until it is reset.
 """
 
 from collections.abc import Mapping, Sequence, Set
@@ -14,25 +14,25 @@ _NAMED = 3
 VANISHED = "the driver does not list it any more: look for it in the machine, or restart the node"
 
 
-def out_of_service(cards: Sequence[Mapping[str, Any]], devices: Sequence[Device]) -> dict[int, str]:
-    """By index. `cards` are those of one sample, `devices` those that the node is known to have."""
-    told = {int(card["index"]): card for card in cards}
-    reasons = {device.index: _reason(told.get(device.index)) for device in devices}
+def out_of_service(gpus: Sequence[Mapping[str, Any]], devices: Sequence[Device]) -> dict[int, str]:
+    """The reasons by index. `gpus` are those of one sample, and `devices` those that the node is known to have."""
+    sampled = {int(gpu["index"]): gpu for gpu in gpus}
+    reasons = {device.index: _reason(sampled.get(device.index)) for device in devices}
     return {index: reason for index, reason in reasons.items() if reason}
 
 
-def card_alerts(reasons: Mapping[int, str]) -> tuple[str, ...]:
+def gpu_alerts(reasons: Mapping[int, str]) -> tuple[str, ...]:
     return tuple(f"GPU {index} is out of service: {reason}" for index, reason in sorted(reasons.items()))
 
 
-def known_devices(before: Sequence[Device], told: Sequence[Device]) -> tuple[Device, ...]:
-    """The devices of a node that has just said hello, after what was known of them. One that was out of service stays
-    so until a sample clears it. As many as are missing are kept, out of service; one that was replaced is not."""
+def known_devices(before: Sequence[Device], listed: Sequence[Device]) -> tuple[Device, ...]:
+    """The devices of a node that has just connected and listed them. One that was out of service stays so until a
+    sample clears it. As many as are missing are kept, out of service; one that was replaced is not kept."""
     reasons = {_identity(device): device.out_of_service for device in before}
-    here = [replace(device, out_of_service=reasons.get(_identity(device), "")) for device in told]
-    names = {_identity(device) for device in told}
-    gone = [device for device in before if _identity(device) not in names][: max(0, len(before) - len(told))]
-    taken = {device.index for device in told}
+    here = [replace(device, out_of_service=reasons.get(_identity(device), "")) for device in listed]
+    names = {_identity(device) for device in listed}
+    gone = [device for device in before if _identity(device) not in names][: max(0, len(before) - len(listed))]
+    taken = {device.index for device in listed}
     for device in gone:
         index = device.index if device.index not in taken else _first_free(taken)
         taken.add(index)
@@ -41,17 +41,18 @@ def known_devices(before: Sequence[Device], told: Sequence[Device]) -> tuple[Dev
 
 
 def _first_free(taken: Set[int]) -> int:
-    """Drivers count anew after a restart: the place of one that has gone may be another's."""
+    """The first free index. Drivers number the GPUs again after a restart, so the index of a missing one may be in
+    use."""
     return next(index for index in count() if index not in taken)
 
 
-def _reason(card: Mapping[str, Any] | None) -> str:
-    if card is None or card.get("missing"):
+def _reason(gpu: Mapping[str, Any] | None) -> str:
+    if gpu is None or gpu.get("missing"):
         return VANISHED
-    if errors := card.get("ecc_errors"):
+    if errors := gpu.get("ecc_errors"):
         plural = "s" if errors != 1 else ""
         return f"{errors} memory error{plural} that ECC could not correct: reset the GPU or replace it"
-    if foreign := card.get("foreign_pids"):
+    if foreign := gpu.get("foreign_pids"):
         return _held_by(foreign)
     return ""
 

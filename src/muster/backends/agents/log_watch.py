@@ -1,4 +1,4 @@
-"""Following a log's size: one watch on the node serves any number of followers here."""
+"""Watches the size of a log. One watch on the node serves any number of followers on the server."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -21,13 +21,13 @@ class LogWatch:
         self._wake()
 
     async def sizes(self) -> AsyncIterator[int]:
-        """The size now, then whenever it has grown, until the end."""
-        told = -1
+        """Yields the size now, and then whenever it has grown, until the end."""
+        yielded = -1
         while True:
             changed = self._changed
-            if self._size > told:
-                told = self._size
-                yield told
+            if self._size > yielded:
+                yielded = self._size
+                yield yielded
             elif self._ended:
                 return
             else:

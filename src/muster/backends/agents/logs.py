@@ -46,7 +46,7 @@ class AgentLogs:
                 await quietly(agent.ask("unwatch_log", task=task_id))
 
     async def collect(self, agent: AgentNode, task_id: str, target: Path) -> None:
-        """Bring the whole log, over as many connections as it takes. It is brought from its beginning: a log has no
+        """Copy the whole log, over as many connections as it takes. Copying starts at the beginning: a log has no
         version, as it may still grow."""
         pace = agent.inward
         read = partial(agent.ask, "read_log", task=task_id)
@@ -74,14 +74,14 @@ class AgentLogs:
             watch.grown(size)
 
     def status_changed(self, status: Mapping[str, Any]) -> None:
-        """The end of a task is the end of its log."""
+        """End the watch of a log when its task has ended."""
         watch = self._watches.get(status["task"])
         if watch is not None and Phase(status["phase"]) in (Phase.ENDED, Phase.LOST):
             watch.grown(int(status.get("log_bytes") or 0))
             watch.end()
 
     def watch_again(self, agent: AgentNode) -> None:
-        """A new agent does not know which logs the one before it watched."""
+        """Watch the logs of a node again, as a new agent does not know which ones the agent before it watched."""
         watched = [task_id for task_id, watch in self._watches.items() if watch.node == agent.node.name]
         if watched:
             task = asyncio.create_task(_watch_all(agent, watched))

@@ -1,4 +1,4 @@
-"""Commands of admins on nodes with agents: no jobs, gone with the one who asked for them."""
+"""Runs commands of admins on nodes with agents. They are not jobs, and are stopped when the request ends."""
 
 import asyncio
 import base64
@@ -9,7 +9,7 @@ from muster.domain.errors import BackendError, Unreachable
 from muster.ports.capabilities import CommandEnd, CommandOutput
 
 
-class Commanding:
+class NodeExec:
     def __init__(self) -> None:
         self._stopping: set[asyncio.Task[None]] = set()
 
@@ -26,7 +26,7 @@ class Commanding:
                     yield CommandEnd(int(answer["exit_code"]), bool(answer["timed_out"]))
                     return
         finally:
-            # Beside us: whoever is being cancelled may not wait for an answer any more.
+            # This runs in the background, because a request that is being cancelled must not wait for an answer.
             stopping = asyncio.create_task(quietly(agent.ask("exec_stop", exec=name)))
             self._stopping.add(stopping)
             stopping.add_done_callback(self._stopping.discard)
@@ -43,5 +43,5 @@ async def _started(agent: AgentNode, argv: Sequence[str], timeout_s: float) -> s
     except BackendError as error:
         if agent.node.is_reachable or not isinstance(error, Unreachable):
             raise
-        # Admins ask, and may know how the server logs in: others are not told why.
+        # Only admins run commands, and they may see how the server logs in: other users do not get the note.
         raise Unreachable(f"{error.message}: {agent.node.note}") from None

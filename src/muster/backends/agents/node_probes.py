@@ -1,5 +1,5 @@
-"""What lies around the tasks on every node: folders, conda, container engines. Looked at when a node answers, when the
-cluster's file changes, and from time to time.
+"""Probes every node for folders, conda and container engines: when it connects, when the cluster's file changes, and
+from time to time.
 """
 
 import asyncio
@@ -14,65 +14,65 @@ from muster.backends.agents.shared_folders import FolderWatch
 from muster.domain.clusters import PhysicalCluster
 from muster.domain.errors import BackendError
 
-_log = structlog.get_logger("backends.surroundings")
+_log = structlog.get_logger("backends.node_probes")
 EVERY_S = 60.0
 _ENGINES_EVERY = 10
-"""Rounds. Engines come and go less often than file servers."""
+"""Container engines are probed in every tenth round only, as they change less often than file servers."""
 
 
-class Surroundings:
+class NodeProbes:
     def __init__(self, settings: Callable[[], PhysicalCluster], agents: Callable[[], Iterable[AgentNode]]) -> None:
         self.engines = Engines()
         self.folders = FolderWatch(settings, agents)
         self._agents = agents
-        self._looking: set[asyncio.Task[None]] = set()
+        self._probing: set[asyncio.Task[None]] = set()
         self._rounds: asyncio.Task[None] | None = None
 
     def ready(self, agent: AgentNode) -> None:
-        """The node answers, for the first time or again."""
-        self._spawn(self._look(agent, with_engine=True))
+        """The node is connected, for the first time or again."""
+        self._spawn(self._probe_and_label(agent, with_engine=True))
         if self._rounds is None:
-            self._rounds = asyncio.create_task(self._go_round(), name="looking around")
+            self._rounds = asyncio.create_task(self._probe_periodically(), name="node probes")
 
     def settings_changed(self) -> None:
-        self.folders.judge()
+        self.folders.label_nodes()
         for agent in self._agents():
             if agent.node.is_reachable:
-                self._spawn(self._look(agent, with_engine=False))
+                self._spawn(self._probe_and_label(agent, with_engine=False))
 
     def forget(self, node: str) -> None:
         self.engines.forget(node)
         self.folders.forget(node)
 
     async def close(self) -> None:
-        tasks = [*self._looking, *([self._rounds] if self._rounds is not None else [])]
+        tasks = [*self._probing, *([self._rounds] if self._rounds is not None else [])]
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
-    async def _go_round(self) -> None:
+    async def _probe_periodically(self) -> None:
         count = 0
         while True:
             await asyncio.sleep(EVERY_S)
             count += 1
             reachable = [agent for agent in self._agents() if agent.node.is_reachable]
             with_engine = count % _ENGINES_EVERY == 0
-            await asyncio.gather(*(self._hear(agent, with_engine=with_engine) for agent in reachable))
-            self.folders.judge()
+            await asyncio.gather(*(self._probe(agent, with_engine=with_engine) for agent in reachable))
+            self.folders.label_nodes()
 
-    async def _look(self, agent: AgentNode, *, with_engine: bool) -> None:
-        await self._hear(agent, with_engine=with_engine)
-        self.folders.judge()
+    async def _probe_and_label(self, agent: AgentNode, *, with_engine: bool) -> None:
+        await self._probe(agent, with_engine=with_engine)
+        self.folders.label_nodes()
 
-    async def _hear(self, agent: AgentNode, *, with_engine: bool) -> None:
+    async def _probe(self, agent: AgentNode, *, with_engine: bool) -> None:
         try:
-            await self.folders.hear(agent)
+            await self.folders.probe(agent)
             if with_engine:
-                await self.engines.look(agent)
+                await self.engines.probe(agent)
         except (BackendError, KeyError, TypeError, ValueError) as error:
-            _log.warning("cannot look around", node=agent.node.name, error=str(error))
+            _log.warning("node not probed", node=agent.node.name, error=str(error))
 
     def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.create_task(work)
-        self._looking.add(task)
-        task.add_done_callback(self._looking.discard)
+        self._probing.add(task)
+        task.add_done_callback(self._probing.discard)

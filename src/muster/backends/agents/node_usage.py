@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
 from muster.agent.system.frames import Message
-from muster.backends.agents.usage_history import UsageRing
+from muster.backends.agents.usage_history import UsageHistory
 from muster.backends.agents.usage_rates import UsageMeter
 from muster.ports.capabilities import NodeUsage
 
@@ -15,7 +15,7 @@ class PoolUsage:
     def __init__(self) -> None:
         self._latest: dict[str, NodeUsage] = {}
         self._meters: dict[str, UsageMeter] = defaultdict(UsageMeter)
-        self._history: dict[str, UsageRing] = defaultdict(UsageRing)
+        self._history: dict[str, UsageHistory] = defaultdict(UsageHistory)
 
     def latest(self) -> Mapping[str, NodeUsage]:
         return self._latest

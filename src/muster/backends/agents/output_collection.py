@@ -96,7 +96,7 @@ def _partial(target: Path, found: Message) -> Path:
 
 
 def _known_digest(whole: Path, size: int, mtime: float) -> str | None:
-    """The digest of what an earlier try brought, if it is the same file."""
+    """The digest of the file that an earlier attempt collected, if it is the same file."""
     try:
         status = whole.lstat()
     except OSError:

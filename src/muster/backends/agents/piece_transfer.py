@@ -25,7 +25,7 @@ class AskNode(Protocol):
 AskPiece = Callable[..., Awaitable[Message]]
 """Asks for one operation whose other arguments are known; `offset`, and `data` or `limit`, are added for each piece."""
 ReadPiece = Callable[[int, int], Awaitable[bytes]]
-"""The bytes from an offset on, as many as are named."""
+"""Returns bytes from an offset; the second argument says how many."""
 
 
 async def send(
@@ -70,7 +70,7 @@ async def fetch(ask: AskPiece, start: int, end: int, pace: Pace, take: Callable[
 
 
 async def commit(ask: AskPiece) -> None:
-    """Have the receiver check the whole. That is done in steps, as it may take long."""
+    """Make the receiver check the whole file, in steps, as that may take long."""
     while not (await ask())["done"]:
         pass
 

@@ -11,10 +11,10 @@ from muster.backends.agents.addresses import Addresses
 from muster.backends.agents.archive_transfer import ArchiveTransfer
 from muster.backends.agents.connection import AgentNode
 from muster.backends.agents.environments import AgentEnvironments
-from muster.backends.agents.gpu_health import card_alerts, out_of_service
+from muster.backends.agents.gpu_health import gpu_alerts, out_of_service
 from muster.backends.agents.logs import AgentLogs
-from muster.backends.agents.node_exec import Commanding
-from muster.backends.agents.node_probes import Surroundings
+from muster.backends.agents.node_exec import NodeExec
+from muster.backends.agents.node_probes import NodeProbes
 from muster.backends.agents.node_usage import PoolUsage
 from muster.backends.agents.observations import observation
 from muster.backends.agents.output_collection import OutputCollection
@@ -60,12 +60,12 @@ class AgentPool:
         self._is_started = False
         self._usage = PoolUsage()
         self._logs = AgentLogs()
-        self._commanding = Commanding()
+        self._exec = NodeExec()
         self._cleanup = PoolCleanup(self._agent)
         self._addresses = Addresses(self._agent)
         self._shipping = ArchiveTransfer(self._ask_node, lambda node: self._agent(node).outward)
-        self._surroundings = Surroundings(lambda: self.settings, lambda: list(self._nodes.values()))
-        engines = self._surroundings.engines
+        self._probes = NodeProbes(lambda: self.settings, lambda: list(self._nodes.values()))
+        engines = self._probes.engines
         self._launcher = TaskLauncher(self._agent, engines, archives, self._shipping, ships=self.ships)
         self.capabilities = Capabilities(
             ports=self._addresses,
@@ -90,7 +90,7 @@ class AgentPool:
         self._nodes.pop(name, None)
         self._usage.forget(name)
         self._shipping.forget(name)
-        self._surroundings.forget(name)
+        self._probes.forget(name)
         if self._listener is not None:
             self._listener.nodes_changed(self.cluster)
 
@@ -101,18 +101,18 @@ class AgentPool:
 
     async def close(self) -> None:
         self._cleanup.close()
-        await self._commanding.close()
+        await self._exec.close()
         await self._logs.close()
-        await self._surroundings.close()
+        await self._probes.close()
         await self._shipping.close()
         await asyncio.gather(*(node.close() for node in self._nodes.values()))
 
     async def configure(self, settings: PhysicalCluster) -> None:
         self.settings = settings
-        self._surroundings.settings_changed()
+        self._probes.settings_changed()
 
     def cannot_honour(self, spec: JobSpec) -> list[Problem]:
-        return list(cannot_honour(spec, self.settings, list(self._nodes), self._surroundings.engines))
+        return list(cannot_honour(spec, self.settings, list(self._nodes), self._probes.engines))
 
     def nodes(self) -> list[Node]:
         return [agent.node for agent in self._nodes.values()]
@@ -166,9 +166,9 @@ class AgentPool:
         self._agent(node).reconnect()
 
     def execute(self, node: str, argv: Sequence[str], timeout_s: float) -> AsyncGenerator[CommandOutput | CommandEnd]:
-        return self._commanding.run(self._agent(node), argv, timeout_s)
+        return self._exec.run(self._agent(node), argv, timeout_s)
 
-    # What the agents say
+    # What the agents report
 
     def pushed(self, agent: AgentNode, message: Message) -> None:
         event = message.get("event")
@@ -179,11 +179,11 @@ class AgentPool:
         elif event == "usage":
             self._usage_pushed(agent, message)
 
-    def heard(self, agent: AgentNode) -> None:
-        """It has sent its metrics. Another node may have come or gone since the last time."""
+    def usage_received(self, agent: AgentNode) -> None:
+        """The agent has sent a sample of metrics. Another node may have joined or left since the last one."""
 
     def withheld(self, agent: AgentNode) -> Mapping[int, str]:
-        """By index, why a GPU that works is not given out by this node."""
+        """Why GPUs that work are not allocated through this node, by index."""
         return {}
 
     def changed(self, agent: AgentNode) -> None:
@@ -191,9 +191,9 @@ class AgentPool:
             self._listener.nodes_changed(self.cluster)
 
     def ready(self, agent: AgentNode) -> None:
-        """It answers, for the first time or again."""
+        """The node is connected, for the first time or again."""
         self._shipping.forget(agent.node.name)
-        self._surroundings.ready(agent)
+        self._probes.ready(agent)
         if self._listener is not None and self._is_started:
             self._listener.reconnected(self.cluster, agent.node.name)
             self._logs.watch_again(agent)
@@ -204,10 +204,10 @@ class AgentPool:
             return  # the last sample of a node that has left
         usage = self._usage.add(name, message)
         agent.note_time(usage.at)
-        self.heard(agent)
-        reasons = {**self.withheld(agent), **out_of_service(usage.figures["gpus"], agent.node.capacity.devices)}
+        self.usage_received(agent)
+        reasons = {**self.withheld(agent), **out_of_service(usage.metrics["gpus"], agent.node.capacity.devices)}
         agent.note_devices(reasons)
-        agent.note_alerts("cards", card_alerts(reasons))
+        agent.note_alerts("gpus", gpu_alerts(reasons))
 
     def _task_pushed(self, agent: AgentNode, status: Mapping[str, Any]) -> None:
         self._logs.status_changed(status)
@@ -229,7 +229,7 @@ class AgentPool:
         agent = self._nodes.get(node)
         if agent is None:
             return ContainerCommand(why=f"cluster {self.cluster} has no node yet")
-        return self._surroundings.engines.command(agent, request)
+        return self._probes.engines.command(agent, request)
 
     async def _ask_node(self, node: str, op: str, /, **arguments: Any) -> Message:
         return await self._agent(node).ask(op, **arguments)

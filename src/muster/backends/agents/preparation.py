@@ -19,25 +19,25 @@ class Preparation:
         self._archives = archives
 
     async def prepare(self, launch: GangLaunch) -> list[Unready]:
-        """All nodes side by side. When one node cannot be prepared, the others are not waited for."""
+        """Prepare all nodes at once. If one node cannot be prepared, the others are not waited for."""
         wanted = {(request.node, digest) for request in launch.pending for digest in request.digests}
-        bringing = [
-            asyncio.create_task(self._bring(node, digest, self._archives.path(digest))) for node, digest in wanted
+        transfers = [
+            asyncio.create_task(self._send(node, digest, self._archives.path(digest))) for node, digest in wanted
         ]
         try:
-            for done in asyncio.as_completed(bringing):
+            for done in asyncio.as_completed(transfers):
                 if unready := await done:
                     return [unready]
             return []
         finally:
-            for task in bringing:
+            for task in transfers:
                 task.cancel()
-            await asyncio.gather(*bringing, return_exceptions=True)
+            await asyncio.gather(*transfers, return_exceptions=True)
 
     def progress(self, digests: Collection[str]) -> str:
         return self._shipping.progress(digests)
 
-    async def _bring(self, node: str, digest: str, path: Path) -> Unready | None:
+    async def _send(self, node: str, digest: str, path: Path) -> Unready | None:
         try:
             await self._shipping.ensure(node, digest, path)
         except MusterError as error:

@@ -142,7 +142,7 @@ class AgentFiles:
         try:
             await self._ask("fs_mkdir", place, parents=parents)
         except Exists as error:
-            raise Exists(error.message, hint="with -p an existing folder is no error") from None
+            raise Exists(error.message, hint="with -p an existing folder is not an error") from None
 
     async def move(self, place: Place, to: Place, run: str, *, overwrite: bool) -> Tally:
         try:

@@ -1,8 +1,8 @@
-"""The cluster's folders on its nodes: are they there, writable, and the same everywhere?
+"""Checks that the folders of a cluster exist on its nodes, are writable, and are the same everywhere.
 
-Every node leaves a word of its own in a folder that has none, so two nodes that read the same word see the same folder.
-Where words differ, most nodes are right; of as many, those with the oldest word: what lies bare where nothing is
-mounted any more got its word later than what was mounted there.
+Every node writes a marker of its own into a folder that has none, so two nodes that read the same marker see the same
+folder. If markers differ, the majority is right. In a tie the oldest marker is right, because a mount point whose
+file system is no longer mounted got its marker later than the file system did.
 """
 
 import re
@@ -18,7 +18,7 @@ from muster.domain.needs import OK, alert_prefix, folder_name
 
 SOURCE = "folders"
 _CONDA_CHECK = "/conda"
-"""No folder is called so."""
+"""The name of the check for conda, which no folder can have."""
 _NODES_NAMED = 3
 _LEFT_AT = re.compile(r"muster (\d+\.\d{3}) ")
 
@@ -30,10 +30,10 @@ class FolderWatch:
         self._settings = settings
         self._agents = agents
         self._answers: dict[str, Answer] = {}
-        """By node, in the order in which they were first heard."""
+        """The answers by node, in the order in which the nodes first answered."""
 
-    async def hear(self, agent: AgentNode) -> None:
-        """Ask one node. What it says may change what is thought of the others: then `judge`."""
+    async def probe(self, agent: AgentNode) -> None:
+        """Ask one node. Its answer may change the verdict on the others, so `label_nodes` comes next."""
         settings = self._settings()
         checks = _checks(settings)
         name = agent.node.name
@@ -42,10 +42,10 @@ class FolderWatch:
     def forget(self, node: str) -> None:
         self._answers.pop(node, None)
 
-    def judge(self) -> None:
-        """Label the nodes, and say what is wrong."""
+    def label_nodes(self) -> None:
+        """Label the nodes with the folders that work there, and raise alerts for the others."""
         settings = self._settings()
-        problems = judged(settings, self._answers)
+        problems = folder_problems(settings, self._answers)
         for agent in self._agents():
             if agent.node.name in problems:
                 found = problems[agent.node.name]
@@ -53,12 +53,12 @@ class FolderWatch:
                 agent.note_alerts(SOURCE, [alert_prefix(label) + words for label, words in found.items() if words])
 
 
-def judged(settings: PhysicalCluster, answers: Mapping[str, Answer]) -> dict[str, dict[str, str]]:
-    """By node and label what is wrong, empty if nothing. A folder that a node has not been asked of is left out."""
+def folder_problems(settings: PhysicalCluster, answers: Mapping[str, Answer]) -> dict[str, dict[str, str]]:
+    """The problem by node and label, empty if there is none. Folders that a node was not asked about are left out."""
     found: dict[str, dict[str, str]] = {node: {} for node in answers}
     for folder in settings.folders:
-        told = {node: answer[folder.name] for node, answer in answers.items() if folder.name in answer}
-        for node, problem in _problems(folder, told).items():
+        checked = {node: answer[folder.name] for node, answer in answers.items() if folder.name in answer}
+        for node, problem in _problems(folder, checked).items():
             found[node][folder_label(folder.name)] = problem
     for node, answer in answers.items():
         if settings.conda_root is not None and _CONDA_CHECK in answer:
@@ -82,24 +82,24 @@ def _checks(settings: PhysicalCluster) -> list[dict[str, Any]]:
 
 
 def new_marker(now: float) -> str:
-    """The word for a folder that has none; it says when it was made up."""
+    """The marker for a folder that has none. It contains the time when it was made."""
     return f"muster {now:.3f} {secrets.token_hex(16)}"
 
 
-def _problems(folder: Folder, told: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
-    words = {node: str(answer.get("problem") or "") for node, answer in told.items()}
-    odd = _odd(folder.path, told) if folder.shared else {}
-    return {node: problem or odd.get(node, "") for node, problem in words.items()}
+def _problems(folder: Folder, checked: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
+    words = {node: str(answer.get("problem") or "") for node, answer in checked.items()}
+    differing = _differing(folder.path, checked) if folder.shared else {}
+    return {node: problem or differing.get(node, "") for node, problem in words.items()}
 
 
-def _odd(path: str, told: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
-    """Who sees another folder than most. One that cannot be written still shows which it is."""
-    marks = {node: str(answer["marker"]) for node, answer in told.items() if "marker" in answer}
+def _differing(path: str, checked: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
+    """The nodes that see another folder than most. A folder that is not writable still has its marker."""
+    marks = {node: str(answer["marker"]) for node, answer in checked.items() if "marker" in answer}
     if right := _right(list(filter(None, marks.values()))):
         agreeing = [node for node, mark in marks.items() if mark == right]
         words = f"not the same as on {_named(agreeing)}: {path} is another folder there"
         return {node: words for node, mark in marks.items() if mark != right}
-    full = [node for node in marks if not told[node].get("empty")]
+    full = [node for node in marks if not checked[node].get("empty")]
     words = f"not the same as on {_named(full)}: {path} is not empty there"
     return {node: words for node in marks if node not in full} if full else {}
 
@@ -113,13 +113,13 @@ def _conda_problem(settings: PhysicalCluster, answer: Answer, found: Mapping[str
 
 
 def _right(marks: Sequence[str]) -> str:
-    """Empty where nobody has one, as in folders that may only be read."""
+    """The right marker. It is empty if no node has one, as in read-only folders."""
     counts = Counter(marks)
     return min(counts, key=lambda mark: (-counts[mark], _left_at(mark)), default="")
 
 
 def _left_at(mark: str) -> float:
-    """One that was written by hand has no time, and goes before all others."""
+    """When the marker was made. A marker that was written by hand has no time, and counts as the oldest."""
     found = _LEFT_AT.match(mark)
     return float(found[1]) if found else 0.0
 

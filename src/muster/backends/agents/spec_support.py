@@ -1,4 +1,4 @@
-"""What a cluster of nodes with agents cannot do of a spec, with what would do instead."""
+"""Finds the parts of a spec that a cluster of nodes with agents does not support, and suggests alternatives."""
 
 from collections.abc import Iterator, Sequence
 
@@ -27,9 +27,9 @@ def cannot_honour(
 
 
 def _image(spec: JobSpec, nodes: Sequence[str], engines: Engines) -> Iterator[Problem]:
-    """Of engines only when every node has said what it has."""
+    """Problems of the image. Those of container engines are reported only when every node has reported its engine."""
     if not is_image(spec.runtime.image or ""):
-        yield Problem("runtime.image", f"{spec.runtime.image!r} is no name of an image", "for example paddle:2.6.1")
+        yield Problem("runtime.image", f"{spec.runtime.image!r} is not an image name", "for example paddle:2.6.1")
     found = [engines.found(node) for node in nodes]
     if not found or any(one is None for one in found):
         return
@@ -70,7 +70,7 @@ def _mount(path: str, mount: Mount, settings: PhysicalCluster, *, is_contained: 
                 "write a relative target, which becomes a link in the working directory, or choose a runtime.image",
             )
     elif any(part in ("", ".", "..") for part in mount.target.split("/")):
-        yield Problem(target, f"{mount.target!r} is no name in the working directory", "for example data/train")
+        yield Problem(target, f"{mount.target!r} is not a path in the working directory", "for example data/train")
     if is_contained:
         for key, value in (("source", mount.source), ("target", mount.target)):
             if "," in value or ":" in value:

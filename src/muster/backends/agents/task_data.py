@@ -1,4 +1,4 @@
-"""What is kept of tasks on nodes with agents: logs, outputs, and an end to both, by the pool's capabilities."""
+"""The capabilities of a pool for the data of tasks on its nodes: logs, outputs, and their cleanup."""
 
 import asyncio
 from collections import defaultdict
@@ -70,7 +70,7 @@ class PoolOutputs:
 
 
 class PoolCleanup:
-    """Implements `ports.capabilities.Cleanup`. Nodes hear of settled tasks in batches, a little later."""
+    """Implements `ports.capabilities.Cleanup`. Nodes are asked to retire settled tasks in batches, a little later."""
 
     def __init__(self, agent: AgentOf, *, retire_after_s: float = RETIRE_AFTER_S) -> None:
         self._agent = agent

@@ -1,4 +1,4 @@
-"""Launching tasks on nodes with agents: each request goes to the agent of its node, whose answer decides."""
+"""Launches tasks on nodes with agents. Each request goes to the agent of its node, whose answer decides."""
 
 import asyncio
 from collections import defaultdict
@@ -18,7 +18,7 @@ from muster.ports.backend import Launched
 
 
 class TaskLauncher:
-    """`ships`: the nodes have disks of their own, so archives are sent to them."""
+    """`ships` means that the nodes have disks of their own, so that archives are sent to them."""
 
     def __init__(
         self,
@@ -100,7 +100,7 @@ class TaskLauncher:
 
 
 def _in_turns(requests: Sequence[LaunchRequest]) -> Sequence[LaunchRequest]:
-    """Every node gets its first launch before any gets its second, so that they start side by side."""
+    """The requests in an order in which every node gets its first launch before any gets its second."""
     if len(requests) == 1:
         return requests
     by_node: dict[str, list[LaunchRequest]] = defaultdict(list)
@@ -110,7 +110,7 @@ def _in_turns(requests: Sequence[LaunchRequest]) -> Sequence[LaunchRequest]:
 
 
 def _limits(request: LaunchRequest) -> dict[str, int | None]:
-    """Memory is a hard limit. CPU is a weight, so that idle cores may be used; a weight alone is not worth a cgroup."""
+    """Memory is a hard limit. CPU is a weight, so that idle cores can be used. A weight alone is not worth a cgroup."""
     if request.memory_bytes is None:
         return {}
     shares = None if request.cpu_m is None else max(2, request.cpu_m * 1024 // 1000)

@@ -11,20 +11,20 @@ KEPT = 150
 _FAST = 1
 
 
-class UsageRing:
-    """The usage of tasks is left out: nobody asks for its history."""
+class UsageHistory:
+    """The last samples of one node, without the usage of tasks, whose history is not needed."""
 
     def __init__(self, kept: int = KEPT) -> None:
         self._samples: deque[tuple[float, float, bytes]] = deque(maxlen=kept)
 
     def add(self, usage: NodeUsage) -> None:
-        text = json.dumps(usage.figures, separators=(",", ":"))
-        self._samples.append((usage.at, usage.heard_at, zlib.compress(text.encode(), _FAST)))
+        text = json.dumps(usage.metrics, separators=(",", ":"))
+        self._samples.append((usage.at, usage.received_at, zlib.compress(text.encode(), _FAST)))
 
     def since(self, moment: float) -> Sequence[NodeUsage]:
         """The samples that arrived after this moment, the oldest first."""
         return [
-            NodeUsage(at, json.loads(zlib.decompress(packed)), {}, heard_at)
-            for at, heard_at, packed in self._samples
-            if heard_at > moment
+            NodeUsage(at, json.loads(zlib.decompress(packed)), {}, received_at)
+            for at, received_at, packed in self._samples
+            if received_at > moment
         ]

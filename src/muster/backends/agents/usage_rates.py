@@ -1,4 +1,4 @@
-"""Usage samples of one node: CPU seconds, which only grow, become per cent of a core."""
+"""Turns the growing CPU seconds in the usage samples of one node into per cent of a core."""
 
 import time
 

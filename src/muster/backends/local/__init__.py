@@ -1,1 +1,1 @@
-"""The machine the server runs on, as a cluster of one node: the agent is a child, its line a pipe."""
+"""The server's own machine as a cluster of one node. The agent is a child process, connected by a pipe."""

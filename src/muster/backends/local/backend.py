@@ -1,4 +1,4 @@
-"""The local backend: one agent, started here, restarted when it dies. Tasks outlive both it and the server."""
+"""The local backend: it starts one agent, and restarts it when it dies. Tasks outlive both the agent and the server."""
 
 import asyncio
 import os
@@ -72,7 +72,7 @@ class LocalBackend(AgentPool):
 
 
 class LinkedLogs(PoolLogs):
-    """Logs on the server's own disk: a link is enough, and a log of many gigabytes costs nothing."""
+    """Logs on the server's own disk. They are collected as hard links, so a log of many gigabytes costs nothing."""
 
     def __init__(self, agent: AgentOf, logs: AgentLogs, root: Path) -> None:
         super().__init__(agent, logs)
@@ -98,7 +98,7 @@ class LinkedLogs(PoolLogs):
 
 
 def _copy(source: Path, target: Path) -> None:
-    """Whole or not at all, and only what is a file: the task may have put a link to anything in its log's place."""
+    """Copy the whole log or nothing, and only if it is a file: the task may have replaced its log with a link."""
     partial = target.with_suffix(".partial")
     descriptor = os.open(source, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     with os.fdopen(descriptor, "rb") as log, partial.open("wb") as copy:
@@ -108,5 +108,6 @@ def _copy(source: Path, target: Path) -> None:
 
 
 def _environment() -> dict[str, str]:
-    """What tasks may inherit through the agent: nothing of Muster's own settings, which may hold secrets."""
+    """The variables that tasks inherit through the agent. Muster's own settings may contain secrets, and are left
+    out."""
     return {k: v for k, v in os.environ.items() if not k.startswith("MUSTER_") or k in _PASSED_ON}

@@ -16,7 +16,7 @@ from muster.backends.ssh.agent_install import AgentArchive, running_agent
 from muster.backends.ssh.host_keys import HostKeyStore
 from muster.backends.ssh.login import logged_in
 from muster.backends.ssh.login_limit import LoginLimit
-from muster.backends.ssh.machine_identity import Machines
+from muster.backends.ssh.machine_identity import MachineIdentities
 from muster.backends.ssh.options import SshNode, ssh_nodes, ssh_options
 from muster.domain.clusters import PhysicalCluster
 from muster.domain.errors import BackendError
@@ -38,7 +38,7 @@ class SshBackend(AgentPool):
         *,
         identity: str,
         host_keys: Path,
-        machines: Machines,
+        machines: MachineIdentities,
         connect_within_s: float = CONNECT_WITHIN_S,
     ) -> None:
         """`identity` distinguishes this server from others that use the same machines. `connect_within_s` is how long a
@@ -90,12 +90,12 @@ class SshBackend(AgentPool):
         if member is not None:
             agent.note_alerts("claims", differences(member, agent.node))
         known = {gpu.index: gpu.out_of_service for gpu in agent.node.capacity.devices if gpu.out_of_service}
-        self.heard(agent)
+        self.usage_received(agent)
         agent.note_devices({**self.withheld(agent), **known})
         super().ready(agent)
 
-    def heard(self, agent: AgentNode) -> None:
-        self._machines.heard(agent)
+    def usage_received(self, agent: AgentNode) -> None:
+        self._machines.identify(agent)
         agent.note_alerts("machine", self._machines.alerts(agent))
 
     def withheld(self, agent: AgentNode) -> Mapping[int, str]:
@@ -115,16 +115,16 @@ class SshBackend(AgentPool):
         leaving = self._leaving.pop(member.name, None)
         if leaving is not None:
             leaving.cancel()
-            agent.standing = NodeState.READY
+            agent.connected_state = NodeState.READY
         if leaving is not None or member != before:
-            _log.info("node is connected anew", cluster=self.cluster, node=member.name)
+            _log.info("node is reconnected", cluster=self.cluster, node=member.name)
             _describe(agent, member)
             agent.reconnect()
 
     async def _drain(self, agent: AgentNode) -> None:
         """A node that is no longer in its file gets no new task. It is dropped when its tasks have ended and their logs
         are collected, or when it has been unreachable for too long."""
-        agent.standing = NodeState.DRAINING
+        agent.connected_state = NodeState.DRAINING
         if agent.node.is_reachable:
             agent.set_state(NodeState.DRAINING, "it is no longer in the cluster's file")
         while await self._has_tasks(agent):  # noqa: ASYNC110 - the node is asked

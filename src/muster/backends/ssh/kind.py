@@ -5,17 +5,17 @@ from functools import partial
 from muster.backends.kinds import BackendKind, Builder, Site
 from muster.backends.ssh.backend import SshBackend
 from muster.backends.ssh.cluster_file.kind import SSH_CLUSTERS
-from muster.backends.ssh.machine_identity import Machine, Machines
+from muster.backends.ssh.machine_identity import Machine, MachineIdentities
 
 
 def _builder(site: Site) -> Builder:
-    """All SSH clusters of a server share what is known of machines, which may be nodes of several."""
+    """All SSH clusters of a server share the identities of machines, as one machine may be a node of several."""
     return partial(
         SshBackend,
         archives=site.archives,
         identity=site.identity,
         host_keys=site.home / "host-keys",
-        machines=Machines(Machine.of_this_server()),
+        machines=MachineIdentities(Machine.of_this_server()),
     )
 
 

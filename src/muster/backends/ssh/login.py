@@ -26,7 +26,7 @@ _KNOWN_HOSTS = ("~/.ssh/known_hosts", "/etc/ssh/ssh_known_hosts")
 
 @asynccontextmanager
 async def logged_in(login: Login, keys: HostKeyStore) -> AsyncIterator[asyncssh.SSHClientConnection]:
-    """Raises a BackendError that says what to do."""
+    """Yields the connection. Raises a BackendError that says what to do."""
     async with AsyncExitStack() as stack:
         through: asyncssh.SSHClientConnection | None = None
         for hop in _hops(login):

@@ -27,14 +27,14 @@ class Machine:
         return cls(str(hello["boot_id"]), str(hello["hostname"]))
 
 
-class Machines:
+class MachineIdentities:
     """The machines of all SSH clusters of a server."""
 
     def __init__(self, own: Machine) -> None:
         self._own = own
         self._holders: dict[Machine, AgentNode] = {}
 
-    def heard(self, agent: AgentNode) -> None:
+    def identify(self, agent: AgentNode) -> None:
         machine = Machine.of(agent.hello)
         if self._holders.get(machine) is not agent:
             self.release(agent)  # the node was another machine before

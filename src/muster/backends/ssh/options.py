@@ -89,5 +89,5 @@ def ssh_options(settings: PhysicalCluster) -> SshOptions:
 
 
 def ssh_nodes(settings: PhysicalCluster) -> list[SshNode]:
-    """Those that the cluster is to have: a cluster that leaves has none."""
+    """The nodes that the cluster should have. A cluster that is leaving has none."""
     return [] if settings.is_leaving else [node for node in settings.nodes if isinstance(node, SshNode)]

@@ -44,7 +44,7 @@ def further_nodes(document: Document, cluster: str, defaults: LoginIn) -> tuple[
 
 def ssh_node(node: SshNodeIn, defaults: LoginIn, line: int | None) -> SshNode:
     def value(key: str) -> Any:
-        """What a node says, even that there is none, goes before the defaults."""
+        """The node's own value takes precedence over the defaults, even if it is null."""
         return getattr(node if key in node.model_fields_set else defaults, key)
 
     host = node.host or node.name

@@ -128,6 +128,6 @@ PARTS: dict[str, type[BaseModel]] = {"defaults": LoginIn, "nodes": SshNodeIn, "f
 
 def time_problems(model: SshIn) -> Iterator[Problem]:
     if model.unreachable_after <= 0:
-        yield Problem("unreachableAfter", "must be more than nothing", "a node is silent between any two words")
+        yield Problem("unreachableAfter", "must be more than 0", "a node is silent between any two heartbeats")
     if model.lost_after < model.unreachable_after:
         yield Problem("lostAfter", "is less than unreachableAfter", "a node is unreachable before its tasks are lost")

@@ -48,9 +48,9 @@ def _read(text: str) -> Document:
     except json.JSONDecodeError as error:
         raise _wrong(_syntax_words(error), error.lineno) from None
     except (RecursionError, ValueError):
-        raise _wrong("is no JSON that can be read") from None
+        raise _wrong("is not JSON that can be read") from None
     if not isinstance(data, list):
-        raise _wrong("is no list", 1)
+        raise _wrong("is not a list", 1)
     return Document(data, _lines(text))
 
 
@@ -59,12 +59,12 @@ def _syntax_words(error: json.JSONDecodeError) -> str:
     before, after = error.doc[: error.pos].rstrip(), error.doc[error.pos :].lstrip()
     behind = after.removeprefix(",").lstrip()  # where a comma too many is found differs by the version of Python
     if (before.endswith(",") or after.startswith(",")) and behind.startswith(("]", "}")):
-        return f"is no JSON: a comma too many before {behind[0]}"
+        return f"is not JSON: there is a comma too many before {behind[0]}"
     if after.startswith(("//", "/*", "#")):
-        return "is no JSON: it has no comments"
+        return "is not JSON, which has no comments"
     if after.startswith("'"):
-        return "is no JSON: names and texts are written with \", not with '"
-    return f"is no JSON: {error.msg[:1].lower()}{error.msg[1:]}"
+        return "is not JSON: names and texts are written with \", not with '"
+    return f"is not JSON: {error.msg[:1].lower()}{error.msg[1:]}"
 
 
 def _lines(text: str) -> dict[Any, int]:

@@ -1,6 +1,6 @@
 import pytest
 
-from muster.backends.agents.usage_history import UsageRing
+from muster.backends.agents.usage_history import UsageHistory
 from muster.ports.capabilities import NodeUsage, TaskUsage
 
 pytestmark = pytest.mark.fast
@@ -11,10 +11,10 @@ def a_sample(number: int) -> NodeUsage:
 
 
 def test_a_ring_keeps_the_newest_samples_and_no_tasks() -> None:
-    ring = UsageRing(kept=3)
+    ring = UsageHistory(kept=3)
     for number in range(5):
         ring.add(a_sample(number))
-    assert [(sample.at, sample.heard_at, sample.figures["cpu_percent"]) for sample in ring.since(0)] == [
+    assert [(sample.at, sample.received_at, sample.metrics["cpu_percent"]) for sample in ring.since(0)] == [
         (2.0, 2.5, 2),
         (3.0, 3.5, 3),
         (4.0, 4.5, 4),
@@ -23,7 +23,7 @@ def test_a_ring_keeps_the_newest_samples_and_no_tasks() -> None:
 
 
 def test_a_ring_answers_what_came_after_a_moment() -> None:
-    ring = UsageRing()
+    ring = UsageHistory()
     for number in range(5):
         ring.add(a_sample(number))
     assert [sample.at for sample in ring.since(3.5)] == [4.0]
