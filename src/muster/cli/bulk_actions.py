@@ -6,8 +6,8 @@ from typing import Any, Protocol, TypeVar
 import click
 
 from muster.cli.failures import Failure
-from muster.cli.output import print_document
 from muster.cli.session import connect, say
+from muster.cli.tables.output import print_document
 from muster.client.client import Client
 from muster.client.errors import UNREACHABLE, MusterError
 from muster.client.handles import JobHandle

@@ -6,9 +6,9 @@ from typing import Any
 
 import click
 
-from muster.cli.columns import resources_text
-from muster.cli.output import print_document, print_pairs
 from muster.cli.session import say, say_warning
+from muster.cli.tables.columns import resources_text
+from muster.cli.tables.output import print_document, print_pairs
 
 
 def print_dry_run(plan: Mapping[str, Any], output: str) -> None:

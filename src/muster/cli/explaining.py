@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from muster.cli.colours import state_colour
+from muster.cli.tables.colours import state_colour
 from muster.client.views import ExplanationView, Raw, instant
 
 

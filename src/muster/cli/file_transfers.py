@@ -15,7 +15,7 @@ import click
 from muster.cli.failures import Failure
 from muster.cli.file_progress import FileLine, Stopped
 from muster.cli.session import say, say_warning
-from muster.cli.text_tables import shown
+from muster.cli.tables.text_tables import shown
 from muster.client import file_transfers
 from muster.client.errors import MusterError
 from muster.client.files import Files, FileView, RemotePath

@@ -4,10 +4,10 @@ from typing import NoReturn
 
 import click
 
-from muster.cli.ages import duration_text
-from muster.cli.colours import state_colour
 from muster.cli.log_printing import printer
 from muster.cli.session import say
+from muster.cli.tables.ages import duration_text
+from muster.cli.tables.colours import state_colour
 from muster.cli.wait_reasons import print_wait_reasons
 from muster.client.handles import JobHandle
 from muster.client.views import JobView

@@ -9,7 +9,7 @@ from typing import TextIO
 
 import click
 
-from muster.cli.colours import LABEL_COLOURS
+from muster.cli.tables.colours import LABEL_COLOURS
 from muster.client.handles import LogChunk
 
 _LONGEST_LINE = 64 * 1024

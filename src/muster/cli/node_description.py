@@ -6,9 +6,9 @@ from typing import Any
 
 import click
 
-from muster.cli.ages import ago
-from muster.cli.colours import state_colour
-from muster.cli.output import print_document, print_pairs
+from muster.cli.tables.ages import ago
+from muster.cli.tables.colours import state_colour
+from muster.cli.tables.output import print_document, print_pairs
 from muster.client.views import NodeView
 from muster.lib.quantities import about_bytes
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from muster.cli.output import Item, print_document, table_lines
-from muster.cli.text_tables import Column
+from muster.cli.tables.output import Item, print_document, table_lines
+from muster.cli.tables.text_tables import Column
 from muster.client.errors import MusterError
 
 if TYPE_CHECKING:

@@ -11,39 +11,39 @@ from copy import deepcopy
 from muster.domain.nodes import Node
 from muster.domain.reasons import Reason
 from muster.domain.virtual_clusters import VirtualCluster
-from muster.scheduling.accounting import Accounts
-from muster.scheduling.allocation import may_be_preempted, slots_on_nodes
-from muster.scheduling.allocations import Allocations
-from muster.scheduling.capacity_check import CapacityCheck
-from muster.scheduling.cells import oversubscribed
+from muster.scheduling.allocations.accounting import Accounts
+from muster.scheduling.allocations.allocation import may_be_preempted, slots_on_nodes
+from muster.scheduling.allocations.allocation_table import Allocations
+from muster.scheduling.allocations.limits import UsageLimits
+from muster.scheduling.allocations.reservations import Reservations
+from muster.scheduling.allocations.running_ranks import RunningRanks
+from muster.scheduling.allocations.usage_views import Quota, ShareView, WhatIf
+from muster.scheduling.capacity.capacity_check import CapacityCheck
+from muster.scheduling.capacity.elastic_sizes import sized
+from muster.scheduling.capacity.placement import allocate_slots, place
+from muster.scheduling.capacity.shapes import Shapes
 from muster.scheduling.changes import Changes
 from muster.scheduling.demand import JobDemand, Slot, gpus_of
-from muster.scheduling.dispatch import Dispatcher
-from muster.scheduling.elastic_growth import ElasticGrowth
-from muster.scheduling.elastic_sizes import sized
-from muster.scheduling.guarantee_pass import GuaranteePass
-from muster.scheduling.guarantees import Guarantees
-from muster.scheduling.lanes import LaneKey
-from muster.scheduling.limits import UsageLimits
-from muster.scheduling.open_pass import OpenPass
-from muster.scheduling.order_policies import Policy
-from muster.scheduling.placement import allocate_slots, place
+from muster.scheduling.guarantees.cells import oversubscribed
+from muster.scheduling.guarantees.guaranteed_shares import Guarantees
+from muster.scheduling.ordering.lanes import LaneKey
+from muster.scheduling.ordering.order_policies import Policy
+from muster.scheduling.ordering.runtime_prediction import Predictor
+from muster.scheduling.ordering.vc_settings import VcSettings
+from muster.scheduling.ordering.wait_queue import WaitQueue
+from muster.scheduling.passes.dispatch import Dispatcher
+from muster.scheduling.passes.elastic_growth import ElasticGrowth
+from muster.scheduling.passes.guarantee_pass import GuaranteePass
+from muster.scheduling.passes.open_pass import OpenPass
+from muster.scheduling.passes.reclaim import Reclaim
 from muster.scheduling.plan import Plan, Start
-from muster.scheduling.plan_reasons import PlanReasons
 from muster.scheduling.planner import Planner
-from muster.scheduling.preemption_index import PreemptionIndex
-from muster.scheduling.preemption_policy import PreemptionPolicy
-from muster.scheduling.reclaim import Reclaim
-from muster.scheduling.reservations import Reservations
-from muster.scheduling.running_ranks import RunningRanks
-from muster.scheduling.runtime_prediction import Predictor
-from muster.scheduling.shapes import Shapes
-from muster.scheduling.start_forecast import first_start
+from muster.scheduling.preemption.preemption_index import PreemptionIndex
+from muster.scheduling.preemption.preemption_policy import PreemptionPolicy
+from muster.scheduling.reporting.plan_reasons import PlanReasons
+from muster.scheduling.reporting.start_forecast import first_start
+from muster.scheduling.reporting.usage_report import UsageReport
 from muster.scheduling.timers import Timers
-from muster.scheduling.usage_report import UsageReport
-from muster.scheduling.usage_views import Quota, ShareView, WhatIf
-from muster.scheduling.vc_settings import VcSettings
-from muster.scheduling.wait_queue import WaitQueue
 
 _LARGEST_COPY = 5000
 """How many jobs and nodes a state may have for a look ahead, which copies all of it while others wait."""

@@ -6,22 +6,22 @@ computed.
 """
 
 from muster.domain.reasons import Reason
-from muster.scheduling.accounting import Accounts
-from muster.scheduling.allocations import Allocations
+from muster.scheduling.allocations.accounting import Accounts
+from muster.scheduling.allocations.allocation_table import Allocations
+from muster.scheduling.allocations.reservations import Reservations
+from muster.scheduling.allocations.running_ranks import RunningRanks
 from muster.scheduling.changes import Changes
-from muster.scheduling.dispatch import Dispatcher
-from muster.scheduling.elastic_growth import ElasticGrowth
-from muster.scheduling.guarantee_pass import GuaranteePass
-from muster.scheduling.guarantees import Guarantees
-from muster.scheduling.lanes import LaneKey
-from muster.scheduling.open_pass import OpenPass
+from muster.scheduling.guarantees.guaranteed_shares import Guarantees
+from muster.scheduling.ordering.lanes import LaneKey
+from muster.scheduling.ordering.vc_settings import VcSettings
+from muster.scheduling.ordering.wait_queue import WaitQueue
+from muster.scheduling.passes.dispatch import Dispatcher
+from muster.scheduling.passes.elastic_growth import ElasticGrowth
+from muster.scheduling.passes.guarantee_pass import GuaranteePass
+from muster.scheduling.passes.open_pass import OpenPass
 from muster.scheduling.plan import Plan
-from muster.scheduling.plan_reasons import PlanReasons
-from muster.scheduling.reservations import Reservations
-from muster.scheduling.running_ranks import RunningRanks
+from muster.scheduling.reporting.plan_reasons import PlanReasons
 from muster.scheduling.timers import Timer, Timers
-from muster.scheduling.vc_settings import VcSettings
-from muster.scheduling.wait_queue import WaitQueue
 
 
 class Planner:

@@ -8,7 +8,7 @@ from muster.api.jobs import JobStateName
 from muster.domain.jobs import Job
 from muster.engine.requests.explaining import AttemptStory, Explanation
 from muster.lib.clock import optional_iso
-from muster.scheduling.usage_views import WhatIf
+from muster.scheduling.allocations.usage_views import WhatIf
 from muster.wire.views import fault_view, reason_view
 
 

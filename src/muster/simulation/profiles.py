@@ -1,10 +1,10 @@
 """The policies that a simulation may compare, as profiles of the scheduler."""
 
 from muster.domain.virtual_clusters import OrderPolicy
-from muster.scheduling.order_policies import Overtaking, policies
-from muster.scheduling.order_policies import Policy as Profile
-from muster.scheduling.ranking import Arrival, Attained, Remaining
-from muster.scheduling.runtime_prediction import Predictor
+from muster.scheduling.ordering.order_policies import Overtaking, policies
+from muster.scheduling.ordering.order_policies import Policy as Profile
+from muster.scheduling.ordering.ranking import Arrival, Attained, Remaining
+from muster.scheduling.ordering.runtime_prediction import Predictor
 from muster.simulation.options import Policy
 
 

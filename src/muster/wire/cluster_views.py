@@ -8,7 +8,7 @@ from muster.domain.resources import Resources
 from muster.domain.specs import JobSpec, Role
 from muster.domain.virtual_clusters import Defaults, Limits, Share, VirtualCluster
 from muster.lib.quantities import format_bytes, format_cpu
-from muster.scheduling.usage_views import Quota, ShareView
+from muster.scheduling.allocations.usage_views import Quota, ShareView
 from muster.wire.specs import spec_to_wire
 
 

@@ -27,7 +27,7 @@ from muster.domain.resources import Capacity, Device, Placement, Resources
 from muster.domain.specs import JobSpec, Mount, Role, Runtime
 from muster.domain.tasks import TASK_STATES, Task, TaskFailed, TaskLost
 from muster.domain.virtual_clusters import Defaults, Limits, Share, VirtualCluster
-from muster.scheduling.usage_views import Quota, ShareView
+from muster.scheduling.allocations.usage_views import Quota, ShareView
 from muster.wire import cluster_views, views
 from muster.wire.response_models import response_model
 from tests.integration.api.calling import Caller, ok

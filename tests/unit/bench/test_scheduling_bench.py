@@ -14,7 +14,7 @@ from bench.scheduling.replaying import COLUMNS, mean_of, written
 from bench.scheduling.sharing import times, worse_off
 from bench.scheduling.speed import exponent
 from bench.table import Row, Sheet, Unit, at_most, render
-from muster.scheduling.cells import oversubscribed
+from muster.scheduling.guarantees.cells import oversubscribed
 from muster.simulation.options import NodeGroup
 from muster.simulation.records import TraceJob
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 import yaml
 
-from muster.cli.text_tables import display_width
+from muster.cli.tables.text_tables import display_width
 from tests.unit.cli.calling import ID, muster, with_job
 from tests.unit.client.tiny_server import Answer, TinyServer, a_job, a_task, problem
 

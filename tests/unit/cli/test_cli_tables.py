@@ -7,8 +7,8 @@ from click import unstyle
 from hypothesis import given
 from hypothesis import strategies as st
 
-from muster.cli.columns import resources_text
-from muster.cli.text_tables import Column, cut, display_width, fitting, render, shown
+from muster.cli.tables.columns import resources_text
+from muster.cli.tables.text_tables import Column, cut, display_width, fitting, render, shown
 
 pytestmark = pytest.mark.fast
 

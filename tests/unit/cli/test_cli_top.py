@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from muster.cli.sparklines import sparkline
+from muster.cli.tables.sparklines import sparkline
 from tests.unit.cli.calling import muster
 from tests.unit.client.tiny_server import Answer, TinyServer
 

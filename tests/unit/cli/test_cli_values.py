@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from muster.cli.adhoc_job import RunOptions, as_job, command_of, folder_to_send, name_from
-from muster.cli.ages import ago, duration_text
 from muster.cli.key_values import parse_assignments, parse_texts, parse_value, read_env_file
+from muster.cli.tables.ages import ago, duration_text
 
 pytestmark = pytest.mark.fast
 

@@ -5,7 +5,9 @@ import re
 import pytest
 
 from muster.domain.virtual_clusters import OrderPolicy
-from muster.scheduling import order_policies, preemption_policy, running_ranks, wait_queue
+from muster.scheduling.allocations import running_ranks
+from muster.scheduling.ordering import order_policies, wait_queue
+from muster.scheduling.preemption import preemption_policy
 from tests.unit.docs.pages import ROOT
 
 pytestmark = pytest.mark.fast
@@ -44,7 +46,7 @@ def test_every_policy_is_explained() -> None:
 
 
 def test_every_reason_to_wait_is_explained() -> None:
-    source = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "src/muster/scheduling").glob("*.py"))
+    source = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "src/muster/scheduling").rglob("*.py"))
     codes = set(_CODE.findall(source)) - _TOLD_WHEN_LEAVING - _TOLD_AT_SUBMISSION
     codes = {code.replace("{kind}", kind) for code in codes for kind in ("gpu", "cpu", "memory")}
 

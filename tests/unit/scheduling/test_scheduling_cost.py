@@ -2,9 +2,9 @@
 
 import pytest
 
-from muster.scheduling import guarantee_pass, open_pass, reclaim
+from muster.scheduling.capacity.placement import place
 from muster.scheduling.cluster_state import ClusterState
-from muster.scheduling.placement import place
+from muster.scheduling.passes import guarantee_pass, open_pass, reclaim
 from tests.parts.building import GIB, a_node, a_role
 from tests.unit.scheduling.clusters import a_cluster, a_demand, a_gpu_node, gpus, queue, started
 

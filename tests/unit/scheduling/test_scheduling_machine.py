@@ -13,12 +13,12 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from muster.domain.nodes import Node, NodeState
 from muster.domain.specs import Priority, Role, Spread, Together, Where
 from muster.domain.virtual_clusters import Limits, OrderPolicy, VirtualCluster
+from muster.scheduling.capacity.node_index import NodeIndex
+from muster.scheduling.capacity.placement import place
 from muster.scheduling.cluster_state import ClusterState
 from muster.scheduling.demand import JobDemand, Slot
-from muster.scheduling.node_index import NodeIndex
-from muster.scheduling.placement import place
+from muster.scheduling.ordering.wait_queue import TOP_PRIORITY
 from muster.scheduling.plan import Plan
-from muster.scheduling.wait_queue import TOP_PRIORITY
 from tests.parts.building import GIB, a_node, a_role
 from tests.unit.scheduling.clusters import a_demand, a_vc, gpus
 

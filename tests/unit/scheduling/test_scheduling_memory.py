@@ -3,10 +3,10 @@
 import pytest
 
 from muster.domain.virtual_clusters import WEEK_S
-from muster.scheduling import runtime_prediction
-from muster.scheduling.accounting import Account
+from muster.scheduling.allocations.accounting import Account
 from muster.scheduling.demand import similarity_of
-from muster.scheduling.runtime_prediction import Predictor
+from muster.scheduling.ordering import runtime_prediction
+from muster.scheduling.ordering.runtime_prediction import Predictor
 from tests.parts.building import a_job, a_role, a_spec
 
 pytestmark = pytest.mark.fast

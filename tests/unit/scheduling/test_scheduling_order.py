@@ -11,8 +11,8 @@ from muster.domain.specs import Priority
 from muster.domain.virtual_clusters import OrderPolicy, VirtualCluster
 from muster.scheduling.cluster_state import ClusterState
 from muster.scheduling.demand import JobDemand
-from muster.scheduling.order_policies import Overtaking, Policy
-from muster.scheduling.ranking import Arrival
+from muster.scheduling.ordering.order_policies import Overtaking, Policy
+from muster.scheduling.ordering.ranking import Arrival
 from tests.parts.building import a_node, a_role
 from tests.unit.scheduling.clusters import a_cluster, a_demand, a_gpu_node, a_vc, gpus, queue, started
 

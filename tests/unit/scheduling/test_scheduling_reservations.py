@@ -2,11 +2,11 @@
 
 import pytest
 
-from muster.scheduling import reservations
+from muster.scheduling.allocations import reservations
+from muster.scheduling.capacity.placement import place
 from muster.scheduling.cluster_state import ClusterState
-from muster.scheduling.order_policies import Overtaking, Policy
-from muster.scheduling.placement import place
-from muster.scheduling.ranking import Arrival
+from muster.scheduling.ordering.order_policies import Overtaking, Policy
+from muster.scheduling.ordering.ranking import Arrival
 from tests.unit.scheduling.clusters import a_cluster, a_demand, a_gpu_node, gpus, queue, started
 
 pytestmark = pytest.mark.fast

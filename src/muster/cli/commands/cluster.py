@@ -9,9 +9,9 @@ from typing import Any
 import click
 
 from muster.cli.failures import Failure
-from muster.cli.output import print_document
 from muster.cli.session import say
 from muster.cli.shared_options import output_option
+from muster.cli.tables.output import print_document
 from muster.domain.errors import Problem
 
 

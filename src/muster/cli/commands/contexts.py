@@ -5,10 +5,10 @@ from typing import Any
 
 import click
 
-from muster.cli.output import print_list
 from muster.cli.session import say
 from muster.cli.shared_options import output_option
-from muster.cli.text_tables import Column
+from muster.cli.tables.output import print_list
+from muster.cli.tables.text_tables import Column
 from muster.client import contexts
 
 

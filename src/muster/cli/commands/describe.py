@@ -4,12 +4,12 @@ from typing import Any
 
 import click
 
-from muster.cli.colours import state_colour
-from muster.cli.columns import event_columns, resources_text, task_columns
 from muster.cli.node_description import describe_node
-from muster.cli.output import print_document, print_list, print_pairs
 from muster.cli.session import connect
 from muster.cli.shared_options import complete_jobs, output_option
+from muster.cli.tables.colours import state_colour
+from muster.cli.tables.columns import event_columns, resources_text, task_columns
+from muster.cli.tables.output import print_document, print_list, print_pairs
 from muster.client.client import Client
 from muster.client.errors import MusterError
 from muster.client.handles import JobHandle

@@ -3,8 +3,8 @@
 import click
 
 from muster.cli.health_checks import Finding, examine
-from muster.cli.output import print_document
 from muster.cli.shared_options import output_option
+from muster.cli.tables.output import print_document
 
 _MARKS = {"ok": ("ok  ", "green"), "warn": ("warn", "yellow"), "fail": ("FAIL", "red")}
 

@@ -5,11 +5,11 @@ from typing import Any
 
 import click
 
-from muster.cli.environment_columns import environment_columns, trial_columns
-from muster.cli.output import print_document, print_list
 from muster.cli.session import connect, say, say_warning
 from muster.cli.shared_options import complete_nodes, output_option
-from muster.cli.text_tables import render
+from muster.cli.tables.environment_columns import environment_columns, trial_columns
+from muster.cli.tables.output import print_document, print_list
+from muster.cli.tables.text_tables import render
 from muster.client.environment_views import EnvironmentTestView
 from muster.client.transport import Timeouts
 

@@ -2,10 +2,10 @@
 
 import click
 
-from muster.cli.columns import event_columns, event_text
-from muster.cli.output import print_document, print_list
 from muster.cli.session import connect
 from muster.cli.shared_options import complete_jobs, output_option
+from muster.cli.tables.columns import event_columns, event_text
+from muster.cli.tables.output import print_document, print_list
 from muster.client.views import EventView
 
 _NEWEST = 50

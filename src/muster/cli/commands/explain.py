@@ -6,9 +6,9 @@ import click
 
 from muster.cli.explaining import explanation_lines
 from muster.cli.key_values import parse_assignments
-from muster.cli.output import print_document
 from muster.cli.session import connect
 from muster.cli.shared_options import job_argument, output_option
+from muster.cli.tables.output import print_document
 
 
 @click.command()

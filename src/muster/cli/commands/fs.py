@@ -9,15 +9,15 @@ from typing import Any
 
 import click
 
-from muster.cli.ages import ago
 from muster.cli.failures import Failure
 from muster.cli.file_progress import file_line
 from muster.cli.file_transfers import Incoming, Outgoing, Report, get_all, incoming, outgoing, put_all, resumable
-from muster.cli.output import print_document, print_list
 from muster.cli.remote_paths import RemotePathType, complete_either
 from muster.cli.session import connect, say, say_warning
 from muster.cli.shared_options import output_option
-from muster.cli.text_tables import Column, shown
+from muster.cli.tables.ages import ago
+from muster.cli.tables.output import print_document, print_list
+from muster.cli.tables.text_tables import Column, shown
 from muster.client.downloading import Arriving
 from muster.client.errors import UNREACHABLE, MusterError
 from muster.client.file_transfers import source_of

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 import click
 
 from muster.cli.bulk_actions import act_on_nodes
-from muster.cli.columns import node_status_columns
-from muster.cli.output import print_list
 from muster.cli.session import connect, say, say_warning
 from muster.cli.shared_options import complete_nodes, output_option
+from muster.cli.tables.columns import node_status_columns
+from muster.cli.tables.output import print_list
 
 if TYPE_CHECKING:
     from muster.client.client import Client

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from muster.cli.failures import Failure
-from muster.cli.output import print_document
 from muster.cli.session import connect, say
 from muster.cli.shared_options import complete_nodes, output_option
+from muster.cli.tables.output import print_document
 
 if TYPE_CHECKING:
     from muster.client.node_exec import CommandPiece, CommandResult

@@ -6,10 +6,10 @@ from pathlib import Path
 import click
 
 from muster.cli.failures import Failure
-from muster.cli.output import print_document, print_list
 from muster.cli.session import connect, say, say_warning
 from muster.cli.shared_options import job_argument, output_option
-from muster.cli.text_tables import Column
+from muster.cli.tables.output import print_document, print_list
+from muster.cli.tables.text_tables import Column
 from muster.cli.transfer_progress import transfer_progress
 from muster.client.handles import JobHandle
 from muster.client.output_views import OutputsView, OutputView

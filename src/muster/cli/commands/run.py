@@ -10,9 +10,9 @@ from muster.cli.dry_run import print_dry_run
 from muster.cli.job_following import exit_with_outcome, follow
 from muster.cli.key_values import parse_assignments, parse_texts, read_env_file
 from muster.cli.option_types import Parsed
-from muster.cli.output import print_document
 from muster.cli.session import connect, say
 from muster.cli.shared_options import output_option
+from muster.cli.tables.output import print_document
 from muster.cli.transfer_progress import announce_packing, upload_progress
 from muster.client.submitting import Changes, prepare
 from muster.lib.quantities import gpu_number, parse_gpu

@@ -9,14 +9,14 @@ from pathlib import Path
 
 import click
 
-from muster.cli.ages import duration_text
 from muster.cli.failures import Failure
 from muster.cli.option_types import Parsed
-from muster.cli.output import print_document
 from muster.cli.progress import progress
 from muster.cli.session import connect, say, say_warning
 from muster.cli.shared_options import output_option
-from muster.cli.text_tables import Column, render
+from muster.cli.tables.ages import duration_text
+from muster.cli.tables.output import print_document
+from muster.cli.tables.text_tables import Column, render
 from muster.domain.errors import Invalid, MusterError
 from muster.simulation.charts import draw
 from muster.simulation.driver import simulate

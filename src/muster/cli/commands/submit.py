@@ -9,9 +9,9 @@ import click
 from muster.cli.dry_run import print_dry_run
 from muster.cli.job_following import exit_with_outcome, follow, wait_quietly
 from muster.cli.key_values import parse_assignments
-from muster.cli.output import print_document
 from muster.cli.session import connect, say
 from muster.cli.shared_options import output_option
+from muster.cli.tables.output import print_document
 from muster.cli.transfer_progress import announce_packing, upload_progress
 from muster.client.errors import BAD_INPUT, MusterError
 from muster.client.submitting import Changes, Submission, from_text, prepare

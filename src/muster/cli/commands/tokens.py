@@ -2,9 +2,9 @@
 
 import click
 
-from muster.cli.output import print_document
 from muster.cli.session import connect, say
 from muster.cli.shared_options import output_option
+from muster.cli.tables.output import print_document
 
 
 @click.group()

@@ -7,12 +7,12 @@ from typing import Any
 
 import click
 
-from muster.cli.node_usage import node_lines
-from muster.cli.output import print_document
 from muster.cli.session import connect
 from muster.cli.shared_options import complete_nodes, output_option
-from muster.cli.text_tables import Column, Row, fitting, render
-from muster.cli.usage_columns import (
+from muster.cli.tables.node_usage import node_lines
+from muster.cli.tables.output import print_document
+from muster.cli.tables.text_tables import Column, Row, fitting, render
+from muster.cli.tables.usage_columns import (
     GpuUsage,
     Raw,
     gpu_columns,

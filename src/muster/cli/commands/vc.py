@@ -4,10 +4,10 @@ from typing import Any
 
 import click
 
-from muster.cli.cluster_columns import amount_text, error_text, virtual_cluster_columns
-from muster.cli.output import print_document, print_list, print_pairs
 from muster.cli.session import connect, say, say_warning
 from muster.cli.shared_options import output_option
+from muster.cli.tables.cluster_columns import amount_text, error_text, virtual_cluster_columns
+from muster.cli.tables.output import print_document, print_list, print_pairs
 from muster.client.cluster_views import VirtualClusterView
 
 

@@ -7,9 +7,9 @@ from typing import Any
 import click
 
 from muster.cli.job_following import exit_with_outcome, print_outcome
-from muster.cli.output import print_document
 from muster.cli.session import connect, say
 from muster.cli.shared_options import jobs_argument, output_option
+from muster.cli.tables.output import print_document
 from muster.lib.quantities import parse_duration
 
 

@@ -2,9 +2,9 @@
 
 import click
 
-from muster.cli.output import print_document, print_pairs
 from muster.cli.session import connect
 from muster.cli.shared_options import output_option
+from muster.cli.tables.output import print_document, print_pairs
 
 
 @click.command()

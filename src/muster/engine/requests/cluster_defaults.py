@@ -10,7 +10,7 @@ from muster.domain.resources import DEFAULT_CPU_M, WHOLE_GPU, Resources
 from muster.domain.specs import JobSpec, Role, Runtime
 from muster.domain.virtual_clusters import Defaults, Share, VirtualCluster
 from muster.lib.quantities import format_cpu
-from muster.scheduling.limits import beyond_max
+from muster.scheduling.allocations.limits import beyond_max
 
 _SAYS_NOTHING = Resources(DEFAULT_CPU_M)
 _LESS = "ask for less, or for another virtual cluster"

@@ -28,8 +28,8 @@ from muster.engine.lifecycle.observing import TAIL_BYTES
 from muster.engine.requests import unmet_needs
 from muster.engine.requests.admission import readmit
 from muster.lib.quantities import format_duration
+from muster.scheduling.allocations.usage_views import WhatIf
 from muster.scheduling.cluster_state import ClusterState
-from muster.scheduling.usage_views import WhatIf
 
 
 @dataclass(frozen=True, slots=True)

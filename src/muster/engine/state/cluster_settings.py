@@ -17,8 +17,8 @@ from muster.domain.nodes import Node, NodeSettings
 from muster.domain.virtual_clusters import LIMITS, VirtualCluster
 from muster.lib.nearest import nearest
 from muster.ports.cluster_config import ClusterConfig, ClusterSettings, LastGood
+from muster.scheduling.allocations.usage_views import Quota, ShareView
 from muster.scheduling.cluster_state import ClusterState
-from muster.scheduling.usage_views import Quota, ShareView
 
 _log = structlog.get_logger("engine.cluster_settings")
 DEFAULT = "default"

@@ -10,7 +10,7 @@ from muster.domain.errors import NotFound
 from muster.domain.virtual_clusters import VirtualCluster
 from muster.engine.requests.accounts import Principal
 from muster.engine.state.cluster_settings import may_use, quotas_of, shares_of
-from muster.scheduling.usage_views import Quota
+from muster.scheduling.allocations.usage_views import Quota
 from muster.server.access import Action, may, require
 from muster.server.services import Services, authenticated, services
 from muster.wire.cluster_views import problem_view, quota_view, virtual_cluster_view

@@ -4,10 +4,10 @@ from typing import Any
 
 import click
 
-from muster.cli.columns import job_columns
-from muster.cli.output import print_list
 from muster.cli.session import connect, say
 from muster.cli.shared_options import output_option
+from muster.cli.tables.columns import job_columns
+from muster.cli.tables.output import print_list
 from muster.cli.watching import watch
 from muster.client.views import JobView
 

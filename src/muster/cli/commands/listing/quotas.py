@@ -2,10 +2,10 @@
 
 import click
 
-from muster.cli.cluster_columns import quota_columns
-from muster.cli.output import print_list
 from muster.cli.session import connect, say
 from muster.cli.shared_options import output_option
+from muster.cli.tables.cluster_columns import quota_columns
+from muster.cli.tables.output import print_list
 
 
 @click.command()

@@ -2,10 +2,10 @@
 
 import click
 
-from muster.cli.columns import user_columns
-from muster.cli.output import print_list
 from muster.cli.session import connect
 from muster.cli.shared_options import output_option
+from muster.cli.tables.columns import user_columns
+from muster.cli.tables.output import print_list
 
 
 @click.command()

@@ -2,10 +2,10 @@
 
 import click
 
-from muster.cli.columns import task_columns
-from muster.cli.output import print_list
 from muster.cli.session import connect, say
 from muster.cli.shared_options import job_argument, output_option
+from muster.cli.tables.columns import task_columns
+from muster.cli.tables.output import print_list
 from muster.cli.watching import watch
 
 

@@ -1,0 +1,155 @@
+"""The columns of tables, so that `get`, `describe` and `top` show the same object in the same way."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from muster.cli.tables.ages import ago
+from muster.cli.tables.colours import state_colour
+from muster.cli.tables.text_tables import Column
+from muster.client.views import ClusterView, EventView, JobView, NodeView, TaskView, TokenView, UserView
+from muster.lib.quantities import about_bytes
+
+_NONE = (None, "", 0, "0")
+
+
+def job_columns() -> list[Column[JobView]]:
+    now = datetime.now(UTC)
+    return [
+        Column("NAME", lambda job: job.name),
+        Column("ID", lambda job: job.id, wide=True),
+        Column("OWNER", lambda job: job.owner, wide=True),
+        Column("CLUSTER", lambda job: job.vc or job.cluster, wide=True),
+        Column("STATE", lambda job: job.state, colour=state_colour),
+        Column("MODE", lambda job: job.mode),
+        Column("PRIORITY", lambda job: job.raw.get("priority"), wide=True),
+        Column("ATTEMPT", lambda job: job.attempt, wide=True, right=True),
+        Column("SUCC", lambda job: job.succeeded, right=True),
+        Column("FAIL", lambda job: job.failed, right=True),
+        Column("ACTIVE", lambda job: job.active, right=True),
+        Column("RESOURCES", lambda job: resources_text(job.raw.get("resources")), wide=True),
+        Column("CREATED", lambda job: ago(job.created_at, now), wide=True),
+        Column("START", lambda job: ago(job.started_at, now)),
+        Column("END", lambda job: ago(job.ended_at, now)),
+        Column("REASON", lambda job: job.reason),
+    ]
+
+
+def task_columns() -> list[Column[TaskView]]:
+    now = datetime.now(UTC)
+    return [
+        Column("NAME", lambda task: task.name),
+        Column("ATTEMPT", lambda task: task.attempt, wide=True, right=True),
+        Column("STATE", lambda task: task.state, colour=state_colour),
+        Column("NODE", lambda task: task.node),
+        Column("DEVICES", lambda task: _joined(task.raw.get("devices")), wide=True),
+        Column("PORTS", lambda task: _joined(task.raw.get("ports")), wide=True),
+        Column("START", lambda task: ago(task.started_at, now)),
+        Column("END", lambda task: ago(task.ended_at, now)),
+        Column("SIGNAL", lambda task: task.signal, wide=True),
+        Column("EXIT", lambda task: task.exit_code, right=True),
+    ]
+
+
+def node_columns() -> list[Column[NodeView]]:
+    return [
+        Column("NAME", lambda node: node.name),
+        Column("CLUSTER", lambda node: node.cluster),
+        Column("STATE", lambda node: node.state, colour=state_colour),
+        Column("ADDRESS", lambda node: node.raw.get("address"), wide=True),
+        Column("CPU", lambda node: f"{node.cpu_used:g}/{node.cpu_total:g}", right=True),
+        Column("MEMORY", lambda node: f"{about_bytes(node.memory_used)}/{about_bytes(node.memory_total)}", right=True),
+        Column("GPU", lambda node: f"{node.gpus_used:g}/{len(node.gpus)}" if node.gpus else None, right=True),
+        Column("MODEL", lambda node: _joined(sorted({str(gpu.get("model")) for gpu in node.gpus})), wide=True),
+        Column("LABELS", lambda node: _joined(_given_labels(node)), wide=True),
+        Column("TASKS", lambda node: node.tasks, right=True),
+        Column("NOTE", lambda node: node.note),
+    ]
+
+
+def node_status_columns() -> list[Column[NodeView]]:
+    """The columns of nodes, with the time since the last change of state and the alerts for admins."""
+    now = datetime.now(UTC)
+    *before, note = node_columns()
+    return [
+        *before,
+        Column("SINCE", lambda node: ago(node.since, now)),
+        Column("ALERTS", lambda node: len(node.alerts) or None, right=True),
+        note,
+    ]
+
+
+def cluster_columns() -> list[Column[ClusterView]]:
+    return [
+        Column("NAME", lambda cluster: cluster.name),
+        Column("BACKEND", lambda cluster: cluster.backend),
+        Column("STATE", lambda cluster: cluster.state, colour=state_colour),
+        Column("NODES", lambda cluster: cluster.nodes, right=True),
+        Column("DEFAULT", lambda cluster: "yes" if cluster.default else None),
+    ]
+
+
+def user_columns() -> list[Column[UserView]]:
+    now = datetime.now(UTC)
+    return [
+        Column("NAME", lambda user: user.name),
+        Column("ROLE", lambda user: user.role),
+        Column("STATE", lambda user: "disabled" if user.disabled else "enabled"),
+        Column("GROUPS", lambda user: _joined(user.groups)),
+        Column("CREATED", lambda user: ago(user.created_at, now)),
+    ]
+
+
+def token_columns() -> list[Column[TokenView]]:
+    now = datetime.now(UTC)
+    return [
+        Column("ID", lambda token: token.id),
+        Column("NAME", lambda token: token.name),
+        Column("USER", lambda token: token.user),
+        Column("CREATED", lambda token: ago(token.created_at, now)),
+        Column("EXPIRES", lambda token: ago(token.expires_at, now) or "never"),
+        Column("USED", lambda token: ago(token.last_used_at, now)),
+    ]
+
+
+def event_columns() -> list[Column[EventView]]:
+    now = datetime.now(UTC)
+    return [
+        Column("SEQ", lambda event: event.seq, wide=True, right=True),
+        Column("AGE", lambda event: ago(event.at, now)),
+        Column("KIND", lambda event: event.kind),
+        Column("SUBJECT", lambda event: event.data.get("name") or event.job_id),
+        Column("ACTOR", lambda event: event.actor, wide=True),
+        Column("WHAT", event_text),
+    ]
+
+
+def event_text(event: EventView) -> str:
+    """The details of an event besides its kind."""
+    data = event.data
+    parts = [str(data[key]) for key in ("state", "reason", "message") if data.get(key)]
+    if data.get("node"):
+        parts.append(f"on {data['node']}")
+    if data.get("exitCode") is not None:
+        parts.append(f"exit code {data['exitCode']}")
+    if event.kind.startswith("audit."):
+        parts += [f"{key}={value}" for key, value in data.items() if key != "name"]
+        parts.append(f"by {event.actor}" if event.actor else "")
+    return ", ".join(part for part in parts if part)
+
+
+def resources_text(resources: Any) -> str | None:
+    """The resources as `cpu=1 memory=2Gi gpu=2 gpuType=A100,V100`."""
+    if not resources:
+        return None
+    texts = {name: _joined(value) if isinstance(value, list) else value for name, value in resources.items()}
+    return " ".join(f"{name}={text}" for name, text in texts.items() if text not in _NONE) or None
+
+
+def _joined(values: Sequence[Any] | None) -> str | None:
+    return ",".join(str(value) for value in values) if values else None
+
+
+def _given_labels(node: NodeView) -> list[str]:
+    """The labels that an admin set. `describe` also shows those that Muster found."""
+    return [f"{key}={value}" for key, value in node.labels.items() if not key.startswith("muster/")]

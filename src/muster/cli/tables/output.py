@@ -1,0 +1,65 @@
+"""Prints results in the format that `-o` selects. JSON and YAML show the objects as the server sent them."""
+
+import json
+import shutil
+import sys
+from collections.abc import Sequence
+from typing import Any, Protocol, TypeVar
+
+import click
+
+from muster.cli.tables.text_tables import Column, render
+
+
+class ServerObject(Protocol):
+    """An object that came from the server."""
+
+    @property
+    def raw(self) -> Any: ...
+
+
+Item = TypeVar("Item", bound=ServerObject)
+
+
+def print_list(items: Sequence[Item], columns: Sequence[Column[Item]], output: str, *, name: str = "name") -> None:
+    """Prints a list. `name` is the key that `-o name` prints."""
+    if output == "name":
+        _print_lines(str(item.raw[name]) for item in items)
+    elif output in ("json", "yaml"):
+        print_document({"items": [item.raw for item in items]}, output)
+    else:
+        _print_lines(table_lines(items, columns, output))
+
+
+def table_lines(items: Sequence[Item], columns: Sequence[Column[Item]], output: str) -> list[str]:
+    """The lines of a table. On a terminal, `table` is cut to the width; `wide` and pipes get all columns in full."""
+    chosen = [column for column in columns if output == "wide" or not column.wide]
+    width = shutil.get_terminal_size().columns if output == "table" and sys.stdout.isatty() else None
+    return render(chosen, items, width=width)
+
+
+def print_document(document: Any, output: str) -> None:
+    if output == "yaml":
+        click.echo(_yaml(document), nl=False)
+    else:
+        click.echo(json.dumps(document, indent=2, ensure_ascii=False))
+
+
+def print_pairs(pairs: Sequence[tuple[str, Any]]) -> None:
+    """Prints aligned `Name:   value` lines. Empty values are left out."""
+    kept = [(name, value) for name, value in pairs if value not in (None, "", (), [], {})]
+    width = max((len(name) for name, _ in kept), default=0) + 1
+    _print_lines(f"{name + ':':<{width}}  {value}" for name, value in kept)
+
+
+def _print_lines(lines: Any) -> None:
+    text = "\n".join(lines)
+    if text:
+        click.echo(text)
+
+
+def _yaml(document: Any) -> str:
+    import yaml
+
+    dumper = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
+    return str(yaml.dump(document, Dumper=dumper, sort_keys=False, allow_unicode=True))
