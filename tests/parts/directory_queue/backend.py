@@ -30,7 +30,7 @@ from muster.ports.backend import (
     Scope,
 )
 from muster.ports.capabilities import Capabilities, LogChunk, TaskRef
-from tests.parts.directory_queue.layout import Layout, listed, read, write_once
+from tests.parts.directory_queue.layout import Layout, has_started, listed, read, write_once
 
 MEMORY_BYTES = 64 << 30
 PACKAGE_LIFETIME_S = 600.0
@@ -150,17 +150,14 @@ class DirectoryQueueBackend:
         ]
 
     def _observations(self) -> Iterator[Observation]:
+        """The queue is read before the records: a gang that is started in between is then found in both, not in
+        neither."""
+        queued = {path.stem: read(path) for path in listed(self.layout.queue)}
         records = {path.stem: read(path) for path in listed(self.layout.gangs)}
-        for path in listed(self.layout.queue):
-            waits = records.pop(path.stem, {})
-            for task in read(path).get("tasks", ()):
-                yield Observation(
-                    task["id"],
-                    Phase.WAITING,
-                    task["id"],
-                    wait_reason=waits.get("reason", "(None)"),
-                    starts_at=waits.get("starts_at"),
-                )
+        for key, gang in queued.items():
+            if gang and not has_started(records.get(key, {})):
+                waits = records.pop(key, {})
+                yield from (_waiting(task["id"], waits) for task in gang["tasks"])
         for record in records.values():
             for task_id, facts in record.get("tasks", {}).items():
                 if not (self.layout.forgotten / task_id).exists():
@@ -222,6 +219,11 @@ class DirectoryLogs:
     def _has_ended(self, task: TaskRef) -> bool:
         record = read(self._layout.gangs / f"{task.task_id.rsplit('.', 2)[0]}.json")
         return bool(record.get("tasks", {}).get(task.task_id, {}).get("phase") == "ended")
+
+
+def _waiting(task_id: str, waits: Mapping[str, Any]) -> Observation:
+    reason = waits.get("reason", "(None)")
+    return Observation(task_id, Phase.WAITING, task_id, wait_reason=reason, starts_at=waits.get("starts_at"))
 
 
 def _observation(task_id: str, facts: Mapping[str, Any]) -> Observation:

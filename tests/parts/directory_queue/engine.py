@@ -19,7 +19,7 @@ from urllib.request import urlopen
 
 from muster.domain.launch_requests import LaunchRequest
 from muster.launch.symbols import resolve_request
-from tests.parts.directory_queue.layout import Layout, listed, read, write
+from tests.parts.directory_queue.layout import Layout, has_started, listed, read, write
 
 LOOK_EVERY_S = 0.02
 
@@ -47,7 +47,7 @@ class Engine:
             gang = read(path)
             if not gang:
                 continue  # it was cancelled in the meantime
-            if self._has_started(path.name):
+            if has_started(read(self.layout.gangs / path.name)):
                 path.unlink()  # it was submitted again while it was being started
                 continue
             places = self._places(gang["tasks"])
@@ -56,10 +56,6 @@ class Engine:
                 write(self.layout.gangs / path.name, {**self._waiting(gang), **reason})
                 return  # strictly in order
             self._start(path, gang, places)
-
-    def _has_started(self, name: str) -> bool:
-        tasks = read(self.layout.gangs / name).get("tasks", {})
-        return any(task["phase"] != "waiting" for task in tasks.values())
 
     def _waiting(self, gang: dict[str, Any]) -> dict[str, Any]:
         return {"tasks": {task["id"]: {"phase": "waiting"} for task in gang["tasks"]}}
@@ -125,9 +121,9 @@ class Engine:
             queued = self.layout.queue / f"{order['key']}.json"
             if queued.exists():
                 gang = read(queued)
-                queued.unlink()
                 stopped = {"phase": "ended", "stopped": True, "ended_at": time.time()}
                 write(record, {"tasks": {task["id"]: stopped for task in gang["tasks"]}})
+                queued.unlink()
             elif order["task"] in self.running:
                 self._kill(self.running[order["task"]], order["grace_s"])
                 continue  # until it has ended

@@ -89,5 +89,10 @@ def read(path: Path) -> dict[str, Any]:
     return found
 
 
+def has_started(record: Mapping[str, Any]) -> bool:
+    """Whether the engine has taken the gang of this record from its queue."""
+    return any(task["phase"] != "waiting" for task in record.get("tasks", {}).values())
+
+
 def listed(folder: Path) -> Iterator[Path]:
     return (path for path in sorted(folder.iterdir()) if not path.name.startswith("."))
