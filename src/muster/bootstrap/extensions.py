@@ -49,7 +49,7 @@ def guarded_builder(kind: BackendKind, site: Site) -> Builder:
             return builder()(cluster)
         except MusterError:
             raise
-        except Exception as error:  # whatever the code of others does
+        except (Exception, SystemExit) as error:  # whatever the code of others does
             why = f"{type(error).__name__}: {error}"
             raise BackendError(f"the backend {kind.name} cannot be built: {why}") from error
 

@@ -55,7 +55,7 @@ def _loaded(point: EntryPoint, kind: type[T], taken: Collection[str]) -> T | Pro
         return plugin_problem(point, "the name is taken", "uninstall it, or use a version with another name")
     try:
         loaded = point.load()
-    except Exception as error:  # whatever the code of others does when it is imported
+    except (Exception, SystemExit) as error:  # whatever the code of others does when it is imported
         return plugin_problem(point, f"it cannot be loaded: {type(error).__name__}: {error}", "update or uninstall it")
     if not isinstance(loaded, kind):
         return plugin_problem(point, f"{point.value} is not a {kind.__name__}", "update or uninstall it")

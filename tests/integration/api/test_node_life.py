@@ -87,7 +87,7 @@ def test_a_command_prints_to_both_streams_and_its_code_is_told(server: MusterSer
     assert (fine.returncode, fine.stdout) == (0, "$HOME")
     wrong = server.run("node", "exec", node, "--", "sh", "-c", "echo out; echo oh >&2; exit 7")
     assert (wrong.returncode, wrong.stdout) == (7, "out\n")
-    assert wrong.stderr.splitlines() == ["oh", f"{node}: exited with code 7", "error: it failed"]
+    assert wrong.stderr.splitlines() == ["oh", f"{node}: the command exited with code 7", "error: it failed"]
     told = json.loads(server.run("node", "exec", node, "-o", "json", "--", "sh", "-c", "echo out; exit 7").stdout)
     assert told == {"node": node, "exitCode": 7, "timedOut": False, "error": None, "stdout": "out\n", "stderr": ""}
     both = server.run("node", "exec", node, f"local/{node}", "--", "printf", "a\\nb")
