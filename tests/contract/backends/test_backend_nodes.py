@@ -79,6 +79,7 @@ async def test_a_reconnected_node_answers_and_has_its_tasks(site: Site) -> None:
     found = named(await site.backend.observe_all(), task)
     assert found is not None
     assert found.phase is Phase.RUNNING
+    await becomes(lambda: site.harness.tasks.starts(task))
     assert site.harness.tasks.starts(task) == 1
 
 
