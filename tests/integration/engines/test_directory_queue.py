@@ -100,6 +100,7 @@ def _handed_over(site: Site) -> int:
 
 async def test_what_others_use_there_is_not_counted_upon(site: Site) -> None:
     site.offer({"c1": 2, "c2": 2}, {"c1": 2, "c2": 2})
+    await site.until(lambda: (pool := site.backend.pool()) is not None and pool.available.cpu_m == 0)
     jobs = [await site.submit(one(cpu=2, name=f"job{number}")) for number in range(3)]
     await site.until(lambda: _handed_over(site) == 1)
     await asyncio.sleep(0.2)
