@@ -113,6 +113,7 @@ class Dispatcher:
         self._accounts.settle(now)
         self._allocations.preempted[victim.job.job_id] = victim
         self._preemptions.append(Preemption(victim.job.job_id, reason))
+        self._changes.mark()  # a limit that it had reached may let another job start
 
     def touch(self, allocation: Allocation) -> None:
         self._allocations.touch(allocation)
