@@ -22,7 +22,7 @@ HARNESSES: Mapping[str, Make] = {
     "local": lambda folder, _: LocalHarness(folder),
     "ssh": lambda folder, request: SshHarness(folder, request.getfixturevalue("contract_host")),
 }
-_FAST = ("fake", "toy-engine")
+_FAST = ("fake",)
 
 
 @pytest.fixture(scope="session")
