@@ -58,10 +58,18 @@ def waits_for_others(job: Job) -> bool:
 def queue(context: Context, entry: Entry) -> None:
     """Put the job into the queue. A job with dependencies is parked until they have been checked."""
     entry.may_start = not waits_for_others(entry.job)
-    context.clusters[entry.job.cluster].queued(demand_in_queue(context, entry))
-    context.wake.set()
+    enqueue(context, entry)
     if not entry.may_start:
         context.spawn(recheck(context, entry), f"dependencies {entry.job.id}")
+
+
+def enqueue(context: Context, entry: Entry, *, not_before: float | None = None) -> None:
+    """Hand the job's demand to the scheduler. With `not_before` it backs off until then."""
+    demand = demand_in_queue(context, entry)
+    if not_before is not None:
+        demand = replace(demand, not_before=not_before)
+    context.clusters[entry.job.cluster].queued(demand)
+    context.wake.set()
 
 
 def demand_in_queue(context: Context, entry: Entry) -> JobDemand:
@@ -97,8 +105,7 @@ async def recheck(context: Context, entry: Entry) -> None:
             return
         if not status.is_open:
             entry.may_start = True
-            context.clusters[entry.job.cluster].queued(context.demand_of(entry.job))
-            context.wake.set()
+            enqueue(context, entry)
 
 
 def reason(context: Context, job: Job) -> Reason:

@@ -16,7 +16,7 @@ from muster.domain.launch_requests import GangLaunch
 from muster.domain.resources import Placement
 from muster.domain.tasks import Task, TaskLaunching, task_id
 from muster.engine.context import Context
-from muster.engine.lifecycle.node_exclusion import excluding_failed_nodes
+from muster.engine.lifecycle.dependencies import enqueue
 from muster.engine.lifecycle.observing import receive
 from muster.engine.lifecycle.rollback import release_ports, roll_back
 from muster.engine.state.event_builders import job_event
@@ -49,9 +49,7 @@ async def launch(context: Context, cluster: ClusterState, start: Start) -> None:
         except MusterError as error:
             _log.warning("start put off", job=entry.job.id, error=str(error))
             release_attempt(context, entry.job, planned_tasks(context, entry.job, start))
-            demand = excluding_failed_nodes(context, entry, context.demand_of(entry.job))
-            cluster.queued(replace(demand, not_before=context.clock() + exponential(1)))
-            context.wake.set()
+            enqueue(context, entry, not_before=context.clock() + exponential(1))
             return
         entry.job, entry.tasks = intent.job, {task.id: task for task in intent.tasks}
         entry.launched.clear()
