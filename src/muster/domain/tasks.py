@@ -133,6 +133,11 @@ def task_id(job_id: str, attempt: int, role: str, index: int) -> str:
     return f"{job_id}.{attempt}.{role}.{index}"
 
 
+def job_id_of(task: str) -> str:
+    """The job of a task, by the task's id."""
+    return task.split(".", 1)[0]
+
+
 def move_task(task: Task, state: TaskState) -> Task:
     if type(state) not in LEGAL[type(task.state)]:
         target = type(state).__name__.removeprefix("Task")

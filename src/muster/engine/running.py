@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 
+from muster.domain.tasks import job_id_of
 from muster.engine.context import Context
 from muster.engine.lifecycle.cycling import run_cycles
 from muster.engine.lifecycle.late_logs import ENDED_PHASES, handle_late, is_past_attempt
@@ -29,7 +30,7 @@ class _Listener:
 
     def task_observed(self, observation: Observation) -> None:
         receive(self._context, observation)
-        is_gone = self._context.open_jobs.get(observation.task_id.split(".", 1)[0]) is None
+        is_gone = self._context.open_jobs.get(job_id_of(observation.task_id)) is None
         if is_gone or (observation.phase in ENDED_PHASES and is_past_attempt(self._context, observation)):
             self._context.spawn(handle_late(self._context, observation), f"late task {observation.task_id}")
 

@@ -126,7 +126,7 @@ class DirectoryQueueBackend:
     async def forget(self, task: TaskRef) -> None:
         """The record is the engine's, and of the whole gang: it goes with the last of its tasks."""
         shutil.rmtree(self.layout.work / task.task_id, ignore_errors=True)
-        record = self.layout.gangs / f"{task.task_id.rsplit('.', 2)[0]}.json"
+        record = self.layout.record(task.task_id)
         tasks = set(read(record).get("tasks", ()))
         if task.task_id in tasks:
             (self.layout.forgotten / task.task_id).touch()
@@ -212,12 +212,12 @@ class DirectoryLogs:
         try:
             return self._layout.log(task.task_id).read_bytes()
         except FileNotFoundError:
-            if (self._layout.gangs / f"{task.task_id.rsplit('.', 2)[0]}.json").exists():
+            if self._layout.record(task.task_id).exists():
                 return b""  # it has not started
             raise NotFound(f"the queue has no log of {task.task_id}") from None
 
     def _has_ended(self, task: TaskRef) -> bool:
-        record = read(self._layout.gangs / f"{task.task_id.rsplit('.', 2)[0]}.json")
+        record = read(self._layout.record(task.task_id))
         return bool(record.get("tasks", {}).get(task.task_id, {}).get("phase") == "ended")
 
 

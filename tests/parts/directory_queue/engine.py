@@ -142,7 +142,7 @@ class Engine:
             if code is None:
                 continue
             del self.running[task_id]
-            path = self.layout.gangs / f"{task_id.rsplit('.', 2)[0]}.json"
+            path = self.layout.record(task_id)
             record = read(path)
             if task_id not in record.get("tasks", {}):
                 continue  # it was deleted

@@ -56,6 +56,10 @@ class Layout:
         """While this file exists, the engine cannot be reached."""
         return self.root / "down"
 
+    def record(self, task_id: str) -> Path:
+        """What the engine says of the gang of this task."""
+        return self.gangs / f"{task_id.rsplit('.', 2)[0]}.json"
+
     def log(self, task_id: str) -> Path:
         return self.work / task_id / "log"
 

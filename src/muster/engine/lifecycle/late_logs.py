@@ -11,7 +11,7 @@ import structlog
 
 from muster.domain.errors import MusterError, NotFound
 from muster.domain.jobs import HOLDING
-from muster.domain.tasks import Task
+from muster.domain.tasks import Task, job_id_of
 from muster.engine.context import Context
 from muster.engine.data import outputs
 from muster.engine.lifecycle.completion import stop_orphan, with_collected_log
@@ -25,13 +25,13 @@ ENDED_PHASES = (Phase.ENDED, Phase.LOST)
 
 def is_past_attempt(context: Context, observation: Observation) -> bool:
     """Whether the task belongs to an attempt or a job that is over."""
-    entry = context.open_jobs.get(observation.task_id.split(".", 1)[0])
+    entry = context.open_jobs.get(job_id_of(observation.task_id))
     return entry is None or not isinstance(entry.job.state, HOLDING) or observation.task_id not in entry.tasks
 
 
 async def handle_late(context: Context, observation: Observation) -> None:
     """Stop a task of a past attempt that a backend has reported by itself, or collect its log if it has ended."""
-    job_id = observation.task_id.split(".", 1)[0]
+    job_id = job_id_of(observation.task_id)
     entry = context.open_jobs.get(job_id)
     try:
         cluster = entry.job.cluster if entry is not None else (await context.store.job(job_id)).cluster

@@ -21,6 +21,7 @@ from muster.domain.tasks import (
     TaskStopping,
     TaskSucceeded,
     TaskWaiting,
+    job_id_of,
     move_task,
 )
 from muster.engine.context import Context
@@ -39,7 +40,7 @@ GATHER_S = 0.005
 
 def receive(context: Context, observation: Observation) -> None:
     """Take an observation that a backend reports on the event loop. One that belongs to no open job is ignored."""
-    entry = context.open_jobs.get(observation.task_id.split(".", 1)[0])
+    entry = context.open_jobs.get(job_id_of(observation.task_id))
     if entry is None:
         return
     entry.inbox.append(observation)

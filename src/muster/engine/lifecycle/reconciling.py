@@ -13,7 +13,7 @@ import structlog
 
 from muster.domain.elastic import spec_of_attempt
 from muster.domain.jobs import HOLDING, Job, Queued, Running, Starting, Stopping
-from muster.domain.tasks import Task, TaskLaunching
+from muster.domain.tasks import Task, TaskLaunching, job_id_of
 from muster.engine.context import Context
 from muster.engine.lifecycle.completion import apply_moves, expire, stop_orphan, stop_tasks
 from muster.engine.lifecycle.deadlines import watch_time_limit
@@ -114,7 +114,7 @@ def _stop_orphans(context: Context, cluster: str, known: dict[str, Observation])
     """Stop tasks that run and belong to no open attempt: their job ended, or continued without them as they were
     considered lost."""
     for observation in known.values():
-        entry = context.open_jobs.get(observation.task_id.split(".", 1)[0])
+        entry = context.open_jobs.get(job_id_of(observation.task_id))
         task = entry.tasks.get(observation.task_id) if entry is not None else None
         is_open = task is not None and not task.has_ended
         if is_open or observation.phase not in (Phase.WAITING, Phase.PREPARING, Phase.RUNNING):
