@@ -22,7 +22,8 @@ def wait_for_checkpoint(agent: Agent, task: str, at: float) -> None:
 
 
 def test_a_checkpoint_is_told_when_it_is_made_and_when_it_is_made_again(agent: Agent) -> None:
-    agent.shell("t", 'touch "$MUSTER_TASK_DIR/checkpoint"; sleep 60')
+    # One step, where `touch` makes the file first and then sets its time: the time set below would be overwritten.
+    agent.shell("t", ': > "$MUSTER_TASK_DIR/checkpoint"; sleep 60')
     agent.wait_phase("t", "running")
     file = agent.root / "tasks/t/checkpoint"
     agent.read_until(lambda: bool(told(agent, "t")), "the first checkpoint")
