@@ -117,7 +117,7 @@ class Service:
 
     def begin(self, channel: Channel) -> None:
         self._adopting.adopt_all(self._tasks_folder)
-        self._retiring.empty_trash()
+        self._retiring.clean_up_after_predecessor()
         self._executing.sweep()
         self._loop.run_blocking(lambda: find_gpus(os.environ), self._gpus_found)
         self._loop.call_later(_DISCOVERY_S, self._stop_waiting_for_gpus)

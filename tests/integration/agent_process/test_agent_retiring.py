@@ -4,19 +4,22 @@ from .conftest import StartAgent
 from .driver import wait_until
 
 
-def test_retired_tasks_leave_nothing_but_what_they_wrote(start_agent: StartAgent) -> None:
+def test_next_agent_removes_retired_tasks_that_left_nothing(start_agent: StartAgent) -> None:
     agent = start_agent()
-    agent.shell("bare", "true")
+    agent.shell("empty", "true")
     agent.shell("kept", "echo weights > model")
     agent.shell("busy", "sleep 300")
-    agent.wait_phase("bare", "ended")
+    agent.wait_phase("empty", "ended")
     agent.wait_phase("kept", "ended")
-    assert agent.ask("retire", tasks=["bare", "kept", "busy", "unknown"])["retired"] == 2
+    assert agent.ask("retire", tasks=["empty", "kept", "busy", "unknown"])["retired"] == 2
     assert [task["task"] for task in agent.ask("list")["tasks"]] == ["busy"]
     ended = agent.root / "ended"
-    wait_until(lambda: [path.name for path in ended.iterdir()] == ["kept"], "the bare folder to go")
+    assert sorted(path.name for path in ended.iterdir()) == ["empty", "kept"]
+    agent.kill()
+    successor = start_agent()
+    wait_until(lambda: [path.name for path in ended.iterdir()] == ["kept"], "the empty folder to go")
     assert (ended / "kept/work/model").read_text() == "weights\n"
-    agent.ask("stop", task="busy", grace_s=0)
+    successor.ask("stop", task="busy", grace_s=0)
 
 
 def test_forget_reaches_retired_tasks_and_may_be_repeated(start_agent: StartAgent) -> None:
