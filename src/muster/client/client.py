@@ -10,9 +10,9 @@ from muster.client.environment_views import EnvironmentListing, EnvironmentTestV
 from muster.client.errors import BAD_INPUT, NOT_FOUND, MusterError
 from muster.client.files import Files
 from muster.client.handles import JobHandle, job_events
-from muster.client.inputs import check_inputs, send_inputs
+from muster.client.inputs import send_inputs
 from muster.client.node_exec import CommandPiece, CommandResult, stream_command
-from muster.client.submitting import Changes, Submission, Submittable, packed, prepare
+from muster.client.submitting import Changes, Submission, Submittable, missing_files, packed, prepare, refusal
 from muster.client.transport import API, Query, Request, Timeouts, Transport, as_json, new_request_key, segment
 from muster.client.uploading import Progress, upload
 from muster.client.views import (
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from muster.api.usage import UsageHistory, UsageOut, UsageSample
 
 _PAGE = 1000
+_PROBLEMS_OF_A_JOB = ("invalid", "unplaceable")
 _PREFIX_CHARACTERS = 4  # shorter ones are more likely a mistyped name
 
 
@@ -90,6 +91,7 @@ class Client:
         announce: Callable[[Path], None] | None = None,
     ) -> JobHandle:
         """Submits what `prepare` returned; `announce` is called with a folder before it is packed."""
+        self._check_files(submission)
         with packed(submission, announce) as package:
             if package is not None:
                 upload(self.transport, package, progress)
@@ -102,15 +104,9 @@ class Client:
     def dry_run(self, submission: Submission) -> "DryRunOut":
         """Returns the job that would be created, and the exact requests that would start it. Nothing is sent, stored or
         started; a folder is packed nevertheless, because whether that works is part of the answer."""
+        self._check_files(submission)
         with packed(submission):
-            body = submission.with_package(submission.digest)
-        if submission.inputs:
-            check_inputs(submission.inputs)
-            body["set"] = {**body.get("set", {}), "inputs": []}
-        if submission.folder is not None:
-            body["set"] = {**body.get("set", {}), "package": None}  # the server does not have it, and need not
-        plan: DryRunOut = self._post("/jobs", body, repeatable=True, query={"dryRun": True})
-        return plan
+            return self._planned(submission)
 
     def submit_many(self, jobs: Sequence[Any]) -> list[JobHandle]:
         """Submits many jobs in one call, all or none. They may name packages by digest only."""
@@ -319,6 +315,23 @@ class Client:
         path, of_cluster = _node_path(ref)
         answer = self._post(f"{path}/{what}", body if body is not None else {}, query={**of_cluster, **(query or {})})
         return NodeView.of(answer)
+
+    def _planned(self, submission: Submission) -> "DryRunOut":
+        plan: DryRunOut = self._post("/jobs", submission.without_files(), repeatable=True, query={"dryRun": True})
+        return plan
+
+    def _check_files(self, submission: Submission) -> None:
+        """Raises MusterError if files to be sent are missing, together with all other problems of the job, which the
+        server knows. Where it cannot be asked, the missing files are reported alone."""
+        missing = missing_files(submission)
+        if not missing:
+            return
+        refused = None
+        try:
+            self._planned(submission)
+        except MusterError as error:
+            refused = error if error.code in _PROBLEMS_OF_A_JOB else None
+        raise refusal(missing, refused)
 
     def _happened_after(self, seq: int) -> bool:
         answer = self._get("/events", {"after": seq, "limit": 1})

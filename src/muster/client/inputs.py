@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from muster.client.errors import BAD_INPUT, MusterError
+from muster.client.errors import Problem
 from muster.client.transport import Transport
 from muster.client.uploading import Progress, upload
 
@@ -45,11 +45,13 @@ def send_inputs(
     return [{"source": _sent(transport, one, progress, announce), "target": one.target} for one in inputs]
 
 
-def check_inputs(inputs: Sequence[GivenInput]) -> None:
-    """Raises MusterError if an input to be sent does not exist."""
-    for one in inputs:
-        if one.path is not None and not one.path.exists():
-            raise MusterError(f"the input {one.path} does not exist", code=BAD_INPUT, hint=_where_to_look(one))
+def missing_inputs(inputs: Sequence[GivenInput]) -> list[Problem]:
+    """Returns a problem for each input to be sent that does not exist."""
+    return [
+        Problem("inputs", f"{one.path} does not exist", _where_to_look(one))
+        for one in inputs
+        if one.path is not None and not one.path.exists()
+    ]
 
 
 def _where_to_look(one: GivenInput) -> str:
@@ -82,7 +84,6 @@ def _sent(
         pack_input,
     )  # so that `muster get jobs` does not import the code for archives and digests
 
-    check_inputs([one])
     if announce is not None:
         announce(one.path)
     with pack_input(one.path) as package:

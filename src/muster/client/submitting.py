@@ -4,14 +4,14 @@ YAML text is sent to the server unchanged, so that the server can name the lines
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from muster.client.errors import BAD_INPUT, MusterError
-from muster.client.inputs import GivenInput, read_inputs
+from muster.client.errors import BAD_INPUT, MusterError, Problem
+from muster.client.inputs import GivenInput, missing_inputs, read_inputs
 from muster.client.specs import Job
 
 if TYPE_CHECKING:
@@ -33,6 +33,14 @@ class Submission:
 
     def with_package(self, digest: str | None) -> dict[str, Any]:
         return {**self.body, "package": digest} if digest else dict(self.body)
+
+    def without_files(self) -> dict[str, Any]:
+        """Returns what a dry run sends: the server does not have the folder and the inputs, and need not."""
+        without: dict[str, Any] = {} if self.folder is None else {"package": None}
+        if self.inputs:
+            without["inputs"] = []
+        body = self.with_package(self.digest)
+        return {**body, "set": {**body.get("set", {}), **without}} if without else body
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +81,32 @@ def from_text(text: str, folder: Path, changes: Changes) -> Submission:
     return _submission({"source": text}, written.get("package"), inputs, folder, changes)
 
 
+def missing_files(submission: Submission) -> list[Problem]:
+    """Returns a problem for the folder and for each input that is to be sent and does not exist."""
+    problems = missing_inputs(submission.inputs or ())
+    if submission.folder is not None and not submission.folder.is_dir():
+        problems.append(
+            Problem("package", f"{submission.folder} is not a folder", "`package` names the folder to send")
+        )
+    text = str(submission.body.get("source", ""))
+    return [replace(problem, line=_line_of(problem.path, text)) for problem in problems]
+
+
+def refusal(missing: Sequence[Problem], refused: MusterError | None) -> MusterError:
+    """Returns the error that reports the missing files together with what the server refused of the same job."""
+    if refused is None and len(missing) == 1:
+        path, message, hint = missing[0].path, missing[0].message, missing[0].hint
+        return MusterError(f"the input {message}" if path == "inputs" else message, code=BAD_INPUT, hint=hint)
+    found = [] if refused is None else list(refused.problems) or [Problem("", refused.message, refused.hint)]
+    problems = sorted([*found, *missing], key=lambda problem: problem.line or 0)
+    return MusterError(
+        f"the job spec has {len(problems)} problems",
+        code=BAD_INPUT if refused is None else refused.code,
+        status=0 if refused is None else refused.status,
+        problems=problems,
+    )
+
+
 @contextmanager
 def packed(submission: Submission, announce: Callable[[Path], None] | None = None) -> "Iterator[Package | None]":
     if submission.folder is None:
@@ -107,6 +141,12 @@ def _submission(
     if _DIGEST.fullmatch(named):
         return Submission(body, digest=named, inputs=inputs)
     return Submission(body, folder=(folder / Path(named).expanduser()).resolve(), inputs=inputs)
+
+
+def _line_of(key: str, text: str) -> int | None:
+    """Returns the line of a key of the outermost mapping, or None where the text does not begin a line with it."""
+    found = re.search(rf"^{key}[ \t]*:", text, re.MULTILINE)
+    return None if found is None else text.count("\n", 0, found.start()) + 1
 
 
 def _written_in(text: str) -> Mapping[str, Any]:

@@ -5,7 +5,7 @@ wrong type is left to the models.
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from muster.domain.errors import Problem
@@ -172,13 +172,33 @@ def _names(value: Any) -> list[str]:
 
 
 def _params(data: Mapping[str, Any]) -> Iterator[Problem]:
-    known = [str(name) for name in _mapping(data.get("params"))]
+    known = _declared(data)
     for path, text in _texts(data):
         for name in PARAM.findall(text):
             if name not in known:
-                guess = nearest(name, known)
-                hint = f"did you mean {guess}?" if guess else f"known params: {', '.join(known) or 'none'}"
-                yield Problem(path, f"there is no param {name!r}", hint)
+                yield Problem(path, f"there is no param {name!r}", _known_params(name, known))
+
+
+def unknown_params(data: Mapping[str, Any], given: Collection[str]) -> list[Problem]:
+    """Reports each given param that the spec neither declares nor uses: most likely its name is misspelt."""
+    if not given:
+        return []
+    declared, texts = _declared(data), [text for _, text in _texts(data)]
+    used = {name for text in texts for name in PARAM.findall(text)}
+    return [
+        Problem(f"params.{name}", "the job has no such param", _known_params(name, [*declared, *sorted(used)]))
+        for name in given
+        if name not in declared and name not in used and not any(f"MUSTER_PARAM_{name.upper()}" in t for t in texts)
+    ]
+
+
+def _declared(data: Mapping[str, Any]) -> list[str]:
+    return [str(name) for name in _mapping(data.get("params"))]
+
+
+def _known_params(name: str, known: Sequence[str]) -> str:
+    guess = nearest(name, known)
+    return f"did you mean {guess}?" if guess else f"known params: {', '.join(dict.fromkeys(known)) or 'none'}"
 
 
 def _texts(data: Mapping[str, Any]) -> Iterator[tuple[str, str]]:

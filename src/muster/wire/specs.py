@@ -27,7 +27,7 @@ from muster.wire.dialects.detecting import DIALECTS, Dialect, translate
 from muster.wire.dialects.streams import read_stream
 from muster.wire.dialects.translation import Translation
 from muster.wire.documents import Document
-from muster.wire.spec_checks import PARAM, cross_checks
+from muster.wire.spec_checks import PARAM, cross_checks, unknown_params
 from muster.wire.spec_problems import problems_of
 from muster.wire.spec_schema import CompletionIn, InputIn, JobSpecIn, ResourcesIn, RoleIn, WhereIn
 
@@ -80,9 +80,11 @@ def reading_of(
     """Raises Invalid with every problem found, each with its path and, when it came from a text, its line."""
     if not isinstance(document.data, dict):
         raise Invalid("a job spec is a mapping with at least `name` and `command` or `roles`")
-    changes = {**(overrides or {}), **{f"params.{name}": value for name, value in (params or {}).items()}}
+    given = {f"params.{name}": value for name, value in (params or {}).items()}
+    changes = {**(overrides or {}), **given}
     translation = translate(document, dialects) or Translation(document.data, is_foreign=False)
-    data = translation.settled(_overridden(translation.data, changes))
+    overridden = _overridden(translation.data, overrides or {})
+    data = translation.settled(_overridden(overridden, given))
 
     def placed(problem: Problem) -> Problem:
         return translation.placed(problem, changes) if translation.is_foreign else _placed(problem, document)
@@ -94,6 +96,7 @@ def reading_of(
         problems += problems_of(error, data)
     refused = translation.standing(changes)
     problems = [*refused, *(placed(problem) for problem in problems if not translation.is_covered(problem))]
+    problems += unknown_params(overridden, params or {})
     if not problems:
         return Reading(_spec(model), translation.warnings, placed)
     count = "1 problem" if len(problems) == 1 else f"{len(problems)} problems"

@@ -1,12 +1,13 @@
 """Submitting, finding, waiting for and reading a job."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from muster import Client, Job, MusterError, Role
-from muster.client.submitting import Changes, from_text, prepare
+from muster.client.submitting import Changes, Submission, from_text, prepare
 from tests.unit.client.tiny_server import DROP, Answer, Asked, TinyServer, a_job, a_task, problem, sse
 
 pytestmark = pytest.mark.fast
@@ -216,3 +217,44 @@ def test_dry_run_sends_no_folder_but_says_if_it_cannot_be_packed(server: TinySer
     (tmp_path / "src/away").symlink_to("/etc")
     with pytest.raises(MusterError, match="leads out"):
         Client(server.url).dry_run(submission)
+
+
+ABSENT = "name: x\ncomand: ls\npackage: src\ninputs: rows.csv\n"
+
+
+@pytest.mark.parametrize("call", [Client.send, Client.dry_run])
+def test_absent_folders_are_reported_together_with_all_that_the_server_finds(
+    call: Callable[[Client, Submission], Any], server: TinyServer, tmp_path: Path
+) -> None:
+    found = {"path": "comand", "message": "unknown key", "hint": "did you mean command?", "line": 2}
+    server.on("POST", "/jobs", problem(422, "invalid", "the job spec has 1 problem", problems=[found]))
+    with pytest.raises(MusterError) as refused:
+        call(Client(server.url), from_text(ABSENT, tmp_path, Changes()))
+    assert refused.value.message == "the job spec has 3 problems"
+    assert [str(one) for one in refused.value.problems] == [
+        "line 2: comand: unknown key (did you mean command?)",
+        f"line 3: package: {tmp_path / 'src'} is not a folder (`package` names the folder to send)",
+        f"line 4: inputs: {tmp_path / 'rows.csv'} does not exist (paths are relative to the job file)",
+    ]
+    [asked] = server.asked
+    assert asked.query == {"dryRun": ["true"]}
+    assert asked.json["set"] == {"package": None, "inputs": []}
+
+
+def test_a_job_that_could_never_run_is_one_of_the_problems(server: TinyServer, tmp_path: Path) -> None:
+    server.on("POST", "/jobs", problem(422, "unplaceable", "this job can never run on lab", hint="ask for less"))
+    with pytest.raises(MusterError) as refused:
+        Client(server.url).send(from_text("name: x\npackage: src\n", tmp_path, Changes()))
+    assert [one.message for one in refused.value.problems] == [
+        "this job can never run on lab",
+        f"{tmp_path / 'src'} is not a folder",
+    ]
+
+
+@pytest.mark.parametrize("answer", [Answer(200, {"job": a_job()}), problem(401, "not-authenticated", "who?")])
+def test_an_absent_folder_alone_is_one_error(answer: Answer, server: TinyServer, tmp_path: Path) -> None:
+    server.on("POST", "/jobs", answer)
+    with pytest.raises(MusterError) as refused:
+        Client(server.url).send(from_text("name: x\npackage: src\n", tmp_path, Changes()))
+    assert refused.value.message == f"{tmp_path / 'src'} is not a folder"
+    assert refused.value.hint == "`package` names the folder to send"

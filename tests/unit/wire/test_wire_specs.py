@@ -212,6 +212,43 @@ def test_overrides_and_params_are_laid_over_the_file() -> None:
     assert spec.params == {"lr": 0.01, "opt": "adam"}
 
 
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ("lrr", Problem("params.lrr", "the job has no such param", "did you mean lr?")),
+        ("batch", Problem("params.batch", "the job has no such param", "known params: lr, opt")),
+    ],
+)
+def test_a_param_that_the_file_neither_declares_nor_uses_is_refused(given: str, expected: Problem) -> None:
+    with pytest.raises(Invalid) as refused:
+        read_spec(DESIGN, params={given: 1, "lr": 0.2})
+    assert list(refused.value.problems) == [expected]
+
+
+def test_a_param_for_a_file_without_any_is_refused_together_with_its_other_problems() -> None:
+    with pytest.raises(Invalid) as refused:
+        read_spec("name: a\ncomand: x", params={"lr": 1})
+    assert Problem("params.lr", "the job has no such param", "known params: none") in refused.value.problems
+    assert len(refused.value.problems) == 3
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "name: a\ncommand: x ${params.lr}",
+        "name: a\ncommand: x\nenv: {RATE: '${params.lr}'}",
+        "name: a\ncommand: x --lr $MUSTER_PARAM_LR",
+        "name: a\ncommand: x\nparams: {lr: 1}",
+    ],
+)
+def test_a_param_that_the_file_uses_or_declares_can_be_given(text: str) -> None:
+    assert read_spec(text, params={"lr": 0.5}).params == {"lr": 0.5}
+
+
+def test_a_param_can_be_declared_by_an_override() -> None:
+    assert read_spec("name: a\ncommand: x", overrides={"params.lr": 1}, params={"lr": 2}).params == {"lr": 2}
+
+
 def test_an_override_may_add_what_was_not_there() -> None:
     assert read_spec("name: a\ncommand: x", overrides={"retry.max": 2}).retry_max == 2
 

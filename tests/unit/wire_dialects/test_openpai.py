@@ -5,6 +5,7 @@ import subprocess
 
 import pytest
 
+from muster.domain.errors import Invalid
 from muster.domain.specs import Completion, Priority
 from muster.wire.specs import read_source
 from tests.unit.wire_dialects.reading import changed, problems, spec
@@ -76,6 +77,14 @@ def test_parameters_are_params_that_the_command_line_may_change() -> None:
     job = read_source(JOB, params={"lr": 0.5}).spec
     assert job.role("worker").command[2].endswith("--lr 0.5")
     assert dict(job.params) == {"lr": 0.5}
+
+
+def test_a_param_that_the_job_does_not_have_is_refused() -> None:
+    with pytest.raises(Invalid) as refused:
+        read_source(JOB, params={"rl": 0.5})
+    assert [str(problem) for problem in refused.value.problems] == [
+        "params.rl: the job has no such param (known params: lr)"
+    ]
 
 
 def test_nested_parameter_is_written_into_the_command_and_told() -> None:
