@@ -1,5 +1,6 @@
 """Follows a job until it ends: its logs go to stdout, its outcome to stderr, and Ctrl-C detaches."""
 
+from collections.abc import Sequence
 from typing import NoReturn
 
 import click
@@ -39,6 +40,16 @@ def detach(handle: JobHandle) -> NoReturn:
     say(f"\ndetached; job {handle.name} continues")
     say(f"  muster logs -f {handle.name}    follow it again")
     say(f"  muster kill {handle.name}       stop it")
+    raise click.exceptions.Exit(130)
+
+
+def stop_waiting(handles: Sequence[JobHandle]) -> NoReturn:
+    """Says that the jobs continue, and how to wait for them again, then exits like an interrupted command."""
+    names = [handle.name for handle in handles]
+    jobs = f"job {names[0]} continues" if len(names) == 1 else f"jobs {', '.join(names[:-1])} and {names[-1]} continue"
+    say(f"\nno longer waiting; {jobs}")
+    say(f"  muster wait {' '.join(names)}    wait again")
+    say(f"  muster kill {' '.join(names)}    stop {'it' if len(names) == 1 else 'them'}")
     raise click.exceptions.Exit(130)
 
 

@@ -15,6 +15,7 @@ def connect(timeouts: "Timeouts | None" = None) -> "Client":
     chosen = click.get_current_context().find_root().obj or {}
     client = Client(chosen.get("server"), context=chosen.get("context"), timeouts=timeouts)
     client.transport.on_warning = say_warning
+    client.transport.on_notice = say
     return client
 
 

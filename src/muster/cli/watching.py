@@ -22,6 +22,7 @@ def watch(
     client: "Client", fetch: Callable[[], Sequence[Item]], columns: Callable[[], list[Column[Item]]], output: str
 ) -> None:
     """Runs until interrupted. On a terminal the table is drawn in place; in a pipe each change is printed."""
+    client.transport.on_notice = lambda _: None  # a message would end up in the middle of the table
     woken = threading.Event()
     threading.Thread(target=_wake_on_events, args=(client, woken), daemon=True).start()
     if sys.stdout.isatty() and output in ("table", "wide"):

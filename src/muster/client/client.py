@@ -55,8 +55,11 @@ class Client:
         *,
         timeouts: Timeouts | None = None,
     ) -> None:
-        chosen = contexts.resolve(server, token, context)
-        self.transport = Transport(chosen.server, chosen.token, timeouts)
+        def locate() -> contexts.Context:
+            return contexts.resolve(server, token, context)
+
+        chosen = locate()
+        self.transport = Transport(chosen.server, chosen.token, timeouts, locate)
         self.files = Files(self.transport)
 
     @property

@@ -8,18 +8,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from muster.client.errors import NOT_FOUND, TIMED_OUT, UNREACHABLE, MusterError
+from muster.client.outages import Outage
 from muster.client.output_views import OutputsView
 from muster.client.sse import read_events
 from muster.client.transport import API, Request, Transport, as_json, new_request_key, segment
 from muster.client.uploading import Progress
 from muster.client.views import EventView, ExplanationView, JobView, TaskView
-from muster.lib.backoff import exponential
 
 if TYPE_CHECKING:
     from muster.api.jobs import JobOut
 
 _WAIT_STEP_S = 30.0
-_PATIENCE_S = 120.0  # a server being restarted does not end a wait
+_LONGEST_PAUSE_S = 2.0
 _RAW_BYTES = 1 << 20
 
 
@@ -80,7 +80,8 @@ class JobHandle:
                 ...
         """
         deadline = None if timeout is None else time.monotonic() + timeout
-        asked, failures, lost_at = False, 0, 0.0
+        asked = False
+        outage = Outage(self._transport, longest_pause_s=_LONGEST_PAUSE_S)
         while True:
             left = _WAIT_STEP_S if deadline is None else min(_WAIT_STEP_S, deadline - time.monotonic())
             if left <= 0 and asked:
@@ -91,14 +92,14 @@ class JobHandle:
                     self._transport.json(Request("GET", f"{self._path}/wait", query, answer_s=max(left, 0) + 15))
                 )
             except MusterError as error:
-                now = time.monotonic()
-                lost_at = now if failures == 0 else lost_at
-                if error.code not in (UNREACHABLE, TIMED_OUT) or now - lost_at > _PATIENCE_S:
+                if error.code not in (UNREACHABLE, TIMED_OUT):
                     raise
-                asked, failures = True, failures + 1
-                time.sleep(exponential(failures, first_s=0.1, limit_s=2.0))
+                asked = True
+                outage.pause(error)
                 continue
-            asked, failures = True, 0
+            asked = True
+            outage.end()
+            outage.progress()
             if self.view.ended:
                 return self.view
 

@@ -10,12 +10,12 @@ from dataclasses import dataclass, replace
 from typing import Self
 
 from muster.client.errors import MusterError, unreachable
+from muster.client.outages import PATIENCE_S, Outage
 from muster.client.transport import Request, Transport
-from muster.lib.backoff import exponential
 
 _READ_BYTES = 256 * 1024
 _SILENCE_S = 60.0  # the server sends comments more often than that, so longer silence means a dead connection
-_PATIENCE_S = 120.0
+_LONGEST_PAUSE_S = 5.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ def read_events(
     request: Request,
     *,
     follow: bool,
-    patience_s: float = _PATIENCE_S,
+    patience_s: float = PATIENCE_S,
     sleep: Callable[[float], None] = time.sleep,
 ) -> Iterator[ServerEvent]:
     """Yields all events of a stream.
@@ -78,33 +78,28 @@ def read_events(
     Raises MusterError if the server refuses the request or cannot be reached for `patience_s`.
     """
     last_id: str | None = None
-    failures = 0
-    lost_at: float | None = None
+    outage = Outage(transport, patience_s=patience_s, longest_pause_s=_LONGEST_PAUSE_S, sleep=sleep)
     while True:
+        is_first = outage.failures == 0 and last_id is None
         try:
             with _Stream(transport, _resuming(request, last_id)) as stream:
-                lost_at = None
+                outage.end()
                 for event in stream.events():
                     last_id = event.id or last_id
-                    failures = 0
+                    outage.progress()
                     yield event
             if not follow:
                 return
             why: Exception = ConnectionError("the server closed the stream")
         except (OSError, http.client.HTTPException) as error:
-            if isinstance(error, ConnectionRefusedError) and failures == 0 and last_id is None:
+            if isinstance(error, ConnectionRefusedError) and is_first:
                 raise unreachable(transport.server, "connection refused") from error
             why = error
         except MusterError as error:
-            if 0 < error.status < 500 or (failures == 0 and last_id is None):
+            if 0 < error.status < 500 or is_first:
                 raise
             why = error
-        now = time.monotonic()
-        lost_at = now if lost_at is None else lost_at
-        if now - lost_at > patience_s:
-            raise unreachable(transport.server, f"no connection for {patience_s:.0f} s: {why}") from why
-        failures += 1
-        sleep(exponential(failures, first_s=0.1, limit_s=5.0))
+        outage.pause(why)
 
 
 class _Stream:

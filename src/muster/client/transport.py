@@ -14,8 +14,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
-from urllib.parse import quote, urlencode, urlsplit
+from urllib.parse import SplitResult, quote, urlencode, urlsplit
 
+from muster.client.contexts import Context
 from muster.client.errors import BAD_ANSWER, BAD_INPUT, MusterError, from_answer, timed_out, unreachable
 from muster.lib.backoff import exponential
 from muster.version import __version__
@@ -69,20 +70,37 @@ def new_request_key() -> str:
 
 
 class Transport:
-    def __init__(self, server: str, token: str | None, timeouts: Timeouts | None = None) -> None:
-        address = urlsplit(server if "://" in server else f"http://{server}")
-        if address.scheme not in ("http", "https") or not address.hostname:
-            raise MusterError(
-                f"{server!r} is not a server address",
-                code=BAD_INPUT,
-                hint="an address looks like http://127.0.0.1:7070",
-            )
-        self.server = f"{address.scheme}://{address.netloc}{address.path}".rstrip("/")
+    """`locate` returns the address and the token that are valid now. `on_notice` gets what a person who waits for an
+    answer wants to know, such as a lost connection."""
+
+    def __init__(
+        self,
+        server: str,
+        token: str | None,
+        timeouts: Timeouts | None = None,
+        locate: Callable[[], Context] | None = None,
+    ) -> None:
         self.token = token
         self.timeouts = timeouts or Timeouts()
         self.on_warning: Callable[[str], None] = _warn
-        self._address = address
+        self.on_notice: Callable[[str], None] = lambda _: None
+        self._locate = locate
+        self._address = _parsed(server)
         self._kept = threading.local()
+
+    @property
+    def server(self) -> str:
+        return _shown(self._address)
+
+    def relocate(self) -> None:
+        """Goes on with the address that the context has now, together with the token for it, if it has changed."""
+        try:
+            found = self._locate() if self._locate is not None else None
+            address = None if found is None else _parsed(found.server)
+        except MusterError:
+            return  # the context is gone or cannot be read: the server may still come back where it was
+        if found is not None and address is not None and _shown(address) != self.server:
+            self._address, self.token = address, found.token
 
     def json(self, request: Request) -> Any:
         """Returns the JSON of the answer, or None if it is empty. Raises MusterError if the request fails."""
@@ -200,6 +218,21 @@ class Transport:
         if self.token:
             headers["Authorization"] = f"Bearer {self.token}"
         connection.request(request.method, self._address.path.rstrip("/") + request.target, request.body, headers)
+
+
+def _parsed(server: str) -> SplitResult:
+    address = urlsplit(server if "://" in server else f"http://{server}")
+    if address.scheme not in ("http", "https") or not address.hostname:
+        raise MusterError(
+            f"{server!r} is not a server address",
+            code=BAD_INPUT,
+            hint="an address looks like http://127.0.0.1:7070",
+        )
+    return address
+
+
+def _shown(address: SplitResult) -> str:
+    return f"{address.scheme}://{address.netloc}{address.path}".rstrip("/")
 
 
 def _pairs(query: Query) -> Iterable[tuple[str, str]]:

@@ -10,6 +10,8 @@ import pytest
 
 from muster.api.explanations import ExplainOut
 from muster.cli.explaining import start_text
+from muster.client.handles import JobHandle
+from muster.client.views import JobView
 from tests.unit.cli.calling import ID, muster, with_job
 from tests.unit.client.tiny_server import Answer, TinyServer, a_job, problem
 
@@ -23,6 +25,36 @@ def test_wait_exits_by_all_outcomes(server: TinyServer, states: list[str], code:
         server.on("GET", f"/jobs/job{place}", Answer(200, job))
         server.on("GET", f"/jobs/id{place}/wait", Answer(200, job))
     assert muster(server, "wait", *(f"job{place}" for place in range(len(states)))).code == code
+
+
+def test_interrupted_wait_says_that_the_jobs_continue(server: TinyServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    for place, state in enumerate(["Succeeded", "Running", "Queued"]):
+        job = a_job(name=f"job{place}", id=f"id{place}", state=state)
+        server.on("GET", f"/jobs/job{place}", Answer(200, job))
+    monkeypatch.setattr(JobHandle, "wait", _ended_or_interrupted)
+    outcome = muster(server, "wait", "job0", "job1", "job2")
+    assert (outcome.code, outcome.out) == (130, "")
+    assert outcome.err.endswith(
+        "\nno longer waiting; jobs job1 and job2 continue\n"
+        "  muster wait job1 job2    wait again\n"
+        "  muster kill job1 job2    stop them\n"
+    )
+
+
+def test_interrupted_wait_for_one_job_names_it(server: TinyServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    with_job(server)
+    monkeypatch.setattr(JobHandle, "wait", _ended_or_interrupted)
+    outcome = muster(server, "wait", "mnist")
+    assert outcome.code == 130
+    assert outcome.err == (
+        "\nno longer waiting; job mnist continues\n  muster wait mnist    wait again\n  muster kill mnist    stop it\n"
+    )
+
+
+def _ended_or_interrupted(handle: JobHandle, _timeout: float | None = None) -> JobView:
+    if not handle.view.ended:
+        raise KeyboardInterrupt
+    return handle.view
 
 
 def test_wait_that_times_out_exits_124(server: TinyServer) -> None:

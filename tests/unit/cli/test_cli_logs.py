@@ -8,7 +8,7 @@ from click.testing import CliRunner
 from muster.cli.log_printing import LogPrinter
 from muster.cli.main import cli
 from tests.unit.cli.calling import ID, muster, with_job
-from tests.unit.client.tiny_server import Answer, TinyServer, sse
+from tests.unit.client.tiny_server import DROP, Answer, TinyServer, sse
 
 pytestmark = pytest.mark.fast
 
@@ -60,3 +60,29 @@ def test_interrupted_following_says_that_the_job_goes_on(server: TinyServer, mon
     outcome = muster(server, "logs", "-f", "mnist")
     assert outcome.code == 130
     assert "job mnist continues" in outcome.err
+
+
+@pytest.mark.parametrize("words", [["logs"], ["logs", "-f"], ["logs", "--raw", "-w", "worker-0"], ["get", "workers"]])
+@pytest.mark.parametrize(
+    ("attempt", "hint"),
+    [(0, "it has not been started yet"), (1, "it has one attempt: 1"), (3, "its attempts are 1 to 3")],
+)
+def test_an_attempt_that_does_not_exist_is_an_error(
+    server: TinyServer, words: list[str], attempt: int, hint: str
+) -> None:
+    with_job(server, attempt=attempt)
+    server.on("GET", f"/jobs/{ID}/tasks", Answer(200, {"items": []}))
+    outcome = muster(server, *words, "mnist", "--attempt", "9")
+    assert (outcome.code, outcome.out) == (1, "")
+    assert outcome.err == f"error: job mnist has no attempt 9\nhint: {hint}\n"
+
+
+def test_a_followed_log_says_that_the_connection_is_lost(server: TinyServer) -> None:
+    with_job(server, tasks=1)
+    end = Answer(pieces=[sse("end", {}, "1")])
+    server.on("GET", f"/jobs/{ID}/logs", Answer(pieces=[log(0, "a\n", "1")], cut=True), DROP, end)
+    outcome = muster(server, "logs", "-f", "mnist", "-w", "worker-0")
+    assert (outcome.code, outcome.out) == (0, "a\n")
+    assert outcome.err == (
+        f"the connection to {server.url} is lost; retrying for up to 2 minutes\nconnected again, to {server.url}\n"
+    )

@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 
 from muster import Client, Job, MusterError, Role
+from muster.client import contexts
+from muster.client.contexts import Context, Contexts
 from muster.client.submitting import Changes, Submission, from_text, prepare
 from tests.unit.client.tiny_server import DROP, Answer, Asked, TinyServer, a_job, a_task, problem, sse
 
@@ -137,6 +139,23 @@ def test_wait_returns_the_ended_job_and_survives_a_lost_server(server: TinyServe
     ended = Answer(200, a_job(state="Succeeded"))
     server.on("GET", f"/jobs/{ID}/wait", Answer(200, a_job()), DROP, DROP, DROP, DROP, DROP, ended)
     assert Client(server.url).job("mnist").wait().ok
+
+
+def test_wait_finds_the_server_at_its_new_address(server: TinyServer) -> None:
+    elsewhere = TinyServer()
+    elsewhere.on("GET", f"/jobs/{ID}/wait", Answer(200, a_job(state="Succeeded")))
+    server.on("GET", "/jobs/mnist", Answer(200, a_job()))
+    server.on("GET", f"/jobs/{ID}/wait", DROP)
+    contexts.save(Contexts("local", {"local": Context(server.url)}))
+    client = Client()
+    notices: list[str] = []
+    client.transport.on_notice = notices.append
+    handle = client.job("mnist")
+    server.stop()
+    contexts.save(Contexts("local", {"local": Context(elsewhere.url)}))
+    assert handle.wait().ok
+    elsewhere.stop()
+    assert notices == []  # it was found at the first retry
 
 
 def test_wait_that_times_out_says_so(server: TinyServer) -> None:

@@ -1,11 +1,15 @@
 """Event streams: taken apart correctly however they are cut, and read once and in order however they break."""
 
 import json
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from muster import Client
+from muster.client import contexts
+from muster.client.contexts import Context, Contexts
 from muster.client.errors import MusterError
 from muster.client.sse import EventParser, ServerEvent, read_events
 from muster.client.transport import API, Request, Transport
@@ -117,3 +121,48 @@ def test_server_that_stays_away_ends_the_reading(server: TinyServer) -> None:
         for _ in events:
             pass
     assert caught.value.code == "unreachable"
+
+
+def test_a_lost_connection_is_announced_and_the_new_address_is_taken(server: TinyServer, home: Path) -> None:
+    elsewhere = TinyServer()
+    server.on("GET", "/s", Answer(pieces=[sse("log", "a", "1")]))
+    elsewhere.on("GET", "/s", Answer(pieces=[sse("log", "b", "2"), sse("end", {}, "2")]))
+    contexts.save(Contexts("local", {"local": Context(server.url, "first")}))
+    client = Client()
+    notices: list[str] = []
+    client.transport.on_notice = notices.append
+
+    def move_after_two_pauses(_: float, pauses: list[None] = []) -> None:  # noqa: B006 - it counts its own calls
+        pauses.append(None)
+        if len(pauses) == 1:
+            server.stop()
+        if len(pauses) == 2:
+            contexts.save(Contexts("local", {"local": Context(elsewhere.url, "second")}))
+
+    events = read_events(client.transport, Request("GET", f"{API}/s"), follow=True, sleep=move_after_two_pauses)
+    assert [next(events).data, next(events).data] == ['"a"', '"b"']
+    elsewhere.stop()
+    assert notices == [
+        f"the connection to {server.url} is lost; retrying for up to 2 minutes",
+        f"connected again, to {elsewhere.url}",
+    ]
+    [asked] = elsewhere.asked
+    assert asked.headers["Last-Event-ID"] == "1"
+    assert asked.headers["Authorization"] == "Bearer second"
+
+
+def test_a_stream_that_is_resumed_at_once_is_not_announced(server: TinyServer) -> None:
+    server.on("GET", "/s", Answer(pieces=[sse("log", "a", "1")], cut=True), Answer(pieces=[sse("end", {}, "1")]))
+    transport = Transport(server.url, None)
+    notices: list[str] = []
+    transport.on_notice = notices.append
+    events = read_events(transport, Request("GET", f"{API}/s"), follow=True, sleep=lambda _: None)
+    assert [event.kind for _, event in zip(range(2), events, strict=False)] == ["log", "end"]
+    assert notices == []
+
+
+def test_an_address_that_was_given_is_kept(server: TinyServer, home: Path) -> None:
+    contexts.save(Contexts("other", {"other": Context("http://127.0.0.1:1", "secret")}))
+    client = Client(server.url)
+    client.transport.relocate()
+    assert (client.server, client.transport.token) == (server.url, None)

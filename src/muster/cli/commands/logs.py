@@ -4,6 +4,7 @@ import sys
 
 import click
 
+from muster.cli.attempts import check_attempt
 from muster.cli.failures import Failure
 from muster.cli.job_following import detach
 from muster.cli.log_printing import printer
@@ -33,7 +34,7 @@ def command(
     """Print the logs of a job that runs, has ended or was killed.
 
     The lines of several workers are interleaved, each with a prefix; the log of a single worker has none. Logs of any
-    size are streamed. Ctrl-C ends the command, not the job.
+    size are streamed. Ctrl-C ends the command, not the job. If the server goes away, `-f` waits until it is back.
 
     \b
     Examples:
@@ -45,6 +46,7 @@ def command(
     if raw and (followed or tail is not None):
         raise click.UsageError("--raw prints the whole file and cannot be used with --follow or --tail")
     handle = connect().job(job)
+    check_attempt(handle.view, attempt)
     tasks = handle.tasks(attempt)
     chosen = _chosen(tasks, workers, handle)
     if raw:

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from muster.cli.job_following import exit_with_outcome, print_outcome
+from muster.cli.job_following import exit_with_outcome, print_outcome, stop_waiting
 from muster.cli.session import connect, say
 from muster.cli.shared_options import jobs_argument, output_option
 from muster.cli.tables.output import print_document
@@ -20,7 +20,7 @@ from muster.lib.quantities import parse_duration
 def command(jobs: tuple[str, ...], timeout: str | None, output: str) -> None:
     """Wait until jobs have ended. The exit code is 0 if all succeeded, 1 if not, 124 after the timeout.
 
-    If the server restarts in the meantime, the command waits for it.
+    If the server restarts in the meantime, the command waits for it. Ctrl-C ends the command, not the jobs.
 
     \b
     Examples:
@@ -35,12 +35,14 @@ def command(jobs: tuple[str, ...], timeout: str | None, output: str) -> None:
     deadline = None if allowed is None else time.monotonic() + allowed
     client = connect()
     handles = [client.job(ref) for ref in jobs]
-    for handle in handles:
+    for place, handle in enumerate(handles):
         try:
             handle.wait(None if deadline is None else max(deadline - time.monotonic(), 0))
         except TimeoutError as error:
             say(f"timed out: job {handle.name} is still {handle.state}")
             raise click.exceptions.Exit(124) from error
+        except KeyboardInterrupt:
+            stop_waiting([other for other in handles[place:] if not other.view.ended])
         print_outcome(handle.view)
     _print([handle.view.raw for handle in handles], output)
     exit_with_outcome(*(handle.view for handle in handles))

@@ -2,6 +2,7 @@
 
 import click
 
+from muster.cli.attempts import check_attempt
 from muster.cli.session import connect, say
 from muster.cli.shared_options import job_argument, output_option
 from muster.cli.tables.columns import task_columns
@@ -27,6 +28,7 @@ def command(job: str, attempt: str | None, watched: bool, output: str) -> None:
     """
     client = connect()
     handle = client.job(job)
+    check_attempt(handle.view, int(attempt) if attempt and attempt.isdecimal() else None)
     if watched:
         watch(client, lambda: handle.tasks(attempt), task_columns, output)
         return
