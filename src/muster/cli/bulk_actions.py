@@ -11,7 +11,7 @@ from muster.cli.tables.output import print_document
 from muster.client.client import Client
 from muster.client.errors import UNREACHABLE, MusterError
 from muster.client.handles import JobHandle
-from muster.client.views import NodeView
+from muster.client.views import JobView, NodeView
 
 
 class _Named(Protocol):
@@ -25,8 +25,17 @@ class _Named(Protocol):
 T = TypeVar("T", bound=_Named)
 
 
-def act_on_jobs(refs: Sequence[str], act: Callable[[JobHandle], JobHandle], output: str) -> None:
-    _each(refs, lambda client, ref: act(client.job(ref)).view, output, lambda job: f"job {job.name} is {job.state}")
+def _job_now(job: JobView) -> str:
+    return f"job {job.name} is {job.state}"
+
+
+def act_on_jobs(
+    refs: Sequence[str],
+    act: Callable[[JobHandle], JobHandle],
+    output: str,
+    describe: Callable[[JobView], str] = _job_now,
+) -> None:
+    _each(refs, lambda client, ref: act(client.job(ref)).view, output, describe)
 
 
 def act_on_nodes(names: Sequence[str], act: Callable[[Client, str], NodeView], output: str) -> None:
@@ -37,7 +46,7 @@ def _node_now(node: NodeView) -> str:
     return f"node {node.name} is {node.state}{f' ({node.note})' if node.note else ''}"
 
 
-def _each(refs: Sequence[str], act: Callable[[Client, str], T], output: str, told: Callable[[T], str]) -> None:
+def _each(refs: Sequence[str], act: Callable[[Client, str], T], output: str, describe: Callable[[T], str]) -> None:
     client = connect()
     done: list[T] = []
     failed: list[MusterError] = []
@@ -50,7 +59,7 @@ def _each(refs: Sequence[str], act: Callable[[Client, str], T], output: str, tol
             failed.append(error)
             continue
         done.append(seen)
-        say(told(seen))
+        say(describe(seen))
         if output == "name":
             click.echo(seen.name)
     if output != "name":

@@ -2,12 +2,15 @@
 that a wrong change is refused with the same words."""
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from muster.domain.errors import Invalid, Problem
 from muster.domain.specs import PS_ROLE, JobSpec, Role
+from muster.lib.nearest import nearest
 from muster.wire.documents import Document
+from muster.wire.spec_problems import UNKNOWN_KEY, keys_at
 from muster.wire.specs import spec_from_document, spec_to_wire
 
 _OF_A_ROLE = ("command", "replicas", "min", "max", "resources", "ports", "minFailed", "minSucceeded")
@@ -33,7 +36,10 @@ def changed_spec(spec: JobSpec, changes: Mapping[str, Any]) -> JobSpec:
         if _ends_with_all(spec, role):
             base["roles"][role.name].pop("minSucceeded", None)  # all of them, however many there will be
     paths = {path: _path(spec, path) for path in changes}
-    changed = spec_from_document(Document(base), overrides={paths[path]: value for path, value in changes.items()})
+    try:
+        changed = spec_from_document(Document(base), overrides={paths[path]: value for path, value in changes.items()})
+    except Invalid as refused:
+        raise Invalid(refused.message, hint=refused.hint, problems=_with_short_keys(refused.problems)) from None
     if changed.name != spec.name:
         problem = Problem("name", "a job keeps its name", "submit it anew under another name")
         raise Invalid("the job spec has 1 problem", problems=(problem,))
@@ -52,6 +58,22 @@ def read_changes(items: Iterable[str]) -> dict[str, Any]:
         except ValueError:
             changes[key.strip()] = text.strip()
     return changes
+
+
+def _with_short_keys(problems: Iterable[Problem]) -> tuple[Problem, ...]:
+    """Returns the problems with the short keys among the valid ones, which the reader of job files does not know."""
+    valid = list(dict.fromkeys([*_SHORT, *keys_at(())]))
+    return tuple(
+        replace(problem, hint=_hint(problem.path, valid))
+        if problem.message == UNKNOWN_KEY and "." not in problem.path
+        else problem
+        for problem in problems
+    )
+
+
+def _hint(key: str, valid: Sequence[str]) -> str:
+    guess = nearest(key, valid)
+    return f"{f'did you mean {guess}? ' if guess else ''}valid keys: {', '.join(valid)}"
 
 
 def _ends_with_all(spec: JobSpec, role: Role) -> bool:

@@ -24,6 +24,7 @@ from muster.wire.spec_schema import (
     WhereIn,
 )
 
+UNKNOWN_KEY = "unknown key"
 _UNION_MARKS = re.compile(r"^(str|int|float|bool|constrained-str|list\[.*\]|function-.*|\[key\])$")
 _PATTERN_HINTS = {
     NAME_PATTERN: "letters, digits, '.', '_' and '-', at most 63, a letter or digit at both ends",
@@ -92,10 +93,10 @@ def _problem(path: Path, items: list[Mapping[str, Any]]) -> Problem:
 def _of_one(path: Path, error: Mapping[str, Any]) -> Problem:
     kind, context, given = error["type"], error.get("ctx", {}), f"{error['input']!r}"[:200]
     if kind == "extra_forbidden":
-        known = _keys_at(path[:-1])
+        known = keys_at(path[:-1])
         guess = nearest(str(path[-1]), known)
         hint = f"did you mean {guess}?" if guess else f"known keys: {', '.join(known)}"
-        return Problem(dotted(path), "unknown key", hint)
+        return Problem(dotted(path), UNKNOWN_KEY, hint)
     if kind == "missing":
         return Problem(dotted(path), "is required")
     if kind in ("enum", "literal_error"):
@@ -115,10 +116,10 @@ def _mapping_hint(path: Path) -> str:
         return "a mapping of names to values"
     if path == ("roles",):
         return "a mapping of role names to roles"
-    return f"a mapping with {', '.join(_keys_at(path))}"
+    return f"a mapping with {', '.join(keys_at(path))}"
 
 
-def _keys_at(path: Path) -> list[str]:
+def keys_at(path: Path) -> list[str]:
     """Returns the keys that the schema knows at this path."""
     model: type[BaseModel] = JobSpecIn
     for place, part in enumerate(path):

@@ -73,6 +73,14 @@ def test_kill_goes_by_three_names(server: TinyServer, verb: str) -> None:
     assert server.asked[-1].json == {"grace": "30s"}
 
 
+def test_retry_says_that_it_made_a_new_job(server: TinyServer) -> None:
+    with_job(server, state="Failed")
+    server.on("POST", f"/jobs/{ID}/retry", Answer(201, a_job(id="02newnewnewnew02", state="Queued")))
+    outcome = muster(server, "retry", "@last")
+    assert (outcome.code, outcome.out) == (0, "mnist\n")
+    assert outcome.err == "submitted job mnist again, as the new job 02newnewnewnew02, which is Queued\n"
+
+
 def test_one_failure_does_not_stop_the_others(server: TinyServer) -> None:
     with_job(server)
     server.on("GET", "/jobs/absent", problem(404, "not-found", "there is no job absent"))

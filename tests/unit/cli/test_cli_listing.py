@@ -1,5 +1,6 @@
 """What `get` and `describe` print, and what they ask for."""
 
+import shlex
 from typing import Any
 
 import pytest
@@ -113,6 +114,21 @@ def test_a_gpu_that_is_shared_shows_how_much_of_it_is_allocated(
     assert in_use in muster(server, "top", "--once").out.split()
     server.on("GET", "/nodes/gpu-01", Answer(200, a_node(used)))
     assert line in muster(server, "describe", "node/gpu-01").out.splitlines()
+
+
+def test_describe_quotes_a_command_so_that_it_can_be_pasted(server: TinyServer) -> None:
+    with_job(server)
+    words = ["python3", "-c", 'print("a b")', "it's"]
+    roles = {
+        "worker": {"replicas": 2, "command": words},
+        "ps": {"replicas": 1, "command": ["/bin/sh", "-c", "ls | wc"]},
+    }
+    server.on("GET", f"/jobs/{ID}/events", Answer(200, {"items": [], "nextCursor": None}))
+    server.on("GET", f"/jobs/{ID}/spec", Answer(200, {"spec": {"name": "mnist", "roles": roles}}))
+    lines = muster(server, "describe", "mnist").out.splitlines()
+    shown = next(line for line in lines if line.startswith("  worker x2: ")).removeprefix("  worker x2: ")
+    assert shlex.split(shown) == words
+    assert "  ps x1: /bin/sh -c 'ls | wc'" in lines
 
 
 def test_describe_shows_what_may_be_read(server: TinyServer) -> None:

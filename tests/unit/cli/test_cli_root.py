@@ -3,8 +3,10 @@
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from typing import Any
 
+import click
 import pytest
 from click.shell_completion import ShellComplete
 
@@ -16,12 +18,22 @@ from tests.unit.client.tiny_server import Answer, TinyServer
 pytestmark = pytest.mark.fast
 
 
-@pytest.mark.parametrize("name", ENTRIES)
-def test_help_of_every_command_teaches_by_example(name: str) -> None:
-    outcome = muster(None, name, "--help")
+def _all_commands(group: click.Group, *names: str) -> Iterator[tuple[str, ...]]:
+    context = click.Context(group)
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        yield (*names, name)
+        if isinstance(command, click.Group):
+            yield from _all_commands(command, *names, name)
+
+
+@pytest.mark.parametrize("names", list(_all_commands(cli)), ids=" ".join)
+def test_help_of_every_command_teaches_by_example(names: tuple[str, ...]) -> None:
+    outcome = muster(None, *names, "--help")
     assert outcome.code == 0
-    assert "Example" in outcome.out
-    assert f"muster {name}" in outcome.out
+    _, example, examples = outcome.out.partition("Example")
+    assert example
+    assert f"muster {' '.join(names)}" in examples.partition("Options:")[0]
 
 
 def test_help_of_the_root_lists_every_command_without_importing_one() -> None:

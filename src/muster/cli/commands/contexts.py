@@ -34,7 +34,13 @@ def command() -> None:
 @command.command("list")
 @output_option()
 def list_(output: str) -> None:
-    """List the known servers; the current one is marked."""
+    """List the known servers; the current one is marked.
+
+    \b
+    Examples:
+      muster context list
+      muster context list -o json
+    """
     known = contexts.load()
     items = [
         _Known({"name": name, "server": item.server, "user": item.user, "current": name == known.current})
@@ -52,7 +58,12 @@ def list_(output: str) -> None:
 @command.command()
 @click.argument("name")
 def use(name: str) -> None:
-    """Make NAME the current server."""
+    """Make NAME the current server.
+
+    \b
+    Example:
+      muster context use lab
+    """
     contexts.save(contexts.load().using(name))
     say(f"context {name} is now the current one")
 
@@ -60,7 +71,12 @@ def use(name: str) -> None:
 @command.command()
 @click.argument("name")
 def remove(name: str) -> None:
-    """Remove NAME and its token from this machine. The token stays valid; `muster logout` revokes it."""
+    """Remove NAME and its token from this machine. The token stays valid; `muster logout` revokes it.
+
+    \b
+    Example:
+      muster context remove lab
+    """
     known = contexts.load().using(name)
     contexts.save(contexts.Contexts(contexts.load().current, known.known).without(name))
     say(f"removed context {name}")

@@ -1,5 +1,6 @@
 """`muster describe`."""
 
+import shlex
 from typing import Any
 
 import click
@@ -91,6 +92,5 @@ def _spec(handle: JobHandle) -> dict[str, Any] | None:
 def _print_roles(spec: dict[str, Any]) -> None:
     click.echo("\nRoles:")
     for name, role in (spec.get("roles") or {}).items():
-        command_text = role.get("command")
-        words = command_text if isinstance(command_text, str) else " ".join(str(word) for word in command_text or ())
+        words = shlex.join(str(word) for word in role.get("command") or ())
         click.echo(f"  {name} x{role.get('replicas', 1)}: {words}")

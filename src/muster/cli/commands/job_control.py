@@ -4,6 +4,7 @@ import click
 
 from muster.cli.bulk_actions import act_on_jobs
 from muster.cli.shared_options import jobs_argument, output_option
+from muster.client.views import JobView
 
 
 @click.command()
@@ -26,14 +27,18 @@ def kill(jobs: tuple[str, ...], grace: str | None, output: str) -> None:
 @jobs_argument
 @output_option("name", "json", "yaml", default="name")
 def retry(jobs: tuple[str, ...], output: str) -> None:
-    """Submit jobs again as new jobs with the same spec and package.
+    """Submit jobs again as new jobs with the same spec and package. The name stands for the newest of them.
 
     \b
     Examples:
       muster retry mnist
       muster logs -f $(muster retry @last)
     """
-    act_on_jobs(jobs, lambda handle: handle.retry(), output)
+    act_on_jobs(jobs, lambda handle: handle.retry(), output, _new_job)
+
+
+def _new_job(job: JobView) -> str:
+    return f"submitted job {job.name} again, as the new job {job.id}, which is {job.state}"
 
 
 @click.command()

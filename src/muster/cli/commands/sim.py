@@ -189,12 +189,18 @@ def command(
 @click.option(
     "--seed", type=int, default=0, show_default=True, help="The random seed. The same seed generates the same jobs."
 )
-@click.option("--per-hour", type=click.FloatRange(min=0, min_open=True), default=60.0, show_default=True)
+@click.option(
+    "--per-hour",
+    type=click.FloatRange(min=0, min_open=True),
+    default=60.0,
+    show_default=True,
+    help="The number of jobs that arrive in an hour.",
+)
 @click.option(
     "--median", type=click.FloatRange(min=1), default=600.0, show_default=True, help="The median run time in seconds."
 )
 @click.option("--max-gpus", type=click.IntRange(min=1), default=32, show_default=True, help="The most GPUs of one job.")
-@click.option("--users", type=click.IntRange(min=0), default=8, show_default=True)
+@click.option("--users", type=click.IntRange(min=0), default=8, show_default=True, help="The number of users.")
 @click.option("--vcs", type=click.IntRange(min=0), default=2, show_default=True, help="The number of virtual clusters.")
 def generate_trace(jobs: int, seed: int, per_hour: float, median: float, max_gpus: int, users: int, vcs: int) -> None:
     """Print a synthetic trace: random arrivals, log-normal run times, gangs of 1 to 32 GPUs.

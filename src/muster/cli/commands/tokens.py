@@ -43,7 +43,13 @@ def create(name: str, expires: str | None, user: str | None, output: str) -> Non
 @command.command()
 @click.argument("token_ids", metavar="ID...", nargs=-1, required=True)
 def revoke(token_ids: tuple[str, ...]) -> None:
-    """Revoke tokens. They stop working at once."""
+    """Revoke tokens. They stop working at once.
+
+    \b
+    Examples:
+      muster get tokens              # shows the ids
+      muster tokens revoke 1m7h36wp0f642bev
+    """
     client = connect()
     for token_id in token_ids:
         client.revoke_token(token_id)

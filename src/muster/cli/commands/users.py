@@ -44,7 +44,13 @@ def add(name: str, role: str, groups: tuple[str, ...], password_stdin: bool, no_
 @click.argument("name")
 @click.option("-y", "--yes", is_flag=True, help="Do not ask for confirmation.")
 def remove(name: str, yes: bool) -> None:
-    """Remove a user. Their jobs stay in the history."""
+    """Remove a user. Their jobs stay in the history.
+
+    \b
+    Examples:
+      muster users remove li
+      muster users remove li -y      # without a question, for scripts
+    """
     if not yes:
         if not sys.stdin.isatty():
             raise click.UsageError("cannot ask for confirmation without a terminal; add -y")
@@ -61,7 +67,14 @@ def remove(name: str, yes: bool) -> None:
     help="Read the new password from standard input; for your own, first a line with the old one.",
 )
 def passwd(name: str | None, password_stdin: bool) -> None:
-    """Change your own password, or as an admin that of another user."""
+    """Change your own password, or as an admin that of another user.
+
+    \b
+    Examples:
+      muster users passwd
+      muster users passwd li
+      muster users passwd li --password-stdin < secret
+    """
     client = connect()
     who = client.whoami()
     me = who["user"]
@@ -94,7 +107,12 @@ def groups(name: str, groups: tuple[str, ...], none: bool) -> None:
 @command.command()
 @click.argument("name")
 def enable(name: str) -> None:
-    """Enable a disabled user again."""
+    """Enable a disabled user again.
+
+    \b
+    Example:
+      muster users enable li
+    """
     connect().change_user(name, disabled=False)
     say(f"enabled user {name}")
 
@@ -102,7 +120,12 @@ def enable(name: str) -> None:
 @command.command()
 @click.argument("name")
 def disable(name: str) -> None:
-    """Disable a user and their tokens. Their jobs continue."""
+    """Disable a user and their tokens. Their jobs continue.
+
+    \b
+    Example:
+      muster users disable li
+    """
     connect().change_user(name, disabled=True)
     say(f"disabled user {name}")
 
