@@ -1,6 +1,7 @@
-"""`make demo`: a server, a 2 ps + 2 worker training followed to its end, the job table, and where the page is.
+"""`make demo`: starts a server, follows a training with 2 parameter servers and 2 workers to its end, and prints the
+job table.
 
-In a terminal it goes on serving; otherwise it stops the server and exits.
+In a terminal the server keeps running, and the address of its page is printed; otherwise it is stopped.
 """
 
 import os
@@ -29,11 +30,11 @@ def main() -> int:
         for command in (["get", "workers", "@last"], ["get", "jobs", "--limit", "5"]):
             print(f"\n$ muster {' '.join(command)}", flush=True)
             subprocess.run([*MUSTER, *command], check=False)
-        print(f"\nThe first job took {took:.1f} s from the start of the server. Everything is in {home}.")
-        print(f"The page: {server[1]}  (log in with the token in {home / 'context.json'},")
-        print("or with a password: muster users passwd NAME)", flush=True)
+        print(f"\nThe first job took {took:.1f} s from the start of the server. Everything is in {home}.", flush=True)
         if done.returncode == 0 and sys.stdin.isatty() and sys.stdout.isatty():
-            print("Serving; Ctrl-C ends it.", flush=True)
+            print(f"The page: {server[1]}  (log in with the token in {home / 'context.json'},")
+            print("or with a password: muster users passwd NAME)")
+            print("The server is running; Ctrl-C stops it.", flush=True)
             server[0].wait()
         return done.returncode
     except KeyboardInterrupt:
@@ -41,12 +42,15 @@ def main() -> int:
     finally:
         server[0].send_signal(signal.SIGTERM)
         server[0].wait(20)
+        print("The server has been stopped. `make up` starts it again and prints the address of the page.", flush=True)
 
 
 def _serve(port: str) -> "tuple[subprocess.Popen[str], str] | None":
-    """A server on that port, or None when it cannot be had (its own words say why)."""
+    """Starts a server on that port. Returns None if it does not start; its own message says why. It logs only errors,
+    because its log would appear between the lines of the demo."""
     print(f"$ muster up --port {port}", flush=True)
-    process = subprocess.Popen([*MUSTER, "up", "--port", port], stdout=subprocess.PIPE, text=True)
+    quiet = {"MUSTER_LOG_LEVEL": "error", **os.environ}
+    process = subprocess.Popen([*MUSTER, "up", "--port", port], stdout=subprocess.PIPE, text=True, env=quiet)
     assert process.stdout is not None
     line = process.stdout.readline().strip()
     print(line, flush=True)

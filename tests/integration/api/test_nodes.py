@@ -74,6 +74,7 @@ def test_top_keeps_to_the_width_of_its_terminal(server: MusterServer) -> None:
     titles = next(line for line in shown.split("\n") if line.startswith("NODE"))
     assert titles.split()[:3] == ["NODE", "STATE", "CPU"]
     assert "MEMORY" in titles
+    assert all(len(line.rstrip()) <= 60 for line in shown.split("\n"))
     assert titles.rstrip().endswith("GPU  TASKS")
     assert "RECENT" not in titles
 

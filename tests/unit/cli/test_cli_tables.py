@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from muster.cli.tables.columns import resources_text
-from muster.cli.tables.text_tables import Column, cut, display_width, fitting, render, shown
+from muster.cli.tables.text_tables import Column, cut, display_width, fitting, render, render_within, shown
 
 pytestmark = pytest.mark.fast
 
@@ -61,6 +61,29 @@ def test_a_narrow_terminal_does_without_the_least_columns() -> None:
 def test_title_of_the_last_column_survives_a_narrow_terminal() -> None:
     columns: list[Column[str]] = [Column("NAME", lambda _: "n"), Column("REASON", lambda row: row)]
     assert render(columns, ["reasonable"], width=3) == ["NAME  REASON", "n     reaso…"]
+
+
+def test_a_table_within_a_width_cuts_the_last_text_first_then_the_widest() -> None:
+    columns: list[Column[tuple[str, int, str]]] = [
+        Column("NAME", lambda row: row[0]),
+        Column("N", lambda row: row[1], right=True),
+        Column("WHO", lambda row: row[2]),
+    ]
+    rows = [("a-long-name", 1234567, "somebody")]
+    assert render_within(columns, rows, 40) == render(columns, rows)
+    assert render_within(columns, rows, 27)[1] == "a-long-name  1234567  some…"
+    assert render_within(columns, rows, 23)[1] == "a-long-n…  1234567  so…"
+    assert render_within(columns, rows, 12)[1] == "a…  12…  so…"
+
+
+@given(st.lists(st.tuples(st.text(max_size=30), st.integers(), st.text(max_size=30))), st.integers(9, 60))
+def test_a_table_within_a_width_is_never_wider(rows: list[tuple[str, int, str]], width: int) -> None:
+    columns: list[Column[tuple[str, int, str]]] = [
+        Column("NAME", lambda row: row[0]),
+        Column("N", lambda row: row[1], right=True),
+        Column("REASON", lambda row: row[2]),
+    ]
+    assert all(display_width(line) <= width for line in render_within(columns, rows, width))
 
 
 @given(st.text(max_size=30), st.integers(1, 20))

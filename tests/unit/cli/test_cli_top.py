@@ -3,8 +3,12 @@
 from typing import Any
 
 import pytest
+from click import unstyle
 
+from muster import Client
 from muster.cli.tables.sparklines import sparkline
+from muster.cli.tables.text_tables import display_width
+from muster.cli.usage_views import Draw, node_view, nodes_view
 from tests.unit.cli.calling import muster
 from tests.unit.client.tiny_server import Answer, TinyServer
 
@@ -106,6 +110,44 @@ def test_a_node_that_nothing_was_heard_of_has_no_figures(server: TinyServer) -> 
     server.on("GET", "/nodes/gpu-01", Answer(200, a_node(usage=None, gpus=[])))
     server.on("GET", "/nodes/gpu-01/usage", Answer(200, {"node": "gpu-01", "items": []}))
     assert "there are no metrics of this node yet" in muster(server, "top", "gpu-01", "--once").out
+
+
+WIDE_USAGE: dict[str, Any] = {
+    **USAGE,
+    "cpuPercent": 100.0,
+    "perCore": [100.0] * 128,
+    "load1": 1234.56,
+    "memoryUsedBytes": 1023 * 2**30 + 2**29,
+    "memoryTotalBytes": 1023 * 2**30 + 2**29,
+    "net": [
+        {"name": "enp193s0f0np0.4094", "speedMbit": 400000, "rxBytesS": 1023.5 * 2**30, "txBytesS": 1023.5 * 2**30}
+    ],
+    "gpus": [{**USAGE["gpus"][0], "load": 100.0, "temperatureC": 105, "powerW": 1000.0}],
+}
+
+
+@pytest.mark.parametrize("width", [60, 80, 100])
+@pytest.mark.parametrize("draw", [nodes_view, node_view("gpu-01")], ids=["all nodes", "one node"])
+def test_no_line_is_wider_than_the_terminal(server: TinyServer, draw: Draw, width: int) -> None:
+    long_name = "a-name-" * 9
+    gpu = {"index": 127, "model": "NVIDIA-H100-80GB-HBM3-SXM5", "used": 0.5, "job": long_name, "outOfService": "x" * 60}
+    node = a_node(
+        name="gpu-01.the-rack.the-room.example",
+        gpus=[gpu] * 8,
+        memory={"total": WIDE_USAGE["memoryTotalBytes"], "used": 0},
+        tasks=100000,
+        alerts=[f"GPU 1 is out of service: {'x' * 90}"],
+        usage=WIDE_USAGE,
+    )
+    task = {"task": f"{long_name}worker-0", "job": long_name, "owner": "somebody", "node": node["name"]}
+    busy = {**task, "cpuPercent": 12800.0, "rssBytes": WIDE_USAGE["memoryTotalBytes"], "processes": 100000}
+    server.on("GET", "/usage", Answer(200, {"nodes": [node], "tasks": [busy]}))
+    server.on("GET", "/nodes/gpu-01", Answer(200, node))
+    for name in ("gpu-01", node["name"]):
+        server.on("GET", f"/nodes/{name}/usage", Answer(200, {"node": name, "items": [WIDE_USAGE] * 60}))
+    lines = unstyle(draw(Client(server.url), width)).splitlines()
+    assert any(line.startswith("NODE") for line in lines)
+    assert [line for line in lines if display_width(line) > width] == []
 
 
 @pytest.mark.parametrize(

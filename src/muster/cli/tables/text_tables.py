@@ -11,6 +11,7 @@ import click
 Row = TypeVar("Row")
 EMPTY = "-"
 _GAP = "  "
+_SHORT_TEXT = 8  # texts are not cut below this as long as something wider is left
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,10 +30,19 @@ def render(columns: Sequence[Column[Row]], rows: Sequence[Row], *, width: int | 
     cells = _cells(columns, rows)
     widths = _widths(columns, cells)
     if width is not None and columns:
-        room = width - sum(widths[:-1]) - len(_GAP) * (len(columns) - 1)
-        widths[-1] = max(min(widths[-1], room), display_width(columns[-1].title))
-    titles = _GAP.join(_fit(column.title, widths[place], column.right) for place, column in enumerate(columns))
-    return [titles.rstrip(), *(_line(columns, line, widths) for line in cells)]
+        _cut_last(widths, columns, width)
+    return _lines(columns, cells, widths)
+
+
+def render_within(columns: Sequence[Column[Row]], rows: Sequence[Row], width: int | None) -> list[str]:
+    """The lines of the table, none of them longer than `width`. The last column is cut first, then the widest ones,
+    texts before numbers."""
+    cells = _cells(columns, rows)
+    widths = _widths(columns, cells)
+    if width is not None and columns:
+        _cut_last(widths, columns, width)
+        _cut_widest(widths, columns, width)
+    return _lines(columns, cells, widths)
 
 
 def fitting(
@@ -41,8 +51,7 @@ def fitting(
     """The columns that fit into `width`. Those titled in `least` are dropped in that order until the rest fits."""
     kept = list(columns)
     for title in least:
-        needed = sum(_widths(kept, _cells(kept, rows))) + len(_GAP) * (len(kept) - 1)
-        if width is None or needed <= width:
+        if width is None or _total(_widths(kept, _cells(kept, rows))) <= width:
             break
         kept = [column for column in kept if column.title != title]
     return kept
@@ -85,6 +94,28 @@ def _widths(columns: Sequence[Column[Row]], cells: Sequence[Sequence[str]]) -> l
         max([display_width(column.title), *(display_width(line[place]) for line in cells)])
         for place, column in enumerate(columns)
     ]
+
+
+def _total(widths: Sequence[int]) -> int:
+    return sum(widths) + len(_GAP) * (len(widths) - 1)
+
+
+def _cut_last(widths: list[int], columns: Sequence[Column[Row]], width: int) -> None:
+    """Makes the last column as narrow as `width` demands, but not narrower than its title."""
+    excess = max(_total(widths) - width, 0)
+    widths[-1] = max(widths[-1] - excess, display_width(columns[-1].title))
+
+
+def _cut_widest(widths: list[int], columns: Sequence[Column[Row]], width: int) -> None:
+    while _total(widths) > width and max(widths) > 1:
+        texts = [place for place, column in enumerate(columns) if not column.right and widths[place] > _SHORT_TEXT]
+        widest = max(texts or range(len(widths)), key=lambda place: widths[place])
+        widths[widest] -= 1
+
+
+def _lines(columns: Sequence[Column[Row]], cells: Sequence[Sequence[str]], widths: Sequence[int]) -> list[str]:
+    titles = _GAP.join(_fit(column.title, widths[place], column.right) for place, column in enumerate(columns))
+    return [titles.rstrip(), *(_line(columns, line, widths) for line in cells)]
 
 
 def _line(columns: Sequence[Column[Row]], cells: Sequence[str], widths: Sequence[int]) -> str:

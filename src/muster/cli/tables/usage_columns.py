@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from muster.cli.tables.colours import state_colour
 from muster.cli.tables.sparklines import sparkline
-from muster.cli.tables.text_tables import Column
+from muster.cli.tables.text_tables import Column, Row, fitting, render_within
 from muster.client.views import NodeView
 from muster.lib.quantities import about_bytes
 
@@ -17,6 +17,8 @@ Raw = Mapping[str, Any]
 Histories = Mapping[str, Sequence[Raw]]
 """The last samples of each node, by `node_ref`."""
 _SPARKS = 20
+_LEAST = ("RECENT", "LOAD", "DISK", "OUT", "IN", "POWER", "TEMP", "PROCS", "OWNER")
+"""The columns that a narrow terminal leaves out, in this order."""
 _SILENT = ("Joining", "Unreachable", "Retired")
 
 
@@ -28,6 +30,11 @@ class GpuUsage:
     facts: Raw
     now: Raw
     loads: Sequence[float | None] = field(default=())
+
+
+def usage_table(columns: Sequence[Column[Row]], rows: Sequence[Row], width: int | None) -> list[str]:
+    """The lines of a table, none wider than the terminal. What matters least is left out first."""
+    return render_within(fitting(columns, rows, width, _LEAST), rows, width)
 
 
 def gpus_of(node: Raw, history: Sequence[Raw] = ()) -> list[GpuUsage]:
