@@ -37,7 +37,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MusterServer]:
 @contextmanager
 def machines(server: MusterServer, *, query: str = "", before: str = WATCHED) -> Iterator[Tab]:
     """The list of machines, as an admin sees it."""
-    with browser_tab(f"{server.url}/#/machines{query}", before) as tab:
+    with browser_tab(f"{server.url}/#/nodes{query}", before) as tab:
         tab.log_in("", server.token)
         tab.wait_for("document.querySelector('.machine') && true")
         yield tab
@@ -186,11 +186,11 @@ def test_of_a_large_pool_only_what_is_on_the_screen_is_asked_for(tmp_path: Path)
         tab.run("document.querySelector('#machines-cluster').value = 'local'")
         tab.run("document.querySelector('#machines-cluster').dispatchEvent(new Event('change'))")
         assert names(tab) == [local]
-        assert tab.run("location.hash") == "#/machines?cluster=local"
-        _back_by_address(tab, "#/machines?text=gpu19")
+        assert tab.run("location.hash") == "#/nodes?cluster=local"
+        _back_by_address(tab, "#/nodes?text=gpu19")
         tab.wait_for("document.querySelectorAll('.machine').length === 11")
         tab.click("#machines-states [data-state='']")
-        _back_by_address(tab, "#/machines?state=Ready")
+        _back_by_address(tab, "#/nodes?state=Ready")
         tab.wait_for("document.querySelectorAll('.machine').length === 1")
         assert tab.run("document.querySelector('[data-state=Ready]').getAttribute('aria-pressed')") == "true"
         tab.click("[data-state=Ready]")

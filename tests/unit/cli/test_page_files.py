@@ -53,6 +53,12 @@ def test_both_languages_have_the_same_words() -> None:
     assert words("en") == words("zh")
 
 
+def test_the_page_speaks_of_nodes_as_the_commands_do() -> None:
+    texts = "\n".join(re.findall(r'"(.*?)"', SCRIPTS["words.js"])) + "\n".join(re.findall(r">([^<]+)<", HTML))
+    assert "machine" not in texts.lower()
+    assert "机器" not in texts
+
+
 def test_every_word_that_is_asked_for_is_there() -> None:
     asked = {attributes["data-text"] for _, attributes in tags() if "data-text" in attributes}
     asked |= set(re.findall(r'word\("(\w+)"', SCRIPT))

@@ -1,6 +1,5 @@
 """`muster top`."""
 
-import shutil
 import sys
 import time
 
@@ -18,7 +17,7 @@ from muster.client.client import Client
 @click.option(
     "--interval", type=click.FloatRange(min=0.5), default=2.0, show_default=True, help="The seconds between updates."
 )
-@click.option("--once", is_flag=True, help="Print once and exit; this is the default in a pipe.")
+@click.option("--once", is_flag=True, help="Print once, with all columns, and exit; this is the default in a pipe.")
 @output_option("table", "json", "yaml")
 def command(node: str | None, interval: float, once: bool, output: str) -> None:
     """Show what nodes, GPUs and tasks use right now. Ctrl-C exits.
@@ -37,7 +36,7 @@ def command(node: str | None, interval: float, once: bool, output: str) -> None:
     if output != "table":
         print_document(client.usage() if node is None else node_document(client, node), output)
     elif once or not sys.stdout.isatty():
-        click.echo(draw(client, shutil.get_terminal_size().columns if sys.stdout.isatty() else None))
+        click.echo(draw(client, None))
     else:
         _live(client, draw, interval)
 

@@ -42,7 +42,7 @@ export async function loadMachines() {
 
 // The summary of all nodes on the front page.
 export function nodesLine(nodes) {
-  const link = make("a", { text: number(nodes.length), href: "#/machines" });
+  const link = make("a", { text: number(nodes.length), href: "#/nodes" });
   const parts = [...counts(nodes)].map(([state, count]) => make("span", {}, `${count} `, stateMark(state)));
   const gpus = nodes.flatMap((node) => node.gpus);
   return [link, ...parts, make("span", { text: gpuLine(gpus) })];
@@ -147,7 +147,7 @@ function filterChanged() {
   const text = at("machines-filter").value.trim();
   const values = { cluster: at("machines-cluster").value, state: chosenState, text };
   for (const [name, value] of Object.entries(values)) if (value) query.set(name, value);
-  history.replaceState(null, "", `#/machines${query.size ? `?${query}` : ""}`);
+  history.replaceState(null, "", `#/nodes${query.size ? `?${query}` : ""}`);
   arrange();
 }
 

@@ -258,7 +258,7 @@ function showLogin() {
 
 function route() {
   const match = location.hash.match(/^#\/jobs\/(.+)$/);
-  const machines = location.hash.match(/^#\/machines(?:\?(.*))?$/);
+  const machines = location.hash.match(/^#\/nodes(?:\?(.*))?$/);
   stopLog();
   openJob = match ? decodeURIComponent(match[1]) : null;
   isAtMachines = Boolean(machines);
@@ -276,7 +276,7 @@ function showOverview() {
 }
 
 function showMachines(query) {
-  document.title = `${word("machines")} — Muster`;
+  document.title = `${word("nodes")} — Muster`;
   filterBy(new URLSearchParams(query));
   show("machines");
   refreshMachines();
