@@ -11,6 +11,7 @@
     ├── TooLarge         a size limit was exceeded: send less
     ├── NotOffered       the cluster does not offer this: use another cluster, or do without
     ├── Unavailable      a component of the server, such as its store, is not available now: try again later
+    │   └── Superseded   another server holds the lease: it answers the same request
     └── BackendError     the cluster's backend failed
         ├── Rejected     the same request can never work: change it
         └── Unreachable  no answer came, so it may have happened: ask again
@@ -100,6 +101,10 @@ class NotOffered(MusterError):
 
 class Unavailable(MusterError):
     code = "unavailable"
+
+
+class Superseded(Unavailable):
+    """This server does not hold the lease (any more), so that nothing was written."""
 
 
 class BackendError(MusterError):

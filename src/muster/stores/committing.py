@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from sqlalchemy import Connection, Engine
 from sqlalchemy.exc import DataError, IntegrityError, SQLAlchemyError
 
-from muster.domain.errors import Invalid, MusterError, Unavailable
+from muster.domain.errors import Invalid, MusterError, Superseded, Unavailable
 from muster.domain.events import Event
 from muster.ports.store import Change
 from muster.stores.database_engines import unavailable
@@ -44,10 +44,14 @@ class _Work:
 
 
 class Committer:
-    """Belongs to the event loop that created it. `close` finishes the work that was submitted before."""
+    """Belongs to the event loop that created it. `close` finishes the work that was submitted before.
 
-    def __init__(self, engine: Engine) -> None:
+    `epoch` is the term in which the server may write. Without one, writes are not bound to the lease.
+    """
+
+    def __init__(self, engine: Engine, epoch: int | None = None) -> None:
         self._engine = engine
+        self._epoch = epoch
         self._loop = asyncio.get_running_loop()
         self._waiting: queue.SimpleQueue[_Work | None] = queue.SimpleQueue()
         self._closed = False
@@ -77,7 +81,7 @@ class Committer:
         while more_to_come:
             batch, more_to_come = self._take()
             if batch:
-                outcomes = commit_batch(self._engine, [work.changes for work in batch])
+                outcomes = commit_batch(self._engine, [work.changes for work in batch], self._epoch)
                 self._deliver(batch, outcomes)
 
     def _take(self) -> tuple[list[_Work], bool]:
@@ -125,12 +129,14 @@ class Committer:
                 self._loop.call_exception_handler({"message": "a store listener failed", "exception": error})
 
 
-def commit_batch(engine: Engine, batch: _Batch) -> list[Outcome]:
+def commit_batch(engine: Engine, batch: _Batch, epoch: int | None = None) -> list[Outcome]:
     try:
         try:
-            return _transaction(engine, batch, _straight)
+            return _transaction(engine, batch, _straight, epoch)
+        except Superseded:
+            raise
         except _REFUSED:
-            return _transaction(engine, batch, _guarded)
+            return _transaction(engine, batch, _guarded, epoch)
     except SQLAlchemyError as error:
         return [unavailable(error) for _ in batch]
     except Exception as error:
@@ -138,10 +144,10 @@ def commit_batch(engine: Engine, batch: _Batch) -> list[Outcome]:
         return [error for _ in batch]
 
 
-def _transaction(engine: Engine, batch: _Batch, attempt: _Attempt) -> list[Outcome]:
+def _transaction(engine: Engine, batch: _Batch, attempt: _Attempt, epoch: int | None) -> list[Outcome]:
     amount = sum(len(change.events) for changes in batch for change in changes)
     with engine.begin() as connection:
-        numbers = itertools.count(reserve_numbers(connection, amount))
+        numbers = itertools.count(reserve_numbers(connection, amount, epoch))
         return attempt(connection, batch, numbers)
 
 

@@ -31,7 +31,7 @@ _POSTGRESQL_ARGUMENTS = {
     "connect_timeout": 10,
     "keepalives_idle": 30,
     "tcp_user_timeout": 30_000,
-    "options": "-c lock_timeout=15s -c statement_timeout=60s -c idle_in_transaction_session_timeout=60s",
+    "options": "-c lock_timeout=15s -c statement_timeout=60s -c idle_in_transaction_session_timeout=5s",
 }
 
 

@@ -3,12 +3,16 @@
 Numbers come from one counter row, which every write transaction updates first. On PostgreSQL the lock on that row
 serialises the writers of several servers, so numbers follow the order of commits, and a stream that resumes after a
 number never misses a smaller one that was committed later. A number may be skipped, but never reused.
+
+The same row has the epoch of the server that may write. It is compared in the statement that reserves numbers, so a
+server that has lost its lease can commit nothing, even if it waited for the lock while another server took over.
 """
 
 from collections.abc import Sequence
 
 from sqlalchemy import Connection, bindparam, delete, insert, or_, select, update
 
+from muster.domain.errors import Superseded
 from muster.domain.events import Event
 from muster.stores.codec import event_of, event_row
 from muster.stores.tables import EVENT_COUNTER, counters, events
@@ -19,6 +23,7 @@ _RESERVE = (
     .values(value=counters.c.value + bindparam("amount"))
     .returning(counters.c.value)
 )
+_RESERVE_IN_EPOCH = _RESERVE.where(counters.c.epoch == bindparam("the_epoch"))
 _INSERT = insert(events)
 _LAST = select(counters.c.value).where(counters.c.name == EVENT_COUNTER)
 _FORGET = delete(events).where(
@@ -26,10 +31,16 @@ _FORGET = delete(events).where(
 )
 
 
-def reserve_numbers(connection: Connection, amount: int) -> int:
-    """The first of `amount` new numbers. This also takes the lock that serialises writers."""
-    last: int = connection.execute(_RESERVE, {"amount": amount}).scalar_one()
-    return last - amount + 1
+def reserve_numbers(connection: Connection, amount: int, epoch: int | None = None) -> int:
+    """The first of `amount` new numbers. This also takes the lock that serialises writers. Raises Superseded if the
+    epoch is over; without an epoch, it is not checked."""
+    if epoch is None:
+        last: int = connection.execute(_RESERVE, {"amount": amount}).scalar_one()
+        return last - amount + 1
+    reserved: int | None = connection.execute(_RESERVE_IN_EPOCH, {"amount": amount, "the_epoch": epoch}).scalar()
+    if reserved is None:
+        raise Superseded("this server may not write: another server holds the lease", hint="send the request again")
+    return reserved - amount + 1
 
 
 def insert_events(connection: Connection, numbered: Sequence[Event]) -> None:

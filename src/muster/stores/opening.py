@@ -11,12 +11,13 @@ from muster.stores.schema_version import bring_to_head
 from muster.stores.sql_store import SqlStore
 
 
-async def open_store(url: str) -> SqlStore:
+async def open_store(url: str, epoch: int | None = None) -> SqlStore:
     """Opens a store and upgrades its schema. Raises Invalid for an unusable URL, and Unavailable for a database that
-    does not answer or whose schema is newer than this version of Muster."""
+    does not answer or whose schema is newer than this version of Muster. A server passes the epoch of its lease:
+    the store then refuses every write once another server has taken over."""
     parsed = parse_url(url)
     writing, reading = await asyncio.to_thread(_prepare, parsed)
-    return SqlStore(writing, reading)
+    return SqlStore(writing, reading, epoch)
 
 
 def _prepare(url: URL) -> tuple[Engine, Engine]:

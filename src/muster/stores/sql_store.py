@@ -25,10 +25,10 @@ T = TypeVar("T")
 class SqlStore:
     """Implements `ports.store.Store`. `opening.open_store` creates it inside a running event loop."""
 
-    def __init__(self, writing: Engine, reading: Engine) -> None:
+    def __init__(self, writing: Engine, reading: Engine, epoch: int | None = None) -> None:
         self._writing = writing
         self._reading = reading
-        self._committer = Committer(writing)
+        self._committer = Committer(writing, epoch)
         self._readers = ThreadPoolExecutor(READERS, thread_name_prefix="muster-store-reader")
         self._closed = False
 

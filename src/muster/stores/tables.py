@@ -21,10 +21,11 @@ from sqlalchemy import (
     text,
 )
 
-HEAD = "0004"
+HEAD = "0005"
 """The newest migration, which the code needs. Revisions are numbers of four digits, so that they sort by age."""
 
 EVENT_COUNTER = "events"
+SERVER_LEASE = "server"
 
 metadata = MetaData()
 
@@ -148,6 +149,20 @@ counters = Table(
     metadata,
     Column("name", Text, primary_key=True),
     Column("value", _NUMBER, nullable=False),
+    Column("epoch", _NUMBER, nullable=False, server_default="0"),
+)
+
+server_lease = Table(
+    "server_lease",
+    metadata,
+    Column("name", Text, primary_key=True),
+    Column("epoch", _NUMBER, nullable=False),
+    Column("holder", Text, nullable=False),
+    Column("address", Text, nullable=False),
+    Column("expires_at", Double, nullable=False),
+    Column("identity", Text, nullable=False),
+    Column("home", Text, nullable=False),
+    Column("has_home_lock", Boolean, nullable=False),
 )
 
 users = Table(
