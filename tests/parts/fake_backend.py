@@ -118,7 +118,7 @@ class FakeBackend:
     def begin(self, task_id: str) -> None:
         self._change(task_id, phase=Phase.RUNNING, started_at=self.clock)
 
-    def end(self, task_id: str, exit_code: int = 0, **facts: object) -> None:
+    def end(self, task_id: str, exit_code: int | None = 0, **facts: object) -> None:
         self._change(task_id, phase=Phase.ENDED, exit_code=exit_code, ended_at=self.clock, **facts)
 
     def checkpoint(self, task_id: str) -> None:

@@ -1,6 +1,7 @@
 """The home folder of the server: private to its user, and locked by one server at a time."""
 
 import fcntl
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,6 +17,7 @@ def make_home(home: Path) -> None:
         home.mkdir(mode=0o700, parents=True, exist_ok=True)
         for name in ("logs", "packages", "node", "clusters.d"):
             (home / name).mkdir(mode=0o700, exist_ok=True)
+            (home / name).chmod(0o700)  # whoever made it before us may have left it open
     except OSError as error:
         raise Invalid(
             f"cannot use {home} as the home folder: {error}", hint="set MUSTER_HOME to another folder"
@@ -40,7 +42,9 @@ def archive_key(home: Path) -> bytes:
 
 @contextmanager
 def lock_home(home: Path) -> Iterator[None]:
-    with (home / "server.lock").open("a+") as lock:
+    descriptor = os.open(home / "server.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    os.fchmod(descriptor, 0o600)  # whoever can open it could lock it, and no server would start
+    with os.fdopen(descriptor, "a+") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:

@@ -41,7 +41,7 @@ GATHER_S = 0.005
 def receive(context: Context, observation: Observation) -> None:
     """Take an observation that a backend reports on the event loop. One that belongs to no open job is ignored."""
     entry = context.open_jobs.get(job_id_of(observation.task_id))
-    if entry is None:
+    if entry is None or not speaks_for_its_own(context, observation):
         return
     entry.inbox.append(observation)
     if observation.phase in (Phase.ENDED, Phase.LOST):
@@ -49,6 +49,20 @@ def receive(context: Context, observation: Observation) -> None:
     elif not entry.is_observing and not entry.is_gathering:
         entry.is_gathering = True
         asyncio.get_running_loop().call_later(GATHER_S, _look, context, entry)
+
+
+def speaks_for_its_own(context: Context, observation: Observation) -> bool:
+    """Whether the task of this observation was placed on the node that reports it. A node must not end a task of
+    another one. Engines choose the nodes themselves, and may move a task."""
+    entry = context.open_jobs.get(job_id_of(observation.task_id))
+    task = entry.tasks.get(observation.task_id) if entry is not None else None
+    if entry is None or task is None or not observation.node or not task.placement.node:
+        return True
+    is_right = observation.node == task.placement.node
+    if is_right or context.backends[entry.job.cluster].capabilities.engine is not None:
+        return True
+    _log.warning("a node reports a task of another node", task=task.id, node=observation.node)
+    return False
 
 
 def _look(context: Context, entry: Entry) -> None:
@@ -170,8 +184,9 @@ def _step(task: Task, state: TaskState) -> list[Task]:
 
 async def _end(context: Context, job: Job, task: Task, observation: Observation) -> TaskState:
     at = observation.ended_at if observation.ended_at is not None else context.clock()
-    is_stopped = observation.stopped or isinstance(task.state, TaskStopping) or isinstance(job.state, Stopping)
-    if is_stopped and (observation.exit_code != 0 or observation.stopped):
+    # Only this server's order makes an end a stop. What a node says of a stop, a task may have written there itself.
+    is_ordered = isinstance(task.state, TaskStopping) or isinstance(job.state, Stopping)
+    if is_ordered and (observation.exit_code != 0 or observation.stopped):
         return TaskStopped(at)
     if observation.phase is Phase.ENDED and observation.exit_code == 0 and not observation.error_code:
         return TaskSucceeded(at)

@@ -20,7 +20,7 @@ from muster.engine.lifecycle.deadlines import watch_time_limit
 from muster.engine.lifecycle.dependencies import queue
 from muster.engine.lifecycle.late_logs import ENDED_PHASES, collect_late, is_past_attempt
 from muster.engine.lifecycle.launching import launch_pending
-from muster.engine.lifecycle.observing import receive
+from muster.engine.lifecycle.observing import receive, speaks_for_its_own
 from muster.engine.lifecycle.run_history import load_run_times, load_usage
 from muster.engine.state.open_jobs import Entry
 from muster.ports.backend import Observation, Phase
@@ -66,7 +66,7 @@ async def reconcile(context: Context, cluster: str, node: str | None = None) -> 
         if (tasks := _open_tasks(entry, node)) or node is None
     }
     observed = await context.backends[cluster].observe_all(node)
-    known = {seen.task_id: seen for seen in observed.observations}
+    known = {seen.task_id: seen for seen in observed.observations if speaks_for_its_own(context, seen)}
     for job_id, tasks in expected.items():
         entry = context.open_jobs.get(job_id)
         if entry is not None:

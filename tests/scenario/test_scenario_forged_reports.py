@@ -1,0 +1,53 @@
+"""Nodes and tasks that report what they have no right to: the server believes only what it ordered and placed."""
+
+import pytest
+
+from muster.domain.tasks import Task, TaskFailed
+from muster.ports.backend import Observation, Phase
+from tests.parts.building import a_node, a_role, a_spec
+from tests.parts.laboratory import Laboratory
+
+pytestmark = [pytest.mark.fast, pytest.mark.anyio]
+
+
+async def first_task(lab: Laboratory, job_id: str) -> Task:
+    """The task of the first attempt, once it has ended."""
+    while True:
+        task = (await lab.tasks(job_id))[0]
+        if task.has_ended:
+            return task
+        await lab.settled()
+
+
+async def test_a_stop_that_the_server_did_not_order_is_a_failure_with_its_cause(lab: Laboratory) -> None:
+    """A task can write a stop record into its own folder; the agent that finds it kills the task and reports a stop."""
+    job_id = await lab.submit(a_spec(a_role()))
+    await lab.becomes(job_id, "Running")
+    lab.backend.end(f"{job_id}.1.worker.0", exit_code=137, signal=9, stopped=True)
+    task = await first_task(lab, job_id)
+    assert isinstance(task.state, TaskFailed)
+    assert task.state.fault.code == "killed"
+
+
+async def test_a_task_that_never_started_and_was_not_stopped_by_order_has_failed(lab: Laboratory) -> None:
+    job_id = await lab.submit(a_spec(a_role()))
+    await lab.becomes(job_id, "Running")
+    lab.backend.end(f"{job_id}.1.worker.0", exit_code=None, stopped=True)
+    task = await first_task(lab, job_id)
+    assert isinstance(task.state, TaskFailed)
+    assert task.state.fault.code == "no-exit-code"
+
+
+async def test_a_node_cannot_end_a_task_of_another_node(lab: Laboratory) -> None:
+    lab.backend.machines.append(a_node("n2"))
+    lab.backend.tell_nodes()
+    job_id = await lab.submit(a_spec(a_role()))
+    await lab.becomes(job_id, "Running")
+    [task] = await lab.tasks(job_id)
+    other = "n2" if task.placement.node == "n1" else "n1"
+    assert lab.backend.listener is not None
+    lab.backend.listener.task_observed(Observation(task.id, Phase.ENDED, task.id, other, exit_code=0))
+    await lab.settled()
+    assert (await lab.job(job_id)).state_name == "Running"
+    lab.backend.listener.task_observed(Observation(task.id, Phase.ENDED, task.id, task.placement.node, exit_code=0))
+    await lab.becomes(job_id, "Succeeded")
