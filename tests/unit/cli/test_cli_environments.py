@@ -1,9 +1,11 @@
 """What `muster env` prints, asks for and exits with."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from muster.agent.environments.trials import WITHIN_S
 from tests.unit.cli.calling import muster
 from tests.unit.client.tiny_server import Answer, TinyServer
 
@@ -59,3 +61,9 @@ def test_test_that_failed_exits_1_and_says_where_and_why(server: TinyServer) -> 
     assert outcome.code == 1
     assert "gpu2: torch: ImportError: no libcudart" in outcome.err
     assert "gpu2: no GPU was free" in outcome.err
+
+
+def test_the_guide_and_the_help_name_the_time_that_a_test_may_take() -> None:
+    guide = (Path(__file__).parents[3] / "docs/guides/environments.md").read_text(encoding="utf-8")
+    assert f"killed after {WITHIN_S:g} seconds in total" in guide
+    assert f"within {WITHIN_S:g} seconds in total" in " ".join(muster(None, "env", "test", "--help").out.split())

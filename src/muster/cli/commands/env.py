@@ -66,8 +66,8 @@ def list_(cluster: str | None, node: str | None, output: str) -> None:
 def test(name: str, cluster: str | None, node: str | None, output: str) -> None:
     """Import the frameworks of an environment on each node, and check whether they find a GPU.
 
-    The environment's own Python imports each framework separately, within a minute in all. It can see one GPU that no
-    job holds; on a node without a free GPU, only the import is tested. The exit code is 1 if anything fails.
+    The environment's own Python imports each framework separately, within 50 seconds in total. It can see one GPU that
+    is not allocated; on a node without a free GPU, only the import is tested. The exit code is 1 if anything fails.
 
     \b
     Examples:
