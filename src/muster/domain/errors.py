@@ -9,6 +9,7 @@
     ├── Conflict         the request does not fit the current state: look at the state, then decide
     │   └── StaleWrite   someone else wrote first: load again and retry
     ├── TooLarge         a size limit was exceeded: send less
+    ├── TooMany          the caller has or sends too much at once: wait, then try again
     ├── NotOffered       the cluster does not offer this: use another cluster, or do without
     ├── Unavailable      a component of the server, such as its store, is not available now: try again later
     │   └── Superseded   another server holds the lease: it answers the same request
@@ -88,6 +89,16 @@ class TooLarge(MusterError):
     code = "too-large"
 
 
+class TooMany(MusterError):
+    """The caller, or the address of the caller, is over a bound of its own. Other callers are served."""
+
+    code = "too-many-requests"
+
+    def __init__(self, message: str, *, hint: str = "", retry_after_s: float = 1.0) -> None:
+        super().__init__(message, hint=hint)
+        self.retry_after_s = retry_after_s
+
+
 class NotOffered(MusterError):
     """The backend of the cluster does not have the capability. A retry does not help."""
 
@@ -101,6 +112,10 @@ class NotOffered(MusterError):
 
 class Unavailable(MusterError):
     code = "unavailable"
+
+    def __init__(self, message: str, *, hint: str = "", retry_after_s: float = 1.0) -> None:
+        super().__init__(message, hint=hint)
+        self.retry_after_s = retry_after_s
 
 
 class Superseded(Unavailable):

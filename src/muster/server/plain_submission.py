@@ -31,5 +31,5 @@ def _is_repeatable(scope: Scope) -> bool:
 
 async def _submit(request: Request) -> Response:
     """Reads the body first, as the framework does: a body that cannot be read is refused whoever sent it."""
-    body = await read_submission(request)
-    return await submit(body, await authenticated(request), services_of(request))
+    submitted = await read_submission(request)
+    return await submit(submitted, await authenticated(request), services_of(request))

@@ -1,5 +1,6 @@
 """Answers errors as application/problem+json: a stable code, what happened, and what to do next."""
 
+import math
 from http import HTTPStatus
 from typing import Any
 
@@ -19,8 +20,10 @@ from muster.domain.errors import (
     NotFound,
     NotOffered,
     TooLarge,
+    TooMany,
     Unavailable,
 )
+from muster.wire.spec_problems import MAX_PROBLEMS
 
 _log = structlog.get_logger("server")
 MEDIA_TYPE = "application/problem+json"
@@ -31,6 +34,7 @@ _STATUS: tuple[tuple[type[MusterError], int], ...] = (
     (NotFound, 404),
     (Conflict, 409),
     (TooLarge, 413),
+    (TooMany, 429),
     (NotOffered, 501),
     (Unavailable, 503),
     (MusterError, 500),
@@ -57,21 +61,29 @@ def problem(status: int, code: str, detail: str, **more: Any) -> JSONResponse:
     return JSONResponse(body, status, headers, MEDIA_TYPE)
 
 
+def retry_later(response: JSONResponse, retry_after_s: float) -> JSONResponse:
+    """Adds when to try again, in whole seconds, as HTTP writes it."""
+    response.headers["Retry-After"] = str(max(1, math.ceil(retry_after_s)))
+    return response
+
+
 async def _muster_error(_: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, MusterError)
     status = next(code for cls, code in _STATUS if isinstance(error, cls))
+    found = getattr(error, "problems", ())[:MAX_PROBLEMS]
     problems: list[ProblemItem] = [
-        {"path": p.path, "message": p.message, "hint": p.hint, "line": p.line} for p in getattr(error, "problems", ())
+        {"path": p.path, "message": p.message, "hint": p.hint, "line": p.line} for p in found
     ]
     more = {name: getattr(error, name, None) for name in ("received", "capability", "cluster")}
-    return problem(status, error.code, error.message, hint=error.hint, problems=problems, **more)
+    response = problem(status, error.code, error.message, hint=error.hint, problems=problems, **more)
+    return retry_later(response, error.retry_after_s) if isinstance(error, TooMany | Unavailable) else response
 
 
 async def _bad_request(_: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, RequestValidationError)
     problems: list[ProblemItem] = [
         {"path": ".".join(str(part) for part in item["loc"]), "message": item["msg"], "hint": "", "line": None}
-        for item in error.errors()
+        for item in error.errors()[:MAX_PROBLEMS]
     ]
     return problem(400, "bad-request", "the request is not well formed", problems=problems)
 

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from fastapi import Request
 
@@ -16,6 +16,7 @@ from muster.engine.data.logs import LogReader
 from muster.engine.data.packages import PackageStore
 from muster.engine.requests.accounts import Accounts, Principal
 from muster.engine.requests.explaining import live_reason
+from muster.lib.work_pool import WorkPool
 from muster.server.access import Action, may, require
 from muster.wire.dialects.detecting import DIALECTS, Dialect
 from muster.wire.views import job_view
@@ -36,6 +37,8 @@ class Services:
     private_jobs: bool = False
     dialects: Sequence[Dialect] = DIALECTS
     """The kinds of job files that may be submitted besides Muster's own."""
+    parsing: WorkPool = field(default_factory=lambda: WorkPool("parsing", threads=2, waiting=16))
+    """Reads long requests. It has few threads, because they share one interpreter with the event loop."""
 
     async def find_job(self, principal: Principal, ref: str, action: Action) -> Job:
         """Finds a job by id or by name: the caller's newest of that name, else anybody's newest. A job that the caller

@@ -18,7 +18,7 @@ _IN_ITS_OWN_FILE = "write it to a file that only the server's account may read, 
 
 
 def refused(error: ValidationError, document: Document, root: type[BaseModel], parts: Parts) -> Invalid:
-    found = (_in_own_words(problem, root, parts) for problem in problems_of(error, document.data))
+    found = (_in_own_words(problem, root, parts) for problem in problems_of(error, document.data).first)
     return located(document, *found)
 
 

@@ -4,7 +4,9 @@ Scalars follow YAML 1.2: `on`, `no` and `02:30:00` are text, not booleans and no
 """
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any, ClassVar
 
 import yaml
@@ -15,6 +17,7 @@ Path = tuple[str | int, ...]
 MAX_BYTES = 1 << 20
 MAX_VALUES = 100_000
 MAX_DEPTH = 50
+MAX_DOCUMENTS = 100
 _TOO_MUCH = "the document has too many values or is nested too deeply"
 
 _PAIR = re.compile(r"(?<!\\)((?:\\\\)*)\\u([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{2})")
@@ -53,13 +56,14 @@ _Loader.add_constructor("tag:yaml.org,2002:int", _whole_number)
 class Document:
     data: Any
     lines: dict[Path, int] = field(default_factory=dict)
+    _by_text: dict[str, int] = field(default_factory=dict, init=False, repr=False, compare=False)
+    """The same lines by dotted path. It is filled when the first line is asked for, and only then."""
 
     def line(self, path: str) -> int | None:
         """Returns the line of the value at the dotted path, or of the nearest value around it."""
-        places = {dotted(place): line for place, line in self.lines.items()}
-        while path and path not in places:
-            path = path[: max(path.rfind("."), path.rfind("["), 0)]
-        return places.get(path)
+        if not self._by_text:
+            self._by_text.update((dotted(place), line) for place, line in self.lines.items())
+        return next((self._by_text[text] for text in enclosing(path) if text in self._by_text), None)
 
 
 def read_document(text: str) -> Document:
@@ -81,7 +85,10 @@ def read_documents(text: str) -> list[Document]:
     starts = _starts(text)
     if len(starts) < 2:
         return [read_document(text)]
-    return [read_document(_alone(text, start, end)) for start, end in zip(starts, [*starts[1:], None], strict=True)]
+    if len(starts) > MAX_DOCUMENTS:
+        raise Invalid(f"the file has more than {MAX_DOCUMENTS} documents", hint="give one job a file")
+    lines = text.splitlines()
+    return [read_document(_alone(lines, start, end)) for start, end in zip(starts, [*starts[1:], None], strict=True)]
 
 
 def _starts(text: str) -> list[int]:
@@ -91,15 +98,14 @@ def _starts(text: str) -> list[int]:
         return []
     try:
         events = yaml.parse(text, Loader=_BaseLoader)
-        marks = [event.start_mark for event in events if isinstance(event, yaml.DocumentStartEvent)]
-        return [mark.line for mark in marks if mark is not None]
+        marks = (event.start_mark for event in events if isinstance(event, yaml.DocumentStartEvent))
+        return [mark.line for mark in islice(marks, MAX_DOCUMENTS + 1) if mark is not None]
     except yaml.YAMLError:
         return []
 
 
-def _alone(text: str, start: int, end: int | None) -> str:
+def _alone(lines: list[str], start: int, end: int | None) -> str:
     """Returns the document alone, on the lines that it has in the file."""
-    lines = text.splitlines()
     return "\n" * start + "\n".join(lines[start:end])
 
 
@@ -125,9 +131,11 @@ def _json_pairs_joined(text: str) -> str:
 
 def _refuse_deep(text: str) -> None:
     """Runs before nodes are composed: the C composer recurses without a limit, and enough brackets would end the
-    process."""
+    process. Every value and every key is an event, and a node of it takes far more memory than its text."""
     depth = 0
-    for event in yaml.parse(text, Loader=_BaseLoader):
+    for count, event in enumerate(yaml.parse(text, Loader=_BaseLoader)):
+        if count > 3 * MAX_VALUES:
+            raise Invalid(_TOO_MUCH)
         if isinstance(event, yaml.CollectionStartEvent):
             depth += 1
             if depth > MAX_DEPTH:
@@ -177,7 +185,7 @@ class _Reader:
         merged: dict[str, Any] = {}
         for key_node, value_node in node.value:
             if key_node.tag == _MERGE_TAG:
-                merged = {**self._merged(value_node, path), **merged}
+                _add_missing(merged, self._merged(value_node, path))
         values: dict[str, Any] = {}
         for key_node, value_node in node.value:
             if key_node.tag == _MERGE_TAG:
@@ -196,7 +204,7 @@ class _Reader:
         if isinstance(node, yaml.SequenceNode):
             merged: dict[str, Any] = {}
             for child in node.value:
-                merged = {**self._merged(child, path), **merged}
+                _add_missing(merged, self._merged(child, path))
             return merged
         found = self._value(node, path)
         if not isinstance(found, dict):
@@ -215,6 +223,35 @@ class _Reader:
             # What PyYAML's constructors raise for a tag that its text does not fit, such as `!!bool perhaps`.
             problem = f"{str(node.value)[:40]!r} is not a valid {node.tag.rsplit(':', 1)[-1]}"
             raise yaml.constructor.ConstructorError(None, None, problem, node.start_mark) from None
+
+
+def _add_missing(merged: dict[str, Any], more: dict[str, Any]) -> None:
+    """Adds in place: a copy for each of many merged mappings would take quadratic time."""
+    for key, value in more.items():
+        merged.setdefault(key, value)
+
+
+def refuse_too_much(data: Any) -> None:
+    """Raises Invalid for data with more values or a deeper nesting than a document may have."""
+    waiting, count = [(data, 1)], 0
+    while waiting:
+        value, depth = waiting.pop()
+        count += 1
+        if count > MAX_VALUES or depth > MAX_DEPTH:
+            raise Invalid(_TOO_MUCH)
+        inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+        waiting += [(one, depth + 1) for one in inner]
+
+
+def enclosing(path: str) -> Iterator[str]:
+    """Yields the dotted path, and then the path of each value around it, up to the whole document. A key may contain
+    dots, so that a path may seem to have more parts than a document may be deep; those parts are skipped."""
+    for _ in range(2 * MAX_DEPTH):
+        yield path
+        if not path:
+            return
+        path = path[: max(path.rfind("."), path.rfind("["), 0)]
+    yield ""
 
 
 def dotted(path: Path) -> str:

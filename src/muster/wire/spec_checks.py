@@ -6,29 +6,26 @@ wrong type is left to the models.
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Any
 
 from muster.domain.errors import Problem
 from muster.domain.specs import PS_ROLE, WORKER_ROLE, Spread, Together
 from muster.lib.nearest import nearest
-from muster.wire.spec_schema import MAX_DEPENDENCIES, MAX_INPUTS
+from muster.wire.spec_schema import MAX_DEPENDENCIES, MAX_INPUTS, MAX_MOUNTS
 
-PARAM = re.compile(r"\$\{params\.([^}]*)\}")
+PARAM = re.compile(r"\$\{params\.([^}{]*)\}")
+_PARAM_VARIABLE = re.compile(r"MUSTER_PARAM_([A-Za-z0-9_]+)")
+_SEARCHED = 100
+"""The most names that a hint is searched among and lists."""
+_LONGEST_GUESSED = 200
 _FLAT_KEYS = ("command", "replicas", "min", "max", "resources", "ports", "minFailed", "minSucceeded")
 
 
-def cross_checks(data: Mapping[str, Any]) -> list[Problem]:
-    return [
-        *_form(data),
-        *_roles(data),
-        *_elastic(data),
-        *_runtime(data),
-        *_after(data),
-        *_where(data),
-        *_inputs(data),
-        *_mounts(data),
-        *_params(data),
-    ]
+def cross_checks(data: Mapping[str, Any]) -> Iterator[Problem]:
+    """Yields the problems one by one, because the caller reads only as many as are reported."""
+    for check in (_form, _roles, _elastic, _runtime, _after, _where, _inputs, _mounts, _params):
+        yield from check(data)
 
 
 def _form(data: Mapping[str, Any]) -> Iterator[Problem]:
@@ -115,10 +112,13 @@ def _inputs(data: Mapping[str, Any]) -> Iterator[Problem]:
 def _mounts(data: Mapping[str, Any]) -> Iterator[Problem]:
     """A relative target is a link in the working directory, like an input, so nothing can lie below it."""
     given, mounts = data.get("inputs"), data.get("mounts")
-    inputs = [_input_place(item) for item in (given if isinstance(given, list) else [given])]
+    inputs = [_input_place(item) for item in (given[:MAX_INPUTS] if isinstance(given, list) else [given])]
     taken = [parts for parts in inputs if parts]
     absolute: set[tuple[str, ...]] = set()
-    for place, mount in enumerate(mounts if isinstance(mounts, list) else ()):
+    mounts = mounts if isinstance(mounts, list) else []
+    if len(mounts) > MAX_MOUNTS:
+        yield Problem("mounts", f"names {len(mounts)}", f"at most {MAX_MOUNTS}")
+    for place, mount in enumerate(mounts[:MAX_MOUNTS]):
         target = _mapping(mount).get("target")
         if not isinstance(target, str):
             continue
@@ -152,8 +152,9 @@ def _is_taken(parts: list[str], taken: Sequence[list[str]]) -> bool:
 def _where(data: Mapping[str, Any]) -> Iterator[Problem]:
     where = _mapping(data.get("where"))
     nodes, not_nodes = _names(where.get("nodes")), _names(where.get("notNodes"))
+    excluded = set(not_nodes)
     for name in nodes:
-        if name in not_nodes:
+        if name in excluded:
             yield Problem("where.notNodes", f"names {name}, which where.nodes asks for", "take it out of one of them")
     if where.get("spread") != Spread.APART:
         return
@@ -176,29 +177,38 @@ def _params(data: Mapping[str, Any]) -> Iterator[Problem]:
     for path, text in _texts(data):
         for name in PARAM.findall(text):
             if name not in known:
-                yield Problem(path, f"there is no param {name!r}", _known_params(name, known))
+                yield Problem(path, f"there is no param {name[:200]!r}", _known_params(name, known))
 
 
-def unknown_params(data: Mapping[str, Any], given: Collection[str]) -> list[Problem]:
+def unknown_params(data: Mapping[str, Any], given: Collection[str]) -> Iterator[Problem]:
     """Reports each given param that the spec neither declares nor uses: most likely its name is misspelt."""
     if not given:
-        return []
+        return
     declared, texts = _declared(data), [text for _, text in _texts(data)]
     used = {name for text in texts for name in PARAM.findall(text)}
-    return [
-        Problem(f"params.{name}", "the job has no such param", _known_params(name, [*declared, *sorted(used)]))
-        for name in given
-        if name not in declared and name not in used and not any(f"MUSTER_PARAM_{name.upper()}" in t for t in texts)
-    ]
+    used_by_variable = {name for text in texts for name in _PARAM_VARIABLE.findall(text)}
+    known = dict.fromkeys([*declared, *sorted(used)])
+    for name in given:
+        if name not in declared and name not in used and not _is_variable(name, used_by_variable):
+            yield Problem(f"params.{name}", "the job has no such param", _known_params(name, known))
 
 
-def _declared(data: Mapping[str, Any]) -> list[str]:
-    return [str(name) for name in _mapping(data.get("params"))]
+def _is_variable(name: str, used: Collection[str]) -> bool:
+    """A program may read a param from its variable; `$MUSTER_PARAM_LR_2` may be LR followed by text."""
+    return name.upper() in used or any(word.startswith(name.upper()) for word in islice(used, _SEARCHED))
 
 
-def _known_params(name: str, known: Sequence[str]) -> str:
-    guess = nearest(name, known)
-    return f"did you mean {guess}?" if guess else f"known params: {', '.join(dict.fromkeys(known)) or 'none'}"
+def _declared(data: Mapping[str, Any]) -> dict[str, None]:
+    return dict.fromkeys(str(name) for name in _mapping(data.get("params")))
+
+
+def _known_params(name: str, known: Collection[str]) -> str:
+    if len(name) > _LONGEST_GUESSED:
+        return "the name is too long"
+    some = list(islice(known, _SEARCHED))
+    guess = nearest(name, some)
+    more = f" and {len(known) - len(some)} more" if len(known) > len(some) else ""
+    return f"did you mean {guess}?" if guess else f"known params: {', '.join(some) or 'none'}{more}"
 
 
 def _texts(data: Mapping[str, Any]) -> Iterator[tuple[str, str]]:

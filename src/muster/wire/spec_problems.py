@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
@@ -25,6 +26,8 @@ from muster.wire.spec_schema import (
 )
 
 UNKNOWN_KEY = "unknown key"
+MAX_PROBLEMS = 100
+"""The most problems that are reported of one file or request."""
 _UNION_MARKS = re.compile(r"^(str|int|float|bool|constrained-str|list\[.*\]|function-.*|\[key\])$")
 _PATTERN_HINTS = {
     NAME_PATTERN: "letters, digits, '.', '_' and '-', at most 63, a letter or digit at both ends",
@@ -54,14 +57,24 @@ _MODELS: dict[str, type[BaseModel]] = {
 }
 
 
-def problems_of(error: ValidationError, data: Mapping[str, Any]) -> list[Problem]:
+def problems_of(error: ValidationError, data: Mapping[str, Any]) -> "Problems":
     """A value that may have several types is refused once by each of them. That is one problem here, and if one type
     found the mistake further inside, the others are left out."""
     by_path: dict[Path, list[Mapping[str, Any]]] = {}
     for item in error.errors(include_url=False):
         by_path.setdefault(_path(item["loc"], data), []).append(item)
     inside = {path[:depth] for path in by_path for depth in range(len(path))}
-    return [_problem(path, items) for path, items in by_path.items() if path not in inside or not _by_type(items)]
+    kept = [(path, items) for path, items in by_path.items() if path not in inside or not _by_type(items)]
+    return Problems([_problem(path, items) for path, items in kept[:MAX_PROBLEMS]], len(kept))
+
+
+@dataclass(frozen=True, slots=True)
+class Problems:
+    """The first problems, and how many there are in all. A problem costs a search for the nearest known key, so those
+    that nobody would read are only counted."""
+
+    first: list[Problem]
+    count: int
 
 
 def _by_type(items: Sequence[Mapping[str, Any]]) -> bool:

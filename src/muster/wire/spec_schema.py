@@ -14,6 +14,7 @@ VARIABLE_PATTERN = r"^[A-Za-z_][A-Za-z0-9_]*$"
 MAX_REPLICAS = 4096
 MAX_DEPENDENCIES = 100
 MAX_INPUTS = 100
+MAX_MOUNTS = 100
 
 _QUANTITY_SCHEMA = {"anyOf": [{"type": "string"}, {"type": "number", "minimum": 0}]}
 

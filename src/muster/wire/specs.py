@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Any
 
 from pydantic import ValidationError
@@ -26,9 +27,9 @@ from muster.lib import quantities
 from muster.wire.dialects.detecting import DIALECTS, Dialect, translate
 from muster.wire.dialects.streams import read_stream
 from muster.wire.dialects.translation import Translation
-from muster.wire.documents import Document
+from muster.wire.documents import MAX_DEPTH, Document
 from muster.wire.spec_checks import PARAM, cross_checks, unknown_params
-from muster.wire.spec_problems import problems_of
+from muster.wire.spec_problems import MAX_PROBLEMS, problems_of
 from muster.wire.spec_schema import CompletionIn, InputIn, JobSpecIn, ResourcesIn, RoleIn, WhereIn
 
 
@@ -89,18 +90,28 @@ def reading_of(
     def placed(problem: Problem) -> Problem:
         return translation.placed(problem, changes) if translation.is_foreign else _placed(problem, document)
 
-    problems = cross_checks(data)
+    problems = list(islice(cross_checks(data), MAX_PROBLEMS))
+    uncounted = 0
     try:
         model = JobSpecIn.model_validate(data)
     except ValidationError as error:
-        problems += problems_of(error, data)
+        found = problems_of(error, data)
+        problems += found.first
+        uncounted = found.count - len(found.first)
     refused = translation.standing(changes)
     problems = [*refused, *(placed(problem) for problem in problems if not translation.is_covered(problem))]
-    problems += unknown_params(overridden, params or {})
+    problems += islice(unknown_params(overridden, params or {}), MAX_PROBLEMS)
     if not problems:
         return Reading(_spec(model), translation.warnings, placed)
-    count = "1 problem" if len(problems) == 1 else f"{len(problems)} problems"
-    raise Invalid(f"the job spec has {count}", problems=tuple(sorted(problems, key=lambda found: found.line or 0)))
+    raise _too_many(problems, uncounted)
+
+
+def _too_many(problems: list[Problem], uncounted: int) -> Invalid:
+    count = len(problems) + uncounted
+    shown = sorted(problems[:MAX_PROBLEMS], key=lambda found: found.line or 0)
+    said = "the job spec has 1 problem" if count == 1 else f"the job spec has {count} problems"
+    hint = f"the first {len(shown)} are shown" if len(shown) < count else ""
+    return Invalid(said, hint=hint, problems=tuple(shown))
 
 
 def spec_to_wire(spec: JobSpec) -> dict[str, Any]:
@@ -177,21 +188,30 @@ def _opt(function: Callable[[Any], str], value: Any) -> str | None:
 
 
 def _overridden(data: dict[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns a copy with overrides such as `roles.worker.replicas: 4` applied to it."""
-    result = data
+    """Returns a copy with overrides such as `roles.worker.replicas: 4` applied to it. Each mapping on the way is copied
+    once, however many overrides lead through it."""
+    result = dict(data)
+    own = {id(result): result}
     for path, value in changes.items():
-        result = _with(result, path.split("."), value, path)
+        *around, last = path.split(".")
+        if len(around) > MAX_DEPTH:
+            raise Invalid(f"cannot set {path[:200]}: it is nested too deeply")
+        inner = result
+        for key in around:
+            inner = _own_mapping(inner, key, own, path)
+        inner[last] = value
     return result
 
 
-def _with(data: Any, keys: list[str], value: Any, path: str) -> Any:
-    if not keys:
-        return value
-    if data is not None and not isinstance(data, dict):
-        raise Invalid(f"cannot set {path}: {keys[0]} would be inside a value that is not a mapping")
-    inner = dict(data or {})
-    inner[keys[0]] = _with(inner.get(keys[0]), keys[1:], value, path)
-    return inner
+def _own_mapping(outer: dict[str, Any], key: str, own: dict[int, dict[str, Any]], path: str) -> dict[str, Any]:
+    """Returns the mapping at the key, which may be changed, because it is a copy."""
+    found = outer.get(key)
+    if found is not None and not isinstance(found, dict):
+        raise Invalid(f"cannot set {path[:200]}: {key} is a value that is not a mapping")
+    if found is None or id(found) not in own:
+        found = outer[key] = dict(found or {})
+        own[id(found)] = found
+    return found
 
 
 def _placed(problem: Problem, document: Document) -> Problem:

@@ -29,15 +29,16 @@ from muster.ports.backend import ContainerCommand
 from muster.ports.store import JobFilter, RequestKey
 from muster.server.access import Action, require
 from muster.server.explanation_views import explanation_view, what_if_view
-from muster.server.request_body import SUBMISSION_DOCUMENTED, read_submission
+from muster.server.request_body import SUBMISSION_DOCUMENTED, Submitted, off_the_loop, read_submission
 from muster.server.services import Services, authenticated, services
 from muster.server.submission_warnings import relating_problems_to, with_warnings
 from muster.server.timestamps import instant
 from muster.wire import requests
 from muster.wire.dialects.detecting import Dialect
-from muster.wire.documents import Document
+from muster.wire.documents import Document, refuse_too_much
 from muster.wire.response_models import response_model
 from muster.wire.spec_patch import changed_spec, read_changes
+from muster.wire.spec_problems import MAX_PROBLEMS
 from muster.wire.specs import Reading, read_source, reading_of, spec_from_document, spec_to_wire
 from muster.wire.views import job_view as plain_job_view
 from muster.wire.views import task_view
@@ -65,7 +66,7 @@ _SUBMITTED: dict[int | str, dict[str, Any]] = {
     summary="Submit a job",
 )
 async def submit(
-    body: Annotated[requests.SubmitIn, Depends(read_submission)],
+    submitted: Annotated[Submitted, Depends(read_submission)],
     me: Me,
     parts: Parts,
     dry_run: Annotated[bool, Query(alias="dryRun")] = False,
@@ -74,7 +75,10 @@ async def submit(
     """A repeated call with the same Idempotency-Key answers the job of the first one. `dryRun=true` answers what would
     be started, and starts nothing."""
     require(me, Action.JOB_SUBMIT)
-    reading = _read(body, parts.dialects)
+    if submitted.is_long:
+        reading = await off_the_loop(parts.parsing, _read, submitted.body, parts.dialects)
+    else:
+        reading = _read(submitted.body, parts.dialects)
     if dry_run:
         with relating_problems_to(reading):
             found = await commands.dry_run(parts.context, reading.spec, me.name)
@@ -92,7 +96,8 @@ async def submit_bulk(body: requests.BulkIn, me: Me, parts: Parts, idempotency_k
     """A repeated call with the same Idempotency-Key answers the jobs of the first one."""
     require(me, Action.JOB_SUBMIT)
     key = _key(me, idempotency_key)
-    jobs, are_new = await commands.submit_all(parts.context, _specs(body, parts.dialects), me.name, key)
+    specs = await off_the_loop(parts.parsing, _specs, body, parts.dialects)
+    jobs, are_new = await commands.submit_all(parts.context, specs, me.name, key)
     items = [parts.job_view(me, job) for job in jobs]
     return JSONResponse(JobPage(items=items, nextCursor=None), 201 if are_new else 200)
 
@@ -300,13 +305,16 @@ def _read(body: requests.SubmitIn, dialects: Sequence[Dialect]) -> Reading:
 
 def _specs(body: requests.BulkIn, dialects: Sequence[Dialect]) -> list[JobSpec]:
     """Returns all specs, or raises Invalid with the problems of all of them, each under the index of its spec."""
-    specs, problems = [], []
+    specs: list[JobSpec] = []
+    problems: list[Problem] = []
     for place, data in enumerate(body.specs):
         try:
+            refuse_too_much(data)
             specs.append(spec_from_document(Document(data), dialects=dialects))
         except Invalid as error:
             found = error.problems or (Problem("", error.message, error.hint),)
-            problems += [replace(one, path=f"specs.{place}.{one.path}".rstrip(".")) for one in found]
+            left = found[: MAX_PROBLEMS - len(problems)]
+            problems += [replace(one, path=f"specs.{place}.{one.path}".rstrip(".")) for one in left]
     if problems:
         raise Invalid(f"{len(body.specs) - len(specs)} of {len(body.specs)} specs are wrong", problems=tuple(problems))
     return specs

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from muster.domain.errors import Problem
-from muster.wire.documents import Document, Path, dotted
+from muster.wire.documents import Document, Path, dotted, enclosing
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +134,7 @@ class Translator:
 
 
 def _within(path: str, overridden: Collection[str]) -> bool:
-    return any(path == changed or path.startswith((f"{changed}.", f"{changed}[")) for changed in overridden if path)
+    return bool(path) and any(around in overridden for around in enclosing(path) if around)
 
 
 def _value_at(data: Any, path: str) -> Any:
