@@ -110,15 +110,31 @@ class NodeIndex:
         self.misfits.freed(name)
 
     def may_fit(self, shape: Shape) -> bool:
-        """Whether a placement may succeed, as far as a look at the nodes that became freer can tell."""
+        """Whether a placement may succeed, as far as free GPUs and the nodes that became freer can tell."""
         trying = self.misfits.worth_trying(shape)
-        if isinstance(trying, bool):
-            return trying
-        want = shape.groups[0].want
-        by_name = self.by_name
-        if any(name in by_name and by_name[name].shortage(want) is None for name in trying):
-            return True
-        self.misfits.note(shape)
+        if trying is False:
+            return False
+        if trying is True:
+            may_fit = not shape.has_whole_gpus or self._has_gpus_for(shape)
+        else:
+            want, by_name = shape.groups[0].want, self.by_name
+            may_fit = any(name in by_name and by_name[name].shortage(want) is None for name in trying)
+        if not may_fit:
+            self.misfits.note(shape)
+        return may_fit
+
+    def _has_gpus_for(self, shape: Shape) -> bool:
+        """Whether enough GPUs are free for the gang, and enough of them on the same nodes for its hardest tasks."""
+        if self.free_gpu_m < shape.gpu_m:
+            return False
+        hardest = shape.groups[0]
+        gpus, left = hardest.want.gpus, len(hardest.members)
+        for model in self._models(hardest.want.gpu_models):
+            buckets = self._by_gpus[model]
+            for count in range(gpus, len(buckets)):
+                left -= len(buckets[count]) * (count // gpus)
+                if left <= 0:
+                    return True
         return False
 
     # Finding

@@ -52,7 +52,7 @@ def _on_these(shape: Shape, nodes: NodeIndex, names: Sequence[str]) -> tuple[Slo
 
 
 def _anywhere(shape: Shape, nodes: NodeIndex, allowed: Allowed | None) -> tuple[Slot, ...] | None:
-    if shape.gpu_m >= 1000 and nodes.free_gpu_m < shape.gpu_m and not any(g.want.shares_gpu for g in shape.groups):
+    if shape.has_whole_gpus and nodes.free_gpu_m < shape.gpu_m:
         return None
     if not shape.is_plain:
         return _where_it_may(shape, nodes, allowed)

@@ -25,6 +25,10 @@ class Shape:
     where: Where
     gpu_m: int
     """The GPUs of the whole gang, in thousandths."""
+    gpus: float
+    """What service is counted by: the GPUs of the whole gang, where a job without GPUs counts as one."""
+    has_whole_gpus: bool
+    """Whether it wants GPUs, and no task wants only a part of one."""
     cpu_m: int
     memory_bytes: int
     tasks: int
@@ -40,11 +44,6 @@ class Shape:
     where_key: tuple[object, ...] = ()
     is_plain: bool = True
     """Whether any node will do, however the tasks are spread."""
-
-    @property
-    def gpus(self) -> float:
-        """What service is counted by: a job without GPUs counts as one."""
-        return self.gpu_m / 1000 or 1.0
 
 
 @dataclass(slots=True)
@@ -73,10 +72,13 @@ def _shape(tasks: tuple[TaskDemand, ...], where: Where, number: int, where_key: 
     for task in tasks:
         members.setdefault(task.resources, []).append((task.role, task.index))
     groups = tuple(Group(want, tuple(members[want])) for want in sorted(members, key=_difficulty, reverse=True))
+    gpu_m = sum(task.resources.gpu_m for task in tasks)
     return Shape(
         groups=groups,
         where=where,
-        gpu_m=sum(task.resources.gpu_m for task in tasks),
+        gpu_m=gpu_m,
+        gpus=gpu_m / 1000 or 1.0,
+        has_whole_gpus=gpu_m > 0 and not any(group.want.shares_gpu for group in groups),
         cpu_m=sum(task.resources.cpu_m for task in tasks),
         memory_bytes=sum(task.resources.memory_bytes for task in tasks),
         tasks=len(tasks),
