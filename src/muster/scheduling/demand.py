@@ -65,9 +65,10 @@ class JobDemand:
         return -self.priority, self.created_at, self.job_id
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, unsafe_hash=True)
 class Slot:
-    """Where one task goes."""
+    """Where one task goes. It is never changed; it is not declared frozen because that would take five times as long to
+    make, and a cycle makes tens of thousands of slots."""
 
     role: str
     index: int

@@ -50,22 +50,28 @@ class Allocation:
 
     def lost_s(self, now: float) -> float:
         """The run time that a restart would cost."""
+        job = self.job
+        every = job.checkpoint_every_s
+        if every == 0.0:
+            return job.restart_s
         ran = max(0.0, now - self.since)
-        every = self.job.checkpoint_every_s
         if every is not None:
-            return self.job.restart_s + (ran % every if every else 0.0)
+            return job.restart_s + ran % every
         if self.checkpoint_at is not None:
-            return self.job.restart_s + max(0.0, now - max(self.checkpoint_at, self.since))
-        return self.job.restart_s + ran
+            return job.restart_s + max(0.0, now - max(self.checkpoint_at, self.since))
+        return job.restart_s + ran
 
     def lost_work(self, now: float) -> float:
-        return self.lost_s(now) * max(self.gpus, 1.0)
+        gpus = self.shape.gpus
+        return self.lost_s(now) * (gpus if gpus > 1.0 else 1.0)
 
     def effective_rank(self) -> float:
         """Priority and rank as one number: among running jobs the greatest is preempted first."""
         if self.is_grown:
             return -self.priority * PRIORITY_STEP + PRIORITY_STEP - 1.0
-        return -self.priority * PRIORITY_STEP + (self.rank if self.is_resumable else -1.0)
+        # `is_resumable`, written out because nothing is asked more often than this rank
+        is_resumable = self.job.checkpoint_every_s is not None or self.checkpoint_at is not None
+        return -self.priority * PRIORITY_STEP + (self.rank if is_resumable else -1.0)
 
 
 def effective_rank_of_waiting(priority: float, rank: float, interrupts: bool) -> float:

@@ -26,6 +26,8 @@ class Kind(IntEnum):
     ALWAYS = 3
     """Always: its head keeps others from passing, or takes whatever size there is room for."""
 
+    __hash__ = int.__hash__  # that of an enumeration is slow, and every cycle looks kinds up
+
 
 @dataclass(slots=True, eq=False)
 class WaitingJob:
@@ -62,16 +64,17 @@ class Lane:
         self.head = self.keys[self.first]
 
     def remove(self, key: Key) -> None:
-        at = bisect_left(self.keys, key, lo=self.first)
-        if at == self.first:
-            self.first += 1
-            if self.first > 64 and self.first * 2 > len(self.keys):
-                del self.keys[: self.first]
-                self.first = 0
+        """Remove a job that is not the next one."""
+        del self.keys[bisect_left(self.keys, key, lo=self.first)]
+
+    def remove_head(self) -> None:
+        self.first += 1
+        if self.first > 64 and self.first * 2 > len(self.keys):
+            del self.keys[: self.first]
+            self.first = 0
+        if self.first == len(self.keys):
+            self.is_empty = True
         else:
-            del self.keys[at]
-        self.is_empty = self.first == len(self.keys)
-        if not self.is_empty:
             self.head = self.keys[self.first]
 
     def ahead_of(self, key: Key) -> int:
@@ -147,14 +150,15 @@ class Lanes:
         if lane.head != waiting.key:
             lane.remove(waiting.key)
             return waiting
-        for stack in lane.stacks:
-            stack.leave(waiting.key)
-        lane.remove(waiting.key)
+        lane.remove_head()
+        own, whole = lane.stacks
+        own.leave(waiting.key)
+        whole.leave(waiting.key)
         if lane.is_empty:
             self._drop(lane)
         else:
-            for stack in lane.stacks:
-                stack.enter(lane)
+            own.enter(lane)
+            whole.enter(lane)
         return waiting
 
     def lanes_of(self, vc: str) -> Iterator[Lane]:

@@ -47,7 +47,6 @@ def make_room(claim: Claim, index: PreemptionIndex, refresh: Refresh | None = No
     """Slots for the gang, and whom to preempt for them. When this succeeds, the victims' slots are freed on the nodes
     and the gang's are allocated; otherwise nothing is changed."""
     shape = claim.shape
-    index.refresh()
     known = index.worst(shape.need)
     if refresh is not None:
         _bring_up_to_date(known, claim, index, refresh)
@@ -119,21 +118,23 @@ def _choices(
 
 def _victims_on(capacity: NodeCapacity, want: Resources, claim: Claim, index: PreemptionIndex) -> list[Allocation]:
     """Whom to preempt on this node: those who lose least first, and nobody who turns out not to be in the way."""
-    here = (index.allocations.get(job_id) for job_id in capacity.jobs)
-    candidates = sorted(
-        (allocation for allocation in here if allocation is not None and claim.may_preempt(allocation, index)),
-        key=lambda one: (one.lost_work(claim.now), -one.effective_rank(), one.job.job_id),
-    )
+    candidates: list[tuple[float, float, str, Allocation]] = []
+    for job_id in capacity.jobs:
+        found = index.allocations.get(job_id)
+        if found is not None and claim.may_preempt(found, index):
+            candidates.append((found.lost_work(claim.now), -found.effective_rank(), job_id, found))
+    candidates.sort()  # no two have the same id
     freed: list[Allocation] = []
-    for allocation in candidates:
-        if capacity.shortage(want) is None:
+    fits = capacity.shortage(want) is None
+    for _, _, _, allocation in candidates:
+        if fits:
             break
         _free_on(capacity, index.slots_of(allocation))
         freed.append(allocation)
-    fits = capacity.shortage(want) is None
+        fits = capacity.shortage(want) is None
     needed = list(freed)
-    if fits:
-        for allocation in sorted(freed, key=lambda allocation: allocation.effective_rank()):
+    if fits and len(freed) > 1:  # without the only one it did not fit
+        for allocation in sorted(freed, key=Allocation.effective_rank):
             _allocate_on(capacity, index.slots_of(allocation))
             if capacity.shortage(want) is None:
                 needed.remove(allocation)
