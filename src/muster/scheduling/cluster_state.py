@@ -125,6 +125,7 @@ class ClusterState:
             self.reservations,
             self.accounts,
             self.ranks,
+            preemption,
             self.dispatcher,
             guarantee_pass,
             open_pass,

@@ -20,6 +20,7 @@ from muster.scheduling.passes.elastic_growth import ElasticGrowth
 from muster.scheduling.passes.guarantee_pass import GuaranteePass
 from muster.scheduling.passes.open_pass import OpenPass
 from muster.scheduling.plan import Plan
+from muster.scheduling.preemption.preemption_policy import PreemptionPolicy
 from muster.scheduling.reporting.plan_reasons import PlanReasons
 from muster.scheduling.timers import Timer, Timers
 
@@ -34,6 +35,7 @@ class Planner:
         reservations: Reservations,
         accounts: Accounts,
         ranks: RunningRanks,
+        preemption: PreemptionPolicy,
         dispatcher: Dispatcher,
         guarantee_pass: GuaranteePass,
         open_pass: OpenPass,
@@ -50,6 +52,7 @@ class Planner:
         self._reservations = reservations
         self._accounts = accounts
         self._ranks = ranks
+        self._preemption = preemption
         self._dispatcher = dispatcher
         self._guarantee_pass = guarantee_pass
         self._open_pass = open_pass
@@ -100,6 +103,6 @@ class Planner:
                 self._dispatcher.touch(allocation)
         elif self._ranks.update(allocation, at):
             self._dispatcher.touch(allocation)
-            if len(self._queue):
+            if self._preemption.is_wanted(allocation, self._queue.lanes):
                 self._changes.mark_vc(allocation.job.vc)
                 self._changes.mark()

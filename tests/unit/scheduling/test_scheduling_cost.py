@@ -2,6 +2,7 @@
 
 import pytest
 
+from muster.domain.specs import Priority
 from muster.scheduling.capacity.placement import place
 from muster.scheduling.cluster_state import ClusterState
 from muster.scheduling.passes import guarantee_pass, open_pass, reclaim
@@ -61,7 +62,7 @@ def test_a_shape_that_did_not_fit_is_not_tried_again_until_something_is_free(tri
     assert len(tries) == 0
     state.released("j1")
     assert len(started(state.cycle(102.0))) == 2
-    assert len(tries) == 3
+    assert len(tries) == 2
 
 
 def test_nothing_is_computed_when_nothing_has_changed(tries: list[int]) -> None:
@@ -72,3 +73,28 @@ def test_nothing_is_computed_when_nothing_has_changed(tries: list[int]) -> None:
     for at in range(2, 50):
         assert state.cycle(float(at)).starts == ()
     assert (state.cycles, tries) == (computed, [])
+
+
+def test_a_gang_is_not_tried_while_too_few_nodes_are_free_for_its_tasks(tries: list[int]) -> None:
+    state = a_cluster(*(a_gpu_node(f"n{number}", 4) for number in range(1, 4)))
+    queue(state, *(a_demand(number, gpus(4)) for number in range(1, 4)))
+    queue(state, a_demand(4, a_role(gpus=4, replicas=2)), at=101.0)
+    tries.clear()
+    state.released("j1")
+    assert started(state.cycle(102.0)) == []
+    assert tries == []
+    state.released("j2")
+    assert started(state.cycle(103.0)) == ["j4"]
+    assert tries == [2]
+
+
+def test_a_rank_that_changes_costs_nothing_if_no_waiting_job_has_a_better_one() -> None:
+    state = a_cluster(a_gpu_node("n1", 1))
+    running = a_demand(1, gpus(1), checkpoint_every_s=0.0)
+    plan = queue(state, running, a_demand(2, gpus(1), priority=Priority.LOW), at=10.0)
+    assert started(plan) == ["j1"]
+    computed, before = state.cycles, state.allocations.by_job["j1"].rank
+    while state.allocations.by_job["j1"].rank <= before:
+        assert plan.wake_at is not None
+        plan = state.cycle(plan.wake_at)
+    assert state.cycles == computed

@@ -73,7 +73,6 @@ class GuaranteePass:
 
     def _order(self, vc: str, now: float, *, is_strict: bool) -> LaneOrder[Allocation]:
         cells, index = self._guarantees.cells[vc], self._guarantees.indexes[vc]
-        index.refresh()
         policy = self._preemption
         stacks = [s for s in self._queue.lanes.own_stacks.get(vc, {}).values() if policy.is_open(s, cells, index)]
         order: LaneOrder[Allocation] = LaneOrder(

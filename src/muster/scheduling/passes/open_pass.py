@@ -69,7 +69,6 @@ class OpenPass:
         self._verdicts = verdicts
 
     def run(self, now: float) -> None:
-        self._index.refresh()
         order = self._order(now)
         blocked: dict[str, _Head] = {}
         while isinstance(lane := order.next(), Lane):

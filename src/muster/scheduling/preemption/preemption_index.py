@@ -16,7 +16,8 @@ SlotsOf = Callable[[Allocation], tuple[Slot, ...]]
 
 class PreemptionIndex:
     """For every node and number of GPUs: the effective rank down to which jobs must be preempted to have them all. It
-    is kept per node, refreshed only for nodes that have changed, and read from the worst rank on."""
+    is kept per node, brought up to date when it is read, for nodes that have changed only, and read from the worst rank
+    on."""
 
     def __init__(
         self,
@@ -32,15 +33,16 @@ class PreemptionIndex:
         self.slots_of = slots_of
         self.may_preempt = may_preempt
         self._needs: dict[int, list[tuple[float, str]]] = {}
+        """The thresholds of nodes for each number of GPUs, in ascending order of both."""
         self._of_node: dict[str, dict[int, float]] = {}
-
-    def refresh(self) -> None:
-        for name in self.nodes.touched:
-            self.update(name)
-        self.nodes.touched.clear()
 
     def worst(self, need: int) -> list[tuple[float, str]]:
         """Nodes by the effective rank of whom must be preempted there for so many GPUs, the worst last."""
+        touched = self.nodes.touched
+        if touched:
+            for name in touched if self._needs else ():
+                self.update(name)
+            touched.clear()
         if need not in self._needs:
             self._begin({need, *self._ever} - self._needs.keys())
         return self._needs[need]
@@ -49,8 +51,9 @@ class PreemptionIndex:
         """Index the nodes for these numbers of GPUs, in one go."""
         for need in needs:
             self._needs[need] = []
+        self._needs = dict(sorted(self._needs.items()))
         for name, capacity in self.nodes.by_name.items():
-            if capacity.is_usable and (found := self._thresholds(capacity, needs)):
+            if capacity.is_usable and (found := self._thresholds(capacity, sorted(needs))):
                 self._of_node.setdefault(name, {}).update(found)
                 for need, threshold in found.items():
                     self._needs[need].append((threshold, name))
@@ -58,15 +61,22 @@ class PreemptionIndex:
             self._needs[need].sort()
 
     def reach(self, shape: Shape, effective_rank: float) -> bool:
-        """Whether any job that is in the way has a worse effective rank than this."""
+        """Whether whatever is in the way has a worse effective rank than this, on as many nodes as the gang needs at
+        least."""
         known = self.worst(shape.need)
-        return bool(known) and known[-1][0] > effective_rank
+        nodes = 1
+        if shape.one is None and shape.need:
+            per_node = max(1, self.nodes.most_gpus // shape.need)
+            nodes = -(-len(shape.groups[0].members) // per_node)
+        return len(known) >= nodes and known[-nodes][0] > effective_rank
 
     def update(self, name: str) -> None:
         """Index a node that has changed."""
-        old = self._of_node.pop(name, {})
+        old = self._of_node.get(name, {})
         capacity = self.nodes.by_name.get(name)
         new = self._thresholds(capacity, self._needs) if capacity is not None and capacity.is_usable else {}
+        if new == old:
+            return
         for need, known in self._needs.items():
             before, after = old.get(need), new.get(need)
             if before == after:
@@ -75,10 +85,10 @@ class PreemptionIndex:
                 del known[bisect_left(known, (before, name))]
             if after is not None:
                 insort(known, (after, name))
-        if new:
-            self._of_node[name] = new
+        self._of_node[name] = new
 
     def _thresholds(self, capacity: NodeCapacity, needs: Iterable[int]) -> dict[int, float]:
+        """`needs` are in ascending order: who is preempted for few GPUs is preempted for more."""
         free = capacity.all_gpus()
         if not capacity.jobs:
             return {need: inf for need in needs if 0 < need <= free}
@@ -90,20 +100,19 @@ class PreemptionIndex:
         if len(victims) > 1:
             victims.sort(reverse=True)
         found: dict[int, float] = {}
+        threshold, have, taken = inf, free, 0
         for need in needs:
-            have = free
             if need == 0:
                 if victims:
                     found[need] = victims[0][0]
                 continue
-            if have >= need:
-                found[need] = inf
-                continue
-            for effective_rank, gpus in victims:
+            while have < need and taken < len(victims):
+                threshold, gpus = victims[taken]
                 have += gpus
-                if have >= need:
-                    found[need] = effective_rank
-                    break
+                taken += 1
+            if have < need:
+                break
+            found[need] = threshold
         return found
 
 

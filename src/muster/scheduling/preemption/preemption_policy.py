@@ -6,7 +6,7 @@ from muster.scheduling.allocations.running_ranks import RunningRanks
 from muster.scheduling.capacity.node_index import NodeIndex
 from muster.scheduling.capacity.shapes import Shape
 from muster.scheduling.demand import Slot
-from muster.scheduling.ordering.lanes import Key, Kind, Lane, Stack, WaitingJob
+from muster.scheduling.ordering.lanes import Key, Kind, Lane, Lanes, Stack, WaitingJob
 from muster.scheduling.ordering.runtime_prediction import Predictor
 from muster.scheduling.ordering.vc_settings import VcSettings
 from muster.scheduling.preemption.preemption_index import PreemptionIndex
@@ -36,6 +36,16 @@ class PreemptionPolicy:
         """The same for one lane. Those behind it in its stack have no better rank."""
         return self._is_worth_a_try(lane.shape, lane.kind, lane.head, nodes, index)
 
+    def is_wanted(self, allocation: Allocation, lanes: Lanes) -> bool:
+        """Whether a waiting job has a better effective rank than this running one. Guaranteed slots are lost only to
+        jobs of the same virtual cluster."""
+        own = lanes.own_stacks.get(allocation.job.vc, {})
+        stacks = lanes.stacks if allocation.guaranteed is None else own
+        rank = allocation.effective_rank()
+        return any(
+            stack.kind is Kind.ALWAYS or _effective_rank(stack.order[0], stack.kind) < rank for stack in stacks.values()
+        )
+
     def make_room(
         self, waiting: WaitingJob, shape: Shape, index: PreemptionIndex, now: float
     ) -> tuple[tuple[Slot, ...], list[Allocation]] | None:
@@ -44,7 +54,6 @@ class PreemptionPolicy:
             return None
         policy = self._settings.policy_of(waiting.job.vc)
         rank = effective_rank_of_waiting(waiting.priority, waiting.rank, policy.interrupts)
-        index.refresh()
         if not index.reach(shape, rank):
             return None
         refresh = self._refreshing(index, now) if policy.ranker.is_live and policy.interrupts else None
@@ -54,8 +63,7 @@ class PreemptionPolicy:
     def _is_worth_a_try(self, shape: Shape, kind: Kind, head: Key, nodes: NodeIndex, index: PreemptionIndex) -> bool:
         if kind is Kind.ALWAYS or nodes.may_fit(shape):
             return True
-        rank = effective_rank_of_waiting(-head[0], head[1], kind is Kind.INTERRUPTING)
-        return self._settings.may_interrupt and index.reach(shape, rank)
+        return self._settings.may_interrupt and index.reach(shape, _effective_rank(head, kind))
 
     def _is_worth_it(self, victim: Allocation, waiting: WaitingJob, now: float) -> bool:
         if victim.priority < waiting.priority:
@@ -77,3 +85,7 @@ class PreemptionPolicy:
                     self._ranks.refresh(allocation, now)
 
         return refresh
+
+
+def _effective_rank(head: Key, kind: Kind) -> float:
+    return effective_rank_of_waiting(-head[0], head[1], kind is Kind.INTERRUPTING)
