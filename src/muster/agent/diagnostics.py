@@ -1,4 +1,5 @@
-"""What the agent says about itself: short lines on stderr and in a small rotated file. Never task output or secrets."""
+"""Writes what the agent reports about itself: short lines on stderr and in a small rotated file, never task output or
+secrets."""
 
 from __future__ import annotations
 

@@ -124,7 +124,7 @@ class Service:
         self._channel = channel
 
     def leave(self) -> None:
-        """The line is gone: what an admin ran through it goes too; tasks go on."""
+        """Handles the loss of the connection: commands that an admin runs through it are ended, and tasks continue."""
         self._executing.stop_all()
 
     def handle(self, request: Message) -> None:

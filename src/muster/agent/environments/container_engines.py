@@ -113,7 +113,7 @@ def _apptainer(program: str, gpu_source: str) -> Engine:
 
 
 def _podman_gpus(version: str) -> Tuple[str, str]:
-    """How podman gives NVIDIA GPUs to a container; if it cannot, why."""
+    """Returns how podman gives NVIDIA GPUs to a container, or, if it cannot, why."""
     numbers = tuple(int(word) for word in re.findall(r"\d+", version)[:2])
     lacking = cdi.missing()
     if numbers < _PODMAN_KNOWS_CDI:

@@ -24,7 +24,7 @@ Found = Dict[str, Any]
 
 
 class Wanted:
-    """Where to look, checked."""
+    """The checked request: the conda installation, the folders and the engine to look at."""
 
     def __init__(self, request: Mapping[str, Any]) -> None:
         self.conda = _path(request.get("conda") or "")

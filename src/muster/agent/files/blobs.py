@@ -190,7 +190,7 @@ class BlobStore:
         return PartialFile(digest + _PARTIAL, folder, 0o600)
 
     def _touched(self, name: str) -> int:
-        """Its size. It counts as used from now on."""
+        """Marks the archive as used now, and returns its size."""
         path = os.path.join(self._blobs, name)
         os.utime(path)
         return os.stat(path, follow_symlinks=False).st_size

@@ -91,12 +91,12 @@ class Walk:
         return self.fd
 
     def find(self, parts: Tuple[str, ...]) -> int:
-        """What the path leads to in the end, opened without the right to read it."""
+        """Opens what the path finally leads to, without the right to read it."""
         found = self._go(parts)
         return self.fd if found is None else found
 
     def passes(self, folder: os.stat_result) -> bool:
-        """Whether this folder is one of those from the root to here."""
+        """Returns whether this folder is one of those from the root to the current one."""
         return any(os.path.samestat(os.fstat(fd), folder) for fd in self._fds)
 
     def _go(self, parts: Tuple[str, ...]) -> Optional[int]:

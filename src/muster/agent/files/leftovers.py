@@ -29,7 +29,7 @@ _PARTIAL = re.compile(re.escape(PARTIAL_PREFIX) + r"[0-9a-z]{8,64}\Z")
 
 
 def is_ours(name: str) -> bool:
-    """Whether a name in a folder of people belongs to Muster: such a file is neither counted nor copied."""
+    """Returns whether a name in a folder of users belongs to Muster. Such a file is neither counted nor copied."""
     return name == MARKER or name.startswith((PARTIAL_PREFIX, PROBE_PREFIX))
 
 

@@ -43,7 +43,7 @@ def read_piece(file: int, offset: int, limit: int, wanted: Optional[str] = None)
 
 
 class PartialFile:
-    """What has arrived of one file, under its own name in an open folder."""
+    """The part of a file that has arrived, under a name of its own in an open folder."""
 
     def __init__(self, name: str, folder: int, mode: int = 0o666) -> None:
         self._name = name
@@ -161,7 +161,7 @@ class PieceOrder:
         return self._locks[hash(key) % _LOCKS]
 
     def in_order(self, key: str, write: Step) -> Step:
-        """To be called when a piece comes; the result is the work for a thread."""
+        """Must be called when a piece arrives; returns the work for a thread."""
         piece = _Piece(write)
         with self._waiting_lock:
             self._waiting.setdefault(key, deque()).append(piece)

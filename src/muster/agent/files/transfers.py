@@ -38,7 +38,7 @@ class Uploads:
             return {"size": _partial(upload, folder).size()}
 
     def write(self, place: Place, upload: str, offset: int, data: bytes, overwrite: bool) -> Step:
-        """To be called when the piece comes; the result is the work for a thread."""
+        """Must be called when the piece arrives; returns the work for a thread."""
         piece = self._order.in_order(_name(upload), lambda: self._written(place, upload, offset, data, overwrite))
 
         def write() -> Answer:

@@ -17,7 +17,7 @@ _PIECE_BYTES = 1 << 20
 
 
 class _Tally:
-    """How far the operation is."""
+    """The progress of the operation."""
 
     def __init__(self) -> None:
         self.bytes = self.files = self.folders = self.skipped = self.unfinished = 0
@@ -154,7 +154,7 @@ class _Copying:
 
 
 def _may_read(fd: int, mode: int) -> bool:
-    """Whether this file or folder, which is open without the right to read it, may be read."""
+    """Returns whether this file or folder, which was opened without the right to read it, may be read."""
     try:
         if stat.S_ISDIR(mode):
             with listing(fd):

@@ -18,7 +18,7 @@ _MAKE = "nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml"
 
 
 def missing(folders: Sequence[str] = FOLDERS) -> str:
-    """What is missing, and what to do about it; empty if the GPUs are described."""
+    """Says what is missing, and what to do about it; empty if the GPUs are described."""
     unreadable: List[str] = []
     unnumbered = ""
     for path in _files(folders):

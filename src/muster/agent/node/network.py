@@ -92,7 +92,7 @@ def read_link(folder: str) -> Link:
 
 
 def _is_of_guests(folder: str) -> bool:
-    """Whether it is a virtual link that is a bridge, a port of one, or named like a link to a container."""
+    """Returns True for a virtual link that is a bridge, a port of one, or named like a link to a container."""
     if os.path.exists(os.path.join(folder, "device")):
         return False
     on_a_bridge = any(os.path.exists(os.path.join(folder, part)) for part in ("bridge", "brport"))

@@ -42,7 +42,7 @@ class Channel:
 
     @property
     def congested(self) -> bool:
-        """Whether the server reads so slowly that what may be left out should be."""
+        """True if the server reads so slowly that messages which may be left out should be."""
         return len(self._outgoing) > _READ_BYTES
 
     def send(self, message: Mapping[str, Any]) -> None:

@@ -12,7 +12,7 @@ _WRITE_NEW = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXE
 
 
 def write_json(path: str, value: Mapping[str, Any]) -> None:
-    """By rename, so that a reader finds the whole of it or nothing."""
+    """Writes a new file and renames it, so that a reader finds all of it or nothing."""
     partial = path + ".partial"
     write(partial, json.dumps(value).encode("utf-8"))
     os.rename(partial, path)
@@ -42,7 +42,7 @@ def remove_tree(path: str) -> None:
 
 
 def is_full(path: str) -> bool:
-    """Whether its disk has so little space left that not even a last word could be written."""
+    """Returns whether its disk has too little space left even for a final record."""
     try:
         disk = os.statvfs(path)
     except OSError:

@@ -1,7 +1,7 @@
-"""What the kernel tells of files: one instance for the whole agent, because a user may have only few. The server
-watches its settings by it too.
+"""Events of files from the kernel: one instance for the whole agent, because a user may have only few. The server
+watches its settings with it too.
 
-Where there is none, or no room for another watch, `watch` answers None and whoever asked looks by itself.
+Where there is none, or no room for another watch, `watch` returns None, and the caller has to look for changes itself.
 """
 
 from __future__ import annotations

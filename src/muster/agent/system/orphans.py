@@ -15,12 +15,12 @@ _LIBC = ctypes.CDLL(None, use_errno=True)
 
 
 def adopt_orphans() -> None:
-    """From now on what our descendants leave behind becomes our child."""
+    """Makes this process the parent of all orphans among its descendants from now on."""
     _LIBC.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
 def children() -> Optional[FrozenSet[int]]:
-    """Of our main thread, which is where orphans come to. None where the kernel does not tell."""
+    """Returns the children of our main thread, which adopts orphans, or None where the kernel does not list them."""
     own = os.getpid()
     try:
         with open("/proc/{0}/task/{0}/children".format(own), "rb", buffering=0) as file:

@@ -69,7 +69,8 @@ class ExitWatch:
 
 
 def reap(pid: int) -> Optional[int]:
-    """How our ended child ended, as a shell tells it: 128 and the number for a signal. None when it was not ours."""
+    """Returns the exit code of our ended child as a shell reports it: for a signal, 128 plus its number. None if the
+    process was not our child."""
     try:
         found, status = os.waitpid(pid, os.WNOHANG)
     except ChildProcessError:

@@ -1,4 +1,4 @@
-"""What /proc knows: who a process is, and which processes belong to a task.
+"""Reads from /proc which process is which, and which processes belong to a task.
 
 A process is its pid, its start time and the boot it lived in; the pid alone may long belong to somebody else.
 A task's processes are those of its session and those that carry its mark in their environment, so that one which
@@ -62,7 +62,7 @@ def read_stat(pid: int) -> Optional[ProcessStat]:
 
 
 def identity_of(pid: int, current_boot: str) -> Identity:
-    """Of a process that cannot be gone: ourselves, or a child that has not been waited for."""
+    """Returns the identity of a process that still exists: ourselves, or a child that has not been waited for."""
     stat = read_stat(pid)
     assert stat is not None
     return Identity(pid, stat.start_ticks, current_boot)
@@ -138,7 +138,7 @@ def mark_of(pid: int) -> bytes:
 
 
 def is_first_of_namespace(pid: int) -> bool:
-    """Whether it is number 1 in a process namespace below ours."""
+    """Returns whether the process is number 1 in a process namespace below ours."""
     try:
         with open("/proc/{}/status".format(pid), "rb") as file:
             numbers = next((line.split()[1:] for line in file if line.startswith(b"NSpid:")), [])

@@ -17,7 +17,7 @@ _PREFIX = "muster-"
 
 @dataclass(frozen=True)
 class Groups:
-    """Where groups may be made: the parent folder for each controller, absent where it does not work."""
+    """The parent folder in which groups can be made, for each controller; None where the controller does not work."""
 
     version: int
     memory: Optional[str]
@@ -64,7 +64,7 @@ def ran_out_of_memory(groups: Sequence[str]) -> bool:
 
 
 def remove(groups: Sequence[str]) -> bool:
-    """Whether they are gone; a group that still has processes in it stays."""
+    """Removes the groups and returns whether all are gone. A group that still has processes in it stays."""
     for group in groups:
         try:
             os.rmdir(group)
@@ -87,7 +87,7 @@ def memory_limit(root: str = "/") -> Optional[int]:
 
 
 def find_groups(root: str = "/") -> Groups:
-    """What works on this machine, found out by trying. `root` lets tests use another file tree."""
+    """Finds out by trying which controllers work on this node. `root` lets tests use another file tree."""
     mounts, own = _mounts(root), _own_paths(root)
     if "memory" in mounts or "cpu" in mounts:
         return _version_1(mounts, own)
@@ -191,7 +191,7 @@ def _own_memory_groups(root: str) -> List[Tuple[str, str, str]]:
 
 
 def _mounts(root: str) -> Dict[str, str]:
-    """Where each controller's hierarchy is mounted; the empty name stands for version 2."""
+    """Returns where the hierarchy of each controller is mounted; the empty name stands for version 2."""
     found: Dict[str, str] = {}
     for line in _read(os.path.join(root, "proc/self/mounts")).splitlines():
         fields = line.split(" ")

@@ -54,7 +54,7 @@ class Containers:
         self._clear(facts.get("container") or {}, variables, _TRY_AGAIN_S)
 
     def _clear(self, container: Mapping[str, Any], variables: str, again_s: float) -> None:
-        """For as long as it takes: an engine may be away, and has the container when it is back."""
+        """Tries for as long as it takes: an engine that is away still has the container when it is back."""
 
         def cleared(done: Future[bool]) -> None:
             if not done.result():
@@ -86,12 +86,13 @@ def facts_of(container: Optional[ContainerRef]) -> Optional[Dict[str, str]]:
 
 
 def client_environment(own: Mapping[str, str]) -> Dict[str, str]:
-    """What of our own variables an engine's client needs."""
+    """Returns those of our own variables that an engine's client needs."""
     return {name: own[name] for name in CLIENT_VARIABLES if name in own}
 
 
 def ran_out_of_memory(folder: str) -> bool:
-    """What the engine said of a container that ended badly. The program could have put anything there."""
+    """Returns whether the engine recorded that the container ran out of memory. The program could have written anything
+    there."""
     try:
         fd = os.open(os.path.join(folder, task_folder.CONTAINER_STATE), os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW)
     except OSError:

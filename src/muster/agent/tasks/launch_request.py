@@ -1,4 +1,4 @@
-"""What a launch request may say. It is checked here, at the edge, and trusted afterwards."""
+"""The contents of a launch request. They are checked here, at the edge, and trusted afterwards."""
 
 from __future__ import annotations
 

@@ -66,7 +66,7 @@ class Launching:
         return task
 
     def _archives(self, order: LaunchOrder) -> Dict[str, str]:
-        """Where each archive lies: where the server says, if it has the same disk, else in our store."""
+        """Returns the path of each archive: the server's own if it has the same disk, else the one in our store."""
         return {
             one.digest: self._blobs.require(one.digest) if one.path is None else one.path for one in order.references
         }
@@ -150,7 +150,7 @@ class Launching:
 
 
 def _link(work: str, wanted: Mapping[str, str]) -> None:
-    """What stands in a link's way came with the package, and will again: no other node would do better."""
+    """Makes the links. A file in the way of one came with the package, so the job would fail on any other node too."""
     try:
         symlinks.make(work, wanted)
     except (FileExistsError, NotADirectoryError) as error:
@@ -173,7 +173,7 @@ def _unpacking_failure(error: BaseException) -> AgentError:
 
 
 def _wished(order: LaunchOrder) -> Mapping[str, str]:
-    """Where the task is in a container its variables are there too, and these are the client's."""
+    """Returns the variables to start with. With a container, the engine's client needs its own, too."""
     return {**containers.client_environment(os.environ), **order.env} if order.container else order.env
 
 

@@ -25,7 +25,7 @@ def read_log(task: Task, offset: int, limit: int) -> Dict[str, Any]:
 
 
 def tail_offset(task: Task, lines: int) -> int:
-    """Where the last `lines` lines begin, found from the end backwards."""
+    """Returns the offset at which the last `lines` lines begin, searching backwards from the end."""
     fd = _open(task)
     try:
         return line_start(fd, os.fstat(fd).st_size, lines)

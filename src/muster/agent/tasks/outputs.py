@@ -79,7 +79,7 @@ class Pattern:
         return self._closure(reached)
 
     def takes(self, above: States, here: States) -> bool:
-        """Whether the pattern names a file that is reached with `here`, in a folder that was reached with `above`."""
+        """Returns whether the pattern names a file reached with `here`, in a folder that was reached with `above`."""
         return len(self._parts) in (above if self._is_folder else here)
 
     def _closure(self, states: "set[int]") -> States:

@@ -148,7 +148,7 @@ class _Unpacking:
             raise PackageError("{!r} is a device or a pipe, which a package may not hold".format(member.name))
 
     def _inside(self, name: str, shown: str) -> str:
-        """Where in our folder this name lies, whatever it says."""
+        """Returns the path of this name inside our folder, and refuses a name that leads out of it."""
         if name.startswith("/"):
             raise PackageError("{!r} is an absolute path".format(shown))
         parts = [part for part in name.split("/") if part not in ("", ".")]

@@ -31,7 +31,7 @@ class PortKeeper:
         self._answers.get()
 
     def bind(self, port: int) -> bool:
-        """Whether the port was free and is now kept."""
+        """Keeps the port if it is free, and returns whether it was."""
         return self._ask(self._bind, port)
 
     def is_free(self, port: int) -> bool:

@@ -76,7 +76,7 @@ def complete(claim: int, command: Identity) -> None:
 
 
 def complete_for_another(folder: str, command: Identity) -> None:
-    """In place of a shim that was killed between its claim and this."""
+    """Completes the record for a shim that was killed after its claim, before it could do so itself."""
     fd = os.open(os.path.join(folder, STARTED), os.O_WRONLY | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC)
     try:
         complete(fd, command)
@@ -99,7 +99,7 @@ def record_stop(folder: str, deadline: float) -> None:
 
 
 def read_stop(folder: str) -> Optional[float]:
-    """When the grace ends, or ended, of a task that was told to stop."""
+    """Returns the time at which the grace period of a task that was asked to stop ends or ended, else None."""
     asked = disk.read_json(os.path.join(folder, STOP))
     return None if asked is None else float(asked.get("deadline", 0.0))
 

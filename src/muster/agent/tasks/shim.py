@@ -96,7 +96,7 @@ class Shim:
         self._tell("ended", running.task, code=code, left=self._has_orphans())
 
     def _has_orphans(self) -> bool:
-        """Whether there may be any."""
+        """Returns True if there are orphans, or if the kernel cannot say."""
         found = children()
         return found is None or not self._running.keys() >= found
 
@@ -142,5 +142,5 @@ def _next_ended() -> Optional[os.waitid_result]:
 
 
 def _exit_code(ended: os.waitid_result) -> int:
-    """As a shell tells it: 128 and the number for a signal."""
+    """Returns the exit code as a shell reports it: for a signal, 128 plus its number."""
     return ended.si_status if ended.si_code == os.CLD_EXITED else 128 + ended.si_status

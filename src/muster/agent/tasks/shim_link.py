@@ -84,7 +84,7 @@ class ShimLink:
         self._on_notice(notice)
 
     def _killed(self, pid: int, channel: Channel, fds: List[int]) -> None:
-        """Its end is seen, and not only that of its pipe: only then are its children ours."""
+        """Handles the end of the shim itself, not only that of its pipe: its children become ours only then."""
         channel.drain()
         channel.close()
         for fd in fds:

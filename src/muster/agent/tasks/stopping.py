@@ -98,7 +98,7 @@ class Stopping:
 
 
 def _remember(task: Task, deadline: float) -> None:
-    """For the next agent, and for the shim, which kills what is left of a command that ended by itself."""
+    """Records the deadline for the next agent, and for the shim, which kills what an ended command has left behind."""
     try:
         records.record_stop(task.folder, deadline)
     except OSError:

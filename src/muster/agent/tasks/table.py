@@ -58,7 +58,7 @@ class Task:
 
     @property
     def in_grace(self) -> bool:
-        """Told to stop, and its processes may take their time for it."""
+        """The task was asked to stop, and its grace period has not passed yet."""
         return self.stop_deadline is not None and time.time() < self.stop_deadline
 
     @property
@@ -72,7 +72,7 @@ class Task:
             return 0
 
     def checkpoint_at(self) -> Optional[float]:
-        """When it last said that its work is safe."""
+        """Returns the time at which the task last reported a checkpoint, or None."""
         try:
             return os.stat(os.path.join(self.folder, CHECKPOINT), follow_symlinks=False).st_mtime
         except OSError:
