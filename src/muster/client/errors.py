@@ -10,6 +10,8 @@ TIMED_OUT = "timed-out"
 NOT_FOUND = "not-found"
 BAD_ANSWER = "bad-answer"
 BAD_INPUT = "bad-input"
+_TOO_MANY = 429
+_UNAVAILABLE = 503
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +35,7 @@ class MusterError(Exception):
     """A request failed.
 
     `status` is the HTTP status, or 0 if there was no answer (`code` is then `unreachable` or `timed-out`).
+    `retry_after_s` is set if the server said when to try again.
 
         try:
             Client().submit("job.yaml")
@@ -50,6 +53,7 @@ class MusterError(Exception):
         hint: str = "",
         problems: Sequence[Problem] = (),
         raw: Mapping[str, Any] | None = None,
+        retry_after_s: float | None = None,
     ) -> None:
         super().__init__(message)
         self.message = message
@@ -58,6 +62,12 @@ class MusterError(Exception):
         self.hint = hint
         self.problems = tuple(problems)
         self.raw = raw or {}
+        self.retry_after_s = retry_after_s
+
+    @property
+    def is_for_now(self) -> bool:
+        """Whether the server has done nothing, and the same request may succeed later."""
+        return self.status == _TOO_MANY or (self.status == _UNAVAILABLE and self.code == "unavailable")
 
 
 def unreachable(server: str, why: str) -> MusterError:
@@ -76,7 +86,7 @@ def timed_out(server: str, seconds: float) -> MusterError:
     )
 
 
-def from_answer(status: int, body: bytes) -> MusterError:
+def from_answer(status: int, body: bytes, retry_after: str | None = None) -> MusterError:
     """The error in a problem+json answer. Any other answer becomes `bad-answer`."""
     try:
         raw = json.loads(body)
@@ -97,6 +107,7 @@ def from_answer(status: int, body: bytes) -> MusterError:
         hint=raw.get("hint") or "",
         problems=[problem_of(item) for item in raw.get("problems") or ()],
         raw=raw,
+        retry_after_s=float(retry_after) if retry_after and retry_after.isascii() and retry_after.isdigit() else None,
     )
 
 

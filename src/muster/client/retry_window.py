@@ -7,7 +7,8 @@ from muster.lib.backoff import exponential
 
 TRIES = 8
 """The pauses between retries without any progress, about 20 seconds in all."""
-_UNAVAILABLE = 503
+_FOR_NOW = (429, 503)
+_LONGEST_WAIT_S = 15.0
 
 
 class Patience:
@@ -21,6 +22,7 @@ class Patience:
     def wait(self, error: MusterError) -> None:
         """Waits before the next retry. Raises the error if a retry cannot help, or if none is left."""
         self._futile += 1
-        if self._futile > TRIES or (error.status != _UNAVAILABLE and error.code != UNREACHABLE):
+        if self._futile > TRIES or (error.status not in _FOR_NOW and error.code != UNREACHABLE):
             raise error
-        time.sleep(exponential(self._futile, first_s=0.2, limit_s=5.0))
+        pause_s = exponential(self._futile, first_s=0.2, limit_s=5.0)
+        time.sleep(min(max(pause_s, error.retry_after_s or 0.0), _LONGEST_WAIT_S))

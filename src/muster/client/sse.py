@@ -96,7 +96,7 @@ def read_events(
                 raise unreachable(transport.server, "connection refused") from error
             why = error
         except MusterError as error:
-            if 0 < error.status < 500 or is_first:
+            if is_first or (0 < error.status < 500 and not error.is_for_now):
                 raise
             why = error
         outage.pause(why)

@@ -28,6 +28,8 @@ Query = Mapping[str, QueryValue]
 _DROPPED = (ConnectionError, http.client.BadStatusLine, http.client.IncompleteRead, http.client.CannotSendRequest)
 _TRIES = 4
 _WARNING = "Muster-Warning"
+_RETRY_AFTER = "Retry-After"
+_LONGEST_WAIT_S = 15.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +58,16 @@ class Request:
         return f"{self.path}?{urlencode(pairs)}" if pairs else self.path
 
 
+@dataclass(frozen=True, slots=True)
+class Answer:
+    status: int
+    body: bytes
+    retry_after: str | None = None
+
+    def error(self) -> MusterError:
+        return from_answer(self.status, self.body, self.retry_after)
+
+
 def as_json(body: Any) -> tuple[bytes, dict[str, str]]:
     return json.dumps(body, ensure_ascii=False).encode(), {"Content-Type": "application/json"}
 
@@ -79,6 +91,7 @@ class Transport:
         token: str | None,
         timeouts: Timeouts | None = None,
         locate: Callable[[], Context] | None = None,
+        sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         self.token = token
         self.timeouts = timeouts or Timeouts()
@@ -87,6 +100,7 @@ class Transport:
         self._locate = locate
         self._address = _parsed(server)
         self._kept = threading.local()
+        self._sleep = sleep
 
     @property
     def server(self) -> str:
@@ -104,9 +118,10 @@ class Transport:
 
     def json(self, request: Request) -> Any:
         """Returns the JSON of the answer, or None if it is empty. Raises MusterError if the request fails."""
-        status, body = self.send(request)
+        answer = self.send(request)
+        status, body = answer.status, answer.body
         if status >= 400:
-            raise from_answer(status, body)
+            raise answer.error()
         if not body:
             return None
         try:
@@ -119,20 +134,27 @@ class Transport:
                 hint="check that the address is a Muster server, and not a proxy in front of it",
             ) from error
 
-    def send(self, request: Request) -> tuple[int, bytes]:
-        """Sends the request and returns the answer. Retries it after a dropped connection or a 503 if that is safe."""
+    def send(self, request: Request) -> "Answer":
+        """Sends the request and returns the answer. Retries it if that is safe: after a dropped connection or a 503 if
+        it may be repeated, and after a 429 always, because then the server has done nothing. A server that wants the
+        client to wait for longer than a person would is not asked again."""
         for tries in range(1, _TRIES + 1):
-            last = tries == _TRIES or not request.repeatable
+            last = tries == _TRIES
+            pause_s = exponential(tries, first_s=0.1, limit_s=2.0)
             try:
-                status, body = self._once(request)
+                answer = self._once(request)
             except _DROPPED as error:
                 self.close()
-                if last or isinstance(error, ConnectionRefusedError):
+                if last or not request.repeatable or isinstance(error, ConnectionRefusedError):
                     raise unreachable(self.server, _words(error)) from error
             else:
-                if last or status != 503 or from_answer(status, body).code != "unavailable":
-                    return status, body
-            time.sleep(exponential(tries, first_s=0.1, limit_s=2.0))
+                if last or answer.status not in (429, 503) or not (request.repeatable or answer.status == 429):
+                    return answer
+                refusal = answer.error()
+                if not refusal.is_for_now or (refusal.retry_after_s or 0.0) > _LONGEST_WAIT_S:
+                    return answer
+                pause_s = max(pause_s, refusal.retry_after_s or 0.0)
+            self._sleep(pause_s)
         raise AssertionError("the last try returns or raises")
 
     def open(self, request: Request) -> tuple[http.client.HTTPConnection, http.client.HTTPResponse]:
@@ -145,7 +167,7 @@ class Transport:
             self._put(connection, request)
             response = connection.getresponse()
             if response.status >= 400:
-                raise from_answer(response.status, response.read())
+                raise from_answer(response.status, response.read(), response.headers.get(_RETRY_AFTER))
         except BaseException:
             connection.close()
             raise
@@ -170,7 +192,7 @@ class Transport:
             kept.close()
             self._kept.connection = None
 
-    def _once(self, request: Request) -> tuple[int, bytes]:
+    def _once(self, request: Request) -> "Answer":
         if not request.repeatable:
             self.close()
         answer_s = request.answer_s or self.timeouts.answer_s
@@ -191,7 +213,7 @@ class Transport:
             self.close()
         for header in response.headers.get_all(_WARNING, ()):
             self.on_warning(_unquoted(header))
-        return response.status, body
+        return Answer(response.status, body, response.headers.get(_RETRY_AFTER))
 
     def _connection(self) -> http.client.HTTPConnection:
         kept: http.client.HTTPConnection | None = getattr(self._kept, "connection", None)

@@ -8,6 +8,9 @@ from muster.server.metrics import Metrics
 from muster.server.problems import problem
 
 MAX_BODY_BYTES = 8 << 20
+MAX_LOGIN_BYTES = 64 << 10
+"""The bound for people whom nobody knows yet."""
+_LOGIN = "/api/v1/login"
 
 
 class Guard:
@@ -23,12 +26,13 @@ class Guard:
             return
         started = time.perf_counter()
         read, is_over = 0, False
+        most = MAX_LOGIN_BYTES if scope["path"] == _LOGIN else MAX_BODY_BYTES
 
         async def bounded() -> Message:
             nonlocal read, is_over
             message = await receive()
             read += len(message.get("body", b""))
-            if read > MAX_BODY_BYTES:
+            if read > most:
                 is_over = True
                 raise _TooLarge
             return message
@@ -50,7 +54,7 @@ class Guard:
         except _TooLarge:
             pass
         if is_over:
-            response = problem(413, "too-large", f"a request may have at most {MAX_BODY_BYTES} bytes")
+            response = problem(413, "too-large", f"this request may have at most {most} bytes")
             await response(scope, receive, counted)
 
 

@@ -78,6 +78,11 @@ def services_of(request: Request) -> Services:
     return found
 
 
+def address_of(request: Request) -> str:
+    """Returns the address that the request came from. A trusted proxy has put the address of its own client here."""
+    return request.client.host if request.client is not None else ""
+
+
 async def authenticated(request: Request) -> Principal:
     """Programs send a bearer token, the page sends a cookie. A foreign page cannot send Muster's header, so a cookie
     alone cannot change anything."""

@@ -59,7 +59,7 @@ class ChangeIn(Request):
 class LoginIn(Request):
     """By password, or by a token that becomes the browser's session."""
 
-    user: str | None = None
+    user: str | None = Field(None, max_length=64)
     password: str | None = Field(None, max_length=1024)
     token: str | None = Field(None, max_length=256)
     name: str = Field("login", max_length=100)
@@ -83,7 +83,7 @@ class UserPatch(Request):
 class TokenIn(Request):
     name: str = Field(min_length=1, max_length=100)
     expires: Seconds | None = Field(None, description="A lifetime such as 30d; never expires if absent.")
-    user: str | None = Field(None, description="For another user; admins only.")
+    user: str | None = Field(None, max_length=64, description="For another user; admins only.")
 
 
 class CordonIn(Request):

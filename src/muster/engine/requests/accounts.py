@@ -3,17 +3,15 @@
 Passwords are hashed with argon2. A token is a secret of 256 bits, of which only the hash is stored.
 """
 
-import asyncio
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from argon2 import PasswordHasher
-from argon2.exceptions import InvalidHashError, VerificationError
-
 from muster.domain.accounts import SESSION_PREFIX, Token, User, UserRole
 from muster.domain.errors import Conflict, Forbidden, NotAuthenticated, NotFound
 from muster.engine.context import Context
+from muster.engine.requests.login_attempts import LoginAttempts
+from muster.engine.requests.passwords import Passwords
 from muster.engine.state.event_builders import audit_event
 from muster.lib.ids import new_id, new_secret
 from muster.ports.store import Change
@@ -21,8 +19,6 @@ from muster.ports.store import Change
 _TOKEN_PREFIX = "mst_"  # noqa: S105 - lets secret scanners find leaked tokens
 LOGIN = "login"
 _USE_NOTED_EVERY_S = 300.0
-_FAILURES_ALLOWED = 5
-_FAILURE_WINDOW_S = 60.0
 _WRONG = "wrong user or password"
 
 
@@ -46,13 +42,12 @@ class Accounts:
     """Caches the user of each token, because every request needs it, and drops the cache on any change. That makes a
     new dictionary, so that a look-up which began before the change leaves its result in the old one."""
 
-    def __init__(self, context: Context, session_lifetime_s: float) -> None:
+    def __init__(self, context: Context, session_lifetime_s: float, passwords: Passwords | None = None) -> None:
         self._context = context
         self._session_lifetime_s = session_lifetime_s
-        self._hasher = PasswordHasher()
+        self._passwords = passwords or Passwords()
+        self._attempts = LoginAttempts(context.clock)
         self._known: dict[str, Principal] = {}
-        self._tries: dict[str, list[float]] = {}
-        """The times of login attempts, by user name. An attempt that succeeds is removed again."""
         self._used: dict[str, float] = {}
 
     async def authenticate(self, secret: str) -> Principal:
@@ -64,14 +59,15 @@ class Accounts:
         self._note_use(principal.token)
         return principal
 
-    async def log_in(self, name: str, password: str, label: str) -> tuple[Token, str, User]:
-        counted = self._count_try(name)
+    async def log_in(self, name: str, password: str, label: str, address: str = "") -> tuple[Token, str, User]:
+        counted = self._attempts.count(address, name)
         user = await self._context.store.user(name)
         usable = user is not None and not user.disabled and user.password_hash
-        is_right = await self._verify(user.password_hash if user and usable else None, password)
+        is_right = await self._passwords.verify(user.password_hash if user and usable else None, password)
         if user is None or not usable or not is_right:
+            await self._record_failure(user, address)
             raise NotAuthenticated(_WRONG, hint="an admin can set a password: muster users passwd NAME")
-        self._tries[name].remove(counted)
+        self._attempts.succeeded(address, name, counted)
         token, secret = await self.create_token(user, label, self._session_lifetime_s, actor=name, what=LOGIN)
         return token, secret, user
 
@@ -99,7 +95,7 @@ class Accounts:
         if await self._context.store.user(name) is not None:
             raise Conflict(f"there is already a user {name}")
         now = self._context.clock()
-        user = User(name, role, now, await self._hash(password), groups=_tidy(groups))
+        user = User(name, role, now, await self._passwords.hash(password), groups=_tidy(groups))
         event = audit_event("user.create", actor, now, user=name, role=str(role))
         await self._context.store.apply(Change(new_user=user, events=[event]))
         return user
@@ -122,7 +118,7 @@ class Accounts:
             user,
             role=user.role if role is None else role,
             disabled=user.disabled if disabled is None else disabled,
-            password_hash=user.password_hash if password is None else await self._hash(password),
+            password_hash=user.password_hash if password is None else await self._passwords.hash(password),
             groups=user.groups if groups is None else _tidy(groups),
         )
         await self._keep_one_admin(user, changed)
@@ -152,15 +148,25 @@ class Accounts:
         await self._context.store.apply(Change(removed_user=name, events=[event]))
         self._known = {}
 
-    async def check_password(self, user: User, password: str | None) -> None:
-        if not await self._verify(user.password_hash, password or ""):
+    async def check_password(self, user: User, password: str | None, address: str = "") -> None:
+        counted = self._attempts.count(address, user.name)
+        if not await self._passwords.verify(user.password_hash, password or ""):
+            await self._record_failure(user, address)
             raise Forbidden("the old password is wrong")
+        self._attempts.succeeded(address, user.name, counted)
 
     async def user(self, name: str) -> User:
         user = await self._context.store.user(name)
         if user is None:
             raise NotFound(f"there is no user {name}")
         return user
+
+    async def _record_failure(self, user: User | None, address: str) -> None:
+        """Write a failed login to the audit trail. A name that no user has is left out: it may be a password that
+        somebody typed into the wrong field."""
+        name = user.name if user is not None else ""
+        event = audit_event("login.failed", name, self._context.clock(), user=name, address=address)
+        await self._context.store.apply(Change(events=[event]))
 
     def _note_use(self, token: Token) -> None:
         """Record when a token was used, every few minutes, which is exact enough to find unused tokens."""
@@ -188,30 +194,6 @@ class Accounts:
         others = [u for u in await self._context.store.users() if u.is_admin and not u.disabled]
         if [u.name for u in others] == [before.name]:
             raise Conflict(f"{before.name} is the last admin", hint="make somebody else admin first")
-
-    def _count_try(self, name: str) -> float:
-        """Count a login attempt before its password is checked, so that attempts sent all at once are limited too."""
-        now = self._context.clock()
-        since = now - _FAILURE_WINDOW_S
-        self._tries = {who: tries for who, tries in self._tries.items() if tries and tries[-1] > since}
-        recent = [at for at in self._tries.get(name, ()) if at > since]
-        if len(recent) >= _FAILURES_ALLOWED:
-            raise NotAuthenticated("too many failed logins", hint="wait a minute and try again")
-        self._tries[name] = [*recent, now]
-        return now
-
-    async def _hash(self, password: str | None) -> str | None:
-        return None if password is None else await asyncio.to_thread(self._hasher.hash, password)
-
-    async def _verify(self, password_hash: str | None, password: str) -> bool:
-        """Check a password. This takes as long for a user that does not exist, so that the time reveals no names."""
-        if password_hash is None:
-            await asyncio.to_thread(self._hasher.hash, password)
-            return False
-        try:
-            return await asyncio.to_thread(self._hasher.verify, password_hash, password)
-        except (VerificationError, InvalidHashError):
-            return False
 
 
 def _tidy(groups: Sequence[str]) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ from muster.domain.errors import Invalid, NotFound
 from muster.engine.requests.accounts import Principal
 from muster.lib.clock import optional_iso
 from muster.server.access import Action, may, require
-from muster.server.services import COOKIE, OWN_HEADER, Services, authenticated, services
+from muster.server.services import COOKIE, OWN_HEADER, Services, address_of, authenticated, services
 from muster.version import __version__
 from muster.wire import requests
 from muster.wire.response_models import response_model
@@ -31,7 +31,7 @@ async def log_in(request: Request, body: requests.LoginIn, parts: Parts) -> Resp
         principal = await parts.accounts.authenticate(body.token)
         secret, token, user = body.token, principal.token, principal.user
     elif body.user is not None and body.password is not None:
-        token, secret, user = await parts.accounts.log_in(body.user, body.password, body.name)
+        token, secret, user = await parts.accounts.log_in(body.user, body.password, body.name, address_of(request))
     else:
         raise Invalid("give `user` and `password`, or `token`")
     session = LoginOut(token=secret, user=user.name, role=str(user.role), expiresAt=optional_iso(token.expires_at))
@@ -74,14 +74,14 @@ async def add_user(body: requests.UserIn, me: Me, parts: Parts) -> Response:
 
 
 @router.patch("/users/{name}", response_model=response_model(UserOut), summary="Change a user")
-async def change_user(name: str, body: requests.UserPatch, me: Me, parts: Parts) -> Response:
+async def change_user(request: Request, name: str, body: requests.UserPatch, me: Me, parts: Parts) -> Response:
     """Users may change their own password with the old one; everything else is for admins. A new password ends the
     user's other logins."""
     if body.role is not None or body.disabled is not None or body.groups is not None or name != me.name:
         require(me, Action.USER_MANAGE)
     elif not me.is_admin:
         require(me, Action.PASSWORD_CHANGE, name)
-        await parts.accounts.check_password(me.user, body.old_password)
+        await parts.accounts.check_password(me.user, body.old_password, address_of(request))
     user = await parts.accounts.change_user(
         name,
         actor=me.name,
