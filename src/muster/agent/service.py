@@ -31,7 +31,7 @@ from muster.agent.system.process_exits import ExitWatch
 from muster.agent.system.processes import Identity, boot_id
 from muster.agent.tasks import launch_request, logs
 from muster.agent.tasks.adoption import Adopting
-from muster.agent.tasks.cgroups import find_groups
+from muster.agent.tasks.cgroups import find_groups, tag_of
 from muster.agent.tasks.checkpoints import Checkpoints
 from muster.agent.tasks.containers import Containers
 from muster.agent.tasks.launching import Launching
@@ -61,7 +61,7 @@ class Service:
         self._diagnostics = diagnostics
         self._channel: Optional[Channel] = None
         self._boot = boot_id()
-        self._groups = find_groups()
+        self._groups = find_groups(tag=tag_of(root))
         self._gpus: Optional[FoundGpus] = None
         self._waiting_hellos: List[Tuple[int, str]] = []
 
@@ -117,6 +117,7 @@ class Service:
 
     def begin(self, channel: Channel) -> None:
         self._adopting.adopt_all(self._tasks_folder)
+        self._groups.remove_unused([task.uid for task in self._book])
         self._retiring.clean_up_after_predecessor()
         self._executing.sweep()
         self._loop.run_blocking(lambda: find_gpus(os.environ), self._gpus_found)

@@ -92,8 +92,8 @@ def test_exit_code_is_known_even_when_the_disk_is_too_full_to_record_it(
 
 def _groups_of(task: str) -> list[Path]:
     groups = find_groups()
-    folders = [Path(parent) / f"muster-{task}" for parent in (groups.memory, groups.cpu) if parent]
-    return [folder for folder in folders if folder.exists()]
+    parents = {Path(parent) for parent in (groups.memory, groups.cpu, groups.processes) if parent}
+    return [folder for parent in parents for folder in parent.glob(f"muster-{task}.*")]
 
 
 def _fill(folder: Path) -> None:

@@ -50,8 +50,27 @@ def test_version_2_without_the_memory_controller_says_why(tmp_path: Path) -> Non
     version_2(tmp_path, "pids", "")
     groups = find_groups(str(tmp_path))
     assert (groups.memory, groups.cpu) == (None, None)
+    assert groups.processes is not None
     assert "not delegated" in groups.why
-    assert groups.create("t", Limits(1 << 30, None)) == ()
+    assert groups.create("t", Limits(1 << 30, None)) == (groups.processes + "/muster-t",)  # limits nothing
+
+
+def test_the_process_that_starts_a_task_never_enters_a_group_with_limits(tmp_path: Path) -> None:
+    own = version_2(tmp_path, "cpu memory pids", "cpu memory pids")
+    groups = find_groups(str(tmp_path))
+    limited, free = Limits(1 << 30, None), Limits(None, None)
+    assert groups.joining(groups.create("t", limited), limited) == ("", "", (f"{own}/muster-t/cgroup.procs",))
+    assert groups.joining(groups.create("u", free), free) == (f"{own}/muster-u/cgroup.procs", f"{own}/cgroup.procs", ())
+
+
+def test_version_1_finds_the_processes_of_every_task_by_the_pids_controller(tmp_path: Path) -> None:
+    machine(tmp_path, "cgroup /cg/cpu cgroup rw,cpu 0 0\ncgroup /cg/pids cgroup rw,pids 0 0\n", "2:cpu:/\n1:pids:/a\n")
+    (tmp_path / "cg/pids/a").mkdir(parents=True)
+    (tmp_path / "cg/cpu").mkdir()
+    groups, free = find_groups(str(tmp_path), tag=".1f"), Limits(None, None)
+    [made] = groups.create("t", free)
+    assert made == f"{tmp_path}/cg/pids/a/muster-t.1f"
+    assert groups.joining((made,), free) == (f"{made}/tasks", f"{tmp_path}/cg/pids/a/tasks", ())
 
 
 def test_machine_without_control_groups_says_so(tmp_path: Path) -> None:

@@ -1,18 +1,25 @@
-"""Memory and CPU limits by control groups, where the machine lets us; where not, a sentence that says why.
+"""Control groups of tasks, where the machine lets us make them; where not, a sentence that says why.
 
-A group is made only for a task that has a limit, below the agent's own group, and removed when the task is over.
-Version 1 has one hierarchy per controller; version 2 has one for all and must have its controllers delegated to us.
+Every task has a group, so that all of its processes are found and killed at its end, also those that have cleared
+their environment and started a session of their own. A task with limits has them on its group. Groups are made below
+the agent's own group, and removed when the task is over. Version 1 has one hierarchy per controller; version 2 has one
+for all and must have its controllers delegated to us. A group without controllers can be made in version 2 wherever we
+may write.
 """
 
 from __future__ import annotations
 
+import hashlib
 import os
-from dataclasses import dataclass
-from typing import Dict, List, Optional, Sequence, Set, Tuple
+import signal
+from dataclasses import dataclass, replace
+from typing import Collection, Dict, List, NamedTuple, Optional, Sequence, Set, Tuple
 
+from muster.agent.system.processes import send
 from muster.agent.tasks.launch_request import Limits
 
 _PREFIX = "muster-"
+_ASIDE = "muster-agent"
 
 
 @dataclass(frozen=True)
@@ -23,10 +30,18 @@ class Groups:
     memory: Optional[str]
     cpu: Optional[str]
     why: str
+    processes: Optional[str] = None  # where every task gets a group, for its processes to be found by
+    home: str = ""  # our own group in that hierarchy
+    most_processes: Optional[int] = None
+    tag: str = ""  # tells the groups of this agent from those of another one on the same machine
 
     def create(self, task: str, limits: Limits) -> Tuple[str, ...]:
-        """Make what these limits need; the folders made. A limit that is not possible here is left out."""
+        """Make the task's group and what its limits need; the folders made. A limit that is not possible here is left
+        out."""
         wanted: Dict[str, Dict[str, str]] = {}
+        if self.processes is not None:
+            most = self.most_processes
+            wanted[self.processes] = {} if most is None else {"pids.max": str(most)}
         if limits.memory_bytes is not None and self.memory is not None:
             wanted.setdefault(self.memory, {}).update(_memory_settings(self.version, limits.memory_bytes))
         if limits.cpu_shares is not None and self.cpu is not None:
@@ -34,14 +49,51 @@ class Groups:
         made: List[str] = []
         try:
             for parent, settings in wanted.items():
-                folder = os.path.join(parent, _PREFIX + task)
-                os.makedirs(folder, exist_ok=True)
+                folder = os.path.join(parent, _PREFIX + task + self.tag)
+                try:
+                    os.mkdir(folder)
+                except FileExistsError:
+                    pass
                 made.append(folder)
                 _apply(folder, settings)
         except OSError:
             remove(made)
             raise
         return tuple(made)
+
+    def remove_unused(self, tasks: Collection[str]) -> None:
+        """Remove the groups that an earlier agent left for tasks that are not known any more."""
+        used = {_PREFIX + task + self.tag for task in tasks}
+        for parent in {self.memory, self.cpu, self.processes} - {None}:
+            assert parent is not None
+            for name in os.listdir(parent):
+                if self.tag and name.startswith(_PREFIX) and name.endswith(self.tag) and name not in used:
+                    remove([os.path.join(parent, name)])
+
+    def joining(self, groups: Sequence[str], limits: Limits) -> "Joining":
+        """A group with limits is entered by the task's own process only, because a limit may kill who is in it."""
+        files = join_files(groups)
+        is_limited = limits.any and self.processes in (self.memory, self.cpu)
+        if self.processes is None or not files or is_limited:
+            return Joining("", "", tuple(files))
+        return Joining(
+            os.path.join(groups[0], self._entrance), os.path.join(self.home, self._entrance), tuple(files[1:])
+        )
+
+    @property
+    def _entrance(self) -> str:
+        """A single thread that moves itself by version 1's `tasks` waits for nobody. All else stops all processors."""
+        return "tasks" if self.version == 1 else "cgroup.procs"
+
+
+class Joining(NamedTuple):
+    """The files by which a task gets into its groups."""
+
+    through: str
+    """The shim enters this group, starts the task there, so that it is in it from its first moment, and leaves."""
+    back: str
+    itself: Tuple[str, ...]
+    """The task's first process enters these, before it becomes the command."""
 
 
 def join_files(groups: Sequence[str]) -> List[str]:
@@ -53,6 +105,18 @@ def members(groups: Sequence[str]) -> List[int]:
     for path in join_files(groups):
         pids.update(int(line) for line in _read(path).split())
     return sorted(pids)
+
+
+def kill(groups: Sequence[str]) -> None:
+    """Kill everything in these groups. Version 2 does it in one step; in version 1 nothing can be forked meanwhile."""
+    for group in groups:
+        for name, value in (("cgroup.kill", "1"), ("pids.max", "0")):
+            try:
+                _write(os.path.join(group, name), value)
+            except OSError:
+                pass  # the group is of the other version, or gone
+    for pid in members(groups):
+        send(pid, signal.SIGKILL)
 
 
 def ran_out_of_memory(groups: Sequence[str]) -> bool:
@@ -86,14 +150,27 @@ def memory_limit(root: str = "/") -> Optional[int]:
     return min(found) if found else None
 
 
-def find_groups(root: str = "/") -> Groups:
+def tag_of(agent_root: str) -> str:
+    """Two agents on one machine may have tasks of the same name."""
+    return "." + hashlib.sha256(os.fsencode(agent_root)).hexdigest()[:8]
+
+
+def find_groups(root: str = "/", tag: str = "") -> Groups:
     """Finds out by trying which controllers work on this node. `root` lets tests use another file tree."""
     mounts, own = _mounts(root), _own_paths(root)
     if "memory" in mounts or "cpu" in mounts:
-        return _version_1(mounts, own)
+        return replace(_version_1(mounts, own), tag=tag, most_processes=_most_processes(root))
     if "" in mounts:
-        return _version_2(_own_folder(mounts[""], own.get("", "/")))
+        groups = _version_2(_own_folder(mounts[""], own.get("", "/")))
+        return replace(groups, tag=tag, most_processes=_most_processes(root))
     return Groups(0, None, None, "no control groups are mounted on this machine")
+
+
+def _most_processes(root: str) -> Optional[int]:
+    """Half of what the machine can have, so that a task that forks without end does not stop everybody else."""
+    values = [_read(os.path.join(root, "proc/sys/kernel", name)).strip() for name in ("pid_max", "threads-max")]
+    known = [int(value) for value in values if value.isdigit()]
+    return max(1024, min(known) // 2) if known else None
 
 
 def _own_folder(mount: str, path: str) -> str:
@@ -112,18 +189,30 @@ def _version_1(mounts: Dict[str, str], own: Dict[str, str]) -> Groups:
             problems.append("{}: {}".format(controller, problem))
         else:
             usable[controller] = parent
-    return Groups(1, usable.get("memory"), usable.get("cpu"), "; ".join(problems))
+    groups = Groups(1, usable.get("memory"), usable.get("cpu"), "; ".join(problems))
+    parent = _own_folder(mounts.get("pids", ""), own.get("pids", "/"))
+    if "pids" not in mounts or _try(parent):
+        return groups
+    return replace(groups, processes=parent, home=parent)
 
 
 def _version_2(parent: str) -> Groups:
     offered = _read(os.path.join(parent, "cgroup.controllers")).split()
     if "memory" not in offered:
-        return Groups(2, None, None, "the memory controller is not delegated to {}".format(parent))
-    problem = _delegate(parent, [name for name in ("memory", "cpu") if name in offered]) or _try(parent)
+        return _unlimited(parent, "the memory controller is not delegated to {}".format(parent))
+    problem = _delegate(parent, [name for name in ("memory", "cpu", "pids") if name in offered]) or _try(parent)
     if problem:
-        return Groups(2, None, None, problem)
+        return _unlimited(parent, problem)
     why = "" if "cpu" in offered else "the cpu controller is not delegated to {}".format(parent)
-    return Groups(2, parent, parent if "cpu" in offered else None, why)
+    aside = os.path.join(parent, _ASIDE)
+    home = aside if os.getpid() in members([aside]) else parent
+    return Groups(2, parent, parent if "cpu" in offered else None, why, parent, home)
+
+
+def _unlimited(parent: str, why: str) -> Groups:
+    """Groups without controllers, if we may make any: they limit nothing, but know their processes."""
+    groups = Groups(2, None, None, why)
+    return groups if _try(parent) else replace(groups, processes=parent, home=parent)
 
 
 def _delegate(parent: str, controllers: Sequence[str]) -> str:
@@ -135,7 +224,7 @@ def _delegate(parent: str, controllers: Sequence[str]) -> str:
     order = " ".join("+" + name for name in controllers)
     try:
         if members([parent]) == [os.getpid()]:
-            aside = os.path.join(parent, "muster-agent")
+            aside = os.path.join(parent, _ASIDE)
             os.makedirs(aside, exist_ok=True)
             _write(os.path.join(aside, "cgroup.procs"), str(os.getpid()))
         _write(control, order)
@@ -167,7 +256,7 @@ def _cpu_settings(version: int, shares: int) -> Dict[str, str]:
     return {"cpu.weight": str(1 + (shares - 2) * 9999 // 262142)}  # the kernel's own conversion
 
 
-_OPTIONAL = frozenset(("memory.memsw.limit_in_bytes", "memory.swap.max"))  # absent without swap accounting
+_OPTIONAL = frozenset(("memory.memsw.limit_in_bytes", "memory.swap.max", "pids.max"))  # absent without their controller
 
 
 def _apply(folder: str, settings: Dict[str, str]) -> None:

@@ -12,6 +12,7 @@ import os
 import signal
 from typing import Mapping, Sequence
 
+from muster.agent.tasks.cgroups import Joining
 from muster.agent.tasks.task_folder import LOG, WORK
 
 SHELL = "/bin/sh"
@@ -43,8 +44,18 @@ _DEFAULT_SIGNALS = (
 )
 
 
-def spawn(folder: str, cwd: str, groups: Sequence[str], argv: Sequence[str], env: Mapping[str, str]) -> int:
-    """The pid of the command, which leads its session. `groups` are the cgroup.procs files to join, at most two."""
+def spawn(folder: str, cwd: str, groups: Joining, argv: Sequence[str], env: Mapping[str, str]) -> int:
+    """The pid of the command, which leads its session."""
+    if not groups.through or not _enter(folder, groups.through):
+        return _spawn_first(folder, cwd, groups.itself, argv, env)
+    try:
+        return _spawn_first(folder, cwd, groups.itself, argv, env)
+    finally:
+        _write(groups.back, b"0")
+
+
+def _spawn_first(folder: str, cwd: str, groups: Sequence[str], argv: Sequence[str], env: Mapping[str, str]) -> int:
+    """`groups` are the cgroup.procs files that it joins itself, at most two."""
     is_simple = cwd == os.path.join(folder, WORK) and not groups and argv[0].startswith(_SYSTEM_FOLDERS)
     if is_simple:
         try:
@@ -53,6 +64,24 @@ def spawn(folder: str, cwd: str, groups: Sequence[str], argv: Sequence[str], env
             pass  # the shell says why
     first, second = (list(groups) + ["", ""])[:2]
     return _spawn(folder, [SHELL, "-c", FRONT, "muster-task", cwd, first, second, *argv], env)
+
+
+def _enter(folder: str, group: str) -> bool:
+    """What we start from here on is in the group from its first moment, whatever it forks."""
+    try:
+        _write(group, b"0")
+    except OSError as error:
+        _write(os.path.join(folder, LOG), "muster: cannot join {}: {}\n".format(group, error.strerror).encode())
+        return False
+    return True
+
+
+def _write(path: str, content: bytes) -> None:
+    fd = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC)
+    try:
+        os.write(fd, content)
+    finally:
+        os.close(fd)
 
 
 def _spawn_in(cwd: str, folder: str, argv: Sequence[str], env: Mapping[str, str]) -> int:

@@ -74,7 +74,7 @@ class Launching:
     def _prepare(self, order: LaunchOrder) -> Task:
         folder = self._book.folder_of(order.task)
         try:
-            groups = self._groups.create(order.task, order.limits) if order.limits.any else ()
+            groups = self._groups.create(order.task, order.limits)
             facts = {
                 "task": order.task,
                 "argv": order.argv,
@@ -143,7 +143,7 @@ class Launching:
             task.uid,
             task.folder,
             cwd,
-            cgroups.join_files(task.groups),
+            self._groups.joining(task.groups, order.limits),
             order.argv,
             environment(_wished(order), os.environ, task),
         )

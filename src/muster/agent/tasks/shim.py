@@ -22,6 +22,7 @@ from muster.agent.system.loop import Loop
 from muster.agent.system.orphans import adopt_orphans, children
 from muster.agent.system.processes import Identity, boot_id, identity_of, send_group
 from muster.agent.tasks import command, records
+from muster.agent.tasks.cgroups import Joining
 
 # A command may send one of these to its parent, in the belief that it is a shell.
 _IGNORED = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2)
@@ -53,7 +54,7 @@ class Shim:
             self._tell("failed", task, errno=error.errno)
             return
         try:
-            pid = command.spawn(folder, order["cwd"], order["groups"], order["argv"], order["env"])
+            pid = command.spawn(folder, order["cwd"], Joining(*order["groups"]), order["argv"], order["env"])
             identity = identity_of(pid, self._own.boot_id)
             self._record_start(claim, identity)
         except OSError as error:

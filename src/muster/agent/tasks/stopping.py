@@ -84,9 +84,11 @@ class Stopping:
             return
         began = time.monotonic() if since is None else since
         pids = set(find_members([task.target], self._boot).get(task.uid, []))
-        pids.update(cgroups.members(task.groups))
         if task.has_supervisor:
+            pids.update(cgroups.members(task.groups))
             pids.discard(task.pid or 0)
+        else:
+            cgroups.kill(task.groups)
         kill_all(pids)
         if time.monotonic() - began > _SUPERVISOR_GRACE_S and self._is_ours(task):
             assert task.pid is not None

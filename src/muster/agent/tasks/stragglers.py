@@ -44,8 +44,9 @@ class Stragglers:
         self._last = time.monotonic()
         found = find_members([task.target for task in self._waiting.values()], self._boot)
         for task in list(self._waiting.values()):
-            pids = set(found.get(task.uid, [])) | set(cgroups.members(task.groups))
+            pids = found.get(task.uid, [])
             kill_all(pids)
+            cgroups.kill(task.groups)
             if cgroups.remove(task.groups) and not pids:
                 self._done(task)
             else:

@@ -198,9 +198,14 @@ class Settling:
         task.oom = containers.ran_out_of_memory(task.folder)
         if task.groups:
             self._read_oom(task)
-        if task.left_behind or task.groups or containers.is_contained(task):
+        if self._leaves_something(task) or containers.is_contained(task):
+            cgroups.kill(task.groups)
             self._stragglers.after(task)
         self._book.changed(task)
+
+    def _leaves_something(self, task: Task) -> bool:
+        """A group that can be removed was empty. Without a group, only the parent of all tasks can have noticed."""
+        return not cgroups.remove(task.groups) if task.groups else task.left_behind
 
     def _read_oom(self, task: Task) -> None:
         marker = os.path.join(task.folder, task_folder.OOM)
