@@ -41,7 +41,7 @@ class MusterServer:
         )
         assert self._process.stdout is not None
         line = self._process.stdout.readline()
-        if "http://" not in line:
+        if "://" not in line:
             self._process.wait(START_WITHIN_S)
             raise AssertionError(
                 f"the server did not start: {line!r}\n{(self.home / 'stderr.log').read_text()[-4000:]}"

@@ -13,8 +13,9 @@ from muster.settings.private_files import write_private
 LOCAL = "local"
 
 
-async def write_local_context(home: Path, url: str, services: Services) -> None:
-    """Writes a token to a file that only this user can read, so that `muster` works on this machine without a login."""
+async def write_local_context(home: Path, url: str, services: Services, fingerprint: str | None) -> None:
+    """Writes a token to a file that only this user can read, so that `muster` works on this machine without a login.
+    The certificate is pinned, because it need not name this machine's own address."""
     name = _own_name()
     store = services.context.store
     if not await store.users():
@@ -26,7 +27,8 @@ async def write_local_context(home: Path, url: str, services: Services) -> None:
     if user is None:
         return
     token = await _kept_or_new_token(services, user, mine.get("token"))
-    contexts["contexts"][LOCAL] = {"server": url, "token": token, "user": user.name}
+    pinned = {"fingerprint": fingerprint} if fingerprint else {}
+    contexts["contexts"][LOCAL] = {"server": url, "token": token, "user": user.name, **pinned}
     contexts["current"] = contexts.get("current") or LOCAL
     write_private(path, json.dumps(contexts, indent=2) + "\n")
 

@@ -39,13 +39,15 @@ def shown_host(host: str) -> str:
 class AnnouncingServer(uvicorn.Server):
     """Prints its address as soon as it accepts requests."""
 
-    def __init__(self, config: uvicorn.Config, url: str) -> None:
+    def __init__(self, config: uvicorn.Config, url: str, fingerprint: str | None = None) -> None:
         super().__init__(config)
         self._url = url
+        self._fingerprint = fingerprint
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
         if self.started:
-            sys.stdout.write(f"Muster is at {self._url}\n" + (_HINTS if sys.stdout.isatty() else ""))
+            pinned = f"Its certificate is {self._fingerprint}\n" if self._fingerprint else ""
+            sys.stdout.write(f"Muster is at {self._url}\n{pinned}" + (_HINTS if sys.stdout.isatty() else ""))
             sys.stdout.flush()
             _log.info("serving", url=self._url)

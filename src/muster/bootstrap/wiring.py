@@ -12,6 +12,7 @@ from muster.bootstrap.extensions import guarded_builder, load_extensions
 from muster.bootstrap.first_run import write_local_context
 from muster.bootstrap.home_folder import archive_key, identity
 from muster.bootstrap.listening import AnnouncingServer, listen, shown_host
+from muster.bootstrap.tls import certificate_of, reloading
 from muster.domain.clusters import PhysicalCluster
 from muster.engine.context import Context
 from muster.engine.data.archives import SignedArchives
@@ -33,8 +34,10 @@ from muster.stores.opening import open_store
 
 
 async def serve(settings: ServerSettings) -> None:
+    certificate = certificate_of(settings)
     listener = listen(settings.host, settings.port)
-    url = f"http://{shown_host(settings.host)}:{listener.getsockname()[1]}"
+    scheme = "http" if certificate is None else "https"
+    url = f"{scheme}://{shown_host(settings.host)}:{listener.getsockname()[1]}"
     store = await open_store(settings.database_url)
     address = (settings.public_url or url).rstrip("/")
     archives = SignedArchives(settings.home / "packages", address, archive_key(settings.home))
@@ -65,8 +68,13 @@ async def serve(settings: ServerSettings) -> None:
             extensions.dialects,
         )
         exports = exporting(settings.influx, settings.influx_password, context.backends, context.exports)
-        async with running_engine(context, builders), exports:
-            await write_local_context(settings.home, url, services)
+
+        async def write_context() -> None:
+            pinned = certificate.fingerprint if certificate is not None else None
+            await write_local_context(settings.home, url, services, pinned)
+
+        async with running_engine(context, builders), exports, reloading(certificate, write_context):
+            await write_context()
             config = uvicorn.Config(
                 create_app(services),
                 log_config=None,
@@ -77,9 +85,12 @@ async def serve(settings: ServerSettings) -> None:
                 ws="none",
                 timeout_graceful_shutdown=1,
                 timeout_keep_alive=60,
+                ssl_context_factory=None if certificate is None else lambda *_: certificate.context,
             )
             tune_garbage_collector()
             sys.setswitchinterval(0.001)  # so that a finished commit does not wait long for a busy event loop
-            await AnnouncingServer(config, url).serve(sockets=[listener])
+            await AnnouncingServer(config, url, certificate.fingerprint if certificate else None).serve(
+                sockets=[listener]
+            )
     finally:
         await store.close()

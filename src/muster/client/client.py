@@ -59,7 +59,7 @@ class Client:
             return contexts.resolve(server, token, context)
 
         chosen = locate()
-        self.transport = Transport(chosen.server, chosen.token, timeouts, locate)
+        self.transport = Transport(chosen.server, chosen.token, timeouts, locate, chosen.fingerprint)
         self.files = Files(self.transport)
 
     @property

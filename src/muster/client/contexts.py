@@ -19,6 +19,9 @@ class Context:
     server: str
     token: str | None = field(default=None, repr=False)
     user: str | None = None
+    fingerprint: str | None = None
+    """The certificate that the server must have, whoever signed it. Without it, an authority of this machine must have
+    signed it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +65,12 @@ def load() -> Contexts:
     try:
         raw = json.loads(text)
         known = {
-            str(name): Context(server=str(item["server"]), token=item.get("token"), user=item.get("user"))
+            str(name): Context(
+                server=str(item["server"]),
+                token=item.get("token"),
+                user=item.get("user"),
+                fingerprint=item.get("fingerprint"),
+            )
             for name, item in raw.get("contexts", {}).items()
         }
         return Contexts(current=raw.get("current"), known=known)
@@ -76,7 +84,7 @@ def save(contexts: Contexts) -> None:
     raw = {
         "current": contexts.current,
         "contexts": {
-            name: {"server": known.server, "token": known.token, "user": known.user}
+            name: {"server": known.server, "token": known.token, "user": known.user, **_pin(known)}
             for name, known in contexts.known.items()
         },
     }
@@ -105,7 +113,12 @@ def resolve(server: str | None = None, token: str | None = None, context: str | 
         server=address,
         token=token or environment.token or (named.token if named else None),
         user=named.user if named else None,
+        fingerprint=os.environ.get("MUSTER_FINGERPRINT") or (named.fingerprint if named else None),
     )
+
+
+def _pin(context: Context) -> dict[str, str]:
+    return {"fingerprint": context.fingerprint} if context.fingerprint else {}
 
 
 def _environment_token() -> str | None:

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 from urllib.parse import SplitResult, quote, urlencode, urlsplit
 
+from muster.client.certificates import connection_to
 from muster.client.contexts import Context
 from muster.client.errors import BAD_ANSWER, BAD_INPUT, MusterError, from_answer, timed_out, unreachable
 from muster.lib.backoff import exponential
@@ -91,9 +92,11 @@ class Transport:
         token: str | None,
         timeouts: Timeouts | None = None,
         locate: Callable[[], Context] | None = None,
+        fingerprint: str | None = None,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         self.token = token
+        self.fingerprint = fingerprint
         self.timeouts = timeouts or Timeouts()
         self.on_warning: Callable[[str], None] = _warn
         self.on_notice: Callable[[str], None] = lambda _: None
@@ -114,7 +117,7 @@ class Transport:
         except MusterError:
             return  # the context is gone or cannot be read: the server may still come back where it was
         if found is not None and address is not None and _shown(address) != self.server:
-            self._address, self.token = address, found.token
+            self._address, self.token, self.fingerprint = address, found.token, found.fingerprint
 
     def json(self, request: Request) -> Any:
         """Returns the JSON of the answer, or None if it is empty. Raises MusterError if the request fails."""
@@ -222,10 +225,7 @@ class Transport:
         return kept
 
     def _connect(self) -> http.client.HTTPConnection:
-        secure = self._address.scheme == "https"
-        kind = http.client.HTTPSConnection if secure else http.client.HTTPConnection
-        assert self._address.hostname is not None
-        connection = kind(self._address.hostname, self._address.port, timeout=self.timeouts.connect_s)
+        connection = connection_to(self._address, self.timeouts.connect_s, self.fingerprint)
         try:
             connection.connect()
         except TimeoutError as error:

@@ -38,6 +38,11 @@ class ServerSettings(BaseModel):
         pattern=r"^https?://[^\s/]+(/[^\s]*)?$",
         description="The address at which nodes of engines reach this server; by default, the one it listens on.",
     )
+    tls_cert: Path | None = Field(None, description="A PEM file with the certificate, to serve HTTPS; needs tlsKey.")
+    tls_key: Path | None = Field(None, description="The PEM file with the key of the certificate.")
+    tls_self_signed: bool = Field(
+        False, description="Whether to serve HTTPS with a certificate of the server's own, which clients pin."
+    )
     private_jobs: bool = Field(False, description="Whether users see only their own jobs.")
     keep_finished: Seconds | None = Field(
         None, description="How long jobs are kept after their end; forever by default."
@@ -54,6 +59,14 @@ class ServerSettings(BaseModel):
     @model_validator(mode="after")
     def _secrets_can_be_read(self) -> Self:
         _ = self.influx_password
+        return self
+
+    @model_validator(mode="after")
+    def _tls_is_complete(self) -> Self:
+        if (self.tls_cert is None) != (self.tls_key is None):
+            raise ValueError("tlsCert and tlsKey must be given together")
+        if self.tls_self_signed and self.tls_cert is not None:
+            raise ValueError("choose either tlsSelfSigned or tlsCert with tlsKey")
         return self
 
     @property

@@ -3,14 +3,16 @@
 import socket
 import sys
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 import click
 
 from muster.cli.session import say
-from muster.client import contexts
+from muster.client import certificates, contexts
 from muster.client.client import Client
 from muster.client.contexts import Context
+from muster.client.errors import MusterError
+from muster.client.transport import Timeouts
 
 if TYPE_CHECKING:
     from muster.api.accounts import LoginOut, WhoAmIOut
@@ -22,6 +24,9 @@ if TYPE_CHECKING:
 @click.option("--password-stdin", is_flag=True, help="Read the password from standard input.")
 @click.option("--token", help="Use this token instead of a password. Others can see it in the process list.")
 @click.option("--token-stdin", is_flag=True, help="Read the token from standard input.")
+@click.option(
+    "--fingerprint", help="Trust the server with this certificate, which it prints when it starts, and no other."
+)
 @click.option("--name", "context_name", help="The name of the new context; the host name of the server if absent.")
 @click.pass_context
 def command(
@@ -31,32 +36,86 @@ def command(
     password_stdin: bool,
     token: str | None,
     token_stdin: bool,
+    fingerprint: str | None,
     context_name: str | None,
 ) -> None:
     """Log in to a server and make it the current context.
+
+    A certificate that no known authority has signed is shown, and remembered once you have trusted it. From then on the
+    server must have this certificate.
 
     \b
     Examples:
       muster login http://train.example.org:7070
       muster login https://train.example.org --user li --password-stdin < secret
       muster login https://train.example.org --token-stdin < token
+      muster login https://train.example.org:7070 --fingerprint SHA256:4be1…
     """
     if sum((password_stdin, token is not None, token_stdin)) > 1:
         raise click.UsageError("choose one of --password-stdin, --token and --token-stdin")
     server = contexts.resolve(url or ctx.find_root().params.get("server")).server
     if token_stdin:
         token = sys.stdin.readline().strip()
+    pin = _trusted(server, fingerprint)
     session: WhoAmIOut | LoginOut
     if token:
-        session = Client(server, token).whoami()
+        session = _client(server, token, pin).whoami()
     else:
         user = user or click.prompt("User", err=True)
         password = sys.stdin.readline().rstrip("\n") if password_stdin else _ask_password()
-        login = Client(server, "").login(user, password, name=f"muster login from {socket.gethostname()}")
+        login = _client(server, "", pin).login(user, password, name=f"muster login from {socket.gethostname()}")
         session, token = login, login["token"]
     name = context_name or urlsplit(server).hostname or "server"
-    contexts.save(contexts.load().with_context(name, Context(server, token, session["user"])))
+    contexts.save(contexts.load().with_context(name, Context(server, token, session["user"], pin)))
     say(f"logged in to {server} as {session['user']} ({session['role']}); context {name} is now the current one")
+
+
+def _client(server: str, token: str, fingerprint: str | None) -> Client:
+    client = Client(server, token)
+    client.transport.fingerprint = fingerprint
+    return client
+
+
+def _trusted(server: str, given: str | None) -> str | None:
+    """The fingerprint to remember; None if the connection needs none."""
+    address = urlsplit(server if "://" in server else f"http://{server}")
+    if address.scheme != "https":
+        _warn_of_plain_http(address)
+        return None
+    if given is not None:
+        return certificates.normalized(given)
+    try:
+        certificates.check(address, Timeouts().connect_s)
+    except MusterError as error:
+        if error.code != certificates.UNTRUSTED:
+            raise
+        return _ask_for_trust(server, address, error)
+    return None
+
+
+def _ask_for_trust(server: str, address: SplitResult, why: MusterError) -> str:
+    found = certificates.fingerprint_at(address, Timeouts().connect_s)
+    known = contexts.resolve(server).fingerprint
+    if known and certificates.normalized(known) == found:
+        return found
+    if known:
+        click.echo(f"WARNING: the certificate of {server} has changed since you trusted it; it was {known}.", err=True)
+    click.echo(f"{why.message}\nIts fingerprint is {found}", err=True)
+    if not sys.stdin.isatty():
+        raise MusterError(
+            "nobody is there to say whether to trust it", code=why.code, hint=f"compare, then add --fingerprint {found}"
+        )
+    click.confirm("Is this what the server printed when it started?", abort=True, err=True)
+    return found
+
+
+def _warn_of_plain_http(address: SplitResult) -> None:
+    if address.hostname not in ("localhost", "127.0.0.1", "::1"):
+        click.echo(
+            f"warning: the connection to {address.hostname} is not encrypted; others on the network can read your "
+            "password, token and jobs",
+            err=True,
+        )
 
 
 def _ask_password() -> str:

@@ -2,6 +2,7 @@
 
 import os
 import sys
+from pathlib import Path
 from typing import NoReturn
 
 import click
@@ -32,6 +33,11 @@ def up(port: int | None, host: str | None, home: str | None) -> None:
 @click.option("--home", type=click.Path(file_okay=False), help="Where everything is kept [MUSTER_HOME, ~/.muster].")
 @click.option("--database", metavar="URL", help="postgresql://… instead of SQLite in the home folder.")
 @click.option("--config", type=click.Path(dir_okay=False, exists=True), help="The settings file.")
+@click.option(
+    "--tls-cert", type=click.Path(dir_okay=False, exists=True), help="Serve HTTPS with this certificate (PEM)."
+)
+@click.option("--tls-key", type=click.Path(dir_okay=False, exists=True), help="The key of the certificate (PEM).")
+@click.option("--tls-self-signed", is_flag=True, help="Serve HTTPS with a certificate of its own, which clients pin.")
 @click.option("--access-log", is_flag=True, help="Log every request.")
 @click.option("--log-level", type=click.Choice(["debug", "info", "warning", "error"]), help="How much to log [info].")
 def server(
@@ -40,6 +46,9 @@ def server(
     home: str | None,
     database: str | None,
     config: str | None,
+    tls_cert: str | None,
+    tls_key: str | None,
+    tls_self_signed: bool,
     access_log: bool,
     log_level: str | None,
 ) -> None:
@@ -48,12 +57,21 @@ def server(
     \b
     Examples:
       muster server --host 0.0.0.0 --database postgresql://muster@db/muster
+      muster server --host 0.0.0.0 --tls-self-signed
+      muster server --host 0.0.0.0 --tls-cert /etc/ssl/muster.pem --tls-key /etc/ssl/muster.key
       muster server --config /etc/muster.yaml --log-level warning
     """
     if database is not None:
         os.environ["MUSTER_DATABASE"] = database  # it may contain a password, and everybody can see arguments
-    given = [("--port", port), ("--host", host), ("--config", config)]
-    _become_server(home, [*given, ("--log-level", log_level)], ["--access-log"] if access_log else [])
+    given = [("--port", port), ("--host", host), ("--config", config), ("--log-level", log_level)]
+    files = [("--tls-cert", _absolute(tls_cert)), ("--tls-key", _absolute(tls_key))]
+    flags = {"--access-log": access_log, "--tls-self-signed": tls_self_signed}
+    _become_server(home, [*given, *files], [flag for flag, is_given in flags.items() if is_given])
+
+
+def _absolute(path: str | None) -> str | None:
+    """Relative to the current folder, whereas paths in the settings file are relative to the home folder."""
+    return None if path is None else str(Path(path).absolute())
 
 
 def _become_server(

@@ -1,0 +1,162 @@
+"""The server's certificate: given by files, or made by the server itself for clients that pin it. A certificate that is
+renewed takes effect without a restart."""
+
+import asyncio
+import datetime
+import hashlib
+import ipaddress
+import socket
+import ssl
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import structlog
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
+
+from muster.domain.errors import Invalid
+from muster.settings.private_files import write_private
+from muster.settings.server import ServerSettings
+
+_log = structlog.get_logger("server.tls")
+CHECK_S = 10.0
+_YEARS = 10
+
+
+class Certificate:
+    """A certificate with its key, read from files that may be replaced at any time."""
+
+    def __init__(self, certificate: Path, key: Path) -> None:
+        self._certificate = certificate
+        self._key = key
+        self._seen = self._stamp()
+        self.context = self._loaded()
+
+    @property
+    def fingerprint(self) -> str:
+        """The SHA-256 of the certificate, as clients remember it."""
+        first = x509.load_pem_x509_certificates(self._certificate.read_bytes())[0]
+        return fingerprint_of(first.public_bytes(serialization.Encoding.DER))
+
+    def reload(self) -> bool:
+        """Serve what the files hold now, and return whether they have changed. A pair that does not fit together is
+        left alone until it does: certificate and key are seldom replaced at the same instant."""
+        stamp = self._stamp()
+        if stamp == self._seen:
+            return False
+        try:
+            self._loaded()
+            self.context.load_cert_chain(self._certificate, self._key, password=_no_password)
+        except (Invalid, OSError, ValueError) as error:
+            _log.warning("certificate not usable, the old one stays", file=str(self._certificate), error=str(error))
+            return False
+        self._seen = stamp
+        _log.info("new certificate", file=str(self._certificate), fingerprint=self.fingerprint)
+        return True
+
+    def _loaded(self) -> ssl.SSLContext:
+        context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+        try:
+            context.load_cert_chain(self._certificate, self._key, password=_no_password)
+        except (OSError, ValueError) as error:
+            raise Invalid(
+                f"cannot use {self._certificate} with {self._key}: {_words(error)}",
+                hint="tlsCert is a PEM file with the certificate and those that signed it, tlsKey its key, unencrypted",
+            ) from None
+        return context
+
+    def _stamp(self) -> tuple[tuple[int, int, int] | None, ...]:
+        return tuple(_stamp(path) for path in (self._certificate, self._key))
+
+
+def certificate_of(settings: ServerSettings) -> Certificate | None:
+    """The certificate that the settings ask for; None for plain HTTP."""
+    if settings.tls_cert is not None and settings.tls_key is not None:
+        return Certificate(settings.home / settings.tls_cert, settings.home / settings.tls_key)
+    if not settings.tls_self_signed:
+        return None
+    certificate, key = settings.home / "tls.crt", settings.home / "tls.key"
+    if not (certificate.exists() and key.exists()):
+        _make_self_signed(certificate, key, settings.host)
+    return Certificate(certificate, key)
+
+
+@asynccontextmanager
+async def reloading(
+    certificate: Certificate | None, on_change: Callable[[], Awaitable[None]], check_s: float = CHECK_S
+) -> AsyncIterator[None]:
+    """Looks at the files from time to time, because they may be links into a folder that is swapped as a whole."""
+
+    async def look(watched: Certificate) -> None:
+        while True:
+            await asyncio.sleep(check_s)
+            if watched.reload():
+                await on_change()
+
+    watcher = None if certificate is None else asyncio.create_task(look(certificate), name="certificate")
+    try:
+        yield
+    finally:
+        if watcher is not None:
+            watcher.cancel()
+
+
+def fingerprint_of(der: bytes) -> str:
+    return f"SHA256:{hashlib.sha256(der).hexdigest()}"
+
+
+def _make_self_signed(certificate: Path, key: Path, host: str) -> None:
+    private = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "Muster server")])
+    now = datetime.datetime.now(datetime.UTC)
+    made = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(private.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - datetime.timedelta(days=1))
+        .not_valid_after(now + datetime.timedelta(days=365 * _YEARS))
+        .add_extension(x509.SubjectAlternativeName(_names(host)), critical=False)
+        .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
+        .sign(private, hashes.SHA256())
+    )
+    write_private(
+        key,
+        private.private_bytes(
+            serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+        ).decode(),
+    )
+    write_private(certificate, made.public_bytes(serialization.Encoding.PEM).decode())
+
+
+def _names(host: str) -> list[x509.GeneralName]:
+    names: list[x509.GeneralName] = [x509.DNSName("localhost"), x509.DNSName(socket.gethostname())]
+    for text in dict.fromkeys(("127.0.0.1", "::1", host)):
+        try:
+            names.append(x509.IPAddress(ipaddress.ip_address(text)))
+        except ValueError:
+            names.append(x509.DNSName(text))
+    return names
+
+
+def _stamp(path: Path) -> tuple[int, int, int] | None:
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_ino, found.st_size, found.st_mtime_ns
+
+
+def _no_password() -> str:
+    """Without it a key with a password would be asked for on the terminal."""
+    raise ValueError("the key has a password")
+
+
+def _words(error: Exception) -> str:
+    if isinstance(error, ssl.SSLError):
+        return error.reason.lower().replace("_", " ") if error.reason else "not a PEM file"
+    return error.strerror or str(error) if isinstance(error, OSError) else str(error)
