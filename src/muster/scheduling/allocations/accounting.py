@@ -1,6 +1,6 @@
 """How much virtual clusters and users use, now and lately: for limits, for shares and for fairness."""
 
-from collections import deque
+from collections import defaultdict, deque
 from dataclasses import dataclass, field
 from math import log
 
@@ -84,21 +84,18 @@ class Account:
 
 class Accounts:
     def __init__(self) -> None:
-        self._of: dict[tuple[str, str], Account] = {}
+        self._of: defaultdict[tuple[str, str], Account] = defaultdict(Account)
         self._ended: list[Allocation] = []
         """Jobs that have ended since the last cycle. Only the next cycle knows the time."""
 
     def of(self, vc: str, user: str = "") -> Account:
         """The account of a user in a virtual cluster, or of the whole virtual cluster."""
-        account = self._of.get((vc, user))
-        if account is None:
-            account = self._of[vc, user] = Account()
-        return account
+        return self._of[vc, user]
 
     def started(self, allocation: Allocation) -> None:
-        job = allocation.job
+        job, gpu_m = allocation.job, allocation.shape.gpu_m
         for user in ("", job.user):
-            self.of(job.vc, user).open(allocation.shape.gpu_m, allocation.share, allocation.since)
+            self._of[job.vc, user].open(gpu_m, allocation.share, allocation.since)
 
     def ended(self, allocation: Allocation) -> None:
         self._ended.append(allocation)

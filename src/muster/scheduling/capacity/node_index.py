@@ -115,13 +115,19 @@ class NodeIndex:
         if trying is False:
             return False
         if trying is True:
-            may_fit = not shape.has_whole_gpus or self._has_gpus_for(shape)
+            may_fit = shape.one is not None or not shape.has_whole_gpus or self._has_gpus_for(shape)
         else:
-            want, by_name = shape.groups[0].want, self.by_name
-            may_fit = any(name in by_name and by_name[name].shortage(want) is None for name in trying)
+            may_fit = self._has_room_on(trying, shape.groups[0].want)
         if not may_fit:
             self.misfits.note(shape)
         return may_fit
+
+    def _has_room_on(self, names: Iterable[str], want: Resources) -> bool:
+        for name in names:
+            capacity = self.by_name.get(name)
+            if capacity is not None and capacity.shortage(want) is None:
+                return True
+        return False
 
     def _has_gpus_for(self, shape: Shape) -> bool:
         """Whether enough GPUs are free for the gang, and enough of them on the same nodes for its hardest tasks."""

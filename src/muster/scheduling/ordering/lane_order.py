@@ -23,18 +23,18 @@ class LaneOrder(Generic[T]):
         self._is_open = is_open
         self._numbers = count()
         self._closed: set[tuple[int, Kind]] = set()
-        self._unsorted: dict[str, list[Lane]] = {}
-        """Lanes whose order depends on usage, by virtual cluster. They are sorted only when their turn comes."""
+        self._unsorted: dict[str, list[Stack]] = {}
+        """Stacks of lanes whose order depends on usage, by virtual cluster: sorted only when their turn comes."""
         self._by_usage: dict[str, list[tuple[Key, int, Lane]]] = {}
         self._next: list[tuple[Key, int, Stack | Lane | str | tuple[T]]] = []
         for stack in stacks:
             if stack.kind is Kind.BY_USAGE:
-                for lane in stack.lanes.values():
-                    self._unsorted.setdefault(lane.vc, []).append(lane)
+                for own, vc in {lane.stacks[0]: lane.vc for lane in stack.lanes.values()}.items():
+                    self._unsorted.setdefault(vc, []).append(own)
             else:
                 self._next.append((stack.order[0], next(self._numbers), stack))
-        for vc, lanes in self._unsorted.items():
-            self._next.append((min(lane.head for lane in lanes), next(self._numbers), vc))
+        for vc, unsorted in self._unsorted.items():
+            self._next.append((min(own.order[0] for own in unsorted), next(self._numbers), vc))
         heapify(self._next)
 
     def offer(self, key: Key, item: T) -> None:
@@ -43,11 +43,15 @@ class LaneOrder(Generic[T]):
     def next(self) -> Lane | T | None:
         while self._next:
             key, _, source = heappop(self._next)
-            if isinstance(source, tuple):
+            if isinstance(source, Lane):
+                if source.head == key and not source.is_empty and not self._is_closed(source):
+                    return source
+            elif isinstance(source, tuple):
                 return source[0]
-            lane = self._lane(key, source)
-            if lane is not None:
-                return lane
+            else:
+                lane = self._least_used(source) if isinstance(source, str) else self._first_of(source, key)
+                if lane is not None:
+                    return lane
         return None
 
     def again(self, lane: Lane) -> None:
@@ -63,22 +67,19 @@ class LaneOrder(Generic[T]):
         """Hand out no more lanes of this shape and kind."""
         self._closed.add((shape.number, kind))
 
-    def _lane(self, key: Key, source: Stack | Lane | str) -> Lane | None:
-        if isinstance(source, str):
-            return self._least_used(source)
-        if self._is_closed(source):
+    def _first_of(self, stack: Stack, key: Key) -> Lane | None:
+        """The lane of the stack whose head has this key, if there is one still; those behind it are offered."""
+        if self._is_closed(stack):
             return None
-        if isinstance(source, Lane):
-            return source if source.head == key and not source.is_empty else None
-        at = bisect_left(source.order, key)
-        if at == len(source.order):
+        at = bisect_left(stack.order, key)
+        if at == len(stack.order):
             return None
-        if at + 1 < len(source.order):
-            heappush(self._next, (source.order[at + 1], next(self._numbers), source))
-        found = source.order[at]
+        if at + 1 < len(stack.order):
+            heappush(self._next, (stack.order[at + 1], next(self._numbers), stack))
+        found = stack.order[at]
         if found == key:
-            return source.lanes[key[3]]
-        heappush(self._next, (found, next(self._numbers), source.lanes[found[3]]))
+            return stack.lanes[key[3]]
+        heappush(self._next, (found, next(self._numbers), stack.lanes[found[3]]))
         return None
 
     def _least_used(self, vc: str) -> Lane | None:
@@ -92,15 +93,18 @@ class LaneOrder(Generic[T]):
                 return lane
         return None
 
-    def _sorted(self, lanes: list[Lane]) -> list[tuple[Key, int, Lane]]:
-        left = [lane for lane in lanes if not lane.is_empty]
-        for stack in {lane.shape.number: lane.stacks[1] for lane in left}.values():
-            if not self._is_open(stack):
-                self.close(stack.shape, stack.kind)
+    def _sorted(self, stacks: list[Stack]) -> list[tuple[Key, int, Lane]]:
+        """The lanes of these stacks that may start, as a heap by the usage of their users."""
         usage: dict[str, float] = {}
         heads = []
-        for lane in left:
-            if not self._is_closed(lane):
+        for own in stacks:
+            whole = next((lane.stacks[1] for lane in own.lanes.values()), None)
+            if whole is None or self._is_closed(own):
+                continue
+            if not self._is_open(whole):
+                self.close(own.shape, own.kind)
+                continue
+            for lane in own.lanes.values():
                 if lane.user not in usage:
                     usage[lane.user] = self._usage(lane)
                 head = lane.head

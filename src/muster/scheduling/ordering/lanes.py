@@ -101,6 +101,15 @@ class Stack:
         del self.lanes[head[3]]
         del self.order[bisect_left(self.order, head)]
 
+    def advance(self, lane: Lane, before: Key) -> None:
+        """The lane has a later head than before."""
+        head, order = lane.head, self.order
+        del self.lanes[before[3]]
+        self.lanes[head[3]] = lane
+        at = bisect_left(order, before)
+        del order[at]
+        insort(order, head, lo=at)
+
 
 class Lanes:
     """All waiting jobs that could start if there were room."""
@@ -118,7 +127,8 @@ class Lanes:
     def __len__(self) -> int:
         return len(self.jobs)
 
-    def add(self, waiting: WaitingJob, user: str, kind: Kind) -> None:
+    def add(self, waiting: WaitingJob, user: str, kind: Kind) -> bool:
+        """Returns whether the job is the next one of its lane."""
         vc, number = waiting.job.vc, waiting.shape.number
         self.jobs[waiting.job.job_id] = waiting
         self.gpu_m += waiting.shape.gpu_m
@@ -133,13 +143,14 @@ class Lanes:
             lane = self._lanes[waiting.lane] = Lane(vc, user, waiting.shape, kind, stacks, key, [key])
         elif lane.head <= waiting.key:
             lane.add(waiting.key)
-            return
+            return False
         else:
             for stack in lane.stacks:
                 stack.leave(lane.head)
             lane.add(waiting.key)
         for stack in lane.stacks:
             stack.enter(lane)
+        return True
 
     def remove(self, job_id: str) -> WaitingJob | None:
         waiting = self.jobs.pop(job_id, None)
@@ -151,14 +162,13 @@ class Lanes:
             lane.remove(waiting.key)
             return waiting
         lane.remove_head()
-        own, whole = lane.stacks
-        own.leave(waiting.key)
-        whole.leave(waiting.key)
-        if lane.is_empty:
-            self._drop(lane)
-        else:
-            own.enter(lane)
-            whole.enter(lane)
+        if not lane.is_empty:
+            for stack in lane.stacks:
+                stack.advance(lane, waiting.key)
+            return waiting
+        for stack in lane.stacks:
+            stack.leave(waiting.key)
+        self._drop(lane)
         return waiting
 
     def lanes_of(self, vc: str) -> Iterator[Lane]:

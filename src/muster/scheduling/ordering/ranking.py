@@ -10,7 +10,7 @@ from math import log2
 from typing import Protocol
 
 from muster.scheduling.demand import JobDemand
-from muster.scheduling.ordering.runtime_prediction import Predictor, next_edge
+from muster.scheduling.ordering.runtime_prediction import Predictor
 
 HOUR_S = 3600.0
 _AN_HOUR = log2(HOUR_S)
@@ -77,6 +77,7 @@ class Remaining:
 
 _SMALL = 256.0
 """GPU-seconds below which all jobs are equal, because it is not worth interrupting any job for less."""
+_SMALLEST = log2(_SMALL)
 
 
 class Expected:
@@ -89,15 +90,16 @@ class Expected:
 
     def rank(self, job: JobDemand, gpus: float, ran_s: float) -> float:
         predicted = None if job.predicted_s is None else job.predicted_s * gpus
-        return float(int(log2(max(_SMALL, self._predictor.work_left(job.similarity, ran_s * gpus, predicted)))))
+        return _by_factors_of_two(self._predictor.work_left(job.similarity, ran_s * gpus, predicted))
 
     def changes_in(self, job: JobDemand, gpus: float, ran_s: float) -> float | None:
         service = ran_s * gpus
-        rank = self.rank(job, gpus, ran_s)
-        edge = next_edge(service)
-        while edge is not None and self.rank(job, gpus, edge / gpus) == rank:
-            edge = next_edge(edge)
-        return None if edge is None else (edge - service) / gpus
+        predicted = None if job.predicted_s is None else job.predicted_s * gpus
+        rank = _by_factors_of_two(self._predictor.work_left(job.similarity, service, predicted))
+        for edge, left in self._predictor.work_left_later(job.similarity, service, predicted):
+            if _by_factors_of_two(left) != rank:
+                return (edge - service) / gpus
+        return None
 
 
 class ExpectedWhole(Expected):
@@ -109,3 +111,7 @@ class ExpectedWhole(Expected):
 
     def changes_in(self, job: JobDemand, gpus: float, ran_s: float) -> float | None:
         return None
+
+
+def _by_factors_of_two(work: float) -> float:
+    return float(int(log2(work))) if work > _SMALL else _SMALLEST

@@ -6,7 +6,7 @@ time that somebody predicted is weighed by the error that such predictions had b
 """
 
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from math import log2
 
@@ -83,13 +83,16 @@ class Predictor:
         for a job that probably ends soon. `service` is what it has had so far."""
         if predicted is not None:
             return self._left_as_predicted(similarity, service, predicted)
-        kind = self._mixed(similarity)
-        step = step_of(service)
-        left = kind.left.get(step)
-        if left is None:
-            assert kind.mixed is not None
-            left = kind.left[step] = _left_at(*kind.mixed, step)
-        return left
+        return _left_of(self._mixed(similarity), step_of(service))
+
+    def work_left_later(
+        self, similarity: Sequence[str], service: float, predicted: float | None = None
+    ) -> Iterator[tuple[float, float]]:
+        """The amounts of service, from the next on, at which the work left may change, and the work left at each."""
+        kind = self._mixed(similarity) if predicted is None else None
+        for step in range(step_of(service) + 1, _STEPS):
+            edge = EDGES[step]
+            yield edge, self.work_left(similarity, edge, predicted) if kind is None else _left_of(kind, step)
 
     def expected(self, similarity: Sequence[str], predicted: float | None = None) -> float:
         """The mean service of such a job, for a scheduler that cannot interrupt it."""
@@ -181,15 +184,17 @@ def step_of(service: float) -> int:
     return min(bisect_right(EDGES, service + 1e-6) - 1, _STEPS - 1)
 
 
-def next_edge(service: float) -> float | None:
-    """The service at which the answer may change."""
-    step = bisect_right(EDGES, service + 1e-6)
-    return EDGES[step] if step < _STEPS else None
-
-
 def _ratio_step(actual: float, predicted: float) -> int:
     ratio = log2(max(actual, 1e-3) / max(predicted, 1e-3))
     return min(_RATIOS - 1, max(0, round(ratio * 2) + _RATIOS // 2))
+
+
+def _left_of(kind: _Kind, step: int) -> float:
+    left = kind.left.get(step)
+    if left is None:
+        assert kind.mixed is not None
+        left = kind.left[step] = _left_at(*kind.mixed, step)
+    return left
 
 
 def _left_at(counts: Sequence[float], sums: Sequence[float], step: int) -> float:

@@ -96,14 +96,14 @@ class WaitQueue:
 
     def _line_up(self, job: JobDemand, since: float, priority: int, rank: float) -> None:
         policy = self._settings.policy_of(job.vc)
-        self._changes.mark_vc(job.vc)
         shape = self._shapes.of(job)
         self.needs.add(shape.need)
         key = (-priority, rank, job.created_at if priority < TOP_PRIORITY else since, job.job_id)
         waiting = WaitingJob(job, shape, since, priority, rank, key, ("", 0, "", 0), self._changes.cycles)
         has_own_lane = policy.by_usage or self._settings.limits_users(job.vc)
         kind = _kind(policy, is_special=priority >= TOP_PRIORITY or bool(job.elastic))
-        self.lanes.add(waiting, job.user if has_own_lane else "", kind)
+        if self.lanes.add(waiting, job.user if has_own_lane else "", kind):
+            self._changes.mark_vc(job.vc)  # only the next job of a lane is ever looked at
         if policy.aging_s < inf and priority < TOP_PRIORITY:
             at = since + self._aging_s(job, policy) * (priority + 1 - job.priority)
             self._timers.add(at, Timer.AGING, job.job_id)

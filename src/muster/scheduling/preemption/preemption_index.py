@@ -49,11 +49,12 @@ class PreemptionIndex:
 
     def _begin(self, needs: set[int]) -> None:
         """Index the nodes for these numbers of GPUs, in one go."""
+        ascending = sorted(needs)
         for need in needs:
             self._needs[need] = []
         self._needs = dict(sorted(self._needs.items()))
         for name, capacity in self.nodes.by_name.items():
-            if capacity.is_usable and (found := self._thresholds(capacity, sorted(needs))):
+            if capacity.is_usable and (found := self._thresholds(capacity, ascending)):
                 self._of_node.setdefault(name, {}).update(found)
                 for need, threshold in found.items():
                     self._needs[need].append((threshold, name))
