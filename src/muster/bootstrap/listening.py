@@ -1,14 +1,18 @@
 """The listening socket of the server, and the announcement of its address."""
 
+import resource
 import socket
 import sys
+from dataclasses import replace
 
 import structlog
 import uvicorn
 
 from muster.domain.errors import Invalid
+from muster.domain.limits import Limits
 
 _log = structlog.get_logger("server")
+_RESERVED_DESCRIPTORS = 256
 _HINTS = """  Run a first job     muster run -- echo hello
   Open the web page   go to that address; `muster tokens create page` makes a token to log in with
   Stop the server     press Ctrl-C; running jobs continue, and the next start finds them again
@@ -28,6 +32,20 @@ def listen(host: str, port: int) -> socket.socket:
         ) from None
     listener.listen(1024)
     return listener
+
+
+def within_descriptors(limits: Limits, allowed: int | None = None) -> Limits:
+    """Returns the limits with so many connections at most that descriptors are left for the database, for files and for
+    the connections to nodes. `allowed` is the number of files that the process may open."""
+    if allowed is None:
+        allowed = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+        if allowed == resource.RLIM_INFINITY:
+            return limits
+    connections = max(allowed - max(_RESERVED_DESCRIPTORS, allowed // 4), 16)
+    if connections >= limits.connections:
+        return limits
+    _log.warning("fewer connections than limits.connections: the process may open too few files", allowed=allowed)
+    return replace(limits, connections=connections)
 
 
 def shown_host(host: str) -> str:

@@ -11,7 +11,7 @@ from muster.bootstrap.backend_kinds import cluster_kinds
 from muster.bootstrap.extensions import guarded_builder, load_extensions
 from muster.bootstrap.first_run import write_local_context
 from muster.bootstrap.home_folder import archive_key, identity
-from muster.bootstrap.listening import AnnouncingServer, listen, shown_host
+from muster.bootstrap.listening import AnnouncingServer, listen, shown_host, within_descriptors
 from muster.bootstrap.tls import certificate_of, reloading
 from muster.domain.clusters import PhysicalCluster
 from muster.engine.context import Context
@@ -25,6 +25,8 @@ from muster.engine.state.cluster_settings import ActiveConfig
 from muster.exporters.influx import exporting
 from muster.lib.gc_tuning import tune_garbage_collector
 from muster.server.app import create_app
+from muster.server.bounds import Bounds
+from muster.server.connections import ConnectionLimits, bounded_protocol
 from muster.server.services import Services
 from muster.settings.cluster_config import FileClusterConfig
 from muster.settings.clusters import ClusterFolder
@@ -42,6 +44,7 @@ async def serve(settings: ServerSettings) -> None:
     address = (settings.public_url or url).rstrip("/")
     archives = SignedArchives(settings.home / "packages", address, archive_key(settings.home))
     extensions = load_extensions()
+    limits = within_descriptors(settings.limits.limits())
     clusters = ClusterFolder(settings.clusters_folder, (LOCAL,), cluster_kinds(extensions.backends))
     kept = KeptFiles(settings.home / "clusters.kept.json", clusters.path)
     site = Site(settings.home, identity(settings.home), archives)
@@ -66,6 +69,8 @@ async def serve(settings: ServerSettings) -> None:
             archives,
             settings.private_jobs,
             extensions.dialects,
+            bounds=Bounds(limits),
+            is_always_secure=address.startswith("https:"),
         )
         exports = exporting(settings.influx, settings.influx_password, context.backends, context.exports)
 
@@ -80,7 +85,9 @@ async def serve(settings: ServerSettings) -> None:
                 log_config=None,
                 access_log=settings.access_log,
                 server_header=False,
-                proxy_headers=False,
+                http=bounded_protocol(ConnectionLimits(services.bounds.connections, settings.trusted_proxies)),
+                proxy_headers=bool(settings.trusted_proxies),
+                forwarded_allow_ips=[str(network) for network in settings.trusted_proxies],
                 lifespan="off",
                 ws="none",
                 timeout_graceful_shutdown=1,

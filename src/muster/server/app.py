@@ -3,6 +3,7 @@
 from fastapi import FastAPI
 
 from muster.server import openapi, problems
+from muster.server.bounds import bound_of_bodies
 from muster.server.metrics import Metrics
 from muster.server.middleware import Guard
 from muster.server.plain_submission import PlainSubmission
@@ -66,5 +67,5 @@ def create_app(services: Services) -> FastAPI:
         app.include_router(module.router, prefix="/api/v1")
     app.include_router(system.api_router, prefix="/api/v1")
     app.include_router(system.router)
-    app.add_middleware(Guard, metrics=app.state.metrics)
+    app.add_middleware(Guard, metrics=app.state.metrics, body_bytes=bound_of_bodies())
     return app

@@ -4,8 +4,10 @@ import time
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from muster.domain.errors import TooMany, Unavailable
+from muster.server.bounds import Bound
 from muster.server.metrics import Metrics
-from muster.server.problems import problem
+from muster.server.problems import problem, problem_of
 
 MAX_BODY_BYTES = 8 << 20
 MAX_LOGIN_BYTES = 64 << 10
@@ -16,25 +18,35 @@ _LOGIN = "/api/v1/login"
 class Guard:
     """Pure ASGI, because the wrappers of the framework cost more than all of this."""
 
-    def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
+    def __init__(self, app: ASGIApp, metrics: Metrics, body_bytes: Bound) -> None:
         self._app = app
         self._metrics = metrics
+        self._body_bytes = body_bytes
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
         started = time.perf_counter()
-        read, is_over = 0, False
+        read, over = 0, None
+        client = scope.get("client")
+        holder = client[0] if client else ""
         most = MAX_LOGIN_BYTES if scope["path"] == _LOGIN else MAX_BODY_BYTES
 
         async def bounded() -> Message:
-            nonlocal read, is_over
+            nonlocal read, over
             message = await receive()
-            read += len(message.get("body", b""))
-            if read > most:
-                is_over = True
-                raise _TooLarge
+            if not (length := len(message.get("body", b""))):
+                return message
+            if read + length > most:
+                over = problem(413, "too-large", f"this request may have at most {most} bytes")
+                raise _OverBound
+            try:
+                self._body_bytes.take(holder, length)
+            except (TooMany, Unavailable) as error:
+                over = problem_of(error)
+                raise _OverBound from None
+            read += length
             return message
 
         async def counted(message: Message) -> None:
@@ -46,16 +58,18 @@ class Guard:
 
         async def counted_unless_over(message: Message) -> None:
             """Drops the answer of the framework, which takes our error for a body that cannot be parsed."""
-            if not is_over:
+            if over is None:
                 await counted(message)
 
         try:
             await self._app(scope, bounded, counted_unless_over)
-        except _TooLarge:
+        except _OverBound:
             pass
-        if is_over:
-            response = problem(413, "too-large", f"this request may have at most {most} bytes")
-            await response(scope, receive, counted)
+        finally:
+            if read:
+                self._body_bytes.give_back(holder, read)
+        if over is not None:
+            await over(scope, receive, counted)
 
 
 def _keep_out_of_caches(message: Message) -> None:
@@ -64,5 +78,5 @@ def _keep_out_of_caches(message: Message) -> None:
         message["headers"].append((b"cache-control", b"no-store"))
 
 
-class _TooLarge(Exception):
+class _OverBound(Exception):
     pass

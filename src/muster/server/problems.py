@@ -5,10 +5,11 @@ from http import HTTPStatus
 from typing import Any
 
 import structlog
-from fastapi import FastAPI, Request
+from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
 
 from muster.api.problems import ProblemItem
 from muster.domain.errors import (
@@ -45,6 +46,7 @@ def install(app: FastAPI) -> None:
     app.add_exception_handler(MusterError, _muster_error)
     app.add_exception_handler(RequestValidationError, _bad_request)
     app.add_exception_handler(HTTPException, _http_error)
+    app.add_exception_handler(ClientDisconnect, _gone)
     app.add_exception_handler(Exception, _surprise)
 
 
@@ -69,6 +71,15 @@ def retry_later(response: JSONResponse, retry_after_s: float) -> JSONResponse:
 
 async def _muster_error(_: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, MusterError)
+    return problem_of(error)
+
+
+async def _gone(_: Request, __: Exception) -> Response:
+    """Nobody reads this answer: the client went away, or was too slow, while it sent its request."""
+    return Response(status_code=400)
+
+
+def problem_of(error: MusterError) -> JSONResponse:
     status = next(code for cls, code in _STATUS if isinstance(error, cls))
     found = getattr(error, "problems", ())[:MAX_PROBLEMS]
     problems: list[ProblemItem] = [

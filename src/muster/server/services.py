@@ -18,6 +18,7 @@ from muster.engine.requests.accounts import Accounts, Principal
 from muster.engine.requests.explaining import live_reason
 from muster.lib.work_pool import WorkPool
 from muster.server.access import Action, may, require
+from muster.server.bounds import Bounds
 from muster.wire.dialects.detecting import DIALECTS, Dialect
 from muster.wire.views import job_view
 
@@ -37,6 +38,10 @@ class Services:
     private_jobs: bool = False
     dialects: Sequence[Dialect] = DIALECTS
     """The kinds of job files that may be submitted besides Muster's own."""
+    is_always_secure: bool = False
+    """Whether people reach the server only by HTTPS, as its public address says."""
+    bounds: Bounds = field(default_factory=Bounds)
+    """What callers have open at once."""
     parsing: WorkPool = field(default_factory=lambda: WorkPool("parsing", threads=2, waiting=16))
     """Reads long requests. It has few threads, because they share one interpreter with the event loop."""
 

@@ -1,23 +1,67 @@
 """Server-sent events: framing, keep-alive comments, and the event stream, which resumes without gaps or repeats."""
 
+import asyncio
 import json
 from collections.abc import AsyncIterator, Callable
+from typing import Any
 
 from fastapi import Request
 from fastapi.responses import StreamingResponse
+from starlette.types import Message, Receive, Scope, Send
 
-from muster.domain.errors import Invalid
+from muster.domain.errors import Invalid, NotAuthenticated
 from muster.domain.events import Event
 from muster.engine.context import Context
+from muster.engine.requests.accounts import Principal
+from muster.server.services import Services
 from muster.wire.views import event_view
 
 KEEP_ALIVE_S = 15.0
+CHECK_EVERY_S = 2.0
+"""How often a stream checks that its token is still valid."""
 _REPLAY_PAGE = 1000
 
 
-def sse_response(stream: AsyncIterator[str]) -> StreamingResponse:
+def sse_response(parts: Services, me: Principal, stream: AsyncIterator[str]) -> StreamingResponse:
     headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
-    return StreamingResponse(stream, media_type="text/event-stream", headers=headers)
+    return _Stream(parts, me, stream, media_type="text/event-stream", headers=headers)
+
+
+class _Stream(StreamingResponse):
+    """A response that counts as one of its user's streams, and ends soon after the user's token is no longer valid."""
+
+    def __init__(self, parts: Services, me: Principal, *arguments: Any, **named: Any) -> None:
+        super().__init__(*arguments, **named)
+        self._parts = parts
+        self._me = me
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        has_started = False
+
+        async def noted(message: Message) -> None:
+            nonlocal has_started
+            has_started = True
+            await send(message)
+
+        with self._parts.bounds.streams.held(self._me.name):
+            work = asyncio.create_task(super().__call__(scope, receive, noted))
+            try:
+                while not (await asyncio.wait({work}, timeout=CHECK_EVERY_S))[0]:
+                    await self._parts.accounts.recheck(self._me)
+            except NotAuthenticated:
+                await _cancelled(work)
+                if has_started:
+                    await send({"type": "http.response.body", "body": b"", "more_body": False})
+                return
+            except BaseException:
+                await _cancelled(work)
+                raise
+            work.result()
+
+
+async def _cancelled(work: "asyncio.Task[None]") -> None:
+    work.cancel()
+    await asyncio.wait({work})
 
 
 def sse(event: str, data: str, event_id: str | None = None) -> str:

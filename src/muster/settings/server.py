@@ -6,11 +6,12 @@ from pathlib import Path
 from typing import Any, Self
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, IPvAnyNetwork, ValidationError, model_validator
 from pydantic.alias_generators import to_camel
 
 from muster.domain.errors import Invalid, Problem
 from muster.settings.influx import InfluxSettings, read_password
+from muster.settings.limits import LimitSettings
 from muster.wire.spec_schema import Seconds
 
 _VARIABLES = {
@@ -52,6 +53,12 @@ class ServerSettings(BaseModel):
     max_output_bytes: int = Field(20 << 30, ge=0, description="The maximum size of the outputs that are kept of a job.")
     influx: InfluxSettings | None = Field(
         None, description="The InfluxDB that node metrics are sent to; none by default."
+    )
+    limits: LimitSettings = Field(
+        LimitSettings(), description="What one user, one address and everybody together may have at once."
+    )
+    trusted_proxies: tuple[IPvAnyNetwork, ...] = Field(
+        (), description="Addresses or networks of proxies whose X-Forwarded-For and X-Forwarded-Proto are believed."
     )
     log_level: str = Field("info", pattern="^(debug|info|warning|error)$")
     access_log: bool = False

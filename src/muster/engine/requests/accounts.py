@@ -19,6 +19,8 @@ from muster.ports.store import Change
 _TOKEN_PREFIX = "mst_"  # noqa: S105 - lets secret scanners find leaked tokens
 LOGIN = "login"
 _USE_NOTED_EVERY_S = 300.0
+_CACHED_S = 5.0
+_MAX_CACHED = 10_000
 _WRONG = "wrong user or password"
 
 
@@ -47,16 +49,29 @@ class Accounts:
         self._session_lifetime_s = session_lifetime_s
         self._passwords = passwords or Passwords()
         self._attempts = LoginAttempts(context.clock)
-        self._known: dict[str, Principal] = {}
+        self._known: dict[str, tuple[Principal, float]] = {}
+        """By hash of the secret, the user of a token and when it was looked up."""
         self._used: dict[str, float] = {}
 
     async def authenticate(self, secret: str) -> Principal:
-        secret_hash = hash_secret(secret)
-        principal = self._known.get(secret_hash) or await self._look_up(secret_hash)
-        expires_at = principal.token.expires_at
-        if expires_at is not None and expires_at <= self._context.clock():
-            raise NotAuthenticated("this token has expired", hint="log in again: muster login")
+        principal = await self._current(hash_secret(secret))
         self._note_use(principal.token)
+        return principal
+
+    async def recheck(self, principal: Principal) -> None:
+        """Raises NotAuthenticated if the token or its user is gone, disabled or expired by now."""
+        await self._current(principal.token.secret_hash)
+
+    async def _current(self, secret_hash: str) -> Principal:
+        """The user of a token. Another server on the same database may have revoked it, so nothing is cached for
+        long."""
+        now = self._context.clock()
+        principal, looked_up_at = self._known.get(secret_hash, (None, 0.0))
+        if principal is None or abs(now - looked_up_at) > _CACHED_S:
+            principal = await self._look_up(secret_hash)
+        expires_at = principal.token.expires_at
+        if expires_at is not None and expires_at <= now:
+            raise NotAuthenticated("this token has expired", hint="log in again: muster login")
         return principal
 
     async def log_in(self, name: str, password: str, label: str, address: str = "") -> tuple[Token, str, User]:
@@ -185,7 +200,9 @@ class Accounts:
         if token is None or user is None or user.disabled:
             raise NotAuthenticated("this token is not valid", hint="log in again: muster login")
         principal = Principal(user, token)
-        known[secret_hash] = principal
+        if len(known) >= _MAX_CACHED:
+            known.clear()
+        known[secret_hash] = principal, self._context.clock()
         return principal
 
     async def _keep_one_admin(self, before: User, after: User) -> None:

@@ -38,7 +38,7 @@ async def log_in(request: Request, body: requests.LoginIn, parts: Parts) -> Resp
     response = JSONResponse(session)
     if OWN_HEADER in request.headers:
         lasts_s = _COOKIE_S if token.expires_at is None else token.expires_at - parts.context.clock()
-        secure = request.url.scheme == "https"
+        secure = parts.is_always_secure or request.url.scheme == "https"
         response.set_cookie(
             COOKIE, secret, max_age=int(min(lasts_s, _COOKIE_S)), httponly=True, samesite="strict", secure=secure
         )

@@ -114,11 +114,12 @@ async def put_file(
     After a break, ask how much is here and go on from there. A wrong offset is answered 409 with the right one in
     `received`. If the answer to the last piece is not `complete`, its digest is still being checked: repeat with an
     empty piece at the end."""
-    data = await request.body()
-    if len(data) > MAX_BODY_BYTES:
-        raise TooLarge(f"a piece may have at most {MAX_BODY_BYTES} bytes")
     sending = Sending(size, sha256, overwrite, executable)
-    receipt = await parts.files.receive(me.user, where, sending, offset=offset, data=data)
+    with parts.bounds.uploads.held(me.name):
+        data = await request.body()
+        if len(data) > MAX_BODY_BYTES:
+            raise TooLarge(f"a piece may have at most {MAX_BODY_BYTES} bytes")
+        receipt = await parts.files.receive(me.user, where, sending, offset=offset, data=data)
     return JSONResponse(_receipt(where, size, receipt))
 
 

@@ -195,6 +195,7 @@ async def wait_for_end(
             event = await changes.next(left)
             if event is not None and event.kind.startswith("job."):
                 job = await parts.find_job(me, job.id, Action.JOB_SEE)
+    await parts.accounts.recheck(me)
     return JSONResponse(parts.job_view(me, job))
 
 

@@ -71,7 +71,7 @@ async def job_logs(
             yield sse("gone", json.dumps({"detail": error.message}, ensure_ascii=False))
         yield sse("end", "{}")
 
-    return sse_response(stream())
+    return sse_response(parts, me, stream())
 
 
 @router.get(
@@ -150,10 +150,11 @@ async def _events(
 
     if follow:
         start = resume_point(request, after)
-        return sse_response(event_stream(parts.context, after=start, job_id=job_id, prefix=prefix, shown=shown))
-    events = await parts.context.store.events(after=after or 0, job_id=job_id, prefix=prefix, limit=limit)
-    items = [event_view(event) for event in map(shown, events) if event is not None]
-    return JSONResponse(EventPage(items=items, nextCursor=str(events[-1].seq) if len(events) == limit else None))
+        events = event_stream(parts.context, after=start, job_id=job_id, prefix=prefix, shown=shown)
+        return sse_response(parts, me, events)
+    found = await parts.context.store.events(after=after or 0, job_id=job_id, prefix=prefix, limit=limit)
+    items = [event_view(event) for event in map(shown, found) if event is not None]
+    return JSONResponse(EventPage(items=items, nextCursor=str(found[-1].seq) if len(found) == limit else None))
 
 
 def visible(parts: Services, me: Principal, event: Event) -> Event | None:

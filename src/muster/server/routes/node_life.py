@@ -80,7 +80,7 @@ async def exec_on_node(name: str, body: requests.ExecIn, me: Me, parts: Parts, c
     when the caller hangs up."""
     node = _managed(me, parts, name, cluster)
     running = await administration.execute(parts.context, node.cluster, node.name, body.command, body.timeout, me.name)
-    return sse_response(_command_events(running))
+    return sse_response(parts, me, _command_events(running))
 
 
 async def _command_events(running: AsyncGenerator[CommandOutput | CommandEnd]) -> AsyncIterator[str]:

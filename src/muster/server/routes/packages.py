@@ -43,10 +43,12 @@ async def upload_piece(
     """Pieces of at most 8 MiB, in order. After a break, ask how much is here and go on from there. A wrong offset is
     answered 409 with the right one in `received`."""
     require(me, Action.PACKAGE_UPLOAD)
-    data = await request.body()
-    if len(data) > MAX_PIECE_BYTES:
-        raise TooLarge(f"a piece may have at most {MAX_PIECE_BYTES} bytes")
-    return JSONResponse(_view(await parts.packages.receive(digest, me.name, offset=offset, size=size, data=data)))
+    with parts.bounds.uploads.held(me.name):
+        data = await request.body()
+        if len(data) > MAX_PIECE_BYTES:
+            raise TooLarge(f"a piece may have at most {MAX_PIECE_BYTES} bytes")
+        upload = await parts.packages.receive(digest, me.name, offset=offset, size=size, data=data)
+    return JSONResponse(_view(upload))
 
 
 @router.get("/packages/{digest}/content", response_class=FileResponse, responses=_ARCHIVE, summary="The archive")

@@ -1,0 +1,13 @@
+"""What one user, one address and everybody together may have at once. The defaults suit a team that shares a server."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    connections: int = 4096
+    connections_per_address: int = 1024
+    streams: int = 2048
+    streams_per_user: int = 200
+    uploads: int = 64
+    uploads_per_user: int = 16

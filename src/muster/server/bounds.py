@@ -1,0 +1,77 @@
+"""Counts what callers have open at once, and refuses what is over a bound: 429 over the caller's own, 503 over that of
+everybody."""
+
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from muster.domain.errors import MusterError, TooMany, Unavailable
+from muster.domain.limits import Limits
+
+BODY_BYTES = 512 << 20
+"""What all request bodies may take in memory while they are read, and half of it for those of one address."""
+
+
+class Bound:
+    """`what` names the things in messages. Those who hold nothing are not remembered."""
+
+    def __init__(self, what: str, *, each: int, in_all: int) -> None:
+        self._what = what
+        self._each = each
+        self._in_all = in_all
+        self._held: Counter[str] = Counter()
+        self.count = 0
+
+    def _refusal(self, holder: str, amount: int = 1) -> MusterError | None:
+        """Returns why the holder may not have so many more."""
+        if self._held[holder] + amount > self._each:
+            return TooMany(
+                f"{holder or 'you'} may have at most {self._each} {self._what} at once", hint="end some, or wait"
+            )
+        if self.count + amount > self._in_all:
+            return Unavailable(f"the server has {self._in_all} {self._what}, and takes no more", retry_after_s=2.0)
+        return None
+
+    def take(self, holder: str, amount: int = 1) -> None:
+        """Raises TooMany or Unavailable over a bound."""
+        refusal = self._refusal(holder, amount)
+        if refusal is not None:
+            self._forget(holder)
+            raise refusal
+        self._held[holder] += amount
+        self.count += amount
+
+    def give_back(self, holder: str, amount: int = 1) -> None:
+        self._held[holder] -= amount
+        self.count -= amount
+        self._forget(holder)
+
+    @contextmanager
+    def held(self, holder: str) -> Iterator[None]:
+        self.take(holder)
+        try:
+            yield
+        finally:
+            self.give_back(holder)
+
+    @property
+    def holders(self) -> int:
+        return len(self._held)
+
+    def _forget(self, holder: str) -> None:
+        if self._held[holder] <= 0:
+            del self._held[holder]
+
+
+def bound_of_bodies() -> Bound:
+    return Bound("bytes of requests", each=BODY_BYTES // 2, in_all=BODY_BYTES)
+
+
+class Bounds:
+    def __init__(self, limits: Limits | None = None) -> None:
+        limits = limits or Limits()
+        self.connections = Bound(
+            "connections", each=min(limits.connections_per_address, limits.connections), in_all=limits.connections
+        )
+        self.streams = Bound("streams", each=limits.streams_per_user, in_all=limits.streams)
+        self.uploads = Bound("uploads", each=limits.uploads_per_user, in_all=limits.uploads)

@@ -1,0 +1,32 @@
+"""What one user, one address and everybody together may have at once, as `limits` in the settings file."""
+
+from dataclasses import asdict
+
+from pydantic import BaseModel, ConfigDict, Field
+from pydantic.alias_generators import to_camel
+
+from muster.domain.limits import Limits
+
+_DEFAULT = Limits()
+
+
+def _count(name: str, description: str, least: int = 1) -> int:
+    value: int = Field(getattr(_DEFAULT, name), ge=least, description=description)
+    return value
+
+
+class LimitSettings(BaseModel):
+    model_config = ConfigDict(extra="forbid", alias_generator=to_camel, populate_by_name=True, frozen=True)
+
+    connections: int = _count("connections", "Connections in all; fewer if the server may open fewer files.", 16)
+    connections_per_address: int = _count("connections_per_address", "Connections from one address.")
+    streams: int = _count("streams", "Streams of logs and events in all.")
+    streams_per_user: int = _count("streams_per_user", "Streams of one user.")
+    uploads: int = _count("uploads", "Pieces of files that are received at once, in all; each takes up to 8 MiB.")
+    uploads_per_user: int = _count("uploads_per_user", "Pieces of files that one user may send at once.")
+
+    def limits(self) -> Limits:
+        return Limits(**self.model_dump())
+
+
+assert set(LimitSettings.model_fields) == set(asdict(_DEFAULT)), "every limit is a setting"

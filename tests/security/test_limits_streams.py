@@ -1,0 +1,92 @@
+"""Streams are bounded for each user, and end soon after the user's token does."""
+
+import hashlib
+from collections.abc import Callable, Iterator
+from functools import partial
+
+import httpx
+import pytest
+
+from tests.integration.api.calling import Caller, ok, problem
+from tests.integration.api.people import new_user
+from tests.parts.server import MusterServer, running_server
+
+
+@pytest.fixture(scope="module")
+def admin(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Caller]:
+    home = tmp_path_factory.mktemp("bounded")
+    (home / "config.yaml").write_text("limits: {streamsPerUser: 2, uploadsPerUser: 4}\ntrustedProxies: [127.0.0.1]\n")
+    with running_server(home) as server:
+        yield Caller(server, server.token)
+
+
+def ends(user: Caller, act: Callable[[], object]) -> list[str]:
+    """Opens a stream, acts, and returns what the stream still sent until its end."""
+    headers = {"Authorization": f"Bearer {user.token}"}
+    url = f"{user.server.url}/api/v1/events?follow=true"
+    with httpx.stream("GET", url, headers=headers, timeout=60) as answer:
+        assert answer.status_code == 200
+        lines = answer.iter_lines()
+        assert next(lines) == ": connected"
+        act()
+        return list(lines)
+
+
+def test_a_user_has_a_bounded_number_of_streams(admin: Caller) -> None:
+    user = new_user(admin, "streamer", password=None)
+    with user.stream("/events?follow=true"), user.stream("/events?follow=true"):
+        refused = user.get("/events?follow=true")
+        problem(refused, 429, "too-many-requests")
+        assert refused.headers["retry-after"] == "1"
+        with admin.stream("/events?follow=true"):
+            pass
+    with user.stream("/events?follow=true"):
+        pass
+
+
+def test_a_stream_ends_when_its_token_is_revoked(admin: Caller) -> None:
+    user = new_user(admin, "revoked", password=None)
+    made = ok(user.post("/tokens", {"name": "streaming"}), 201)
+    streaming = Caller(admin.server, made["secret"], user.name)
+    ends(streaming, lambda: user.send("DELETE", f"/tokens/{made['id']}"))
+    problem(streaming.get("/events?follow=true"), 401, "not-authenticated")
+
+
+def test_a_stream_ends_when_its_user_is_disabled_or_removed(admin: Caller) -> None:
+    for method, body in (("PATCH", {"disabled": True}), ("DELETE", None)):
+        user = new_user(admin, "leaver", password=None)
+        path = f"/users/{user.name}"
+        ends(user, partial(admin.send, method, path, json=body))
+        problem(user.get("/whoami"), 401, "not-authenticated")
+
+
+def test_twelve_thousand_unknown_keys_are_refused_with_a_hundred_problems(admin: Caller) -> None:
+    spec = {"name": "a", "command": "true", **{f"key{n}": 1 for n in range(12_000)}}
+    answer = admin.post("/jobs", {"spec": spec})
+    assert len(problem(answer, 422, "invalid")["problems"]) == 100
+
+
+def test_a_login_of_seven_megabytes_is_refused(admin: Caller) -> None:
+    problem(admin.post("/login", {"user": "x" * 7_000_000, "password": "x"}), 413, "too-large")
+
+
+def test_the_cookie_of_a_login_through_an_https_proxy_is_secure(admin: Caller) -> None:
+    forwarded = {"X-Muster-Request": "1", "X-Forwarded-Proto": "https", "X-Forwarded-For": "203.0.113.5"}
+    answer = httpx.post(f"{admin.server.url}/api/v1/login", json={"token": admin.token}, headers=forwarded)
+    assert "; Secure" in answer.headers["set-cookie"]
+    plain = httpx.post(
+        f"{admin.server.url}/api/v1/login", json={"token": admin.token}, headers={"X-Muster-Request": "1"}
+    )
+    assert "; Secure" not in plain.headers["set-cookie"]
+
+
+def test_an_upload_still_works(admin: Caller) -> None:
+    data = b"archive"
+    digest = hashlib.sha256(data).hexdigest()
+    ok(admin.send("PUT", f"/packages/{digest}", params={"size": len(data)}, content=data))
+
+
+def test_forwarded_headers_of_a_stranger_are_not_believed(muster_server: MusterServer) -> None:
+    headers = {"X-Muster-Request": "1", "X-Forwarded-Proto": "https"}
+    answer = httpx.post(f"{muster_server.url}/api/v1/login", json={"token": muster_server.token}, headers=headers)
+    assert "; Secure" not in answer.headers["set-cookie"]
