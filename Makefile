@@ -8,7 +8,7 @@ WORKERS ?= 4
 SEED ?= 1
 .DEFAULT_GOAL := help
 
-.PHONY: help setup setup-dev setup-system demo up test test-frameworks search check bench fmt docs clean
+.PHONY: help setup setup-dev setup-system demo up test test-frameworks search check bench fmt lock docs clean
 
 help: ## list the targets
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -59,6 +59,11 @@ bench: setup-dev ## print the performance table against real peers
 fmt: setup-dev ## format the code
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
+
+lock: setup-dev ## write requirements.lock anew: all dependencies of the server with hashes
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check 'pip-tools>=7.5,<8'
+	$(BIN)/pip-compile --quiet --upgrade --generate-hashes --strip-extras --no-header --no-annotate --no-emit-index-url \
+	  --no-emit-trusted-host --no-emit-find-links --output-file requirements.lock pyproject.toml
 
 docs: setup-dev ## write docs/reference anew from the code
 	$(PYTEST) --update-golden tests/unit tests/integration/api/test_openapi.py
