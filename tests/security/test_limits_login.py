@@ -8,7 +8,8 @@ from argon2 import PasswordHasher
 from pydantic import ValidationError
 
 from muster.domain.accounts import UserRole
-from muster.domain.errors import NotAuthenticated, TooMany, Unavailable
+from muster.domain.errors import Conflict, NotAuthenticated, TooMany, Unavailable
+from muster.domain.limits import Limits
 from muster.engine.context import Context
 from muster.engine.requests.accounts import Accounts
 from muster.engine.requests.login_attempts import FOR_ONE_USER, IN_ALL, WINDOW_S, LoginAttempts
@@ -100,3 +101,29 @@ async def test_logins_beyond_the_queue_of_the_hashing_threads_are_refused_for_no
 def test_no_field_of_a_login_may_be_long(field: str) -> None:
     with pytest.raises(ValidationError):
         LoginIn.model_validate({field: "x" * 7_000_000})
+
+
+async def test_the_oldest_login_makes_room_for_a_new_one_and_tokens_are_refused(bare_context: Context) -> None:
+    bare_context.limits = Limits(tokens_per_user=3)
+    accounts = Accounts(bare_context, 3600.0, Passwords(hasher=CHEAP))
+    user = await accounts.create_user("amy", UserRole.USER, PASSWORD, actor="root")
+    await accounts.create_token(user, "nightly", None, actor="amy")
+    logins = [(await accounts.log_in("amy", PASSWORD, "login"))[1] for _ in range(4)]
+    left = await bare_context.store.tokens("amy")
+    assert len(left) == 3
+    assert [token.name for token in left if not token.is_session] == ["nightly"]
+    with pytest.raises(NotAuthenticated):
+        await accounts.authenticate(logins[0])
+    assert (await accounts.authenticate(logins[-1])).name == "amy"
+    with pytest.raises(Conflict, match="amy has 3 tokens, 3 are allowed"):
+        await accounts.create_token(user, "another", None, actor="amy")
+
+
+async def test_expired_tokens_go_when_a_new_one_is_made(
+    accounts: Accounts, bare_context: Context, clock: SetClock
+) -> None:
+    for _ in range(3):
+        await accounts.log_in("amy", PASSWORD, "login")
+    clock.advance(3601.0)
+    await accounts.log_in("amy", PASSWORD, "login")
+    assert len(await bare_context.store.tokens("amy")) == 1

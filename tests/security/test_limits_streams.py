@@ -9,7 +9,7 @@ import pytest
 
 from tests.integration.api.calling import Caller, ok, problem
 from tests.integration.api.people import new_user
-from tests.parts.server import MusterServer, running_server
+from tests.parts.server import MusterServer, polls, running_server
 
 
 @pytest.fixture(scope="module")
@@ -40,8 +40,16 @@ def test_a_user_has_a_bounded_number_of_streams(admin: Caller) -> None:
         assert refused.headers["retry-after"] == "1"
         with admin.stream("/events?follow=true"):
             pass
+    for _ in polls(20):  # the server notices a closed connection soon, not at once
+        if streams_of(user) == 0:
+            break
     with user.stream("/events?follow=true"):
-        pass
+        assert streams_of(user) == 1
+
+
+def streams_of(user: Caller) -> int:
+    (found,) = [item for item in ok(user.get("/quotas"))["items"] if item["kind"] == "streams"]
+    return int(found["used"])
 
 
 def test_a_stream_ends_when_its_token_is_revoked(admin: Caller) -> None:

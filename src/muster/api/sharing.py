@@ -65,7 +65,7 @@ class VirtualClusterList(TypedDict):
 
 
 class QuotaOut(TypedDict):
-    vc: str
+    vc: Annotated[str, "Empty for a limit of the user on the server as a whole."]
     user: Annotated[str | None, "Null for a limit of the virtual cluster as a whole."]
     kind: str
     limit: int | float

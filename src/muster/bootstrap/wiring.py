@@ -58,6 +58,7 @@ async def serve(settings: ServerSettings) -> None:
             packages=settings.home / "packages",
             keep_finished_s=settings.keep_finished,
             max_output_bytes=settings.max_output_bytes,
+            limits=limits,
             config=ActiveConfig(FileClusterConfig(clusters, kept, Inotify), extensions.problems),
         )
         services = Services(

@@ -11,3 +11,9 @@ class Limits:
     streams_per_user: int = 200
     uploads: int = 64
     uploads_per_user: int = 16
+    tasks_per_job: int = 4096
+    open_jobs_per_user: int = 100_000
+    """Jobs that wait, run or are held."""
+    tokens_per_user: int = 200
+    package_bytes_per_user: int = 200 << 30
+    """Code packages and inputs, with what is here of unfinished uploads."""

@@ -1,11 +1,15 @@
 """Hardware resources: what tasks ask for, what nodes have, and the placement of a task."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 WHOLE_GPU = 1000
 DEFAULT_CPU_M = 250
 """The CPU of a task that asks for none. It is small on purpose: four modest tasks fit on a core, so that a job with
 parameter servers and without resources runs on a laptop."""
+
+
+LEAST_CPU_M = 10
+"""What every task counts on the server, however little it asks for: a node has room for 100 tasks per core."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +30,9 @@ class Resources:
     def gpu_m(self) -> int:
         """GPUs in thousandths, like CPU."""
         return self.gpus * self.gpu_share
+
+    def at_least(self, cpu_m: int) -> "Resources":
+        return self if self.cpu_m >= cpu_m else replace(self, cpu_m=cpu_m)
 
     @property
     def shares_gpu(self) -> bool:

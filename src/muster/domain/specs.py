@@ -188,3 +188,8 @@ class JobSpec:
 
     def role(self, name: str) -> Role:
         return next(role for role in self.roles if role.name == name)
+
+
+def tasks_at_most(spec: JobSpec) -> int:
+    """The number of tasks of the job when all its elastic roles have grown."""
+    return sum(role.max_replicas or role.replicas for role in spec.roles)

@@ -11,7 +11,9 @@ import structlog
 
 from muster.domain.errors import StaleWrite, Unavailable
 from muster.domain.jobs import Job
+from muster.domain.limits import Limits
 from muster.domain.nodes import Node, NodeMark
+from muster.domain.resources import LEAST_CPU_M
 from muster.engine.state.cluster_settings import ActiveConfig
 from muster.engine.state.event_hub import Hub
 from muster.engine.state.open_jobs import OpenJobs
@@ -39,6 +41,7 @@ class Context:
     keep_finished_s: float | None = None
     max_output_bytes: int = 20 << 30
     """The limit for all collected outputs of one job."""
+    limits: Limits = field(default_factory=Limits)
     config: ActiveConfig = field(default_factory=ActiveConfig)
     hub: Hub = field(default_factory=Hub)
     exports: ExportCounts = field(default_factory=ExportCounts)
@@ -87,8 +90,8 @@ class Context:
         places tasks, it chooses the nodes by itself."""
         backend = self.backends.get(job.cluster)
         if self.engine(job.cluster) is not None:
-            return replace(demand_of(job), where=ANYWHERE)
-        return demand_of(job, backend.settings if backend is not None else None)
+            return replace(demand_of(job, least_cpu_m=LEAST_CPU_M), where=ANYWHERE)
+        return demand_of(job, backend.settings if backend is not None else None, least_cpu_m=LEAST_CPU_M)
 
     def settled(self, cluster: str, task: TaskRef) -> None:
         """Let the backend clean up after a task whose end is recorded and whose log is collected."""

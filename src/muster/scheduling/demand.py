@@ -82,13 +82,19 @@ def gpus_of(job: JobDemand) -> float:
     return sum(task.resources.gpu_m for task in job.tasks) / 1000 or 1.0
 
 
-def demand_of(job: Job, cluster: PhysicalCluster | None = None) -> JobDemand:
-    """`cluster` says which folders the job's paths mean: the job goes only where they are in order."""
+def demand_of(job: Job, cluster: PhysicalCluster | None = None, *, least_cpu_m: int = 0) -> JobDemand:
+    """`cluster` says which folders the job's paths mean: the job goes only where they are in order. Each task counts at
+    least `least_cpu_m`, so that a node has no room for tasks without end that ask for nothing."""
     state = job.state
     return JobDemand(
         job_id=job.id,
         name=job.name,
-        tasks=tuple(TaskDemand(role.name, i, role.resources) for role in job.spec.roles for i in range(role.replicas)),
+        tasks=tuple(
+            TaskDemand(role.name, index, counted)
+            for role in job.spec.roles
+            for counted in (role.resources.at_least(least_cpu_m),)
+            for index in range(role.replicas)
+        ),
         created_at=job.created_at,
         priority=job.spec.priority.rank,
         user=job.owner,

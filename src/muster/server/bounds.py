@@ -54,6 +54,9 @@ class Bound:
         finally:
             self.give_back(holder)
 
+    def held_by(self, holder: str) -> int:
+        return self._held.get(holder, 0)
+
     @property
     def holders(self) -> int:
         return len(self._held)

@@ -24,6 +24,10 @@ class LimitSettings(BaseModel):
     streams_per_user: int = _count("streams_per_user", "Streams of one user.")
     uploads: int = _count("uploads", "Pieces of files that are received at once, in all; each takes up to 8 MiB.")
     uploads_per_user: int = _count("uploads_per_user", "Pieces of files that one user may send at once.")
+    tasks_per_job: int = _count("tasks_per_job", "Tasks of one job, of all its roles together.")
+    open_jobs_per_user: int = _count("open_jobs_per_user", "Jobs of one user that wait, run or are held.")
+    tokens_per_user: int = _count("tokens_per_user", "Tokens and logins of one user.", 2)
+    package_bytes_per_user: int = _count("package_bytes_per_user", "Bytes of one user's code packages and inputs.")
 
     def limits(self) -> Limits:
         return Limits(**self.model_dump())

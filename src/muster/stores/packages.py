@@ -1,7 +1,7 @@
 """Code packages, by digest and owner."""
 
 from pydantic_core import from_json
-from sqlalchemy import Connection, bindparam, delete, select
+from sqlalchemy import Connection, bindparam, delete, func, select
 from sqlalchemy.dialects import postgresql, sqlite
 
 from muster.domain.accounts import Package
@@ -14,9 +14,14 @@ _INSERT = {
 }
 _ANY = select(packages).where(packages.c.digest == bindparam("the_digest")).order_by(packages.c.created_at).limit(1)
 _OF_OWNER = _ANY.where(packages.c.owner == bindparam("the_owner"))
+_BYTES = select(func.sum(packages.c.size_bytes)).where(packages.c.owner == bindparam("the_owner"))
 _REMOVE = delete(packages).where(packages.c.digest == bindparam("the_digest"))
 _IN_USE = select(jobs.c.package).where(jobs.c.package.is_not(None)).distinct()
 _WITH_INPUTS = select(jobs.c.spec).where(jobs.c.spec.like('%"inputs":[{%'))
+
+
+def package_bytes(connection: Connection, owner: str) -> int:
+    return int(connection.execute(_BYTES, {"the_owner": owner}).scalar() or 0)
 
 
 def insert_package(connection: Connection, package: Package) -> None:

@@ -102,6 +102,9 @@ class SqlStore:
     async def package(self, digest: str, owner: str | None) -> Package | None:
         return await self._read(lambda connection: packages.package_by_digest(connection, digest, owner))
 
+    async def package_bytes(self, owner: str) -> int:
+        return await self._read(lambda connection: packages.package_bytes(connection, owner))
+
     async def packages_in_use(self) -> set[str]:
         return await self._read(packages.packages_in_use)
 

@@ -5,6 +5,7 @@ from typing import Any
 from muster.cli.tables.text_tables import Column
 from muster.client.cluster_views import QuotaView, VirtualClusterView
 from muster.client.views import Raw
+from muster.lib.quantities import about_bytes
 
 _NONE = (None, "", 0, "0")
 
@@ -31,11 +32,17 @@ def quota_columns() -> list[Column[QuotaView]]:
         Column("VC", lambda quota: quota.vc),
         Column("USER", lambda quota: quota.user),
         Column("LIMIT ON", lambda quota: quota.kind),
-        Column("USED", lambda quota: f"{quota.used:g}", right=True),
-        Column("LIMIT", lambda quota: f"{quota.limit:g}", right=True),
+        Column("USED", lambda quota: _quantity(quota.kind, quota.used), right=True),
+        Column("LIMIT", lambda quota: _quantity(quota.kind, quota.limit), right=True),
         Column("WAITING", lambda quota: quota.waiting, right=True),
         Column("JOBS", lambda quota: " ".join(quota.jobs)),
     ]
+
+
+def _quantity(kind: str, amount: float) -> str:
+    if kind.endswith("Bytes"):
+        return about_bytes(int(amount))
+    return str(int(amount)) if amount == int(amount) else f"{amount:g}"
 
 
 def amount_text(share: Raw | None) -> str | None:

@@ -60,6 +60,7 @@ class PackageStore:
             received = size_of(partial) or 0
             if offset != received:
                 raise WrongOffset(received)
+            await self._require_room(owner, partial, size)
             is_whole = received + len(data) == size
             target = self._path(digest) if is_whole else None
             try:
@@ -73,6 +74,20 @@ class PackageStore:
             await self._record(digest, owner, size)
             self._turns.pop(partial, None)
             return Upload(digest, size, size, True)
+
+    async def bytes_of(self, owner: str, beside: Path | None = None) -> int:
+        """The bytes of the owner's packages and of the unfinished uploads, without the one `beside` which it is
+        asked."""
+        others = (path for path in self._uploads.glob(f"{_safe(owner)}.*") if path != beside)
+        return await self._context.store.package_bytes(owner) + sum(size_of(path) or 0 for path in others)
+
+    async def _require_room(self, owner: str, partial: Path, size: int) -> None:
+        used, most = await self.bytes_of(owner, partial), self._context.limits.package_bytes_per_user
+        if used + size > most:
+            raise TooLarge(
+                f"{owner} has packages of {used} bytes, {most} are allowed, and this one has {size}",
+                hint="`muster delete` old jobs; packages that no job needs are removed",
+            )
 
     async def path(self, digest: str, owner: str | None) -> Path:
         _check(digest)
@@ -90,7 +105,15 @@ class PackageStore:
         return self._context.packages / f"{digest}.tar.gz"
 
     def _partial(self, digest: str, owner: str) -> Path:
-        return self._context.packages / "uploads" / f"{_NAME_SAFE.sub('_', owner)}.{digest}"
+        return self._uploads / f"{_safe(owner)}.{digest}"
+
+    @property
+    def _uploads(self) -> Path:
+        return self._context.packages / "uploads"
+
+
+def _safe(owner: str) -> str:
+    return _NAME_SAFE.sub("_", owner)
 
 
 def _check(digest: str) -> None:

@@ -13,6 +13,7 @@ import structlog
 
 from muster.domain.elastic import spec_of_attempt
 from muster.domain.jobs import HOLDING, Job, Queued, Running, Starting, Stopping
+from muster.domain.resources import LEAST_CPU_M
 from muster.domain.tasks import Task, TaskLaunching, job_id_of
 from muster.engine.context import Context
 from muster.engine.lifecycle.completion import apply_moves, expire, stop_orphan, stop_tasks
@@ -126,7 +127,7 @@ def _stop_orphans(context: Context, cluster: str, known: dict[str, Observation])
 def demand_of_attempt(context: Context, job: Job) -> JobDemand:
     """The demand of the current attempt, with as many tasks as an elastic job runs with."""
     sized = replace(job, spec=spec_of_attempt(job))
-    return replace(context.demand_of(job), tasks=demand_of(sized).tasks)
+    return replace(context.demand_of(job), tasks=demand_of(sized, least_cpu_m=LEAST_CPU_M).tasks)
 
 
 def allocated_since(job: Job, tasks: Sequence[Task]) -> float | None:
@@ -145,7 +146,7 @@ def slots_of(context: Context, job: Job, tasks: Sequence[Task]) -> list[Slot]:
             task.role,
             task.index,
             pool or task.placement.node,
-            job.spec.role(task.role).resources,
+            job.spec.role(task.role).resources.at_least(LEAST_CPU_M),
             task.placement.pool_devices if pool else task.placement.devices,
         )
         for task in tasks

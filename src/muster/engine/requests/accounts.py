@@ -95,8 +95,24 @@ class Accounts:
         token_id = SESSION_PREFIX + new_id() if what == LOGIN else new_id()
         token = Token(token_id, user.name, name, hash_secret(secret), now, expires_at)
         event = audit_event(what, actor, now, token=token.id, user=user.name, label=name)
-        await self._context.store.apply(Change(new_token=token, events=[event]))
+        removed = await self._make_room(user, is_session=token.is_session)
+        await self._context.store.apply_all([*removed, Change(new_token=token, events=[event])])
         return token, secret
+
+    async def _make_room(self, user: User, *, is_session: bool) -> list[Change]:
+        """The removal of tokens that have expired, and of the oldest login if there would be too many. Raises Conflict
+        if the user has so many tokens that only the user can choose what to revoke."""
+        now, most = self._context.clock(), self._context.limits.tokens_per_user
+        tokens = await self._context.store.tokens(user.name)
+        expired = [one for one in tokens if one.expires_at is not None and one.expires_at <= now]
+        live = [one for one in tokens if one not in expired]
+        sessions = [one for one in live if one.is_session]
+        if len(live) >= most and not (is_session and sessions):
+            raise Conflict(f"{user.name} has {len(live)} tokens, {most} are allowed", hint="muster tokens revoke ID")
+        oldest = sessions[: len(live) - most + 1] if len(live) >= most else []
+        if oldest:
+            self._known = {}
+        return [Change(removed_token=one.id) for one in [*expired, *oldest]]
 
     async def revoke(self, token: Token, *, actor: str) -> None:
         now = self._context.clock()

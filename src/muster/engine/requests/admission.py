@@ -6,11 +6,11 @@ A gang that can never run is refused here, and not left waiting.
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
 
-from muster.domain.errors import Conflict, Forbidden, Invalid, Problem, Unplaceable
+from muster.domain.errors import Conflict, Forbidden, Invalid, Problem, TooMany, Unplaceable
 from muster.domain.jobs import Held, Job, Queued
 from muster.domain.needs import folders_used
 from muster.domain.reasons import Reason
-from muster.domain.specs import JobSpec
+from muster.domain.specs import JobSpec, tasks_at_most
 from muster.domain.virtual_clusters import VirtualCluster
 from muster.engine.context import Context
 from muster.engine.lifecycle.dependencies import resolved
@@ -27,6 +27,7 @@ async def admit(context: Context, spec: JobSpec, owner: str) -> Job:
 
 async def admit_all(context: Context, specs: Sequence[JobSpec], owner: str) -> list[Job]:
     """Admit the jobs of one request, which must have room in the queue together."""
+    _require_few_open(context, owner, len(specs))
     jobs = [await _admit(context, spec, owner) for spec in specs]
     for name in dict.fromkeys(job.vc for job in jobs if job.vc):
         _require_room(context, context.config.virtual[name], owner, sum(job.vc == name for job in jobs))
@@ -42,6 +43,7 @@ async def readmit(context: Context, job: Job, spec: JobSpec) -> Job:
 
 
 async def _admit(context: Context, spec: JobSpec, owner: str) -> Job:
+    _require_few_tasks(context, spec)
     cluster, vc = _destination(context, spec.cluster or context.default_cluster)
     if cluster not in context.backends:
         known = ", ".join([*sorted(context.backends), *await _usable(context, owner)])
@@ -70,6 +72,24 @@ async def _admit(context: Context, spec: JobSpec, owner: str) -> Job:
     if reason is not None and reason.code == "never":
         raise Unplaceable(f"this job can never run on {name}: {reason.message}", hint=reason.change)
     return job
+
+
+def _require_few_tasks(context: Context, spec: JobSpec) -> None:
+    """Comes first, because everything that follows takes time for each task."""
+    count, most = tasks_at_most(spec), context.limits.tasks_per_job
+    if count > most:
+        problem = Problem("roles", f"ask for {count} tasks", f"a job may have at most {most} tasks")
+        raise Invalid(f"the job has too many tasks: {count}", problems=(problem,))
+
+
+def _require_few_open(context: Context, owner: str, count: int) -> None:
+    used, most = context.open_jobs.count_of(owner), context.limits.open_jobs_per_user
+    if used + count > most:
+        raise TooMany(
+            f"{owner} has {used} jobs that have not ended, {most} are allowed, {count} came",
+            hint="wait until some have ended; `muster get quota` shows the limits",
+            retry_after_s=60.0,
+        )
 
 
 def _never_fits(context: Context, job: Job) -> Reason | None:

@@ -1,6 +1,7 @@
 """The open jobs in memory. They are always as the store has committed them."""
 
 import asyncio
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
@@ -40,10 +41,13 @@ class OpenJobs:
     def __init__(self) -> None:
         self._entries: dict[str, Entry] = {}
         self._dependents: dict[str, set[str]] = {}
+        self._owners: Counter[str] = Counter()
 
     def add(self, job: Job, tasks: Iterable[Task] = ()) -> Entry:
         entry = Entry(job, {task.id: task for task in tasks})
         entry.launched.set()
+        if job.id not in self._entries:
+            self._owners[job.owner] += 1
         self._entries[job.id] = entry
         self._note_dependencies(job)
         return entry
@@ -68,7 +72,14 @@ class OpenJobs:
             return
         if entry.deadline is not None:
             entry.deadline.cancel()
+        self._owners[entry.job.owner] -= 1
+        if not self._owners[entry.job.owner]:
+            del self._owners[entry.job.owner]
         self._forget_dependencies(entry.job)
+
+    def count_of(self, owner: str) -> int:
+        """The number of the owner's jobs that have not ended."""
+        return self._owners[owner]
 
     def entries(self) -> list[Entry]:
         return list(self._entries.values())

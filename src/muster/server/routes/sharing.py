@@ -12,6 +12,7 @@ from muster.engine.requests.accounts import Principal
 from muster.engine.state.cluster_settings import may_use, quotas_of, shares_of
 from muster.scheduling.allocations.usage_views import Quota
 from muster.server.access import Action, may, require
+from muster.server.own_limits import own_limits
 from muster.server.services import Services, authenticated, services
 from muster.wire.cluster_views import problem_view, quota_view, virtual_cluster_view
 from muster.wire.response_models import response_model
@@ -48,13 +49,16 @@ async def get_virtual_cluster(name: str, me: Me, parts: Parts) -> Response:
 async def list_quotas(
     me: Me, parts: Parts, user: Annotated[str | None, Query(max_length=64, description="`me` is you.")] = None
 ) -> Response:
-    """Lists quotas of virtual clusters as a whole and of the caller; admins see everybody's unless they name a user."""
+    """Lists the caller's limits on the server as a whole, which have no virtual cluster, and quotas of virtual clusters
+    as a whole and of the caller; admins see everybody's unless they name a user."""
     name = me.name if user in (None, "me") else user
     require(me, Action.QUOTA_SEE, name)
+    own = await own_limits(parts, name or "")
     subject = None if user is None and me.is_admin else await parts.accounts.user(name or "")
     jobs = (entry.job for entry in parts.context.open_jobs.entries())
     quotas = quotas_of(parts.context.config, parts.context.clusters, jobs, parts.context.clock(), subject)
-    return JSONResponse(QuotaList(items=[quota_view(quota, _names(me, parts, quota)) for quota in quotas]))
+    items = [quota_view(quota, _names(me, parts, quota)) for quota in [*own, *quotas]]
+    return JSONResponse(QuotaList(items=items))
 
 
 def _usable(me: Principal, parts: Services) -> list[VirtualCluster]:

@@ -15,7 +15,8 @@ def command(user: str | None, output: str) -> None:
     """List the limits of virtual clusters and users, with the usage of each and the jobs that wait on it.
 
     A job that exceeds a limit waits; a job that exceeds the limit on queued jobs is refused. A limit without a user
-    applies to the virtual cluster as a whole.
+    applies to the virtual cluster as a whole. A limit without a virtual cluster applies to the server as a whole: what
+    exceeds it is refused.
 
     \b
     Examples:

@@ -1,0 +1,20 @@
+"""The limits of one user on the server as a whole, with what is used of them."""
+
+from muster.domain.specs import tasks_at_most
+from muster.scheduling.allocations.usage_views import Quota
+from muster.server.services import Services
+
+
+async def own_limits(parts: Services, user: str) -> list[Quota]:
+    context = parts.context
+    limits = context.limits
+    sizes = (tasks_at_most(entry.job.spec) for entry in context.open_jobs.entries() if entry.job.owner == user)
+    used = {
+        "openJobs": (limits.open_jobs_per_user, context.open_jobs.count_of(user)),
+        "packageBytes": (limits.package_bytes_per_user, await parts.packages.bytes_of(user)),
+        "streams": (limits.streams_per_user, parts.bounds.streams.held_by(user)),
+        "tasksPerJob": (limits.tasks_per_job, max(sizes, default=0)),
+        "tokens": (limits.tokens_per_user, len(await context.store.tokens(user))),
+        "uploads": (limits.uploads_per_user, parts.bounds.uploads.held_by(user)),
+    }
+    return [Quota("", user, kind, limit, count) for kind, (limit, count) in used.items()]
