@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from math import fsum
 
 from bench.scheduling.traces import jobs_of, trace_file
+from muster.lib.gc_tuning import tune_garbage_collector
 from muster.simulation.driver import simulate
 from muster.simulation.isolated_runs import apart
 from muster.simulation.metrics import Summary, summarise
@@ -125,6 +126,7 @@ def _simulated(replay: Replay) -> tuple[Run, float]:
         parse_preemption_cost(replay.cost),
         quota,
     )
+    tune_garbage_collector()  # as `muster sim` does
     began = time.process_time()
     run = (apart(simulate) if replay.is_apart else simulate)(jobs, nodes, options, None)
     return run, time.process_time() - began

@@ -7,7 +7,7 @@ from muster.domain.reasons import Reason
 from muster.scheduling.demand import Slot
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Start:
     job_id: str
     slots: tuple[Slot, ...]
@@ -21,9 +21,10 @@ class Preemption:
     reason: Reason
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Plan:
-    """What one cycle says. A gang whose slots are still occupied by preempted jobs starts in the plan of a later
+    """What one cycle says. Plans and starts are never changed; there are so many of them that declaring them frozen is
+    too slow. A gang whose slots are still occupied by preempted jobs starts in the plan of a later
     cycle, when the last of them is `released`."""
 
     starts: tuple[Start, ...] = ()

@@ -82,6 +82,8 @@ class Planner:
         return Plan(starts, preemptions, now if self._changes.is_pending else self._timers.next_at, self._reasons)
 
     def _let_time_pass(self, now: float) -> None:
+        if not self._timers.is_due(now):
+            return
         for at, timer, job_id in self._timers.due(now):
             match timer:
                 case Timer.DUE:

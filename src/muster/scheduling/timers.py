@@ -31,6 +31,9 @@ class Timers:
     def add(self, at: float, timer: Timer, job_id: str = "") -> None:
         heappush(self._heap, (at, next(self._stamp), timer, job_id))
 
+    def is_due(self, now: float) -> bool:
+        return bool(self._heap) and self._heap[0][0] <= now
+
     def due(self, now: float) -> Iterator[tuple[float, Timer, str]]:
         """Remove and return what is due, in order; also what is added meanwhile."""
         while self._heap and self._heap[0][0] <= now:

@@ -18,6 +18,7 @@ from muster.cli.tables.ages import duration_text
 from muster.cli.tables.output import print_document
 from muster.cli.tables.text_tables import Column, render
 from muster.domain.errors import Invalid, MusterError
+from muster.lib.gc_tuning import tune_garbage_collector
 from muster.simulation.charts import draw
 from muster.simulation.driver import simulate
 from muster.simulation.generating import Recipe, generate
@@ -168,6 +169,7 @@ def command(
         options = Options(Policy.DEFAULT, PlacementKind(placement), durations, cost, quota)
         chosen = [policy for each in policies for policy in each] or [Policy.DEFAULT]
         runs: list[Run] = []
+        tune_garbage_collector()  # a long trace makes millions of objects, and hardly any cycles
         for each in (replace(options, policy=policy) for policy in dict.fromkeys(chosen)):
             alone = [_run(apart(simulate), kept, groups, each)] if also_apart else []
             runs += [_run(simulate, kept, groups, each), *alone]

@@ -102,6 +102,8 @@ class Accounts:
 
     def settle(self, now: float) -> None:
         """Close what has ended since the last call."""
+        if not self._ended:
+            return
         for allocation in self._ended:
             job, shape = allocation.job, allocation.shape
             for user in ("", job.user):

@@ -21,15 +21,17 @@ class CapacityCheck:
         self._shapes = shapes
         self._empty = NodeIndex()
         self._empty_version = -1
+        self._is_unknown = False
+        """Whether a node has not reported its capacity."""
         self._fits: dict[int, bool] = {}
 
     def never_fits(self, job: JobDemand) -> Reason | None:
         """Why the gang can never run, or None if it can. Unreachable nodes and devices that are out of service count,
         because they may come back, and so may a folder that is missing. While a node has not reported its capacity,
         nothing is known to be too large."""
-        if any(not capacity.node.capacity.cpu_m for capacity in self._nodes.by_name.values()):
-            return None
         self._bring_up_to_date()
+        if self._is_unknown:
+            return None
         smallest = at_its_smallest(replace(job, where=without_needs(job.where)))
         shape = self._shapes.of(smallest)
         if shape.number not in self._fits:
@@ -42,6 +44,7 @@ class CapacityCheck:
         if self._empty_version == self._nodes.nodes_version:
             return
         self._empty, self._empty_version = NodeIndex(), self._nodes.nodes_version
+        self._is_unknown = any(not capacity.node.capacity.cpu_m for capacity in self._nodes.by_name.values())
         for capacity in self._nodes.by_name.values():
             self._empty.put(NodeCapacity(capacity.node.at_best()))
         self._fits.clear()

@@ -181,7 +181,7 @@ class Predictor:
 
 
 def step_of(service: float) -> int:
-    return min(bisect_right(EDGES, service + 1e-6) - 1, _STEPS - 1)
+    return bisect_right(EDGES, service + 1e-6) - 1
 
 
 def _ratio_step(actual: float, predicted: float) -> int:
