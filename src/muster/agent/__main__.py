@@ -9,6 +9,8 @@ import sys
 from typing import List, Optional
 
 from muster.agent.diagnostics import Diagnostics
+from muster.agent.epoch import Epoch
+from muster.agent.errors import AgentError
 from muster.agent.root_lock import lock
 from muster.agent.service import Service
 from muster.agent.system.channel import Channel
@@ -24,21 +26,31 @@ def main(argv: Optional[List[str]] = None) -> None:
     os.makedirs(root, 0o700, exist_ok=True)
     os.chmod(root, 0o700)
     out_fd = _take_stdout()
+    epoch = Epoch(root, options.epoch)
+    _enter(epoch)
     lock(root, options.take_over)
+    _enter(epoch)  # a later server may have come while this agent waited
     os.chdir("/")  # hold no file system that somebody may want to unmount
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # a Ctrl-C in the server's terminal is meant for the server
     diagnostics = Diagnostics(os.path.join(root, "agent.log"))
     diagnostics.note("agent {} on Python {} started".format(__version__, sys.version.split()[0]))
     try:
-        _serve(root, ports.candidates(options.ports, ports.ephemeral_range()), out_fd, diagnostics)
+        _serve(root, epoch, ports.candidates(options.ports, ports.ephemeral_range()), out_fd, diagnostics)
     except Exception as error:
         diagnostics.crash("the agent failed", error)
         _leave(1)
 
 
-def _serve(root: str, candidates: List[int], out_fd: int, diagnostics: Diagnostics) -> None:
+def _enter(epoch: Epoch) -> None:
+    try:
+        epoch.enter()
+    except AgentError as error:
+        sys.exit("muster agent: {}".format(error.message))
+
+
+def _serve(root: str, epoch: Epoch, candidates: List[int], out_fd: int, diagnostics: Diagnostics) -> None:
     loop = Loop()
-    service = Service(loop, root, candidates, diagnostics)
+    service = Service(loop, root, epoch, candidates, diagnostics)
 
     def close(problem: str) -> None:
         if problem:
@@ -65,6 +77,12 @@ def _parser() -> argparse.ArgumentParser:
         "--take-over",
         action="store_true",
         help="end an agent that has the root and does not leave by itself; its tasks go on",
+    )
+    parser.add_argument(
+        "--epoch",
+        type=int,
+        default=0,
+        help="the term of the server; the agent leaves if the root belongs to a server of a later term",
     )
     parser.add_argument("--version", action="version", version=__version__)
     return parser

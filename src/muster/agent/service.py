@@ -12,6 +12,7 @@ from typing import Any, Callable, Dict, FrozenSet, List, Mapping, Optional, Sequ
 from muster.agent import requests
 from muster.agent.diagnostics import Diagnostics
 from muster.agent.environments.node_probes import Surroundings
+from muster.agent.epoch import Epoch
 from muster.agent.errors import BAD_REQUEST, STILL_RUNNING, SYSTEM, TOO_LARGE, AgentError, from_os_error
 from muster.agent.files.blobs import BlobStore
 from muster.agent.files.operations import Filing
@@ -46,6 +47,10 @@ from muster.agent.tasks.table import Task, TaskBook
 from muster.agent.tasks.task_exit import Settling
 
 _DISCOVERY_S = 9.0
+_HARMLESS = frozenset(
+    {"ping", "hello", "list", "read_log", "tail_offset", "watch_log", "unwatch_log", "usage", "exec_read", "exec_stop"}
+)
+"""Operations that change nothing on the node, so that a server of an earlier epoch may still use them."""
 
 Answer = Dict[str, Any]
 Operation = Callable[[Mapping[str, Any]], Optional[Answer]]
@@ -55,7 +60,10 @@ SlowOperation = Callable[[Mapping[str, Any]], Work]
 
 
 class Service:
-    def __init__(self, loop: Loop, root: str, port_candidates: List[int], diagnostics: Diagnostics) -> None:
+    def __init__(
+        self, loop: Loop, root: str, epoch: Epoch, port_candidates: List[int], diagnostics: Diagnostics
+    ) -> None:
+        self._epoch = epoch
         self._loop = loop
         self._root = root
         self._diagnostics = diagnostics
@@ -135,6 +143,8 @@ class Service:
             return
         op = str(request.get("op"))
         try:
+            if op not in _HARMLESS:
+                self._epoch.check()
             if op in self._slow_operations:
                 work = self._slow_operations[op](request)
                 self._loop.run_blocking(work, lambda done: self._done(number, op, done))

@@ -24,6 +24,8 @@ class Site:
     """Distinguishes this server from others that use the same machines."""
     archives: Archives
     """The packages and inputs that tasks need."""
+    epoch: int = 0
+    """The term of the server. Nodes obey a server only if they know of no later term."""
 
 
 Builder = Callable[[PhysicalCluster], Backend]

@@ -19,8 +19,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         settings = load_settings(_arguments(argv))
         set_up_logging(settings)
         make_home(settings.home)
-        with lock_home(settings.home):
-            uvloop.run(serve(settings))
+        with lock_home(settings.home, is_standby=settings.standby) as is_locked:
+            signals = uvloop.run(serve(settings, has_home_lock=is_locked))
+        for number in signals:
+            signal.raise_signal(number)
     except MusterError as error:
         _print_error(error)
         return 2 if isinstance(error, Invalid) else 1
@@ -39,6 +41,7 @@ def _arguments(argv: Sequence[str] | None) -> dict[str, object]:
     parser.add_argument("--tls-key", dest="tlsKey", help="the PEM file with its key")
     parser.add_argument("--tls-self-signed", dest="tlsSelfSigned", action="store_true", default=None)
     parser.add_argument("--log-level", dest="logLevel", choices=("debug", "info", "warning", "error"))
+    parser.add_argument("--standby", action="store_true", default=None, help="share the home folder of a server")
     parser.add_argument("--access-log", dest="accessLog", action="store_true", default=None)
     return dict(vars(parser.parse_args(argv)))
 

@@ -33,6 +33,21 @@ async def write_local_context(home: Path, url: str, services: Services, fingerpr
     write_private(path, json.dumps(contexts, indent=2) + "\n")
 
 
+def copy_local_context(home: Path, url: str, shared_home: Path, fingerprint: str | None) -> None:
+    """Give the home of a standby the token of the home whose data it shares, if this account can read it. A standby
+    can write no token of its own."""
+    path = home / "context.json"
+    theirs = _read_contexts(shared_home / "context.json")["contexts"].get(LOCAL)
+    if home == shared_home or theirs is None:
+        return
+    contexts = _read_contexts(path)
+    kept = {key: value for key, value in theirs.items() if key != "fingerprint"}
+    pinned = {"fingerprint": fingerprint} if fingerprint else {}
+    contexts["contexts"][LOCAL] = {**kept, "server": url, **pinned}
+    contexts["current"] = contexts.get("current") or LOCAL
+    write_private(path, json.dumps(contexts, indent=2) + "\n")
+
+
 async def _kept_or_new_token(services: Services, user: User, token: str | None) -> str:
     if token:
         try:

@@ -41,14 +41,20 @@ def archive_key(home: Path) -> bytes:
 
 
 @contextmanager
-def lock_home(home: Path) -> Iterator[None]:
+def lock_home(home: Path, *, is_standby: bool = False) -> Iterator[bool]:
+    """Lock the home folder. A second server in it is a mistake, unless it was started as a standby. Yields whether
+    the lock was got."""
     descriptor = os.open(home / "server.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     os.fchmod(descriptor, 0o600)  # whoever can open it could lock it, and no server would start
     with os.fdopen(descriptor, "a+") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise Conflict(
-                f"another server is already using {home}", hint="stop it, or set MUSTER_HOME to another folder"
-            ) from None
-        yield
+            if not is_standby:
+                raise Conflict(
+                    f"another server is already using {home}",
+                    hint="stop it, set MUSTER_HOME to another folder, or start a standby: muster server --standby",
+                ) from None
+            yield False
+        else:
+            yield True

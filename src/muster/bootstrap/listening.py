@@ -1,8 +1,10 @@
 """The listening socket of the server, and the announcement of its address."""
 
 import resource
+import signal
 import socket
 import sys
+from collections.abc import Sequence
 from dataclasses import replace
 
 import structlog
@@ -55,12 +57,28 @@ def shown_host(host: str) -> str:
 
 
 class AnnouncingServer(uvicorn.Server):
-    """Prints its address as soon as it accepts requests."""
+    """Prints its address as soon as it accepts requests. A signal ends it and is kept in `signals`: unlike its base
+    class it does not raise the signal again, because other parts have to be closed first."""
 
     def __init__(self, config: uvicorn.Config, url: str, fingerprint: str | None = None) -> None:
         super().__init__(config)
         self._url = url
         self._fingerprint = fingerprint
+
+    @property
+    def signals(self) -> Sequence[signal.Signals]:
+        return [signal.Signals(number) for number in self._captured_signals]
+
+    def leave(self) -> None:
+        self.should_exit = True
+
+    async def serve(self, sockets: list[socket.socket] | None = None) -> None:
+        before = {number: signal.signal(number, self.handle_exit) for number in (signal.SIGINT, signal.SIGTERM)}
+        try:
+            await self._serve(sockets)
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)

@@ -1,104 +1,97 @@
 """Connects adapters to ports."""
 
+import asyncio
+import signal
 import sys
+from collections.abc import Sequence
+from contextlib import suppress
 
 import uvicorn
 
-from muster.agent.system.inotify import Inotify
-from muster.backends.kinds import Site
-from muster.backends.local.cluster_file import LOCAL
-from muster.bootstrap.backend_kinds import cluster_kinds
-from muster.bootstrap.extensions import guarded_builder, load_extensions
-from muster.bootstrap.first_run import write_local_context
-from muster.bootstrap.home_folder import archive_key, identity
+from muster.bootstrap.extensions import load_extensions
 from muster.bootstrap.listening import AnnouncingServer, listen, shown_host, within_descriptors
-from muster.bootstrap.tls import certificate_of, reloading
-from muster.domain.clusters import PhysicalCluster
-from muster.engine.context import Context
-from muster.engine.data.archives import SignedArchives
-from muster.engine.data.files import Files
-from muster.engine.data.logs import LogReader
-from muster.engine.data.packages import PackageStore
-from muster.engine.requests.accounts import Accounts
-from muster.engine.running import running_engine
-from muster.engine.state.cluster_settings import ActiveConfig
-from muster.exporters.influx import exporting
+from muster.bootstrap.parts import Installation
+from muster.bootstrap.terms import Terms
+from muster.bootstrap.tls import certificate_of
 from muster.lib.gc_tuning import tune_garbage_collector
-from muster.server.app import create_app
+from muster.lib.ids import new_id
 from muster.server.bounds import Bounds
 from muster.server.connections import ConnectionLimits, bounded_protocol
-from muster.server.services import Services
-from muster.settings.cluster_config import FileClusterConfig
-from muster.settings.clusters import ClusterFolder
-from muster.settings.kept_files import KeptFiles
+from muster.server.role_switch import RoleSwitch
 from muster.settings.server import ServerSettings
-from muster.stores.opening import open_store
+from muster.stores.lease import SqlLease
+from muster.stores.opening import prepare_database
+
+_LEAVE_WITHIN_S = 5.0
+"""How long the engine may take to close its connections at the end. Nothing is lost if it takes longer."""
 
 
-async def serve(settings: ServerSettings) -> None:
+async def serve(settings: ServerSettings, *, has_home_lock: bool) -> Sequence[signal.Signals]:
+    """Serve until a signal ends the server, and return the signals. The caller raises them again."""
     certificate = certificate_of(settings)
     listener = listen(settings.host, settings.port)
     scheme = "http" if certificate is None else "https"
     url = f"{scheme}://{shown_host(settings.host)}:{listener.getsockname()[1]}"
-    store = await open_store(settings.database_url)
-    address = (settings.public_url or url).rstrip("/")
-    archives = SignedArchives(settings.home / "packages", address, archive_key(settings.home))
-    extensions = load_extensions()
+    await prepare_database(settings.database_url)
     limits = within_descriptors(settings.limits.limits())
-    clusters = ClusterFolder(settings.clusters_folder, (LOCAL,), cluster_kinds(extensions.backends))
-    kept = KeptFiles(settings.home / "clusters.kept.json", clusters.path)
-    site = Site(settings.home, identity(settings.home), archives)
-    builders = {kind.name: guarded_builder(kind, site) for kind in extensions.backends}
+    installation = Installation(
+        settings=settings,
+        holder=new_id(),
+        url=url,
+        address=(settings.public_url or url).rstrip("/"),
+        extensions=load_extensions(),
+        limits=limits,
+        bounds=Bounds(limits),
+        certificate=certificate,
+        has_home_lock=has_home_lock,
+    )
+    lease = SqlLease(settings.database_url)
+    switch = RoleSwitch()
+    terms = Terms(installation, lease, switch)
+    running = asyncio.create_task(terms.run(), name="terms")
+    server = AnnouncingServer(_config(installation, switch), url, certificate.fingerprint if certificate else None)
+    running.add_done_callback(lambda _: server.leave())
     try:
-        context = Context(
-            store=store,
-            backends={LOCAL: builders[LOCAL](PhysicalCluster(LOCAL, LOCAL))},
-            default_cluster=LOCAL,
-            logs=settings.home / "logs",
-            packages=settings.home / "packages",
-            keep_finished_s=settings.keep_finished,
-            max_output_bytes=settings.max_output_bytes,
-            limits=limits,
-            config=ActiveConfig(FileClusterConfig(clusters, kept, Inotify), extensions.problems),
-        )
-        services = Services(
-            context,
-            Accounts(context, settings.session_lifetime),
-            PackageStore(context, settings.max_package_bytes),
-            LogReader(context),
-            Files(context),
-            archives,
-            settings.private_jobs,
-            extensions.dialects,
-            bounds=Bounds(limits),
-            is_always_secure=address.startswith("https:"),
-        )
-        exports = exporting(settings.influx, settings.influx_password, context.backends, context.exports)
-
-        async def write_context() -> None:
-            pinned = certificate.fingerprint if certificate is not None else None
-            await write_local_context(settings.home, url, services, pinned)
-
-        async with running_engine(context, builders), exports, reloading(certificate, write_context):
-            await write_context()
-            config = uvicorn.Config(
-                create_app(services),
-                log_config=None,
-                access_log=settings.access_log,
-                server_header=False,
-                http=bounded_protocol(ConnectionLimits(services.bounds.connections, settings.trusted_proxies)),
-                proxy_headers=bool(settings.trusted_proxies),
-                forwarded_allow_ips=[str(network) for network in settings.trusted_proxies],
-                lifespan="off",
-                ws="none",
-                timeout_graceful_shutdown=1,
-                timeout_keep_alive=60,
-                ssl_context_factory=None if certificate is None else lambda *_: certificate.context,
-            )
-            tune_garbage_collector()
-            sys.setswitchinterval(0.001)  # so that a finished commit does not wait long for a busy event loop
-            await AnnouncingServer(config, url, certificate.fingerprint if certificate else None).serve(
-                sockets=[listener]
-            )
+        await _first_role(terms, running)
+        tune_garbage_collector()
+        sys.setswitchinterval(0.001)  # so that a finished commit does not wait long for a busy event loop
+        await server.serve(sockets=[listener])
     finally:
-        await store.close()
+        await _end(running)
+        await lease.close()
+    return server.signals
+
+
+def _config(installation: Installation, switch: RoleSwitch) -> uvicorn.Config:
+    settings, certificate = installation.settings, installation.certificate
+    return uvicorn.Config(
+        switch,
+        log_config=None,
+        access_log=settings.access_log,
+        server_header=False,
+        http=bounded_protocol(ConnectionLimits(installation.bounds.connections, settings.trusted_proxies)),
+        proxy_headers=bool(settings.trusted_proxies),
+        forwarded_allow_ips=[str(network) for network in settings.trusted_proxies],
+        lifespan="off",
+        ws="none",
+        timeout_graceful_shutdown=1,
+        timeout_keep_alive=60,
+        ssl_context_factory=None if certificate is None else lambda *_: certificate.context,
+    )
+
+
+async def _first_role(terms: Terms, running: asyncio.Task[None]) -> None:
+    has_role = asyncio.create_task(terms.has_role.wait())
+    await asyncio.wait((has_role, running), return_when=asyncio.FIRST_COMPLETED)
+    has_role.cancel()
+    if running.done():
+        running.result()
+
+
+async def _end(running: asyncio.Task[None]) -> None:
+    """An error of the server itself is raised; a cancellation is what was asked for."""
+    running.cancel()
+    await asyncio.wait((running,), timeout=_LEAVE_WITHIN_S)
+    if running.done():
+        with suppress(asyncio.CancelledError):
+            running.result()

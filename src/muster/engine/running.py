@@ -51,25 +51,26 @@ async def running_engine(context: Context, builders: Mapping[str, Builder] | Non
     context.config.start(context.clusters)
     listener = _Listener(context)
     fleet = Fleet(context, listener, builders or {})
-    await fleet.build()
-    context.marks = {(mark.cluster, mark.node): mark for mark in await context.store.node_marks()}
-    await load(context)
-    await fleet.start()
-
-    async def settings_changed() -> None:
-        await fleet.follow()
-        for name in list(context.clusters):
-            listener.nodes_changed(name)  # their nodes may have other labels
-
-    loops = [
-        asyncio.create_task(run_cycles(context), name="cycles"),
-        asyncio.create_task(run_polling(context), name="polling"),
-        asyncio.create_task(run_resync(context), name="resync"),
-        asyncio.create_task(run_retention(context), name="retention"),
-        asyncio.create_task(context.config.follow(context.clusters, settings_changed), name="config"),
-    ]
-    context.wake.set()
+    loops: list[asyncio.Task[None]] = []
     try:
+        await fleet.build()
+        context.marks = {(mark.cluster, mark.node): mark for mark in await context.store.node_marks()}
+        await load(context)
+        await fleet.start()
+
+        async def settings_changed() -> None:
+            await fleet.follow()
+            for name in list(context.clusters):
+                listener.nodes_changed(name)  # their nodes may have other labels
+
+        loops += [
+            asyncio.create_task(run_cycles(context), name="cycles"),
+            asyncio.create_task(run_polling(context), name="polling"),
+            asyncio.create_task(run_resync(context), name="resync"),
+            asyncio.create_task(run_retention(context), name="retention"),
+            asyncio.create_task(context.config.follow(context.clusters, settings_changed), name="config"),
+        ]
+        context.wake.set()
         yield
     finally:
         for loop in loops:

@@ -3,6 +3,9 @@
 from dataclasses import dataclass
 from typing import Protocol
 
+NO_EPOCH = -1
+"""The epoch of a server that does not hold the lease: no write and no order is accepted with it."""
+
 
 @dataclass(frozen=True, slots=True)
 class Claim:

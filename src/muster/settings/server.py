@@ -20,6 +20,7 @@ _VARIABLES = {
     "MUSTER_DATABASE": "database",
     "MUSTER_CLUSTERS": "clusters",
     "MUSTER_PRIVATE_JOBS": "privateJobs",
+    "MUSTER_STANDBY": "standby",
     "MUSTER_LOG_LEVEL": "logLevel",
 }
 
@@ -59,6 +60,9 @@ class ServerSettings(BaseModel):
     )
     trusted_proxies: tuple[IPvAnyNetwork, ...] = Field(
         (), description="Addresses or networks of proxies whose X-Forwarded-For and X-Forwarded-Proto are believed."
+    )
+    standby: bool = Field(
+        False, description="Whether the server may share the home folder of another one, and replace it when it dies."
     )
     log_level: str = Field("info", pattern="^(debug|info|warning|error)$")
     access_log: bool = False

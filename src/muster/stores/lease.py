@@ -10,7 +10,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
-from sqlalchemy import Connection, Engine, Row, func, literal_column, select, update
+from sqlalchemy import Connection, Engine, Row, case, cast, func, literal_column, select, update
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.sql.elements import ColumnElement
 
@@ -74,7 +74,7 @@ def _acquire(connection: Connection, claim: Claim, lease_s: float) -> Term | Non
     epoch = connection.execute(
         update(counters)
         .where(counters.c.name == EVENT_COUNTER)
-        .values(epoch=counters.c.epoch + 1)
+        .values(epoch=_later(counters.c.epoch + 1, cast(_now(connection), counters.c.epoch.type)))
         .returning(counters.c.epoch)
     ).scalar_one()
     connection.execute(
@@ -91,6 +91,12 @@ def _acquire(connection: Connection, claim: Claim, lease_s: float) -> Term | Non
         )
     )
     return _current(connection)
+
+
+def _later(next_epoch: ColumnElement[int], now_s: ColumnElement[int]) -> ColumnElement[int]:
+    """Epochs also rise with the clock: a database that was restored from a backup must not begin an epoch that nodes
+    have seen before."""
+    return case((next_epoch > now_s, next_epoch), else_=now_s)
 
 
 def _is_dead(found: Row[Any], claim: Claim) -> bool:

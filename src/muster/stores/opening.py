@@ -20,6 +20,11 @@ async def open_store(url: str, epoch: int | None = None) -> SqlStore:
     return SqlStore(writing, reading, epoch)
 
 
+async def prepare_database(url: str) -> None:
+    """Upgrades the schema. Raises the errors of `open_store`."""
+    _dispose(*await asyncio.to_thread(_prepare, parse_url(url)))
+
+
 def _prepare(url: URL) -> tuple[Engine, Engine]:
     _make_private_file(url)
     writing, reading = writing_engine(url), reading_engine(url)

@@ -36,6 +36,11 @@ _TICKS = 4
 """A missing heartbeat is counted in ticks, not in time, so that no node counts as silent when the server was frozen."""
 
 
+def agent_arguments(epoch: int) -> list[str]:
+    """The agent takes the node's root from the agent of an earlier term, and leaves it to one of a later term."""
+    return ["--take-over", "--epoch", str(epoch)]
+
+
 def _retry_pause_s(failures: int) -> float:
     return exponential(failures, first_s=0.2, limit_s=_TRY_EVERY_S)
 

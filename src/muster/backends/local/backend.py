@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 from muster.backends.agents.agent_channel import ByteReader, ByteWriter
-from muster.backends.agents.connection import AgentNode
+from muster.backends.agents.connection import AgentNode, agent_arguments
 from muster.backends.agents.logs import AgentLogs
 from muster.backends.agents.pool import AgentPool
 from muster.backends.agents.task_data import AgentOf, PoolLogs
@@ -24,8 +24,9 @@ _LEAVE_WITHIN_S = 5.0
 
 
 class LocalBackend(AgentPool):
-    def __init__(self, cluster: str, node: str, root: Path, archives: Archives) -> None:
+    def __init__(self, cluster: str, node: str, root: Path, archives: Archives, epoch: int = 0) -> None:
         self._root = root
+        self._epoch = epoch
         super().__init__(PhysicalCluster(cluster, "local"), archives)
         agent = AgentNode(
             node,
@@ -50,6 +51,7 @@ class LocalBackend(AgentPool):
             "muster.agent",
             "--root",
             str(self._root),
+            *agent_arguments(self._epoch),
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.DEVNULL,

@@ -10,7 +10,7 @@ from muster.domain.clusters import PhysicalCluster
 
 def _builder(site: Site) -> Builder:
     def build(cluster: PhysicalCluster) -> LocalBackend:
-        return LocalBackend(cluster.name, socket.gethostname(), site.home / "node", site.archives)
+        return LocalBackend(cluster.name, socket.gethostname(), site.home / "node", site.archives, site.epoch)
 
     return build
 

@@ -10,7 +10,7 @@ import structlog
 
 from muster.agent.gpus.models import model_name
 from muster.backends.agents.agent_channel import ByteReader, ByteWriter
-from muster.backends.agents.connection import CONNECT_WITHIN_S, AgentNode
+from muster.backends.agents.connection import CONNECT_WITHIN_S, AgentNode, agent_arguments
 from muster.backends.agents.pool import AgentPool
 from muster.backends.ssh.agent_install import AgentArchive, running_agent
 from muster.backends.ssh.host_keys import HostKeyStore
@@ -37,6 +37,7 @@ class SshBackend(AgentPool):
         archives: Archives,
         *,
         identity: str,
+        epoch: int = 0,
         host_keys: Path,
         machines: MachineIdentities,
         connect_within_s: float = CONNECT_WITHIN_S,
@@ -46,6 +47,7 @@ class SshBackend(AgentPool):
         super().__init__(settings, archives)
         self._machines = machines
         self._identity = identity
+        self._epoch = epoch
         self._connect_within_s = connect_within_s
         self._keys = HostKeyStore(host_keys)
         self._archive = AgentArchive.build()
@@ -171,7 +173,7 @@ class SshBackend(AgentPool):
                     python=member.python,
                     root=member.root,
                     name=f"{self._identity}-{self.cluster}-{name}",
-                    arguments=["--take-over"],
+                    arguments=agent_arguments(self._epoch),
                 )
                 streams = await stack.enter_async_context(agent)
             yield streams

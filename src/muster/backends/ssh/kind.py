@@ -14,6 +14,7 @@ def _builder(site: Site) -> Builder:
         SshBackend,
         archives=site.archives,
         identity=site.identity,
+        epoch=site.epoch,
         host_keys=site.home / "host-keys",
         machines=MachineIdentities(Machine.of_this_server()),
     )

@@ -38,6 +38,7 @@ def up(port: int | None, host: str | None, home: str | None) -> None:
 )
 @click.option("--tls-key", type=click.Path(dir_okay=False, exists=True), help="The key of the certificate (PEM).")
 @click.option("--tls-self-signed", is_flag=True, help="Serve HTTPS with a certificate of its own, which clients pin.")
+@click.option("--standby", is_flag=True, help="Share the home folder of a running server, and replace it when it dies.")
 @click.option("--access-log", is_flag=True, help="Log every request.")
 @click.option("--log-level", type=click.Choice(["debug", "info", "warning", "error"]), help="How much to log [info].")
 def server(
@@ -49,6 +50,7 @@ def server(
     tls_cert: str | None,
     tls_key: str | None,
     tls_self_signed: bool,
+    standby: bool,
     access_log: bool,
     log_level: str | None,
 ) -> None:
@@ -65,7 +67,7 @@ def server(
         os.environ["MUSTER_DATABASE"] = database  # it may contain a password, and everybody can see arguments
     given = [("--port", port), ("--host", host), ("--config", config), ("--log-level", log_level)]
     files = [("--tls-cert", _absolute(tls_cert)), ("--tls-key", _absolute(tls_key))]
-    flags = {"--access-log": access_log, "--tls-self-signed": tls_self_signed}
+    flags = {"--standby": standby, "--access-log": access_log, "--tls-self-signed": tls_self_signed}
     _become_server(home, [*given, *files], [flag for flag, is_given in flags.items() if is_given])
 
 

@@ -1,0 +1,100 @@
+"""Puts the parts of a server together for one term: as the holder of the lease, or as a standby."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from muster.agent.system.inotify import Inotify
+from muster.backends.kinds import Builder, Site
+from muster.backends.local.cluster_file import LOCAL
+from muster.bootstrap.backend_kinds import cluster_kinds
+from muster.bootstrap.extensions import Extensions, guarded_builder
+from muster.bootstrap.home_folder import archive_key, make_home
+from muster.bootstrap.site import SharedSite
+from muster.bootstrap.tls import Certificate
+from muster.domain.clusters import PhysicalCluster
+from muster.domain.limits import Limits
+from muster.engine.context import Context
+from muster.engine.data.archives import SignedArchives
+from muster.engine.data.files import Files
+from muster.engine.data.logs import LogReader
+from muster.engine.data.packages import PackageStore
+from muster.engine.requests.accounts import Accounts
+from muster.engine.state.cluster_settings import ActiveConfig
+from muster.ports.store import Store
+from muster.server.bounds import Bounds
+from muster.server.services import Services
+from muster.settings.cluster_config import FileClusterConfig
+from muster.settings.clusters import ClusterFolder
+from muster.settings.kept_files import KeptFiles
+from muster.settings.server import ServerSettings
+
+
+@dataclass(frozen=True, slots=True)
+class Installation:
+    """What stays the same over all terms of a server process."""
+
+    settings: ServerSettings
+    holder: str
+    url: str
+    address: str
+    extensions: Extensions
+    limits: Limits
+    bounds: Bounds
+    certificate: Certificate | None
+    has_home_lock: bool
+
+    @property
+    def home(self) -> Path:
+        return self.settings.home
+
+    @property
+    def fingerprint(self) -> str | None:
+        return self.certificate.fingerprint if self.certificate is not None else None
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    services: Services
+    builders: Mapping[str, Builder]
+
+    @property
+    def context(self) -> Context:
+        return self.services.context
+
+
+def build_parts(installation: Installation, store: Store, site: SharedSite, epoch: int) -> Parts:
+    """Nothing is connected yet. `site` says where the data is that all servers share."""
+    home, settings, extensions = site.home, installation.settings, installation.extensions
+    address = installation.address
+    make_home(home)
+    archives = SignedArchives(home / "packages", address, archive_key(home))
+    folder = settings.model_copy(update={"home": home}).clusters_folder
+    clusters = ClusterFolder(folder, (LOCAL,), cluster_kinds(extensions.backends))
+    kept = KeptFiles(home / "clusters.kept.json", clusters.path)
+    backend_site = Site(home, site.identity, archives, epoch)
+    builders = {kind.name: guarded_builder(kind, backend_site) for kind in extensions.backends}
+    context = Context(
+        store=store,
+        backends={LOCAL: builders[LOCAL](PhysicalCluster(LOCAL, LOCAL))},
+        default_cluster=LOCAL,
+        logs=home / "logs",
+        packages=home / "packages",
+        keep_finished_s=settings.keep_finished,
+        max_output_bytes=settings.max_output_bytes,
+        limits=installation.limits,
+        config=ActiveConfig(FileClusterConfig(clusters, kept, Inotify), extensions.problems),
+    )
+    services = Services(
+        context,
+        Accounts(context, settings.session_lifetime),
+        PackageStore(context, settings.max_package_bytes),
+        LogReader(context),
+        Files(context),
+        archives,
+        settings.private_jobs,
+        extensions.dialects,
+        bounds=installation.bounds,
+        is_always_secure=address.startswith("https:"),
+    )
+    return Parts(services, builders)

@@ -1,0 +1,128 @@
+"""The life of a server: a standby until it gets the lease, then the one that acts until it loses it, and so on."""
+
+import asyncio
+from contextlib import suppress
+
+import structlog
+
+from muster.bootstrap.first_run import copy_local_context, write_local_context
+from muster.bootstrap.parts import Installation, build_parts
+from muster.bootstrap.site import SharedSite, shared_site
+from muster.bootstrap.tls import reloading
+from muster.domain.errors import MusterError
+from muster.engine.running import running_engine
+from muster.exporters.influx import exporting
+from muster.ports.lease import NO_EPOCH, Claim, Lease, Term
+from muster.server.app import create_app
+from muster.server.forwarding import Forwarding
+from muster.server.role_switch import RoleSwitch, answer_unavailable
+from muster.stores.opening import open_store
+
+_log = structlog.get_logger("server.lease")
+RENEW_EVERY_S = 0.7
+LOOK_EVERY_S = 0.3
+"""How often a standby looks whether the lease is free."""
+
+
+class Terms:
+    """`run` goes on until it is cancelled. It then gives the lease back, so that a standby takes over at once."""
+
+    def __init__(self, installation: Installation, lease: Lease, switch: RoleSwitch) -> None:
+        self._installation = installation
+        self._lease = lease
+        self._switch = switch
+        self.has_role = asyncio.Event()
+        """Set when the server has its first role, so that it can answer."""
+
+    async def run(self) -> None:
+        while True:
+            found = await self._lease.current()
+            site = shared_site(found, self._installation.home)
+            term = await self._lease.acquire(self._claim(site)) or await self._stand_by(found, site)
+            try:
+                await self._hold(term, site)
+            finally:
+                self._switch.use(answer_unavailable)
+                with suppress(MusterError):
+                    await self._lease.release(term.epoch)
+
+    def _claim(self, site: SharedSite) -> Claim:
+        own = self._installation
+        has_lock = own.has_home_lock and site.is_own
+        address = f"{own.address}#{own.fingerprint}" if own.fingerprint else own.address
+        return Claim(own.holder, address, site.identity, str(site.home), has_lock)
+
+    # Standby
+
+    async def _stand_by(self, found: Term, site: SharedSite) -> Term:
+        """Returns when this server has got the lease."""
+        own = self._installation
+        known = found
+        _log.info("this server is a standby", holder=found.address, epoch=found.epoch)
+        store = await open_store(own.settings.database_url, NO_EPOCH)
+        try:
+            parts = build_parts(own, store, site, NO_EPOCH)
+            copy_local_context(own.home, own.url, site.home, own.fingerprint)
+
+            def address() -> str | None:
+                return known.address if known.is_held and known.holder != own.holder else None
+
+            self._switch.use(Forwarding(create_app(parts.services), address))
+            self.has_role.set()
+            while True:
+                try:
+                    known = await self._lease.current()
+                    if not known.is_held and (term := await self._lease.acquire(self._claim(site))) is not None:
+                        _log.warning("this server takes over", epoch=term.epoch, before=known.address)
+                        return term
+                except MusterError as error:
+                    _log.warning("the lease cannot be read", error=str(error))
+                await asyncio.sleep(LOOK_EVERY_S)
+        finally:
+            await store.close()
+
+    # Holder
+
+    async def _hold(self, term: Term, site: SharedSite) -> None:
+        """Act until the lease is lost."""
+        acting = asyncio.create_task(self._act(term, site), name="term")
+        renewing = asyncio.create_task(self._renew(term.epoch), name="lease")
+        try:
+            await asyncio.wait((acting, renewing), return_when=asyncio.FIRST_COMPLETED)
+            if acting.done():
+                acting.result()
+        finally:
+            renewing.cancel()
+            acting.cancel()
+            await asyncio.gather(acting, renewing, return_exceptions=True)
+
+    async def _act(self, term: Term, site: SharedSite) -> None:
+        own = self._installation
+        store = await open_store(own.settings.database_url, term.epoch)
+        try:
+            parts = build_parts(own, store, site, term.epoch)
+            context, influx = parts.context, own.settings.influx
+            exports = exporting(influx, own.settings.influx_password, context.backends, context.exports)
+
+            async def write_context() -> None:
+                await write_local_context(own.home, own.url, parts.services, own.fingerprint)
+
+            async with running_engine(context, parts.builders), exports, reloading(own.certificate, write_context):
+                await write_context()
+                self._switch.use(create_app(parts.services))
+                self.has_role.set()
+                await asyncio.Event().wait()
+        finally:
+            self._switch.use(answer_unavailable)
+            await store.close()
+
+    async def _renew(self, epoch: int) -> None:
+        """Returns when another server has the lease. Without a database nobody can take it, so it is tried on."""
+        while True:
+            await asyncio.sleep(RENEW_EVERY_S)
+            try:
+                if not await self._lease.renew(epoch):
+                    break
+            except MusterError as error:
+                _log.warning("the lease is not renewed", error=str(error))
+        _log.error("another server has taken over; this one stops to act and becomes a standby", epoch=epoch)

@@ -1,0 +1,202 @@
+"""The role of a standby: it passes requests on to the server that holds the lease, with the caller's own token.
+
+While no server holds the lease, single reads are answered from the store, and everything else waits for a moment and is
+then refused with 503 and Retry-After.
+"""
+
+import asyncio
+import hashlib
+import ssl
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from urllib.parse import urlsplit
+
+import h11
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from muster.server.problems import problem
+from muster.server.role_switch import RETRY_AFTER_S, UNTOUCHED
+
+_CONNECT_WITHIN_S = 2.0
+_WAIT_FOR_HOLDER_S = 8.0
+_LOOK_EVERY_S = 0.05
+_READ_BYTES = 1 << 16
+_HOP_BY_HOP = frozenset({b"connection", b"keep-alive", b"te", b"trailer", b"transfer-encoding", b"upgrade"})
+_OWN_PATHS = ("/healthz", "/metrics", "/page/", "/openapi.json")
+_SAFE = ("GET", "HEAD")
+
+HolderAddress = Callable[[], str | None]
+"""The address of the server that holds the lease, or None if no other server does. The fingerprint of its certificate
+may follow after `#`."""
+
+
+class Forwarding:
+    """Pure ASGI. `own` is the application of this server, which can read the store and nothing else."""
+
+    def __init__(self, own: ASGIApp, holder: HolderAddress, wait_s: float = _WAIT_FOR_HOLDER_S) -> None:
+        self._own = own
+        self._holder = holder
+        self._wait_s = wait_s
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        path = str(scope.get("path", ""))
+        if scope["type"] != "http" or path == "/" or path.startswith(_OWN_PATHS):
+            await self._own(scope, receive, send)
+            return
+        scope[UNTOUCHED] = True
+        connected = await self._connected()
+        scope.pop(UNTOUCHED)
+        if connected is not None:
+            await _Exchange(scope, receive, send, *connected).run()
+        elif _can_be_read(scope):
+            await self._own(scope, receive, send)
+        else:
+            await refuse(scope, receive, send, "no server holds the lease at the moment")
+
+    async def _connected(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter] | None:
+        """A connection to the holder. A holder that died is soon replaced, by this server or by another."""
+        loop = asyncio.get_running_loop()
+        give_up_at = loop.time() + self._wait_s
+        while True:
+            address = self._holder()
+            if address is not None:
+                try:
+                    return await _connect(address)
+                except (OSError, TimeoutError):
+                    pass
+            if loop.time() >= give_up_at:
+                return None
+            await asyncio.sleep(_LOOK_EVERY_S)
+
+
+async def refuse(scope: Scope, receive: Receive, send: Send, why: str) -> None:
+    response = problem(503, "unavailable", why, hint="send the request again")
+    response.headers["Retry-After"] = str(RETRY_AFTER_S)
+    await response(scope, receive, send)
+
+
+def _can_be_read(scope: Scope) -> bool:
+    """Whether the store alone can answer. Streams and waits need a server that learns of changes."""
+    is_stream = b"follow" in scope["query_string"] or scope["path"].endswith("/wait")
+    return scope["method"] in _SAFE and scope["path"].startswith("/api/") and not is_stream
+
+
+async def _connect(address: str) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    parts = urlsplit(address)
+    is_secure, pinned = parts.scheme == "https", parts.fragment
+    port = parts.port or (443 if is_secure else 80)
+    async with asyncio.timeout(_CONNECT_WITHIN_S):
+        reader, writer = await asyncio.open_connection(
+            parts.hostname, port, ssl=_context(pinned) if is_secure else None
+        )
+    if is_secure and pinned:
+        certificate = writer.get_extra_info("ssl_object").getpeercert(binary_form=True)
+        if f"SHA256:{hashlib.sha256(certificate).hexdigest()}" != pinned:
+            writer.close()
+            raise ConnectionRefusedError("the certificate of the other server is not the one in the lease")
+    return reader, writer
+
+
+def _context(pinned: str) -> ssl.SSLContext:
+    """The holder's certificate is the one in the lease; without one there, it must be signed as others are."""
+    context = ssl.create_default_context()
+    if pinned:
+        context.check_hostname = False
+        context.verify_mode = ssl.CERT_NONE
+    return context
+
+
+class _Exchange:
+    """One request to the holder and its answer, both passed on piece by piece."""
+
+    def __init__(
+        self, scope: Scope, receive: Receive, send: Send, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
+        self._scope = scope
+        self._receive = receive
+        self._send = send
+        self._reader = reader
+        self._writer = writer
+        self._protocol = h11.Connection(h11.CLIENT)
+        self._has_answer_begun = False
+
+    async def run(self) -> None:
+        async with self._closing(), self._sending():
+            try:
+                await self._pass_answer()
+            except (OSError, h11.RemoteProtocolError):
+                if not self._has_answer_begun:
+                    why = "the server that holds the lease did not answer; the request may have been carried out"
+                    await refuse(self._scope, self._receive, self._send, why)
+
+    @asynccontextmanager
+    async def _closing(self) -> AsyncIterator[None]:
+        try:
+            yield
+        finally:
+            self._writer.close()
+
+    @asynccontextmanager
+    async def _sending(self) -> AsyncIterator[None]:
+        """The request is sent while the answer may already come, and the caller may leave at any time."""
+        sending = asyncio.create_task(self._send_request())
+        try:
+            yield
+        finally:
+            sending.cancel()
+            await asyncio.gather(sending, return_exceptions=True)
+
+    async def _send_request(self) -> None:
+        try:
+            await self._write(self._request())
+            is_complete = False
+            while not is_complete:
+                message = await self._receive()
+                if message["type"] == "http.disconnect":
+                    self._writer.close()
+                    return
+                is_complete = not message.get("more_body", False)
+                if body := message.get("body", b""):
+                    await self._write(h11.Data(data=body))
+            await self._write(h11.EndOfMessage())
+            while (await self._receive())["type"] != "http.disconnect":
+                pass
+        except (OSError, h11.LocalProtocolError):
+            pass
+        self._writer.close()  # the caller has left, or the holder takes no more
+
+    def _request(self) -> h11.Request:
+        scope = self._scope
+        headers = [(name, value) for name, value in scope["headers"] if name not in _HOP_BY_HOP]
+        names = {name for name, _ in headers}
+        if b"content-length" not in names and scope["method"] not in _SAFE:
+            headers.append((b"transfer-encoding", b"chunked"))
+        if scope.get("client"):
+            headers.append((b"x-forwarded-for", str(scope["client"][0]).encode()))
+        headers.append((b"connection", b"close"))
+        target = scope.get("raw_path") or scope["path"].encode()
+        if scope["query_string"]:
+            target += b"?" + scope["query_string"]
+        return h11.Request(method=scope["method"], target=target, headers=headers)
+
+    async def _write(self, event: h11.Event) -> None:
+        if data := self._protocol.send(event):
+            self._writer.write(data)
+            await self._writer.drain()
+
+    async def _pass_answer(self) -> None:
+        while True:
+            event = self._protocol.next_event()
+            if event is h11.NEED_DATA:
+                self._protocol.receive_data(await self._reader.read(_READ_BYTES))
+            elif isinstance(event, h11.Response):
+                headers = [(name, value) for name, value in event.headers if name not in _HOP_BY_HOP]
+                self._has_answer_begun = True
+                await self._send({"type": "http.response.start", "status": event.status_code, "headers": headers})
+            elif isinstance(event, h11.Data):
+                await self._send({"type": "http.response.body", "body": bytes(event.data), "more_body": True})
+            elif isinstance(event, h11.EndOfMessage):
+                await self._send({"type": "http.response.body", "body": b""})
+                return
+            elif isinstance(event, h11.ConnectionClosed):
+                raise ConnectionResetError("the connection was closed before the answer was complete")
