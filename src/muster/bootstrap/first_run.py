@@ -5,11 +5,15 @@ import json
 from pathlib import Path
 from typing import Any
 
+import structlog
+
 from muster.domain.accounts import User, UserRole
 from muster.domain.errors import NotAuthenticated
+from muster.lib.quantities import format_duration
 from muster.server.services import Services
 from muster.settings.private_files import write_private
 
+_log = structlog.get_logger("server")
 LOCAL = "local"
 
 
@@ -20,6 +24,7 @@ async def write_local_context(home: Path, url: str, services: Services, fingerpr
     store = services.context.store
     if not await store.users():
         await services.accounts.create_user(name, UserRole.ADMIN, None, actor=name)
+        _announce_retention(services.context.keep_data_s)
     path = home / "context.json"
     contexts = _read_contexts(path)
     mine = contexts["contexts"].get(LOCAL, {})
@@ -46,6 +51,17 @@ def copy_local_context(home: Path, url: str, shared_home: Path, fingerprint: str
     contexts["contexts"][LOCAL] = {**kept, "server": url, **pinned}
     contexts["current"] = contexts.get("current") or LOCAL
     write_private(path, json.dumps(contexts, indent=2) + "\n")
+
+
+def _announce_retention(keep_data_s: float | None) -> None:
+    """Say at the first start what will be removed one day, so that nobody is surprised then."""
+    if keep_data_s is not None:
+        kept = format_duration(keep_data_s)
+        _log.info(
+            "logs, outputs and packages of ended jobs are removed after a while; jobs and specs are kept",
+            after=kept,
+            setting="keepData",
+        )
 
 
 async def _kept_or_new_token(services: Services, user: User, token: str | None) -> str:

@@ -81,6 +81,7 @@ def build_parts(installation: Installation, store: Store, site: SharedSite, epoc
         logs=home / "logs",
         packages=home / "packages",
         keep_finished_s=settings.keep_finished,
+        keep_data_s=settings.keep_data,
         max_output_bytes=settings.max_output_bytes,
         limits=installation.limits,
         config=ActiveConfig(FileClusterConfig(clusters, kept, Inotify), extensions.problems),

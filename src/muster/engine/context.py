@@ -39,6 +39,8 @@ class Context:
     packages: Path
     clock: Clock = wall_clock
     keep_finished_s: float | None = None
+    keep_data_s: float | None = None
+    """How long logs, outputs and packages are kept after the end of their job; None means as long as the job."""
     max_output_bytes: int = 20 << 30
     """The limit for all collected outputs of one job."""
     limits: Limits = field(default_factory=Limits)

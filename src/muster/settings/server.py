@@ -49,6 +49,10 @@ class ServerSettings(BaseModel):
     keep_finished: Seconds | None = Field(
         None, description="How long jobs are kept after their end; forever by default."
     )
+    keep_data: Seconds | None = Field(
+        90 * 86400.0,
+        description="How long logs, outputs and packages are kept after the end of their job; null means forever.",
+    )
     session_lifetime: Seconds = Field(14 * 86400.0, description="How long a login lasts.")
     max_package_bytes: int = Field(4 << 30, description="The maximum size of a code package or input.")
     max_output_bytes: int = Field(20 << 30, ge=0, description="The maximum size of the outputs that are kept of a job.")

@@ -1,7 +1,7 @@
 """Code packages, by digest and owner."""
 
 from pydantic_core import from_json
-from sqlalchemy import Connection, bindparam, delete, func, select
+from sqlalchemy import Connection, bindparam, delete, func, or_, select, true
 from sqlalchemy.dialects import postgresql, sqlite
 
 from muster.domain.accounts import Package
@@ -50,7 +50,11 @@ def package_by_digest(connection: Connection, digest: str, owner: str | None) ->
     return Package(digest=row.digest, owner=row.owner, size_bytes=row.size_bytes, created_at=row.created_at)
 
 
-def packages_in_use(connection: Connection) -> set[str]:
-    """The digests of the packages and inputs of all jobs. Few jobs have inputs, so those are read from their specs."""
-    inputs = (one for spec in connection.execute(_WITH_INPUTS).scalars() for one in from_json(spec).get("inputs", ()))
-    return {*connection.execute(_IN_USE).scalars(), *(str(one["source"]).partition("/")[0] for one in inputs)}
+def packages_in_use(connection: Connection, ended_after: float | None) -> set[str]:
+    """The digests of the packages and inputs of all jobs, or of those that are open or ended after the instant. Few
+    jobs have inputs, so those are read from their specs."""
+    recent = true() if ended_after is None else or_(jobs.c.is_open, jobs.c.ended_at > ended_after)
+    specs = connection.execute(_WITH_INPUTS.where(recent)).scalars()
+    inputs = (one for spec in specs for one in from_json(spec).get("inputs", ()))
+    in_use = connection.execute(_IN_USE.where(recent)).scalars()
+    return {*in_use, *(str(one["source"]).partition("/")[0] for one in inputs)}

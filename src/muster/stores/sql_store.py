@@ -105,8 +105,8 @@ class SqlStore:
     async def package_bytes(self, owner: str) -> int:
         return await self._read(lambda connection: packages.package_bytes(connection, owner))
 
-    async def packages_in_use(self) -> set[str]:
-        return await self._read(packages.packages_in_use)
+    async def packages_in_use(self, ended_after: float | None = None) -> set[str]:
+        return await self._read(lambda connection: packages.packages_in_use(connection, ended_after))
 
     async def node_marks(self) -> list[NodeMark]:
         return await self._read(node_marks.all_marks)

@@ -43,8 +43,14 @@ class LogReader:
         return await self._live(cluster).tail_offset(TaskRef.of(task), lines)
 
     def file(self, task: Task) -> Path:
+        """The collected log. Raises NotFound if it was removed since."""
         assert task.log is not None
-        return self._context.logs / task.log
+        path = self._context.logs / task.log
+        if not path.exists():
+            raise NotFound(
+                f"the log of {task.name} was removed", hint="logs of ended jobs are kept for a time: keepData"
+            )
+        return path
 
     async def pieces(self, task: Task, cluster: str, offset: int, *, follow: bool) -> AsyncIterator[Piece]:
         """From `offset` to the present end; with `follow`, to the end of the task."""
