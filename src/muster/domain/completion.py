@@ -1,6 +1,8 @@
 """Completion policy: decides from the tasks, role by role, whether an attempt has succeeded or failed."""
 
-from collections.abc import Sequence
+import math
+from collections.abc import Collection, Sequence
+from dataclasses import replace
 
 from muster.domain.elastic import spec_of_attempt
 from muster.domain.faults import Fault, FaultKind
@@ -16,18 +18,37 @@ def decide(job: Job, tasks: Sequence[Task]) -> Verdict | None:
     """The verdict on the current attempt, or None while it is open.
 
     The job fails once enough tasks of one role have failed. It succeeds once enough tasks of one role have succeeded,
-    or once all tasks have ended without enough failures.
+    or once all tasks have ended without enough failures. If both are reported together, what happened first counts.
     """
     spec = spec_of_attempt(job)
-    if broken := _failed_role(spec, tasks):
-        return failure_verdict(job, broken)
-    for role in spec.roles:
-        succeeded = sum(isinstance(task.state, TaskSucceeded) for task in tasks if task.role == role.name)
-        if role.completion.min_succeeded is not None and succeeded >= role.completion.min_succeeded:
-            return Verdict(Outcome.SUCCEED)
+    succeeded_at = _succeeded_at(spec, tasks)
+    broken = _failed_role(spec, tasks)
+    if broken is not None and (succeeded_at is None or broken[0] <= succeeded_at):
+        return failure_verdict(job, broken[1])
+    if succeeded_at is not None:
+        return Verdict(Outcome.SUCCEED)
     if all(task.has_ended for task in tasks):
         return Verdict(Outcome.SUCCEED)
     return None
+
+
+def has_succeeded(job: Job, tasks: Sequence[Task]) -> bool:
+    """Whether enough tasks have succeeded, whatever became of the others later."""
+    return _succeeded_at(spec_of_attempt(job), tasks) is not None or all(
+        isinstance(task.state, TaskSucceeded) for task in tasks
+    )
+
+
+def may_have_succeeded(job: Job, tasks: Sequence[Task], silent: Collection[str]) -> bool:
+    """Whether the attempt has only lost tasks, and would be a success if the tasks on the silent nodes had succeeded
+    meanwhile."""
+    if any(isinstance(task.state, TaskFailed) for task in tasks):
+        return False
+    supposed = [
+        replace(task, state=TaskSucceeded(0.0)) if not task.has_ended and task.placement.node in silent else task
+        for task in tasks
+    ]
+    return _succeeded_at(spec_of_attempt(job), supposed) is not None
 
 
 def failure_verdict(job: Job, fault: Fault) -> Verdict:
@@ -57,15 +78,33 @@ def time_limit_fault(limit: str) -> Fault:
     )
 
 
-def _failed_role(spec: JobSpec, tasks: Sequence[Task]) -> Fault | None:
-    """The earliest fault in the first role that had too many failures."""
+def _succeeded_at(spec: JobSpec, tasks: Sequence[Task]) -> float | None:
+    """When enough tasks of one role had succeeded, or None if they have not."""
+    for role in spec.roles:
+        needed = role.completion.min_succeeded
+        times = sorted(
+            task.state.at for task in tasks if task.role == role.name and isinstance(task.state, TaskSucceeded)
+        )
+        if needed is not None and len(times) >= needed:
+            return times[needed - 1] if needed > 0 else 0.0
+    return None
+
+
+def _failed_at(state: TaskFailed | TaskLost) -> float:
+    """When a task was lost is not known, only when that was noticed. So a success that was reported comes first."""
+    return math.inf if isinstance(state, TaskLost) else state.at
+
+
+def _failed_role(spec: JobSpec, tasks: Sequence[Task]) -> tuple[float, Fault] | None:
+    """The earliest fault in the first role that had too many failures, and when it had."""
     for role in spec.roles:
         faults = [
-            (task.state.at, task.rank, task.state.fault)
+            (_failed_at(task.state), task.state.at, task.rank, task.state.fault)
             for task in tasks
             if task.role == role.name and isinstance(task.state, TaskFailed | TaskLost)
         ]
         limit = role.completion.min_failed
         if limit is not None and len(faults) >= limit:
-            return min(faults, key=lambda item: item[:2])[2]
+            since = sorted(fault[0] for fault in faults)[max(limit, 1) - 1]
+            return since, min(faults, key=lambda item: item[1:3])[3]
     return None

@@ -10,7 +10,7 @@ from typing import assert_never
 
 import structlog
 
-from muster.domain.completion import decide, tally
+from muster.domain.completion import decide, has_succeeded, may_have_succeeded, tally
 from muster.domain.errors import MusterError, StaleWrite, Unavailable, Unreachable
 from muster.domain.events import Event
 from muster.domain.faults import Fault, FaultKind
@@ -65,8 +65,7 @@ async def apply_moves(
     if isinstance(job.state, Starting) and all(task.started_at is not None for task in gang):
         job = move(job, Running(max(task.started_at or now for task in gang)))
         events.append(job_event(job, now))
-    if isinstance(job.state, Starting | Running) and (verdict := decide(job, gang)):
-        verdict = attributed(context, job, gang, verdict)
+    if isinstance(job.state, Starting | Running) and (verdict := _verdict(context, job, gang)):
         await stop(context, entry, verdict, job=job, tasks=tasks, events=events)
         return
     if isinstance(job.state, Stopping) and all(task.has_ended for task in gang):
@@ -77,6 +76,24 @@ async def apply_moves(
         context.clusters[job.cluster].checkpointed(job.id, checkpoint_at)
     if isinstance(job.state, Running) and entry.deadline is None:
         watch_time_limit(context, entry, expire)
+
+
+def is_decided(context: Context, entry: Entry) -> bool:
+    """Whether the attempt can be decided, although no task has moved: a verdict was postponed, and a node has answered
+    since."""
+    return isinstance(entry.job.state, Starting | Running) and bool(_verdict(context, entry.job, entry.current_tasks()))
+
+
+def _verdict(context: Context, job: Job, gang: Sequence[Task]) -> Verdict | None:
+    """The verdict on the attempt, or None while it is open. A gang that lost tasks is not given up while a node is
+    silent whose tasks may have completed the job; the node answers, or is lost as well."""
+    verdict = decide(job, gang)
+    if verdict is None:
+        return None
+    silent = {node for cluster, node in context.unconfirmed_nodes if cluster == job.cluster}
+    if verdict.fault is not None and silent and may_have_succeeded(job, gang, silent):
+        return None
+    return attributed(context, job, gang, verdict)
 
 
 async def stop(
@@ -163,7 +180,7 @@ async def _finish(context: Context, entry: Entry, job: Job, tasks: dict[str, Tas
     assert isinstance(job.state, Stopping)
     now = context.clock()
     kept = await _with_logs(context, job, list(tasks.values()))
-    verdict = _final_verdict(job.state.verdict, kept)
+    verdict = _final_verdict(job, job.state.verdict, kept)
     final = move(_counted(job, kept, verdict), _after(job, verdict, now), reason=verdict.reason)
     await _commit(context, entry, final, {task.id: task for task in kept}, [*events, job_event(final, now)])
     entry.avoid = failed_nodes(kept) if verdict.outcome is Outcome.RETRY else frozenset()
@@ -188,8 +205,12 @@ def _after(job: Job, verdict: Verdict, now: float) -> JobState:
             assert_never(verdict.outcome)
 
 
-def _final_verdict(verdict: Verdict, tasks: Sequence[Task]) -> Verdict:
-    """A preempted gang whose tasks all succeeded before the stop reached them has succeeded."""
+def _final_verdict(job: Job, verdict: Verdict, tasks: Sequence[Task]) -> Verdict:
+    """A gang that was preempted, or is to run again through no fault of its own, has succeeded if enough of its tasks
+    had succeeded before the stop reached them."""
+    is_lost = verdict.outcome is Outcome.RETRY and not (verdict.fault and verdict.fault.counts_against_retries)
+    if is_lost and has_succeeded(job, tasks):
+        return Verdict(Outcome.SUCCEED)
     is_done = verdict.outcome is Outcome.PREEMPT and all(isinstance(task.state, TaskSucceeded) for task in tasks)
     return Verdict(Outcome.SUCCEED) if is_done else verdict
 

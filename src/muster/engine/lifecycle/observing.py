@@ -25,7 +25,7 @@ from muster.domain.tasks import (
     move_task,
 )
 from muster.engine.context import Context
-from muster.engine.lifecycle.completion import RETRY_S, apply_moves, stop_orphan
+from muster.engine.lifecycle.completion import RETRY_S, apply_moves, is_decided, stop_orphan
 from muster.engine.state.open_jobs import Entry
 from muster.ports.backend import Observation, Phase
 from muster.ports.capabilities import TaskRef
@@ -82,7 +82,7 @@ async def observe(context: Context, entry: Entry) -> None:
         try:
             moved = await moves(context, entry, observations)
             checkpoint_at = newest_checkpoint(entry, observations, context.clock())
-            if moved or checkpoint_at is not None:
+            if moved or checkpoint_at is not None or is_decided(context, entry):
                 await apply_moves(context, entry, moved, checkpoint_at)
         except (Unavailable, StaleWrite) as error:
             _log.warning("not written, will try again", job=entry.job.id, error=str(error))
