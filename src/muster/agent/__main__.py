@@ -24,7 +24,8 @@ def main(argv: Optional[List[str]] = None) -> None:
     _close_inherited()
     root = os.path.realpath(options.root)  # one spelling, whoever starts us: it marks our processes
     os.makedirs(root, 0o700, exist_ok=True)
-    os.chmod(root, 0o700)
+    # Tasks under other accounts pass through it to their own folders, but nobody can list it.
+    os.chmod(root, 0o711 if os.getuid() == 0 else 0o700)
     out_fd = _take_stdout()
     epoch = Epoch(root, options.epoch)
     _enter(epoch)

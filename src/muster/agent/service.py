@@ -19,6 +19,9 @@ from muster.agent.files.operations import Filing
 from muster.agent.files.pieces import MAX_READ_BYTES
 from muster.agent.gpus.discovery import NOTHING_FOUND, FoundGpus, find_gpus
 from muster.agent.gpus.monitoring import GpuWatch
+from muster.agent.isolation.accounts import Accounts
+from muster.agent.isolation.orders import isolation_order
+from muster.agent.isolation.probing import possible
 from muster.agent.node import facts
 from muster.agent.node.node_exec import Executing
 from muster.agent.node.usage import Sampler
@@ -75,6 +78,7 @@ class Service:
 
         self._tasks_folder = os.path.join(root, "tasks")
         os.makedirs(self._tasks_folder, 0o700, exist_ok=True)
+        os.chmod(self._tasks_folder, 0o711 if os.getuid() == 0 else 0o700)
         self._book = TaskBook(self._tasks_folder, self._task_changed)
         self._containers = Containers(loop, self._boot)
         self._retiring = Retiring(loop, self._book, root)
@@ -84,12 +88,14 @@ class Service:
         self._stopping.on_terminate.append(self._containers.terminate)
         self._ports = PortLedger(port_candidates, self._ports_of_live_tasks)
         adopt_orphans()
+        self._isolation = possible(root)
+        self._accounts = Accounts(root)
         OrphanReaping(loop)
         self._shim = ShimLink(loop, exits, self._shim_noticed, self._shim_killed)
         self._adopting = Adopting(loop, self._book, self._settling, self._stopping)
         self._blobs = BlobStore(root, self._digests_of_live_tasks)
         self._launching = Launching(
-            loop, self._book, self._ports, self._groups, self._settling, self._shim, self._blobs
+            loop, self._book, self._ports, self._groups, self._settling, self._shim, self._blobs, self._accounts
         )
         inotify = Inotify(loop.add_reader)
         self._watching = LogWatching(loop, inotify, self._log_grown)
@@ -103,6 +109,7 @@ class Service:
             "reserve_ports": self._reserve_ports,
             "release_ports": self._release_ports,
             "launch": self._launch,
+            "account": self._account,
             "stop": self._stop,
             "list": self._list,
             "retire": self._retire,
@@ -194,6 +201,13 @@ class Service:
 
     def _launch(self, request: Mapping[str, Any]) -> Answer:
         return {"status": self._launching.launch(launch_request.launch_order(request)).status()}
+
+    def _account(self, request: Mapping[str, Any]) -> Answer:
+        order = isolation_order(request.get("isolation"))
+        if order is None:
+            raise AgentError(BAD_REQUEST, "an account is found for an isolated task only")
+        account = self._accounts.account_of(order)
+        return {"uid": account.uid, "gid": account.gid}
 
     def _stop(self, request: Mapping[str, Any]) -> Answer:
         grace_s = requests.seconds(request, "grace_s")
@@ -306,7 +320,8 @@ class Service:
             return
         gpus, waiting, self._waiting_hellos = self._gpus, self._waiting_hellos, []
         for number, address in waiting:
-            self._answer(number, facts.describe(self._root, self._boot, self._groups, gpus, address))
+            known = facts.describe(self._root, self._boot, self._groups, gpus, address)
+            self._answer(number, {**known, "isolation": self._isolation})
 
     def _answer(self, number: int, answer: Answer) -> None:
         try:

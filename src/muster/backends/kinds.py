@@ -26,6 +26,8 @@ class Site:
     """The packages and inputs that tasks need."""
     epoch: int = 0
     """The term of the server. Nodes obey a server only if they know of no later term."""
+    own_user: str = ""
+    """The Muster user to whom the Unix account of the server belongs. Their tasks may do what the account may do."""
 
 
 Builder = Callable[[PhysicalCluster], Backend]

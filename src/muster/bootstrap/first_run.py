@@ -64,6 +64,12 @@ def _announce_retention(keep_data_s: float | None) -> None:
         )
 
 
+def own_user(home: Path) -> str:
+    """The Muster user to whom the account of this server belongs: the one whose token lies in its home folder."""
+    mine = _read_contexts(home / "context.json")["contexts"].get(LOCAL, {})
+    return str(mine.get("user", _own_name()))
+
+
 async def _kept_or_new_token(services: Services, user: User, token: str | None) -> str:
     if token:
         try:

@@ -9,6 +9,7 @@ from muster.backends.kinds import Builder, Site
 from muster.backends.local.cluster_file import LOCAL
 from muster.bootstrap.backend_kinds import cluster_kinds
 from muster.bootstrap.extensions import Extensions, guarded_builder
+from muster.bootstrap.first_run import own_user
 from muster.bootstrap.home_folder import archive_key, make_home
 from muster.bootstrap.site import SharedSite
 from muster.bootstrap.tls import Certificate
@@ -72,7 +73,7 @@ def build_parts(installation: Installation, store: Store, site: SharedSite, epoc
     folder = settings.model_copy(update={"home": home}).clusters_folder
     clusters = ClusterFolder(folder, (LOCAL,), cluster_kinds(extensions.backends))
     kept = KeptFiles(home / "clusters.kept.json", clusters.path)
-    backend_site = Site(home, site.identity, archives, epoch)
+    backend_site = Site(home, site.identity, archives, epoch, own_user(home))
     builders = {kind.name: guarded_builder(kind, backend_site) for kind in extensions.backends}
     context = Context(
         store=store,

@@ -8,6 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from muster.domain.isolation import IsolationSettings
+
 RESERVED = "muster/"
 """The prefix of labels that say what a node was found to have. Only the backend sets them."""
 CONDA = f"{RESERVED}conda"
@@ -79,6 +81,7 @@ class PhysicalCluster:
     lost_after_s: float = 60.0
     """The tasks of a node that has been unreachable for this long become Lost."""
     description: str = ""
+    isolation: IsolationSettings = field(default_factory=IsolationSettings)
     options: object = None
     """The settings that only its backend knows: a frozen dataclass of the backend, or None."""
     is_leaving: bool = False

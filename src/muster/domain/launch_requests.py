@@ -30,6 +30,8 @@ class LaunchRequest:
     """The folders of the node that the container sees besides the task's folder, with absolute sources and targets."""
     links: Mapping[str, str] = field(default_factory=dict)
     """Symbolic links to create in the working directory: name → path on the node."""
+    owner: str = ""
+    """The user whose job it is."""
 
     @property
     def gang_key(self) -> str:

@@ -55,6 +55,7 @@ class _Composer:
             node=task.placement.node,
             argv=self._commands[role.name],
             env=self._environment(role, task),
+            owner=self._gang.owner,
             files=self._files_of(task),
             ports=task.placement.ports,
             devices=task.placement.devices,

@@ -9,10 +9,12 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
-from muster.domain.errors import NotOffered
+from muster.domain.errors import NotOffered, Problem
 from muster.domain.gangs import Gang
+from muster.domain.isolation import IsolationMode
 from muster.domain.launch_requests import GangLaunch
 from muster.domain.pools import Pool
+from muster.domain.specs import JobSpec
 from muster.domain.tasks import Task
 from muster.ports.environments import Environments
 from muster.ports.files import FileSpace
@@ -203,6 +205,25 @@ class NodeAdministration(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class GivenIsolation:
+    """How a cluster isolates the tasks of its users from each other."""
+
+    mode: IsolationMode | None
+    """None while no node is connected."""
+    why: str = ""
+    """Why it is not more, or what is wrong."""
+    trusts_users: bool = False
+
+
+class TaskIsolation(Protocol):
+    def given(self) -> GivenIsolation:
+        """How the cluster isolates tasks now."""
+
+    def refusal(self, spec: JobSpec, owner: str) -> Problem | None:
+        """Why this user may not run the job here, unless the user is an admin."""
+
+
+@dataclass(frozen=True, slots=True)
 class Capabilities:
     """The capabilities of one backend. Those that are None are not offered."""
 
@@ -216,6 +237,7 @@ class Capabilities:
     node_administration: NodeAdministration | None = None
     files: FileSpace | None = None
     environments: Environments | None = None
+    isolation: TaskIsolation | None = None
 
     def names(self) -> tuple[str, ...]:
         """The names of the offered capabilities, as the API lists them."""

@@ -6,9 +6,10 @@ from pydantic import ValidationError
 
 from muster.domain.clusters import Folder, PhysicalCluster
 from muster.domain.errors import Problem
+from muster.domain.isolation import IsolationSettings
 from muster.wire.cluster_problems import Parts, refused
 from muster.wire.documents import Document
-from muster.wire.physical_schema import FolderIn, SharedIn
+from muster.wire.physical_schema import FolderIn, IsolatingIn, SharedIn
 
 
 def validated(document: Document, schema: type[SharedIn], parts: Parts) -> SharedIn:
@@ -29,6 +30,11 @@ def shared_part(model: SharedIn, name: str, document: Document) -> PhysicalClust
         description=model.description,
         line=document.line("name") or document.line("backend"),
     )
+
+
+def isolation_of(model: IsolatingIn) -> IsolationSettings:
+    first, last = model.uids
+    return IsolationSettings(model.isolation, dict(model.accounts), first, last, model.trust_users, model.image)
 
 
 def shared_problems(model: SharedIn) -> Iterator[Problem]:

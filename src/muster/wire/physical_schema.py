@@ -10,6 +10,7 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, BeforeValidator, Field
 
 from muster.domain.clusters import RESERVED
+from muster.domain.isolation import FIRST_UID, LAST_UID, IsolationMode
 from muster.wire.spec_schema import NAME_PATTERN, Name, Strict, Text
 
 _NAME = re.compile(NAME_PATTERN)
@@ -73,6 +74,9 @@ def _folder(value: Any) -> Any:
 
 ListedNodeName = Annotated[str, AfterValidator(matching(_NODE, NODE_NAME_ACCEPTED))]
 FolderName = Annotated[str, AfterValidator(matching(_NAME, f"{NODE_NAME_ACCEPTED}, at most 63"))]
+AccountName = Annotated[
+    str, AfterValidator(matching(re.compile(r"[A-Za-z0-9_][A-Za-z0-9._@+-]{0,254}\$?"), "the name of an account"))
+]
 ServerFile = Annotated[str, AfterValidator(plain)]
 """The path of a file on the server."""
 Labels = dict[Annotated[str, AfterValidator(_label)], Text]
@@ -88,6 +92,19 @@ class FolderIn(Strict):
     groups: list[str] = Field(default_factory=list, description="Groups whose members may use it.")
 
 
+def _uids(value: Any) -> Any:
+    """`70000-99999` is a range."""
+    if isinstance(value, str) and (match := re.fullmatch(r"(\d{1,9})-(\d{1,9})", value)):
+        return [int(match[1]), int(match[2])]
+    return value
+
+
+def _range(value: tuple[int, int]) -> tuple[int, int]:
+    if not 1000 <= value[0] <= value[1]:
+        raise ValueError("expected a range such as 70000-99999, not below 1000")
+    return value
+
+
 class SharedIn(Strict):
     """What clusters of every backend have."""
 
@@ -100,3 +117,19 @@ class SharedIn(Strict):
     conda: Annotated[str, AfterValidator(_inside)] | None = Field(
         None, description="Where conda is installed on the nodes: a path, or one that begins with a folder's name."
     )
+
+
+class IsolatingIn(SharedIn):
+    """What clusters have whose nodes run an agent of Muster."""
+
+    isolation: IsolationMode | None = Field(
+        None, description="How tasks of different users are kept apart; as well as each node can, if absent."
+    )
+    accounts: dict[str, AccountName] = Field(
+        default_factory=dict, description="The Unix accounts of users, where the names differ."
+    )
+    uids: Annotated[tuple[int, int], BeforeValidator(_uids), AfterValidator(_range)] = Field(
+        (FIRST_UID, LAST_UID), description="The numbers for users without a Unix account: 70000-99999."
+    )
+    trust_users: bool = Field(False, description="Users may run jobs here even if tasks are not kept apart.")
+    image: str | None = Field(None, description="With `isolation: container`: the image for jobs without one.")

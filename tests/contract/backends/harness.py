@@ -9,6 +9,9 @@ from muster.domain.launch_requests import GangLaunch
 from muster.domain.tasks import Task
 from muster.ports.backend import Backend
 
+OWNER = "amy"
+"""The owner of all gangs, and the person whose account the backends of this suite run under."""
+
 
 @dataclass(frozen=True, slots=True)
 class FolderArchives:

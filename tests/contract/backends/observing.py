@@ -15,7 +15,7 @@ from muster.launch.composing import compose, ports_needed
 from muster.lib.ids import new_id
 from muster.ports.backend import Backend, Observation, Observed, Phase
 from muster.ports.capabilities import EngineQueue
-from tests.contract.backends.harness import Harness
+from tests.contract.backends.harness import OWNER, Harness
 
 DEADLINE_S = 60.0
 LOOK_EVERY_S = 0.02
@@ -86,7 +86,7 @@ class Site:
             Task(task_id(job_id, 1, "worker", n), job_id, 1, f"{job_id}-{n}", "worker", n, n, where, TaskLaunching(0.0))
             for n in range(replicas)
         ]
-        return make_gang(job_id, "amy", self.backend.cluster, 1, spec, tasks)
+        return make_gang(job_id, OWNER, self.backend.cluster, 1, spec, tasks)
 
     async def running(self, replicas: int = 1, **more: object) -> tuple[Task, ...]:
         """The tasks of a gang that was launched and is observed running, with what was observed filled in."""

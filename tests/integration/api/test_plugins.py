@@ -37,7 +37,8 @@ def complete(cluster, model):
 
 def builder(site):
     def build(cluster):
-        backend = LocalBackend(cluster.name, cluster.options.machine, site.home / "tiny", site.archives)
+        root, name = site.home / "tiny", cluster.options.machine
+        backend = LocalBackend(cluster.name, name, root, site.archives, own_user=site.own_user)
         backend.settings = cluster
         return backend
 

@@ -55,6 +55,8 @@ class BlobStore:
         self._digests = Digests()
         for folder in (self._blobs, self._inputs):
             os.makedirs(folder, 0o700, exist_ok=True)
+        if os.getuid() == 0:
+            os.chmod(self._inputs, 0o711)  # tasks under other accounts pass through it to what is theirs
 
     def operations(self) -> Dict[str, Callable[[Mapping[str, Any]], Step]]:
         return {
@@ -73,9 +75,10 @@ class BlobStore:
             raise missing(digest) from None
         return path
 
-    def input_folder(self, digest: str) -> str:
-        """The folder that its content is unpacked to, for all tasks that read it."""
-        return os.path.join(self._inputs, digest)
+    def input_folder(self, digest: str, secret: str = "") -> str:
+        """The folder that its content is unpacked to, for all tasks that read it; or for those of one account, which
+        alone knows the secret in its name."""
+        return os.path.join(self._inputs, "{}.{}".format(digest, secret) if secret else digest)
 
     def make_room(self, needed: int, in_use: AbstractSet[str]) -> None:
         """Remove what was not used for longest, until `needed` more bytes fit or nothing more can be removed."""

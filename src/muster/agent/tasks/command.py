@@ -9,9 +9,9 @@ becomes the command. It is also the one to explain why a command cannot be start
 from __future__ import annotations
 
 import os
-import signal
 from typing import Mapping, Sequence
 
+from muster.agent.isolation.confined_start import DEFAULT_SIGNALS
 from muster.agent.tasks.cgroups import Joining
 from muster.agent.tasks.task_folder import LOG, WORK
 
@@ -29,19 +29,6 @@ exec "$@"
 """
 
 _SYSTEM_FOLDERS = ("/bin/", "/usr/bin/")
-
-# Python ignores some of these, we ignore others, and whoever started us may have ignored more.
-_DEFAULT_SIGNALS = (
-    signal.SIGHUP,
-    signal.SIGINT,
-    signal.SIGQUIT,
-    signal.SIGPIPE,
-    signal.SIGTERM,
-    signal.SIGCHLD,
-    signal.SIGXFSZ,
-    signal.SIGUSR1,
-    signal.SIGUSR2,
-)
 
 
 def spawn(folder: str, cwd: str, groups: Joining, argv: Sequence[str], env: Mapping[str, str]) -> int:
@@ -105,5 +92,5 @@ def _spawn(folder: str, argv: Sequence[str], env: Mapping[str, str]) -> int:
         ],
         setsid=True,
         setsigmask=[],
-        setsigdef=_DEFAULT_SIGNALS,
+        setsigdef=DEFAULT_SIGNALS,
     )

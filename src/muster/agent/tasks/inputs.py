@@ -6,18 +6,22 @@ from __future__ import annotations
 
 import os
 import stat
-from typing import Callable
+from typing import Callable, Optional
 
 from muster.agent.tasks import symlinks
 from muster.agent.tasks.launch_request import InputRef
 from muster.agent.tasks.packages import PackageError, unpack
 
+_ANY_X = stat.S_IXUSR | stat.S_IXGRP | stat.S_IXOTH
+_READABLE, _READABLE_X = 0o444, 0o555
 _NOT_WRITABLE = ~(stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH)
 
 
-def place(reference: InputRef, archive: str, content: str, work: str) -> None:
+def place(
+    reference: InputRef, archive: str, content: str, work: str, finish: Optional[Callable[[str], None]] = None
+) -> None:
     """`content` is the folder of the unpacked archive, `work` the task's working folder. Doing it twice is harmless."""
-    unpack(archive, reference.digest, content, finish=make_read_only)
+    unpack(archive, reference.digest, content, finish=finish or make_read_only)
     os.utime(content)
     source = os.path.join(content, reference.member) if reference.member else content
     if reference.member and (os.path.islink(source) or not os.path.isfile(source)):
@@ -26,6 +30,12 @@ def place(reference: InputRef, archive: str, content: str, work: str) -> None:
         symlinks.make_one(work, reference.target, source, "the input")
     except (FileExistsError, NotADirectoryError) as error:
         raise PackageError(str(error.strerror)) from None
+
+
+def make_readable_by_all(folder: str) -> None:
+    """For a task under another account, to whom only the name of the folder is known."""
+    _each_below(folder, lambda path, mode: os.chmod(path, _READABLE_X if mode & _ANY_X else _READABLE))
+    os.chmod(folder, _READABLE_X)
 
 
 def make_read_only(folder: str) -> None:

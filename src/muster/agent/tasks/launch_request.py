@@ -7,6 +7,7 @@ import re
 from dataclasses import dataclass
 from typing import Any, Dict, Mapping, Optional, Tuple, Union
 
+from muster.agent.isolation.orders import IsolationOrder, isolation_order
 from muster.agent.requests import (
     argument_list,
     bad_request,
@@ -74,6 +75,7 @@ class LaunchOrder:
     devices: Tuple[int, ...]
     links: Mapping[str, str]
     container: Optional[ContainerRef]
+    isolation: Optional[IsolationOrder]
 
     @property
     def references(self) -> Tuple[Union[PackageRef, InputRef], ...]:
@@ -100,6 +102,7 @@ def launch_order(request: Mapping[str, Any]) -> LaunchOrder:
         devices=_numbers(request, "devices", 0, 4095),
         links=_links(request.get("links")),
         container=_container(request.get("container")),
+        isolation=isolation_order(request.get("isolation")),
     )
 
 

@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import os
 from concurrent.futures import Future
-from typing import Dict, Mapping, Optional
+from typing import Dict, List, Mapping, Optional
 
 from muster.agent.errors import DISK_FULL, PACKAGE, AgentError, from_os_error
 from muster.agent.files.blobs import BlobStore, missing
+from muster.agent.isolation.accounts import Accounts
+from muster.agent.isolation.confined_start import Confinement
+from muster.agent.isolation.task_confinement import Isolation, hand_over, isolation_of
 from muster.agent.system import disk
 from muster.agent.system.loop import Loop
 from muster.agent.system.processes import MARK
@@ -36,6 +39,7 @@ class Launching:
         settling: Settling,
         shim: ShimLink,
         blobs: BlobStore,
+        accounts: Accounts,
     ) -> None:
         self._loop = loop
         self._book = book
@@ -44,6 +48,7 @@ class Launching:
         self._settling = settling
         self._shim = shim
         self._blobs = blobs
+        self._accounts = accounts
 
     def launch(self, order: LaunchOrder) -> Task:
         known = self._book.get(order.task)
@@ -57,12 +62,13 @@ class Launching:
             self._book.remove(known)  # its own ports must not stand in its way
         self._ports.check(order.ports, order.port_owner)
         archives = self._archives(order)
-        task = self._prepare(order)
+        isolation = isolation_of(order.isolation, self._accounts)
+        task = self._prepare(order, isolation)
         self._book.add(task)
         if archives:
-            self._unpack_then_spawn(task, order, archives)
+            self._unpack_then_spawn(task, order, archives, isolation)
         else:
-            self._spawn_or_undo(task, order)
+            self._spawn_or_undo(task, order, isolation)
         return task
 
     def _archives(self, order: LaunchOrder) -> Dict[str, str]:
@@ -71,7 +77,7 @@ class Launching:
             one.digest: self._blobs.require(one.digest) if one.path is None else one.path for one in order.references
         }
 
-    def _prepare(self, order: LaunchOrder) -> Task:
+    def _prepare(self, order: LaunchOrder, isolation: Optional[Isolation]) -> Task:
         folder = self._book.folder_of(order.task)
         try:
             groups = self._groups.create(order.task, order.limits)
@@ -86,6 +92,8 @@ class Launching:
                 "container": containers.facts_of(order.container),
             }
             task_folder.prepare(folder, facts, order.files)
+            if isolation is not None and isolation.is_confined:
+                task_folder.make_checkpoint(folder)
             if order.package is None:
                 task_folder.make_work(folder)
         except OSError as error:
@@ -95,31 +103,37 @@ class Launching:
         task.under_way = True
         return task
 
-    def _spawn_or_undo(self, task: Task, order: LaunchOrder) -> None:
+    def _spawn_or_undo(self, task: Task, order: LaunchOrder, isolation: Optional[Isolation]) -> None:
         try:
-            self._spawn(task, order)
+            self._spawn(task, order, isolation)
         except (AgentError, OSError) as error:
             self._book.remove(task)
             cgroups.remove(task.groups)
             disk.remove_tree(task.folder)
             raise error if isinstance(error, AgentError) else from_os_error(error) from error
 
-    def _unpack_then_spawn(self, task: Task, order: LaunchOrder, archives: Mapping[str, str]) -> None:
+    def _unpack_then_spawn(
+        self, task: Task, order: LaunchOrder, archives: Mapping[str, str], isolation: Optional[Isolation]
+    ) -> None:
+        finish = inputs.make_read_only if _secret(isolation) == "" else inputs.make_readable_by_all
         work = os.path.join(task.folder, task_folder.WORK)
 
         def unpack_all() -> None:
             if order.package is not None:
                 unpack(archives[order.package.digest], order.package.digest, work)
             for one in order.inputs:
-                inputs.place(one, archives[one.digest], self._blobs.input_folder(one.digest), work)
+                content = self._blobs.input_folder(one.digest, _secret(isolation))
+                inputs.place(one, archives[one.digest], content, work, finish)
 
         def unpacked(future: Future[None]) -> None:
             if not task.over:  # it may have been stopped meanwhile
-                self._after_unpacking(task, order, _real_cause(order, archives, future.exception()))
+                self._after_unpacking(task, order, isolation, _real_cause(order, archives, future.exception()))
 
         self._loop.run_blocking(unpack_all, unpacked)
 
-    def _after_unpacking(self, task: Task, order: LaunchOrder, error: Optional[BaseException]) -> None:
+    def _after_unpacking(
+        self, task: Task, order: LaunchOrder, isolation: Optional[Isolation], error: Optional[BaseException]
+    ) -> None:
         if error is not None:
             self._settling.fail(task, _unpacking_failure(error))
             return
@@ -127,17 +141,24 @@ class Launching:
             self._book.remove(task)
             self._ports.check(order.ports, order.port_owner)
             self._book.add(task)
-            self._spawn(task, order)
+            self._spawn(task, order, isolation)
         except AgentError as failure:
             self._book.add(task)
             self._settling.fail(task, failure)
         except OSError as failure:
             self._settling.fail(task, from_os_error(failure))
 
-    def _spawn(self, task: Task, order: LaunchOrder) -> None:
+    def _spawn(self, task: Task, order: LaunchOrder, isolation: Optional[Isolation]) -> None:
         work = os.path.join(task.folder, task_folder.WORK)
         cwd = order.cwd or work
         _link(work, order.links)
+        if isolation is not None and isolation.account is not None:
+            hand_over(
+                task.folder,
+                [task_folder.LOG, task_folder.CHECKPOINT, *_own_files(order)],
+                [task_folder.WORK],
+                isolation.account,
+            )
         self._ports.let_go(order.ports)
         self._shim.start(
             task.uid,
@@ -145,8 +166,18 @@ class Launching:
             cwd,
             self._groups.joining(task.groups, order.limits),
             order.argv,
-            environment(_wished(order), os.environ, task),
+            _environment(order, task, isolation, work),
+            self._confinement(task, order, isolation),
         )
+
+    def _confinement(self, task: Task, order: LaunchOrder, isolation: Optional[Isolation]) -> Optional[Confinement]:
+        """A container confines its task itself, and the client that starts it needs the agent's rights."""
+        if isolation is None or not isolation.is_confined or order.container is not None:
+            return None
+        own = [(task_folder.WORK, False), (task_folder.CHECKPOINT, False), *((name, True) for name in order.files)]
+        visible = [(os.path.join(task.folder, name), is_read_only) for name, is_read_only in own]
+        visible += [(self._blobs.input_folder(one.digest, _secret(isolation)), True) for one in order.inputs]
+        return isolation.confinement(task.folder, visible, order.devices)
 
 
 def _link(work: str, wanted: Mapping[str, str]) -> None:
@@ -175,6 +206,22 @@ def _unpacking_failure(error: BaseException) -> AgentError:
 def _wished(order: LaunchOrder) -> Mapping[str, str]:
     """Returns the variables to start with. With a container, the engine's client needs its own, too."""
     return {**containers.client_environment(os.environ), **order.env} if order.container else order.env
+
+
+def _environment(order: LaunchOrder, task: Task, isolation: Optional[Isolation], work: str) -> Dict[str, str]:
+    if isolation is None or order.container is not None:
+        return environment(_wished(order), os.environ, task)
+    inherited = isolation.environment(os.environ, work)
+    return {**inherited, **order.env, "MUSTER_TASK_UID": task.uid, MARK: task.folder}
+
+
+def _own_files(order: LaunchOrder) -> List[str]:
+    """The variables of a container are for the engine's client only."""
+    return [name for name in order.files if name != task_folder.CONTAINER_ENV]
+
+
+def _secret(isolation: Optional[Isolation]) -> str:
+    return "" if isolation is None or isolation.account is None else isolation.account.secret
 
 
 def environment(wished: Mapping[str, str], own: Mapping[str, str], task: Task) -> Dict[str, str]:

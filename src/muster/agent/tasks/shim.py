@@ -17,12 +17,15 @@ import signal
 import time
 from typing import Any, Dict, Mapping, NamedTuple, Optional
 
+from muster.agent.isolation import confined_start
+from muster.agent.isolation.confined_start import Command, Confinement
 from muster.agent.system.channel import Channel
 from muster.agent.system.loop import Loop
 from muster.agent.system.orphans import adopt_orphans, children
 from muster.agent.system.processes import Identity, boot_id, identity_of, send_group
 from muster.agent.tasks import command, records
 from muster.agent.tasks.cgroups import Joining
+from muster.agent.tasks.task_folder import LOG
 
 # A command may send one of these to its parent, in the belief that it is a shell.
 _IGNORED = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2)
@@ -54,7 +57,7 @@ class Shim:
             self._tell("failed", task, errno=error.errno)
             return
         try:
-            pid = command.spawn(folder, order["cwd"], Joining(*order["groups"]), order["argv"], order["env"])
+            pid = _spawn(folder, order)
             identity = identity_of(pid, self._own.boot_id)
             self._record_start(claim, identity)
         except OSError as error:
@@ -113,6 +116,15 @@ class Shim:
     def _leave_if_done(self) -> None:
         if not self._has_agent and not self._running:
             self._loop.stop()
+
+
+def _spawn(folder: str, order: Mapping[str, Any]) -> int:
+    groups, confined = Joining(*order["groups"]), order.get("confinement")
+    if confined is None:
+        return command.spawn(folder, order["cwd"], groups, order["argv"], order["env"])
+    entered = [path for path in (groups.through, *groups.itself) if path]
+    started = Command(folder, os.path.join(folder, LOG), order["cwd"], entered, order["argv"], order["env"])
+    return confined_start.spawn(started, Confinement(*confined))
 
 
 def main() -> None:

@@ -12,6 +12,7 @@ import sys
 from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Set
 
 import muster.agent
+from muster.agent.isolation.confined_start import Confinement
 from muster.agent.system.channel import Channel
 from muster.agent.system.frames import Message
 from muster.agent.system.loop import Loop
@@ -47,8 +48,18 @@ class ShimLink:
         groups: Joining,
         argv: Sequence[str],
         env: Mapping[str, str],
+        confinement: Optional[Confinement] = None,
     ) -> None:
-        order = {"task": task, "folder": folder, "cwd": cwd, "groups": groups, "argv": argv, "env": env}
+        order: Dict[str, Any] = {
+            "task": task,
+            "folder": folder,
+            "cwd": cwd,
+            "groups": groups,
+            "argv": argv,
+            "env": env,
+        }
+        if confinement is not None:
+            order["confinement"] = confinement
         self._ordered[task] = order
         if self._channel is not None:
             self._channel.send(order)

@@ -74,7 +74,7 @@ class Task:
     def checkpoint_at(self) -> Optional[float]:
         """Returns the time at which the task last reported a checkpoint, or None."""
         try:
-            return os.stat(os.path.join(self.folder, CHECKPOINT), follow_symlinks=False).st_mtime
+            return os.stat(os.path.join(self.folder, CHECKPOINT), follow_symlinks=False).st_mtime or None
         except OSError:
             return None
 

@@ -49,15 +49,18 @@ class Engines:
         agent.note_labels(SOURCE, _labels(engine))
         return engine
 
-    async def contained(self, agent: AgentNode, request: LaunchRequest) -> tuple[LaunchRequest, dict[str, str]]:
-        """The request with the engine's client as its command, and what the agent has to know about the container."""
+    async def contained(
+        self, agent: AgentNode, request: LaunchRequest, account: tuple[int, int] | None
+    ) -> tuple[LaunchRequest, dict[str, str]]:
+        """The request with the engine's client as its command, and what the agent has to know about the container.
+        `account` is the one that the task runs under; None if it is the agent's."""
         found = self.found(agent.node.name)
         engine = found.engine if found is not None else await self.probe(agent)
         if engine is None:
             raise BackendError(
                 f"node {agent.node.name} has no container engine that works", reason="no-container-engine"
             )
-        started = _contained(engine, agent, request)
+        started = _contained(engine, agent, request, account)
         is_held_by_engine = engine.name != APPTAINER  # else its processes are the task's own, in the agent's groups
         memory_bytes = None if is_held_by_engine else request.memory_bytes
         return (
@@ -82,8 +85,11 @@ class Engines:
         return ContainerCommand(found.engine.name, _contained(found.engine, agent, request).command)
 
 
-def _contained(engine: Engine, agent: AgentNode, request: LaunchRequest) -> ContainerLaunch:
-    return container_launch(engine, _content(request, agent.hello), _place(request, agent.hello))
+def _contained(
+    engine: Engine, agent: AgentNode, request: LaunchRequest, account: tuple[int, int] | None = None
+) -> ContainerLaunch:
+    own = int(agent.hello["uid"]), int(agent.hello["gid"])
+    return container_launch(engine, _content(request, agent.hello), _place(request, agent.hello, account or own))
 
 
 def _labels(engine: Engine | None) -> dict[str, str]:
@@ -120,5 +126,5 @@ def _content(request: LaunchRequest, hello: Mapping[str, Any]) -> ContainerTask:
     )
 
 
-def _place(request: LaunchRequest, hello: Mapping[str, Any]) -> TaskFolder:
-    return TaskFolder(f"{hello['root']}/tasks/{request.task_id}", int(hello["uid"]), int(hello["gid"]))
+def _place(request: LaunchRequest, hello: Mapping[str, Any], account: tuple[int, int]) -> TaskFolder:
+    return TaskFolder(f"{hello['root']}/tasks/{request.task_id}", *account)

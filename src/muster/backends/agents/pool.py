@@ -12,6 +12,7 @@ from muster.backends.agents.archive_transfer import ArchiveTransfer
 from muster.backends.agents.connection import AgentNode
 from muster.backends.agents.environments import AgentEnvironments
 from muster.backends.agents.gpu_health import gpu_alerts, out_of_service
+from muster.backends.agents.isolation import PoolIsolation
 from muster.backends.agents.logs import AgentLogs
 from muster.backends.agents.node_exec import NodeExec
 from muster.backends.agents.node_probes import NodeProbes
@@ -52,7 +53,9 @@ class AgentPool:
     ships = False
     """Whether the nodes have disks of their own: what tasks need is then sent to them."""
 
-    def __init__(self, settings: PhysicalCluster, archives: Archives) -> None:
+    def __init__(
+        self, settings: PhysicalCluster, archives: Archives, *, own_user: str = "", identity: str = ""
+    ) -> None:
         self.cluster = settings.name
         self.settings = settings
         self._nodes: dict[str, AgentNode] = {}
@@ -66,7 +69,8 @@ class AgentPool:
         self._shipping = ArchiveTransfer(self._ask_node, lambda node: self._agent(node).outward)
         self._probes = NodeProbes(lambda: self.settings, lambda: list(self._nodes.values()))
         engines = self._probes.engines
-        self._launcher = TaskLauncher(self._agent, engines, archives, self._shipping, ships=self.ships)
+        isolation = PoolIsolation(lambda: self.settings, self._nodes.values, own_user, identity)
+        self._launcher = TaskLauncher(self._agent, engines, isolation, archives, self._shipping, ships=self.ships)
         self.capabilities = Capabilities(
             ports=self._addresses,
             shipping=Preparation(self._shipping, archives) if self.ships else None,
@@ -77,6 +81,7 @@ class AgentPool:
             node_administration=self,
             files=AgentFiles(self._agent),
             environments=AgentEnvironments(lambda: self.settings, self._agent, engines),
+            isolation=isolation,
         )
 
     def _task_logs(self) -> PoolLogs:

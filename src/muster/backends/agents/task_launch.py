@@ -11,6 +11,7 @@ from muster.agent.errors import NOT_SHIPPED
 from muster.backends.agents.archive_transfer import ArchiveTransfer
 from muster.backends.agents.connection import AgentNode
 from muster.backends.agents.containers import Engines
+from muster.backends.agents.isolation import PoolIsolation
 from muster.domain.errors import BackendError, MusterError, Unreachable
 from muster.domain.launch_requests import GangLaunch, LaunchRequest
 from muster.ports.archives import Archives
@@ -24,6 +25,7 @@ class TaskLauncher:
         self,
         agent: Callable[[str], AgentNode],
         engines: Engines,
+        isolation: PoolIsolation,
         archives: Archives,
         shipping: ArchiveTransfer,
         *,
@@ -31,6 +33,7 @@ class TaskLauncher:
     ) -> None:
         self._agent = agent
         self._engines = engines
+        self._isolation = isolation
         self._archives = archives
         self._shipping = shipping
         self._ships = ships
@@ -70,11 +73,17 @@ class TaskLauncher:
         return await self._start(request)
 
     async def _start(self, request: LaunchRequest) -> str:
-        container = None
+        agent, container = self._agent(request.node), None
+        if not agent.hello:
+            await agent.ask("ping")  # which waits for the connection, and so for what the agent reports
+        request = self._isolation.with_image(request)
+        isolation = self._isolation.order(agent, request)
         if request.image:
-            request, container = await self._engines.contained(self._agent(request.node), request)
-        await self._agent(request.node).ask(
+            account = await self._account(agent, isolation)
+            request, container = await self._engines.contained(agent, request, account)
+        await agent.ask(
             "launch",
+            isolation=isolation,
             task=request.task_id,
             argv=list(request.argv),
             env=dict(request.env),
@@ -92,6 +101,13 @@ class TaskLauncher:
             cwd=None,
         )
         return request.task_id
+
+    async def _account(self, agent: AgentNode, isolation: dict[str, Any] | None) -> tuple[int, int] | None:
+        """The account under which a container runs its task. None: the agent's own."""
+        if isolation is None or not agent.hello["isolation"]["user"]:
+            return None
+        answer = await agent.ask("account", isolation=isolation)
+        return int(answer["uid"]), int(answer["gid"])
 
     def _archive(self, digest: str) -> dict[str, Any]:
         """An archive is on the disk that the agent shares with the server, or in the agent's own store."""

@@ -24,10 +24,20 @@ _LEAVE_WITHIN_S = 5.0
 
 
 class LocalBackend(AgentPool):
-    def __init__(self, cluster: str, node: str, root: Path, archives: Archives, epoch: int = 0) -> None:
+    def __init__(
+        self,
+        cluster: str,
+        node: str,
+        root: Path,
+        archives: Archives,
+        epoch: int = 0,
+        *,
+        own_user: str = "",
+        identity: str = "",
+    ) -> None:
         self._root = root
         self._epoch = epoch
-        super().__init__(PhysicalCluster(cluster, "local"), archives)
+        super().__init__(PhysicalCluster(cluster, "local"), archives, own_user=own_user, identity=identity)
         agent = AgentNode(
             node,
             cluster,

@@ -1,14 +1,22 @@
 """How the server's own machine is written in cluster files, which need not mention it."""
 
+from dataclasses import replace
+
+from muster.domain.clusters import PhysicalCluster
 from muster.settings.cluster_kinds import ClusterKind
-from muster.wire.physical_schema import FolderIn, SharedIn
+from muster.wire.physical_clusters import isolation_of
+from muster.wire.physical_schema import FolderIn, IsolatingIn
 
 LOCAL = "local"
 """The name of the backend, and of its only cluster."""
 
 
-class LocalIn(SharedIn):
+class LocalIn(IsolatingIn):
     """The server's own machine."""
 
 
-LOCAL_CLUSTERS = ClusterKind(LOCAL, LocalIn, {"folders": FolderIn}, own_cluster=LOCAL)
+def _complete(cluster: PhysicalCluster, model: LocalIn) -> PhysicalCluster:
+    return replace(cluster, isolation=isolation_of(model))
+
+
+LOCAL_CLUSTERS = ClusterKind(LOCAL, LocalIn, {"folders": FolderIn}, _complete, own_cluster=LOCAL)

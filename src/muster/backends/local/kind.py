@@ -10,7 +10,10 @@ from muster.domain.clusters import PhysicalCluster
 
 def _builder(site: Site) -> Builder:
     def build(cluster: PhysicalCluster) -> LocalBackend:
-        return LocalBackend(cluster.name, socket.gethostname(), site.home / "node", site.archives, site.epoch)
+        node, root = socket.gethostname(), site.home / "node"
+        return LocalBackend(
+            cluster.name, node, root, site.archives, site.epoch, own_user=site.own_user, identity=site.identity
+        )
 
     return build
 

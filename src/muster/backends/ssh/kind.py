@@ -17,6 +17,7 @@ def _builder(site: Site) -> Builder:
         epoch=site.epoch,
         host_keys=site.home / "host-keys",
         machines=MachineIdentities(Machine.of_this_server()),
+        own_user=site.own_user,
     )
 
 

@@ -21,6 +21,7 @@ from muster.domain.errors import Invalid, Problem
 from muster.domain.nodes import NodeSettings
 from muster.settings.cluster_kinds import ClusterKind, NamedPath
 from muster.wire.documents import Document
+from muster.wire.physical_clusters import isolation_of
 
 
 class SshListing:
@@ -64,7 +65,8 @@ def _defaults(model: SshIn | None) -> LoginIn:
 
 
 def _complete(cluster: PhysicalCluster, model: SshIn) -> PhysicalCluster:
-    return replace(cluster, lost_after_s=model.lost_after, options=SshOptions(model.unreachable_after))
+    options = SshOptions(model.unreachable_after)
+    return replace(cluster, lost_after_s=model.lost_after, options=options, isolation=isolation_of(model))
 
 
 def _problems(model: SshIn) -> Iterable[Problem]:

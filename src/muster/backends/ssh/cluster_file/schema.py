@@ -8,7 +8,16 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, Field
 
 from muster.backends.ssh.options import HostKeys
 from muster.domain.errors import Problem
-from muster.wire.physical_schema import FolderIn, Labels, ListedNodeName, ServerFile, SharedIn, listed, matching, plain
+from muster.wire.physical_schema import (
+    FolderIn,
+    IsolatingIn,
+    Labels,
+    ListedNodeName,
+    ServerFile,
+    listed,
+    matching,
+    plain,
+)
 from muster.wire.spec_schema import Seconds, Strict, Text
 
 _HOST = re.compile(r"(?![^:]*:[^:]*$)[A-Za-z0-9_:][A-Za-z0-9._:%-]{0,252}")
@@ -106,7 +115,7 @@ class SshNodeIn(LoginIn):
     )
 
 
-class SshIn(SharedIn):
+class SshIn(IsolatingIn):
     """Machines that the server reaches by SSH."""
 
     defaults: LoginIn = Field(default_factory=LoginIn, description="For every node; a node may say otherwise.")

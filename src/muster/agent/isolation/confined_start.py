@@ -1,0 +1,198 @@
+"""Starts a task's command under another account, or in namespaces of its own.
+
+The calls are made by a child of the shim, between its fork and its exec, because they hold for the process that makes
+them and for all that it starts. A namespaced command has a small first process before it, a fork of the shim: the
+kernel treats the first process of a process namespace like the machine's own, which most programs are not made for. It
+passes on how the command ended, and with its end everything in the namespace is killed.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import signal
+from typing import Callable, Iterable, List, Mapping, NamedTuple, NoReturn, Optional, Sequence, Tuple
+
+from muster.agent.isolation import system_calls, views
+from muster.agent.isolation.views import Bind
+
+_CANNOT_START = 126
+# Python ignores some of these, and the shim others.
+DEFAULT_SIGNALS = (
+    signal.SIGHUP,
+    signal.SIGINT,
+    signal.SIGQUIT,
+    signal.SIGPIPE,
+    signal.SIGTERM,
+    signal.SIGCHLD,
+    signal.SIGXFSZ,
+    signal.SIGUSR1,
+    signal.SIGUSR2,
+)
+_SHELL = "/bin/sh"
+
+
+class Confinement(NamedTuple):
+    """It travels to the shim as JSON, so its parts are made of lists and texts."""
+
+    identity: Optional[Tuple[int, int, Sequence[int]]]
+    """The account. None: that of the agent, in a user namespace."""
+    namespaced: bool
+    covered: Optional[str]
+    """The folder that is covered for a task that is not namespaced."""
+    binds: Sequence[Tuple[str, bool]]
+    """What a namespaced task sees besides the system: path, and whether it is read-only."""
+    devices: Sequence[str]
+
+
+class Command(NamedTuple):
+    folder: str
+    log: str
+    cwd: str
+    groups: Sequence[str]
+    """The files by which the control groups are entered."""
+    argv: Sequence[str]
+    env: Mapping[str, str]
+
+
+def spawn(command: Command, confinement: Confinement) -> int:
+    """The pid of the process whose end is the task's. It leads its session. Called by a process with one thread."""
+    if not confinement.namespaced:
+        return _forked(lambda: _run_as_account(command, confinement))
+    return _spawn_namespaced(command, confinement)
+
+
+def _spawn_namespaced(command: Command, confinement: Confinement) -> int:
+    reading, writing = os.pipe()
+    helper = _forked(lambda: _make_namespaces(command, confinement, writing))
+    os.close(writing)
+    try:
+        told = os.read(reading, 32)
+    finally:
+        os.close(reading)
+    os.waitpid(helper, 0)
+    if not told:
+        raise OSError(errno.EPERM, "no namespaces can be made for the task")
+    return int(told)
+
+
+def _make_namespaces(command: Command, confinement: Confinement, writing: int) -> NoReturn:
+    """The helper ends at once, and its child, the first process of the namespaces, becomes a child of the shim."""
+    _open_output(command.log)
+    _enter_groups(command.groups)
+    new = system_calls.NEW_MOUNTS | system_calls.NEW_PROCESSES | system_calls.NEW_IPC
+    if confinement.identity is None:
+        uid, gid = os.getuid(), os.getgid()
+        system_calls.unshare(new | system_calls.NEW_USERS)
+        _write("/proc/self/setgroups", "deny")
+        _write("/proc/self/uid_map", "{0} {0} 1".format(uid))
+        _write("/proc/self/gid_map", "{0} {0} 1".format(gid))
+    else:
+        system_calls.unshare(new)
+    first = _forked(lambda: _be_first(command, confinement))
+    os.write(writing, str(first).encode("ascii"))
+    os._exit(0)
+
+
+def _be_first(command: Command, confinement: Confinement) -> NoReturn:
+    os.setsid()
+    _close_inherited()
+    is_stopping: List[int] = []
+    signal.set_wakeup_fd(-1)
+    signal.signal(signal.SIGTERM, lambda number, frame: is_stopping.append(number))
+    views.enter_system_view(
+        command.folder, [Bind(path, bool(ro)) for path, ro in confinement.binds], confinement.devices
+    )
+    child = _forked(lambda: _become(command, confinement))
+    while True:
+        ended, status = os.wait()
+        if ended == child:
+            break
+    code = os.WEXITSTATUS(status) if os.WIFEXITED(status) else 128 + os.WTERMSIG(status)
+    if is_stopping:
+        _wait_for_all()
+    os._exit(code)
+
+
+def _wait_for_all() -> None:
+    """A task that is being stopped may take its time; the agent kills what is left when the time is over."""
+    try:
+        while True:
+            os.wait()
+    except ChildProcessError:
+        pass
+
+
+def _run_as_account(command: Command, confinement: Confinement) -> NoReturn:
+    os.setsid()
+    _open_output(command.log)
+    _enter_groups(command.groups)
+    if confinement.covered is not None:
+        views.cover(confinement.covered, [Bind(path, bool(ro)) for path, ro in confinement.binds])
+    _become(command, confinement)
+
+
+def _become(command: Command, confinement: Confinement) -> NoReturn:
+    """Take the account's identity and become the command."""
+    if confinement.identity is not None:
+        uid, gid, groups = confinement.identity
+        os.setgroups(list(groups))
+        os.setresgid(gid, gid, gid)
+        os.setresuid(uid, uid, uid)
+    system_calls.give_up_new_privileges()
+    signal.set_wakeup_fd(-1)
+    for number in DEFAULT_SIGNALS:
+        signal.signal(number, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_SETMASK, [])
+    os.chdir(command.cwd)
+    env = {**command.env, "PWD": command.cwd}
+    try:
+        os.execvpe(command.argv[0], list(command.argv), env)
+    except OSError:
+        # The shell explains best why a command cannot be started, and runs scripts that do not name their shell.
+        os.execve(_SHELL, [_SHELL, "-c", 'exec "$@"', "muster-task", *command.argv], env)
+
+
+def _forked(body: Callable[[], NoReturn]) -> int:
+    pid = os.fork()
+    if pid:
+        return pid
+    try:
+        body()
+    except BaseException as error:
+        os.write(2, "muster: this task cannot be isolated: {}\n".format(error).encode("utf-8", "replace"))
+    finally:
+        os._exit(_CANNOT_START)
+
+
+def _open_output(log: str) -> None:
+    os.dup2(os.open("/dev/null", os.O_RDONLY), 0)
+    fd = os.open(log, os.O_WRONLY | os.O_APPEND | os.O_NOFOLLOW)
+    os.dup2(fd, 1)
+    os.dup2(fd, 2)
+
+
+def _enter_groups(files: Iterable[str]) -> None:
+    for path in files:
+        try:
+            _write(path, "0")
+        except OSError as error:
+            os.write(2, "muster: cannot join {}: {}\n".format(path, error.strerror).encode("utf-8", "replace"))
+
+
+def _close_inherited() -> None:
+    """The first process lives as long as the task, and must not hold the shim's connection to its agent."""
+    for name in os.listdir("/proc/self/fd"):
+        if int(name) > 2:
+            try:
+                os.close(int(name))
+            except OSError:
+                pass  # the one that listed the folder
+
+
+def _write(path: str, content: str) -> None:
+    fd = os.open(path, os.O_WRONLY | os.O_CLOEXEC)
+    try:
+        os.write(fd, content.encode("ascii"))
+    finally:
+        os.close(fd)

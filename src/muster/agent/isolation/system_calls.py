@@ -1,0 +1,75 @@
+"""The system calls that Python has no function for. Each raises OSError."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import platform
+from typing import Optional
+
+NEW_MOUNTS = 0x00020000
+NEW_IPC = 0x08000000
+NEW_USERS = 0x10000000
+NEW_PROCESSES = 0x20000000
+
+READ_ONLY, NO_SUID, NO_DEVICES, NO_EXEC = 1, 2, 4, 8
+REMOUNT, BIND, RECURSIVE, PRIVATE = 32, 4096, 16384, 1 << 18
+
+_DETACH = 2
+_NO_NEW_PRIVILEGES = 38
+_AT_FDCWD, _AT_RECURSIVE = -100, 0x8000
+_MOUNT_SETATTR = 442  # the same on all architectures
+_PIVOT_ROOT = {"x86_64": 155, "ppc64le": 203, "s390x": 217}
+_PIVOT_ROOT_ELSEWHERE = 41  # the generic table: aarch64, riscv64, loongarch64
+
+_LIBC = ctypes.CDLL(None, use_errno=True)
+
+
+class _MountAttributes(ctypes.Structure):
+    _fields_ = [
+        ("set", ctypes.c_uint64),
+        ("clear", ctypes.c_uint64),
+        ("propagation", ctypes.c_uint64),
+        ("user_namespace", ctypes.c_uint64),
+    ]
+
+
+def unshare(namespaces: int) -> None:
+    _check(_LIBC.unshare(namespaces), "unshare")
+
+
+def mount(source: str, target: str, kind: Optional[str], flags: int, options: str = "") -> None:
+    words = [os.fsencode(source), os.fsencode(target), None if kind is None else kind.encode()]
+    _check(_LIBC.mount(*words, ctypes.c_ulong(flags), options.encode() or None), target)
+
+
+def set_flags(target: str, flags: int) -> None:
+    """Set mount flags on a mount and on all that are mounted below it. Before Linux 5.12, only on the mount itself."""
+    wanted = _MountAttributes(set=flags)  # these four flags have the same bits here as in mount(2)
+    size = ctypes.c_size_t(ctypes.sizeof(wanted))
+    path = os.fsencode(target)
+    if _LIBC.syscall(_MOUNT_SETATTR, _AT_FDCWD, path, _AT_RECURSIVE, ctypes.byref(wanted), size) == 0:
+        return
+    # Flags that the mount has already may be locked, so they are given again.
+    present = os.statvfs(target).f_flag & (READ_ONLY | NO_SUID | NO_DEVICES | NO_EXEC)
+    mount("none", target, None, REMOUNT | BIND | flags | present)
+
+
+def pivot_root(new: str, old: str) -> None:
+    number = _PIVOT_ROOT.get(platform.machine(), _PIVOT_ROOT_ELSEWHERE)
+    _check(_LIBC.syscall(number, os.fsencode(new), os.fsencode(old)), new)
+
+
+def detach(target: str) -> None:
+    _check(_LIBC.umount2(os.fsencode(target), _DETACH), target)
+
+
+def give_up_new_privileges() -> None:
+    """From now on no program can gain rights by being executed."""
+    _check(_LIBC.prctl(_NO_NEW_PRIVILEGES, 1, 0, 0, 0), "prctl")
+
+
+def _check(result: int, what: str) -> None:
+    if result != 0:
+        number = ctypes.get_errno()
+        raise OSError(number, os.strerror(number), what)

@@ -1,0 +1,138 @@
+"""How the tasks of each owner are isolated on nodes with agents.
+
+Jobs of the person under whose Unix account the server runs are not isolated from that account: they may use what the
+person may use. All other jobs are isolated as the cluster's file says, or as well as the node can.
+"""
+
+import hashlib
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from typing import Any
+
+from muster.backends.agents.connection import AgentNode
+from muster.domain.clusters import PhysicalCluster
+from muster.domain.errors import BackendError, Problem
+from muster.domain.isolation import IsolationMode
+from muster.domain.launch_requests import LaunchRequest
+from muster.domain.specs import JobSpec
+from muster.ports.capabilities import GivenIsolation
+
+_ROOT_NEEDED = "the agent there is not root, and cannot start tasks under other accounts"
+CANNOT_ISOLATE = "cannot-isolate"
+
+
+class PoolIsolation:
+    """Implements `ports.capabilities.TaskIsolation`. `own_user` is the Muster user to whom the account of the server
+    belongs. `identity` distinguishes this server from others that use the same machines."""
+
+    def __init__(
+        self,
+        settings: Callable[[], PhysicalCluster],
+        agents: Callable[[], Iterable[AgentNode]],
+        own_user: str,
+        identity: str,
+    ) -> None:
+        self._settings = settings
+        self._agents = agents
+        self._own_user = own_user
+        self._identity = identity
+
+    def given(self) -> GivenIsolation:
+        """What the weakest of the connected nodes gives."""
+        settings = self._settings().isolation
+        known = [agent for agent in self._agents() if agent.hello]
+        modes = {agent.node.name: self._mode(agent) for agent in known}
+        weak = next((agent for agent in known if modes[agent.node.name] is IsolationMode.NONE), None)
+        if weak is not None:
+            why = "the cluster's file says so" if settings.mode else f"node {weak.node.name}: {_why_not(weak)}"
+            return GivenIsolation(IsolationMode.NONE, why, settings.trust_users)
+        mode = settings.mode or next(iter(modes.values()), None)
+        problems = [problem for agent in known if (problem := self._problem(agent))]
+        return GivenIsolation(mode, problems[0] if problems else "", settings.trust_users)
+
+    def with_image(self, request: LaunchRequest) -> LaunchRequest:
+        """Where all tasks run in containers, one without an image gets that of the cluster's file. Raises
+        BackendError."""
+        settings = self._settings().isolation
+        if request.image or request.owner == self._own_user or settings.mode is not IsolationMode.CONTAINER:
+            return request
+        if settings.image is None:
+            raise BackendError("tasks without an image cannot run on this cluster", reason=CANNOT_ISOLATE)
+        return replace(request, image=settings.image)
+
+    def refusal(self, spec: JobSpec, owner: str) -> Problem | None:
+        settings, given = self._settings().isolation, self.given()
+        if owner == self._own_user:
+            return None
+        if settings.mode is IsolationMode.CONTAINER and not spec.runtime.image and not settings.image:
+            message = f"all jobs on cluster {self._settings().name} run in containers"
+            return Problem("runtime.image", message, "name an image, or have an admin write `image` in the file")
+        if given.mode is not IsolationMode.NONE or given.trusts_users:
+            return None
+        name = self._settings().name
+        return Problem(
+            "cluster",
+            f"cluster {name} does not isolate the tasks of its users from each other ({given.why})",
+            "an admin can allow it with `trustUsers: true` in the cluster's file; see the guide to isolation",
+        )
+
+    def order(self, agent: AgentNode, request: LaunchRequest) -> dict[str, Any] | None:
+        """What the agent is asked for. None if the task belongs to the owner of the account. Raises BackendError."""
+        if request.owner == self._own_user:
+            return None
+        if problem := self._problem(agent):
+            raise BackendError(f"node {agent.node.name}: {problem}", reason=CANNOT_ISOLATE)
+        settings, mode = self._settings(), self._mode(agent)
+        first, last = settings.isolation.first_uid, settings.isolation.last_uid
+        # A container confines its task. With an account of its own it needs nothing but that account.
+        is_by_account = mode is IsolationMode.USER or bool(agent.hello["isolation"]["user"])
+        contained = IsolationMode.USER if is_by_account else IsolationMode.NONE
+        return {
+            "mode": str(contained if mode is IsolationMode.CONTAINER else mode),
+            "owner": request.owner,
+            "account": settings.isolation.accounts.get(request.owner),
+            "uid": first + _spread(f"{self._identity}/{request.owner}") % (last - first + 1),
+            "first_uid": first,
+            "last_uid": last,
+            "folders": _visible_folders(settings, request),
+        }
+
+    def _mode(self, agent: AgentNode) -> IsolationMode:
+        wished, can = self._settings().isolation.mode, agent.hello["isolation"]
+        if wished is not None:
+            return wished
+        if can["user"]:
+            return IsolationMode.USER
+        return IsolationMode.NAMESPACE if can["namespace"] else IsolationMode.NONE
+
+    def _problem(self, agent: AgentNode) -> str:
+        """Why the node cannot do what the cluster's file says."""
+        wished, can = self._settings().isolation.mode, agent.hello["isolation"]
+        if wished is IsolationMode.USER and not can["user"]:
+            return _ROOT_NEEDED
+        if wished is IsolationMode.NAMESPACE and not can["namespace"]:
+            return str(can["why"])
+        return ""
+
+
+def _why_not(agent: AgentNode) -> str:
+    return f"{_ROOT_NEEDED}; {agent.hello['isolation']['why']}"
+
+
+def _spread(text: str) -> int:
+    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big")
+
+
+def _visible_folders(settings: PhysicalCluster, request: LaunchRequest) -> list[dict[str, Any]]:
+    """The folders that everybody or this owner may use, and what the job mounts, which was admitted with it."""
+    folders = [folder for folder in settings.folders if folder.is_open_to(request.owner, ())]
+    visible = {folder.path: folder.read_only for folder in folders}
+    if settings.conda_root is not None:
+        visible.setdefault(settings.conda_root, True)
+    for path in request.links.values():
+        visible.setdefault(path, any(folder.read_only and _is_in(path, folder.path) for folder in settings.folders))
+    return [{"path": path, "read_only": read_only} for path, read_only in visible.items()]
+
+
+def _is_in(path: str, folder: str) -> bool:
+    return path == folder or path.startswith(folder.rstrip("/") + "/")
