@@ -3,9 +3,9 @@ means that it counts as one priority higher. This part decides who is next, neve
 
 from math import inf
 
-from muster.scheduling.capacity.shapes import Shapes
+from muster.scheduling.capacity.shapes import Shape, Shapes
 from muster.scheduling.changes import Changes
-from muster.scheduling.demand import JobDemand, gpus_of
+from muster.scheduling.demand import JobDemand
 from muster.scheduling.ordering.lanes import Kind, Lanes, WaitingJob
 from muster.scheduling.ordering.order_policies import Overtaking, Policy
 from muster.scheduling.ordering.runtime_prediction import Predictor
@@ -53,7 +53,7 @@ class WaitQueue:
 
     def put_back(self, waiting: WaitingJob) -> None:
         """A job whose start was planned waits again, as before."""
-        self._line_up(waiting.job, waiting.since, waiting.priority, waiting.rank)
+        self._line_up(waiting.job, waiting.shape, waiting.since, waiting.priority, waiting.rank)
         self._changes.mark()
 
     def note_preempted(self, job_id: str, rank: float) -> None:
@@ -78,25 +78,26 @@ class WaitQueue:
         waiting = self.lanes.jobs.get(job_id)
         if waiting is None or waiting.priority >= TOP_PRIORITY:
             return
-        aging_s = self._aging_s(waiting.job, self._settings.policy_of(waiting.job.vc))
+        aging_s = self._aging_s(waiting.job, waiting.shape, self._settings.policy_of(waiting.job.vc))
         due = waiting.since + aging_s * (waiting.priority + 1 - waiting.job.priority)
         if due > at + 1e-3:  # the timer belongs to an earlier wait, or such jobs turned out to run longer
             self._timers.add(due, Timer.AGING, job_id)
             return
         self.lanes.remove(job_id)
         is_last = waiting.priority + 1 == TOP_PRIORITY  # there the rank no longer counts, and the longest wait is next
-        self._line_up(waiting.job, waiting.since, waiting.priority + 1, 0.0 if is_last else waiting.rank)
+        rank = 0.0 if is_last else waiting.rank
+        self._line_up(waiting.job, waiting.shape, waiting.since, waiting.priority + 1, rank)
         self._changes.mark()
 
     def _enter(self, job: JobDemand) -> None:
         ranker = self._settings.policy_of(job.vc).ranker
-        rank = max(ranker.rank(job, gpus_of(job), job.ran_s), self._preempted_at.pop(job.job_id, -inf))
-        since = job.created_at if job.waiting_since is None else job.waiting_since
-        self._line_up(job, since, job.priority, rank)
-
-    def _line_up(self, job: JobDemand, since: float, priority: int, rank: float) -> None:
-        policy = self._settings.policy_of(job.vc)
         shape = self._shapes.of(job)
+        rank = max(ranker.rank(job, shape.gpus, job.ran_s), self._preempted_at.pop(job.job_id, -inf))
+        since = job.created_at if job.waiting_since is None else job.waiting_since
+        self._line_up(job, shape, since, job.priority, rank)
+
+    def _line_up(self, job: JobDemand, shape: Shape, since: float, priority: int, rank: float) -> None:
+        policy = self._settings.policy_of(job.vc)
         self.needs.add(shape.need)
         key = (-priority, rank, job.created_at if priority < TOP_PRIORITY else since, job.job_id)
         waiting = WaitingJob(job, shape, since, priority, rank, key, ("", 0, "", 0), self._changes.cycles)
@@ -105,11 +106,11 @@ class WaitQueue:
         if self.lanes.add(waiting, job.user if has_own_lane else "", kind):
             self._changes.mark_vc(job.vc)  # only the next job of a lane is ever looked at
         if policy.aging_s < inf and priority < TOP_PRIORITY:
-            at = since + self._aging_s(job, policy) * (priority + 1 - job.priority)
+            at = since + self._aging_s(job, shape, policy) * (priority + 1 - job.priority)
             self._timers.add(at, Timer.AGING, job.job_id)
 
-    def _aging_s(self, job: JobDemand, policy: Policy) -> float:
-        return policy.aging_s + policy.aging_runs * self._predictor.run_time(job.similarity, gpus_of(job))
+    def _aging_s(self, job: JobDemand, shape: Shape, policy: Policy) -> float:
+        return policy.aging_s + policy.aging_runs * self._predictor.run_time(job.similarity, shape.gpus)
 
 
 def _kind(policy: Policy, *, is_special: bool) -> Kind:
