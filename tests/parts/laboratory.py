@@ -133,7 +133,7 @@ class Laboratory:
 
     def _is_busy(self) -> bool:
         entries = self.context.open_jobs.entries()
-        waits = ("stop ", "resume ") if self.backend.is_away else ("stop ",)
+        waits = ("stop ", "hold ", "resume ") if self.backend.is_away else ("stop ", "hold ")
         stops = self.backend.auto_stop and not self.backend.is_away
         return (
             self.context.wake.is_set()

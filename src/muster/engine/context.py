@@ -16,6 +16,7 @@ from muster.domain.nodes import Node, NodeMark
 from muster.domain.resources import LEAST_CPU_M
 from muster.engine.state.cluster_settings import ActiveConfig
 from muster.engine.state.event_hub import Hub
+from muster.engine.state.node_failures import NodeHold
 from muster.engine.state.open_jobs import OpenJobs
 from muster.lib.clock import Clock, wall_clock
 from muster.ports.backend import Backend
@@ -55,6 +56,12 @@ class Context:
     """Jobs with a write that was not confirmed, so that the store may be ahead of memory."""
     marks: dict[tuple[str, str], NodeMark] = field(default_factory=dict)
     """Cordons and drains by admins, by cluster and node."""
+    node_failures: dict[tuple[str, str], int] = field(default_factory=dict)
+    """How many attempts in a row failed on a node for its own reasons, by cluster and node."""
+    hold_node_s: float = 10.0
+    """How long a node is held back at first."""
+    node_holds: dict[tuple[str, str], NodeHold] = field(default_factory=dict)
+    """Nodes that get no tasks for a while, because they failed some for their own reasons."""
     lost_nodes: dict[str, frozenset[str]] = field(default_factory=dict)
     """By cluster, nodes that have been unreachable for so long that their tasks are considered lost."""
     unconfirmed_nodes: set[tuple[str, str]] = field(default_factory=set)
@@ -102,6 +109,8 @@ class Context:
             cleanup.settled(task)
 
     def _marked(self, node: Node) -> Node:
+        if hold := self.node_holds.get((node.cluster, node.name)):
+            node = hold.applied(node)
         mark = self.marks.get((node.cluster, node.name))
         if mark is None:
             return node

@@ -37,6 +37,7 @@ from muster.engine.lifecycle.deadlines import watch_time_limit
 from muster.engine.lifecycle.dependencies import queue, recheck_dependents
 from muster.engine.lifecycle.fault_attribution import attributed
 from muster.engine.lifecycle.node_exclusion import failed_nodes
+from muster.engine.lifecycle.node_holds import note_ends
 from muster.engine.lifecycle.run_history import learn_run_time
 from muster.engine.state.event_builders import checkpoint_event, job_event, task_event
 from muster.engine.state.open_jobs import Entry
@@ -183,6 +184,7 @@ async def _finish(context: Context, entry: Entry, job: Job, tasks: dict[str, Tas
     verdict = _final_verdict(job, job.state.verdict, kept)
     final = move(_counted(job, kept, verdict), _after(job, verdict, now), reason=verdict.reason)
     await _commit(context, entry, final, {task.id: task for task in kept}, [*events, job_event(final, now)])
+    note_ends(context, job.cluster, kept)
     entry.avoid = failed_nodes(kept) if verdict.outcome is Outcome.RETRY else frozenset()
     _release(context, entry)
 

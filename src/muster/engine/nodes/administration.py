@@ -17,6 +17,7 @@ from muster.domain.nodes import Mark, Node, NodeMark, NodeState
 from muster.engine.context import Context
 from muster.engine.lifecycle.completion import RETRY_S, stop
 from muster.engine.lifecycle.dependencies import queue
+from muster.engine.lifecycle.node_holds import release
 from muster.engine.state.event_builders import audit_event
 from muster.engine.state.open_jobs import Entry
 from muster.ports.capabilities import CommandEnd, CommandOutput, NodeAdministration, required
@@ -49,10 +50,11 @@ async def cordon(context: Context, cluster: str, node: str, reason: str, actor: 
 
 
 async def uncordon(context: Context, cluster: str, node: str, actor: str) -> None:
-    """Remove the cordon or drain of the node."""
+    """Remove the cordon or drain of the node, and the hold that the server itself put on it."""
     event = audit_event("node.uncordon", actor, context.clock(), name=node, cluster=cluster)
     await context.apply(Change(unmarked_node=(cluster, node), events=[event]))
     context.marks.pop((cluster, node), None)
+    release(context, cluster, node)
     update_scheduler(context, cluster)
 
 
