@@ -6,7 +6,6 @@ them.
 
 import os
 import shutil
-import stat
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import count
@@ -16,6 +15,7 @@ from typing import Any
 import pytest
 
 from tests.integration.agent_process.driver import Agent, wait_until
+from tests.parts.passable import let_all_pass
 
 SECRET = "s3cr3t-of-the-victim"
 PLAIN_UID = 61_234
@@ -105,7 +105,7 @@ def scene(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     if is_plain:
         for path in (folder, server_file):
             os.chown(path, PLAIN_UID, PLAIN_UID)
-        _let_pass(folder.parent)
+        let_all_pass(folder.parent)
         around = ["setpriv", f"--reuid={PLAIN_UID}", f"--regid={PLAIN_UID}", "--clear-groups"]
     agent = Agent([*around, system_python(), "-m", "muster.agent"], folder / "node")
     try:
@@ -173,14 +173,6 @@ def _sleeping(leader: int) -> int:
     """The victim's program: the leader itself, or the child of the first process of a namespace."""
     children = Path(f"/proc/{leader}/task/{leader}/children").read_text().split()
     return int(children[0]) if children else leader
-
-
-def _let_pass(folder: Path) -> None:
-    """Folders of tests are closed to other accounts."""
-    for path in (folder, *folder.parents):
-        mode = stat.S_IMODE(path.stat().st_mode)
-        if not mode & stat.S_IXOTH:
-            path.chmod(mode | stat.S_IXOTH)
 
 
 def system_python() -> str:
