@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from muster.domain.isolation import IsolationSettings
+from muster.domain.resources import Reserved
 
 RESERVED = "muster/"
 """The prefix of labels that say what a node was found to have. Only the backend sets them."""
@@ -82,6 +83,8 @@ class PhysicalCluster:
     """The tasks of a node that has been unreachable for this long become Lost."""
     description: str = ""
     isolation: IsolationSettings = field(default_factory=IsolationSettings)
+    reserved: Reserved = field(default_factory=Reserved)
+    """What is kept on each node for the machine itself."""
     options: object = None
     """The settings that only its backend knows: a frozen dataclass of the backend, or None."""
     is_leaving: bool = False

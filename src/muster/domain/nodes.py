@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
-from muster.domain.resources import Capacity, Device
+from muster.domain.resources import Capacity, Device, Reserved
 
 
 class NodeState(StrEnum):
@@ -64,6 +64,8 @@ class NodeSettings:
     labels: Mapping[str, str] = field(default_factory=dict)
     line: int | None = None
     file: str = ""
+    reserved: Reserved | None = None
+    """If it is None, what the cluster reserves on each node is reserved on this one."""
 
     def applied(self, node: Node) -> Node:
         """The node with these settings. If both define a label, the admin's value wins."""

@@ -52,12 +52,25 @@ class Device:
 
 
 @dataclass(frozen=True, slots=True)
+class Reserved:
+    """What is kept on a node for the machine itself, and given to no task."""
+
+    cpu_m: int = 0
+    memory_bytes: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Capacity:
     """What a node has."""
 
     cpu_m: int
     memory_bytes: int
     devices: tuple[Device, ...] = ()
+
+    def without(self, reserved: Reserved) -> "Capacity":
+        """What is left for tasks."""
+        cpu_m = max(self.cpu_m - reserved.cpu_m, 0)
+        return replace(self, cpu_m=cpu_m, memory_bytes=max(self.memory_bytes - reserved.memory_bytes, 0))
 
     def gpu_models(self) -> tuple[str, ...]:
         return tuple(sorted({device.model for device in self.devices}))

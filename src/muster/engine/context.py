@@ -13,7 +13,7 @@ from muster.domain.errors import StaleWrite, Unavailable
 from muster.domain.jobs import Job
 from muster.domain.limits import Limits
 from muster.domain.nodes import Node, NodeMark
-from muster.domain.resources import LEAST_CPU_M
+from muster.domain.resources import LEAST_CPU_M, Reserved
 from muster.engine.state.cluster_settings import ActiveConfig
 from muster.engine.state.event_hub import Hub
 from muster.engine.state.node_failures import NodeHold
@@ -81,8 +81,10 @@ class Context:
         return self.logs.with_name("outputs")
 
     def nodes(self, cluster: str) -> list[Node]:
-        """The nodes as the backend knows them, with the labels and marks that admins gave them."""
-        return [self._marked(self.config.labelled(node)) for node in self.backends[cluster].nodes()]
+        """The nodes as the backend knows them, with the labels and marks that admins gave them, and without what is
+        reserved for the machines themselves."""
+        nodes = self.backends[cluster].nodes()
+        return [self._without_reserved(self._marked(self.config.labelled(node))) for node in nodes]
 
     def engine(self, cluster: str) -> EngineQueue | None:
         """The engine that places tasks on this cluster; None where Muster places them itself."""
@@ -107,6 +109,10 @@ class Context:
         backend = self.backends.get(cluster)
         if backend is not None and (cleanup := backend.capabilities.cleanup) is not None:
             cleanup.settled(task)
+
+    def _without_reserved(self, node: Node) -> Node:
+        reserved = self.config.reserved(node) or self.backends[node.cluster].settings.reserved
+        return node if reserved == Reserved() else replace(node, capacity=node.capacity.without(reserved))
 
     def _marked(self, node: Node) -> Node:
         if hold := self.node_holds.get((node.cluster, node.name)):

@@ -12,7 +12,7 @@ from muster.domain.specs import Priority
 from muster.domain.virtual_clusters import Defaults, Limits, OrderPolicy, Share, VirtualCluster
 from muster.wire.cluster_problems import located, refused
 from muster.wire.documents import Document
-from muster.wire.physical_schema import Labels
+from muster.wire.physical_schema import Labels, ReservedIn
 from muster.wire.spec_schema import (
     NAME_PATTERN,
     Bytes,
@@ -81,6 +81,9 @@ class NodeIn(Strict):
 
     name: NodeName = Field(description="As `muster get nodes` shows it.")
     labels: Labels = Field(default_factory=dict, description="What jobs ask for by `where`.")
+    reserved: ReservedIn | None = Field(
+        None, description="What is kept for the machine itself; what the cluster reserves on each node if absent."
+    )
 
 
 class NodesIn(Strict):
@@ -100,6 +103,7 @@ _PARTS: dict[str, type[BaseModel]] = {
     "mounts": MountIn,
     "resources": ResourcesIn,
     "nodes": NodeIn,
+    "reserved": ReservedIn,
 }
 
 
@@ -145,7 +149,13 @@ def read_nodes(document: Document, physical: str) -> tuple[NodeSettings, ...]:
     except ValidationError as error:
         raise refused(error, document, NodesIn, _PARTS) from None
     return tuple(
-        NodeSettings(node.name, model.cluster or physical, dict(node.labels), document.line(f"nodes[{index}]"))
+        NodeSettings(
+            node.name,
+            model.cluster or physical,
+            dict(node.labels),
+            document.line(f"nodes[{index}]"),
+            reserved=node.reserved.reserved() if node.reserved is not None else None,
+        )
         for index, node in enumerate(model.nodes)
     )
 

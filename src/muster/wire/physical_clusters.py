@@ -28,6 +28,7 @@ def shared_part(model: SharedIn, name: str, document: Document) -> PhysicalClust
         folders=tuple(_folder(key, folder) for key, folder in model.folders.items()),
         conda=model.conda,
         description=model.description,
+        reserved=model.reserved.reserved(),
         line=document.line("name") or document.line("backend"),
     )
 

@@ -11,7 +11,8 @@ from pydantic import AfterValidator, BeforeValidator, Field
 
 from muster.domain.clusters import RESERVED
 from muster.domain.isolation import FIRST_UID, LAST_UID, IsolationMode
-from muster.wire.spec_schema import NAME_PATTERN, Name, Strict, Text
+from muster.domain.resources import Reserved
+from muster.wire.spec_schema import NAME_PATTERN, Bytes, Cpu, Name, Strict, Text
 
 _NAME = re.compile(NAME_PATTERN)
 _NODE = re.compile(r"\w([\w.-]{0,251}\w)?")
@@ -105,6 +106,16 @@ def _range(value: tuple[int, int]) -> tuple[int, int]:
     return value
 
 
+class ReservedIn(Strict):
+    """What is kept on a node for the machine itself."""
+
+    cpu: Cpu | None = Field(None, description="CPU cores, such as 2.")
+    memory: Bytes | None = Field(None, description="Memory, such as 8Gi.")
+
+    def reserved(self) -> Reserved:
+        return Reserved(self.cpu or 0, self.memory or 0)
+
+
 class SharedIn(Strict):
     """What clusters of every backend have."""
 
@@ -116,6 +127,9 @@ class SharedIn(Strict):
     )
     conda: Annotated[str, AfterValidator(_inside)] | None = Field(
         None, description="Where conda is installed on the nodes: a path, or one that begins with a folder's name."
+    )
+    reserved: ReservedIn = Field(
+        default_factory=ReservedIn, description="What is kept on each node for the machine itself."
     )
 
 

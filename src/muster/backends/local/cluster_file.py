@@ -5,7 +5,7 @@ from dataclasses import replace
 from muster.domain.clusters import PhysicalCluster
 from muster.settings.cluster_kinds import ClusterKind
 from muster.wire.physical_clusters import isolation_of
-from muster.wire.physical_schema import FolderIn, IsolatingIn
+from muster.wire.physical_schema import FolderIn, IsolatingIn, ReservedIn
 
 LOCAL = "local"
 """The name of the backend, and of its only cluster."""
@@ -19,4 +19,6 @@ def _complete(cluster: PhysicalCluster, model: LocalIn) -> PhysicalCluster:
     return replace(cluster, isolation=isolation_of(model))
 
 
-LOCAL_CLUSTERS = ClusterKind(LOCAL, LocalIn, {"folders": FolderIn}, _complete, own_cluster=LOCAL)
+LOCAL_CLUSTERS = ClusterKind(
+    LOCAL, LocalIn, {"folders": FolderIn, "reserved": ReservedIn}, _complete, own_cluster=LOCAL
+)

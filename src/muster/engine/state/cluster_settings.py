@@ -14,6 +14,7 @@ from muster.domain.clusters import PhysicalCluster
 from muster.domain.errors import Problem
 from muster.domain.jobs import Held, Job, Queued
 from muster.domain.nodes import Node, NodeSettings
+from muster.domain.resources import Reserved
 from muster.domain.virtual_clusters import LIMITS, VirtualCluster
 from muster.lib.nearest import nearest
 from muster.ports.cluster_config import ClusterConfig, ClusterSettings, LastGood
@@ -91,6 +92,11 @@ class ActiveConfig:
         elif self._wrong and not problems:
             _log.info("cluster files are right again")
         self._wrong = problems
+
+    def reserved(self, node: Node) -> Reserved | None:
+        """What admins reserve on this very node."""
+        settings = self._nodes.get((node.cluster, node.name))
+        return None if settings is None else settings.reserved
 
     def labelled(self, node: Node) -> Node:
         """The node with the settings that admins wrote for it."""

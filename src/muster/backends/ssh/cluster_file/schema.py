@@ -13,6 +13,7 @@ from muster.wire.physical_schema import (
     IsolatingIn,
     Labels,
     ListedNodeName,
+    ReservedIn,
     ServerFile,
     listed,
     matching,
@@ -132,7 +133,12 @@ class SshNodesIn(Strict):
     nodes: list[Annotated[SshNodeIn, BeforeValidator(_node)]]
 
 
-PARTS: dict[str, type[BaseModel]] = {"defaults": LoginIn, "nodes": SshNodeIn, "folders": FolderIn}
+PARTS: dict[str, type[BaseModel]] = {
+    "defaults": LoginIn,
+    "nodes": SshNodeIn,
+    "folders": FolderIn,
+    "reserved": ReservedIn,
+}
 
 
 def time_problems(model: SshIn) -> Iterator[Problem]:
