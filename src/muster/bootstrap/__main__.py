@@ -18,7 +18,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         settings = load_settings(_arguments(argv))
         set_up_logging(settings)
-        make_home(settings.home)
+        if not settings.standby or not (settings.home / "identity").exists():
+            make_home(settings.home)  # a standby leaves the folder of a running server as it is
         with lock_home(settings.home, is_standby=settings.standby) as is_locked:
             signals = uvloop.run(serve(settings, has_home_lock=is_locked))
         for number in signals:

@@ -10,7 +10,7 @@ from muster.backends.local.cluster_file import LOCAL
 from muster.bootstrap.backend_kinds import cluster_kinds
 from muster.bootstrap.extensions import Extensions, guarded_builder
 from muster.bootstrap.first_run import own_user
-from muster.bootstrap.home_folder import archive_key, make_home
+from muster.bootstrap.home_folder import archive_key
 from muster.bootstrap.site import SharedSite
 from muster.bootstrap.tls import Certificate
 from muster.domain.clusters import PhysicalCluster
@@ -68,7 +68,6 @@ def build_parts(installation: Installation, store: Store, site: SharedSite, epoc
     """Nothing is connected yet. `site` says where the data is that all servers share."""
     home, settings, extensions = site.home, installation.settings, installation.extensions
     address = installation.address
-    make_home(home)
     archives = SignedArchives(home / "packages", address, archive_key(home))
     folder = settings.model_copy(update={"home": home}).clusters_folder
     clusters = ClusterFolder(folder, (LOCAL,), cluster_kinds(extensions.backends))

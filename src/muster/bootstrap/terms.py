@@ -9,17 +9,18 @@ from muster.bootstrap.first_run import copy_local_context, write_local_context
 from muster.bootstrap.parts import Installation, build_parts
 from muster.bootstrap.site import SharedSite, shared_site
 from muster.bootstrap.tls import reloading
-from muster.domain.errors import MusterError
+from muster.domain.errors import MusterError, NoAnswer, Unavailable
 from muster.engine.running import running_engine
 from muster.exporters.influx import exporting
 from muster.ports.lease import NO_EPOCH, Claim, Lease, Term
 from muster.server.app import create_app
 from muster.server.forwarding import Forwarding
 from muster.server.role_switch import RoleSwitch, answer_unavailable
-from muster.stores.opening import open_store
+from muster.stores.opening import open_store, prepare_database
 
 _log = structlog.get_logger("server.lease")
 RENEW_EVERY_S = 0.7
+TRY_AGAIN_S = 1.0
 LOOK_EVERY_S = 0.3
 """How often a standby looks whether the lease is free."""
 
@@ -35,16 +36,39 @@ class Terms:
         """Set when the server has its first role, so that it can answer."""
 
     async def run(self) -> None:
+        await self._prepare_database()
         while True:
-            found = await self._lease.current()
-            site = shared_site(found, self._installation.home)
-            term = await self._lease.acquire(self._claim(site)) or await self._stand_by(found, site)
             try:
-                await self._hold(term, site)
-            finally:
-                self._switch.use(answer_unavailable)
-                with suppress(MusterError):
-                    await self._lease.release(term.epoch)
+                await self._take_a_turn()
+            except Unavailable as error:
+                await self._wait_for_database(error)
+
+    async def _prepare_database(self) -> None:
+        """A database server that is away is waited for. Other problems, such as a schema that is too new, are raised:
+        only a person can solve them."""
+        url = self._installation.settings.database_url
+        while True:
+            try:
+                await prepare_database(url)
+                return
+            except NoAnswer as error:
+                await self._wait_for_database(error)
+
+    async def _wait_for_database(self, error: Unavailable) -> None:
+        _log.error("the server waits for its database", error=str(error))
+        self.has_role.set()  # it says so to everybody who asks
+        await asyncio.sleep(TRY_AGAIN_S)
+
+    async def _take_a_turn(self) -> None:
+        found = await self._lease.current()
+        site = shared_site(found, self._installation.home)
+        term = await self._lease.acquire(self._claim(site)) or await self._stand_by(found, site)
+        try:
+            await self._hold(term, site)
+        finally:
+            self._switch.use(answer_unavailable)
+            with suppress(MusterError):
+                await self._lease.release(term.epoch)
 
     def _claim(self, site: SharedSite) -> Claim:
         own = self._installation

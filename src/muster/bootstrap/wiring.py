@@ -20,7 +20,6 @@ from muster.server.connections import ConnectionLimits, bounded_protocol
 from muster.server.role_switch import RoleSwitch
 from muster.settings.server import ServerSettings
 from muster.stores.lease import SqlLease
-from muster.stores.opening import prepare_database
 
 _LEAVE_WITHIN_S = 5.0
 """How long the engine may take to close its connections at the end. Nothing is lost if it takes longer."""
@@ -32,7 +31,6 @@ async def serve(settings: ServerSettings, *, has_home_lock: bool) -> Sequence[si
     listener = listen(settings.host, settings.port)
     scheme = "http" if certificate is None else "https"
     url = f"{scheme}://{shown_host(settings.host)}:{listener.getsockname()[1]}"
-    await prepare_database(settings.database_url)
     limits = within_descriptors(settings.limits.limits())
     installation = Installation(
         settings=settings,

@@ -77,6 +77,11 @@ class PartialFile:
             tell()
         return self._hash.hexdigest()
 
+    def sync(self) -> None:
+        """Makes the received bytes durable, so that a power failure cannot leave a complete name with half a file."""
+        self._file.flush()
+        os.fsync(self._file.fileno())
+
     def commit(self, target: Path, sha256: str = "", mtime: float | None = None) -> str:
         """Gives the file its final name and returns its SHA-256. Raises WrongDigest if it is not the expected one."""
         found = self.digest()
@@ -88,6 +93,15 @@ class PartialFile:
         target.parent.mkdir(parents=True, exist_ok=True)
         self._path.replace(target)
         return found
+
+
+def sync_folder(folder: Path) -> None:
+    """Makes the names in the folder durable."""
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
 
 
 def size_of(path: Path) -> int | None:

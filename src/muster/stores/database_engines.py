@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
-from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
+from sqlalchemy.exc import ArgumentError, DBAPIError, OperationalError, SQLAlchemyError
 
-from muster.domain.errors import Invalid, Unavailable
+from muster.domain.errors import Invalid, NoAnswer, Unavailable
 
 READERS = 4
 """The number of threads and connections for reads."""
@@ -87,7 +87,9 @@ def reading_engine(url: URL) -> Engine:
 def unavailable(error: SQLAlchemyError) -> Unavailable:
     detail = error.orig if isinstance(error, DBAPIError) else error
     first_line = str(detail).strip().partition("\n")[0]
-    return Unavailable(f"the database does not answer: {first_line}", hint="the next request connects again")
+    message, hint = f"the database does not answer: {first_line}", "the next request connects again"
+    is_away = isinstance(error, OperationalError) and not type(error.orig).__module__.startswith("sqlite3")
+    return NoAnswer(message, hint=hint) if is_away else Unavailable(message, hint=hint)
 
 
 def _options(url: URL) -> dict[str, Any]:

@@ -53,3 +53,17 @@ def test_jobs_go_on_after_the_database_was_away(database: KillablePostgres, tmp_
         check_every_job_ended_once(server, ids)
         check_no_task_ran_twice(server, ids, records)
         check_nothing_is_leaked(server, records)
+
+
+def test_a_server_that_starts_without_its_database_waits_for_it(database: KillablePostgres, tmp_path: Path) -> None:
+    with unkindly_treated(tmp_path / "home", database.url) as server:
+        database.kill()
+        server.start()
+        assert server.call("GET", "/healthz", token="none")[0] == 200
+        status, problem = server.call("GET", "/readyz", token="none")
+        assert (status, problem["code"]) == (503, "unavailable")
+        database.start()
+        for _ in polls(60):
+            if server.call("GET", "/readyz", token="none")[0] == 200:
+                break
+        assert server.wait(server.submit({"name": "after-all", "command": "true"})["id"])["state"] == "Succeeded"

@@ -10,7 +10,7 @@ from muster.domain.errors import Invalid, NotFound, TooLarge
 from muster.engine.context import Context
 from muster.engine.data.upload_checks import check_piece, check_sha256
 from muster.engine.state.event_builders import audit_event
-from muster.lib.partial_files import PartialFile, WrongDigest, size_of
+from muster.lib.partial_files import PartialFile, WrongDigest, size_of, sync_folder
 from muster.ports.files import WrongOffset
 from muster.ports.store import Change
 
@@ -124,4 +124,6 @@ def _append(partial: Path, data: bytes, target: Path | None, digest: str) -> Non
     with PartialFile(partial) as file:
         file.append(data)
         if target is not None:
+            file.sync()
             file.commit(target, digest)
+            sync_folder(target.parent)

@@ -39,7 +39,7 @@ async def healthy() -> Response:
 
 @router.get("/readyz")
 async def ready(parts: Parts) -> Response:
-    """Answers 200 if the database answers and at least one node is ready."""
+    """Answers 200 if the database takes writes and at least one node is ready."""
     await parts.context.store.ping()
     clusters = {
         name: sum(node.is_usable for node in backend.nodes()) for name, backend in parts.context.backends.items()
