@@ -57,6 +57,12 @@ class NodeList(TypedDict):
     items: list[NodeOut]
 
 
+class IsolationOut(TypedDict):
+    mode: Annotated[str | None, "`user`, `namespace`, `container` or `none`; null while no node is connected."]
+    why: Annotated[str, "Why it is not more, or what is wrong."]
+    trustUsers: Annotated[bool, "Users may run jobs there even if tasks are not isolated."]
+
+
 class ClusterOut(TypedDict):
     name: str
     backend: str
@@ -67,6 +73,9 @@ class ClusterOut(TypedDict):
         list[str], "What can be done there; a call that needs another capability is refused with `not-offered`."
     ]
     placement: Annotated[Placement, "Who chooses nodes and devices: Muster, or the cluster's own engine."]
+    isolation: Annotated[
+        IsolationOut | None, "How tasks of different users are kept apart; null if the cluster's own engine does it."
+    ]
 
 
 class ClusterList(TypedDict):

@@ -17,7 +17,7 @@ from muster.client import contexts
 from muster.client.client import Client
 from muster.client.errors import MusterError
 from muster.client.transport import Request, Timeouts
-from muster.client.views import NodeView
+from muster.client.views import ClusterView, NodeView
 from muster.lib.quantities import about_bytes
 from muster.version import __version__
 
@@ -128,7 +128,26 @@ def _server(client: Client) -> Iterator[Finding]:
         yield Finding("nodes", "fail", error.message, error.hint)
         return
     yield from _nodes(nodes)
+    try:
+        yield from _isolation(client.clusters())
+    except MusterError as error:
+        yield Finding("isolation", "warn", error.message, error.hint)
     yield from _configuration(client)
+
+
+def _isolation(clusters: list[ClusterView]) -> Iterator[Finding]:
+    for cluster in clusters:
+        given = cluster.isolation
+        if given is None or given["mode"] is None:
+            continue
+        name, mode, why = f"isolation {cluster.name}", given["mode"], given["why"]
+        if mode == "none":
+            mend = "run the agent as root or allow user namespaces; until then let in only users who trust each other"
+            yield Finding(name, "warn", f"tasks of different users can reach each other and the server: {why}", mend)
+        elif why:
+            yield Finding(name, "fail", f"{mode}, but {why}", "change `isolation` in the cluster's file")
+        else:
+            yield Finding(name, "ok", f"tasks of different users are isolated by {mode}")
 
 
 def _configuration(client: Client) -> Iterator[Finding]:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from muster.api.events import EventOut
     from muster.api.explanations import AttemptOut, ExplainOut, FaultOut, ReasonOut, WhatIfOut
     from muster.api.jobs import JobOut, TaskOut
-    from muster.api.nodes import ClusterOut, GpuOut, NodeOut
+    from muster.api.nodes import ClusterOut, GpuOut, IsolationOut, NodeOut
 
 FINAL_STATES = frozenset({"Succeeded", "Failed", "Cancelled"})
 FINAL_TASK_STATES = frozenset({"Succeeded", "Failed", "Stopped", "Lost"})
@@ -190,6 +190,7 @@ class ClusterView:
     state: str
     capabilities: Sequence[str]
     placement: str
+    isolation: "IsolationOut | None"
     raw: Raw = field(repr=False)
 
     @classmethod
@@ -202,6 +203,7 @@ class ClusterView:
             state=raw.get("state") or "",
             capabilities=tuple(raw.get("capabilities") or ()),
             placement=raw.get("placement", "muster"),
+            isolation=raw.get("isolation"),
             raw=raw,
         )
 

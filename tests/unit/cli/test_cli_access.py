@@ -58,6 +58,9 @@ def test_doctor_is_content_with_a_sound_server(server: TinyServer, home: Path) -
     cpu, memory = {"total": "2", "used": "0"}, {"total": 2**30, "used": 0}
     node = {"name": "n1", "state": "Ready", "cpu": cpu, "memory": memory, "gpus": []}
     server.on("GET", "/nodes", Answer(200, {"items": [node]}))
+    apart = {"mode": "namespace", "why": "", "trustUsers": False}
+    server.on("GET", "/clusters", Answer(200, {"items": [{"name": "local", "isolation": apart}]}))
     outcome = muster(server, "doctor")
     assert outcome.code == 0, outcome.out
+    assert "ok    isolation local: tasks of different users are isolated by namespace" in outcome.out
     assert "ok    node n1: Ready; 2 cores, 1.0 GiB, no GPU seen, memory limits enforced" in outcome.out

@@ -5,9 +5,11 @@ person may use. All other jobs are isolated as the cluster's file says, or as we
 """
 
 import hashlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
+
+import structlog
 
 from muster.backends.agents.connection import AgentNode
 from muster.domain.clusters import PhysicalCluster
@@ -15,10 +17,14 @@ from muster.domain.errors import BackendError, Problem
 from muster.domain.isolation import IsolationMode
 from muster.domain.launch_requests import LaunchRequest
 from muster.domain.specs import JobSpec
+from muster.launch.containers import DOCKER, Engine
 from muster.ports.capabilities import GivenIsolation
 
 _ROOT_NEEDED = "the agent there is not root, and cannot start tasks under other accounts"
+_ROOTFUL_DOCKER = "docker runs as root and the agent's account may call it, so that any task there could become root"
 CANNOT_ISOLATE = "cannot-isolate"
+SOURCE = "isolation"
+_log = structlog.get_logger("backends.isolation")
 
 
 class PoolIsolation:
@@ -36,6 +42,21 @@ class PoolIsolation:
         self._agents = agents
         self._own_user = own_user
         self._identity = identity
+
+    def ready(self, agent: AgentNode) -> None:
+        """The node is connected. What it cannot do is said at once, and not when the first job comes."""
+        if problem := self._problem(agent):
+            _log.warning("tasks of other users cannot be isolated as configured", node=agent.node.name, why=problem)
+        elif self._mode(agent) is IsolationMode.NONE:
+            why = "the cluster's file says so" if self._settings().isolation.mode else _why_not(agent)
+            _log.warning("tasks of different users are not isolated", node=agent.node.name, why=why)
+
+    def engine_found(self, agent: AgentNode, engine: Engine | None) -> None:
+        """Raise an alert if tasks that run under the agent's account could use an engine that runs as root."""
+        is_root_engine = engine is not None and engine.name == DOCKER and not engine.rootless
+        shares_account = self._mode(agent) in (IsolationMode.NONE, IsolationMode.CONTAINER)
+        is_alert = is_root_engine and shares_account and int(agent.hello["uid"]) != 0
+        agent.note_alerts(SOURCE, [_ROOTFUL_DOCKER] if is_alert else [])
 
     def given(self) -> GivenIsolation:
         """What the weakest of the connected nodes gives."""
@@ -85,7 +106,7 @@ class PoolIsolation:
         settings, mode = self._settings(), self._mode(agent)
         first, last = settings.isolation.first_uid, settings.isolation.last_uid
         # A container confines its task. With an account of its own it needs nothing but that account.
-        is_by_account = mode is IsolationMode.USER or bool(agent.hello["isolation"]["user"])
+        is_by_account = mode is IsolationMode.USER or self.has_accounts(agent)
         contained = IsolationMode.USER if is_by_account else IsolationMode.NONE
         return {
             "mode": str(contained if mode is IsolationMode.CONTAINER else mode),
@@ -97,8 +118,12 @@ class PoolIsolation:
             "folders": _visible_folders(settings, request),
         }
 
+    def has_accounts(self, agent: AgentNode) -> bool:
+        """Whether the node starts tasks under the accounts of their owners."""
+        return bool(_abilities(agent)["user"])
+
     def _mode(self, agent: AgentNode) -> IsolationMode:
-        wished, can = self._settings().isolation.mode, agent.hello["isolation"]
+        wished, can = self._settings().isolation.mode, _abilities(agent)
         if wished is not None:
             return wished
         if can["user"]:
@@ -107,7 +132,7 @@ class PoolIsolation:
 
     def _problem(self, agent: AgentNode) -> str:
         """Why the node cannot do what the cluster's file says."""
-        wished, can = self._settings().isolation.mode, agent.hello["isolation"]
+        wished, can = self._settings().isolation.mode, _abilities(agent)
         if wished is IsolationMode.USER and not can["user"]:
             return _ROOT_NEEDED
         if wished is IsolationMode.NAMESPACE and not can["namespace"]:
@@ -115,8 +140,14 @@ class PoolIsolation:
         return ""
 
 
+def _abilities(agent: AgentNode) -> Mapping[str, Any]:
+    """What the agent found out about its machine. One that says nothing about it can do nothing."""
+    found = agent.hello.get("isolation")
+    return found if found is not None else {"user": False, "namespace": False, "why": "its agent does not say"}
+
+
 def _why_not(agent: AgentNode) -> str:
-    return f"{_ROOT_NEEDED}; {agent.hello['isolation']['why']}"
+    return f"{_ROOT_NEEDED}; {_abilities(agent)['why']}"
 
 
 def _spread(text: str) -> int:

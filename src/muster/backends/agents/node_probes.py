@@ -13,6 +13,7 @@ from muster.backends.agents.containers import Engines
 from muster.backends.agents.shared_folders import FolderWatch
 from muster.domain.clusters import PhysicalCluster
 from muster.domain.errors import BackendError
+from muster.launch.containers import Engine
 
 _log = structlog.get_logger("backends.node_probes")
 EVERY_S = 60.0
@@ -21,10 +22,16 @@ _ENGINES_EVERY = 10
 
 
 class NodeProbes:
-    def __init__(self, settings: Callable[[], PhysicalCluster], agents: Callable[[], Iterable[AgentNode]]) -> None:
+    def __init__(
+        self,
+        settings: Callable[[], PhysicalCluster],
+        agents: Callable[[], Iterable[AgentNode]],
+        engine_found: Callable[[AgentNode, Engine | None], None],
+    ) -> None:
         self.engines = Engines()
         self.folders = FolderWatch(settings, agents)
         self._agents = agents
+        self._engine_found = engine_found
         self._probing: set[asyncio.Task[None]] = set()
         self._rounds: asyncio.Task[None] | None = None
 
@@ -68,7 +75,7 @@ class NodeProbes:
         try:
             await self.folders.probe(agent)
             if with_engine:
-                await self.engines.probe(agent)
+                self._engine_found(agent, await self.engines.probe(agent))
         except (BackendError, KeyError, TypeError, ValueError) as error:
             _log.warning("node not probed", node=agent.node.name, error=str(error))
 

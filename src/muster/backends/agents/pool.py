@@ -67,9 +67,9 @@ class AgentPool:
         self._cleanup = PoolCleanup(self._agent)
         self._addresses = Addresses(self._agent)
         self._shipping = ArchiveTransfer(self._ask_node, lambda node: self._agent(node).outward)
-        self._probes = NodeProbes(lambda: self.settings, lambda: list(self._nodes.values()))
+        self._isolation = isolation = PoolIsolation(lambda: self.settings, self._nodes.values, own_user, identity)
+        self._probes = NodeProbes(lambda: self.settings, lambda: list(self._nodes.values()), isolation.engine_found)
         engines = self._probes.engines
-        isolation = PoolIsolation(lambda: self.settings, self._nodes.values, own_user, identity)
         self._launcher = TaskLauncher(self._agent, engines, isolation, archives, self._shipping, ships=self.ships)
         self.capabilities = Capabilities(
             ports=self._addresses,
@@ -198,6 +198,7 @@ class AgentPool:
     def ready(self, agent: AgentNode) -> None:
         """The node is connected, for the first time or again."""
         self._shipping.forget(agent.node.name)
+        self._isolation.ready(agent)
         self._probes.ready(agent)
         if self._listener is not None and self._is_started:
             self._listener.reconnected(self.cluster, agent.node.name)

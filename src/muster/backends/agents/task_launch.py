@@ -104,7 +104,7 @@ class TaskLauncher:
 
     async def _account(self, agent: AgentNode, isolation: dict[str, Any] | None) -> tuple[int, int] | None:
         """The account under which a container runs its task. None: the agent's own."""
-        if isolation is None or not agent.hello["isolation"]["user"]:
+        if isolation is None or isolation["mode"] == "none" or not self._isolation.has_accounts(agent):
             return None
         answer = await agent.ask("account", isolation=isolation)
         return int(answer["uid"]), int(answer["gid"])

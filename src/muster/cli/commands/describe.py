@@ -5,6 +5,7 @@ from typing import Any
 
 import click
 
+from muster.cli.cluster_description import describe_cluster
 from muster.cli.node_description import describe_node
 from muster.cli.session import connect
 from muster.cli.shared_options import complete_jobs, output_option
@@ -19,20 +20,23 @@ _EVENTS_SHOWN = 15
 
 
 @click.command()
-@click.argument("ref", metavar="JOB|node/NAME", shell_complete=complete_jobs)
+@click.argument("ref", metavar="JOB|node/NAME|cluster/NAME", shell_complete=complete_jobs)
 @output_option("table", "json", "yaml")
 def command(ref: str, output: str) -> None:
-    """Show everything about a job or a node.
+    """Show everything about a job, a node or a cluster.
 
     \b
     Examples:
       muster describe mnist
       muster describe node/gpu-07
+      muster describe cluster/local
       muster describe @last -o yaml
     """
     client = connect()
     if ref.startswith(("node/", "nodes/")):
         describe_node(client.node(ref.partition("/")[2]), output)
+    elif ref.startswith(("cluster/", "clusters/")):
+        describe_cluster(client.clusters(), ref.partition("/")[2], output)
     else:
         _describe_job(client, ref.removeprefix("job/").removeprefix("jobs/"), output)
 

@@ -8,12 +8,12 @@ from fastapi import APIRouter, Depends, Query, Response
 from fastapi.responses import JSONResponse
 
 from muster.api.jobs import TaskStateName
-from muster.api.nodes import ClusterList, ClusterOut, NodeDetailOut, NodeList, NodeOut, NodeTaskOut
+from muster.api.nodes import ClusterList, ClusterOut, IsolationOut, NodeDetailOut, NodeList, NodeOut, NodeTaskOut
 from muster.api.usage import TaskUsageOut, UsageOut
 from muster.domain.nodes import Node, NodeState
 from muster.engine.nodes.administration import find_node
 from muster.engine.requests.accounts import Principal
-from muster.ports.capabilities import NodeUsage
+from muster.ports.capabilities import NodeUsage, TaskIsolation
 from muster.server.access import Action, may, require
 from muster.server.services import Services, authenticated, services
 from muster.wire.response_models import response_model
@@ -47,9 +47,18 @@ async def list_clusters(me: Me, parts: Parts) -> Response:
                 else "Unreachable",
                 "capabilities": list(backend.capabilities.names()),
                 "placement": "muster" if backend.capabilities.engine is None else "engine",
+                "isolation": _isolation(backend.capabilities.isolation),
             }
         )
     return JSONResponse(ClusterList(items=items))
+
+
+def _isolation(isolation: TaskIsolation | None) -> IsolationOut | None:
+    if isolation is None:
+        return None
+    given = isolation.given()
+    mode = None if given.mode is None else str(given.mode)
+    return IsolationOut(mode=mode, why=given.why, trustUsers=given.trusts_users)
 
 
 @router.get("/nodes", response_model=response_model(NodeList), summary="List nodes")

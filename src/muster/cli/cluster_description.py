@@ -1,0 +1,52 @@
+"""Prints the description of a cluster, for `describe`."""
+
+from collections.abc import Sequence
+
+import click
+
+from muster.cli.tables.output import print_document, print_pairs
+from muster.client.errors import MusterError
+from muster.client.views import ClusterView
+
+_MEANINGS = {
+    "user": "each task runs under the Unix account of its owner",
+    "namespace": "each task sees only the system, its own files and the cluster's folders",
+    "container": "each task runs in a container",
+    "none": "all tasks run under one account, and can reach each other",
+}
+
+
+def describe_cluster(clusters: Sequence[ClusterView], name: str, output: str) -> None:
+    cluster = next((one for one in clusters if one.name == name), None)
+    if cluster is None:
+        known = ", ".join(one.name for one in clusters)
+        raise MusterError(f"there is no cluster {name!r}", code="not-found", hint=f"known clusters: {known}")
+    if output != "table":
+        print_document(cluster.raw, output)
+        return
+    print_pairs(
+        [
+            ("Name", cluster.name),
+            ("Backend", cluster.backend),
+            ("State", cluster.state),
+            ("Nodes", str(cluster.nodes)),
+            ("Placement", "by Muster" if cluster.placement == "muster" else "by the cluster's engine"),
+            ("Capabilities", ", ".join(cluster.capabilities)),
+            ("Isolation", _isolation(cluster)),
+        ]
+    )
+    click.echo("Jobs of the person under whose account the server runs are not isolated from that account.")
+
+
+def _isolation(cluster: ClusterView) -> str:
+    given = cluster.isolation
+    if given is None:
+        return "by the cluster's engine"
+    if given["mode"] is None:
+        return "not known yet: no node is connected"
+    words = f"{given['mode']}: {_MEANINGS[given['mode']]}"
+    if given["why"]:
+        words += f" ({given['why']})"
+    if given["mode"] == "none":
+        words += "; users are trusted" if given["trustUsers"] else "; only admins may submit"
+    return words
