@@ -8,7 +8,7 @@ WORKERS ?= 4
 SEED ?= 1
 .DEFAULT_GOAL := help
 
-.PHONY: help setup setup-dev setup-system demo up test test-frameworks search check bench fmt lock docs clean
+.PHONY: help setup setup-dev setup-system demo up test test-long test-frameworks search check bench fmt lock docs clean
 
 help: ## list the targets
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -37,6 +37,9 @@ up: setup ## serve on http://127.0.0.1:7070
 
 test: setup-dev setup-system ## set everything up and run all tests
 	$(PYTEST) -n $(WORKERS) --dist worksteal -m "not frameworks"
+
+test-long: setup-dev setup-system ## 500 faults on two servers of one database (SEED=1), which takes an hour
+	MUSTER_FAULT_STEPS=500 MUSTER_FAULT_SEED=$(SEED) $(PYTEST) --timeout=0 -n 2 tests/integration/reliability/test_two_servers_under_faults.py
 
 test-frameworks: setup-dev ## train with PaddlePaddle and JAX, too (downloads them)
 	scripts/install-frameworks.sh
