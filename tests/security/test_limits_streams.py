@@ -98,3 +98,31 @@ def test_forwarded_headers_of_a_stranger_are_not_believed(muster_server: MusterS
     headers = {"X-Muster-Request": "1", "X-Forwarded-Proto": "https"}
     answer = httpx.post(f"{muster_server.url}/api/v1/login", json={"token": muster_server.token}, headers=headers)
     assert "; Secure" not in answer.headers["set-cookie"]
+
+
+def test_a_request_key_with_another_body_is_refused_with_the_reason(admin: Caller) -> None:
+    key = {"Idempotency-Key": "the-key"}
+    first = ok(admin.post("/jobs", {"spec": {"name": "keyed", "command": "true", "hold": True}}, headers=key), 201)
+    again = admin.post("/jobs", {"spec": {"hold": True, "command": "true", "name": "keyed"}}, headers=key)
+    assert ok(again, 200)["id"] == first["id"]
+    other = admin.post("/jobs", {"spec": {"name": "other", "command": "true"}}, headers=key)
+    assert "another request" in problem(other, 409, "conflict")["detail"]
+
+
+def test_a_narrow_token_cannot_make_a_wider_one(admin: Caller) -> None:
+    made = ok(admin.post("/tokens", {"name": "ci", "scope": "submit"}), 201)
+    narrow = Caller(admin.server, made["secret"])
+    problem(narrow.post("/tokens", {"name": "more"}), 403, "forbidden")
+    problem(narrow.post("/users", {"name": "eve"}), 403, "forbidden")
+    assert [token["user"] for token in ok(narrow.get("/tokens"))["items"]]
+    ok(narrow.post("/jobs", {"spec": {"name": "by-ci", "command": "true", "hold": True}}), 201)
+
+
+def test_metrics_need_a_token_on_the_same_machine_too(admin: Caller) -> None:
+    assert httpx.get(f"{admin.server.url}/metrics").status_code == 401
+    assert admin.server.call("GET", "/metrics")[0] == 200
+
+
+def test_an_admin_is_recovered_while_the_server_runs(admin: Caller) -> None:
+    done = admin.server.run("server", "recover-admin", "saviour", check=True)
+    assert ok(Caller(admin.server, done.stdout.strip()).get("/whoami"))["role"] == "admin"

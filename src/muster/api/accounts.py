@@ -4,6 +4,7 @@ from typing import Annotated, TypedDict
 
 
 class UserOut(TypedDict):
+    id: Annotated[str, "It never changes, and no other user ever has it."]
     name: str
     role: str
     disabled: bool
@@ -23,6 +24,8 @@ class TokenOut(TypedDict):
     createdAt: str
     expiresAt: str | None
     lastUsedAt: str | None
+    scope: Annotated[str, "`read`, `submit` or `admin`."]
+    job: Annotated[str | None, "The id of the only job that the token is for."]
 
 
 class TokenList(TypedDict):

@@ -97,5 +97,7 @@ def build_parts(installation: Installation, store: Store, site: SharedSite, epoc
         extensions.dialects,
         bounds=installation.bounds,
         is_always_secure=address.startswith("https:"),
+        max_token_lifetime_s=settings.max_token_lifetime,
+        has_open_metrics=settings.open_metrics,
     )
     return Parts(services, builders)

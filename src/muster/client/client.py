@@ -297,8 +297,17 @@ class Client:
     def tokens(self) -> list[TokenView]:
         return [TokenView.of(item) for item in self._items("/tokens")]
 
-    def create_token(self, name: str, *, expires: str | None = None, user: str | None = None) -> TokenView:
-        body = {"name": name, "expires": expires, **({"user": user} if user else {})}
+    def create_token(
+        self,
+        name: str,
+        *,
+        expires: str | None = None,
+        user: str | None = None,
+        scope: str | None = None,
+        job: str | None = None,
+    ) -> TokenView:
+        optional = {"user": user, "scope": scope, "job": job}
+        body = {"name": name, "expires": expires, **{key: value for key, value in optional.items() if value}}
         return TokenView.of(self._post("/tokens", body))
 
     def revoke_token(self, token_id: str) -> None:

@@ -18,6 +18,8 @@ class User:
     disabled: bool = False
     groups: tuple[str, ...] = ()
     """Virtual clusters and folders grant access to groups. Groups have no other effect."""
+    id: str = ""
+    """It never changes, and no other user ever has it, not even one with the same name later."""
 
     @property
     def is_admin(self) -> bool:
@@ -25,6 +27,16 @@ class User:
 
 
 SESSION_PREFIX = "s-"
+
+
+class TokenScope(StrEnum):
+    """What a token allows, at most: its user may be allowed less."""
+
+    READ = "read"
+    SUBMIT = "submit"
+    """To read, and to submit and control jobs."""
+    ADMIN = "admin"
+    """Everything that the user may do."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +50,9 @@ class Token:
     created_at: float
     expires_at: float | None = None
     last_used_at: float | None = None
+    scope: TokenScope = TokenScope.ADMIN
+    job_id: str | None = None
+    """The only job that the token is for; None if it is for all."""
 
     @property
     def is_session(self) -> bool:

@@ -19,10 +19,13 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class RequestKey:
-    """Makes a repeated POST harmless: the second one with the same user and key finds the first one's job."""
+    """Makes a repeated POST harmless: the second one with the same user and key finds the first one's job. `digest` is
+    that of the request, so that a key that is used again for another request is noticed; if it is empty, it is not
+    compared."""
 
     user: str
     key: str
+    digest: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +115,9 @@ class Store(Protocol):
         """The newest job of that name, of that owner or of any."""
         ...
 
-    async def job_by_request(self, key: RequestKey) -> Job | None: ...
+    async def job_by_request(self, key: RequestKey) -> Job | None:
+        """The job that a request with this key made. Raises Conflict if that was another request."""
+        ...
 
     async def jobs(self, where: JobFilter, *, limit: int, cursor: str | None = None) -> Page[Job]:
         """One page of jobs, newest first. Its cost does not grow with the number of stored jobs. Raises Invalid for a

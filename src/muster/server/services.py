@@ -19,6 +19,7 @@ from muster.engine.requests.explaining import live_reason
 from muster.lib.work_pool import WorkPool
 from muster.server.access import Action, may, require
 from muster.server.bounds import Bounds
+from muster.server.token_scopes import require_scope
 from muster.wire.dialects.detecting import DIALECTS, Dialect
 from muster.wire.views import job_view
 
@@ -38,6 +39,9 @@ class Services:
     private_jobs: bool = False
     dialects: Sequence[Dialect] = DIALECTS
     """The kinds of job files that may be submitted besides Muster's own."""
+    max_token_lifetime_s: float | None = None
+    has_open_metrics: bool = False
+    """Whether /metrics is for everybody."""
     is_always_secure: bool = False
     """Whether people reach the server only by HTTPS, as its public address says."""
     bounds: Bounds = field(default_factory=Bounds)
@@ -97,10 +101,15 @@ async def authenticated(request: Request) -> Principal:
         scheme, _, secret = header.partition(" ")
         if scheme.lower() != "bearer" or not secret:
             raise NotAuthenticated("the Authorization header must be: Bearer TOKEN")
-        return await accounts.authenticate(secret.strip())
+        return _in_scope(request, await accounts.authenticate(secret.strip()))
     secret = request.cookies.get(COOKIE, "")
     if not secret:
         raise NotAuthenticated("log in first", hint="muster login, or send Authorization: Bearer TOKEN")
     if request.method not in ("GET", "HEAD") and OWN_HEADER not in request.headers:
         raise NotAuthenticated("a call by cookie needs the header X-Muster-Request")
-    return await accounts.authenticate(secret)
+    return _in_scope(request, await accounts.authenticate(secret))
+
+
+def _in_scope(request: Request, principal: Principal) -> Principal:
+    require_scope(principal.token, request.method, request.url.path)
+    return principal

@@ -54,6 +54,8 @@ class ServerSettings(BaseModel):
         description="How long logs, outputs and packages are kept after the end of their job; null means forever.",
     )
     session_lifetime: Seconds = Field(14 * 86400.0, description="How long a login lasts.")
+    max_token_lifetime: Seconds | None = Field(None, description="How long a token lasts at most; endless by default.")
+    open_metrics: bool = Field(False, description="Whether /metrics needs no token.")
     max_package_bytes: int = Field(4 << 30, description="The maximum size of a code package or input.")
     max_output_bytes: int = Field(20 << 30, ge=0, description="The maximum size of the outputs that are kept of a job.")
     influx: InfluxSettings | None = Field(

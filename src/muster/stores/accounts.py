@@ -5,15 +5,19 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, bindparam, delete, insert, or_, select, update
 
-from muster.domain.accounts import Token, User, UserRole
+from muster.domain.accounts import Token, TokenScope, User, UserRole
 from muster.domain.errors import Conflict, MusterError, NotFound
-from muster.stores.tables import tokens, users
+from muster.stores.tables import events, former_users, jobs, packages, request_keys, tokens, users
 
 _INSERT_USER = insert(users)
+_INSERT_FORMER = insert(former_users)
+_FORMER = select(former_users.c.id).where(former_users.c.name == bindparam("the_name")).order_by(former_users.c.id)
+_OWNED = (jobs.c.owner, packages.c.owner, request_keys.c.user, events.c.owner, events.c.actor)
+"""Where a user is named as the one whom something belongs to."""
 _UPDATE_USER = (
     update(users)
     .where(users.c.name == bindparam("the_name"))
-    .values({name: bindparam(name) for name in ("role", "created_at", "password_hash", "disabled", "groups")})
+    .values({name: bindparam(name) for name in ("role", "created_at", "password_hash", "disabled", "groups", "id")})
 )
 _DELETE_USER = delete(users).where(users.c.name == bindparam("gone"))
 _USER = select(users).where(users.c.name == bindparam("the_name"))
@@ -28,6 +32,13 @@ _TOKENS_OF_USER = _TOKENS.where(tokens.c.user == bindparam("the_user"))
 
 
 def insert_user(connection: Connection, user: User) -> None:
+    """What a former user of the same name has left gets another name, so that the new one inherits nothing."""
+    former = connection.execute(_FORMER, {"the_name": user.name}).scalars().all()
+    if former:
+        renamed = f"{user.name}~{former[-1]}"
+        for column in _OWNED:
+            connection.execute(update(column.table).where(column == user.name).values({column.name: renamed}))
+        connection.execute(delete(former_users).where(former_users.c.name == user.name))
     connection.execute(_INSERT_USER, {"name": user.name, **_user_values(user)})
 
 
@@ -44,6 +55,9 @@ def update_user(connection: Connection, user: User) -> None:
 
 def remove_user(connection: Connection, name: str) -> None:
     """Foreign keys remove the user's tokens too. Jobs and packages stay in the history."""
+    user = user_by_name(connection, name)
+    if user is not None and user.id:
+        connection.execute(_INSERT_FORMER, {"id": user.id, "name": name})
     if connection.execute(_DELETE_USER, {"gone": name}).rowcount == 0:
         raise NotFound(f"there is no user {name}")
 
@@ -72,6 +86,8 @@ def insert_token(connection: Connection, token: Token) -> None:
             "created_at": token.created_at,
             "expires_at": token.expires_at,
             "last_used_at": token.last_used_at,
+            "scope": token.scope.value,
+            "job_id": token.job_id,
         },
     )
 
@@ -108,6 +124,7 @@ def _user_values(user: User) -> dict[str, Any]:
         "password_hash": user.password_hash,
         "disabled": user.disabled,
         "groups": json.dumps(user.groups),
+        "id": user.id,
     }
 
 
@@ -119,6 +136,7 @@ def _user(row: Row[Any]) -> User:
         password_hash=row.password_hash,
         disabled=row.disabled,
         groups=tuple(json.loads(row.groups)),
+        id=row.id,
     )
 
 
@@ -131,4 +149,6 @@ def _token(row: Row[Any]) -> Token:
         created_at=row.created_at,
         expires_at=row.expires_at,
         last_used_at=row.last_used_at,
+        scope=TokenScope(row.scope),
+        job_id=row.job_id,
     )

@@ -33,6 +33,7 @@ _POSTGRESQL_ARGUMENTS = {
     "tcp_user_timeout": 30_000,
     "options": "-c lock_timeout=15s -c statement_timeout=60s -c idle_in_transaction_session_timeout=5s",
 }
+_STARTING_OR_STOPPING = ("57P01", "57P02", "57P03")
 
 
 def parse_url(text: str) -> URL:
@@ -90,6 +91,14 @@ def unavailable(error: SQLAlchemyError) -> Unavailable:
     message, hint = f"the database does not answer: {first_line}", "the next request connects again"
     is_away = isinstance(error, OperationalError) and not type(error.orig).__module__.startswith("sqlite3")
     return NoAnswer(message, hint=hint) if is_away else Unavailable(message, hint=hint)
+
+
+def is_away(error: BaseException | None) -> bool:
+    """Whether a database server does not run yet, or not any more. A wrong name or password is another matter."""
+    if not isinstance(error, OperationalError) or error.orig is None or not hasattr(error.orig, "sqlstate"):
+        return False
+    state = error.orig.sqlstate
+    return state in _STARTING_OR_STOPPING or (state is None and "password" not in str(error.orig))
 
 
 def _options(url: URL) -> dict[str, Any]:

@@ -40,7 +40,7 @@ _BY_NAME = (
 )
 _BY_OWNER_AND_NAME = _BY_NAME.where(jobs.c.owner == bindparam("the_owner"))
 _BY_REQUEST: Select[Any] = (
-    select(jobs)
+    select(jobs, request_keys.c.digest)
     .join(request_keys, request_keys.c.job_id == jobs.c.id)
     .where(request_keys.c.user == bindparam("user"), request_keys.c.key == bindparam("key"))
 )
@@ -60,7 +60,11 @@ _ENDED = (
 def insert_jobs(connection: Connection, new: Sequence[tuple[Job, RequestKey | None]]) -> None:
     connection.execute(_INSERT, [job_row(job) for job, _ in new])
     _insert_labels(connection, [job for job, _ in new])
-    keys = [{"user": key.user, "key": key.key, "job_id": job.id} for job, key in new if key is not None]
+    keys = [
+        {"user": key.user, "key": key.key, "job_id": job.id, "digest": key.digest}
+        for job, key in new
+        if key is not None
+    ]
     if keys:
         connection.execute(_INSERT_KEY, keys)
 
@@ -139,7 +143,16 @@ def find_job(connection: Connection, owner: str | None, name: str) -> Job | None
 
 
 def job_by_request(connection: Connection, key: RequestKey) -> Job | None:
-    return _job_or_none(connection, _BY_REQUEST, {"user": key.user, "key": key.key})
+    """Raises Conflict if the key was used for another request."""
+    row = connection.execute(_BY_REQUEST, {"user": key.user, "key": key.key}).first()
+    if row is None:
+        return None
+    if key.digest and row.digest and row.digest != key.digest:
+        raise Conflict(
+            f"{key.user} has already used request key {key.key} for another request, which made job {row.name}",
+            hint="send a new Idempotency-Key with each new request, and the same one only to repeat it",
+        )
+    return job_of(row)
 
 
 def open_jobs(connection: Connection) -> list[Job]:

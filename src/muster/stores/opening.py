@@ -1,14 +1,26 @@
 """Opens a store from a URL."""
 
 import asyncio
+from collections.abc import Awaitable, Callable
 
+import structlog
 from sqlalchemy import URL, Engine
 from sqlalchemy.exc import SQLAlchemyError
 
 from muster.domain.errors import Unavailable
-from muster.stores.database_engines import parse_url, reading_engine, sqlite_file, unavailable, writing_engine
+from muster.lib.backoff import exponential
+from muster.stores.database_engines import (
+    is_away,
+    parse_url,
+    reading_engine,
+    sqlite_file,
+    unavailable,
+    writing_engine,
+)
 from muster.stores.schema_version import bring_to_head
 from muster.stores.sql_store import SqlStore
+
+_log = structlog.get_logger("stores")
 
 
 async def open_store(url: str, epoch: int | None = None) -> SqlStore:
@@ -20,9 +32,21 @@ async def open_store(url: str, epoch: int | None = None) -> SqlStore:
     return SqlStore(writing, reading, epoch)
 
 
-async def prepare_database(url: str) -> None:
-    """Upgrades the schema. Raises the errors of `open_store`."""
-    _dispose(*await asyncio.to_thread(_prepare, parse_url(url)))
+async def prepare_database(url: str, sleep: Callable[[float], Awaitable[None]] = asyncio.sleep) -> None:
+    """Upgrades the schema. Waits for a database that does not answer, because it may start at the same time as this
+    server. Raises the errors of `open_store` for everything that waiting does not change."""
+    parsed, tries = parse_url(url), 0
+    while True:
+        try:
+            _dispose(*await asyncio.to_thread(_prepare, parsed))
+        except Unavailable as error:
+            if not is_away(error.__cause__):
+                raise
+            tries += 1
+            _log.warning("waiting for the database", error=error.message)
+            await sleep(exponential(tries, first_s=0.2, limit_s=5.0))
+        else:
+            return
 
 
 def _prepare(url: URL) -> tuple[Engine, Engine]:

@@ -21,7 +21,7 @@ from sqlalchemy import (
     text,
 )
 
-HEAD = "0005"
+HEAD = "0006"
 """The newest migration, which the code needs. Revisions are numbers of four digits, so that they sort by age."""
 
 EVENT_COUNTER = "events"
@@ -104,6 +104,7 @@ request_keys = Table(
     Column("user", Text, nullable=False),
     Column("key", Text, nullable=False),
     Column("job_id", Text, ForeignKey("jobs.id", ondelete="CASCADE"), nullable=False),
+    Column("digest", Text, nullable=False, server_default=""),
     PrimaryKeyConstraint("user", "key"),
 )
 Index("ix_request_keys_job", request_keys.c.job_id)
@@ -174,7 +175,17 @@ users = Table(
     Column("password_hash", Text),
     Column("disabled", Boolean, nullable=False),
     Column("groups", Text, nullable=False, server_default="[]"),
+    Column("id", Text, nullable=False, server_default=""),
 )
+
+# Whose names may be used again: what they left does not belong to the next user of the name.
+former_users = Table(
+    "former_users",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("name", Text, nullable=False),
+)
+Index("ix_former_users_name", former_users.c.name)
 
 tokens = Table(
     "tokens",
@@ -186,6 +197,8 @@ tokens = Table(
     Column("created_at", Double, nullable=False),
     Column("expires_at", Double),
     Column("last_used_at", Double),
+    Column("scope", Text, nullable=False, server_default="admin"),
+    Column("job_id", Text),
 )
 Index("uq_tokens_secret_hash", tokens.c.secret_hash, unique=True)
 Index("ix_tokens_user", tokens.c.user, tokens.c.created_at)

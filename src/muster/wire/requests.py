@@ -5,7 +5,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
-from muster.domain.accounts import UserRole
+from muster.domain.accounts import TokenScope, UserRole
 from muster.domain.specs import Priority
 from muster.wire.spec_schema import Seconds
 
@@ -82,7 +82,14 @@ class UserPatch(Request):
 
 class TokenIn(Request):
     name: str = Field(min_length=1, max_length=100)
-    expires: Seconds | None = Field(None, description="A lifetime such as 30d; never expires if absent.")
+    expires: Seconds | None = Field(
+        None, description="A lifetime such as 30d. If absent, it is the longest that the server allows, or endless."
+    )
+    scope: TokenScope = Field(
+        TokenScope.ADMIN,
+        description="`read`; `submit`, to read and to submit and control jobs; or `admin`, all that the user may do.",
+    )
+    job: str | None = Field(None, max_length=64, description="The only job, by id or name, that the token is for.")
     user: str | None = Field(None, max_length=64, description="For another user; admins only.")
 
 

@@ -161,6 +161,7 @@ def node_view(
 
 def user_view(user: User) -> UserOut:
     return {
+        "id": user.id,
         "name": user.name,
         "role": str(user.role),
         "disabled": user.disabled,
@@ -178,6 +179,8 @@ def token_view(token: Token) -> TokenOut:
         "createdAt": iso(token.created_at),
         "expiresAt": optional_iso(token.expires_at),
         "lastUsedAt": optional_iso(token.last_used_at),
+        "scope": str(token.scope),
+        "job": token.job_id,
     }
 
 

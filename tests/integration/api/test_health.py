@@ -40,7 +40,7 @@ def test_a_home_that_cannot_be_used_is_told_in_words(tmp_path: Path) -> None:
 
 def test_metrics_count_jobs_and_name_nobody(people: People) -> None:
     job = people.owner.submit({"name": unique("metered"), "command": "true", "hold": True})
-    text = get(people.server, "/metrics").text
+    _, text = people.server.call("GET", "/metrics")
     assert 'muster_jobs{state="Held"}' in text
     assert 'muster_http_requests_total{method="POST",status="201"}' in text
     assert 'muster_nodes{cluster="local",state="Ready"} 1.0' in text

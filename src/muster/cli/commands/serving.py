@@ -27,7 +27,7 @@ def up(port: int | None, host: str | None, home: str | None) -> None:
     _become_server(home, [("--port", port), ("--host", host)])
 
 
-@click.command()
+@click.group(invoke_without_command=True)
 @click.option("--port", type=click.IntRange(0, 65535), help="Where to listen [7070]; 0 takes a free port.")
 @click.option("--host", help="On which address [127.0.0.1]; 0.0.0.0 lets others in.")
 @click.option("--home", type=click.Path(file_okay=False), help="Where everything is kept [MUSTER_HOME, ~/.muster].")
@@ -41,7 +41,9 @@ def up(port: int | None, host: str | None, home: str | None) -> None:
 @click.option("--standby", is_flag=True, help="Share the home folder of a running server, and replace it when it dies.")
 @click.option("--access-log", is_flag=True, help="Log every request.")
 @click.option("--log-level", type=click.Choice(["debug", "info", "warning", "error"]), help="How much to log [info].")
+@click.pass_context
 def server(
+    context: click.Context,
     port: int | None,
     host: str | None,
     home: str | None,
@@ -62,13 +64,40 @@ def server(
       muster server --host 0.0.0.0 --tls-self-signed
       muster server --host 0.0.0.0 --tls-cert /etc/ssl/muster.pem --tls-key /etc/ssl/muster.key
       muster server --config /etc/muster.yaml --log-level warning
+      muster server recover-admin li
     """
+    if context.invoked_subcommand is not None:
+        return
     if database is not None:
         os.environ["MUSTER_DATABASE"] = database  # it may contain a password, and everybody can see arguments
     given = [("--port", port), ("--host", host), ("--config", config), ("--log-level", log_level)]
     files = [("--tls-cert", _absolute(tls_cert)), ("--tls-key", _absolute(tls_key))]
     flags = {"--standby": standby, "--access-log": access_log, "--tls-self-signed": tls_self_signed}
     _become_server(home, [*given, *files], [flag for flag, is_given in flags.items() if is_given])
+
+
+@server.command("recover-admin")
+@click.argument("name", required=False)
+@click.option(
+    "--home", type=click.Path(file_okay=False), help="The home folder of the server [MUSTER_HOME, ~/.muster]."
+)
+@click.option("--config", type=click.Path(dir_okay=False, exists=True), help="The settings file.")
+def recover_admin(name: str | None, home: str | None, config: str | None) -> None:
+    """Make a user an admin again, on the server's own machine. The default is your own user name.
+
+    The user is created if it does not exist, and enabled if it is disabled. A token that lasts an hour is printed. Only
+    who can read the home folder or the database of the server can do this; the server may run meanwhile.
+
+    \b
+    Examples:
+      muster server recover-admin
+      MUSTER_TOKEN=$(muster server recover-admin li) muster users passwd li
+    """
+    words = [sys.executable, "-m", "muster.bootstrap.recovery", *([name] if name else [])]
+    for option, value in (("--home", home), ("--config", config)):
+        words += [option, value] if value is not None else []
+    sys.stdout.flush()
+    os.execv(sys.executable, words)  # noqa: S606 - an argument list, no shell
 
 
 def _absolute(path: str | None) -> str | None:

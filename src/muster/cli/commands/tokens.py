@@ -21,18 +21,29 @@ def command() -> None:
 
 @command.command()
 @click.argument("name")
-@click.option("--expires", metavar="DURATION", help="The lifetime of the token: 12h, 30d. If absent, it never expires.")
+@click.option(
+    "--expires",
+    metavar="DURATION",
+    help="The lifetime of the token: 12h, 30d. If absent, the longest that the server allows.",
+)
 @click.option("--user", help="The user of the token, if it is not you. Admins only.")
+@click.option(
+    "--scope",
+    type=click.Choice(["read", "submit", "admin"]),
+    help="What the token allows: reading; submitting and controlling jobs too; or all that you may do, the default.",
+)
+@click.option("--job", metavar="JOB", help="The only job that the token is for.")
 @output_option("name", "json", "yaml", default="name")
-def create(name: str, expires: str | None, user: str | None, output: str) -> None:
+def create(name: str, expires: str | None, user: str | None, scope: str | None, job: str | None, output: str) -> None:
     """Create a token. Its secret is printed once, on stdout, and never shown again.
 
     \b
     Examples:
       muster tokens create ci --expires 30d
       muster tokens create laptop > ~/.muster-token
+      muster tokens create dashboard --scope read
     """
-    token = connect().create_token(name, expires=expires, user=user)
+    token = connect().create_token(name, expires=expires, user=user, scope=scope, job=job)
     if output == "name":
         click.echo(token.secret)
     else:

@@ -3,11 +3,12 @@
 Passwords are hashed with argon2. A token is a secret of 256 bits, of which only the hash is stored.
 """
 
+import asyncio
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from muster.domain.accounts import SESSION_PREFIX, Token, User, UserRole
+from muster.domain.accounts import SESSION_PREFIX, Token, TokenScope, User, UserRole
 from muster.domain.errors import Conflict, Forbidden, NotAuthenticated, NotFound
 from muster.engine.context import Context
 from muster.engine.requests.login_attempts import LoginAttempts
@@ -37,7 +38,8 @@ class Principal:
 
     @property
     def is_admin(self) -> bool:
-        return self.user.is_admin
+        """Whether the request has an admin's rights. A token with a narrower scope does not have them."""
+        return self.user.is_admin and self.token.scope is TokenScope.ADMIN and self.token.job_id is None
 
 
 class Accounts:
@@ -49,6 +51,8 @@ class Accounts:
         self._session_lifetime_s = session_lifetime_s
         self._passwords = passwords or Passwords()
         self._attempts = LoginAttempts(context.clock)
+        self._changing = asyncio.Lock()
+        """Held from the check that an admin is left until the change is stored."""
         self._known: dict[str, tuple[Principal, float]] = {}
         """By hash of the secret, the user of a token and when it was looked up."""
         self._used: dict[str, float] = {}
@@ -87,13 +91,21 @@ class Accounts:
         return token, secret, user
 
     async def create_token(
-        self, user: User, name: str, lifetime_s: float | None, *, actor: str, what: str = "token.create"
+        self,
+        user: User,
+        name: str,
+        lifetime_s: float | None,
+        *,
+        actor: str,
+        what: str = "token.create",
+        scope: TokenScope = TokenScope.ADMIN,
+        job_id: str | None = None,
     ) -> tuple[Token, str]:
         now = self._context.clock()
         secret = _TOKEN_PREFIX + new_secret()
         expires_at = None if lifetime_s is None else now + lifetime_s
         token_id = SESSION_PREFIX + new_id() if what == LOGIN else new_id()
-        token = Token(token_id, user.name, name, hash_secret(secret), now, expires_at)
+        token = Token(token_id, user.name, name, hash_secret(secret), now, expires_at, None, scope, job_id)
         event = audit_event(what, actor, now, token=token.id, user=user.name, label=name)
         removed = await self._make_room(user, is_session=token.is_session)
         await self._context.store.apply_all([*removed, Change(new_token=token, events=[event])])
@@ -126,7 +138,12 @@ class Accounts:
         if await self._context.store.user(name) is not None:
             raise Conflict(f"there is already a user {name}")
         now = self._context.clock()
-        user = User(name, role, now, await self._passwords.hash(password), groups=_tidy(groups))
+        if self._context.open_jobs.count_of(name):
+            raise Conflict(
+                f"jobs of a former user {name} have not ended",
+                hint=f"see `muster get jobs --owner {name}`, and kill them",
+            )
+        user = User(name, role, now, await self._passwords.hash(password), groups=_tidy(groups), id=new_id())
         event = audit_event("user.create", actor, now, user=name, role=str(role))
         await self._context.store.apply(Change(new_user=user, events=[event]))
         return user
@@ -144,12 +161,26 @@ class Accounts:
     ) -> User:
         """Change a user. A new password ends the user's sessions, except for `keep`. Tokens that the user created
         stay."""
+        new_hash = await self._passwords.hash(password)
+        async with self._changing:
+            return await self._change_user(name, actor, role, new_hash, disabled, groups, keep)
+
+    async def _change_user(
+        self,
+        name: str,
+        actor: str,
+        role: UserRole | None,
+        new_hash: str | None,
+        disabled: bool | None,
+        groups: Sequence[str] | None,
+        keep: Token | None,
+    ) -> User:
         user = await self.user(name)
         changed = replace(
             user,
             role=user.role if role is None else role,
             disabled=user.disabled if disabled is None else disabled,
-            password_hash=user.password_hash if password is None else await self._passwords.hash(password),
+            password_hash=user.password_hash if new_hash is None else new_hash,
             groups=user.groups if groups is None else _tidy(groups),
         )
         await self._keep_one_admin(user, changed)
@@ -164,7 +195,7 @@ class Accounts:
             groups=",".join(changed.groups),
         )
         changes = [Change(user=changed, events=[event])]
-        if password is not None:
+        if new_hash is not None:
             sessions = [token for token in await self._context.store.tokens(name) if token.is_session]
             changes += [Change(removed_token=token.id) for token in sessions if keep is None or token.id != keep.id]
         await self._context.store.apply_all(changes)
@@ -172,12 +203,13 @@ class Accounts:
         return changed
 
     async def remove_user(self, name: str, *, actor: str) -> None:
-        user = await self.user(name)
-        await self._keep_one_admin(user, replace(user, disabled=True))
-        now = self._context.clock()
-        event = audit_event("user.remove", actor, now, user=name)
-        await self._context.store.apply(Change(removed_user=name, events=[event]))
-        self._known = {}
+        async with self._changing:
+            user = await self.user(name)
+            await self._keep_one_admin(user, replace(user, disabled=True))
+            now = self._context.clock()
+            event = audit_event("user.remove", actor, now, user=name, id=user.id)
+            await self._context.store.apply(Change(removed_user=name, events=[event]))
+            self._known = {}
 
     async def check_password(self, user: User, password: str | None, address: str = "") -> None:
         counted = self._attempts.count(address, user.name)

@@ -52,7 +52,11 @@ from muster.ports.store import Change, RequestKey
 async def submit(
     context: Context, spec: JobSpec, owner: str, key: RequestKey | None = None, *, actor: str | None = None
 ) -> tuple[Job, bool]:
-    """Submit a job. Returns the stored job and whether it is new: a repeated request key returns the first job."""
+    """Submit a job. Returns the stored job and whether it is new: a repeated request key returns the first job. The key
+    is looked up before anything else, because the cluster, the limits or the package may have changed since."""
+    earlier = await context.store.job_by_request(key) if key else None
+    if earlier is not None:
+        return earlier, False
     job = await admit(context, spec, owner)
     intent = await _intent_at_once(context, job)
     change = _submission(job, actor or owner, key)
@@ -97,19 +101,25 @@ async def submit_all(
     context: Context, specs: Sequence[JobSpec], owner: str, key: RequestKey | None = None
 ) -> tuple[list[Job], bool]:
     """Submit all jobs or none, in one transaction. Returns whether they are new, as `submit` does."""
-    keys = [RequestKey(key.user, f"{key.key}:{number}") if key else None for number in range(len(specs))]
+    keys = [replace(key, key=f"{key.key}:{number}") if key else None for number in range(len(specs))]
+    if keys[0] is not None and await context.store.job_by_request(keys[0]) is not None:
+        return await _made_before(context, keys), False
     jobs = await admit_all(context, specs, owner)
     try:
         await context.apply_all([_submission(job, owner, one) for job, one in zip(jobs, keys, strict=True)])
     except Conflict:
-        earlier = [await context.store.job_by_request(one) for one in keys if one]
-        found = [job for job in earlier if job is not None]
+        found = await _made_before(context, keys)
         if not found or len(found) < len(specs):
             raise
         return found, False
     for job in jobs:
         _enter(context, job)
     return jobs, True
+
+
+async def _made_before(context: Context, keys: Sequence[RequestKey | None]) -> list[Job]:
+    earlier = [await context.store.job_by_request(key) for key in keys if key]
+    return [job for job in earlier if job is not None]
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,9 +6,10 @@ from fastapi import APIRouter, Depends, Request, Response
 from fastapi.responses import JSONResponse
 
 from muster.api.accounts import LoginOut, NewTokenOut, ServerOut, TokenList, UserList, UserOut, WhoAmIOut
-from muster.domain.errors import Invalid, NotFound
+from muster.domain.errors import Invalid, NotFound, Problem
 from muster.engine.requests.accounts import Principal
 from muster.lib.clock import optional_iso
+from muster.lib.quantities import format_duration
 from muster.server.access import Action, may, require
 from muster.server.services import COOKIE, OWN_HEADER, Services, address_of, authenticated, services
 from muster.version import __version__
@@ -114,8 +115,20 @@ async def create_token(body: requests.TokenIn, me: Me, parts: Parts) -> Response
     owner = body.user or me.name
     require(me, Action.TOKEN_MANAGE, owner)
     user = await parts.accounts.user(owner)
-    token, secret = await parts.accounts.create_token(user, body.name, body.expires, actor=me.name)
+    job_id = (await parts.find_job(me, body.job, Action.JOB_READ)).id if body.job else None
+    lifetime_s = _lifetime(body.expires, parts.max_token_lifetime_s)
+    token, secret = await parts.accounts.create_token(
+        user, body.name, lifetime_s, actor=me.name, scope=body.scope, job_id=job_id
+    )
     return JSONResponse(NewTokenOut(**token_view(token), secret=secret), 201)
+
+
+def _lifetime(asked_s: float | None, most_s: float | None) -> float | None:
+    """A token for which no lifetime is asked has the longest that is allowed."""
+    if asked_s is not None and most_s is not None and asked_s > most_s:
+        problem = Problem("expires", "is too long", f"a token lasts at most {format_duration(most_s)}")
+        raise Invalid("the token would last too long", problems=(problem,))
+    return most_s if asked_s is None else asked_s
 
 
 @router.delete("/tokens/{token_id}", status_code=204, summary="Revoke a token")

@@ -1,7 +1,9 @@
 """Routes for jobs: submit, list, show, change."""
 
+import json
 from collections.abc import Sequence
 from dataclasses import replace
+from hashlib import sha256
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Header, Query, Response
@@ -83,7 +85,7 @@ async def submit(
         with relating_problems_to(reading):
             found = await commands.dry_run(parts.context, reading.spec, me.name)
         return JSONResponse(_dry_run_view(found, reading.warnings))
-    key = _key(me, idempotency_key)
+    key = _key(me, idempotency_key, submitted.body.model_dump())
     with relating_problems_to(reading):
         job, is_new = await commands.submit(parts.context, reading.spec, me.name, key)
     return with_warnings(JSONResponse(parts.job_view(me, job), 201 if is_new else 200), reading.warnings)
@@ -95,7 +97,7 @@ async def submit(
 async def submit_bulk(body: requests.BulkIn, me: Me, parts: Parts, idempotency_key: RepeatKey = None) -> Response:
     """A repeated call with the same Idempotency-Key answers the jobs of the first one."""
     require(me, Action.JOB_SUBMIT)
-    key = _key(me, idempotency_key)
+    key = _key(me, idempotency_key, body.specs)
     specs = await off_the_loop(parts.parsing, _specs, body, parts.dialects)
     jobs, are_new = await commands.submit_all(parts.context, specs, me.name, key)
     items = [parts.job_view(me, job) for job in jobs]
@@ -250,7 +252,7 @@ async def retry(ref: str, me: Me, parts: Parts, idempotency_key: RepeatKey = Non
     """A new job with the same spec, once the old one has ended. A repeated call with the same Idempotency-Key answers
     the job of the first one."""
     job = await parts.find_job(me, ref, Action.JOB_CHANGE)
-    again, is_new = await commands.retry(parts.context, job, me.name, _key(me, idempotency_key))
+    again, is_new = await commands.retry(parts.context, job, me.name, _key(me, idempotency_key, ["retry", ref]))
     return JSONResponse(parts.job_view(me, again), 201 if is_new else 200)
 
 
@@ -321,8 +323,11 @@ def _specs(body: requests.BulkIn, dialects: Sequence[Dialect]) -> list[JobSpec]:
     return specs
 
 
-def _key(me: Principal, given: str | None) -> RequestKey | None:
-    return RequestKey(me.name, given) if given else None
+def _key(me: Principal, given: str | None, request: Any) -> RequestKey | None:
+    """The key, bound to what is asked for. The order of keys and the white space of the JSON do not matter."""
+    if not given:
+        return None
+    return RequestKey(me.name, given, sha256(json.dumps(request, sort_keys=True).encode()).hexdigest())
 
 
 def _states(given: list[str] | None) -> tuple[str, ...]:

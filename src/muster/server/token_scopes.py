@@ -1,0 +1,36 @@
+"""What a token allows, by the method and the path of a request. Everything that is not listed here is refused to a
+token that does not have the scope `admin`."""
+
+import re
+
+from muster.domain.accounts import Token, TokenScope
+from muster.domain.errors import Forbidden
+
+_READING = ("GET", "HEAD")
+_SUBMITTING = re.compile(r"/api/v1/(jobs(:bulk|/.*)?|packages/.*|clusters/[^/]+/files(/.*)?)")
+_OF_ANY_JOB = re.compile(r"/api/v1/(whoami|logout|login)")
+
+
+def require_scope(token: Token, method: str, path: str) -> None:
+    if token.scope is TokenScope.ADMIN and token.job_id is None:
+        return
+    if path == "/api/v1/logout":
+        return
+    if not _is_in_scope(token, method, path):
+        only = f" of job {token.job_id}" if token.job_id else ""
+        raise Forbidden(
+            f"this token is for {token.scope}{only} only", hint="create another: muster tokens create NAME --scope"
+        )
+
+
+def _is_in_scope(token: Token, method: str, path: str) -> bool:
+    if token.job_id is not None and not _is_of_job(token.job_id, path):
+        return False
+    if method in _READING or token.scope is TokenScope.ADMIN:
+        return True
+    return token.scope is TokenScope.SUBMIT and _SUBMITTING.fullmatch(path) is not None
+
+
+def _is_of_job(job_id: str, path: str) -> bool:
+    own = f"/api/v1/jobs/{job_id}"
+    return path == own or path.startswith(f"{own}/") or _OF_ANY_JOB.fullmatch(path) is not None
