@@ -6,6 +6,7 @@ code looks at them.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import PurePosixPath
 from typing import Any, Protocol
 
 from muster.domain.isolation import IsolationSettings
@@ -38,6 +39,11 @@ class Folder:
     users: tuple[str, ...] = ()
     """Who may use the folder. If `groups` is empty too, everybody may."""
     groups: tuple[str, ...] = ()
+
+    def contains(self, path: str) -> bool:
+        """Whether an absolute path is this folder or in it."""
+        own = PurePosixPath(self.path)
+        return PurePosixPath(path).is_relative_to(own) and ".." not in path.split("/")
 
     def is_open_to(self, user: str, groups: Sequence[str]) -> bool:
         is_open = not self.users and not self.groups

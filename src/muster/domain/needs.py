@@ -38,7 +38,11 @@ def folders_used(spec: JobSpec, cluster: PhysicalCluster) -> list[str]:
 
 
 def folder_name(path: str, cluster: PhysicalCluster) -> str | None:
-    """The name of the folder with which the path starts, if there is one."""
+    """The name of the folder with which the path starts, if there is one; for an absolute path, of the innermost folder
+    that contains it, so that the rights of folders hold for it too."""
+    if path.startswith("/"):
+        around = [folder for folder in cluster.folders if folder.contains(path)]
+        return max(around, key=lambda folder: len(folder.path)).name if around else None
     name = path.partition("/")[0]
     return name if name and cluster.folder(name) is not None else None
 

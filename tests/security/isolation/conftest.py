@@ -1,5 +1,9 @@
 """Two plain users on one server. Each test is an attack of one on the other, or on the server, that once succeeded."""
 
+import hashlib
+import io
+import tarfile
+import urllib.request
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,6 +33,20 @@ class Person:
         """Runs a job to its end."""
         job_id = self.submit(command, **more)
         return Ended(self.server.wait(job_id)["state"], self.log(job_id), job_id)
+
+    def upload(self, name: str, content: bytes) -> str:
+        """Uploads an archive with one file and returns its digest."""
+        buffer = io.BytesIO()
+        with tarfile.open(fileobj=buffer, mode="w:gz") as archive:
+            entry = tarfile.TarInfo(name)
+            entry.size = len(content)
+            archive.addfile(entry, io.BytesIO(content))
+        data = buffer.getvalue()
+        digest = hashlib.sha256(data).hexdigest()
+        url = f"{self.server.url}/api/v1/packages/{digest}?size={len(data)}"
+        headers = {"Authorization": f"Bearer {self.token}"}
+        urllib.request.urlopen(urllib.request.Request(url, data, headers, method="PUT"), timeout=60).close()
+        return digest
 
     def log(self, job_id: str) -> str:
         _, text = self.server.call("GET", f"/api/v1/jobs/{job_id}/logs/raw?task=worker-0", token=self.token)

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tests.parts.passable import open_to_all
 from tests.parts.server import MusterServer, polls, running_server
 from tests.security.isolation.conftest import Person, people
 
@@ -27,9 +28,15 @@ class Lab:
         file.write_text(json.dumps({"backend": "local", **settings}))
         wanted = settings.get("isolation"), settings.get("trustUsers", False)
         for _ in polls(20):
-            if (self.isolation["mode"], self.isolation["trustUsers"]) == wanted:
+            given = self.isolation
+            if (given["mode"], given["trustUsers"]) == wanted and self.folders == {*settings.get("folders", ())}:
                 return
         raise AssertionError(f"the server does not follow {settings}: {self.isolation}")
+
+    @property
+    def folders(self) -> set[str]:
+        _, page = self.server.call("GET", "/api/v1/clusters/local/files/folders")
+        return {folder["name"] for folder in page["items"]}
 
     @property
     def isolation(self) -> Any:
@@ -89,3 +96,45 @@ def test_outputs_and_stops_work_for_isolated_tasks(lab: Lab, mode: str) -> None:
     assert "saved" in lab.alice.log(saving)
     _, found = lab.server.call("GET", f"/api/v1/jobs/{ended.job_id}/outputs", token=lab.alice.token)
     assert "d/out" in json.dumps(found)
+
+
+def test_a_mount_leads_nowhere_but_into_folders_of_the_cluster(lab: Lab, tmp_path: Path) -> None:
+    """A namespaced task was shown whatever path its owner mounted."""
+    lab.configure(isolation="namespace")
+    spec = {"name": "x", "command": "true", "mounts": [{"source": str(lab.server.home), "target": "home"}]}
+    status, problem = lab.server.call("POST", "/api/v1/jobs", {"spec": spec}, token=lab.mallory.token)
+    assert (status, problem["problems"][0]["path"]) == (422, "mounts[0].source")
+
+
+def test_a_link_in_a_folder_of_the_cluster_does_not_lead_out_of_it(lab: Lab, tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    data.mkdir()
+    open_to_all(data)
+    lab.configure(isolation="namespace", folders={"data": str(data)})
+    lab.mallory.run(f"ln -s {lab.server.home} {data}/evil && touch {data}/made")
+    assert (data / "evil").is_symlink()
+    ended = lab.mallory.run("cat in/context.json; ls in", mounts=[{"source": "data/evil", "target": "in"}])
+    assert "token" not in ended.log
+    assert "muster.db" not in ended.log
+
+
+def test_the_rights_of_a_folder_hold_for_its_absolute_path_too(lab: Lab, tmp_path: Path) -> None:
+    folder = {"path": str(tmp_path), "users": ["alice"]}
+    lab.configure(isolation="user", folders={"closed": folder})
+    spec = {"name": "x", "command": "true", "mounts": [{"source": f"{tmp_path}/sub", "target": "in"}]}
+    status, problem = lab.server.call("POST", "/api/v1/jobs", {"spec": spec}, token=lab.mallory.token)
+    assert (status, "may not use folder closed" in json.dumps(problem)) == (422, True)
+
+
+@pytest.mark.parametrize("mode", ["user", "namespace"])
+def test_an_unpacked_input_is_read_only_and_other_users_cannot_find_it(lab: Lab, mode: str) -> None:
+    """A job read what its neighbour had written into the input that they share."""
+    lab.configure(isolation=mode)
+    digest = lab.alice.upload("data.txt", b"clean\n")
+    given = {"inputs": [{"source": digest, "target": "in"}]}
+    attack = "chmod u+w in in/data.txt; echo forged > in/data.txt; rm -rf in/; cat in/data.txt"
+    assert lab.alice.run(attack, **given).log.splitlines()[-1] == "clean"
+    assert lab.alice.run("cat in/data.txt", **given).log == "clean\n"
+    root = lab.server.home / "node/inputs"
+    found = lab.mallory.run(f"ls {root}; cat {root}/*/data.txt {root}/{digest}/data.txt; true")
+    assert "clean" not in found.log

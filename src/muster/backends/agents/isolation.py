@@ -16,6 +16,7 @@ from muster.domain.clusters import PhysicalCluster
 from muster.domain.errors import BackendError, Problem
 from muster.domain.isolation import IsolationMode
 from muster.domain.launch_requests import LaunchRequest
+from muster.domain.needs import folder_name
 from muster.domain.specs import JobSpec
 from muster.launch.containers import DOCKER, Engine
 from muster.ports.capabilities import GivenIsolation
@@ -88,6 +89,8 @@ class PoolIsolation:
         if settings.mode is IsolationMode.CONTAINER and not spec.runtime.image and not settings.image:
             message = f"all jobs on cluster {self._settings().name} run in containers"
             return Problem("runtime.image", message, "name an image, or have an admin write `image` in the file")
+        if problem := _mount_problem(spec, self._settings(), given.mode):
+            return problem
         if given.mode is not IsolationMode.NONE or given.trusts_users:
             return None
         name = self._settings().name
@@ -155,15 +158,29 @@ def _spread(text: str) -> int:
 
 
 def _visible_folders(settings: PhysicalCluster, request: LaunchRequest) -> list[dict[str, Any]]:
-    """The folders that everybody or this owner may use, and what the job mounts, which was admitted with it."""
-    folders = [folder for folder in settings.folders if folder.is_open_to(request.owner, ())]
+    """The folders that everybody or this owner may use, and those in which the job mounts something, which was admitted
+    with it. They are shown as a whole: a path in a folder may be a link that its users have made."""
+    mounted = {folder_name(path, settings) for path in request.links.values()}
+    folders = [one for one in settings.folders if one.name in mounted or one.is_open_to(request.owner, ())]
     visible = {folder.path: folder.read_only for folder in folders}
     if settings.conda_root is not None:
         visible.setdefault(settings.conda_root, True)
-    for path in request.links.values():
-        visible.setdefault(path, any(folder.read_only and _is_in(path, folder.path) for folder in settings.folders))
     return [{"path": path, "read_only": read_only} for path, read_only in visible.items()]
 
 
-def _is_in(path: str, folder: str) -> bool:
-    return path == folder or path.startswith(folder.rstrip("/") + "/")
+def _mount_problem(spec: JobSpec, settings: PhysicalCluster, mode: IsolationMode | None) -> Problem | None:
+    """What a job of another user may mount. Under the owner's account, the rights of files say it; but a container
+    engine passes through closed folders, and follows links that somebody made in a folder."""
+    if mode in (IsolationMode.USER, IsolationMode.NONE) and not spec.runtime.image:
+        return None
+    for place, mount in enumerate(spec.mounts):
+        path = settings.path_of(mount.source) or mount.source
+        folder = settings.folder(folder_name(path, settings) or "")
+        if folder is None:
+            hint = "name one of the cluster's folders, or have an admin add one to the cluster's file"
+            return Problem(f"mounts[{place}].source", f"{mount.source} is not in a folder of the cluster", hint)
+        if spec.runtime.image and not folder.read_only and path.rstrip("/") != folder.path.rstrip("/"):
+            hint = f"mount {folder.name} as a whole, or have an admin make it readOnly"
+            message = f"a container cannot mount a part of {folder.name}, in which users can make links"
+            return Problem(f"mounts[{place}].source", message, hint)
+    return None
