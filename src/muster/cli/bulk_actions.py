@@ -3,11 +3,10 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol, TypeVar
 
-import click
-
 from muster.cli.failures import Failure
 from muster.cli.session import connect, say
 from muster.cli.tables.output import print_document
+from muster.cli.terminal import echo
 from muster.client.client import Client
 from muster.client.errors import UNREACHABLE, MusterError
 from muster.client.handles import JobHandle
@@ -61,7 +60,7 @@ def _each(refs: Sequence[str], act: Callable[[Client, str], T], output: str, des
         done.append(seen)
         say(describe(seen))
         if output == "name":
-            click.echo(seen.name)
+            echo(seen.name)
     if output != "name":
         raws = [seen.raw for seen in done]
         print_document(raws[0] if len(refs) == 1 else {"items": raws}, output)

@@ -2,9 +2,8 @@
 
 from collections.abc import Sequence
 
-import click
-
 from muster.cli.tables.output import print_document, print_pairs
+from muster.cli.terminal import echo
 from muster.client.errors import MusterError
 from muster.client.views import ClusterView
 
@@ -35,7 +34,7 @@ def describe_cluster(clusters: Sequence[ClusterView], name: str, output: str) ->
             ("Isolation", _isolation(cluster)),
         ]
     )
-    click.echo("Jobs of the person under whose account the server runs are not isolated from that account.")
+    echo("Jobs of the person under whose account the server runs are not isolated from that account.")
 
 
 def _isolation(cluster: ClusterView) -> str:

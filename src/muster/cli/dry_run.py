@@ -9,6 +9,7 @@ import click
 from muster.cli.session import say, say_warning
 from muster.cli.tables.columns import resources_text
 from muster.cli.tables.output import print_document, print_pairs
+from muster.cli.terminal import echo
 
 
 def print_dry_run(plan: Mapping[str, Any], output: str) -> None:
@@ -28,26 +29,26 @@ def print_dry_run(plan: Mapping[str, Any], output: str) -> None:
     for request in plan.get("requests") or ():
         _print_request(request)
     for file in plan.get("files") or ():
-        click.echo(f"\n{click.style(str(file.get('name')), bold=True)}\n{file.get('content')}")
+        echo(f"\n{click.style(str(file.get('name')), bold=True)}\n{file.get('content')}")
     for warning in plan.get("warnings") or ():
         say_warning(warning)
     say("Dry run: nothing was started")
 
 
 def _print_request(request: dict[str, Any]) -> None:
-    click.echo(f"\n{click.style(str(request.get('task')), bold=True)} on {request.get('node') or '-'}")
-    click.echo(f"  $ {_command(request.get('argv'))}")
+    echo(f"\n{click.style(str(request.get('task')), bold=True)} on {request.get('node') or '-'}")
+    echo(f"  $ {_command(request.get('argv'))}")
     container = request.get("container")
     if container and container.get("argv"):
-        click.echo(f"  in a container of {request.get('image')}, run by {container.get('engine')}:")
-        click.echo(f"  $ {_command(container['argv'])}")
+        echo(f"  in a container of {request.get('image')}, run by {container.get('engine')}:")
+        echo(f"  $ {_command(container['argv'])}")
     elif container:
-        click.echo(f"  in a container of {request.get('image')}: {container.get('why')}")
+        echo(f"  in a container of {request.get('image')}: {container.get('why')}")
     for name, values in (("devices", request.get("devices")), ("ports", request.get("ports"))):
         if values:
-            click.echo(f"  {name}: {', '.join(str(value) for value in values)}")
+            echo(f"  {name}: {', '.join(str(value) for value in values)}")
     for name, value in sorted((request.get("env") or {}).items()):
-        click.echo(f"  {name}={value}")
+        echo(f"  {name}={value}")
 
 
 def _command(argv: list[str] | None) -> str:

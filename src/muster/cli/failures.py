@@ -6,6 +6,8 @@ from typing import IO, Any, NoReturn
 
 import click
 
+from muster.cli.terminal import echo
+
 
 class Failure(click.ClickException):
     """Ends the command with an error message and exit code 1."""
@@ -18,11 +20,11 @@ class Failure(click.ClickException):
         self.problems = problems
 
     def show(self, file: IO[Any] | None = None) -> None:
-        click.echo(f"{click.style('error:', fg='red', bold=True)} {self.message}", err=True)
+        echo(f"{click.style('error:', fg='red', bold=True)} {self.message}", err=True)
         for problem in self.problems:
-            click.echo(f"  {problem}", err=True)
+            echo(f"  {problem}", err=True)
         if self.hint:
-            click.echo(f"{click.style('hint:', fg='cyan')} {self.hint}", err=True)
+            echo(f"{click.style('hint:', fg='cyan')} {self.hint}", err=True)
 
 
 def exit_with_error(error: Exception) -> NoReturn:

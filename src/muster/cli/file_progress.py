@@ -7,8 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-import click
-
+from muster.cli.terminal import echo
 from muster.lib.quantities import about_bytes
 
 if TYPE_CHECKING:
@@ -56,7 +55,7 @@ class FileLine:
 
     def clear(self) -> None:
         if self._width:
-            click.echo("\r" + " " * self._width + "\r", nl=False, err=True)
+            echo("\r" + " " * self._width + "\r", nl=False, err=True)
 
     def _transfer(self) -> str:
         share = 100 * self.bytes / self.expected_bytes if self.expected_bytes else 0
@@ -72,7 +71,7 @@ class FileLine:
         self._drawn_at = now
         line = f"{self._what}: {text()}"
         self._width = max(self._width, len(line))
-        click.echo("\r" + line.ljust(self._width), nl=False, err=True)
+        echo("\r" + line.ljust(self._width), nl=False, err=True)
 
 
 @contextmanager

@@ -10,6 +10,7 @@ from typing import TextIO
 import click
 
 from muster.cli.tables.colours import LABEL_COLOURS
+from muster.cli.terminal import safe_log
 from muster.client.handles import LogChunk
 
 _LONGEST_LINE = 64 * 1024
@@ -23,6 +24,7 @@ class LogPrinter:
         self._prefixed = prefixed
         self._coloured = coloured
         self._width = width
+        self._is_terminal = out.isatty()
         self._colours: dict[str, str] = {}
         self._unfinished: dict[str, str] = {}
 
@@ -36,7 +38,7 @@ class LogPrinter:
 
     def _add(self, chunk: LogChunk) -> None:
         if not self._prefixed:
-            self._out.write(chunk.text)
+            self._out.write(self._shown(chunk.text))
             self._out.flush()
             return
         text = self._unfinished.pop(chunk.task, "") + chunk.text
@@ -47,14 +49,17 @@ class LogPrinter:
             self._unfinished[chunk.task] = rest
         if lines:
             prefix = self._prefix(chunk.task)
-            self._out.write("".join(f"{prefix}{line}\n" for line in lines))
+            self._out.write("".join(f"{prefix}{self._shown(line)}\n" for line in lines))
             self._out.flush()
 
     def _finish(self) -> None:
         for task, rest in self._unfinished.items():
-            self._out.write(f"{self._prefix(task)}{rest}\n")
+            self._out.write(f"{self._prefix(task)}{self._shown(rest)}\n")
         self._unfinished.clear()
         self._out.flush()
+
+    def _shown(self, text: str) -> str:
+        return safe_log(text) if self._is_terminal else text
 
     def _prefix(self, task: str) -> str:
         label = task.removeprefix(f"{self._job}-")

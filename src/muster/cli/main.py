@@ -7,6 +7,7 @@ import click
 
 from muster.cli.failures import exit_with_error
 from muster.cli.lazy_group import Entry, LazyGroup
+from muster.cli.terminal import echo
 from muster.version import __version__
 
 
@@ -63,7 +64,7 @@ class Muster(LazyGroup):
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt:
-            click.echo("", err=True)
+            echo("", err=True)
             raise click.exceptions.Exit(130) from None
         except (click.ClickException, click.exceptions.Exit, click.Abort):
             raise

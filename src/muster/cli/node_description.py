@@ -9,6 +9,7 @@ import click
 from muster.cli.tables.ages import ago
 from muster.cli.tables.colours import state_colour
 from muster.cli.tables.output import print_document, print_pairs
+from muster.cli.terminal import echo
 from muster.client.views import NodeView
 from muster.lib.quantities import about_bytes
 
@@ -37,7 +38,7 @@ def describe_node(node: NodeView, output: str) -> None:
         ]
     )
     for gpu in node.gpus:
-        click.echo(f"GPU {gpu.get('index')}: {gpu.get('model')}, {_allocation(gpu)}")
+        echo(f"GPU {gpu.get('index')}: {gpu.get('model')}, {_allocation(gpu)}")
     _print_section("Alerts", list(node.alerts))
     tasks = [f"{task['task']}, {task['state']}, of {task['owner']}" for task in node.raw.get("running") or ()]
     hidden = node.tasks - len(tasks)
@@ -72,5 +73,5 @@ def _allocation(gpu: Mapping[str, Any]) -> str:
 
 def _print_section(title: str, lines: list[str]) -> None:
     if lines:
-        click.echo(f"\n{title}:")
-        click.echo("\n".join(f"  {line}" for line in lines))
+        echo(f"\n{title}:")
+        echo("\n".join(f"  {line}" for line in lines))

@@ -4,6 +4,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from muster.cli.terminal import echo
+
 if TYPE_CHECKING:
     from muster.client.client import Client
     from muster.client.transport import Timeouts
@@ -25,4 +27,4 @@ def say_warning(message: str) -> None:
 
 def say(message: str) -> None:
     """Prints a message to stderr. Only results go to stdout."""
-    click.echo(message, err=True)
+    echo(message, err=True)

@@ -9,6 +9,7 @@ import click
 
 from muster.cli.tables.output import Item, print_document, table_lines
 from muster.cli.tables.text_tables import Column
+from muster.cli.terminal import echo
 from muster.client.errors import MusterError
 
 if TYPE_CHECKING:
@@ -60,10 +61,10 @@ def _print_changes(
                 print_document(item.raw, output)
         elif output == "name":
             for item in changed:
-                click.echo(item.raw.get("name"))
+                echo(item.raw.get("name"))
         elif changed:
             lines = table_lines(changed, columns(), output)
-            click.echo("\n".join(lines[1:] if titled else lines))
+            echo("\n".join(lines[1:] if titled else lines))
             titled = True
         _pause(woken)
 

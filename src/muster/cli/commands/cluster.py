@@ -12,6 +12,7 @@ from muster.cli.failures import Failure
 from muster.cli.session import say
 from muster.cli.shared_options import output_option
 from muster.cli.tables.output import print_document
+from muster.cli.terminal import echo
 from muster.domain.errors import Problem
 
 
@@ -58,7 +59,7 @@ def check(files: tuple[Path, ...], folder: Path | None, output: str) -> None:
         raise Failure(found["error"], hint=found["hint"], problems=tuple(map(str, problems)))
     if output == "table":
         for problem in problems:
-            click.echo(str(problem))
+            echo(str(problem))
     else:
         print_document({"items": found["items"]}, output)
     if problems:

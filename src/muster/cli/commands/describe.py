@@ -12,6 +12,7 @@ from muster.cli.shared_options import complete_jobs, output_option
 from muster.cli.tables.colours import state_colour
 from muster.cli.tables.columns import event_columns, resources_text, task_columns
 from muster.cli.tables.output import print_document, print_list, print_pairs
+from muster.cli.terminal import echo
 from muster.client.client import Client
 from muster.client.errors import MusterError
 from muster.client.handles import JobHandle
@@ -76,10 +77,10 @@ def _describe_job(client: Client, ref: str, output: str) -> None:
     if spec:
         _print_roles(spec)
     if tasks:
-        click.echo("\nWorkers:")
+        echo("\nWorkers:")
         print_list(tasks, task_columns(), "wide")
     if events:
-        click.echo("\nEvents:")
+        echo("\nEvents:")
         print_list(events[-_EVENTS_SHOWN:], event_columns(), "table")
 
 
@@ -94,7 +95,7 @@ def _spec(handle: JobHandle) -> dict[str, Any] | None:
 
 
 def _print_roles(spec: dict[str, Any]) -> None:
-    click.echo("\nRoles:")
+    echo("\nRoles:")
     for name, role in (spec.get("roles") or {}).items():
         words = shlex.join(str(word) for word in role.get("command") or ())
-        click.echo(f"  {name} x{role.get('replicas', 1)}: {words}")
+        echo(f"  {name} x{role.get('replicas', 1)}: {words}")

@@ -5,6 +5,7 @@ import click
 from muster.cli.health_checks import Finding, examine
 from muster.cli.shared_options import output_option
 from muster.cli.tables.output import print_document
+from muster.cli.terminal import echo
 
 _MARKS = {"ok": ("ok  ", "green"), "warn": ("warn", "yellow"), "fail": ("FAIL", "red")}
 
@@ -23,7 +24,7 @@ def command(ctx: click.Context, output: str) -> None:
     chosen = ctx.find_root().params
     findings = examine(chosen.get("server"), chosen.get("context"))
     if output == "table":
-        click.echo("\n".join(line for finding in findings for line in _lines(finding)))
+        echo("\n".join(line for finding in findings for line in _lines(finding)))
     else:
         print_document({"items": [finding.as_dict() for finding in findings]}, output)
     if any(finding.status == "fail" for finding in findings):

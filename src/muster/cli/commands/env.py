@@ -10,6 +10,7 @@ from muster.cli.shared_options import complete_nodes, output_option
 from muster.cli.tables.environment_columns import environment_columns, trial_columns
 from muster.cli.tables.output import print_document, print_list
 from muster.cli.tables.text_tables import render
+from muster.cli.terminal import echo
 from muster.client.environment_views import EnvironmentTestView
 from muster.client.transport import Timeouts
 
@@ -79,7 +80,7 @@ def test(name: str, cluster: str | None, node: str | None, output: str) -> None:
     if output != "table":
         print_document({"items": [trial.raw for trial in trials]}, output)
     else:
-        click.echo("\n".join(render(trial_columns(), [row for trial in trials for row in _rows(trial)])))
+        echo("\n".join(render(trial_columns(), [row for trial in trials for row in _rows(trial)])))
         for trial in trials:
             _print_errors(trial)
     if not all(trial.ok for trial in trials):

@@ -6,6 +6,7 @@ from muster.cli.session import connect
 from muster.cli.shared_options import complete_jobs, output_option
 from muster.cli.tables.columns import event_columns, event_text
 from muster.cli.tables.output import print_document, print_list
+from muster.cli.terminal import echo
 from muster.client.views import EventView
 
 _NEWEST = 50
@@ -58,8 +59,8 @@ def _print_one(event: EventView, output: str) -> None:
     if output in ("json", "yaml"):
         print_document(event.raw, output)
     elif output == "name":
-        click.echo(event.kind)
+        echo(event.kind)
     else:
         at = event.at.astimezone().strftime("%H:%M:%S") if event.at else "-"
         subject = event.data.get("name") or event.job_id or event.actor or "-"
-        click.echo(f"{at}  {event.kind:<16}  {subject}  {event_text(event)}".rstrip())
+        echo(f"{at}  {event.kind:<16}  {subject}  {event_text(event)}".rstrip())

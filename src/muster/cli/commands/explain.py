@@ -9,6 +9,7 @@ from muster.cli.key_values import parse_assignments
 from muster.cli.session import connect
 from muster.cli.shared_options import job_argument, output_option
 from muster.cli.tables.output import print_document
+from muster.cli.terminal import echo
 
 
 @click.command()
@@ -28,6 +29,6 @@ def command(job: str, changes: tuple[str, ...], output: str) -> None:
     """
     explanation = connect().job(job).explain(parse_assignments(changes, "--what-if"))
     if output == "table":
-        click.echo("\n".join(explanation_lines(explanation, datetime.now(UTC))))
+        echo("\n".join(explanation_lines(explanation, datetime.now(UTC))))
     else:
         print_document(explanation.raw, output)

@@ -18,6 +18,7 @@ from muster.cli.shared_options import output_option
 from muster.cli.tables.ages import ago
 from muster.cli.tables.output import print_document, print_list
 from muster.cli.tables.text_tables import Column, shown
+from muster.cli.terminal import echo
 from muster.client.downloading import Arriving
 from muster.client.errors import UNREACHABLE, MusterError
 from muster.client.file_transfers import source_of
@@ -74,7 +75,7 @@ def ls(path: RemotePath, long: bool, all_names: bool, output: str) -> None:
         print_list(entries, _file_columns(), output)
         return
     for entry in entries:
-        click.echo(shown(entry.name) + ("/" if entry.kind == "folder" else ""))
+        echo(shown(entry.name) + ("/" if entry.kind == "folder" else ""))
 
 
 @command.command()
@@ -276,7 +277,7 @@ def du(paths: tuple[RemotePath, ...], within: str, output: str) -> None:
             if output == "table":
                 least = "" if found.complete else "at least "
                 counts = f"{found.files} files\t{found.folders} folders"
-                click.echo(f"{least}{about_bytes(found.bytes)}\t{counts}\t{shown(path)}")
+                echo(f"{least}{about_bytes(found.bytes)}\t{counts}\t{shown(path)}")
             _warn_of_more(path, found)
     if output != "table":
         print_document({"items": items}, output)

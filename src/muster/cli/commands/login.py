@@ -8,6 +8,7 @@ from urllib.parse import SplitResult, urlsplit
 import click
 
 from muster.cli.session import say
+from muster.cli.terminal import echo
 from muster.client import certificates, contexts
 from muster.client.client import Client
 from muster.client.contexts import Context
@@ -99,8 +100,8 @@ def _ask_for_trust(server: str, address: SplitResult, why: MusterError) -> str:
     if known and certificates.normalized(known) == found:
         return found
     if known:
-        click.echo(f"WARNING: the certificate of {server} has changed since you trusted it; it was {known}.", err=True)
-    click.echo(f"{why.message}\nIts fingerprint is {found}", err=True)
+        echo(f"WARNING: the certificate of {server} has changed since you trusted it; it was {known}.", err=True)
+    echo(f"{why.message}\nIts fingerprint is {found}", err=True)
     if not sys.stdin.isatty():
         raise MusterError(
             "nobody is there to say whether to trust it", code=why.code, hint=f"compare, then add --fingerprint {found}"
@@ -111,7 +112,7 @@ def _ask_for_trust(server: str, address: SplitResult, why: MusterError) -> str:
 
 def _warn_of_plain_http(address: SplitResult) -> None:
     if address.hostname not in ("localhost", "127.0.0.1", "::1"):
-        click.echo(
+        echo(
             f"warning: the connection to {address.hostname} is not encrypted; others on the network can read your "
             "password, token and jobs",
             err=True,

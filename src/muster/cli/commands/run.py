@@ -13,6 +13,7 @@ from muster.cli.option_types import Parsed
 from muster.cli.session import connect, say
 from muster.cli.shared_options import output_option
 from muster.cli.tables.output import print_document
+from muster.cli.terminal import echo
 from muster.cli.transfer_progress import announce_packing, upload_progress
 from muster.client.submitting import Changes, prepare
 from muster.lib.quantities import gpu_number, parse_gpu
@@ -142,7 +143,7 @@ def command(
         say(f"  {handle.state}: {handle.view.reason}")
     if detach:
         if output == "name":
-            click.echo(handle.name)
+            echo(handle.name)
         else:
             print_document(handle.view.raw, output)
         say(f"  muster logs -f {handle.name}    follow its output")

@@ -17,6 +17,7 @@ from muster.cli.shared_options import output_option
 from muster.cli.tables.ages import duration_text
 from muster.cli.tables.output import print_document
 from muster.cli.tables.text_tables import Column, render
+from muster.cli.terminal import echo
 from muster.domain.errors import Invalid, MusterError
 from muster.lib.gc_tuning import tune_garbage_collector
 from muster.simulation.charts import draw
@@ -295,7 +296,7 @@ def _print(summaries: Sequence[Summary], output: str) -> None:
     tables = [comparison(summaries, write), breakdown(summaries, "vcs", write)]
     if output == "wide":
         tables.append(breakdown(summaries, "users", write))
-    click.echo("\n\n".join("\n".join(_drawn(table)) for table in tables if table))
+    echo("\n\n".join("\n".join(_drawn(table)) for table in tables if table))
 
 
 def _drawn(rows: Rows) -> list[str]:

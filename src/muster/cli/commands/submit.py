@@ -12,6 +12,7 @@ from muster.cli.key_values import parse_assignments
 from muster.cli.session import connect, say
 from muster.cli.shared_options import output_option
 from muster.cli.tables.output import print_document
+from muster.cli.terminal import echo
 from muster.cli.transfer_progress import announce_packing, upload_progress
 from muster.client.errors import BAD_INPUT, MusterError
 from muster.client.submitting import Changes, Submission, from_text, prepare
@@ -104,6 +105,6 @@ def _ended(job: JobView, output: str) -> JobView:
 
 def _print_job(job: JobView, output: str) -> None:
     if output == "name":
-        click.echo(job.name)
+        echo(job.name)
     else:
         print_document(job.raw, output)

@@ -5,6 +5,7 @@ import click
 from muster.cli.session import connect, say
 from muster.cli.shared_options import output_option
 from muster.cli.tables.output import print_document
+from muster.cli.terminal import echo
 
 
 @click.group()
@@ -45,7 +46,7 @@ def create(name: str, expires: str | None, user: str | None, scope: str | None, 
     """
     token = connect().create_token(name, expires=expires, user=user, scope=scope, job=job)
     if output == "name":
-        click.echo(token.secret)
+        echo(token.secret)
     else:
         print_document(token.raw, output)
     say(f"created token {token.id} for {token.user}; keep the secret, it is not shown again")

@@ -8,6 +8,7 @@ import click
 from muster.cli.session import connect
 from muster.cli.shared_options import complete_nodes, output_option
 from muster.cli.tables.output import print_document
+from muster.cli.terminal import echo
 from muster.cli.usage_views import Draw, node_document, node_view, nodes_view
 from muster.client.client import Client
 
@@ -36,7 +37,7 @@ def command(node: str | None, interval: float, once: bool, output: str) -> None:
     if output != "table":
         print_document(client.usage() if node is None else node_document(client, node), output)
     elif once or not sys.stdout.isatty():
-        click.echo(draw(client, None))
+        echo(draw(client, None))
     else:
         _live(client, draw, interval)
 

@@ -5,6 +5,7 @@ import click
 from muster.cli.session import connect, say
 from muster.cli.shared_options import output_option
 from muster.cli.tables.output import print_document
+from muster.cli.terminal import echo
 from muster.client.errors import MusterError
 from muster.version import __version__
 
@@ -32,6 +33,6 @@ def command(alone: bool, output: str) -> None:
     if output != "table":
         print_document(versions, output)
     else:
-        click.echo("\n".join(f"{name}  {value or '-'}" for name, value in versions.items()))
+        echo("\n".join(f"{name}  {value or '-'}" for name, value in versions.items()))
     if why:
         say(f"server: {why}")

@@ -10,6 +10,7 @@ from muster.cli.job_following import exit_with_outcome, print_outcome, stop_wait
 from muster.cli.session import connect, say
 from muster.cli.shared_options import jobs_argument, output_option
 from muster.cli.tables.output import print_document
+from muster.cli.terminal import echo
 from muster.lib.quantities import parse_duration
 
 
@@ -50,6 +51,6 @@ def command(jobs: tuple[str, ...], timeout: str | None, output: str) -> None:
 
 def _print(jobs: Sequence[Mapping[str, Any]], output: str) -> None:
     if output == "name":
-        click.echo("\n".join(str(job["name"]) for job in jobs))
+        echo("\n".join(str(job["name"]) for job in jobs))
     elif output in ("json", "yaml"):
         print_document(jobs[0] if len(jobs) == 1 else {"items": jobs}, output)

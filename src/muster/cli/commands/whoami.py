@@ -5,6 +5,7 @@ import click
 from muster.cli.session import connect
 from muster.cli.shared_options import output_option
 from muster.cli.tables.output import print_document, print_pairs
+from muster.cli.terminal import echo
 
 
 @click.command()
@@ -19,7 +20,7 @@ def command(output: str) -> None:
     client = connect()
     who = client.whoami()
     if output == "name":
-        click.echo(who["user"])
+        echo(who["user"])
     elif output != "table":
         print_document(who, output)
     else:

@@ -1,14 +1,16 @@
 """Prints results in the format that `-o` selects. JSON and YAML show the objects as the server sent them."""
 
 import json
+import re
 import shutil
 import sys
 from collections.abc import Sequence
 from typing import Any, Protocol, TypeVar
 
-import click
-
 from muster.cli.tables.text_tables import Column, render
+from muster.cli.terminal import echo
+
+_HOSTILE = re.compile("[\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
 
 class ServerObject(Protocol):
@@ -40,9 +42,14 @@ def table_lines(items: Sequence[Item], columns: Sequence[Column[Item]], output: 
 
 def print_document(document: Any, output: str) -> None:
     if output == "yaml":
-        click.echo(_yaml(document), nl=False)
+        echo(_yaml(document), nl=False)
     else:
-        click.echo(json.dumps(document, indent=2, ensure_ascii=False))
+        echo(_HOSTILE.sub(_json_escape, json.dumps(document, indent=2, ensure_ascii=False)))
+
+
+def _json_escape(match: re.Match[str]) -> str:
+    """Escapes what JSON need not escape and a terminal obeys. The document stays the same."""
+    return f"\\u{ord(match[0]):04x}"
 
 
 def print_pairs(pairs: Sequence[tuple[str, Any]]) -> None:
@@ -55,7 +62,7 @@ def print_pairs(pairs: Sequence[tuple[str, Any]]) -> None:
 def _print_lines(lines: Any) -> None:
     text = "\n".join(lines)
     if text:
-        click.echo(text)
+        echo(text)
 
 
 def _yaml(document: Any) -> str:
