@@ -8,9 +8,11 @@ import pytest
 from click.testing import CliRunner
 
 from muster.cli.failures import Failure
+from muster.cli.file_progress import FileLine
 from muster.cli.log_printing import LogPrinter
 from muster.cli.tables.output import print_document, print_pairs
 from muster.cli.terminal import safe, safe_log
+from muster.client.files import Progress
 from muster.client.handles import LogChunk
 
 pytestmark = pytest.mark.fast
@@ -92,3 +94,13 @@ def test_json_is_safe_and_the_same_document(attack: str) -> None:
     done = CliRunner().invoke(shows)
     assert obeyed(done.output) == []
     assert json.loads(done.output) == {"reason": attack}
+
+
+def test_the_progress_of_a_transfer_still_redraws_its_line(capsys: pytest.CaptureFixture[str]) -> None:
+    times = iter(range(0, 1000, 10))
+    line = FileLine(f"data{TITLE}", True, lambda: float(next(times)))
+    line.remote_progress(Progress(3, 1000))
+    line.clear()
+    drawn = capsys.readouterr().err
+    assert drawn.startswith("\rdata\\x1b")
+    assert obeyed(drawn.replace("\r", "")) == []

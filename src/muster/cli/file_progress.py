@@ -7,7 +7,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from muster.cli.terminal import echo
+import click
+
+from muster.cli.terminal import safe
 from muster.lib.quantities import about_bytes
 
 if TYPE_CHECKING:
@@ -55,7 +57,7 @@ class FileLine:
 
     def clear(self) -> None:
         if self._width:
-            echo("\r" + " " * self._width + "\r", nl=False, err=True)
+            click.echo("\r" + " " * self._width + "\r", nl=False, err=True)
 
     def _transfer(self) -> str:
         share = 100 * self.bytes / self.expected_bytes if self.expected_bytes else 0
@@ -69,9 +71,9 @@ class FileLine:
         if not self._is_shown or now - self._started_at < _QUIET_S or now - self._drawn_at < _REDRAWN_S:
             return
         self._drawn_at = now
-        line = f"{self._what}: {text()}"
+        line = safe(f"{self._what}: {text()}")
         self._width = max(self._width, len(line))
-        echo("\r" + line.ljust(self._width), nl=False, err=True)
+        click.echo("\r" + line.ljust(self._width), nl=False, err=True)
 
 
 @contextmanager
