@@ -36,6 +36,7 @@ from muster.ports.capabilities import (
     LogChunk,
     NodeUsage,
     OutputFile,
+    PastEnd,
     TaskRef,
     Unready,
 )
@@ -294,6 +295,9 @@ class FakeBackend:
         self._answer(node)
         yield CommandOutput("stdout", " ".join(argv).encode())
         yield CommandEnd(0)
+
+    async def past_ends(self, node: str, job_ids: Sequence[str]) -> Sequence[PastEnd]:
+        return []
 
     def settled(self, task: TaskRef) -> None:
         self.settled_tasks.append(task.task_id)

@@ -51,7 +51,7 @@ from muster.agent.tasks.task_exit import Settling
 
 _DISCOVERY_S = 9.0
 _HARMLESS = frozenset(
-    {"ping", "hello", "list", "read_log", "tail_offset", "watch_log", "unwatch_log", "usage", "exec_read", "exec_stop"}
+    "ping hello list past_ends read_log tail_offset watch_log unwatch_log usage exec_read exec_stop".split()
 )
 """Operations that change nothing on the node, so that a server of an earlier epoch may still use them."""
 
@@ -113,6 +113,7 @@ class Service:
             "stop": self._stop,
             "list": self._list,
             "retire": self._retire,
+            "past_ends": self._past_ends,
             "forget": self._forget,
             "read_log": self._read_log,
             "tail_offset": self._tail_offset,
@@ -225,6 +226,9 @@ class Service:
         for uid in uids:
             self._watching.unwatch(uid)
         return {"retired": self._retiring.retire(uids)}
+
+    def _past_ends(self, request: Mapping[str, Any]) -> Answer:
+        return {"tasks": self._retiring.past_ends.of_jobs(frozenset(requests.argument_list(request.get("jobs"))))}
 
     def _forget(self, request: Mapping[str, Any]) -> Answer:
         uid = requests.task_id(request)

@@ -9,7 +9,8 @@ from muster.bootstrap.first_run import copy_local_context, write_local_context
 from muster.bootstrap.parts import Installation, build_parts
 from muster.bootstrap.site import SharedSite, shared_site
 from muster.bootstrap.tls import reloading
-from muster.domain.errors import MusterError, NoAnswer, Unavailable
+from muster.domain.errors import MusterError, Unavailable
+from muster.engine.context import Context
 from muster.engine.running import running_engine
 from muster.exporters.influx import exporting
 from muster.ports.lease import NO_EPOCH, Claim, Lease, Term
@@ -21,6 +22,7 @@ from muster.stores.opening import open_store, prepare_database
 _log = structlog.get_logger("server.lease")
 RENEW_EVERY_S = 0.7
 TRY_AGAIN_S = 1.0
+RELEASE_LOOK_S = 0.5
 LOOK_EVERY_S = 0.3
 """How often a standby looks whether the lease is free."""
 
@@ -36,28 +38,21 @@ class Terms:
         """Set when the server has its first role, so that it can answer."""
 
     async def run(self) -> None:
-        await self._prepare_database()
+        await prepare_database(self._installation.settings.database_url, self._serve_and_sleep)
         while True:
             try:
                 await self._take_a_turn()
             except Unavailable as error:
                 await self._wait_for_database(error)
 
-    async def _prepare_database(self) -> None:
-        """A database server that is away is waited for. Other problems, such as a schema that is too new, are raised:
-        only a person can solve them."""
-        url = self._installation.settings.database_url
-        while True:
-            try:
-                await prepare_database(url)
-                return
-            except NoAnswer as error:
-                await self._wait_for_database(error)
+    async def _serve_and_sleep(self, seconds: float) -> None:
+        """The database is away: the server says so to everybody who asks."""
+        self.has_role.set()
+        await asyncio.sleep(seconds)
 
     async def _wait_for_database(self, error: Unavailable) -> None:
         _log.error("the server waits for its database", error=str(error))
-        self.has_role.set()  # it says so to everybody who asks
-        await asyncio.sleep(TRY_AGAIN_S)
+        await self._serve_and_sleep(TRY_AGAIN_S)
 
     async def _take_a_turn(self) -> None:
         found = await self._lease.current()
@@ -135,7 +130,7 @@ class Terms:
                 await write_context()
                 self._switch.use(create_app(parts.services))
                 self.has_role.set()
-                await asyncio.Event().wait()
+                await _until_released(context)
         finally:
             self._switch.use(answer_unavailable)
             await store.close()
@@ -150,3 +145,16 @@ class Terms:
             except MusterError as error:
                 _log.warning("the lease is not renewed", error=str(error))
         _log.error("another server has taken over; this one stops to act and becomes a standby", epoch=epoch)
+
+
+async def _until_released(context: Context) -> None:
+    """Wait for ever, unless the store was restored: then the term ends when an admin has released it, and the next one
+    begins as usual."""
+    if not context.is_held:
+        await asyncio.Event().wait()
+    _log.warning("this server is held, because its database was restored: `muster server release` lets it go on")
+    while True:
+        await asyncio.sleep(RELEASE_LOOK_S)
+        with suppress(Unavailable):
+            if not await context.store.is_restored():
+                return

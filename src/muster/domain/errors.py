@@ -12,7 +12,6 @@
     ├── TooMany          the caller has or sends too much at once: wait, then try again
     ├── NotOffered       the cluster does not offer this: use another cluster, or do without
     ├── Unavailable      a component of the server, such as its store, is not available now: try again later
-    │   ├── NoAnswer     the database server does not answer: wait for it
     │   └── Superseded   another server holds the lease: it answers the same request
     └── BackendError     the cluster's backend failed
         ├── Rejected     the same request can never work: change it
@@ -117,10 +116,6 @@ class Unavailable(MusterError):
     def __init__(self, message: str, *, hint: str = "", retry_after_s: float = 1.0) -> None:
         super().__init__(message, hint=hint)
         self.retry_after_s = retry_after_s
-
-
-class NoAnswer(Unavailable):
-    """The database server could not be reached, or broke the connection."""
 
 
 class Superseded(Unavailable):

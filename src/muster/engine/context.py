@@ -62,6 +62,10 @@ class Context:
     """How long a node is held back at first."""
     node_holds: dict[tuple[str, str], NodeHold] = field(default_factory=dict)
     """Nodes that get no tasks for a while, because they failed some for their own reasons."""
+    is_held: bool = False
+    """Whether the store was restored from a backup: nothing is started or stopped until an admin releases it."""
+    differences: dict[str, str] = field(default_factory=dict)
+    """By task, what differs between a restored store and the nodes."""
     lost_nodes: dict[str, frozenset[str]] = field(default_factory=dict)
     """By cluster, nodes that have been unreachable for so long that their tasks are considered lost."""
     unconfirmed_nodes: set[tuple[str, str]] = field(default_factory=set)

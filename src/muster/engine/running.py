@@ -53,6 +53,7 @@ async def running_engine(context: Context, builders: Mapping[str, Builder] | Non
     fleet = Fleet(context, listener, builders or {})
     loops: list[asyncio.Task[None]] = []
     try:
+        context.is_held = await context.store.is_restored()
         await fleet.build()
         context.marks = {(mark.cluster, mark.node): mark for mark in await context.store.node_marks()}
         await load(context)

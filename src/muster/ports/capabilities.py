@@ -131,6 +131,21 @@ class TaskOutputs(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class PastEnd:
+    """How a task ended that its node has retired."""
+
+    task_id: str
+    node: str
+    started_at: float | None
+    ended_at: float | None
+    exit_code: int | None
+    signal: int | None
+    stopped: bool
+    error_code: str
+    error_message: str
+
+
 class Cleanup(Protocol):
     """For backends that keep data of a task after its end, until it is no longer needed."""
 
@@ -141,6 +156,10 @@ class Cleanup(Protocol):
 
     async def forget(self, task: TaskRef) -> None:
         """Remove all data of the task. It is not an error if there is none."""
+        ...
+
+    async def past_ends(self, node: str, job_ids: Sequence[str]) -> Sequence[PastEnd]:
+        """How tasks of these jobs ended on the node that were retired already, as far as it still knows."""
         ...
 
 

@@ -148,6 +148,10 @@ class Store(Protocol):
 
     async def last_event(self) -> int: ...
 
+    async def is_restored(self) -> bool:
+        """Whether the rows come from a backup, and nobody has released the server since."""
+        ...
+
     async def ended_before(self, instant: float, *, limit: int) -> list[Job]: ...
 
     async def last_ended(self, *, limit: int) -> list[Job]:

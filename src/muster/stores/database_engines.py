@@ -12,7 +12,7 @@ from typing import Any
 from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, OperationalError, SQLAlchemyError
 
-from muster.domain.errors import Invalid, NoAnswer, Unavailable
+from muster.domain.errors import Invalid, Unavailable
 
 READERS = 4
 """The number of threads and connections for reads."""
@@ -88,9 +88,7 @@ def reading_engine(url: URL) -> Engine:
 def unavailable(error: SQLAlchemyError) -> Unavailable:
     detail = error.orig if isinstance(error, DBAPIError) else error
     first_line = str(detail).strip().partition("\n")[0]
-    message, hint = f"the database does not answer: {first_line}", "the next request connects again"
-    is_away = isinstance(error, OperationalError) and not type(error.orig).__module__.startswith("sqlite3")
-    return NoAnswer(message, hint=hint) if is_away else Unavailable(message, hint=hint)
+    return Unavailable(f"the database does not answer: {first_line}", hint="the next request connects again")
 
 
 def is_away(error: BaseException | None) -> bool:

@@ -15,7 +15,7 @@ from sqlalchemy import Connection, bindparam, delete, insert, or_, select, updat
 from muster.domain.errors import Superseded
 from muster.domain.events import Event
 from muster.stores.codec import event_of, event_row
-from muster.stores.tables import EVENT_COUNTER, counters, events
+from muster.stores.tables import EVENT_COUNTER, RESTORED_COUNTER, counters, events
 
 _RESERVE = (
     update(counters)
@@ -26,6 +26,7 @@ _RESERVE = (
 _RESERVE_IN_EPOCH = _RESERVE.where(counters.c.epoch == bindparam("the_epoch"))
 _INSERT = insert(events)
 _LAST = select(counters.c.value).where(counters.c.name == EVENT_COUNTER)
+_RESTORED = select(counters.c.value).where(counters.c.name == RESTORED_COUNTER)
 _FORGET = delete(events).where(
     events.c.job_id == bindparam("gone"), or_(events.c.kind.like("job.%"), events.c.kind.like("task.%"))
 )
@@ -66,3 +67,7 @@ def select_events(
 def last_event(connection: Connection) -> int:
     last: int = connection.execute(_LAST).scalar_one()
     return last
+
+
+def is_restored(connection: Connection) -> bool:
+    return connection.execute(_RESTORED).scalar() is not None

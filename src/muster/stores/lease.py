@@ -114,6 +114,11 @@ def _extend(connection: Connection, epoch: int, lease_s: float) -> bool:
     return changed.rowcount == 1
 
 
+def is_held(connection: Connection) -> bool:
+    """Whether a server holds the lease now."""
+    return _current(connection).is_held
+
+
 def _select(connection: Connection) -> Any:
     is_held = (server_lease.c.expires_at > _now(connection)).label("is_held")
     return select(server_lease, is_held).where(server_lease.c.name == SERVER_LEASE)

@@ -49,6 +49,11 @@ async def prepare_database(url: str, sleep: Callable[[float], Awaitable[None]] =
             return
 
 
+def upgrade_database(url: str) -> None:
+    """Upgrades the schema without waiting for a database that does not answer."""
+    _dispose(*_prepare(parse_url(url)))
+
+
 def _prepare(url: URL) -> tuple[Engine, Engine]:
     _make_private_file(url)
     writing, reading = writing_engine(url), reading_engine(url)

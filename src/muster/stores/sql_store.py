@@ -115,6 +115,9 @@ class SqlStore:
     async def node_marks(self) -> list[NodeMark]:
         return await self._read(node_marks.all_marks)
 
+    async def is_restored(self) -> bool:
+        return await self._read(events.is_restored)
+
     async def ping(self) -> None:
         """Raises Unavailable if the database cannot be read and written. Calls within a second share one write."""
         if time.monotonic() - self._pinged_at < _PING_AGAIN_S:

@@ -26,6 +26,8 @@ HEAD = "0006"
 
 EVENT_COUNTER = "events"
 SERVER_LEASE = "server"
+RESTORED_COUNTER = "restored"
+"""Exists while the database is as a backup left it, and nobody has released it yet."""
 
 metadata = MetaData()
 

@@ -29,7 +29,7 @@ from muster.ports.backend import (
     RenderedFile,
     Scope,
 )
-from muster.ports.capabilities import Capabilities, LogChunk, TaskRef
+from muster.ports.capabilities import Capabilities, LogChunk, PastEnd, TaskRef
 from tests.parts.directory_queue.layout import Layout, has_started, listed, read, write_once
 
 MEMORY_BYTES = 64 << 30
@@ -119,6 +119,9 @@ class DirectoryQueueBackend:
         if self.layout.down.exists():
             return Observed((), Scope())
         return Observed(tuple(self._observations()), Scope(everything=True))
+
+    async def past_ends(self, node: str, job_ids: Sequence[str]) -> Sequence[PastEnd]:
+        return []
 
     def settled(self, task: TaskRef) -> None:
         """The record stays until the job is deleted, because a queue keeps its history."""

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import os
 import time
-from typing import List, Sequence
+from typing import Any, Dict, List, Sequence
 
 from muster.agent.system import disk
 from muster.agent.system.loop import Loop
 from muster.agent.tasks import task_folder
+from muster.agent.tasks.past_ends import PastEnds
 from muster.agent.tasks.table import TaskBook
 
 _QUIET_S = 60.0
@@ -26,6 +27,7 @@ class Retiring:
     ) -> None:
         self._loop = loop
         self._book = book
+        self.past_ends = PastEnds(root)
         self._quiet_s = quiet_s
         self._most_retired = most_retired
         self._retired: List[str] = []  # not looked at yet for whether there is anything in them
@@ -45,13 +47,16 @@ class Retiring:
     def retire(self, uids: Sequence[str]) -> int:
         """Tasks that still run, or that nobody knows, are left alone. Answers how many were put aside."""
         before = len(self._retired)
+        statuses: List[Dict[str, Any]] = []
         for uid in uids:
             task = self._book.get(uid)
             if task is not None and task.over:
+                statuses.append(task.status())
                 folder = os.path.join(self._ended, uid)
                 os.rename(task.folder, folder)
                 self._book.remove(task)
                 self._retired.append(folder)
+        self.past_ends.note(statuses)
         retired = len(self._retired) - before
         if len(self._retired) >= self._most_retired:
             self._remove_empty()

@@ -9,9 +9,11 @@ from pathlib import Path
 from muster.agent.errors import UNKNOWN_TASK
 from muster.backends.agents.connection import AgentNode, quietly
 from muster.backends.agents.logs import AgentLogs
+from muster.backends.agents.observations import observation
 from muster.backends.agents.output_collection import OutputCollection
 from muster.domain.errors import BackendError, NotFound
-from muster.ports.capabilities import Collected, LogChunk, TaskRef
+from muster.ports.backend import Observation
+from muster.ports.capabilities import Collected, LogChunk, PastEnd, TaskRef
 
 RETIRE_AFTER_S = 1.0
 _RETIRED_AT_ONCE = 1000
@@ -87,6 +89,14 @@ class PoolCleanup:
     async def forget(self, task: TaskRef) -> None:
         await self._agent(task.node).ask("forget", task=task.task_id)
 
+    async def past_ends(self, node: str, job_ids: Sequence[str]) -> Sequence[PastEnd]:
+        agent = self._agent(node)
+        ends: list[PastEnd] = []
+        for first in range(0, len(job_ids), _RETIRED_AT_ONCE):
+            answer = await agent.ask("past_ends", jobs=list(job_ids[first : first + _RETIRED_AT_ONCE]))
+            ends += [_past_end(observation(agent, status)) for status in answer["tasks"]]
+        return ends
+
     def close(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
@@ -104,3 +114,17 @@ class PoolCleanup:
             for first in range(0, len(tasks), _RETIRED_AT_ONCE):
                 batch = list(tasks[first : first + _RETIRED_AT_ONCE])
                 await quietly(self._agent(node).ask("retire", tasks=batch))
+
+
+def _past_end(seen: Observation) -> PastEnd:
+    return PastEnd(
+        seen.task_id,
+        seen.node or "",
+        seen.started_at,
+        seen.ended_at,
+        seen.exit_code,
+        seen.signal,
+        seen.stopped,
+        seen.error_code,
+        seen.error_message,
+    )

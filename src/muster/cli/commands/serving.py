@@ -66,10 +66,11 @@ def server(
       muster server --config /etc/muster.yaml --log-level warning
       muster server recover-admin li
     """
-    if context.invoked_subcommand is not None:
-        return
     if database is not None:
         os.environ["MUSTER_DATABASE"] = database  # it may contain a password, and everybody can see arguments
+    if context.invoked_subcommand is not None:
+        context.obj = {"home": home, "config": config}
+        return
     given = [("--port", port), ("--host", host), ("--config", config), ("--log-level", log_level)]
     files = [("--tls-cert", _absolute(tls_cert)), ("--tls-key", _absolute(tls_key))]
     flags = {"--standby": standby, "--access-log": access_log, "--tls-self-signed": tls_self_signed}
@@ -98,6 +99,55 @@ def recover_admin(name: str | None, home: str | None, config: str | None) -> Non
         words += [option, value] if value is not None else []
     sys.stdout.flush()
     os.execv(sys.executable, words)  # noqa: S606 - an argument list, no shell
+
+
+@server.command()
+@click.argument("file", type=click.Path(dir_okay=False))
+@click.pass_obj
+def backup(given: dict[str, str | None], file: str) -> None:
+    """Back up the database and the files of the home folder into one archive. The server may run meanwhile.
+
+    \b
+    Examples:
+      muster server backup /backup/muster.tar.gz
+      muster server --home /data/muster --database postgresql://muster@db/muster backup muster.tar.gz
+    """
+    _become_backup(given, ["backup", str(Path(file).absolute())])
+
+
+@server.command()
+@click.argument("file", type=click.Path(dir_okay=False, exists=True))
+@click.option("--replace", is_flag=True, help="Delete what the database has now.")
+@click.pass_obj
+def restore(given: dict[str, str | None], file: str, replace: bool) -> None:
+    """Restore a backup, while no server runs. The next start is held: it starts and stops nothing until it is released.
+
+    \b
+    Examples:
+      muster server restore /backup/muster.tar.gz
+      muster server restore --replace /backup/muster.tar.gz
+    """
+    _become_backup(given, ["restore", str(Path(file).absolute()), *(["--replace"] if replace else [])])
+
+
+@server.command()
+@click.pass_obj
+def release(given: dict[str, str | None]) -> None:
+    """Let a restored server act, once you have seen what differs.
+
+    \b
+    Examples:
+      muster server release
+    """
+    _become_backup(given, ["release"])
+
+
+def _become_backup(given: dict[str, str | None], words: list[str]) -> NoReturn:
+    options = [word for name in ("home", "config") if (value := given[name]) for word in (f"--{name}", value)]
+    sys.stdout.flush()
+    os.execv(  # noqa: S606 - an argument list, no shell
+        sys.executable, [sys.executable, "-m", "muster.bootstrap.backup", *words, *options]
+    )
 
 
 def _absolute(path: str | None) -> str | None:

@@ -150,7 +150,9 @@ async def _undelivered(context: Context, job: Job, tasks: Sequence[Task], grace_
 
 async def stop_orphan(context: Context, cluster: str, orphan: Observation) -> None:
     """Ask the node to stop the task until the stop is delivered. If the node goes away, the next reconciliation finds
-    what is left."""
+    what is left. A restored server stops nothing that it does not know."""
+    if context.is_held:
+        return
     tries = 0
     found = TaskRef(orphan.task_id, orphan.handle, orphan.node or "")
     while True:

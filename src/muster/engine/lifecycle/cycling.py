@@ -18,6 +18,8 @@ async def run_cycles(context: Context) -> None:
     while True:
         await context.wake.wait()
         context.wake.clear()
+        if context.is_held:
+            continue
         if timer is not None:
             timer.cancel()
         try:

@@ -46,7 +46,10 @@ async def handle_late(context: Context, observation: Observation) -> None:
 
 
 async def collect_late(context: Context, cluster: str, seen: Sequence[Observation]) -> None:
-    """Collect the logs of tasks of past attempts that are not kept yet. Then the node may retire the tasks."""
+    """Collect the logs of tasks of past attempts that are not kept yet. Then the node may retire the tasks. A restored
+    server leaves them as they are."""
+    if context.is_held:
+        return
     attempts: dict[tuple[str, int], list[Observation]] = defaultdict(list)
     for observation in seen:
         job_id, number, *_ = (*observation.task_id.split("."), "")

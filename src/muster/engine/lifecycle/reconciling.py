@@ -22,6 +22,7 @@ from muster.engine.lifecycle.dependencies import queue
 from muster.engine.lifecycle.late_logs import ENDED_PHASES, collect_late, is_past_attempt
 from muster.engine.lifecycle.launching import launch_pending
 from muster.engine.lifecycle.observing import receive, speaks_for_its_own
+from muster.engine.lifecycle.restored import compare, note_missing, past_ends
 from muster.engine.lifecycle.run_history import load_run_times, load_usage
 from muster.engine.state.open_jobs import Entry
 from muster.ports.backend import Observation, Phase
@@ -68,6 +69,8 @@ async def reconcile(context: Context, cluster: str, node: str | None = None) -> 
     }
     observed = await context.backends[cluster].observe_all(node)
     known = {seen.task_id: seen for seen in observed.observations if speaks_for_its_own(context, seen)}
+    if context.is_held:
+        known = await past_ends(context, cluster, observed.scope) | known
     for job_id, tasks in expected.items():
         entry = context.open_jobs.get(job_id)
         if entry is not None:
@@ -77,6 +80,8 @@ async def reconcile(context: Context, cluster: str, node: str | None = None) -> 
     asyncio.get_running_loop().call_soon(
         context.unconfirmed_nodes.difference_update, [(cluster, name) for name in observed.scope.nodes]
     )
+    if context.is_held:
+        await compare(context, known.values())
     _stop_orphans(context, cluster, known)
     past = [seen for seen in known.values() if seen.phase in ENDED_PHASES and is_past_attempt(context, seen)]
     await collect_late(context, cluster, past)
@@ -93,6 +98,10 @@ async def _resume(context: Context, entry: Entry, expected: list[Task], known: d
         if task.id in known:
             receive(context, known[task.id])
     missing = [task for task in expected if task.id not in known and entry.tasks.get(task.id) == task]
+    if context.is_held and not isinstance(entry.job.state, Stopping):
+        for task in missing:
+            note_missing(context, task)
+        return
     if isinstance(entry.job.state, Stopping):
         for task in missing:
             receive(context, Observation(task.id, Phase.ENDED, stopped=True))
@@ -118,7 +127,7 @@ def _stop_orphans(context: Context, cluster: str, known: dict[str, Observation])
         entry = context.open_jobs.get(job_id_of(observation.task_id))
         task = entry.tasks.get(observation.task_id) if entry is not None else None
         is_open = task is not None and not task.has_ended
-        if is_open or observation.phase not in (Phase.WAITING, Phase.PREPARING, Phase.RUNNING):
+        if context.is_held or is_open or observation.phase not in (Phase.WAITING, Phase.PREPARING, Phase.RUNNING):
             continue
         _log.warning("stopping a task that belongs to no open attempt", task=observation.task_id)
         context.spawn(stop_orphan(context, cluster, observation), f"orphan {observation.task_id}")

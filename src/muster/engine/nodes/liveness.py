@@ -34,7 +34,7 @@ class NodeLiveness:
 
     def check(self, cluster: str) -> None:
         """Declare nodes lost that have been silent for too long, and check again when the next one may be."""
-        if cluster not in self._context.backends or self._context.engine(cluster) is not None:
+        if self._context.is_held or cluster not in self._context.backends or self._context.engine(cluster) is not None:
             return  # an engine watches its nodes itself, and its answers say which tasks are gone
         lost_after_s = self._context.backends[cluster].settings.lost_after_s
         now = self._context.clock()

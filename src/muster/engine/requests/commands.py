@@ -83,7 +83,7 @@ async def submit(
 
 async def _intent_at_once(context: Context, job: Job) -> Intent | None:
     """The intent of a job that can start at once, which is written together with the submission, by one fsync."""
-    if not isinstance(job.state, Queued) or waits_for_others(job):
+    if context.is_held or not isinstance(job.state, Queued) or waits_for_others(job):
         return None
     start = context.clusters[job.cluster].start_at_once(context.demand_of(job), context.clock())
     if start is None:

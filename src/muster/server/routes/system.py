@@ -45,7 +45,8 @@ async def ready(parts: Parts) -> Response:
         name: sum(node.is_usable for node in backend.nodes()) for name, backend in parts.context.backends.items()
     }
     is_ready = any(clusters.values())
-    return JSONResponse({"ready": is_ready, "readyNodes": clusters}, 200 if is_ready else 503)
+    held = {"held": "the database was restored: see `muster server release`"} if parts.context.is_held else {}
+    return JSONResponse({"ready": is_ready, "readyNodes": clusters, **held}, 200 if is_ready else 503)
 
 
 @router.get("/metrics")

@@ -1,0 +1,166 @@
+"""`python -m muster.bootstrap.backup`: backup, restore and release, which `muster server` starts.
+
+A backup is one archive with all rows of the database at one moment and the files of the home folder. The rows are
+copied first: a file that they need is never removed before they are, except by the retention of old jobs.
+"""
+
+import argparse
+import io
+import json
+import os
+import sys
+import tarfile
+import tempfile
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from muster.bootstrap.home_folder import lock_home, make_home
+from muster.domain.errors import Conflict, Invalid, MusterError
+from muster.settings.server import ServerSettings, load_settings
+from muster.stores import backup
+from muster.stores.opening import upgrade_database
+from muster.stores.tables import HEAD, metadata
+
+_FOLDERS = ("packages", "logs", "outputs", "clusters.d")
+_FILES = ("config.yaml", "identity", "archive-key")
+_MANIFEST = "manifest.json"
+
+
+def make_backup(settings: ServerSettings, target: Path) -> dict[str, int]:
+    """Write the backup under a temporary name, and give it its name when it is complete."""
+    partial = target.with_name(f".{target.name}.partial")
+    with tempfile.TemporaryDirectory(dir=target.parent, prefix=".muster-backup-") as folder:
+
+        def write(table: str, lines: Iterable[str]) -> None:
+            with (Path(folder) / f"{table}.jsonl").open("w", encoding="utf-8") as file:
+                file.writelines(lines)
+
+        counts = backup.dump(settings.database_url, write)
+        descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        with os.fdopen(descriptor, "wb") as file, tarfile.open(fileobj=file, mode="w:gz", compresslevel=1) as archive:
+            manifest = {"schema": HEAD, "at": time.time(), "rows": counts}
+            _add_text(archive, _MANIFEST, json.dumps(manifest, indent=2))
+            for table in counts:
+                archive.add(Path(folder) / f"{table}.jsonl", f"tables/{table}.jsonl")
+            _add_files(archive, settings.home)
+            archive.close()
+            file.flush()
+            os.fsync(file.fileno())
+    partial.replace(target)
+    return counts
+
+
+def restore(settings: ServerSettings, source: Path, *, replace: bool) -> dict[str, Any]:
+    """Fill the database, then add the files that the home folder does not have. Returns the manifest."""
+    make_home(settings.home)
+    with lock_home(settings.home), _opened(source) as archive:
+        manifest = dict(json.loads(_text(archive, _MANIFEST)))
+        upgrade_database(settings.database_url)
+
+        def read(table: str) -> Iterable[str]:
+            member = archive.extractfile(f"tables/{table}.jsonl")
+            assert member is not None
+            return io.TextIOWrapper(member, encoding="utf-8")
+
+        missing = [
+            table.name for table in metadata.sorted_tables if f"tables/{table.name}.jsonl" not in archive.getnames()
+        ]
+        if missing:
+            raise Invalid(f"the backup is not complete: {', '.join(missing)} is missing")
+        backup.load(settings.database_url, str(manifest["schema"]), read, replace=replace)
+        _extract_files(archive, settings.home)
+    return manifest
+
+
+@contextmanager
+def _opened(source: Path) -> Iterator[tarfile.TarFile]:
+    try:
+        with tarfile.open(source, "r:gz") as archive:
+            yield archive
+    except (OSError, EOFError, tarfile.TarError, KeyError) as error:
+        raise Invalid(f"cannot read {source}: {error}", hint="give a file that `muster server backup` made") from None
+
+
+def _add_text(archive: tarfile.TarFile, name: str, text: str) -> None:
+    entry = tarfile.TarInfo(name)
+    entry.size = len(text.encode())
+    entry.mode = 0o600
+    archive.addfile(entry, io.BytesIO(text.encode()))
+
+
+def _add_files(archive: tarfile.TarFile, home: Path) -> None:
+    """Files that are removed meanwhile are left out, and so are links and unfinished uploads."""
+    found = [home / name for name in _FILES]
+    found += [path for name in _FOLDERS for path in sorted((home / name).rglob("*")) if "uploads" not in path.parts]
+    for path in found:
+        try:
+            if path.is_file() and not path.is_symlink():
+                archive.add(path, f"home/{path.relative_to(home)}", recursive=False)
+        except FileNotFoundError:
+            continue
+
+
+def _extract_files(archive: tarfile.TarFile, home: Path) -> None:
+    for member in archive:
+        path = PurePosixPath(member.name)
+        if not member.isreg() or path.parts[:1] != ("home",) or ".." in path.parts:
+            continue
+        target = home.joinpath(*path.parts[1:])
+        is_identity = path.parts[1:] == ("identity",)
+        if target.exists() and not is_identity:
+            continue
+        target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        content = archive.extractfile(member)
+        assert content is not None
+        with os.fdopen(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, member.mode & 0o700), "wb") as file:
+            while data := content.read(1 << 20):
+                file.write(data)
+
+
+def _text(archive: tarfile.TarFile, name: str) -> str:
+    member = archive.extractfile(name)
+    assert member is not None
+    return member.read().decode()
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="muster server", description="Back up and restore a Muster server.")
+    parser.add_argument("what", choices=("backup", "restore", "release"))
+    parser.add_argument("file", nargs="?")
+    parser.add_argument("--home")
+    parser.add_argument("--config")
+    parser.add_argument("--replace", action="store_true")
+    given = parser.parse_args(argv)
+    try:
+        settings = load_settings({"home": given.home, "config": given.config})
+        sys.stdout.write(_run(given.what, settings, given.file, replace=given.replace) + "\n")
+    except MusterError as error:
+        hint = f"\nhint: {error.hint}" if error.hint else ""
+        sys.stderr.write(f"error: {error.message}{hint}\n")
+        return 1
+    return 0
+
+
+def _run(what: str, settings: ServerSettings, file: str | None, *, replace: bool) -> str:
+    if what == "release":
+        if not backup.release(settings.database_url):
+            raise Conflict("the server is not held", hint="only a restored database starts held")
+        return "released: the server schedules jobs again"
+    path = Path(file or "").absolute()
+    if what == "backup":
+        counts = make_backup(settings, path)
+        return f"backed up {counts['jobs']} jobs and {counts['events']} events to {path}"
+    manifest = restore(settings, path, replace=replace)
+    at = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(float(manifest["at"])))
+    return (
+        f"restored {manifest['rows']['jobs']} jobs as they were at {at}\n"
+        "The next start is held: it starts and stops nothing, and its log says what differs on the nodes.\n"
+        "`muster server release` lets it go on."
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())
