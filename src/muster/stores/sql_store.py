@@ -120,7 +120,7 @@ class SqlStore:
 
     async def ping(self) -> None:
         """Raises Unavailable if the database cannot be read and written. Calls within a second share one write."""
-        if time.monotonic() - self._pinged_at < _PING_AGAIN_S:
+        if not self._closed and time.monotonic() - self._pinged_at < _PING_AGAIN_S:
             return
         await self.apply(Change())
         self._pinged_at = time.monotonic()
