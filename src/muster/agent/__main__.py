@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import signal
+import stat
 import sys
 from typing import List, Optional
 
@@ -24,8 +25,7 @@ def main(argv: Optional[List[str]] = None) -> None:
     _close_inherited()
     root = os.path.realpath(options.root)  # one spelling, whoever starts us: it marks our processes
     os.makedirs(root, 0o700, exist_ok=True)
-    # Tasks under other accounts pass through it to their own folders, but nobody can list it.
-    os.chmod(root, 0o711 if os.getuid() == 0 else 0o700)
+    os.chmod(root, stat.S_IMODE(os.stat(root).st_mode) & 0o711)  # an earlier agent may have let tasks pass through it
     out_fd = _take_stdout()
     epoch = Epoch(root, options.epoch)
     _enter(epoch)

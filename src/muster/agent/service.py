@@ -78,7 +78,6 @@ class Service:
 
         self._tasks_folder = os.path.join(root, "tasks")
         os.makedirs(self._tasks_folder, 0o700, exist_ok=True)
-        os.chmod(self._tasks_folder, 0o711 if os.getuid() == 0 else 0o700)
         self._book = TaskBook(self._tasks_folder, self._task_changed)
         self._containers = Containers(loop, self._boot)
         self._retiring = Retiring(loop, self._book, root)

@@ -55,8 +55,6 @@ class BlobStore:
         self._digests = Digests()
         for folder in (self._blobs, self._inputs):
             os.makedirs(folder, 0o700, exist_ok=True)
-        if os.getuid() == 0:
-            os.chmod(self._inputs, 0o711)  # tasks under other accounts pass through it to what is theirs
 
     def operations(self) -> Dict[str, Callable[[Mapping[str, Any]], Step]]:
         return {

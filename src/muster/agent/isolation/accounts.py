@@ -13,11 +13,13 @@ import time
 from typing import Any, Dict, List, NamedTuple, Optional, Tuple
 
 from muster.agent.errors import START_FAILED, AgentError
+from muster.agent.isolation import views
 from muster.agent.isolation.orders import IsolationOrder
 from muster.agent.system import disk
 
 FIRST_OF_PEOPLE = 1000
 _NOBODY = 65534
+_WAYS = ("tasks", "inputs")
 _REMEMBERED_S = 60.0
 
 
@@ -34,12 +36,15 @@ class Account(NamedTuple):
 
 class Accounts:
     def __init__(self, root: str) -> None:
+        self._root = root
+        self._is_open = False
         self._path = os.path.join(root, "accounts.json")
         self._kept: Dict[str, Any] = disk.read_json(self._path) or {}
         self._found: Dict[Tuple[str, Optional[str]], Tuple[float, Account]] = {}
 
     def account_of(self, order: IsolationOrder) -> Account:
         """Raises AgentError if the cluster file names an account that does not exist here or must not be used."""
+        self._open_way()
         key = (order.owner, order.account)
         known = self._found.get(key)
         if known is not None and time.monotonic() - known[0] < _REMEMBERED_S:
@@ -47,6 +52,15 @@ class Accounts:
         account = self._look_up(order)
         self._found[key] = (time.monotonic(), account)
         return account
+
+    def _open_way(self) -> None:
+        """Let other accounts pass through our folders to what is theirs; nobody can list them. It is of no use where
+        somebody further up lets nobody pass: then each task sees its own folder only, and ours stay closed."""
+        if self._is_open or views.blocked_ancestor(self._root) is not None:
+            return
+        for folder in (self._root, *(os.path.join(self._root, name) for name in _WAYS)):
+            os.chmod(folder, 0o711)
+        self._is_open = True
 
     def _look_up(self, order: IsolationOrder) -> Account:
         entry = _entry(order.account or order.owner)

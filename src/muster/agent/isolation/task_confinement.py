@@ -30,14 +30,17 @@ class Isolation(NamedTuple):
         home = work if self.account is None or self.account.home is None else self.account.home
         return {**inherited, "HOME": home, "USER": name, "LOGNAME": name}
 
-    def confinement(self, task_folder: str, visible: Sequence[Tuple[str, bool]], devices: Sequence[int]) -> Confinement:
-        """`visible` are the parts of the task's folder and its inputs: the path, and whether it is read-only."""
+    def confinement(
+        self, task_folder: str, own: Sequence[Tuple[str, bool]], inputs: Sequence[str], devices: Sequence[int]
+    ) -> Confinement:
+        """`own` are the parts of the task's folder that are for the task: the path, and whether it is read-only."""
         identity = None if self.account is None else (self.account.uid, self.account.gid, list(self.account.groups))
         folders = [(folder.path, folder.read_only) for folder in self.order.folders]
+        folders += [(path, True) for path in inputs]
         if self.order.mode == NAMESPACE:
-            return Confinement(identity, True, None, [*visible, *folders], views.gpu_devices(devices))
+            return Confinement(identity, True, None, [*own, *folders], views.gpu_devices(devices))
         covered = views.blocked_ancestor(task_folder)
-        return Confinement(identity, False, covered, [(task_folder, False), *visible, *folders], [])
+        return Confinement(identity, False, covered, [(task_folder, False), *folders], [])
 
 
 def isolation_of(order: Optional[IsolationOrder], accounts: Accounts) -> Optional[Isolation]:

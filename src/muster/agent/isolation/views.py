@@ -36,7 +36,6 @@ def cover(folder: str, binds: Iterable[Bind]) -> None:
     system_calls.mount("muster", folder, "tmpfs", _SAFE, "mode=755")
     for bind, fd in kept:
         _bind("/proc/self/fd/{}".format(fd), bind.path, bind.read_only, stat.S_ISDIR(os.fstat(fd).st_mode))
-        os.close(fd)
 
 
 def enter_system_view(workshop: str, binds: Sequence[Bind], devices: Sequence[str]) -> None:

@@ -175,9 +175,9 @@ class Launching:
         if isolation is None or not isolation.is_confined or order.container is not None:
             return None
         own = [(task_folder.WORK, False), (task_folder.CHECKPOINT, False), *((name, True) for name in order.files)]
-        visible = [(os.path.join(task.folder, name), is_read_only) for name, is_read_only in own]
-        visible += [(self._blobs.input_folder(one.digest, _secret(isolation)), True) for one in order.inputs]
-        return isolation.confinement(task.folder, visible, order.devices)
+        parts = [(os.path.join(task.folder, name), is_read_only) for name, is_read_only in own]
+        contents = [self._blobs.input_folder(one.digest, _secret(isolation)) for one in order.inputs]
+        return isolation.confinement(task.folder, parts, contents, order.devices)
 
 
 def _link(work: str, wanted: Mapping[str, str]) -> None:

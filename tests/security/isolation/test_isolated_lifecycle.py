@@ -1,0 +1,87 @@
+"""The life of isolated tasks: they outlive their agent, are found again by the next one, and leave nothing behind."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.integration.agent_process.driver import Agent, is_running, wait_until
+from tests.parts.passable import let_all_pass
+from tests.security.isolation.test_attack_table import isolation, system_python
+
+
+@pytest.fixture(params=["user", "namespace"])
+def mode(request: pytest.FixtureRequest) -> str:
+    if os.getuid() != 0:
+        pytest.skip("only root can start tasks under other accounts")
+    return str(request.param)
+
+
+def start(root: Path) -> Agent:
+    let_all_pass(root.parent)
+    return Agent([system_python(), "-m", "muster.agent"], root)
+
+
+def test_an_isolated_task_outlives_its_agent_and_is_stopped_by_the_next(mode: str, tmp_path: Path) -> None:
+    first = start(tmp_path / "node")
+    first.shell(
+        "t", "trap 'echo saved; exit 0' TERM; echo up; while :; do sleep 0.05; done", isolation=isolation(mode, "bob")
+    )
+    pid = first.wait_phase("t", "running")["pid"]
+    wait_until(lambda: b"up" in first.log("t"), "the task to be at work")
+    first.close()
+    assert is_running(pid)
+    second = start(tmp_path / "node")
+    assert second.status("t")["phase"] == "running"
+    second.ask("stop", task="t", grace_s=60)
+    ended = second.wait_phase("t", "ended")
+    assert (ended["exit_code"], ended["stopped"]) == (0, True)
+    assert second.log("t").endswith(b"saved\n")
+    second.close()
+
+
+def test_an_end_while_no_agent_watched_is_known_to_the_next(mode: str, tmp_path: Path) -> None:
+    gate = tmp_path / "gate"
+    os.mkfifo(gate)
+    gate.chmod(0o666)
+    folders = [{"path": str(gate), "read_only": False}]
+    first = start(tmp_path / "node")
+    first.shell("t", f"cat {gate}; exit 7", isolation={**isolation(mode, "bob"), "folders": folders})
+    pid = first.wait_phase("t", "running")["pid"]
+    first.close()
+    gate.write_text("go\n")
+    wait_until(lambda: not is_running(pid), "the task to end")
+    second = start(tmp_path / "node")
+    assert _ended(second)["exit_code"] == 7
+    second.close()
+
+
+def test_a_program_below_the_shell_has_the_whole_grace(mode: str, tmp_path: Path) -> None:
+    """The shell dies of the signal at once, and the program is still saving its work."""
+    agent = start(tmp_path / "node")
+    saving = "sh -c 'trap \"sleep 1; echo saved; exit 0\" TERM; echo up; while :; do sleep 0.05; done'"
+    agent.shell("t", f"{saving} & wait", isolation=isolation(mode, "bob"))
+    agent.wait_phase("t", "running")
+    wait_until(lambda: b"up" in agent.log("t"), "the task to be at work")
+    agent.ask("stop", task="t", grace_s=60)
+    agent.wait_phase("t", "ended")
+    assert agent.log("t").endswith(b"saved\n")
+    agent.close()
+
+
+def test_the_same_user_has_the_same_number_and_nobody_else_gets_it(tmp_path: Path, mode: str) -> None:
+    first = start(tmp_path / "node")
+    wished = {**isolation(mode, "bob"), "uid": 71_500}
+    numbers = [first.ask("account", isolation={**wished, "owner": owner})["uid"] for owner in ("a", "b", "a")]
+    first.close()
+    second = start(tmp_path / "node")
+    again = [second.ask("account", isolation={**wished, "owner": owner})["uid"] for owner in ("b", "a", "c")]
+    second.close()
+    assert numbers == [71_500, 71_501, 71_500]
+    assert again == [71_501, 71_500, 71_502]
+
+
+def _ended(agent: Agent) -> Any:
+    wait_until(lambda: agent.status("t")["phase"] == "ended", "the agent to know the end")
+    return agent.status("t")
