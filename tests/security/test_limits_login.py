@@ -127,3 +127,16 @@ async def test_expired_tokens_go_when_a_new_one_is_made(
     clock.advance(3601.0)
     await accounts.log_in("amy", PASSWORD, "login")
     assert len(await bare_context.store.tokens("amy")) == 1
+
+
+@pytest.mark.parametrize("ends_tokens", [False, True])
+async def test_a_new_password_ends_logins_and_if_asked_tokens(
+    accounts: Accounts, bare_context: Context, ends_tokens: bool
+) -> None:
+    user = await accounts.user("amy")
+    await accounts.create_token(user, "nightly", None, actor="amy")
+    kept, _, _ = await accounts.log_in("amy", PASSWORD, "kept")
+    await accounts.log_in("amy", PASSWORD, "ended")
+    await accounts.change_user("amy", actor="amy", password="another one", keep=kept, ends_tokens=ends_tokens)
+    left = {token.name for token in await bare_context.store.tokens("amy")}
+    assert left == ({"kept"} if ends_tokens else {"kept", "nightly"})

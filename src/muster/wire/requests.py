@@ -76,6 +76,9 @@ class UserPatch(Request):
     role: UserRole | None = None
     password: str | None = Field(None, min_length=8, max_length=1024)
     old_password: str | None = Field(None, max_length=1024)
+    end_tokens: bool = Field(
+        False, description="With a new password: end the user's other tokens too, not only logins."
+    )
     disabled: bool | None = None
     groups: Groups | None = Field(None, description="All groups of the user; admins only.")
 

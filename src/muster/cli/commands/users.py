@@ -66,7 +66,8 @@ def remove(name: str, yes: bool) -> None:
     is_flag=True,
     help="Read the new password from standard input; for your own, first a line with the old one.",
 )
-def passwd(name: str | None, password_stdin: bool) -> None:
+@click.option("--end-tokens", is_flag=True, help="End the tokens of the user too, not only the logins.")
+def passwd(name: str | None, password_stdin: bool, end_tokens: bool) -> None:
     """Change your own password, or as an admin that of another user.
 
     \b
@@ -78,7 +79,7 @@ def passwd(name: str | None, password_stdin: bool) -> None:
     client = connect()
     who = client.whoami()
     me = who["user"]
-    changes: dict[str, str] = {}
+    changes: dict[str, str | bool] = {"endTokens": True} if end_tokens else {}
     if name in (None, me) and who["role"] != "admin":
         changes["oldPassword"] = sys.stdin.readline().rstrip("\n") if password_stdin else _ask("Old password")
     changes["password"] = _new_password(password_stdin)

@@ -158,12 +158,13 @@ class Accounts:
         disabled: bool | None = None,
         groups: Sequence[str] | None = None,
         keep: Token | None = None,
+        ends_tokens: bool = False,
     ) -> User:
-        """Change a user. A new password ends the user's sessions, except for `keep`. Tokens that the user created
-        stay."""
+        """Change a user. A new password ends the user's sessions, and with `ends_tokens` all tokens of the user, except
+        for `keep`."""
         new_hash = await self._passwords.hash(password)
         async with self._changing:
-            return await self._change_user(name, actor, role, new_hash, disabled, groups, keep)
+            return await self._change_user(name, actor, role, new_hash, disabled, groups, keep, ends_tokens)
 
     async def _change_user(
         self,
@@ -174,6 +175,7 @@ class Accounts:
         disabled: bool | None,
         groups: Sequence[str] | None,
         keep: Token | None,
+        ends_tokens: bool,
     ) -> User:
         user = await self.user(name)
         changed = replace(
@@ -196,8 +198,9 @@ class Accounts:
         )
         changes = [Change(user=changed, events=[event])]
         if new_hash is not None:
-            sessions = [token for token in await self._context.store.tokens(name) if token.is_session]
-            changes += [Change(removed_token=token.id) for token in sessions if keep is None or token.id != keep.id]
+            tokens = await self._context.store.tokens(name)
+            ended = [token for token in tokens if token.is_session or ends_tokens]
+            changes += [Change(removed_token=token.id) for token in ended if keep is None or token.id != keep.id]
         await self._context.store.apply_all(changes)
         self._known = {}
         return changed

@@ -91,6 +91,7 @@ async def change_user(request: Request, name: str, body: requests.UserPatch, me:
         disabled=body.disabled,
         groups=body.groups,
         keep=me.token,
+        ends_tokens=body.end_tokens,
     )
     return JSONResponse(user_view(user))
 
