@@ -207,7 +207,7 @@ class Service:
         if order is None:
             raise AgentError(BAD_REQUEST, "an account is found for an isolated task only")
         account = self._accounts.account_of(order)
-        return {"uid": account.uid, "gid": account.gid}
+        return {"uid": account.uid, "gid": account.gid, "secret": account.secret}
 
     def _stop(self, request: Mapping[str, Any]) -> Answer:
         grace_s = requests.seconds(request, "grace_s")

@@ -1,17 +1,18 @@
 """What a dry run says of containers: what is known of the node's engine, and nothing that is secret."""
 
+from dataclasses import replace
 from typing import Any, NoReturn
 
 import pytest
 
 from muster.backends.agents.connection import AgentNode
-from muster.backends.agents.containers import Engines, Found
+from muster.backends.agents.containers import ContainerAccount, Engines, Found
 from muster.domain.launch_requests import LaunchRequest
-from muster.domain.specs import Mount
+from muster.domain.specs import Input, Mount
 from muster.launch.containers import APPTAINER, DOCKER, PODMAN, Engine
 from muster.ports.backend import ContainerCommand
 
-pytestmark = pytest.mark.fast
+pytestmark = [pytest.mark.fast, pytest.mark.anyio]
 REQUEST = LaunchRequest(
     task_id="j1.1.worker.0",
     node="gpu1",
@@ -60,3 +61,16 @@ def test_node_without_an_engine_says_why() -> None:
     engines = Knowing(gpu1=Found(None, {"docker": "no daemon"}))
     told = engines.command(a_node(root="/home/lab/node", uid=1000, gid=1000), REQUEST)
     assert told.why == "node gpu1 has no container engine that works; docker: no daemon"
+
+
+async def test_a_container_runs_under_the_account_of_its_owner_and_mounts_only_its_own_inputs() -> None:
+    """The folder with the inputs of all tasks was mounted, and the program ran under the account of the agent."""
+    digest = "a" * 64
+    request = replace(REQUEST, inputs=(Input(f"{digest}/rows.csv", "rows"),))
+    engines = Knowing(gpu1=Found(Engine(DOCKER, "/usr/bin/docker"), {}))
+    node = a_node(root="/srv/node", uid=0, gid=0)
+    started, _ = await engines.contained(node, request, ContainerAccount(70_001, 70_001, "5ec"))
+    assert started.argv[started.argv.index("--user") + 1] == "70001:70001"
+    own = f"/srv/node/inputs/{digest}.5ec"
+    assert f"type=bind,source={own},target={own},readonly" in started.argv
+    assert not any("source=/srv/node/inputs," in word for word in started.argv)

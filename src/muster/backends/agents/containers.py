@@ -18,6 +18,15 @@ _INPUTS = "inputs"
 
 
 @dataclass(frozen=True, slots=True)
+class ContainerAccount:
+    """The account under which a container runs its task. `secret` is in the names of its unpacked inputs."""
+
+    uid: int
+    gid: int
+    secret: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Found:
     """What a node's agent found. `problems` says why engines that are installed there do not work, and `lacking` says
     why the one that does cannot hand out GPUs, and what to do."""
@@ -50,7 +59,7 @@ class Engines:
         return engine
 
     async def contained(
-        self, agent: AgentNode, request: LaunchRequest, account: tuple[int, int] | None
+        self, agent: AgentNode, request: LaunchRequest, account: ContainerAccount | None
     ) -> tuple[LaunchRequest, dict[str, str]]:
         """The request with the engine's client as its command, and what the agent has to know about the container.
         `account` is the one that the task runs under; None if it is the agent's."""
@@ -86,10 +95,10 @@ class Engines:
 
 
 def _contained(
-    engine: Engine, agent: AgentNode, request: LaunchRequest, account: tuple[int, int] | None = None
+    engine: Engine, agent: AgentNode, request: LaunchRequest, account: ContainerAccount | None = None
 ) -> ContainerLaunch:
-    own = int(agent.hello["uid"]), int(agent.hello["gid"])
-    return container_launch(engine, _content(request, agent.hello), _place(request, agent.hello, account or own))
+    own = account or ContainerAccount(int(agent.hello["uid"]), int(agent.hello["gid"]))
+    return container_launch(engine, _content(request, agent.hello, own.secret), _place(request, agent.hello, own))
 
 
 def _labels(engine: Engine | None) -> dict[str, str]:
@@ -110,10 +119,12 @@ def _engine(raw: Mapping[str, Any]) -> Engine:
     )
 
 
-def _content(request: LaunchRequest, hello: Mapping[str, Any]) -> ContainerTask:
-    """The task in its container. Inputs are links to the node's own folder of inputs, which is therefore mounted."""
-    kept = f"{hello['root']}/{_INPUTS}"
-    inputs = (Mount(kept, kept, read_only=True),) if request.inputs else ()
+def _content(request: LaunchRequest, hello: Mapping[str, Any], secret: str) -> ContainerTask:
+    """The task in its container. Inputs are links to folders of the node, which are therefore mounted, and no other
+    task's."""
+    ending = f".{secret}" if secret else ""
+    kept = dict.fromkeys(f"{hello['root']}/{_INPUTS}/{one.digest}{ending}" for one in request.inputs)
+    inputs = tuple(Mount(path, path, read_only=True) for path in kept)
     return ContainerTask(
         task_id=request.task_id,
         image=request.image or "",
@@ -126,5 +137,5 @@ def _content(request: LaunchRequest, hello: Mapping[str, Any]) -> ContainerTask:
     )
 
 
-def _place(request: LaunchRequest, hello: Mapping[str, Any], account: tuple[int, int]) -> TaskFolder:
-    return TaskFolder(f"{hello['root']}/tasks/{request.task_id}", *account)
+def _place(request: LaunchRequest, hello: Mapping[str, Any], account: ContainerAccount) -> TaskFolder:
+    return TaskFolder(f"{hello['root']}/tasks/{request.task_id}", account.uid, account.gid)

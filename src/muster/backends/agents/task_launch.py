@@ -10,7 +10,7 @@ from typing import Any
 from muster.agent.errors import NOT_SHIPPED
 from muster.backends.agents.archive_transfer import ArchiveTransfer
 from muster.backends.agents.connection import AgentNode
-from muster.backends.agents.containers import Engines
+from muster.backends.agents.containers import ContainerAccount, Engines
 from muster.backends.agents.isolation import PoolIsolation
 from muster.domain.errors import BackendError, MusterError, Unreachable
 from muster.domain.launch_requests import GangLaunch, LaunchRequest
@@ -102,12 +102,12 @@ class TaskLauncher:
         )
         return request.task_id
 
-    async def _account(self, agent: AgentNode, isolation: dict[str, Any] | None) -> tuple[int, int] | None:
+    async def _account(self, agent: AgentNode, isolation: dict[str, Any] | None) -> ContainerAccount | None:
         """The account under which a container runs its task. None: the agent's own."""
         if isolation is None or isolation["mode"] == "none" or not self._isolation.has_accounts(agent):
             return None
         answer = await agent.ask("account", isolation=isolation)
-        return int(answer["uid"]), int(answer["gid"])
+        return ContainerAccount(int(answer["uid"]), int(answer["gid"]), str(answer["secret"]))
 
     def _archive(self, digest: str) -> dict[str, Any]:
         """An archive is on the disk that the agent shares with the server, or in the agent's own store."""
