@@ -1,6 +1,7 @@
 """Connections, streams and uploads are bounded for each caller and in all; half-sent requests are closed."""
 
 import asyncio
+import json
 import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -118,6 +119,17 @@ async def test_a_request_that_is_not_sent_to_its_end_is_closed(sent: bytes) -> N
         writer.close()
         while limits.bound.count:
             await asyncio.sleep(0.01)
+
+
+async def test_what_cannot_be_parsed_is_answered_as_a_problem() -> None:
+    async with serving(ConnectionLimits(Bound("connections", each=100, in_all=100))) as port:
+        reader, writer = await connected(port, b"GET /" + 70_000 * b"a" + b" HTTP/1.1\r\nHost: a\r\n\r\n")
+        head, body = (await asyncio.wait_for(reader.read(), 60)).split(b"\r\n\r\n", 1)
+        writer.close()
+    assert head.startswith(b"HTTP/1.1 400 ")
+    assert b"application/problem+json" in head
+    assert b"retry-after" not in head
+    assert json.loads(body)["code"] == "bad-request"
 
 
 async def test_a_keep_alive_connection_is_not_a_half_sent_request() -> None:

@@ -5,8 +5,8 @@ lost, because the kernel resets a connection that is closed with unread bytes.
 """
 
 import asyncio
-import json
 from collections.abc import Sequence
+from http import HTTPStatus
 from ipaddress import IPv4Network, IPv6Network, ip_address
 from typing import Any
 
@@ -14,6 +14,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from muster.domain.errors import MusterError, TooMany
 from muster.server.bounds import Bound
+from muster.server.problems import MEDIA_TYPE, problem
 
 Network = IPv4Network | IPv6Network
 HEAD_DEADLINE_S = 20.0
@@ -21,7 +22,7 @@ HEAD_DEADLINE_S = 20.0
 _LEAST_BYTES = 20 << 10
 """What must come of a body in the same time. It is less than any working connection carries."""
 _REFUSED_AT_ONCE = 64
-_PHRASES = {408: "Request Timeout", 429: "Too Many Requests", 503: "Service Unavailable"}
+_RETRY = (408, 429, 503)
 
 
 class ConnectionLimits:
@@ -108,6 +109,10 @@ class _BoundedProtocol(HttpToolsProtocol):
         self._is_partial = False
         super().on_message_complete()
 
+    def send_400_response(self, msg: str) -> None:
+        """Answers what cannot be parsed like every other error, and not in plain text."""
+        self._answer(400, "bad-request", msg)
+
     def _arm(self) -> None:
         self._received = 0
         self._timer = self.loop.call_later(self._limits.deadline_s, self._check_progress)
@@ -132,13 +137,13 @@ class _BoundedProtocol(HttpToolsProtocol):
         """Answers without the application, and closes the connection."""
         if self.transport.is_closing():
             return
-        body = json.dumps({"status": status, "code": code, "detail": detail, "title": _PHRASES[status]}).encode()
+        body = problem(status, code, detail).body
         lines = [
-            f"HTTP/1.1 {status} {_PHRASES[status]}",
-            "content-type: application/problem+json",
+            f"HTTP/1.1 {status} {HTTPStatus(status).phrase}",
+            f"content-type: {MEDIA_TYPE}",
             f"content-length: {len(body)}",
-            "retry-after: 2",
+            *(["retry-after: 2"] if status in _RETRY else []),
             "connection: close",
         ]
-        self.transport.write("\r\n".join([*lines, "", ""]).encode() + body)
+        self.transport.write("\r\n".join([*lines, "", ""]).encode() + bytes(body))
         self.transport.close()

@@ -9,6 +9,7 @@ import pytest
 
 from muster.agent.system.frames import FrameDecoder, Message, encode
 from muster.agent.system.processes import Identity, boot_id
+from muster.agent.tasks.cgroups import Joining
 from muster.agent.tasks.command import FRONT
 from muster.agent.tasks.records import read_started
 
@@ -154,9 +155,9 @@ def start_shim(python: str) -> subprocess.Popen[bytes]:
 
 def order(shim: subprocess.Popen[bytes], folder: Path, script: str) -> None:
     """The one order that it gets."""
-    command = {"argv": ["/bin/sh", "-c", script], "env": {"PATH": "/bin:/usr/bin"}}
+    command = {"argv": ["/bin/sh", "-c", script], "env": {"PATH": "/bin:/usr/bin"}, "groups": Joining("", "", ())}
     assert shim.stdin is not None
-    shim.stdin.write(encode({"task": "t", "folder": str(folder), "cwd": f"{folder}/work", "groups": [], **command}))
+    shim.stdin.write(encode({"task": "t", "folder": str(folder), "cwd": f"{folder}/work", **command}))
     shim.stdin.flush()
 
 
@@ -167,7 +168,9 @@ def read_notices(shim: subprocess.Popen[bytes]) -> list[Message]:
     decoder = FrameDecoder()
     found: list[Message] = []
     while not found or found[-1]["event"] == "started":
-        found += decoder.feed(os.read(shim.stdout.fileno(), 65536))
+        data = os.read(shim.stdout.fileno(), 65536)
+        assert data, "the shim has ended and said nothing more"
+        found += decoder.feed(data)
     shim.stdin.close()
     assert shim.wait(DEADLINE_S) == 0
     shim.stdout.close()

@@ -85,8 +85,10 @@ async def test_no_more_is_handed_over_than_the_engine_starts_soon_and_order_stay
         await site.becomes(job_id, "Running")
     await site.until(lambda: _handed_over(site) == 1)
     urgent = await site.submit(one(cpu=2, name="urgent", priority=Priority.HIGH))
-    await asyncio.sleep(0.3)  # long enough for somebody who hands over too much
-    assert _handed_over(site) == 1, "one node's worth waits in the engine, the rest waits here"
+    for _ in range(30):  # long enough for somebody who hands over too much; one may take the place of another meanwhile
+        assert _handed_over(site) <= 1, "one node's worth waits in the engine, the rest waits here"
+        await asyncio.sleep(0.01)
+    await site.until(lambda: _handed_over(site) == 1)
     await commands.kill(site.context, jobs[0], "amy")
     await commands.kill(site.context, jobs[2], "amy")
     await site.becomes(urgent, "Running")
