@@ -9,6 +9,7 @@ import pytest
 from muster.engine.context import Context
 from muster.stores.opening import open_store
 from tests.contract.building import migrated
+from tests.parts.laboratory import Laboratory
 from tests.security.clock import SetClock
 
 
@@ -22,6 +23,13 @@ def migrated_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     file = tmp_path_factory.mktemp("security-template") / "muster.db"
     migrated(f"sqlite:///{file}")
     return file
+
+
+@pytest.fixture
+async def lab(tmp_path: Path, migrated_file: Path) -> AsyncIterator[Laboratory]:
+    laboratory = await Laboratory(tmp_path, migrated_file).open()
+    yield laboratory
+    await laboratory.close()
 
 
 @pytest.fixture

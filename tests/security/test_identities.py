@@ -1,7 +1,6 @@
 """Users, tokens and request keys: what they allow, and what they do not."""
 
 import asyncio
-from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -21,13 +20,6 @@ from tests.parts.building import a_role, a_spec
 from tests.parts.laboratory import Laboratory
 
 pytestmark = [pytest.mark.fast, pytest.mark.anyio]
-
-
-@pytest.fixture
-async def lab(tmp_path: Path, migrated_file: Path) -> AsyncIterator[Laboratory]:
-    laboratory = await Laboratory(tmp_path, migrated_file).open()
-    yield laboratory
-    await laboratory.close()
 
 
 async def test_a_name_used_again_inherits_nothing(lab: Laboratory) -> None:

@@ -1,9 +1,7 @@
 """What one user may ask for: tasks of a job, open jobs, bytes of packages."""
 
 import hashlib
-from collections.abc import AsyncIterator
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -17,13 +15,6 @@ from tests.parts.building import a_role, a_spec
 from tests.parts.laboratory import Laboratory
 
 pytestmark = [pytest.mark.fast, pytest.mark.anyio]
-
-
-@pytest.fixture
-async def lab(tmp_path: Path, migrated_file: Path) -> AsyncIterator[Laboratory]:
-    laboratory = await Laboratory(tmp_path, migrated_file).open()
-    yield laboratory
-    await laboratory.close()
 
 
 async def test_a_job_of_a_hundred_thousand_tasks_that_ask_for_nothing_is_refused(lab: Laboratory) -> None:

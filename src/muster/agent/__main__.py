@@ -15,6 +15,7 @@ from muster.agent.errors import AgentError
 from muster.agent.root_lock import lock
 from muster.agent.service import Service
 from muster.agent.system.channel import Channel
+from muster.agent.system.descriptors import close_inherited
 from muster.agent.system.loop import Loop
 from muster.agent.tasks import ports
 from muster.version import __version__
@@ -22,7 +23,9 @@ from muster.version import __version__
 
 def main(argv: Optional[List[str]] = None) -> None:
     options = _parser().parse_args(argv)
-    _close_inherited()
+    # Other ends of this very connection: tasks would inherit them, could speak in our name, and would keep it from
+    # ending when we die.
+    close_inherited()
     root = os.path.realpath(options.root)  # one spelling, whoever starts us: it marks our processes
     os.makedirs(root, 0o700, exist_ok=True)
     os.chmod(root, stat.S_IMODE(os.stat(root).st_mode) & 0o711)  # an earlier agent may have let tasks pass through it
@@ -87,17 +90,6 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=__version__)
     return parser
-
-
-def _close_inherited() -> None:
-    """Whoever started us may have left other ends of this very line open in us. Tasks would inherit them, could speak
-    in our name, and would keep the line from ending when we die."""
-    for name in os.listdir("/proc/self/fd"):
-        if int(name) > 2:
-            try:
-                os.close(int(name))
-            except OSError:
-                pass  # the one that listed the folder
 
 
 def _take_stdout() -> int:

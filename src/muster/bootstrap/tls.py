@@ -3,7 +3,6 @@ renewed takes effect without a restart."""
 
 import asyncio
 import datetime
-import hashlib
 import ipaddress
 import socket
 import ssl
@@ -18,6 +17,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
 from muster.domain.errors import Invalid
+from muster.lib.fingerprints import fingerprint_of
 from muster.settings.private_files import write_private
 from muster.settings.server import ServerSettings
 
@@ -102,10 +102,6 @@ async def reloading(
     finally:
         if watcher is not None:
             watcher.cancel()
-
-
-def fingerprint_of(der: bytes) -> str:
-    return f"SHA256:{hashlib.sha256(der).hexdigest()}"
 
 
 def _make_self_signed(certificate: Path, key: Path, host: str) -> None:

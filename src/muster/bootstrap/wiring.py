@@ -47,7 +47,7 @@ async def serve(settings: ServerSettings, *, has_home_lock: bool) -> Sequence[si
     switch = RoleSwitch()
     terms = Terms(installation, lease, switch)
     running = asyncio.create_task(terms.run(), name="terms")
-    server = AnnouncingServer(_config(installation, switch), url, certificate.fingerprint if certificate else None)
+    server = AnnouncingServer(_config(installation, switch), url, installation.fingerprint)
     running.add_done_callback(lambda _: server.leave())
     try:
         await _first_role(terms, running)

@@ -1,6 +1,5 @@
 """Certificates of servers: signed by an authority that this machine trusts, or pinned like the host key of SSH."""
 
-import hashlib
 import hmac
 import http.client
 import re
@@ -8,6 +7,7 @@ import ssl
 from urllib.parse import SplitResult
 
 from muster.client.errors import BAD_INPUT, MusterError, unreachable
+from muster.lib.fingerprints import fingerprint_of, unverified_context
 
 UNTRUSTED = "certificate-untrusted"
 CHANGED = "certificate-changed"
@@ -18,7 +18,7 @@ class PinnedConnection(http.client.HTTPSConnection):
     """Accepts one certificate, whoever signed it and whatever it names, and no other."""
 
     def __init__(self, host: str, port: int | None, timeout: float, fingerprint: str) -> None:
-        super().__init__(host, port, timeout=timeout, context=_unverified())
+        super().__init__(host, port, timeout=timeout, context=unverified_context())
         self._fingerprint = normalized(fingerprint)
 
     def connect(self) -> None:
@@ -69,7 +69,7 @@ def check(address: SplitResult, timeout_s: float) -> None:
 def fingerprint_at(address: SplitResult, timeout_s: float) -> str:
     """The fingerprint of the certificate that the server shows now. Nothing is sent to it."""
     connection = http.client.HTTPSConnection(
-        address.hostname or "", address.port, timeout=timeout_s, context=_unverified()
+        address.hostname or "", address.port, timeout=timeout_s, context=unverified_context()
     )
     try:
         connection.connect()
@@ -90,15 +90,8 @@ def normalized(fingerprint: str) -> str:
     return "SHA256:" + found[1].replace(":", "").lower()
 
 
-def _unverified() -> ssl.SSLContext:
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    context.check_hostname = False
-    context.verify_mode = ssl.CERT_NONE
-    return context
-
-
 def _fingerprint(sock: object) -> str:
     assert isinstance(sock, ssl.SSLSocket)
     der = sock.getpeercert(binary_form=True)
     assert der is not None
-    return f"SHA256:{hashlib.sha256(der).hexdigest()}"
+    return fingerprint_of(der)

@@ -101,7 +101,7 @@ class Transport:
         self.on_warning: Callable[[str], None] = _warn
         self.on_notice: Callable[[str], None] = lambda _: None
         self._locate = locate
-        self._address = _parsed(server)
+        self._address = parsed_address(server)
         self._kept = threading.local()
         self._sleep = sleep
 
@@ -113,7 +113,7 @@ class Transport:
         """Goes on with the address that the context has now, together with the token for it, if it has changed."""
         try:
             found = self._locate() if self._locate is not None else None
-            address = None if found is None else _parsed(found.server)
+            address = None if found is None else parsed_address(found.server)
         except MusterError:
             return  # the context is gone or cannot be read: the server may still come back where it was
         if found is not None and address is not None and _shown(address) != self.server:
@@ -242,7 +242,7 @@ class Transport:
         connection.request(request.method, self._address.path.rstrip("/") + request.target, request.body, headers)
 
 
-def _parsed(server: str) -> SplitResult:
+def parsed_address(server: str) -> SplitResult:
     address = urlsplit(server if "://" in server else f"http://{server}")
     if address.scheme not in ("http", "https") or not address.hostname:
         raise MusterError(

@@ -5,7 +5,6 @@ then refused with 503 and Retry-After.
 """
 
 import asyncio
-import hashlib
 import ssl
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -14,8 +13,8 @@ from urllib.parse import urlsplit
 import h11
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from muster.server.problems import problem
-from muster.server.role_switch import RETRY_AFTER_S, UNTOUCHED
+from muster.lib.fingerprints import fingerprint_of, unverified_context
+from muster.server.role_switch import UNTOUCHED, unavailable
 
 _CONNECT_WITHIN_S = 2.0
 _WAIT_FOR_HOLDER_S = 8.0
@@ -70,9 +69,7 @@ class Forwarding:
 
 
 async def refuse(scope: Scope, receive: Receive, send: Send, why: str) -> None:
-    response = problem(503, "unavailable", why, hint="send the request again")
-    response.headers["Retry-After"] = str(RETRY_AFTER_S)
-    await response(scope, receive, send)
+    await unavailable(why)(scope, receive, send)
 
 
 def _can_be_read(scope: Scope) -> bool:
@@ -91,7 +88,7 @@ async def _connect(address: str) -> tuple[asyncio.StreamReader, asyncio.StreamWr
         )
     if is_secure and pinned:
         certificate = writer.get_extra_info("ssl_object").getpeercert(binary_form=True)
-        if f"SHA256:{hashlib.sha256(certificate).hexdigest()}" != pinned:
+        if fingerprint_of(certificate) != pinned:
             writer.close()
             raise ConnectionRefusedError("the certificate of the other server is not the one in the lease")
     return reader, writer
@@ -99,11 +96,7 @@ async def _connect(address: str) -> tuple[asyncio.StreamReader, asyncio.StreamWr
 
 def _context(pinned: str) -> ssl.SSLContext:
     """The holder's certificate is the one in the lease; without one there, it must be signed as others are."""
-    context = ssl.create_default_context()
-    if pinned:
-        context.check_hostname = False
-        context.verify_mode = ssl.CERT_NONE
-    return context
+    return unverified_context() if pinned else ssl.create_default_context()
 
 
 class _Exchange:

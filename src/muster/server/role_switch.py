@@ -7,13 +7,14 @@ all others are answered with 503, and their callers send them again.
 import asyncio
 from typing import Any
 
+from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from muster.server.problems import problem
+from muster.server.problems import problem, retry_later
 
 UNTOUCHED = "muster.untouched"
 """Set in the scope of a request by a role that has neither read its body nor answered it yet."""
-RETRY_AFTER_S = 1
+_RETRY_AFTER_S = 1
 
 
 class RoleSwitch:
@@ -54,19 +55,18 @@ async def answer_unavailable(scope: Scope, receive: Receive, send: Send) -> None
         await send({"type": "http.response.start", "status": 200, "headers": [(b"content-type", b"text/plain")]})
         await send({"type": "http.response.body", "body": b"ok\n"})
         return
-    response = problem(503, "unavailable", "the server is not ready yet", hint="send the request again")
-    response.headers["Retry-After"] = str(RETRY_AFTER_S)
-    await response(scope, receive, send)
+    await unavailable("the server is not ready yet")(scope, receive, send)
+
+
+def unavailable(why: str, hint: str = "send the request again") -> JSONResponse:
+    return retry_later(problem(503, "unavailable", why, hint=hint), _RETRY_AFTER_S)
 
 
 async def _cut(scope: Scope, receive: Receive, send: Send) -> None:
-    response = problem(
-        503,
-        "unavailable",
+    response = unavailable(
         "another server takes over; the request may have been carried out",
         hint="send the request again, with the same Idempotency-Key if it had one",
     )
-    response.headers["Retry-After"] = str(RETRY_AFTER_S)
     try:
         await response(scope, receive, send)
     except RuntimeError:

@@ -1,16 +1,16 @@
 """Certificates of the server: what is refused at the start, and what a renewed one changes while it runs."""
 
 import socket
-import ssl
 import threading
 from pathlib import Path
 
 import pytest
 
-from muster.bootstrap.tls import Certificate, certificate_of, fingerprint_of
+from muster.bootstrap.tls import Certificate, certificate_of
 from muster.client.certificates import PinnedConnection
 from muster.client.errors import MusterError
 from muster.domain.errors import Invalid
+from muster.lib.fingerprints import fingerprint_of, unverified_context
 from muster.settings.server import load_settings
 
 pytestmark = pytest.mark.fast
@@ -33,10 +33,7 @@ def greeted_with(certificate: Certificate) -> str:
 
     server = threading.Thread(target=serve)
     server.start()
-    client = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    client.check_hostname = False
-    client.verify_mode = ssl.CERT_NONE
-    with client.wrap_socket(ours) as wrapped:
+    with unverified_context().wrap_socket(ours) as wrapped:
         der = wrapped.getpeercert(binary_form=True)
     server.join()
     assert der is not None

@@ -15,6 +15,7 @@ from typing import Callable, Iterable, List, Mapping, NamedTuple, NoReturn, Opti
 
 from muster.agent.isolation import system_calls, views
 from muster.agent.isolation.views import Bind
+from muster.agent.system.descriptors import close_inherited, write_into
 
 _CANNOT_START = 126
 # Python ignores some of these, and the shim others.
@@ -84,9 +85,9 @@ def _make_namespaces(command: Command, confinement: Confinement, writing: int) -
     if confinement.identity is None:
         uid, gid = os.getuid(), os.getgid()
         system_calls.unshare(new | system_calls.NEW_USERS)
-        _write("/proc/self/setgroups", "deny")
-        _write("/proc/self/uid_map", "{0} {0} 1".format(uid))
-        _write("/proc/self/gid_map", "{0} {0} 1".format(gid))
+        write_into("/proc/self/setgroups", b"deny")
+        write_into("/proc/self/uid_map", "{0} {0} 1".format(uid).encode("ascii"))
+        write_into("/proc/self/gid_map", "{0} {0} 1".format(gid).encode("ascii"))
     else:
         system_calls.unshare(new)
     first = _forked(lambda: _be_first(command, confinement))
@@ -96,7 +97,7 @@ def _make_namespaces(command: Command, confinement: Confinement, writing: int) -
 
 def _be_first(command: Command, confinement: Confinement) -> NoReturn:
     os.setsid()
-    _close_inherited()
+    close_inherited()  # it lives as long as the task, and must not hold the shim's connection to its agent
     is_stopping: List[int] = []
     signal.set_wakeup_fd(-1)
     signal.signal(signal.SIGTERM, lambda number, frame: is_stopping.append(number))
@@ -175,24 +176,6 @@ def _open_output(log: str) -> None:
 def _enter_groups(files: Iterable[str]) -> None:
     for path in files:
         try:
-            _write(path, "0")
+            write_into(path, b"0")
         except OSError as error:
             os.write(2, "muster: cannot join {}: {}\n".format(path, error.strerror).encode("utf-8", "replace"))
-
-
-def _close_inherited() -> None:
-    """The first process lives as long as the task, and must not hold the shim's connection to its agent."""
-    for name in os.listdir("/proc/self/fd"):
-        if int(name) > 2:
-            try:
-                os.close(int(name))
-            except OSError:
-                pass  # the one that listed the folder
-
-
-def _write(path: str, content: str) -> None:
-    fd = os.open(path, os.O_WRONLY | os.O_CLOEXEC)
-    try:
-        os.write(fd, content.encode("ascii"))
-    finally:
-        os.close(fd)

@@ -12,6 +12,7 @@ import os
 from typing import Mapping, Sequence
 
 from muster.agent.isolation.confined_start import DEFAULT_SIGNALS
+from muster.agent.system.descriptors import write_into
 from muster.agent.tasks.cgroups import Joining
 from muster.agent.tasks.task_folder import LOG, WORK
 
@@ -38,7 +39,7 @@ def spawn(folder: str, cwd: str, groups: Joining, argv: Sequence[str], env: Mapp
     try:
         return _spawn_first(folder, cwd, groups.itself, argv, env)
     finally:
-        _write(groups.back, b"0")
+        write_into(groups.back, b"0")
 
 
 def _spawn_first(folder: str, cwd: str, groups: Sequence[str], argv: Sequence[str], env: Mapping[str, str]) -> int:
@@ -56,19 +57,11 @@ def _spawn_first(folder: str, cwd: str, groups: Sequence[str], argv: Sequence[st
 def _enter(folder: str, group: str) -> bool:
     """What we start from here on is in the group from its first moment, whatever it forks."""
     try:
-        _write(group, b"0")
+        write_into(group, b"0")
     except OSError as error:
-        _write(os.path.join(folder, LOG), "muster: cannot join {}: {}\n".format(group, error.strerror).encode())
+        write_into(os.path.join(folder, LOG), "muster: cannot join {}: {}\n".format(group, error.strerror).encode())
         return False
     return True
-
-
-def _write(path: str, content: bytes) -> None:
-    fd = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC)
-    try:
-        os.write(fd, content)
-    finally:
-        os.close(fd)
 
 
 def _spawn_in(cwd: str, folder: str, argv: Sequence[str], env: Mapping[str, str]) -> int:

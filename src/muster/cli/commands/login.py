@@ -13,7 +13,7 @@ from muster.client import certificates, contexts
 from muster.client.client import Client
 from muster.client.contexts import Context
 from muster.client.errors import MusterError
-from muster.client.transport import Timeouts
+from muster.client.transport import Timeouts, parsed_address
 
 if TYPE_CHECKING:
     from muster.api.accounts import LoginOut, WhoAmIOut
@@ -79,7 +79,7 @@ def _client(server: str, token: str, fingerprint: str | None) -> Client:
 
 def _trusted(server: str, given: str | None) -> str | None:
     """The fingerprint to remember; None if the connection needs none."""
-    address = urlsplit(server if "://" in server else f"http://{server}")
+    address = parsed_address(server)
     if address.scheme != "https":
         _warn_of_plain_http(address)
         return None
