@@ -19,9 +19,10 @@ from sqlalchemy.engine.interfaces import ReflectedColumn
 from muster.domain.errors import Invalid, Unavailable
 from muster.ports.store import JobFilter
 from muster.stores import migrating
-from muster.stores.database_engines import parse_url
+from muster.stores.database_engines import parse_url, writing_engine
 from muster.stores.job_listing import page_query
 from muster.stores.opening import open_store
+from muster.stores.schema_creation import create_in_empty_database
 from muster.stores.tables import metadata
 from tests.contract.building import migrated
 from tests.parts.postgres import NewDatabase
@@ -34,27 +35,37 @@ def engine(store_url: str) -> Iterator[Engine]:
     made.dispose()
 
 
-def test_migrations_make_the_tables_that_the_code_knows(engine: Engine) -> None:
-    with engine.connect() as connection:
+@pytest.fixture
+def migrated_engine(empty_url: str) -> Iterator[Engine]:
+    """A database that the migrations made, one after the other."""
+    made = create_engine(parse_url(empty_url))
+    _made_at(made, "head")
+    yield made
+    made.dispose()
+
+
+def test_migrations_make_the_tables_that_the_code_knows(migrated_engine: Engine) -> None:
+    with migrated_engine.connect() as connection:
         context = MigrationContext.configure(connection, opts={"compare_type": True})
         assert compare_metadata(context, metadata) == []
 
 
-def test_migrations_make_the_very_columns_and_indexes_that_the_code_knows(
-    engine: Engine, request: pytest.FixtureRequest, tmp_path: Path
+def test_a_new_database_is_the_very_one_that_the_migrations_make(
+    migrated_engine: Engine, request: pytest.FixtureRequest, tmp_path: Path
 ) -> None:
     # Alembic does not compare the conditions of partial indexes; the database's own words for them do.
-    if engine.dialect.name == "sqlite":
-        url = f"sqlite:///{tmp_path / 'metadata.db'}"
+    if migrated_engine.dialect.name == "sqlite":
+        url = f"sqlite:///{tmp_path / 'created.db'}"
     else:
         new_database: NewDatabase = request.getfixturevalue("postgres")
         url = new_database(None)
-    plain = create_engine(parse_url(url))
+    created = writing_engine(parse_url(url))
     try:
-        metadata.create_all(plain)
-        assert _definitions(engine) == _definitions(plain)
+        create_in_empty_database(created)
+        assert _definitions(created) == _definitions(migrated_engine)
+        assert _rows(created) == _rows(migrated_engine)
     finally:
-        plain.dispose()
+        created.dispose()
 
 
 def _definitions(engine: Engine) -> dict[str, object]:
@@ -64,15 +75,36 @@ def _definitions(engine: Engine) -> dict[str, object]:
     with engine.connect() as connection:
         found: dict[str, object] = {row[0]: row[1] for row in connection.execute(text(query))}
         inspector = inspect(connection)
-        for table in metadata.tables:
+        for table in inspector.get_table_names():
             found[table] = [_column(column) for column in inspector.get_columns(table)]
+            found[f"{table} primary key"] = inspector.get_pk_constraint(table)
             found[f"{table} foreign keys"] = inspector.get_foreign_keys(table)
-    found.pop("alembic_version_pkc", None)
+            found[f"{table} unique constraints"] = inspector.get_unique_constraints(table)
+            found[f"{table} checks"] = inspector.get_check_constraints(table)
     return found
 
 
-def _column(column: ReflectedColumn) -> tuple[str, str, bool]:
-    return column["name"], str(column["type"]), column["nullable"]
+def _column(column: ReflectedColumn) -> tuple[str, str, bool, str | None]:
+    return column["name"], str(column["type"]), column["nullable"], column["default"]
+
+
+def _rows(engine: Engine) -> dict[str, list[tuple[object, ...]]]:
+    with engine.connect() as connection:
+        tables = inspect(connection).get_table_names()
+        return {name: [tuple(row) for row in connection.execute(text(f'SELECT * FROM "{name}"'))] for name in tables}
+
+
+def test_tables_of_another_program_are_left_alone(empty_url: str) -> None:
+    engine = writing_engine(parse_url(empty_url))
+    if engine.dialect.name == "sqlite":
+        Path(str(engine.url.database)).parent.mkdir(parents=True)
+    try:
+        with engine.begin() as connection:
+            connection.exec_driver_sql("CREATE TABLE jobs (theirs INTEGER)")
+        create_in_empty_database(engine)
+        assert inspect(engine).get_table_names() == ["jobs"]
+    finally:
+        engine.dispose()
 
 
 @pytest.mark.anyio

@@ -11,6 +11,6 @@ inside a transaction do not. No other package contains SQL.
                       statements and rows, one module per subject
     tables, codec     the schema; domain values as columns
     database_engines  URLs, connections and errors of SQLite and PostgreSQL
-    schema_version, migrating, migrations
+    schema_version, schema_creation, migrating, migrations
                       the check of the schema version, and the upgrade in a process of its own
 """

@@ -13,10 +13,8 @@ from alembic.config import Config
 from sqlalchemy import Connection, create_engine, event
 
 from muster.stores.database_engines import parse_url
+from muster.stores.schema_creation import take_schema_lock
 from muster.stores.schema_version import URL_VARIABLE
-
-_LOCK = 0x6D75737465720001
-"""The number of the advisory lock: `muster` in ASCII, then a 1, so that no other program is likely to use it."""
 
 
 def migrate(url: str) -> None:
@@ -26,8 +24,7 @@ def migrate(url: str) -> None:
         event.listen(engine, "begin", _begin_exclusive)
     try:
         with engine.begin() as connection:
-            if connection.dialect.name == "postgresql":
-                connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_LOCK})")
+            take_schema_lock(connection)
             upgrade(connection)
     finally:
         engine.dispose()

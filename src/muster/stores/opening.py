@@ -58,7 +58,7 @@ def _prepare(url: URL) -> tuple[Engine, Engine]:
     _make_private_file(url)
     writing, reading = writing_engine(url), reading_engine(url)
     try:
-        bring_to_head(reading, url)
+        bring_to_head(writing, reading, url)
     except SQLAlchemyError as error:
         _dispose(writing, reading)
         raise unavailable(error) from error

@@ -7,6 +7,7 @@ import sys
 from sqlalchemy import URL, Engine, inspect, text
 
 from muster.domain.errors import Unavailable
+from muster.stores.schema_creation import create_in_empty_database
 from muster.stores.tables import HEAD
 
 URL_VARIABLE = "MUSTER_MIGRATE_URL"
@@ -15,11 +16,14 @@ URL_VARIABLE = "MUSTER_MIGRATE_URL"
 _DEADLINE_S = 600.0
 
 
-def bring_to_head(engine: Engine, url: URL) -> None:
-    found = _revision(engine)
+def bring_to_head(writing: Engine, reading: Engine, url: URL) -> None:
+    found = _revision(reading)
+    if found is None:
+        create_in_empty_database(writing)
+        found = _revision(reading)
     if found is None or found < HEAD:
         _migrate_in_subprocess(url)
-        found = _revision(engine)
+        found = _revision(reading)
     if found != HEAD:
         raise Unavailable(
             f"the database has schema {found}, but this version of Muster supports only schemas up to {HEAD}",

@@ -1,4 +1,5 @@
-"""The schema as SQLAlchemy tables. `migrations` create the real one, and a test checks that the two are equal.
+"""The schema as SQLAlchemy tables. New databases are created from them, older ones are upgraded by `migrations`, and a
+test checks that both lead to the same schema.
 
 Values that queries filter by are columns; the rest of a domain value is JSON text. Long columns come last, so that
 SQLite reads the short ones without following overflow pages.
