@@ -6,6 +6,8 @@ PYTHON ?= python3
 PYTEST := $(BIN)/python -m pytest
 WORKERS ?= 4
 SEED ?= 1
+# The tests start Muster hundreds of times, and most of a start would be compiling it again.
+unexport PYTHONDONTWRITEBYTECODE
 .DEFAULT_GOAL := help
 
 .PHONY: help setup setup-dev setup-system demo up test test-long test-frameworks search check bench fmt lock docs clean
