@@ -247,8 +247,8 @@ class FakeBackend:
             self.starts[request.task_id] += 1
             seen = Observation(request.task_id, Phase.PREPARING, request.task_id, request.node)
             self.tasks[request.task_id] = FakeTask(request, seen)
-            if self.auto_start:
-                self.begin(request.task_id)
+        if self.auto_start and self.tasks[request.task_id].seen.phase is Phase.PREPARING:
+            self.begin(request.task_id)
         if self.answers_lost:
             self.answers_lost -= 1
             raise _lost()

@@ -99,6 +99,42 @@ async def test_half_a_gang_that_was_launched_is_completed(lab: Laboratory) -> No
     assert sorted(lab.backend.starts.values()) == [1, 1, 1]
 
 
+async def test_a_task_that_its_agent_left_prepared_is_launched_again(lab: Laboratory) -> None:
+    lab.backend.auto_start = False
+    job_id = await lab.submit(a_spec(a_role(replicas=2)))
+    await lab.until(lambda: len(lab.backend.tasks) == 2)
+    lab.backend.leave()
+    lab.backend.come_back()
+    await lab.settled()
+    assert [task.state_name for task in await lab.tasks(job_id)] == ["Preparing", "Preparing"]
+    lab.backend.leave()
+    lab.backend.auto_start = True
+    lab.backend.come_back()
+    job = await lab.becomes(job_id, "Running")
+    assert job.attempt == 1
+    assert set(lab.backend.starts.values()) == {1}
+
+
+async def test_a_node_that_returns_during_a_launch_is_asked_after_it(lab: Laboratory) -> None:
+    """What it had answered before may never have been acted on."""
+    job_id = await lab.submit(a_spec(held=True))
+    entry = lab.context.open_jobs.get(job_id)
+    assert entry is not None
+    lab.backend.auto_start = False
+    await commands.resume(lab.context, job_id, "amy")
+    await lab.until(lambda: lab.backend.tasks)
+    await lab.settled()
+    entry.launched.clear()
+    lab.backend.auto_start = True
+    lab.backend.leave()
+    lab.backend.come_back()
+    for _ in range(20):
+        await asyncio.sleep(0)
+    assert (await lab.job(job_id)).state_name == "Starting"
+    entry.launched.set()
+    await lab.becomes(job_id, "Running", attempt=1)
+
+
 async def test_a_job_that_was_stopping_goes_on_stopping(lab: Laboratory) -> None:
     lab.backend.auto_stop = False
     job_id = await lab.submit(a_spec(a_role(replicas=2)))

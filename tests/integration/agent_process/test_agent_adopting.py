@@ -1,6 +1,7 @@
 """The agent goes, tasks stay: what the next agent on the same root makes of them."""
 
 import os
+import shlex
 import signal
 import subprocess
 from pathlib import Path
@@ -11,7 +12,7 @@ from muster.agent.system.processes import boot_id, read_stat
 from muster.agent.tasks.records import read_started
 
 from .conftest import StartAgent
-from .driver import DEADLINE_S, is_running, private_ports, read_pid, wait_until
+from .driver import DEADLINE_S, Agent, is_running, private_ports, read_pid, wait_until
 
 
 def test_next_agent_adopts_running_tasks_and_reports_their_exit(start_agent: StartAgent) -> None:
@@ -64,6 +65,51 @@ def test_stop_begun_by_one_agent_is_carried_out_by_the_next(start_agent: StartAg
     wait_until(lambda: second.status("t")["phase"] == "ended", "the end of the grace")
     ended = second.status("t")
     assert (ended["signal"], ended["stopped"]) == (9, True)
+
+
+# A shell that dies of the stop at once, and below it a program that saves when it may.
+SAVES = """
+trap 'until [ -e go ]; do sleep 0.02; done; touch saved; exit' TERM
+touch ready
+while :; do sleep 0.02; done
+"""
+
+
+def test_program_under_a_shell_may_save_when_an_adopted_task_is_stopped(start_agent: StartAgent) -> None:
+    first = start_agent()
+    _start_saver(first)
+    shell = first.wait_phase("t", "running")["pid"]
+    first.kill()
+    second = start_agent()
+    second.ask("stop", task="t", grace_s=1000)
+    wait_until(lambda: not is_running(shell), "the shell to die")
+    _let_it_save(second)
+
+
+def test_program_under_a_shell_may_save_when_agent_and_shim_have_left(start_agent: StartAgent) -> None:
+    first = start_agent()
+    _start_saver(first)
+    record = read_started(str(first.root / "tasks/t"))
+    assert record is not None
+    assert record.shim is not None
+    shim = record.shim.pid
+    first.ask("stop", task="t", grace_s=1000)
+    first.kill()
+    wait_until(lambda: not is_running(shim), "the shim to leave")
+    _let_it_save(start_agent())
+
+
+def _start_saver(agent: Agent) -> None:
+    agent.shell("t", f"sh -c {shlex.quote(SAVES)} & wait")
+    wait_until((agent.root / "tasks/t/work/ready").exists, "the trap")
+
+
+def _let_it_save(agent: Agent) -> None:
+    assert agent.status("t")["phase"] == "running"
+    (agent.root / "tasks/t/work/go").touch()
+    ended = agent.wait_phase("t", "ended")
+    assert ended["stopped"]
+    assert (agent.root / "tasks/t/work/saved").exists(), "killed before it could save"
 
 
 def test_killed_command_ends_the_task_with_that_signal_and_its_processes_go(start_agent: StartAgent) -> None:

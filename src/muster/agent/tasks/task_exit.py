@@ -78,6 +78,8 @@ class Settling:
         task.pid, task.identity = start.leader.pid, start.leader
         task.shim, task.has_supervisor = start.shim, start.shim is None
         if start.shim is not None and not self._exits.adopted(start.shim, lambda: self._shim_gone(task)):
+            if task.in_grace:
+                self._run(task, start.leader, start.at)
             self._shim_gone(task)
             return
         alive = self._exits.adopted(start.leader, lambda: self._adopted_gone(task))
@@ -146,9 +148,10 @@ class Settling:
             self._conclude_after_grace(task, None)
 
     def _shim_gone(self, task: Task) -> None:
-        """The shim of an earlier agent is gone: what has not been recorded never will be."""
+        """The shim of an earlier agent is gone: what has not been recorded never will be. It leaves after its last
+        command, which is before the processes of a stopped task that outlive theirs."""
         if not task.over:
-            self._conclude(task, None)
+            self._conclude_after_grace(task, None)
 
     def _conclude_after_grace(self, task: Task, code: Optional[int]) -> None:
         if task.in_grace:

@@ -14,7 +14,7 @@ from muster.domain.gangs import Gang, make_gang
 from muster.domain.jobs import Job, Starting, Tally, move
 from muster.domain.launch_requests import GangLaunch
 from muster.domain.resources import Placement
-from muster.domain.tasks import Task, TaskLaunching, task_id
+from muster.domain.tasks import Task, TaskLaunching, TaskPreparing, task_id
 from muster.engine.context import Context
 from muster.engine.lifecycle.dependencies import enqueue
 from muster.engine.lifecycle.observing import receive
@@ -92,7 +92,7 @@ async def launch_pending(context: Context, entry: Entry) -> None:
     backend = context.backends[entry.job.cluster]
     try:
         tasks = entry.current_tasks()
-        started = frozenset(task.id for task in tasks if not isinstance(task.state, TaskLaunching))
+        started = frozenset(task.id for task in tasks if not may_be_launched(context, entry.job, task))
         composed = replace(compose_gang(context, entry.job, tasks), started=started)
         if not composed.pending:
             return
@@ -105,7 +105,14 @@ async def launch_pending(context: Context, entry: Entry) -> None:
     finally:
         entry.launched.set()
     if not is_answered:
-        asyncio.get_running_loop().call_later(ASK_AGAIN_S, _relaunch, context, entry, entry.job.attempt)
+        asyncio.get_running_loop().call_later(ASK_AGAIN_S, _ask_again, context, entry, entry.job.attempt)
+
+
+def may_be_launched(context: Context, job: Job, task: Task) -> bool:
+    """Whether the task is not known to have started. An agent that dies while it prepares a task leaves it prepared,
+    and only a launch continues it. An engine must never be given the same task twice."""
+    is_preparing = isinstance(task.state, TaskPreparing) and context.engine(job.cluster) is None
+    return is_preparing or isinstance(task.state, TaskLaunching)
 
 
 async def _launched(backend: Backend, composed: GangLaunch) -> Launched:
@@ -138,13 +145,23 @@ def _launch_error(error: BackendError) -> str:
     return REJECTED if isinstance(error, Rejected) and code not in LAUNCH_ERRORS else code
 
 
-def _relaunch(context: Context, entry: Entry, attempt: int) -> None:
+def _ask_again(context: Context, entry: Entry, attempt: int) -> None:
     """Ask a node again that is reachable and did not answer. For an unreachable one, reconciliation or liveness
     decides."""
-    is_open = isinstance(entry.job.state, Starting) and entry.job.attempt == attempt and entry.launched.is_set()
-    if is_open and context.open_jobs.get(entry.job.id) is entry:
+    if entry.job.attempt == attempt:
+        context.spawn(relaunch(context, entry), f"launch {entry.job.id}")
+
+
+async def relaunch(context: Context, entry: Entry) -> None:
+    """Launch again what is not known to have started. A launch that is under way ends first: some of its answers may
+    be of an agent that is gone by now."""
+    attempt = entry.job.attempt
+    while not entry.launched.is_set():
+        await entry.launched.wait()
+    is_current = isinstance(entry.job.state, Starting) and entry.job.attempt == attempt
+    if is_current and context.open_jobs.get(entry.job.id) is entry:
         entry.launched.clear()
-        context.spawn(launch_pending(context, entry), f"launch {entry.job.id}")
+        await launch_pending(context, entry)
 
 
 async def _prepare(entry: Entry, backend: Backend, composed: GangLaunch) -> list[Unready] | None:

@@ -14,13 +14,13 @@ import structlog
 from muster.domain.elastic import spec_of_attempt
 from muster.domain.jobs import HOLDING, Job, Queued, Running, Starting, Stopping
 from muster.domain.resources import LEAST_CPU_M
-from muster.domain.tasks import Task, TaskLaunching, job_id_of
+from muster.domain.tasks import Task, job_id_of
 from muster.engine.context import Context
 from muster.engine.lifecycle.completion import apply_moves, expire, stop_orphan, stop_tasks
 from muster.engine.lifecycle.deadlines import watch_time_limit
 from muster.engine.lifecycle.dependencies import queue
 from muster.engine.lifecycle.late_logs import ENDED_PHASES, collect_late, is_past_attempt
-from muster.engine.lifecycle.launching import launch_pending
+from muster.engine.lifecycle.launching import may_be_launched, relaunch
 from muster.engine.lifecycle.observing import receive, speaks_for_its_own
 from muster.engine.lifecycle.restored import compare, note_missing, past_ends
 from muster.engine.lifecycle.run_history import load_run_times, load_usage
@@ -111,11 +111,10 @@ async def _resume(context: Context, entry: Entry, expected: list[Task], known: d
                 await apply_moves(context, entry, {})
         return
     for task in missing:
-        if not isinstance(task.state, TaskLaunching):
+        if not may_be_launched(context, entry.job, task):
             receive(context, Observation(task.id, Phase.LOST))
-    if isinstance(entry.job.state, Starting) and entry.launched.is_set():
-        entry.launched.clear()
-        await launch_pending(context, entry)
+    if isinstance(entry.job.state, Starting):
+        await relaunch(context, entry)
     if entry.deadline is None:
         watch_time_limit(context, entry, expire)
 
