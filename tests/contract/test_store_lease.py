@@ -33,8 +33,17 @@ async def test_one_server_holds_the_lease_and_the_other_does_not_get_it(lease: S
     assert term is not None
     assert (term.holder, term.address, term.is_held) == ("one", "http://one", True)
     assert await lease.acquire(SECOND) is None
-    assert await lease.renew(term.epoch)
+    assert await lease.renew(term.epoch, "http://one")
     assert await lease.current() == term
+
+
+async def test_a_renewal_says_the_present_address_and_the_key_is_the_claimed_one(lease: SqlLease) -> None:
+    term = await lease.acquire(replace(FIRST, key="secret"))
+    assert term is not None
+    assert "secret" not in repr(term)
+    assert await lease.renew(term.epoch, "https://one#SHA256:new")
+    found = await lease.current()
+    assert (found.address, found.key) == ("https://one#SHA256:new", "secret")
 
 
 async def test_a_released_lease_is_free_at_once_and_the_next_epoch_is_higher(lease: SqlLease) -> None:
@@ -42,15 +51,15 @@ async def test_a_released_lease_is_free_at_once_and_the_next_epoch_is_higher(lea
     await lease.release(first)
     assert not (await lease.current()).is_held
     assert await acquired(lease, SECOND) > first
-    assert not await lease.renew(first), "the first one has lost it"
+    assert not await lease.renew(first, "http://one"), "the first one has lost it"
 
 
 async def test_an_expired_lease_is_taken_or_renewed_by_whoever_comes_first(store_url: str, lease: SqlLease) -> None:
     short = SqlLease(store_url, lease_s=0.0)
     first = await acquired(short, FIRST)
-    assert await short.renew(first), "nobody took it, so it goes on"
+    assert await short.renew(first, "http://one"), "nobody took it, so it goes on"
     await acquired(lease, SECOND)
-    assert not await short.renew(first)
+    assert not await short.renew(first, "http://one")
     await short.close()
 
 

@@ -1,7 +1,7 @@
 """Puts the parts of a server together for one term: as the holder of the lease, or as a standby."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from muster.agent.system.inotify import Inotify
@@ -44,6 +44,8 @@ class Installation:
     bounds: Bounds
     certificate: Certificate | None
     has_home_lock: bool
+    forwarding_key: str = field(repr=False)
+    """Signs the requests that a standby passes on to this server."""
 
     @property
     def home(self) -> Path:
@@ -52,6 +54,13 @@ class Installation:
     @property
     def fingerprint(self) -> str | None:
         return self.certificate.fingerprint if self.certificate is not None else None
+
+    @property
+    def peer_address(self) -> str:
+        """Where a standby reaches this server, with the fingerprint of its present certificate. The public address
+        would not do: it may lead to a proxy, which may lead to the standby."""
+        address = (self.settings.peer_url or self.url).rstrip("/")
+        return f"{address}#{self.fingerprint}" if self.fingerprint else address
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,15 +15,16 @@ from muster.engine.running import running_engine
 from muster.exporters.influx import exporting
 from muster.ports.lease import NO_EPOCH, Claim, Lease, Term
 from muster.server.app import create_app
-from muster.server.forwarding import Forwarding
+from muster.server.forwarding import Forwarding, Holder
+from muster.server.passed_on import PassedOn
 from muster.server.role_switch import RoleSwitch, answer_unavailable
 from muster.stores.opening import open_store, prepare_database
 
 _log = structlog.get_logger("server.lease")
-RENEW_EVERY_S = 0.7
+RENEW_EVERY_S = 1.0
 TRY_AGAIN_S = 1.0
 RELEASE_LOOK_S = 0.5
-LOOK_EVERY_S = 0.3
+LOOK_EVERY_S = 0.5
 """How often a standby looks whether the lease is free."""
 
 
@@ -68,8 +69,7 @@ class Terms:
     def _claim(self, site: SharedSite) -> Claim:
         own = self._installation
         has_lock = own.has_home_lock and site.is_own
-        address = f"{own.address}#{own.fingerprint}" if own.fingerprint else own.address
-        return Claim(own.holder, address, site.identity, str(site.home), has_lock)
+        return Claim(own.holder, own.peer_address, site.identity, str(site.home), has_lock, own.forwarding_key)
 
     # Standby
 
@@ -81,22 +81,26 @@ class Terms:
         store = await open_store(own.settings.database_url, NO_EPOCH)
         try:
             parts = build_parts(own, store, site, NO_EPOCH)
-            copy_local_context(own.home, own.url, site.home, own.fingerprint)
 
-            def address() -> str | None:
-                return known.address if known.is_held and known.holder != own.holder else None
+            def holder() -> Holder | None:
+                return Holder(known.address, known.key) if known.is_held and known.holder != own.holder else None
 
-            self._switch.use(Forwarding(create_app(parts.services), address))
+            async def write_context() -> None:
+                copy_local_context(own.home, own.url, site.home, own.fingerprint)
+
+            await write_context()
+            self._switch.use(Forwarding(create_app(parts.services), holder))
             self.has_role.set()
-            while True:
-                try:
-                    known = await self._lease.current()
-                    if not known.is_held and (term := await self._lease.acquire(self._claim(site))) is not None:
-                        _log.warning("this server takes over", epoch=term.epoch, before=known.address)
-                        return term
-                except MusterError as error:
-                    _log.warning("the lease cannot be read", error=str(error))
-                await asyncio.sleep(LOOK_EVERY_S)
+            async with reloading(own.certificate, write_context):
+                while True:
+                    try:
+                        known = await self._lease.current()
+                        if not known.is_held and (term := await self._lease.acquire(self._claim(site))) is not None:
+                            _log.warning("this server takes over", epoch=term.epoch, before=known.address)
+                            return term
+                    except MusterError as error:
+                        _log.warning("the lease cannot be read", error=str(error))
+                    await asyncio.sleep(LOOK_EVERY_S)
         finally:
             await store.close()
 
@@ -128,7 +132,7 @@ class Terms:
 
             async with running_engine(context, parts.builders), exports, reloading(own.certificate, write_context):
                 await write_context()
-                self._switch.use(create_app(parts.services))
+                self._switch.use(PassedOn(create_app(parts.services), own.forwarding_key))
                 self.has_role.set()
                 await _until_released(context)
         finally:
@@ -140,7 +144,7 @@ class Terms:
         while True:
             await asyncio.sleep(RENEW_EVERY_S)
             try:
-                if not await self._lease.renew(epoch):
+                if not await self._lease.renew(epoch, self._installation.peer_address):
                     break
             except MusterError as error:
                 _log.warning("the lease is not renewed", error=str(error))

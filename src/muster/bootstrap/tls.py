@@ -16,13 +16,13 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
-from muster.domain.errors import Invalid
+from muster.domain.errors import Invalid, MusterError
 from muster.lib.fingerprints import fingerprint_of
 from muster.settings.private_files import write_private
 from muster.settings.server import ServerSettings
 
 _log = structlog.get_logger("server.tls")
-CHECK_S = 10.0
+CHECK_S = 2.0
 _YEARS = 10
 
 
@@ -34,12 +34,8 @@ class Certificate:
         self._key = key
         self._seen = self._stamp()
         self.context = self._loaded()
-
-    @property
-    def fingerprint(self) -> str:
-        """The SHA-256 of the certificate, as clients remember it."""
-        first = x509.load_pem_x509_certificates(self._certificate.read_bytes())[0]
-        return fingerprint_of(first.public_bytes(serialization.Encoding.DER))
+        self.fingerprint = self._fingerprint()
+        """The SHA-256 of the certificate that is served, as clients remember it."""
 
     def reload(self) -> bool:
         """Serve what the files hold now, and return whether they have changed. A pair that does not fit together is
@@ -54,6 +50,7 @@ class Certificate:
             _log.warning("certificate not usable, the old one stays", file=str(self._certificate), error=str(error))
             return False
         self._seen = stamp
+        self.fingerprint = self._fingerprint()
         _log.info("new certificate", file=str(self._certificate), fingerprint=self.fingerprint)
         return True
 
@@ -67,6 +64,10 @@ class Certificate:
                 hint="tlsCert is a PEM file with the certificate and those that signed it, tlsKey its key, unencrypted",
             ) from None
         return context
+
+    def _fingerprint(self) -> str:
+        first = x509.load_pem_x509_certificates(self._certificate.read_bytes())[0]
+        return fingerprint_of(first.public_bytes(serialization.Encoding.DER))
 
     def _stamp(self) -> tuple[tuple[int, int, int] | None, ...]:
         return tuple(_stamp(path) for path in (self._certificate, self._key))
@@ -94,7 +95,10 @@ async def reloading(
         while True:
             await asyncio.sleep(check_s)
             if watched.reload():
-                await on_change()
+                try:
+                    await on_change()
+                except MusterError as error:
+                    _log.warning("the login context does not have the new certificate", error=str(error))
 
     watcher = None if certificate is None else asyncio.create_task(look(certificate), name="certificate")
     try:

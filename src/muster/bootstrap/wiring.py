@@ -14,7 +14,7 @@ from muster.bootstrap.parts import Installation
 from muster.bootstrap.terms import Terms
 from muster.bootstrap.tls import certificate_of
 from muster.lib.gc_tuning import tune_garbage_collector
-from muster.lib.ids import new_id
+from muster.lib.ids import new_id, new_secret
 from muster.server.bounds import Bounds
 from muster.server.connections import ConnectionLimits, bounded_protocol
 from muster.server.role_switch import RoleSwitch
@@ -42,6 +42,7 @@ async def serve(settings: ServerSettings, *, has_home_lock: bool) -> Sequence[si
         bounds=Bounds(limits),
         certificate=certificate,
         has_home_lock=has_home_lock,
+        forwarding_key=new_secret(),
     )
     lease = SqlLease(settings.database_url)
     switch = RoleSwitch()

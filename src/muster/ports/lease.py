@@ -1,6 +1,6 @@
 """The lease: which of several servers on one database may act."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 NO_EPOCH = -1
@@ -14,12 +14,14 @@ class Claim:
     holder: str
     """Identifies the process; no two processes have the same."""
     address: str
-    """The address at which other servers reach this one."""
+    """The address at which other servers reach this one, with the fingerprint of its certificate after `#`."""
     identity: str
     """The identity of the installation, by which its nodes know it. The first server decides it for all."""
     home: str
     has_home_lock: bool
     """Whether it has the lock of its home folder, which no other living process can then have."""
+    key: str = field(default="", repr=False)
+    """A secret by which the other servers prove that a request was passed on by them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +34,7 @@ class Term:
     identity: str
     home: str
     is_held: bool
+    key: str = field(default="", repr=False)
 
 
 class Lease(Protocol):
@@ -43,8 +46,9 @@ class Lease(Protocol):
         """Begin a new epoch. Returns None if another server holds the lease."""
         ...
 
-    async def renew(self, epoch: int) -> bool:
-        """Returns False if another server has begun a newer epoch. An expired lease that nobody took is renewed."""
+    async def renew(self, epoch: int, address: str) -> bool:
+        """`address` replaces the one that was claimed, because the certificate may have been renewed. Returns False
+        if another server has begun a newer epoch. An expired lease that nobody took is renewed."""
         ...
 
     async def release(self, epoch: int) -> None:

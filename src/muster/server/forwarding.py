@@ -8,12 +8,14 @@ import asyncio
 import ssl
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
 import h11
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from muster.lib.fingerprints import fingerprint_of, unverified_context
+from muster.server.passed_on import HEADER, passed_on_header, signed_client, target_of
 from muster.server.role_switch import UNTOUCHED, unavailable
 
 _CONNECT_WITHIN_S = 2.0
@@ -21,18 +23,28 @@ _WAIT_FOR_HOLDER_S = 8.0
 _LOOK_EVERY_S = 0.05
 _READ_BYTES = 1 << 16
 _HOP_BY_HOP = frozenset({b"connection", b"keep-alive", b"te", b"trailer", b"transfer-encoding", b"upgrade"})
+_BY_PROXIES = frozenset({b"forwarded", b"x-forwarded-for", b"x-forwarded-proto", HEADER})
+"""Headers that say who the client is. This server has read them if it trusts the proxy."""
 _OWN_PATHS = ("/healthz", "/metrics", "/page/", "/openapi.json")
 _SAFE = ("GET", "HEAD")
 
-HolderAddress = Callable[[], str | None]
-"""The address of the server that holds the lease, or None if no other server does. The fingerprint of its certificate
-may follow after `#`."""
+
+@dataclass(frozen=True, slots=True)
+class Holder:
+    """The server that holds the lease. The fingerprint of its certificate may follow after `#` in its address."""
+
+    address: str
+    key: str = field(repr=False)
+
+
+FindHolder = Callable[[], Holder | None]
+"""Returns None if no other server holds the lease."""
 
 
 class Forwarding:
     """Pure ASGI. `own` is the application of this server, which can read the store and nothing else."""
 
-    def __init__(self, own: ASGIApp, holder: HolderAddress, wait_s: float = _WAIT_FOR_HOLDER_S) -> None:
+    def __init__(self, own: ASGIApp, holder: FindHolder, wait_s: float = _WAIT_FOR_HOLDER_S) -> None:
         self._own = own
         self._holder = holder
         self._wait_s = wait_s
@@ -42,25 +54,28 @@ class Forwarding:
         if scope["type"] != "http" or path == "/" or path.startswith(_OWN_PATHS):
             await self._own(scope, receive, send)
             return
+        if passed_on_header(scope) is not None:  # else two servers that take each other for the holder would never end
+            await refuse(scope, receive, send, "this server does not hold the lease")
+            return
         scope[UNTOUCHED] = True
         connected = await self._connected()
         scope.pop(UNTOUCHED)
         if connected is not None:
-            await _Exchange(scope, receive, send, *connected).run()
+            await _Exchange(scope, receive, send, connected).run()
         elif _can_be_read(scope):
             await self._own(scope, receive, send)
         else:
             await refuse(scope, receive, send, "no server holds the lease at the moment")
 
-    async def _connected(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter] | None:
+    async def _connected(self) -> "_Connection | None":
         """A connection to the holder. A holder that died is soon replaced, by this server or by another."""
         loop = asyncio.get_running_loop()
         give_up_at = loop.time() + self._wait_s
         while True:
-            address = self._holder()
-            if address is not None:
+            holder = self._holder()
+            if holder is not None:
                 try:
-                    return await _connect(address)
+                    return await _connect(holder)
                 except (OSError, TimeoutError):
                     pass
             if loop.time() >= give_up_at:
@@ -78,8 +93,15 @@ def _can_be_read(scope: Scope) -> bool:
     return scope["method"] in _SAFE and scope["path"].startswith("/api/") and not is_stream
 
 
-async def _connect(address: str) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-    parts = urlsplit(address)
+@dataclass(frozen=True, slots=True)
+class _Connection:
+    reader: asyncio.StreamReader
+    writer: asyncio.StreamWriter
+    key: str = field(repr=False)
+
+
+async def _connect(holder: Holder) -> _Connection:
+    parts = urlsplit(holder.address)
     is_secure, pinned = parts.scheme == "https", parts.fragment
     port = parts.port or (443 if is_secure else 80)
     async with asyncio.timeout(_CONNECT_WITHIN_S):
@@ -91,7 +113,7 @@ async def _connect(address: str) -> tuple[asyncio.StreamReader, asyncio.StreamWr
         if fingerprint_of(certificate) != pinned:
             writer.close()
             raise ConnectionRefusedError("the certificate of the other server is not the one in the lease")
-    return reader, writer
+    return _Connection(reader, writer, holder.key)
 
 
 def _context(pinned: str) -> ssl.SSLContext:
@@ -102,14 +124,13 @@ def _context(pinned: str) -> ssl.SSLContext:
 class _Exchange:
     """One request to the holder and its answer, both passed on piece by piece."""
 
-    def __init__(
-        self, scope: Scope, receive: Receive, send: Send, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
-    ) -> None:
+    def __init__(self, scope: Scope, receive: Receive, send: Send, connection: _Connection) -> None:
         self._scope = scope
         self._receive = receive
         self._send = send
-        self._reader = reader
-        self._writer = writer
+        self._reader = connection.reader
+        self._writer = connection.writer
+        self._key = connection.key
         self._protocol = h11.Connection(h11.CLIENT)
         self._has_answer_begun = False
 
@@ -160,17 +181,12 @@ class _Exchange:
 
     def _request(self) -> h11.Request:
         scope = self._scope
-        headers = [(name, value) for name, value in scope["headers"] if name not in _HOP_BY_HOP]
+        headers = [(name, value) for name, value in scope["headers"] if name not in _HOP_BY_HOP | _BY_PROXIES]
         names = {name for name, _ in headers}
         if b"content-length" not in names and scope["method"] not in _SAFE:
             headers.append((b"transfer-encoding", b"chunked"))
-        if scope.get("client"):
-            headers.append((b"x-forwarded-for", str(scope["client"][0]).encode()))
-        headers.append((b"connection", b"close"))
-        target = scope.get("raw_path") or scope["path"].encode()
-        if scope["query_string"]:
-            target += b"?" + scope["query_string"]
-        return h11.Request(method=scope["method"], target=target, headers=headers)
+        headers += [(HEADER, signed_client(scope, self._key)), (b"connection", b"close")]
+        return h11.Request(method=scope["method"], target=target_of(scope), headers=headers)
 
     async def _write(self, event: h11.Event) -> None:
         if data := self._protocol.send(event):

@@ -40,6 +40,12 @@ class ServerSettings(BaseModel):
         pattern=r"^https?://[^\s/]+(/[^\s]*)?$",
         description="The address at which nodes of engines reach this server; by default, the one it listens on.",
     )
+    peer_url: str | None = Field(
+        None,
+        pattern=r"^https?://[^\s/]+$",
+        description="The address at which other servers on the same database reach this one, not through a proxy; "
+        "by default, the one it listens on.",
+    )
     tls_cert: Path | None = Field(None, description="A PEM file with the certificate, to serve HTTPS; needs tlsKey.")
     tls_key: Path | None = Field(None, description="The PEM file with the key of the certificate.")
     tls_self_signed: bool = Field(

@@ -39,8 +39,8 @@ class SqlLease:
     async def acquire(self, claim: Claim) -> Term | None:
         return await self._run(lambda connection: _acquire(connection, claim, self._lease_s))
 
-    async def renew(self, epoch: int) -> bool:
-        return await self._run(lambda connection: _extend(connection, epoch, self._lease_s))
+    async def renew(self, epoch: int, address: str) -> bool:
+        return await self._run(lambda connection: _extend(connection, epoch, self._lease_s, address=address))
 
     async def release(self, epoch: int) -> None:
         await self._run(lambda connection: _extend(connection, epoch, -1.0))
@@ -87,6 +87,7 @@ def _acquire(connection: Connection, claim: Claim, lease_s: float) -> Term | Non
             identity=claim.identity,
             home=claim.home,
             has_home_lock=claim.has_home_lock,
+            key=claim.key,
             expires_at=_now(connection) + lease_s,
         )
     )
@@ -105,11 +106,11 @@ def _is_dead(found: Row[Any], claim: Claim) -> bool:
     return bool(found.has_home_lock and claim.has_home_lock and is_same_home)
 
 
-def _extend(connection: Connection, epoch: int, lease_s: float) -> bool:
+def _extend(connection: Connection, epoch: int, lease_s: float, **values: str) -> bool:
     changed = connection.execute(
         update(server_lease)
         .where(server_lease.c.name == SERVER_LEASE, server_lease.c.epoch == epoch)
-        .values(expires_at=_now(connection) + lease_s)
+        .values(expires_at=_now(connection) + lease_s, **values)
     )
     return changed.rowcount == 1
 
@@ -125,7 +126,7 @@ def _select(connection: Connection) -> Any:
 
 
 def _term(row: Row[Any]) -> Term:
-    return Term(row.epoch, row.holder, row.address, row.identity, row.home, bool(row.is_held))
+    return Term(row.epoch, row.holder, row.address, row.identity, row.home, bool(row.is_held), row.key)
 
 
 def _now(connection: Connection) -> ColumnElement[float]:

@@ -22,7 +22,7 @@ from sqlalchemy import (
     text,
 )
 
-HEAD = "0006"
+HEAD = "0007"
 """The newest migration, which the code needs. Revisions are numbers of four digits, so that they sort by age."""
 
 EVENT_COUNTER = "events"
@@ -167,6 +167,7 @@ server_lease = Table(
     Column("identity", Text, nullable=False),
     Column("home", Text, nullable=False),
     Column("has_home_lock", Boolean, nullable=False),
+    Column("key", Text, nullable=False, server_default=""),
 )
 
 users = Table(
