@@ -87,7 +87,8 @@ class Service:
         self._stopping.on_terminate.append(self._containers.terminate)
         self._ports = PortLedger(port_candidates, self._ports_of_live_tasks)
         adopt_orphans()
-        self._isolation = possible(root)
+        groups_why = self._groups.why if self._groups.processes is None else ""
+        self._isolation = possible(root, groups_why, self._groups.devices_why)
         self._accounts = Accounts(root)
         OrphanReaping(loop)
         self._shim = ShimLink(loop, exits, self._shim_noticed, self._shim_killed)

@@ -61,6 +61,7 @@ class IsolationOut(TypedDict):
     mode: Annotated[str | None, "`user`, `namespace`, `container` or `none`; null while no node is connected."]
     why: Annotated[str, "Why it is not more, or what is wrong."]
     trustUsers: Annotated[bool, "Users may run jobs there even if tasks are not isolated."]
+    gaps: Annotated[list[str], "What is not enforced although tasks are isolated."]
 
 
 class ClusterOut(TypedDict):

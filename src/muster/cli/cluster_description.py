@@ -48,4 +48,5 @@ def _isolation(cluster: ClusterView) -> str:
         words += f" ({given['why']})"
     if given["mode"] == "none":
         words += "; users are trusted" if given["trustUsers"] else "; only admins may submit"
+    words += "".join(f"; not enforced: {gap}" for gap in given.get("gaps", ()))
     return words

@@ -148,6 +148,8 @@ def _isolation(clusters: list[ClusterView]) -> Iterator[Finding]:
             yield Finding(name, "fail", f"{mode}, but {why}", "change `isolation` in the cluster's file")
         else:
             yield Finding(name, "ok", f"tasks of different users are isolated by {mode}")
+        for gap in given.get("gaps", ()):
+            yield Finding(name, "warn", gap, "see the guide to isolation")
 
 
 def _configuration(client: Client) -> Iterator[Finding]:

@@ -232,6 +232,8 @@ class GivenIsolation:
     why: str = ""
     """Why it is not more, or what is wrong."""
     trusts_users: bool = False
+    gaps: tuple[str, ...] = ()
+    """What is not enforced although tasks are isolated."""
 
 
 class TaskIsolation(Protocol):

@@ -8,7 +8,7 @@ import pytest
 
 from tests.integration.agent_process.driver import Agent, is_running, wait_until
 from tests.parts.passable import let_all_pass
-from tests.security.isolation.test_attack_table import isolation, system_python
+from tests.security.isolation.scene import isolation, surroundings, system_python
 
 
 @pytest.fixture(params=["user", "namespace"])
@@ -85,3 +85,12 @@ def test_the_same_user_has_the_same_number_and_nobody_else_gets_it(tmp_path: Pat
 def _ended(agent: Agent) -> Any:
     wait_until(lambda: agent.status("t")["phase"] == "ended", "the agent to know the end")
     return agent.status("t")
+
+
+def test_an_agent_says_what_its_machine_cannot_enforce(tmp_path: Path) -> None:
+    if os.getuid() != 0:
+        pytest.skip("only root can hide the control groups from an agent")
+    agent = Agent([*surroundings(tmp_path, 0, 0), system_python(), "-m", "muster.agent"], tmp_path / "node")
+    can = agent.ask("hello")["isolation"]
+    agent.close()
+    assert (can["groups"], can["devices"]) == ("no control groups are mounted on this machine",) * 2

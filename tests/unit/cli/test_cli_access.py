@@ -64,3 +64,15 @@ def test_doctor_is_content_with_a_sound_server(server: TinyServer, home: Path) -
     assert outcome.code == 0, outcome.out
     assert "ok    isolation local: tasks of different users are isolated by namespace" in outcome.out
     assert "ok    node n1: Ready; 2 cores, 1.0 GiB, no GPU seen, memory limits enforced" in outcome.out
+
+
+def test_doctor_says_what_isolation_does_not_enforce(server: TinyServer, home: Path) -> None:
+    home.mkdir()
+    server.on("GET", "/healthz", Answer(200, {}))
+    server.on("GET", "/whoami", Answer(200, {"user": "li", "role": "user", "server": {"version": __version__}}))
+    server.on("GET", "/nodes", Answer(200, {"items": []}))
+    given = {"mode": "user", "why": "", "trustUsers": False, "gaps": ["node n1: tasks can open GPUs of others"]}
+    server.on("GET", "/clusters", Answer(200, {"items": [{"name": "local", "isolation": given}]}))
+    assert "warn  isolation local: node n1: tasks can open GPUs of others" in muster(server, "doctor").out
+    shown = muster(server, "describe", "cluster/local").out
+    assert "not enforced: node n1: tasks can open GPUs of others" in shown

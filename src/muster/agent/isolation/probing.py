@@ -11,10 +11,17 @@ from muster.agent.isolation.confined_start import Command, Confinement
 _REFUSED = "no user namespace can be made here, or nothing may be mounted in one: {}"
 
 
-def possible(root: str) -> Dict[str, Any]:
-    """`why` says why there are no namespaces."""
+def possible(root: str, groups_why: str, devices_why: str) -> Dict[str, Any]:
+    """`why` says why there are no namespaces, `groups` why tasks have no control groups, and `devices` why such a group
+    cannot close devices; each is empty if nothing is wrong."""
     why = _namespace_problem(root)
-    return {"user": os.getuid() == 0, "namespace": not why, "why": why}
+    return {
+        "user": os.getuid() == 0,
+        "namespace": not why,
+        "why": why,
+        "groups": groups_why,
+        "devices": devices_why,
+    }
 
 
 def _namespace_problem(root: str) -> str:

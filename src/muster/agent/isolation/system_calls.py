@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import os
 import platform
+import struct
 from typing import Optional
 
 NEW_MOUNTS = 0x00020000
@@ -21,6 +22,13 @@ _AT_FDCWD, _AT_RECURSIVE = -100, 0x8000
 _MOUNT_SETATTR = 442  # the same on all architectures
 _PIVOT_ROOT = {"x86_64": 155, "ppc64le": 203, "s390x": 217}
 _PIVOT_ROOT_ELSEWHERE = 41  # the generic table: aarch64, riscv64, loongarch64
+
+_BPF = {"x86_64": 321, "ppc64le": 361, "s390x": 351}
+_BPF_ELSEWHERE = 280
+_LOAD_PROGRAM, _ATTACH_PROGRAM = 5, 8
+_CONTROLS_DEVICES, _AT_DEVICES = 15, 6
+_ALONG_WITH_OTHERS = 2  # programs of the groups around this one stay in force
+_BPF_ARGUMENT_BYTES = 120
 
 _LIBC = ctypes.CDLL(None, use_errno=True)
 
@@ -67,6 +75,28 @@ def detach(target: str) -> None:
 def give_up_new_privileges() -> None:
     """From now on no program can gain rights by being executed."""
     _check(_LIBC.prctl(_NO_NEW_PRIVILEGES, 1, 0, 0, 0), "prctl")
+
+
+def load_device_program(code: bytes) -> int:
+    """A descriptor of the program, which the kernel asks whether a device may be opened."""
+    instructions, license_name = ctypes.create_string_buffer(code, len(code)), ctypes.create_string_buffer(b"MIT")
+    addresses = ctypes.addressof(instructions), ctypes.addressof(license_name)
+    program = _bpf(_LOAD_PROGRAM, struct.pack("=IIQQ", _CONTROLS_DEVICES, len(code) // 8, *addresses))
+    os.set_inheritable(program, False)
+    return program
+
+
+def attach_device_program(program: int, group: int) -> None:
+    """The program holds for the control group until the group is removed."""
+    _bpf(_ATTACH_PROGRAM, struct.pack("=IIII", group, program, _AT_DEVICES, _ALONG_WITH_OTHERS))
+
+
+def _bpf(command: int, arguments: bytes) -> int:
+    number = _BPF.get(platform.machine(), _BPF_ELSEWHERE)
+    given = ctypes.create_string_buffer(arguments, _BPF_ARGUMENT_BYTES)
+    result = int(_LIBC.syscall(number, command, given, _BPF_ARGUMENT_BYTES))
+    _check(min(result, 0), "bpf")
+    return result
 
 
 def _check(result: int, what: str) -> None:

@@ -8,6 +8,7 @@ from typing import Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple
 from muster.agent.isolation import views
 from muster.agent.isolation.accounts import Account, Accounts
 from muster.agent.isolation.confined_start import Confinement
+from muster.agent.isolation.gpu_files import DeviceNumber, gpu_files, other_gpus
 from muster.agent.isolation.orders import NAMESPACE, NONE, USER, IsolationOrder
 
 _INHERITED = ("PATH", "LANG")
@@ -22,6 +23,10 @@ class Isolation(NamedTuple):
     @property
     def is_confined(self) -> bool:
         return self.order.mode != NONE
+
+    def closed_devices(self, devices: Sequence[int]) -> Sequence[DeviceNumber]:
+        """The GPUs of others, which the control group of a task has to close. A namespaced task does not see them."""
+        return other_gpus(devices) if self.order.mode == USER else ()
 
     def environment(self, own: Mapping[str, str], work: str) -> Dict[str, str]:
         """What the task inherits. The home of the server's account, and what is in it, is not for others."""
@@ -38,7 +43,7 @@ class Isolation(NamedTuple):
         folders = [(folder.path, folder.read_only) for folder in self.order.folders]
         folders += [(path, True) for path in inputs]
         if self.order.mode == NAMESPACE:
-            return Confinement(identity, True, None, [*own, *folders], views.gpu_devices(devices))
+            return Confinement(identity, True, None, [*own, *folders], gpu_files(devices))
         covered = views.blocked_ancestor(task_folder)
         return Confinement(identity, False, covered, [(task_folder, False), *folders], [])
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 import stat
-from typing import Dict, Iterable, List, NamedTuple, Optional, Sequence
+from typing import Iterable, NamedTuple, Optional, Sequence
 
 from muster.agent.isolation import system_calls
 from muster.agent.isolation.system_calls import BIND, NO_DEVICES, NO_EXEC, NO_SUID, PRIVATE, READ_ONLY, RECURSIVE
@@ -77,32 +77,6 @@ def blocked_ancestor(folder: str) -> Optional[str]:
         if not os.stat(path).st_mode & stat.S_IXOTH:
             return path
     return None
-
-
-def gpu_devices(indexes: Sequence[int]) -> List[str]:
-    """The device files of these GPUs and those that all GPUs need. Without a GPU there are none."""
-    if not indexes:
-        return []
-    names = os.listdir("/dev")
-    minors = _minors()
-    own = {"nvidia{}".format(minors.get(index, index)) for index in indexes}
-    shared = [name for name in names if name.startswith("nvidia") and not name[len("nvidia") :].isdigit()]
-    others = [name for name in ("kfd", "dri", "infiniband") if name in names]
-    return ["/dev/" + name for name in sorted([*(own & set(names)), *shared, *others])]
-
-
-def _minors() -> Dict[int, int]:
-    """The number of the device file of each GPU, which are counted in the order of their bus addresses."""
-    folder = "/proc/driver/nvidia/gpus"
-    found: Dict[int, int] = {}
-    try:
-        for index, address in enumerate(sorted(os.listdir(folder))):
-            with open(os.path.join(folder, address, "information"), encoding="utf-8") as file:
-                lines = [line.split(":", 1) for line in file if line.startswith("Device Minor")]
-            found[index] = int(lines[0][1])
-    except (OSError, ValueError, IndexError):
-        return {}
-    return found
 
 
 def _show_system(path: str) -> None:

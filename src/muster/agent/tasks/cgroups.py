@@ -15,11 +15,15 @@ import signal
 from dataclasses import dataclass, replace
 from typing import Collection, Dict, List, NamedTuple, Optional, Sequence, Set, Tuple
 
+from muster.agent.isolation import device_rules
+from muster.agent.isolation.gpu_files import DeviceNumber
 from muster.agent.system.processes import send
 from muster.agent.tasks.launch_request import Limits
 
 _PREFIX = "muster-"
 _ASIDE = "muster-agent"
+_NOT_MOUNTED = "no control groups are mounted on this machine"
+_HARMLESS = DeviceNumber(195, 253)  # a number of NVIDIA's that no device has
 
 
 @dataclass(frozen=True)
@@ -33,11 +37,13 @@ class Groups:
     processes: Optional[str] = None  # where every task gets a group, for its processes to be found by
     home: str = ""  # our own group in that hierarchy
     most_processes: Optional[int] = None
+    devices: Optional[str] = None  # where a task gets a group that closes devices to it
+    devices_why: str = ""  # why there is none
     tag: str = ""  # tells the groups of this agent from those of another one on the same machine
 
-    def create(self, task: str, limits: Limits) -> Tuple[str, ...]:
+    def create(self, task: str, limits: Limits, closed: Sequence[DeviceNumber] = ()) -> Tuple[str, ...]:
         """Make the task's group and what its limits need; the folders made. A limit that is not possible here is left
-        out."""
+        out, and so are the devices that are to be closed to the task."""
         wanted: Dict[str, Dict[str, str]] = {}
         if self.processes is not None:
             most = self.most_processes
@@ -46,6 +52,8 @@ class Groups:
             wanted.setdefault(self.memory, {}).update(_memory_settings(self.version, limits.memory_bytes))
         if limits.cpu_shares is not None and self.cpu is not None:
             wanted.setdefault(self.cpu, {}).update(_cpu_settings(self.version, limits.cpu_shares))
+        if closed and self.devices is not None:
+            wanted.setdefault(self.devices, {})
         made: List[str] = []
         try:
             for parent, settings in wanted.items():
@@ -56,6 +64,8 @@ class Groups:
                     pass
                 made.append(folder)
                 _apply(folder, settings)
+                if closed and parent == self.devices:
+                    device_rules.close(self.version, folder, closed)
         except OSError:
             remove(made)
             raise
@@ -64,7 +74,7 @@ class Groups:
     def remove_unused(self, tasks: Collection[str]) -> None:
         """Remove the groups that an earlier agent left for tasks that are not known any more."""
         used = {_PREFIX + task + self.tag for task in tasks}
-        for parent in {self.memory, self.cpu, self.processes} - {None}:
+        for parent in {self.memory, self.cpu, self.processes, self.devices} - {None}:
             assert parent is not None
             for name in os.listdir(parent):
                 if self.tag and name.startswith(_PREFIX) and name.endswith(self.tag) and name not in used:
@@ -159,11 +169,13 @@ def find_groups(root: str = "/", tag: str = "") -> Groups:
     """Finds out by trying which controllers work on this node. `root` lets tests use another file tree."""
     mounts, own = _mounts(root), _own_paths(root)
     if "memory" in mounts or "cpu" in mounts:
-        return replace(_version_1(mounts, own), tag=tag, most_processes=_most_processes(root))
+        parent = _own_folder(mounts["devices"], own.get("devices", "/")) if "devices" in mounts else None
+        groups = _with_devices(_version_1(mounts, own), parent)
+        return replace(groups, tag=tag, most_processes=_most_processes(root))
     if "" in mounts:
         groups = _version_2(_own_folder(mounts[""], own.get("", "/")))
-        return replace(groups, tag=tag, most_processes=_most_processes(root))
-    return Groups(0, None, None, "no control groups are mounted on this machine")
+        return replace(_with_devices(groups, groups.processes), tag=tag, most_processes=_most_processes(root))
+    return Groups(0, None, None, _NOT_MOUNTED, devices_why=_NOT_MOUNTED)
 
 
 def _most_processes(root: str) -> Optional[int]:
@@ -209,6 +221,27 @@ def _version_2(parent: str) -> Groups:
     return Groups(2, parent, parent if "cpu" in offered else None, why, parent, home)
 
 
+def _with_devices(groups: Groups, parent: Optional[str]) -> Groups:
+    """Find out by trying whether groups in this folder can close devices."""
+    why = "the devices controller is not mounted" if groups.version == 1 else groups.why
+    if parent is not None:
+        why = _try_closing(groups.version, parent)
+    return replace(groups, devices=None if why else parent, devices_why=why)
+
+
+def _try_closing(version: int, parent: str) -> str:
+    probe = _probe(parent)
+    try:
+        os.mkdir(probe)
+        try:
+            device_rules.close(version, probe, [_HARMLESS])
+        finally:
+            os.rmdir(probe)
+    except OSError as error:
+        return "no group in {} can close devices: {}".format(parent, error.strerror)
+    return ""
+
+
 def _unlimited(parent: str, why: str) -> Groups:
     """Groups without controllers, if we may make any: they limit nothing, but know their processes."""
     groups = Groups(2, None, None, why)
@@ -234,13 +267,17 @@ def _delegate(parent: str, controllers: Sequence[str]) -> str:
 
 
 def _try(parent: str) -> str:
-    probe = os.path.join(parent, "{}probe-{}".format(_PREFIX, os.getpid()))
+    probe = _probe(parent)
     try:
         os.mkdir(probe)
         os.rmdir(probe)
     except OSError as error:
         return "no group may be made in {}: {}".format(parent, error.strerror)
     return ""
+
+
+def _probe(parent: str) -> str:
+    return os.path.join(parent, "{}probe-{}".format(_PREFIX, os.getpid()))
 
 
 def _memory_settings(version: int, limit: int) -> Dict[str, str]:

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import os
 from concurrent.futures import Future
-from typing import Dict, List, Mapping, Optional
+from typing import Dict, List, Mapping, Optional, Sequence
 
 from muster.agent.errors import DISK_FULL, PACKAGE, AgentError, from_os_error
 from muster.agent.files.blobs import BlobStore, missing
 from muster.agent.isolation.accounts import Accounts
 from muster.agent.isolation.confined_start import Confinement
+from muster.agent.isolation.gpu_files import DeviceNumber
 from muster.agent.isolation.task_confinement import Isolation, hand_over, isolation_of
 from muster.agent.system import disk
 from muster.agent.system.loop import Loop
@@ -80,7 +81,7 @@ class Launching:
     def _prepare(self, order: LaunchOrder, isolation: Optional[Isolation]) -> Task:
         folder = self._book.folder_of(order.task)
         try:
-            groups = self._groups.create(order.task, order.limits)
+            groups = self._groups.create(order.task, order.limits, _closed_devices(order, isolation))
             facts = {
                 "task": order.task,
                 "argv": order.argv,
@@ -218,6 +219,11 @@ def _environment(order: LaunchOrder, task: Task, isolation: Optional[Isolation],
 def _own_files(order: LaunchOrder) -> List[str]:
     """The variables of a container are for the engine's client only."""
     return [name for name in order.files if name != task_folder.CONTAINER_ENV]
+
+
+def _closed_devices(order: LaunchOrder, isolation: Optional[Isolation]) -> Sequence[DeviceNumber]:
+    """In a container, the engine shows the task its own GPUs only."""
+    return () if isolation is None or order.container is not None else isolation.closed_devices(order.devices)
 
 
 def _secret(isolation: Optional[Isolation]) -> str:

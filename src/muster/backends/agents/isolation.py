@@ -5,7 +5,7 @@ person may use. All other jobs are isolated as the cluster's file says, or as we
 """
 
 import hashlib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -23,6 +23,9 @@ from muster.ports.capabilities import GivenIsolation
 
 _ROOT_NEEDED = "the agent there is not root, and cannot start tasks under other accounts"
 _ROOTFUL_DOCKER = "docker runs as root and the agent's account may call it, so that any task there could become root"
+_OTHER_GPUS = "tasks can open GPUs that were allocated to others"
+_OUTLIVE = "processes that hide from their session can outlive their task"
+_ROCM = "rocm-smi"
 CANNOT_ISOLATE = "cannot-isolate"
 SOURCE = "isolation"
 _log = structlog.get_logger("backends.isolation")
@@ -51,6 +54,8 @@ class PoolIsolation:
         elif self._mode(agent) is IsolationMode.NONE:
             why = "the cluster's file says so" if self._settings().isolation.mode else _why_not(agent)
             _log.warning("tasks of different users are not isolated", node=agent.node.name, why=why)
+        for gap in self._gaps(agent):
+            _log.warning("isolation has a gap", node=agent.node.name, gap=gap)
 
     def engine_found(self, agent: AgentNode, engine: Engine | None) -> None:
         """Raise an alert if tasks that run under the agent's account could use an engine that runs as root."""
@@ -70,7 +75,8 @@ class PoolIsolation:
             return GivenIsolation(IsolationMode.NONE, why, settings.trust_users)
         mode = settings.mode or next(iter(modes.values()), None)
         problems = [problem for agent in known if (problem := self._problem(agent))]
-        return GivenIsolation(mode, problems[0] if problems else "", settings.trust_users)
+        gaps = tuple(f"node {agent.node.name}: {gap}" for agent in known for gap in self._gaps(agent))
+        return GivenIsolation(mode, problems[0] if problems else "", settings.trust_users, gaps)
 
     def with_image(self, request: LaunchRequest) -> LaunchRequest:
         """Where all tasks run in containers, one without an image gets that of the cluster's file. Raises
@@ -141,6 +147,21 @@ class PoolIsolation:
         if wished is IsolationMode.NAMESPACE and not can["namespace"]:
             return str(can["why"])
         return ""
+
+    def _gaps(self, agent: AgentNode) -> Iterator[str]:
+        """What tasks of other users can do there although they have accounts of their own. Namespaces and containers
+        have no such gaps: a task sees only its own devices, and its processes end with it."""
+        if self._mode(agent) is not IsolationMode.USER:
+            return
+        can = _abilities(agent)
+        if problem := can.get("groups"):
+            yield f"{_OUTLIVE}: {problem}"
+        if not agent.hello["gpus"]:
+            return
+        if agent.hello["gpu_source"] == _ROCM:
+            yield f"{_OTHER_GPUS}: the device files of AMD GPUs are not told apart"
+        elif problem := can.get("devices"):
+            yield f"{_OTHER_GPUS}: {problem}"
 
 
 def _abilities(agent: AgentNode) -> Mapping[str, Any]:

@@ -58,7 +58,7 @@ def _isolation(isolation: TaskIsolation | None) -> IsolationOut | None:
         return None
     given = isolation.given()
     mode = None if given.mode is None else str(given.mode)
-    return IsolationOut(mode=mode, why=given.why, trustUsers=given.trusts_users)
+    return IsolationOut(mode=mode, why=given.why, trustUsers=given.trusts_users, gaps=list(given.gaps))
 
 
 @router.get("/nodes", response_model=response_model(NodeList), summary="List nodes")
