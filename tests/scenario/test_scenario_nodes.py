@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from muster.domain.accounts import User, UserRole
 from muster.domain.errors import Conflict, NotFound
 from muster.domain.nodes import Node, NodeState
 from muster.engine.lifecycle.consistency import differences
@@ -18,6 +19,9 @@ pytestmark = [pytest.mark.fast, pytest.mark.anyio]
 WIDE = a_spec(a_role(cpu=5), name="wide")
 
 
+ROOT = User("root", UserRole.ADMIN, 0.0)
+
+
 @pytest.fixture
 async def pool(tmp_path: Path, database_template: Path) -> AsyncIterator[Laboratory]:
     backend = FakeBackend([a_node("n1"), a_node("n2")])
@@ -27,7 +31,7 @@ async def pool(tmp_path: Path, database_template: Path) -> AsyncIterator[Laborat
 
 
 def seen(lab: Laboratory, name: str) -> Node:
-    return administration.find_node(lab.context, name)
+    return administration.find_node(lab.context, ROOT, name)
 
 
 async def started(lab: Laboratory, name: str) -> tuple[str, str]:
@@ -105,7 +109,7 @@ async def test_a_name_that_two_clusters_have_needs_its_cluster(pool: Laboratory)
         with pytest.raises(Conflict, match="clusters lab and attic have a node 'n1'") as caught:
             seen(pool, "n1")
         assert "lab/n1" in caught.value.hint
-        assert administration.find_node(pool.context, "n1", "attic").cluster == "attic"
+        assert administration.find_node(pool.context, ROOT, "n1", "attic").cluster == "attic"
         assert seen(pool, "n2").cluster == "lab"
     finally:
         del pool.context.backends["attic"]

@@ -2,12 +2,12 @@
 
 import pytest
 
+from muster.domain.access import may_use
 from muster.domain.accounts import User, UserRole
 from muster.domain.errors import Conflict, Forbidden, Invalid, Unplaceable
 from muster.domain.resources import Resources
 from muster.domain.specs import Priority, Role
 from muster.engine.requests.admission import admit, admit_all
-from muster.engine.state.cluster_settings import may_use
 from muster.ports.store import Change
 from tests.parts.building import a_role, a_spec
 from tests.parts.laboratory import Laboratory

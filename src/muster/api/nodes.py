@@ -64,12 +64,17 @@ class IsolationOut(TypedDict):
     gaps: Annotated[list[str], "What is not enforced although tasks are isolated."]
 
 
+class AccessOut(TypedDict):
+    users: list[str]
+    groups: Annotated[list[str], "If no user is named either, everybody may use it."]
+
+
 class ClusterOut(TypedDict):
     name: str
     backend: str
     default: bool
     nodes: int
-    state: str
+    state: Annotated[str, "`Ready`, `Unreachable`, or `Draining` if it is switched off and its last jobs run."]
     capabilities: Annotated[
         list[str], "What can be done there; a call that needs another capability is refused with `not-offered`."
     ]
@@ -77,6 +82,7 @@ class ClusterOut(TypedDict):
     isolation: Annotated[
         IsolationOut | None, "How tasks of different users are kept apart; null if the cluster's own engine does it."
     ]
+    access: Annotated[AccessOut | None, "Who may use it; for admins."]
 
 
 class ClusterList(TypedDict):

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from muster.api.nodes import AccessOut
 from muster.cli.tables.output import print_document, print_pairs
 from muster.cli.terminal import echo
 from muster.client.errors import MusterError
@@ -32,9 +33,15 @@ def describe_cluster(clusters: Sequence[ClusterView], name: str, output: str) ->
             ("Placement", "by Muster" if cluster.placement == "muster" else "by the cluster's engine"),
             ("Capabilities", ", ".join(cluster.capabilities)),
             ("Isolation", _isolation(cluster)),
+            *([("Access", _access(cluster.access))] if cluster.access is not None else []),
         ]
     )
     echo("Jobs of the person under whose account the server runs are not isolated from that account.")
+
+
+def _access(access: AccessOut) -> str:
+    named = [*access["users"], *(f"group {name}" for name in access["groups"])]
+    return f"{', '.join(named)}; admins" if named else "everybody"
 
 
 def _isolation(cluster: ClusterView) -> str:

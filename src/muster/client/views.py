@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from muster.api.events import EventOut
     from muster.api.explanations import AttemptOut, ExplainOut, FaultOut, ReasonOut, WhatIfOut
     from muster.api.jobs import JobOut, TaskOut
-    from muster.api.nodes import ClusterOut, GpuOut, IsolationOut, NodeOut
+    from muster.api.nodes import AccessOut, ClusterOut, GpuOut, IsolationOut, NodeOut
 
 FINAL_STATES = frozenset({"Succeeded", "Failed", "Cancelled"})
 FINAL_TASK_STATES = frozenset({"Succeeded", "Failed", "Stopped", "Lost"})
@@ -191,6 +191,8 @@ class ClusterView:
     capabilities: Sequence[str]
     placement: str
     isolation: "IsolationOut | None"
+    access: "AccessOut | None"
+    """Who may use it. Only admins see it."""
     raw: Raw = field(repr=False)
 
     @classmethod
@@ -204,6 +206,7 @@ class ClusterView:
             capabilities=tuple(raw.get("capabilities") or ()),
             placement=raw.get("placement", "muster"),
             isolation=raw.get("isolation"),
+            access=raw.get("access"),
             raw=raw,
         )
 

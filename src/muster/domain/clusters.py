@@ -4,11 +4,12 @@ Settings that only one backend knows, such as how to reach its machines, are in 
 code looks at them.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import Any, Protocol
 
+from muster.domain.access import Access
 from muster.domain.isolation import IsolationSettings
 from muster.domain.resources import Reserved
 
@@ -44,10 +45,6 @@ class Folder:
         """Whether an absolute path is this folder or in it."""
         own = PurePosixPath(self.path)
         return PurePosixPath(path).is_relative_to(own) and ".." not in path.split("/")
-
-    def is_open_to(self, user: str, groups: Sequence[str]) -> bool:
-        is_open = not self.users and not self.groups
-        return is_open or user in self.users or not set(self.groups).isdisjoint(groups)
 
 
 class ClusterNode(Protocol):
@@ -91,6 +88,10 @@ class PhysicalCluster:
     isolation: IsolationSettings = field(default_factory=IsolationSettings)
     reserved: Reserved = field(default_factory=Reserved)
     """What is kept on each node for the machine itself."""
+    access: Access = field(default_factory=Access)
+    """Who may use the cluster."""
+    is_enabled: bool = True
+    """Whether the cluster takes jobs. The server's own machine is switched off in its file; others have none then."""
     options: object = None
     """The settings that only its backend knows: a frozen dataclass of the backend, or None."""
     is_leaving: bool = False

@@ -6,6 +6,7 @@ from contextlib import asynccontextmanager
 
 from muster.domain.tasks import job_id_of
 from muster.engine.context import Context
+from muster.engine.lifecycle.access_holds import check_access
 from muster.engine.lifecycle.cycling import run_cycles
 from muster.engine.lifecycle.late_logs import ENDED_PHASES, handle_late, is_past_attempt
 from muster.engine.lifecycle.observing import receive
@@ -35,7 +36,8 @@ class _Listener:
             self._context.spawn(handle_late(self._context, observation), f"late task {observation.task_id}")
 
     def nodes_changed(self, cluster: str) -> None:
-        update_scheduler(self._context, cluster)
+        if cluster in self._context.clusters:  # a cluster that was just removed has no scheduler
+            update_scheduler(self._context, cluster)
         self.liveness.check(cluster)
         self._history.record(cluster)
 
@@ -63,6 +65,7 @@ async def running_engine(context: Context, builders: Mapping[str, Builder] | Non
             await fleet.follow()
             for name in list(context.clusters):
                 listener.nodes_changed(name)  # their nodes may have other labels
+            await check_access(context)
 
         loops += [
             asyncio.create_task(run_cycles(context), name="cycles"),
@@ -72,6 +75,7 @@ async def running_engine(context: Context, builders: Mapping[str, Builder] | Non
             asyncio.create_task(context.config.follow(context.clusters, settings_changed), name="config"),
         ]
         context.wake.set()
+        context.spawn(check_access(context), "access")
         yield
     finally:
         for loop in loops:

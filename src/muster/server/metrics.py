@@ -1,5 +1,7 @@
 """Prometheus metrics of requests, jobs by state, nodes and exported points. They never name people or jobs."""
 
+from collections.abc import Sequence
+
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
 from muster.domain.jobs import JOB_STATES
@@ -39,15 +41,17 @@ class Metrics:
         self._requests.labels(method, str(status)).inc()
         self._latency.observe(seconds)
 
-    async def render(self, context: Context) -> bytes:
+    async def render(self, context: Context, clusters: Sequence[str]) -> bytes:
+        """`clusters` are those whose nodes the caller may know of."""
         counts = await context.store.counts()
         for state in JOB_STATES:
             self._jobs.labels(state).set(counts.get(state, 0))
         self._nodes.clear()
-        for cluster, backend in context.backends.items():
-            for node in backend.nodes():
-                self._nodes.labels(cluster, str(node.state)).inc()
+        for cluster in clusters:
+            if (backend := context.backends.get(cluster)) is not None:
+                for node in backend.nodes():
+                    self._nodes.labels(cluster, str(node.state)).inc()
         for state in ("sent", "dropped", "waiting"):
             self._exports.labels(state).set(getattr(context.exports, state))
         self._wrong.set(len(context.config.problems))
-        return generate_latest(self._registry) + await node_metrics(context)
+        return generate_latest(self._registry) + await node_metrics(context, clusters)

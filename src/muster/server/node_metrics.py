@@ -84,14 +84,17 @@ class Seen:
     """How long ago the sample came."""
 
 
-async def node_metrics(context: Context) -> bytes:
-    collector = NodeCollector(_snapshot(context))
+async def node_metrics(context: Context, clusters: Sequence[str]) -> bytes:
+    collector = NodeCollector(_snapshot(context, clusters))
     return await asyncio.to_thread(generate_latest, collector)
 
 
-def _snapshot(context: Context) -> list[Seen]:
+def _snapshot(context: Context, clusters: Sequence[str]) -> list[Seen]:
     now, seen = context.clock(), []
-    for cluster, backend in context.backends.items():
+    for cluster in clusters:
+        backend = context.backends.get(cluster)
+        if backend is None:
+            continue
         usage = backend.capabilities.latest_usage()
         for node in backend.nodes():
             sample = usage.get(node.name)

@@ -108,7 +108,8 @@ class Reading:
             self._add(name, self.files.listed(kind.listing, described.model, document))
 
     def _take_nodes(self, found: Found) -> None:
-        document, cluster = found.document, found.document.data.get("cluster") or self.given[0]
+        document = found.document
+        cluster = document.data.get("cluster") or self._default(found)
         if stray := tuple(self._stray(document.data.get("cluster"), found)):
             raise Invalid("", problems=stray)  # without its cluster, the nodes cannot be checked
         definition = self._defined.get(cluster) if isinstance(cluster, str) else None
@@ -116,7 +117,7 @@ class Reading:
         if definition is not None and kind is None:
             return  # its cluster is refused, because nothing here knows its backend
         if kind is None or kind.listing is None:
-            labelled: Iterable[NodeSettings] = read_nodes(document, self.given[0])
+            labelled: Iterable[NodeSettings] = read_nodes(document, cluster)
         else:
             described = self._described.get(cluster)
             nodes, labelled = kind.listing.further_nodes(document, cluster, described.model if described else None)
@@ -125,7 +126,21 @@ class Reading:
         self._nodes += [replace(node, file=found.file) for node in labelled]
 
     def _take_virtual(self, found: Found) -> None:
-        self._virtual.append((found, read_virtual_cluster(found.document, self.given[0])))
+        self._virtual.append((found, read_virtual_cluster(found.document, self._default(found))))
+
+    def _default(self, found: Found) -> str:
+        """The physical cluster of a document that names none: the server's own machine, or if that is switched off, the
+        only other cluster. Raises Invalid if the document has to name one."""
+        default = self.given[0]
+        own = self._described.get(default)
+        data = found.document.data
+        if own is None or own.cluster.is_enabled or (isinstance(data, dict) and data.get("cluster")):
+            return default
+        others = [name for name in self._known if name != default]
+        if len(others) == 1:
+            return others[0]
+        hint = f"known clusters: {', '.join(others)}" if others else "there is no other cluster"
+        raise Invalid("", problems=(found.problem("cluster", f"is missing, and {default} is switched off", hint),))
 
     def _add(self, cluster: str, nodes: Iterable[ClusterNode]) -> None:
         self._listed += [(cluster, node) for node in nodes]

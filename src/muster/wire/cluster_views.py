@@ -2,7 +2,9 @@
 
 from collections.abc import Sequence
 
+from muster.api.nodes import AccessOut
 from muster.api.sharing import ClusterProblemOut, DefaultsOut, LimitsOut, QuotaOut, ShareOut, VirtualClusterOut
+from muster.domain.access import Access
 from muster.domain.errors import Problem
 from muster.domain.resources import Resources
 from muster.domain.specs import JobSpec, Role
@@ -37,6 +39,10 @@ def virtual_cluster_view(vc: VirtualCluster, share: ShareView | None, *, names_p
         "users": list(vc.users) if names_people else None,
         "groups": list(vc.groups) if names_people else None,
     }
+
+
+def access_view(access: Access) -> AccessOut:
+    return {"users": list(access.users), "groups": list(access.groups)}
 
 
 def share_view(share: Share) -> ShareOut:

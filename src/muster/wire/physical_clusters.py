@@ -9,7 +9,7 @@ from muster.domain.errors import Problem
 from muster.domain.isolation import IsolationSettings
 from muster.wire.cluster_problems import Parts, refused
 from muster.wire.documents import Document
-from muster.wire.physical_schema import FolderIn, IsolatingIn, SharedIn
+from muster.wire.physical_schema import SHARED_PARTS, FolderIn, IsolatingIn, SharedIn
 
 
 def validated(document: Document, schema: type[SharedIn], parts: Parts) -> SharedIn:
@@ -17,7 +17,7 @@ def validated(document: Document, schema: type[SharedIn], parts: Parts) -> Share
     try:
         return schema.model_validate(document.data)
     except ValidationError as error:
-        raise refused(error, document, schema, parts) from None
+        raise refused(error, document, schema, {**SHARED_PARTS, **parts}) from None
 
 
 def shared_part(model: SharedIn, name: str, document: Document) -> PhysicalCluster:
@@ -28,6 +28,7 @@ def shared_part(model: SharedIn, name: str, document: Document) -> PhysicalClust
         folders=tuple(_folder(key, folder) for key, folder in model.folders.items()),
         conda=model.conda,
         description=model.description,
+        access=model.access.access(),
         reserved=model.reserved.reserved(),
         line=document.line("name") or document.line("backend"),
     )

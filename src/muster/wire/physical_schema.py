@@ -9,9 +9,11 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
+from muster.domain.access import Access
 from muster.domain.clusters import RESERVED
 from muster.domain.isolation import FIRST_UID, LAST_UID, IsolationMode
 from muster.domain.resources import Reserved
+from muster.wire.cluster_problems import Parts
 from muster.wire.spec_schema import NAME_PATTERN, Bytes, Cpu, Name, Strict, Text
 
 _NAME = re.compile(NAME_PATTERN)
@@ -116,6 +118,16 @@ class ReservedIn(Strict):
         return Reserved(self.cpu or 0, self.memory or 0)
 
 
+class AccessIn(Strict):
+    """Who may use a cluster. If neither is given, everybody may; admins always may."""
+
+    users: list[str] = Field(default_factory=list, description="Who may use it; with groups absent too, everybody.")
+    groups: list[str] = Field(default_factory=list, description="Groups whose members may use it.")
+
+    def access(self) -> Access:
+        return Access(tuple(self.users), tuple(self.groups))
+
+
 class SharedIn(Strict):
     """What clusters of every backend have."""
 
@@ -128,9 +140,16 @@ class SharedIn(Strict):
     conda: Annotated[str, AfterValidator(_inside)] | None = Field(
         None, description="Where conda is installed on the nodes: a path, or one that begins with a folder's name."
     )
+    access: AccessIn = Field(
+        default_factory=AccessIn, description="Who may use the cluster: `users` and `groups`; everybody if absent."
+    )
     reserved: ReservedIn = Field(
         default_factory=ReservedIn, description="What is kept on each node for the machine itself."
     )
+
+
+SHARED_PARTS: Parts = {"folders": FolderIn, "access": AccessIn, "reserved": ReservedIn}
+"""The models under the keys that clusters of every backend have."""
 
 
 class IsolatingIn(SharedIn):

@@ -48,7 +48,7 @@ def rendered(backend: FakeBackend, now: float = 12.0) -> dict[tuple[str, str], f
     """(metric, its labels but cluster) → value."""
     # Rendering reads the backends and the clock, nothing else of the engine.
     context = cast("Context", SimpleNamespace(backends={"lab": backend}, clock=lambda: now))
-    text = asyncio.run(node_metrics(context)).decode()
+    text = asyncio.run(node_metrics(context, ["lab"])).decode()
     return {
         (sample.name, " ".join(f"{k}={v}" for k, v in sorted(sample.labels.items()) if k != "cluster")): sample.value
         for family in text_string_to_metric_families(text)

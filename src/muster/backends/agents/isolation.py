@@ -12,6 +12,7 @@ from typing import Any
 import structlog
 
 from muster.backends.agents.connection import AgentNode
+from muster.domain.access import is_open
 from muster.domain.clusters import PhysicalCluster
 from muster.domain.errors import BackendError, Problem
 from muster.domain.isolation import IsolationMode
@@ -182,7 +183,7 @@ def _visible_folders(settings: PhysicalCluster, request: LaunchRequest) -> list[
     """The folders that everybody or this owner may use, and those in which the job mounts something, which was admitted
     with it. They are shown as a whole: a path in a folder may be a link that its users have made."""
     mounted = {folder_name(path, settings) for path in request.links.values()}
-    folders = [one for one in settings.folders if one.name in mounted or one.is_open_to(request.owner, ())]
+    folders = [one for one in settings.folders if one.name in mounted or is_open(one) or request.owner in one.users]
     visible = {folder.path: folder.read_only for folder in folders}
     if settings.conda_root is not None:
         visible.setdefault(settings.conda_root, True)

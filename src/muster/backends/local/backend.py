@@ -16,11 +16,13 @@ from muster.backends.agents.pool import AgentPool
 from muster.backends.agents.task_data import AgentOf, PoolLogs
 from muster.domain.clusters import PhysicalCluster
 from muster.domain.errors import BackendError
+from muster.domain.nodes import NodeState
 from muster.ports.archives import Archives
 from muster.ports.capabilities import TaskRef
 
 _PASSED_ON = ("MUSTER_FAKE_GPUS",)
 _LEAVE_WITHIN_S = 5.0
+_SWITCHED_OFF = "the cluster is switched off in its file"
 
 
 class LocalBackend(AgentPool):
@@ -48,6 +50,15 @@ class LocalBackend(AgentPool):
             on_ready=self.ready,
         )
         self.add(agent)
+
+    async def configure(self, settings: PhysicalCluster) -> None:
+        await super().configure(settings)
+        state, note = (NodeState.READY, "") if settings.is_enabled else (NodeState.DRAINING, _SWITCHED_OFF)
+        for agent in self._nodes.values():
+            if agent.connected_state is not state:
+                agent.connected_state = state
+                if agent.node.is_reachable:
+                    agent.set_state(state, note)
 
     def _task_logs(self) -> PoolLogs:
         return LinkedLogs(self._agent, self._logs, self._root)

@@ -2,10 +2,12 @@
 
 from dataclasses import replace
 
+from pydantic import Field
+
 from muster.domain.clusters import PhysicalCluster
 from muster.settings.cluster_kinds import ClusterKind
 from muster.wire.physical_clusters import isolation_of
-from muster.wire.physical_schema import FolderIn, IsolatingIn, ReservedIn
+from muster.wire.physical_schema import IsolatingIn
 
 LOCAL = "local"
 """The name of the backend, and of its only cluster."""
@@ -14,11 +16,11 @@ LOCAL = "local"
 class LocalIn(IsolatingIn):
     """The server's own machine."""
 
+    enabled: bool = Field(True, description="Whether the machine takes jobs. If not, running jobs end there.")
+
 
 def _complete(cluster: PhysicalCluster, model: LocalIn) -> PhysicalCluster:
-    return replace(cluster, isolation=isolation_of(model))
+    return replace(cluster, isolation=isolation_of(model), is_enabled=model.enabled)
 
 
-LOCAL_CLUSTERS = ClusterKind(
-    LOCAL, LocalIn, {"folders": FolderIn, "reserved": ReservedIn}, _complete, own_cluster=LOCAL
-)
+LOCAL_CLUSTERS = ClusterKind(LOCAL, LocalIn, {}, _complete, own_cluster=LOCAL)

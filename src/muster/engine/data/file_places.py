@@ -4,12 +4,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
 
+from muster.domain.access import may_use
 from muster.domain.accounts import User
 from muster.domain.clusters import Folder, folder_label
 from muster.domain.errors import Forbidden, Invalid, NotFound, Unavailable
 from muster.domain.nodes import Node, NodeState
+from muster.engine.cluster_access import physical_cluster
 from muster.engine.context import Context
-from muster.engine.state.cluster_settings import may_use
 from muster.lib.nearest import nearest
 from muster.ports.capabilities import required
 from muster.ports.files import FileSpace, Place
@@ -48,16 +49,11 @@ class Places:
     def folders(self, user: User, cluster: str) -> list[Folder]:
         """The folders that the user may use."""
         settings = self._context.backends[self.cluster(user, cluster)].settings
-        return [folder for folder in settings.folders if may_enter(folder, user)]
+        return [folder for folder in settings.folders if may_use(folder, user)]
 
     def cluster(self, user: User, name: str) -> str:
         """The physical cluster; for a virtual one, the cluster that it is part of."""
-        vc = self._context.config.virtual.get(name)
-        if vc is not None and may_use(vc, user):
-            return vc.cluster
-        if name not in self._context.backends:
-            raise NotFound(f"there is no cluster {name!r}", hint="see `muster get clusters`")
-        return name
+        return physical_cluster(self._context, user, name)
 
     def space(self, user: User, cluster: str) -> FileSpace:
         name = self.cluster(user, cluster)
@@ -133,12 +129,6 @@ class Places:
         if self._kept.get(key) not in good:
             self._kept[key] = good[0]
         return self._kept[key]
-
-
-def may_enter(folder: Folder, user: User) -> bool:
-    """If no user and no group is named, everybody may; admins always may."""
-    is_open = not folder.users and not folder.groups
-    return is_open or user.is_admin or user.name in folder.users or not set(folder.groups).isdisjoint(user.groups)
 
 
 def _has(node: Node, folder: Folder) -> bool:

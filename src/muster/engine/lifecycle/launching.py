@@ -16,6 +16,7 @@ from muster.domain.launch_requests import GangLaunch
 from muster.domain.resources import Placement
 from muster.domain.tasks import Task, TaskLaunching, TaskPreparing, task_id
 from muster.engine.context import Context
+from muster.engine.lifecycle.access_holds import hold_without_access
 from muster.engine.lifecycle.dependencies import enqueue
 from muster.engine.lifecycle.observing import receive
 from muster.engine.lifecycle.rollback import release_ports, roll_back
@@ -44,6 +45,8 @@ async def launch(context: Context, cluster: ClusterState, start: Start) -> None:
         if not cluster.is_planned(start):
             return  # it was held or killed meanwhile, which freed its allocation; it may even be planned again
         try:
+            if await hold_without_access(context, entry):
+                return
             intent = await intend(context, entry.job, start)
             await context.apply(intent.change())
         except MusterError as error:

@@ -10,10 +10,12 @@ from typing import Any
 
 import structlog
 
+from muster.domain.accounts import User
 from muster.domain.errors import Conflict, MusterError, NotFound, StaleWrite, Unavailable
 from muster.domain.events import Event
 from muster.domain.jobs import Outcome, Queued, Running, Starting, Verdict
 from muster.domain.nodes import Mark, Node, NodeMark, NodeState
+from muster.engine.cluster_access import visible_clusters
 from muster.engine.context import Context
 from muster.engine.lifecycle.completion import RETRY_S, stop
 from muster.engine.lifecycle.dependencies import queue
@@ -26,9 +28,10 @@ from muster.ports.store import Change
 _log = structlog.get_logger("engine.administration")
 
 
-def find_node(context: Context, name: str, cluster: str | None = None) -> Node:
-    """Find a node by its name, and by its cluster if two clusters have a node of that name."""
-    named = [one for each in context.backends for one in context.nodes(each) if one.name == name]
+def find_node(context: Context, user: User, name: str, cluster: str | None = None) -> Node:
+    """Find a node by its name, and by its cluster if two clusters have a node of that name. Only nodes of clusters are
+    found that the user may use."""
+    named = [one for each in visible_clusters(context, user) for one in context.nodes(each) if one.name == name]
     found = [node for node in named if cluster in (None, node.cluster)]
     if not found:
         where = f" in cluster {cluster}" if cluster else ""

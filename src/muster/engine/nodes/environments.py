@@ -9,9 +9,11 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
+from muster.domain.access import may_use
 from muster.domain.accounts import User
 from muster.domain.errors import BackendError, Conflict, NotFound
 from muster.domain.nodes import Node
+from muster.engine.cluster_access import default_cluster, physical_cluster, visible_clusters
 from muster.engine.context import Context
 from muster.lib.nearest import nearest
 from muster.ports.capabilities import required
@@ -42,7 +44,7 @@ async def offered(context: Context, user: User, cluster: str | None, node: str |
     """The environments of one cluster or all clusters, on one node or all nodes."""
     items: list[Offered] = []
     problems: list[str] = []
-    for name in _clusters(context, cluster, node):
+    for name in _clusters(context, user, cluster, node):
         listings = await _listings(context, user, name, _nodes(context, name, node))
         items += _gathered(name, listings)
         problems += [f"{listing.node}: {problem}" for listing in listings for problem in listing.problems]
@@ -53,9 +55,10 @@ async def tested(context: Context, user: User, name: str, cluster: str | None, n
     """Test the environment of this name on every node that offers it, or on one. If no cluster is named, it is the
     default cluster if that offers it, and otherwise the one that does."""
     listings: dict[str, list[Listing]] = {}
-    for home in sorted(_clusters(context, cluster, node), key=lambda one: one != context.default_cluster):
+    default = default_cluster(context, user)
+    for home in sorted(_clusters(context, user, cluster, node), key=lambda one: one != default):
         listings[home] = await _listings(context, user, home, _nodes(context, home, node))
-        if home == context.default_cluster and _named(name, listings[home]):
+        if home == default and _named(name, listings[home]):
             break
     home = _offering(name, listings)
     chosen = _named(name, listings[home])
@@ -102,7 +105,7 @@ async def _listings(context: Context, user: User, cluster: str, nodes: Sequence[
     if environments is None:
         return []
     settings = context.backends[cluster].settings
-    folders = [folder.name for folder in settings.folders if folder.is_open_to(user.name, user.groups) or user.is_admin]
+    folders = [folder.name for folder in settings.folders if may_use(folder, user)]
 
     async def listing(node: Node) -> Listing:
         try:
@@ -141,23 +144,16 @@ def _free_gpu(context: Context, cluster: str, name: str) -> int | None:
     return free[0] if free else None
 
 
-def _clusters(context: Context, cluster: str | None, node: str | None) -> list[str]:
+def _clusters(context: Context, user: User, cluster: str | None, node: str | None) -> list[str]:
     if cluster is not None:
-        return [_physical(context, cluster)]
+        return [physical_cluster(context, user, cluster)]
+    visible = visible_clusters(context, user)
     if node is None:
-        return list(context.backends)
-    homes = [name for name in context.backends if any(one.name == node for one in context.nodes(name))]
+        return visible
+    homes = [name for name in visible if any(one.name == node for one in context.nodes(name))]
     if not homes:
         raise NotFound(f"there is no node {node!r}", hint="see `muster get nodes`")
     return homes
-
-
-def _physical(context: Context, name: str) -> str:
-    vc = context.config.virtual.get(name)
-    home = vc.cluster if vc is not None else name
-    if home not in context.backends:
-        raise NotFound(f"there is no cluster {name!r}", hint="see `muster get clusters`")
-    return home
 
 
 def _nodes(context: Context, cluster: str, name: str | None) -> list[Node]:

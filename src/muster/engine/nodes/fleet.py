@@ -11,7 +11,7 @@ import structlog
 
 from muster.domain.clusters import PhysicalCluster
 from muster.domain.errors import MusterError
-from muster.domain.jobs import Queued
+from muster.domain.jobs import HOLDING, Queued
 from muster.engine.context import Context
 from muster.engine.lifecycle.dependencies import queue
 from muster.engine.lifecycle.reconciling import place, reconcile
@@ -29,26 +29,31 @@ class Fleet:
         self._context = context
         self._listener = listener
         self._builders = builders
-        self._own = dict(context.backends)
-        """The backends that the server always has, whatever the files say."""
+        self._own = {name: backend.settings.backend for name, backend in context.backends.items()}
+        """The clusters that the server has without any file, and the names of their backends."""
 
     async def build(self) -> None:
         """Build all backends. This comes before jobs are loaded, as their needs depend on the settings of clusters.
         Nothing is connected yet."""
         for settings in self._context.config.physical:
             if settings.name in self._own:
-                await self._own[settings.name].configure(settings)
+                await self._context.backends[settings.name].configure(settings)
             else:
                 self._add(settings)
 
     async def start(self) -> None:
+        """Start all backends, except for one that is switched off and has no job to end."""
+        for name, backend in list(self._context.backends.items()):
+            if not backend.settings.is_enabled:
+                await self._switch_off(name)
         await asyncio.gather(*(self._start(name) for name in list(self._context.backends)))
 
     async def follow(self) -> None:
         """Apply the cluster files after they have changed."""
-        wanted = {settings.name: settings for settings in self._context.config.physical}
+        own = {name: PhysicalCluster(name, backend) for name, backend in self._own.items()}
+        wanted = own | {settings.name: settings for settings in self._context.config.physical}
         for name, settings in wanted.items():
-            if name not in self._context.backends:
+            if name not in self._context.backends and settings.is_enabled:
                 await self._join(settings)
         for name, backend in list(self._context.backends.items()):
             settings = self._settings_for(backend, wanted.get(name))
@@ -63,8 +68,6 @@ class Fleet:
         first, as if its file had been removed."""
         if found is not None and found.backend == backend.settings.backend:
             return found
-        if backend.cluster in self._own:
-            return PhysicalCluster(backend.cluster, backend.settings.backend)
         return replace(backend.settings, is_leaving=True)
 
     async def _configure(self, backend: Backend, settings: PhysicalCluster) -> None:
@@ -81,6 +84,15 @@ class Fleet:
         self._listener.nodes_changed(backend.cluster)
         if settings.is_leaving:
             self._context.spawn(self._remove_when_idle(backend.cluster), f"leaving {backend.cluster}")
+        elif not settings.is_enabled:
+            await self._switch_off(backend.cluster)
+
+    async def _switch_off(self, name: str) -> None:
+        """Remove a cluster that is switched off. Jobs that run there come to their end first."""
+        if self._is_in_use(name):
+            self._context.spawn(self._remove_when_idle(name), f"leaving {name}")
+        else:
+            await self._remove(name)
 
     def _add(self, settings: PhysicalCluster) -> bool:
         """Build the backend of a cluster. Returns whether it could be built; if not, that is tried again when the files
@@ -115,18 +127,24 @@ class Fleet:
     async def _remove_when_idle(self, name: str) -> None:
         while self._is_in_use(name):  # noqa: ASYNC110 - jobs and nodes end by themselves, and the file may come back
             await asyncio.sleep(_LOOK_EVERY_S)
-        backend = self._context.backends[name]
-        if not backend.settings.is_leaving:
-            return
-        del self._context.backends[name], self._context.clusters[name]
+        backend = self._context.backends.get(name)
+        if backend is not None and (backend.settings.is_leaving or not backend.settings.is_enabled):
+            await self._remove(name)
+
+    async def _remove(self, name: str) -> None:
+        backend = self._context.backends.pop(name)
+        del self._context.clusters[name]
         await backend.close()
         _log.info("cluster is gone", name=name)
         for settings in self._context.config.physical:
-            if settings.name == name:
+            if settings.name == name and settings.is_enabled:
                 await self._join(settings)
 
     def _is_in_use(self, name: str) -> bool:
-        backend = self._context.backends[name]
-        if not backend.settings.is_leaving:
+        backend = self._context.backends.get(name)
+        if backend is None:
             return False
-        return bool(backend.nodes()) or any(entry.job.cluster == name for entry in self._context.open_jobs.entries())
+        jobs = [entry.job for entry in self._context.open_jobs.entries() if entry.job.cluster == name]
+        if not backend.settings.is_enabled:
+            return any(isinstance(job.state, HOLDING) for job in jobs)
+        return backend.settings.is_leaving and (bool(backend.nodes()) or bool(jobs))

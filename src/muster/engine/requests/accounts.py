@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from muster.domain.accounts import SESSION_PREFIX, Token, TokenScope, User, UserRole
 from muster.domain.errors import Conflict, Forbidden, NotAuthenticated, NotFound
 from muster.engine.context import Context
+from muster.engine.lifecycle.access_holds import check_access
 from muster.engine.requests.login_attempts import LoginAttempts
 from muster.engine.requests.passwords import Passwords
 from muster.engine.state.event_builders import audit_event
@@ -203,6 +204,8 @@ class Accounts:
             changes += [Change(removed_token=token.id) for token in ended if keep is None or token.id != keep.id]
         await self._context.store.apply_all(changes)
         self._known = {}
+        if (changed.role, changed.groups) != (user.role, user.groups):
+            self._context.spawn(check_access(self._context), "access")
         return changed
 
     async def remove_user(self, name: str, *, actor: str) -> None:
@@ -213,6 +216,7 @@ class Accounts:
             event = audit_event("user.remove", actor, now, user=name, id=user.id)
             await self._context.store.apply(Change(removed_user=name, events=[event]))
             self._known = {}
+            self._context.spawn(check_access(self._context), "access")
 
     async def check_password(self, user: User, password: str | None, address: str = "") -> None:
         counted = self._attempts.count(address, user.name)

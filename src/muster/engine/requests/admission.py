@@ -6,16 +6,24 @@ A gang that can never run is refused here, and not left waiting.
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
 
+from muster.domain.access import is_open, may_use
 from muster.domain.errors import Conflict, Forbidden, Invalid, Problem, TooMany, Unplaceable
 from muster.domain.jobs import Held, Job, Queued
 from muster.domain.needs import folders_used
 from muster.domain.reasons import Reason
 from muster.domain.specs import JobSpec, tasks_at_most
 from muster.domain.virtual_clusters import VirtualCluster
+from muster.engine.cluster_access import (
+    chosen_cluster,
+    is_open_to_all,
+    is_switched_off,
+    known_clusters,
+    usable_virtual_clusters,
+)
 from muster.engine.context import Context
 from muster.engine.lifecycle.dependencies import resolved
 from muster.engine.requests.cluster_defaults import refusals, too_large, with_defaults
-from muster.engine.state.cluster_settings import DEFAULT, in_queue, may_use
+from muster.engine.state.cluster_settings import DEFAULT, in_queue
 from muster.lib.ids import new_id
 from muster.scheduling.pooled import never_fits
 
@@ -44,15 +52,10 @@ async def readmit(context: Context, job: Job, spec: JobSpec) -> Job:
 
 async def _admit(context: Context, spec: JobSpec, owner: str) -> Job:
     _require_few_tasks(context, spec)
-    cluster, vc = _destination(context, spec.cluster or context.default_cluster)
-    if cluster not in context.backends:
-        known = ", ".join([*sorted(context.backends), *await _usable(context, owner)])
-        raise Invalid(
-            f"there is no cluster {cluster!r}",
-            problems=(Problem("cluster", f"there is no cluster {cluster!r}", f"known clusters: {known}"),),
-        )
+    cluster, vc = _destination(context, await chosen_cluster(context, spec.cluster, owner))
+    await _require_cluster(context, cluster, owner)
     if vc is not None:
-        await _require_access(context, vc, owner)
+        await _require_virtual(context, vc, owner)
         spec = with_defaults(spec, vc.defaults)
     name = vc.name if vc else cluster
     problems = [*context.backends[cluster].cannot_honour(spec), *_refusals(context, cluster, vc, spec)]
@@ -131,14 +134,14 @@ def _refusals(context: Context, cluster: str, vc: VirtualCluster | None, spec: J
 async def _closed_folders(context: Context, cluster: str, spec: JobSpec, owner: str) -> list[Problem]:
     settings = context.backends[cluster].settings
     used = [folder for name in folders_used(spec, settings) if (folder := settings.folder(name)) is not None]
-    closed = [folder for folder in used if folder.users or folder.groups]
+    closed = [folder for folder in used if not is_open(folder)]
     if not closed:
         return []
     user = await context.store.user(owner)
     return [
         Problem("mounts", f"{owner} may not use folder {folder.name}", "ask an admin")
         for folder in closed
-        if user is None or not (user.is_admin or folder.is_open_to(owner, user.groups))
+        if user is None or not may_use(folder, user)
     ]
 
 
@@ -152,19 +155,34 @@ async def _unsafe_places(context: Context, cluster: str, spec: JobSpec, owner: s
     return [] if user is not None and user.is_admin else [problem]
 
 
-async def _require_access(context: Context, vc: VirtualCluster, owner: str) -> None:
-    if not vc.users and not vc.groups:
-        return  # most are open to all, and need no look-up of the user
+async def _require_cluster(context: Context, cluster: str, owner: str) -> None:
+    if is_open_to_all(context, cluster):
+        return  # most are, and need no look-up of the user
+    user = await context.store.user(owner)
+    usable = known_clusters(context, user)
+    backend = context.backends.get(cluster)
+    if is_switched_off(context, cluster):
+        raise _no_such_cluster(f"cluster {cluster} is switched off", usable)
+    if backend is None:
+        raise _no_such_cluster(f"there is no cluster {cluster!r}", usable)
+    if user is None or not may_use(backend.settings.access, user):
+        hint = f"{owner} may use {usable}" if usable else "ask an admin"
+        raise Forbidden(f"{owner} may not use cluster {cluster}", hint=hint)
+
+
+def _no_such_cluster(message: str, usable: str) -> Invalid:
+    hint = f"known clusters: {usable}" if usable else "ask an admin for access to a cluster"
+    return Invalid(message, problems=(Problem("cluster", message, hint),))
+
+
+async def _require_virtual(context: Context, vc: VirtualCluster, owner: str) -> None:
+    if is_open(vc):
+        return
     user = await context.store.user(owner)
     if user is None or not may_use(vc, user):
-        usable = ", ".join(await _usable(context, owner))
+        usable = ", ".join(sorted(one.name for one in usable_virtual_clusters(context, user))) if user else ""
         hint = f"{owner} may use {usable}" if usable else "ask an admin"
         raise Forbidden(f"{owner} may not use virtual cluster {vc.name}", hint=hint)
-
-
-async def _usable(context: Context, owner: str) -> list[str]:
-    user = await context.store.user(owner)
-    return sorted(vc.name for vc in context.config.virtual.values() if user and may_use(vc, user))
 
 
 def _require_room(context: Context, vc: VirtualCluster, owner: str, count: int) -> None:

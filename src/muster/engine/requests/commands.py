@@ -25,6 +25,7 @@ from muster.domain.launch_requests import LaunchRequest
 from muster.domain.needs import needs_of, unmet
 from muster.domain.resources import Placement
 from muster.domain.specs import JobSpec
+from muster.engine.cluster_access import lost_access
 from muster.engine.context import Context
 from muster.engine.data import outputs
 from muster.engine.lifecycle.completion import stop, stop_tasks
@@ -206,6 +207,7 @@ async def resume(context: Context, job_id: str, actor: str) -> Job:
     async with entry.lock:
         if not isinstance(entry.job.state, Held):
             raise Conflict(f"job {entry.job.name} is {entry.job.state_name}, not Held")
+        await _require_place(context, entry.job)
         now = context.clock()
         job = move(entry.job, Queued(now), reason="")
         await context.apply(
@@ -214,6 +216,15 @@ async def resume(context: Context, job_id: str, actor: str) -> Job:
         entry.job = job
         queue(context, entry)
         return job
+
+
+async def _require_place(context: Context, job: Job) -> None:
+    """The cluster may have gone since the job was held, or its owner may have lost access to it."""
+    why = await lost_access(context, job)
+    if why is None and job.cluster not in context.clusters:
+        why = f"there is no cluster {job.cluster} any more"
+    if why is not None:
+        raise Conflict(f"job {job.name} cannot wait there: {why}", hint=f"muster move {job.name} --to CLUSTER")
 
 
 async def retry(context: Context, job: Job, actor: str, key: RequestKey | None = None) -> tuple[Job, bool]:

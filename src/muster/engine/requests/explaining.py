@@ -161,6 +161,8 @@ def _story(job: Job, tasks: Sequence[Task], fault: Fault | None, reason: Reason 
             waits = reason.message if reason else "about to start"
             state = waits if waits.startswith("waits ") else f"waits: {waits}"
             return f"{name} {state}.{again}", reason.change if reason else "nothing, it starts by itself"
+        case Held(by=None) if job.reason:
+            return f"{name} is held: {job.reason}.", f"muster move {name} --to CLUSTER, or ask an admin"
         case Held(by=by):
             return f"{name} is held{f' by {by}' if by else ''}.", f"muster resume {name}"
         case Starting():

@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 
 import structlog
 
+from muster.domain.access import may_use
 from muster.domain.accounts import User
 from muster.domain.clusters import PhysicalCluster
 from muster.domain.errors import Problem
@@ -146,12 +147,6 @@ class ActiveConfig:
             if mine and (excess := cluster.oversubscribed(mine)):
                 problems.append(_oversubscribed(name, excess))
         return problems
-
-
-def may_use(vc: VirtualCluster, user: User) -> bool:
-    """Whether the user may use the virtual cluster. Admins may use all, as they could give themselves access."""
-    is_open = not vc.users and not vc.groups
-    return is_open or user.is_admin or user.name in vc.users or not set(vc.groups).isdisjoint(user.groups)
 
 
 def shares_of(clusters: Clusters, now: float) -> dict[str, ShareView]:

@@ -14,6 +14,7 @@ from muster.domain.errors import NotFound
 from muster.domain.events import Event
 from muster.domain.jobs import Job
 from muster.domain.tasks import Task
+from muster.engine.cluster_access import visible_clusters
 from muster.engine.data.following import LogCursor, Wanted, check_workers, follow_job
 from muster.engine.data.logs import PIECE_BYTES
 from muster.engine.requests.accounts import Principal
@@ -163,6 +164,8 @@ def visible(parts: Services, me: Principal, event: Event) -> Event | None:
     if may(me, Action.AUDIT_SEE, event.owner, private=parts.private_jobs):
         return event
     if event.kind.startswith("node."):
+        if event.data.get("cluster") not in visible_clusters(parts.context, me.user):
+            return None
         is_for_everybody = event.kind != "node.unreachable"
         return event if is_for_everybody else replace(event, data={**event.data, "message": ""})
     if event.kind.startswith("audit.") or not may(me, Action.JOB_SEE, event.owner, private=parts.private_jobs):

@@ -123,8 +123,8 @@ def _event(kind: str, **data: object) -> str:
 
 def _managed(me: Principal, parts: Services, name: str, cluster: str | None) -> Node:
     require(me, Action.NODE_MANAGE)
-    return administration.find_node(parts.context, name, cluster)
+    return administration.find_node(parts.context, me.user, name, cluster)
 
 
 def _as_it_is_now(me: Principal, parts: Services, node: Node) -> Response:
-    return JSONResponse(seen_node(me, parts, administration.find_node(parts.context, node.name, node.cluster)))
+    return JSONResponse(seen_node(me, parts, administration.find_node(parts.context, me.user, node.name, node.cluster)))

@@ -11,11 +11,13 @@ from muster.api.jobs import TaskStateName
 from muster.api.nodes import ClusterList, ClusterOut, IsolationOut, NodeDetailOut, NodeList, NodeOut, NodeTaskOut
 from muster.api.usage import TaskUsageOut, UsageOut
 from muster.domain.nodes import Node, NodeState
+from muster.engine.cluster_access import default_cluster, visible_clusters
 from muster.engine.nodes.administration import find_node
 from muster.engine.requests.accounts import Principal
 from muster.ports.capabilities import NodeUsage, TaskIsolation
 from muster.server.access import Action, may, require
 from muster.server.services import Services, authenticated, services
+from muster.wire.cluster_views import access_view
 from muster.wire.response_models import response_model
 from muster.wire.usage_views import node_usage_view
 from muster.wire.views import node_view
@@ -32,25 +34,33 @@ _ADMINS_KNOW = "it cannot be reached; admins see why"
 
 @router.get("/clusters", response_model=response_model(ClusterList), summary="List clusters")
 async def list_clusters(me: Me, parts: Parts) -> Response:
+    """Lists those that the caller may use. Jobs that name none go to the default one."""
     require(me, Action.CLUSTER_SEE)
     items: list[ClusterOut] = []
-    for name, backend in parts.context.backends.items():
+    default = default_cluster(parts.context, me.user)
+    for name in visible_clusters(parts.context, me.user):
+        backend = parts.context.backends[name]
         nodes = backend.nodes()
         items.append(
             {
                 "name": name,
                 "backend": backend.settings.backend,
-                "default": name == parts.context.default_cluster,
+                "default": name == default,
                 "nodes": len(nodes),
-                "state": "Ready"
-                if any(node.is_usable for node in parts.context.schedulable_nodes(name))
-                else "Unreachable",
+                "state": _state(parts, name),
                 "capabilities": list(backend.capabilities.names()),
                 "placement": "muster" if backend.capabilities.engine is None else "engine",
                 "isolation": _isolation(backend.capabilities.isolation),
+                "access": access_view(backend.settings.access) if me.is_admin else None,
             }
         )
     return JSONResponse(ClusterList(items=items))
+
+
+def _state(parts: Services, name: str) -> str:
+    if not parts.context.backends[name].settings.is_enabled:
+        return "Draining"
+    return "Ready" if any(node.is_usable for node in parts.context.schedulable_nodes(name)) else "Unreachable"
 
 
 def _isolation(isolation: TaskIsolation | None) -> IsolationOut | None:
@@ -73,7 +83,7 @@ async def list_nodes(
 async def get_node(name: str, me: Me, parts: Parts, cluster: OfCluster = None) -> Response:
     """Answers the node with its running tasks; those of jobs that the caller may not see are counted, not named."""
     require(me, Action.CLUSTER_SEE)
-    node = find_node(parts.context, name, cluster)
+    node = find_node(parts.context, me.user, name, cluster)
     detail: NodeDetailOut = {**seen_node(me, parts, node), "running": _running(me, parts, node)}
     return JSONResponse(detail)
 
@@ -82,12 +92,13 @@ async def get_node(name: str, me: Me, parts: Parts, cluster: OfCluster = None) -
 async def get_usage(me: Me, parts: Parts) -> Response:
     require(me, Action.CLUSTER_SEE)
     tasks: list[TaskUsageOut] = []
+    visible = visible_clusters(parts.context, me.user)
     for cluster in parts.context.backends:
         for node, usage in _heard(parts, cluster):
             for task_id, use in usage.tasks.items():
                 entry = parts.context.open_jobs.get(task_id.split(".", 1)[0])
                 task = entry.tasks.get(task_id) if entry else None
-                if entry is None or task is None:
+                if entry is None or task is None or (cluster not in visible and entry.job.owner != me.name):
                     continue
                 if not may(me, Action.JOB_SEE, entry.job.owner, private=parts.private_jobs):
                     continue
@@ -106,7 +117,8 @@ async def get_usage(me: Me, parts: Parts) -> Response:
 
 
 def _nodes(me: Principal, parts: Services) -> list[NodeOut]:
-    return [seen_node(me, parts, node) for cluster in parts.context.backends for node in parts.context.nodes(cluster)]
+    clusters = visible_clusters(parts.context, me.user)
+    return [seen_node(me, parts, node) for cluster in clusters for node in parts.context.nodes(cluster)]
 
 
 def seen_node(me: Principal, parts: Services, node: Node) -> NodeOut:

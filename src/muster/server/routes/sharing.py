@@ -8,8 +8,9 @@ from fastapi.responses import JSONResponse
 from muster.api.sharing import QuotaList, VirtualClusterList, VirtualClusterOut
 from muster.domain.errors import NotFound
 from muster.domain.virtual_clusters import VirtualCluster
+from muster.engine.cluster_access import usable_virtual_clusters
 from muster.engine.requests.accounts import Principal
-from muster.engine.state.cluster_settings import may_use, quotas_of, shares_of
+from muster.engine.state.cluster_settings import quotas_of, shares_of
 from muster.scheduling.allocations.usage_views import Quota
 from muster.server.access import Action, may, require
 from muster.server.own_limits import own_limits
@@ -62,7 +63,9 @@ async def list_quotas(
 
 
 def _usable(me: Principal, parts: Services) -> list[VirtualCluster]:
-    return [vc for vc in parts.context.config.virtual.values() if may_use(vc, me.user)]
+    return (
+        list(parts.context.config.virtual.values()) if me.is_admin else usable_virtual_clusters(parts.context, me.user)
+    )
 
 
 def _names(me: Principal, parts: Services, quota: Quota) -> list[str]:

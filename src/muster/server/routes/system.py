@@ -6,7 +6,9 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Request, Response
 from fastapi.responses import FileResponse, JSONResponse, PlainTextResponse
 
+from muster.domain.access import is_open
 from muster.domain.errors import NotFound
+from muster.engine.cluster_access import visible_clusters
 from muster.engine.requests.accounts import Principal
 from muster.server.metrics import Metrics
 from muster.server.services import Services, authenticated, services
@@ -39,23 +41,26 @@ async def healthy() -> Response:
 
 @router.get("/readyz")
 async def ready(parts: Parts) -> Response:
-    """Answers 200 if the database takes writes and at least one node is ready."""
+    """Answers 200 if the database takes writes and at least one node is ready. It names clusters that are for
+    everybody."""
     await parts.context.store.ping()
-    clusters = {
-        name: sum(node.is_usable for node in backend.nodes()) for name, backend in parts.context.backends.items()
-    }
+    backends = parts.context.backends
+    clusters = {name: sum(node.is_usable for node in backend.nodes()) for name, backend in backends.items()}
     is_ready = any(clusters.values())
+    open_ones = {name: count for name, count in clusters.items() if is_open(backends[name].settings.access)}
     held = {"held": "the database was restored: see `muster server release`"} if parts.context.is_held else {}
-    return JSONResponse({"ready": is_ready, "readyNodes": clusters, **held}, 200 if is_ready else 503)
+    return JSONResponse({"ready": is_ready, "readyNodes": open_ones, **held}, 200 if is_ready else 503)
 
 
 @router.get("/metrics")
 async def metrics(request: Request, parts: Parts) -> Response:
-    """For callers with a token, unless an admin opened it to everybody. The metrics name neither people nor jobs."""
+    """For callers with a token, unless an admin opened it to everybody. The metrics name neither people nor jobs,
+    and only clusters that the caller may use."""
+    clusters = list(parts.context.backends)
     if not parts.has_open_metrics:
-        await authenticated(request)
+        clusters = visible_clusters(parts.context, (await authenticated(request)).user)
     found: Metrics = request.app.state.metrics
-    return Response(await found.render(parts.context), media_type="text/plain; version=0.0.4")
+    return Response(await found.render(parts.context, clusters), media_type="text/plain; version=0.0.4")
 
 
 @router.get("/")

@@ -35,7 +35,7 @@ async def get_node_usage(
     ] = None,
 ) -> Response:
     require(me, Action.CLUSTER_SEE)
-    node = find_node(parts.context, name, cluster)
+    node = find_node(parts.context, me.user, name, cluster)
     after = instant("since", since, parts.context.clock()) or 0.0
     since_shown = iso(after + _ROUNDING_S)
     usage = required(parts.context.backends[node.cluster].capabilities.usage, "usage", node.cluster)

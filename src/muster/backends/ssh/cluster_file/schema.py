@@ -9,11 +9,9 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, Field
 from muster.backends.ssh.options import HostKeys
 from muster.domain.errors import Problem
 from muster.wire.physical_schema import (
-    FolderIn,
     IsolatingIn,
     Labels,
     ListedNodeName,
-    ReservedIn,
     ServerFile,
     listed,
     matching,
@@ -136,8 +134,6 @@ class SshNodesIn(Strict):
 PARTS: dict[str, type[BaseModel]] = {
     "defaults": LoginIn,
     "nodes": SshNodeIn,
-    "folders": FolderIn,
-    "reserved": ReservedIn,
 }
 
 

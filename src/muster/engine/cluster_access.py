@@ -1,0 +1,108 @@
+"""Decides which clusters a user may use. What offers clusters to users, or does something there for them, asks here.
+
+A virtual cluster is for those who may use both it and its physical cluster.
+"""
+
+from muster.domain.access import Shared, is_open, may_use
+from muster.domain.accounts import User, UserRole
+from muster.domain.errors import Invalid, NotFound, Problem
+from muster.domain.jobs import Job
+from muster.domain.virtual_clusters import VirtualCluster
+from muster.engine.context import Context
+from muster.engine.state.cluster_settings import DEFAULT
+
+_NOBODY = User("", UserRole.USER, 0.0)
+
+
+def visible_clusters(context: Context, user: User) -> list[str]:
+    """The physical clusters that the user may know of, also those that take no new jobs."""
+    return [name for name in context.backends if _is_visible(context, user, name)]
+
+
+def usable_clusters(context: Context, user: User) -> list[str]:
+    """The physical clusters to which the user may submit jobs."""
+    return [name for name in visible_clusters(context, user) if context.backends[name].settings.is_enabled]
+
+
+def usable_virtual_clusters(context: Context, user: User) -> list[VirtualCluster]:
+    usable = set(usable_clusters(context, user))
+    return [vc for vc in context.config.virtual.values() if vc.cluster in usable and may_use(vc, user)]
+
+
+def known_clusters(context: Context, user: User | None) -> str:
+    """The names of all clusters that the user may use, for hints; without a user, those that are for everybody."""
+    user = user or _NOBODY
+    names = [*sorted(usable_clusters(context, user)), *sorted(vc.name for vc in usable_virtual_clusters(context, user))]
+    return ", ".join(names)
+
+
+def physical_cluster(context: Context, user: User, name: str) -> str:
+    """The physical cluster of this name, or that of the virtual cluster of this name. One that the user may not use is
+    refused with the same words as one that does not exist."""
+    vc = context.config.virtual.get(name)
+    home = vc.cluster if vc is not None and may_use(vc, user) else name
+    if not _is_visible(context, user, home):
+        raise NotFound(f"there is no cluster {name!r}", hint="see `muster get clusters`")
+    return home
+
+
+def default_cluster(context: Context, user: User) -> str | None:
+    """Where jobs of this user go that name no cluster: the server's default, else the only cluster that the user may
+    use, else the virtual cluster `default`. None if the user has to name one."""
+    usable = usable_clusters(context, user)
+    if context.default_cluster in usable:
+        return context.default_cluster
+    if len(usable) == 1:
+        return usable[0]
+    return next((vc.name for vc in usable_virtual_clusters(context, user) if vc.name == DEFAULT), None)
+
+
+async def chosen_cluster(context: Context, named: str | None, owner: str) -> str:
+    """The cluster that a job names, or the default for its owner. Raises Invalid if there is none."""
+    if named:
+        return named
+    if is_open_to_all(context, context.default_cluster):
+        return context.default_cluster
+    user = await context.store.user(owner)
+    found = default_cluster(context, user) if user is not None else None
+    if found is None:
+        usable = known_clusters(context, user)
+        hint = f"{owner} may use {usable}" if usable else "ask an admin for access to a cluster"
+        problem = Problem("cluster", "is missing, and this server has no default cluster", hint)
+        raise Invalid("name the cluster on which the job should run", problems=(problem,))
+    return found
+
+
+def is_open_to_all(context: Context, name: str) -> bool:
+    """Most clusters are, and then the user need not be looked up."""
+    backend = context.backends.get(name)
+    return backend is not None and backend.settings.is_enabled and is_open(backend.settings.access)
+
+
+def is_switched_off(context: Context, name: str) -> bool:
+    """Whether its file says so. It may have gone since, or still run its last jobs."""
+    return any(settings.name == name and not settings.is_enabled for settings in context.config.physical)
+
+
+async def lost_access(context: Context, job: Job) -> str | None:
+    """Why the job may not be started where it waits, although it was accepted there; None if it may."""
+    if is_switched_off(context, job.cluster):
+        return f"cluster {job.cluster} is switched off"
+    backend = context.backends.get(job.cluster)
+    if backend is None:
+        return None  # its file may come back
+    vc = context.config.virtual.get(job.vc)
+    lists: list[tuple[str, Shared]] = [(f"cluster {job.cluster}", backend.settings.access)]
+    if vc is not None:
+        lists.append((f"virtual cluster {vc.name}", vc))
+    closed = [(what, shared) for what, shared in lists if not is_open(shared)]
+    user = await context.store.user(job.owner) if closed else None
+    for what, shared in closed:
+        if user is None or not may_use(shared, user):
+            return f"{job.owner} may no longer use {what}"
+    return None
+
+
+def _is_visible(context: Context, user: User, name: str) -> bool:
+    backend = context.backends.get(name)
+    return backend is not None and may_use(backend.settings.access, user)
