@@ -2,28 +2,19 @@
 renewed takes effect without a restart."""
 
 import asyncio
-import datetime
-import ipaddress
-import socket
 import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
 import structlog
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.x509.oid import NameOID
 
 from muster.domain.errors import Invalid, MusterError
 from muster.lib.fingerprints import fingerprint_of
-from muster.settings.private_files import write_private
 from muster.settings.server import ServerSettings
 
 _log = structlog.get_logger("server.tls")
 CHECK_S = 2.0
-_YEARS = 10
 
 
 class Certificate:
@@ -66,6 +57,10 @@ class Certificate:
         return context
 
     def _fingerprint(self) -> str:
+        """Servers without TLS start faster without the cryptography library."""
+        from cryptography import x509
+        from cryptography.hazmat.primitives import serialization
+
         first = x509.load_pem_x509_certificates(self._certificate.read_bytes())[0]
         return fingerprint_of(first.public_bytes(serialization.Encoding.DER))
 
@@ -81,7 +76,9 @@ def certificate_of(settings: ServerSettings) -> Certificate | None:
         return None
     certificate, key = settings.home / "tls.crt", settings.home / "tls.key"
     if not (certificate.exists() and key.exists()):
-        _make_self_signed(certificate, key, settings.host)
+        from muster.bootstrap.self_signed import make_self_signed
+
+        make_self_signed(certificate, key, settings.host)
     return Certificate(certificate, key)
 
 
@@ -106,41 +103,6 @@ async def reloading(
     finally:
         if watcher is not None:
             watcher.cancel()
-
-
-def _make_self_signed(certificate: Path, key: Path, host: str) -> None:
-    private = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "Muster server")])
-    now = datetime.datetime.now(datetime.UTC)
-    made = (
-        x509.CertificateBuilder()
-        .subject_name(name)
-        .issuer_name(name)
-        .public_key(private.public_key())
-        .serial_number(x509.random_serial_number())
-        .not_valid_before(now - datetime.timedelta(days=1))
-        .not_valid_after(now + datetime.timedelta(days=365 * _YEARS))
-        .add_extension(x509.SubjectAlternativeName(_names(host)), critical=False)
-        .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
-        .sign(private, hashes.SHA256())
-    )
-    write_private(
-        key,
-        private.private_bytes(
-            serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
-        ).decode(),
-    )
-    write_private(certificate, made.public_bytes(serialization.Encoding.PEM).decode())
-
-
-def _names(host: str) -> list[x509.GeneralName]:
-    names: list[x509.GeneralName] = [x509.DNSName("localhost"), x509.DNSName(socket.gethostname())]
-    for text in dict.fromkeys(("127.0.0.1", "::1", host)):
-        try:
-            names.append(x509.IPAddress(ipaddress.ip_address(text)))
-        except ValueError:
-            names.append(x509.DNSName(text))
-    return names
 
 
 def _stamp(path: Path) -> tuple[int, int, int] | None:

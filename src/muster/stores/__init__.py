@@ -12,5 +12,5 @@ inside a transaction do not. No other package contains SQL.
     tables, codec     the schema; domain values as columns
     database_engines  URLs, connections and errors of SQLite and PostgreSQL
     schema_version, schema_creation, migrating, migrations
-                      the check of the schema version, and the upgrade in a process of its own
+                      the version of the schema, its creation, and its upgrade in a process of its own
 """

@@ -22,7 +22,8 @@ def response_model(entity: type) -> type[BaseModel]:
     fields: dict[str, Any] = {key: _field(hint) for key, hint in get_type_hints(entity, include_extras=True).items()}
     model: type[BaseModel] = create_model(
         entity.__name__,
-        __config__=ConfigDict(extra="allow" if entity in _OPEN else "forbid"),
+        # The schema is built when somebody asks for the document: servers start faster without it.
+        __config__=ConfigDict(extra="allow" if entity in _OPEN else "forbid", defer_build=True),
         __doc__=entity.__doc__,
         __module__=entity.__module__,
         **fields,

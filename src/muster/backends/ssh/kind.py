@@ -3,13 +3,15 @@
 from functools import partial
 
 from muster.backends.kinds import BackendKind, Builder, Site
-from muster.backends.ssh.backend import SshBackend
 from muster.backends.ssh.cluster_file.kind import SSH_CLUSTERS
 from muster.backends.ssh.machine_identity import Machine, MachineIdentities
 
 
 def _builder(site: Site) -> Builder:
-    """All SSH clusters of a server share the identities of machines, as one machine may be a node of several."""
+    """All SSH clusters of a server share the identities of machines, as one machine may be a node of several. Servers
+    without SSH clusters start faster without the SSH library."""
+    from muster.backends.ssh.backend import SshBackend
+
     return partial(
         SshBackend,
         archives=site.archives,
