@@ -39,6 +39,7 @@ from muster.agent.tasks.cgroups import find_groups, tag_of
 from muster.agent.tasks.checkpoints import Checkpoints
 from muster.agent.tasks.containers import Containers
 from muster.agent.tasks.launching import Launching
+from muster.agent.tasks.log_limits import LogLimiting
 from muster.agent.tasks.log_watch import LogWatching
 from muster.agent.tasks.outputs import Outputs
 from muster.agent.tasks.ports import PortLedger
@@ -99,6 +100,8 @@ class Service:
         )
         inotify = Inotify(loop.add_reader)
         self._watching = LogWatching(loop, inotify, self._log_grown)
+        self._limiting = LogLimiting(loop, lambda work: loop.run_blocking(work, lambda done: None))
+        self._settling.on_running.append(lambda task: self._limiting.watch(task.folder, task.log_limit))
         self._checkpoints = Checkpoints(loop, inotify, self._task_told)
         self._settling.on_running.append(self._checkpoints.watch)
         self._executing = Executing(loop, exits, root, self._answer)
@@ -264,6 +267,8 @@ class Service:
         return {}
 
     def _task_changed(self, task: Task) -> None:
+        if task.over:
+            self._limiting.ended(task.folder)
         self._task_told(task)
         if task.over:
             self._watching.ended(task)

@@ -28,6 +28,8 @@ class Site:
     """The term of the server. Nodes obey a server only if they know of no later term."""
     own_user: str = ""
     """The Muster user to whom the Unix account of the server belongs. Their tasks may do what the account may do."""
+    log_bytes: int | None = None
+    """How much is kept of one task's log. None: everything."""
 
 
 Builder = Callable[[PhysicalCluster], Backend]

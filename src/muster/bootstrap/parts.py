@@ -81,7 +81,7 @@ def build_parts(installation: Installation, store: Store, site: SharedSite, epoc
     folder = settings.model_copy(update={"home": home}).clusters_folder
     clusters = ClusterFolder(folder, (LOCAL,), cluster_kinds(extensions.backends))
     kept = KeptFiles(home / "clusters.kept.json", clusters.path)
-    backend_site = Site(home, site.identity, archives, epoch, own_user(home))
+    backend_site = Site(home, site.identity, archives, epoch, own_user(home), installation.limits.log_bytes_per_task)
     builders = {kind.name: guarded_builder(kind, backend_site) for kind in extensions.backends}
     context = Context(
         store=store,

@@ -17,3 +17,4 @@ class Limits:
     tokens_per_user: int = 200
     package_bytes_per_user: int = 200 << 30
     """Code packages and inputs, with what is here of unfinished uploads."""
+    log_bytes_per_task: int = 1 << 30

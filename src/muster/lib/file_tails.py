@@ -5,13 +5,13 @@ import os
 _BLOCK_BYTES = 64 * 1024
 
 
-def tail_offset(descriptor: int, size: int, lines: int) -> int:
-    """The offset at which the last `lines` lines of the first `size` bytes begin."""
+def tail_offset(descriptor: int, size: int, lines: int, first: int = 0) -> int:
+    """The offset at which the last `lines` lines of the first `size` bytes begin. Nothing before `first` is read."""
     if lines <= 0:
         return size
     end = size - 1  # a newline at the very end terminates the last line and does not start another
-    while end > 0:
-        start = max(0, end - _BLOCK_BYTES)
+    while end > first:
+        start = max(first, end - _BLOCK_BYTES)
         block = os.pread(descriptor, end - start, start)
         found = block.count(b"\n")
         if found >= lines:
@@ -21,4 +21,4 @@ def tail_offset(descriptor: int, size: int, lines: int) -> int:
             return start + position + 1
         lines -= found
         end = start
-    return 0
+    return first

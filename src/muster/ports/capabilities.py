@@ -9,6 +9,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
+from muster.domain.dropped_bytes import DroppedBytes
 from muster.domain.errors import NotOffered, Problem
 from muster.domain.gangs import Gang
 from muster.domain.isolation import IsolationMode
@@ -85,6 +86,8 @@ class LogChunk:
     size: int
     ended: bool
     """Whether the task has ended and this chunk reaches the end of its log."""
+    dropped: DroppedBytes | None = None
+    """Bytes of the log that are not kept. A chunk ends before them, and is empty if it begins with one of them."""
 
 
 class TaskLogs(Protocol):
@@ -98,8 +101,9 @@ class TaskLogs(Protocol):
         """Yields the log's size now and whenever it has grown, and ends after the task's end."""
         ...
 
-    async def collect(self, task: TaskRef, target: Path) -> None:
-        """Copy the whole log to `target`. Doing it twice gives the same file."""
+    async def collect(self, task: TaskRef, target: Path) -> DroppedBytes | None:
+        """Copy the whole log to `target`, without the bytes that were dropped, and return which those are. Doing it
+        twice gives the same file."""
         ...
 
 

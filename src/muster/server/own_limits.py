@@ -17,4 +17,5 @@ async def own_limits(parts: Services, user: str) -> list[Quota]:
         "tokens": (limits.tokens_per_user, len(await context.store.tokens(user))),
         "uploads": (limits.uploads_per_user, parts.bounds.uploads.held_by(user)),
     }
+    used["taskLogBytes"] = (limits.log_bytes_per_task, 0)  # it bounds each log; nothing is counted
     return [Quota("", user, kind, limit, count) for kind, (limit, count) in used.items()]

@@ -28,6 +28,7 @@ class LimitSettings(BaseModel):
     open_jobs_per_user: int = _count("open_jobs_per_user", "Jobs of one user that wait, run or are held.")
     tokens_per_user: int = _count("tokens_per_user", "Tokens and logins of one user.", 2)
     package_bytes_per_user: int = _count("package_bytes_per_user", "Bytes of one user's code packages and inputs.")
+    log_bytes_per_task: int = _count("log_bytes_per_task", "Bytes that are kept of one task's log.", 64 << 10)
 
     def limits(self) -> Limits:
         return Limits(**self.model_dump())

@@ -9,6 +9,7 @@ from muster.domain.launch_requests import GangLaunch
 from muster.domain.tasks import Task
 from muster.ports.backend import Backend
 
+LOG_BYTES = 1 << 20
 OWNER = "amy"
 """The owner of all gangs, and the person whose account the backends of this suite run under."""
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from muster.backends.local.backend import LocalBackend
 from muster.domain.launch_requests import GangLaunch
 from muster.ports.backend import Backend
-from tests.contract.backends.harness import OWNER, FolderArchives
+from tests.contract.backends.harness import LOG_BYTES, OWNER, FolderArchives
 from tests.contract.backends.programs import Programs
 from tests.parts.leftovers import task_processes
 
@@ -28,7 +28,7 @@ class LocalHarness:
         self.folder = str(files)
 
     def backend(self) -> Backend:
-        return LocalBackend("local", self.node, self._root, self.archives, own_user=OWNER)
+        return LocalBackend("local", self.node, self._root, self.archives, own_user=OWNER, log_bytes=LOG_BYTES)
 
     def refused(self, launch: GangLaunch) -> GangLaunch:
         return without_commands(launch)

@@ -10,7 +10,7 @@ from muster.domain.clusters import PhysicalCluster
 from muster.domain.launch_requests import GangLaunch
 from muster.lib.ids import new_id
 from muster.ports.backend import Backend
-from tests.contract.backends.harness import OWNER, FolderArchives
+from tests.contract.backends.harness import LOG_BYTES, OWNER, FolderArchives
 from tests.contract.backends.local_harness import without_commands
 from tests.contract.backends.programs import Programs
 from tests.parts.host import Host
@@ -45,6 +45,7 @@ class SshHarness:
             machines=MachineIdentities(Machine.of_this_server()),
             connect_within_s=_CONNECT_WITHIN_S,
             own_user=OWNER,
+            log_bytes=LOG_BYTES,
         )
 
     def refused(self, launch: GangLaunch) -> GangLaunch:

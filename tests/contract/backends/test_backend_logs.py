@@ -11,7 +11,9 @@ from muster.domain.errors import NotFound
 from muster.domain.tasks import Task
 from muster.ports.backend import Phase
 from muster.ports.capabilities import TaskLogs, TaskRef
+from tests.contract.backends.harness import LOG_BYTES
 from tests.contract.backends.observing import DEADLINE_S, Site
+from tests.contract.backends.programs import Programs
 
 pytestmark = pytest.mark.anyio
 LINES = ("one", "two", "three")
@@ -84,6 +86,28 @@ async def test_collecting_twice_gives_the_same_file(site: Site, tmp_path: Path) 
         await logs.collect(TaskRef.of(task), target)
         assert target.read_bytes() == TEXT
     assert [path.name for path in target.parent.iterdir()] == [target.name]
+
+
+async def test_a_log_beyond_its_limit_is_collected_without_its_middle(site: Site, tmp_path: Path) -> None:
+    logs, programs = _logs(site), site.harness.tasks
+    if not isinstance(programs, Programs) or site.harness.queue is not None:
+        pytest.skip("this backend has no limit for logs")
+    (task,) = await site.running()
+    programs.order(task, "seq 1 500000; exit 0")
+    await site.observer.sees(task, Phase.ENDED)
+    text = "".join(f"{number}\n" for number in range(1, 500_001)).encode()
+    target = tmp_path / "task.log"
+    dropped = await logs.collect(TaskRef.of(task), target)
+    assert dropped is not None
+    for _ in range(2):
+        assert await logs.collect(TaskRef.of(task), target) == dropped
+        assert target.read_bytes() == text[: dropped.start] + text[dropped.end :]
+    assert 0 < target.stat().st_size <= LOG_BYTES
+    for offset, data in ((0, b"1\n2\n"), (dropped.start, b""), (dropped.end - 1, b"")):
+        chunk = await logs.read(TaskRef.of(task), offset, 4)
+        assert (chunk.data, chunk.size, chunk.ended, chunk.dropped) == (data, len(text), False, dropped)
+    assert (await logs.read(TaskRef.of(task), len(text) - 7, 100)).data == b"500000\n"
+    assert await logs.tail_offset(TaskRef.of(task), 500_000) == dropped.start
 
 
 async def test_a_task_that_never_was_has_no_log(site: Site) -> None:

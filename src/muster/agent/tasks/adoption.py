@@ -32,7 +32,7 @@ class Adopting:
     def _adopt(self, uid: str, folder: str) -> None:
         facts = disk.read_json(os.path.join(folder, task_folder.FACTS)) or {}
         ports, groups, digests = (tuple(facts.get(key, ())) for key in ("ports", "groups", "digests"))
-        task = Task(uid, folder, ports, groups, digests)
+        task = Task(uid, folder, ports, groups, digests, facts.get("log_bytes"))
         self._book.add(task)
         self._stopping.resume(task)
         self._settling.resume(task)

@@ -20,6 +20,7 @@ from muster.agent.requests import (
 )
 from muster.agent.tasks.task_folder import RESERVED_NAMES
 
+LEAST_LOG_BYTES = 64 * 1024
 _ENV_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 _CONTAINER = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,159}\Z")
 
@@ -72,6 +73,7 @@ class LaunchOrder:
     inputs: Tuple[InputRef, ...]
     cwd: Optional[str]
     limits: Limits
+    log_bytes: Optional[int]
     devices: Tuple[int, ...]
     links: Mapping[str, str]
     container: Optional[ContainerRef]
@@ -99,6 +101,7 @@ def launch_order(request: Mapping[str, Any]) -> LaunchOrder:
         inputs=_inputs(request.get("inputs")),
         cwd=_cwd(request),
         limits=_limits(request.get("limits")),
+        log_bytes=_log_bytes(request),
         devices=_numbers(request, "devices", 0, 4095),
         links=_links(request.get("links")),
         container=_container(request.get("container")),
@@ -197,6 +200,10 @@ def _container(value: Any) -> Optional[ContainerRef]:
     if not os.path.isabs(program) or not is_clean(program) or not _CONTAINER.match(name or "none"):
         raise bad_request("container must have an absolute program and a name of letters, digits, '.', '_' or '-'")
     return ContainerRef(program, name)
+
+
+def _log_bytes(request: Mapping[str, Any]) -> Optional[int]:
+    return None if request.get("log_bytes") is None else whole_number(request, "log_bytes", LEAST_LOG_BYTES, 1 << 60)
 
 
 def _limits(value: Any) -> Limits:

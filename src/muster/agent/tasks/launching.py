@@ -90,6 +90,7 @@ class Launching:
                 "devices": order.devices,
                 "groups": groups,
                 "digests": order.digests,
+                "log_bytes": order.log_bytes,
                 "container": containers.facts_of(order.container),
             }
             task_folder.prepare(folder, facts, order.files)
@@ -100,7 +101,7 @@ class Launching:
         except OSError as error:
             disk.remove_tree(folder)
             raise from_os_error(error) from error
-        task = Task(order.task, folder, order.ports, groups, order.digests)
+        task = Task(order.task, folder, order.ports, groups, order.digests, order.log_bytes)
         task.under_way = True
         return task
 
@@ -169,6 +170,7 @@ class Launching:
             order.argv,
             _environment(order, task, isolation, work),
             self._confinement(task, order, isolation),
+            order.log_bytes,
         )
 
     def _confinement(self, task: Task, order: LaunchOrder, isolation: Optional[Isolation]) -> Optional[Confinement]:

@@ -8,6 +8,7 @@ from typing import Any, Dict
 
 from muster.agent.errors import SYSTEM, AgentError
 from muster.agent.files.pieces import read_piece
+from muster.agent.tasks.log_limits import dropped_of
 from muster.agent.tasks.table import Task
 from muster.agent.tasks.task_folder import LOG
 
@@ -15,31 +16,44 @@ _BLOCK_BYTES = 64 * 1024
 
 
 def read_log(task: Task, offset: int, limit: int) -> Dict[str, Any]:
-    """Read bytes from `offset` on. `ended` was read before the bytes: if it is set, `size` is final."""
+    """Read bytes from `offset` on, up to those that were dropped. There are none from the first of those on: the next
+    are at the end of `dropped`. `ended` was read before the bytes: if it is set, `size` is final."""
     ended = task.over
     fd = _open(task)
     try:
-        return {**read_piece(fd, offset, limit), "ended": ended}
+        piece = read_piece(fd, offset, limit)
+        # Read behind the bytes: it is recorded before they are dropped.
+        dropped = dropped_of(task.folder, piece["size"])
+        if dropped is not None and offset < dropped.end:
+            piece["data"] = piece["data"][: max(0, dropped.start - offset)]
+        return {**piece, "ended": ended, "dropped": dropped}
     finally:
         os.close(fd)
 
 
 def tail_offset(task: Task, lines: int) -> int:
-    """Returns the offset at which the last `lines` lines begin, searching backwards from the end."""
+    """Returns the offset at which the last `lines` lines begin, searching backwards from the end. If fewer are
+    left behind the bytes that were dropped, it is where those begin."""
     fd = _open(task)
     try:
-        return line_start(fd, os.fstat(fd).st_size, lines)
+        size = os.fstat(fd).st_size
+        dropped = dropped_of(task.folder, size)
+        if dropped is None:
+            return line_start(fd, size, lines)
+        found = line_start(fd, size, lines, dropped.end)
+        return dropped.start if found == dropped.end else found
     finally:
         os.close(fd)
 
 
-def line_start(fd: int, size: int, lines: int) -> int:
+def line_start(fd: int, size: int, lines: int, first: int = 0) -> int:
+    """Nothing before `first` is looked at."""
     if lines <= 0:
         return size
     # A newline at the very end closes the last line and begins none.
     end = size - 1
-    while end > 0:
-        start = max(0, end - _BLOCK_BYTES)
+    while end > first:
+        start = max(first, end - _BLOCK_BYTES)
         block = os.pread(fd, end - start, start)
         found = block.count(b"\n")
         if found >= lines:
@@ -49,7 +63,7 @@ def line_start(fd: int, size: int, lines: int) -> int:
             return start + position + 1
         lines -= found
         end = start
-    return 0
+    return first
 
 
 def _open(task: Task) -> int:

@@ -2,8 +2,9 @@
 how each of them ended.
 
 It is a process of its own, started by the agent, and outlives it: when the agent has gone it stays until its last
-command has ended. It does as little as possible, so that there is nothing in it that could fail or would have to be
-replaced. A parent for each task would cost more than all the rest of a launch (ADR 4).
+command has ended, and keeps their logs below the limits. It does as little as possible, so that there is nothing in it
+that could fail or would have to be replaced. A parent for each task would cost more than all the rest of a launch (ADR
+4).
 
 Orders come in on descriptor 0 and notices go out on 1, as frames. Notices only save the agent from looking: the truth
 is in the records, which are written first. A command that has ended stays a zombie until its exit is recorded, so
@@ -25,6 +26,7 @@ from muster.agent.system.orphans import adopt_orphans, children
 from muster.agent.system.processes import Identity, boot_id, identity_of, send_group
 from muster.agent.tasks import command, records
 from muster.agent.tasks.cgroups import Joining
+from muster.agent.tasks.log_limits import LogLimiting
 from muster.agent.tasks.task_folder import LOG
 
 # A command may send one of these to its parent, in the belief that it is a shell.
@@ -34,6 +36,7 @@ _IGNORED = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT, signal
 class _Running(NamedTuple):
     task: str
     folder: str
+    log_bytes: Optional[int]
 
 
 class Shim:
@@ -43,6 +46,7 @@ class Shim:
         self._running: Dict[int, _Running] = {}
         self._has_agent = True
         self._channel = Channel(loop, 0, 1, self._start, self._agent_gone)
+        self._limiting = LogLimiting(loop, lambda work: work())
         self._ends = _child_signals()
         loop.add_reader(self._ends, self._take_ends)
 
@@ -63,7 +67,7 @@ class Shim:
         except OSError as error:
             self._tell("failed", task, errno=error.errno)
         else:
-            self._running[pid] = _Running(task, folder)
+            self._running[pid] = _Running(task, folder, order.get("log_bytes"))
             self._tell("started", task, pid=pid, start_ticks=identity.start_ticks)
         finally:
             os.close(claim)
@@ -89,6 +93,7 @@ class Shim:
         self._leave_if_done()
 
     def _end(self, running: _Running, pid: int, code: int) -> None:
+        self._limiting.ended(running.folder)
         try:
             records.record_exit(running.folder, code)
         except OSError:
@@ -111,6 +116,8 @@ class Shim:
     def _agent_gone(self, problem: str) -> None:
         self._has_agent = False
         self._channel.close()
+        for running in self._running.values():
+            self._limiting.watch(running.folder, running.log_bytes)
         self._leave_if_done()
 
     def _leave_if_done(self) -> None:

@@ -49,6 +49,7 @@ class ShimLink:
         argv: Sequence[str],
         env: Mapping[str, str],
         confinement: Optional[Confinement] = None,
+        log_bytes: Optional[int] = None,
     ) -> None:
         order: Dict[str, Any] = {
             "task": task,
@@ -57,6 +58,7 @@ class ShimLink:
             "groups": groups,
             "argv": argv,
             "env": env,
+            "log_bytes": log_bytes,
         }
         if confinement is not None:
             order["confinement"] = confinement

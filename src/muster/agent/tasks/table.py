@@ -29,12 +29,14 @@ class Task:
         ports: Tuple[int, ...] = (),
         groups: Tuple[str, ...] = (),
         digests: Tuple[str, ...] = (),
+        log_limit: Optional[int] = None,
     ) -> None:
         self.uid = uid
         self.folder = folder
         self.ports = ports
         self.groups = groups  # folders of the control groups made for it
         self.digests = digests  # of the package and the inputs that it needs on this node
+        self.log_limit = log_limit  # in bytes
         self.phase = PREPARING
         self.pid: Optional[int] = None
         self.identity: Optional[Identity] = None  # of the leader of its session

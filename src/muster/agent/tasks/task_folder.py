@@ -12,6 +12,8 @@ from typing import Any, Mapping
 from muster.agent.system.disk import write, write_json
 
 LOG = "log"
+DROPPED = "log.dropped"
+SAVED_LOG = "log.saved"
 STARTED = "started"
 EXIT = "exit"
 WORK = "work"
@@ -23,7 +25,9 @@ CHECKPOINT = "checkpoint"
 CONTAINER_ENV = "container.env"
 CONTAINER_STATE = "container.state"
 
-RESERVED_NAMES = frozenset((LOG, STARTED, EXIT, WORK, FACTS, STOP, ERROR, OOM, CHECKPOINT, CONTAINER_STATE))
+RESERVED_NAMES = frozenset(
+    (LOG, DROPPED, SAVED_LOG, STARTED, EXIT, WORK, FACTS, STOP, ERROR, OOM, CHECKPOINT, CONTAINER_STATE)
+)
 
 
 def prepare(folder: str, facts: Mapping[str, Any], files: Mapping[str, str]) -> None:

@@ -6,10 +6,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from muster.agent.system.frames import Message
 from muster.backends.agents.connection import AgentNode, quietly
 from muster.backends.agents.flow_control import patiently
 from muster.backends.agents.log_watch import LogWatch
 from muster.backends.agents.piece_transfer import fetch
+from muster.domain.dropped_bytes import DroppedBytes
 from muster.lib.partial_files import PartialFile
 from muster.ports.backend import Phase
 from muster.ports.capabilities import LogChunk
@@ -25,7 +27,8 @@ class AgentLogs:
     async def read(self, agent: AgentNode, task_id: str, offset: int, limit: int) -> LogChunk:
         answer = await agent.ask("read_log", task=task_id, offset=offset, limit=min(limit, _CHUNK))
         data, size = answer["data"], int(answer["size"])
-        return LogChunk(data, offset, size, bool(answer["ended"]) and offset + len(data) >= size)
+        is_last = bool(answer["ended"]) and offset + len(data) >= size
+        return LogChunk(data, offset, size, is_last, _dropped(answer))
 
     async def watch(self, agent: AgentNode, task_id: str) -> AsyncGenerator[int]:
         watch = self._watches.setdefault(task_id, LogWatch(agent.node.name))
@@ -45,24 +48,31 @@ class AgentLogs:
                 self._watches.pop(task_id, None)
                 await quietly(agent.ask("unwatch_log", task=task_id))
 
-    async def collect(self, agent: AgentNode, task_id: str, target: Path) -> None:
+    async def collect(self, agent: AgentNode, task_id: str, target: Path) -> DroppedBytes | None:
         """Copy the whole log, over as many connections as it takes. Copying starts at the beginning: a log has no
         version, as it may still grow."""
         pace = agent.inward
         read = partial(agent.ask, "read_log", task=task_id)
+        dropped: DroppedBytes | None = None
         with PartialFile(target.with_suffix(".partial"), limit=0) as file:
 
             async def fetch_rest() -> None:
+                nonlocal dropped
                 size = min(_CHUNK, pace.window)
-                answer = await pace.timed(size, lambda: read(offset=file.size, limit=size))
+                offset = _offset(dropped, file.size)
+                answer = await pace.timed(size, lambda: read(offset=offset, limit=size))
                 await asyncio.to_thread(file.append, answer["data"])
-                await fetch(read, file.size, int(answer["size"]), pace, file.append)
+                dropped = _dropped(answer)
+                if dropped is not None:
+                    await fetch(read, file.size, dropped.start, pace, file.append)
+                await fetch(read, _offset(dropped, file.size), int(answer["size"]), pace, file.append)
 
             before = -1
             while file.size > before:
                 before = file.size
                 await patiently(fetch_rest, lambda: file.size)
             await asyncio.to_thread(file.commit, target)
+        return dropped
 
     async def close(self) -> None:
         for task in self._rewatching:
@@ -92,3 +102,11 @@ class AgentLogs:
 async def _watch_all(agent: AgentNode, task_ids: list[str]) -> None:
     for task_id in task_ids:
         await quietly(agent.ask("watch_log", task=task_id))
+
+
+def _dropped(answer: Message) -> DroppedBytes | None:
+    return DroppedBytes.reported(answer.get("dropped"))
+
+
+def _offset(dropped: DroppedBytes | None, position: int) -> int:
+    return position if dropped is None else dropped.offset_in_log(position)

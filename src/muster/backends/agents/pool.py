@@ -54,7 +54,13 @@ class AgentPool:
     """Whether the nodes have disks of their own: what tasks need is then sent to them."""
 
     def __init__(
-        self, settings: PhysicalCluster, archives: Archives, *, own_user: str = "", identity: str = ""
+        self,
+        settings: PhysicalCluster,
+        archives: Archives,
+        *,
+        own_user: str = "",
+        identity: str = "",
+        log_bytes: int | None = None,
     ) -> None:
         self.cluster = settings.name
         self.settings = settings
@@ -70,7 +76,9 @@ class AgentPool:
         self._isolation = isolation = PoolIsolation(lambda: self.settings, self._nodes.values, own_user, identity)
         self._probes = NodeProbes(lambda: self.settings, lambda: list(self._nodes.values()), isolation.engine_found)
         engines = self._probes.engines
-        self._launcher = TaskLauncher(self._agent, engines, isolation, archives, self._shipping, ships=self.ships)
+        self._launcher = TaskLauncher(
+            self._agent, engines, isolation, archives, self._shipping, ships=self.ships, log_bytes=log_bytes
+        )
         self.capabilities = Capabilities(
             ports=self._addresses,
             shipping=Preparation(self._shipping, archives) if self.ships else None,

@@ -11,6 +11,7 @@ from muster.backends.agents.connection import AgentNode, quietly
 from muster.backends.agents.logs import AgentLogs
 from muster.backends.agents.observations import observation
 from muster.backends.agents.output_collection import OutputCollection
+from muster.domain.dropped_bytes import DroppedBytes
 from muster.domain.errors import BackendError, NotFound
 from muster.ports.backend import Observation
 from muster.ports.capabilities import Collected, LogChunk, PastEnd, TaskRef
@@ -43,9 +44,9 @@ class PoolLogs:
                 async for size in sizes:
                     yield size
 
-    async def collect(self, task: TaskRef, target: Path) -> None:
+    async def collect(self, task: TaskRef, target: Path) -> DroppedBytes | None:
         with _not_found():
-            await self._logs.collect(self._agent(task.node), task.task_id, target)
+            return await self._logs.collect(self._agent(task.node), task.task_id, target)
 
 
 @contextmanager

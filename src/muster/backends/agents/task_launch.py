@@ -19,7 +19,8 @@ from muster.ports.backend import Launched
 
 
 class TaskLauncher:
-    """`ships` means that the nodes have disks of their own, so that archives are sent to them."""
+    """`ships` means that the nodes have disks of their own, so that archives are sent to them. `log_bytes` is how much
+    is kept of a log."""
 
     def __init__(
         self,
@@ -30,6 +31,7 @@ class TaskLauncher:
         shipping: ArchiveTransfer,
         *,
         ships: bool,
+        log_bytes: int | None = None,
     ) -> None:
         self._agent = agent
         self._engines = engines
@@ -37,6 +39,7 @@ class TaskLauncher:
         self._archives = archives
         self._shipping = shipping
         self._ships = ships
+        self._log_bytes = log_bytes
 
     async def launch(self, launch: GangLaunch) -> Launched:
         requests = _in_turns(launch.pending)
@@ -92,6 +95,7 @@ class TaskLauncher:
             port_owner=request.gang_key if request.ports else None,
             devices=list(request.devices),
             limits=_limits(request),
+            log_bytes=self._log_bytes,
             package=self._archive(request.package) if request.package else None,
             inputs=[
                 {**self._archive(one.digest), "target": one.target, "member": one.member} for one in request.inputs

@@ -9,12 +9,14 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
+from muster.agent.tasks.log_limits import dropped_of
 from muster.backends.agents.agent_channel import ByteReader, ByteWriter
 from muster.backends.agents.connection import AgentNode, agent_arguments
 from muster.backends.agents.logs import AgentLogs
 from muster.backends.agents.pool import AgentPool
 from muster.backends.agents.task_data import AgentOf, PoolLogs
 from muster.domain.clusters import PhysicalCluster
+from muster.domain.dropped_bytes import DroppedBytes
 from muster.domain.errors import BackendError
 from muster.domain.nodes import NodeState
 from muster.ports.archives import Archives
@@ -36,10 +38,12 @@ class LocalBackend(AgentPool):
         *,
         own_user: str = "",
         identity: str = "",
+        log_bytes: int | None = None,
     ) -> None:
         self._root = root
         self._epoch = epoch
-        super().__init__(PhysicalCluster(cluster, "local"), archives, own_user=own_user, identity=identity)
+        settings = PhysicalCluster(cluster, "local")
+        super().__init__(settings, archives, own_user=own_user, identity=identity, log_bytes=log_bytes)
         agent = AgentNode(
             node,
             cluster,
@@ -101,14 +105,17 @@ class LinkedLogs(PoolLogs):
         super().__init__(agent, logs)
         self._root = root
 
-    async def collect(self, task: TaskRef, target: Path) -> None:
+    async def collect(self, task: TaskRef, target: Path) -> DroppedBytes | None:
         source = self._root / "tasks" / task.task_id / "log"
         try:
+            if (dropped := _dropped(source)) is not None:
+                await asyncio.to_thread(_copy, source, target, dropped)
+                return dropped
             os.makedirs(target.parent, exist_ok=True)  # noqa: PTH103 - several times cheaper than Path.mkdir
             try:
                 os.link(source, target, follow_symlinks=False)
             except FileExistsError:
-                return
+                return None
             except FileNotFoundError:
                 target.touch()
             except OSError:
@@ -118,14 +125,28 @@ class LinkedLogs(PoolLogs):
                 target.touch()
         except OSError as error:
             raise BackendError(f"cannot keep the log of {task.task_id}: {error}") from None
+        return None
 
 
-def _copy(source: Path, target: Path) -> None:
+def _dropped(source: Path) -> DroppedBytes | None:
+    """The bytes that were dropped from the log. It has become a sparse file, which would grow when it is copied."""
+    try:
+        size = source.lstat().st_size
+    except FileNotFoundError:
+        return None
+    return DroppedBytes.reported(dropped_of(str(source.parent), size))
+
+
+def _copy(source: Path, target: Path, dropped: DroppedBytes | None = None) -> None:
     """Copy the whole log or nothing, and only if it is a file: the task may have replaced its log with a link."""
     partial = target.with_suffix(".partial")
+    partial.parent.mkdir(parents=True, exist_ok=True)
     descriptor = os.open(source, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     with os.fdopen(descriptor, "rb") as log, partial.open("wb") as copy:
         if stat.S_ISREG(os.fstat(descriptor).st_mode):
+            if dropped is not None:
+                copy.write(log.read(dropped.start))
+                log.seek(dropped.end)
             shutil.copyfileobj(log, copy)
     partial.replace(target)
 

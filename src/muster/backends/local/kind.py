@@ -12,7 +12,14 @@ def _builder(site: Site) -> Builder:
     def build(cluster: PhysicalCluster) -> LocalBackend:
         node, root = socket.gethostname(), site.home / "node"
         return LocalBackend(
-            cluster.name, node, root, site.archives, site.epoch, own_user=site.own_user, identity=site.identity
+            cluster.name,
+            node,
+            root,
+            site.archives,
+            site.epoch,
+            own_user=site.own_user,
+            identity=site.identity,
+            log_bytes=site.log_bytes,
         )
 
     return build

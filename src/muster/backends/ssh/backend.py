@@ -42,10 +42,11 @@ class SshBackend(AgentPool):
         machines: MachineIdentities,
         connect_within_s: float = CONNECT_WITHIN_S,
         own_user: str = "",
+        log_bytes: int | None = None,
     ) -> None:
         """`identity` distinguishes this server from others that use the same machines. `connect_within_s` is how long a
         request waits for a connection that is being made."""
-        super().__init__(settings, archives, own_user=own_user, identity=identity)
+        super().__init__(settings, archives, own_user=own_user, identity=identity, log_bytes=log_bytes)
         self._machines = machines
         self._identity = identity
         self._epoch = epoch

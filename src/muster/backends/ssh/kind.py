@@ -20,6 +20,7 @@ def _builder(site: Site) -> Builder:
         host_keys=site.home / "host-keys",
         machines=MachineIdentities(Machine.of_this_server()),
         own_user=site.own_user,
+        log_bytes=site.log_bytes,
     )
 
 

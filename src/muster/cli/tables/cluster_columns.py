@@ -7,6 +7,7 @@ from muster.client.cluster_views import QuotaView, VirtualClusterView
 from muster.client.views import Raw
 from muster.lib.quantities import about_bytes
 
+_NOT_COUNTED = "taskLogBytes"
 _NONE = (None, "", 0, "0")
 
 
@@ -32,11 +33,15 @@ def quota_columns() -> list[Column[QuotaView]]:
         Column("VC", lambda quota: quota.vc),
         Column("USER", lambda quota: quota.user),
         Column("LIMIT ON", lambda quota: quota.kind),
-        Column("USED", lambda quota: _quantity(quota.kind, quota.used), right=True),
+        Column("USED", _used, right=True),
         Column("LIMIT", lambda quota: _quantity(quota.kind, quota.limit), right=True),
         Column("WAITING", lambda quota: quota.waiting, right=True),
         Column("JOBS", lambda quota: " ".join(quota.jobs)),
     ]
+
+
+def _used(quota: QuotaView) -> str | None:
+    return None if quota.kind == _NOT_COUNTED else _quantity(quota.kind, quota.used)
 
 
 def _quantity(kind: str, amount: float) -> str:

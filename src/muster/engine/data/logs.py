@@ -9,6 +9,7 @@ from contextlib import aclosing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from muster.domain.dropped_bytes import DroppedBytes
 from muster.domain.errors import MusterError, NotFound
 from muster.domain.tasks import Task
 from muster.engine.context import Context
@@ -56,6 +57,10 @@ class LogReader:
         """From `offset` to the present end; with `follow`, to the end of the task."""
         while True:
             chunk = await self._chunk(task, cluster, offset)
+            if chunk.dropped is not None and chunk.dropped.contains(offset):
+                yield _marker_piece(task, chunk.dropped, offset)
+                offset = chunk.dropped.end
+                continue
             is_over = chunk.ended or not follow
             if piece := self._piece(task, chunk, is_over=is_over):
                 yield piece
@@ -65,13 +70,30 @@ class LogReader:
             else:
                 await self._growth(task, cluster, beyond=chunk.offset + len(chunk.data))
 
-    async def _chunk(self, task: Task, cluster: str, offset: int) -> LogChunk:
+    async def extent(self, task: Task, cluster: str) -> LogChunk:
+        """An empty chunk, which has the size of the log and what was dropped of it."""
+        return await self._chunk(task, cluster, 0, 0)
+
+    async def raw(self, task: Task, cluster: str, start: int, end: int) -> AsyncIterator[bytes]:
+        """The bytes from `start` up to but not including `end`, with a line in place of those that were dropped."""
+        while start < end:
+            chunk = await self._chunk(task, cluster, start, min(PIECE_BYTES, end - start))
+            if chunk.dropped is not None and chunk.dropped.contains(start):
+                yield chunk.dropped.marker(start).encode()
+                start = chunk.dropped.end
+                continue
+            if not chunk.data:
+                return
+            yield chunk.data
+            start += len(chunk.data)
+
+    async def _chunk(self, task: Task, cluster: str, offset: int, limit: int = PIECE_BYTES) -> LogChunk:
         if task.log is None:
             try:
-                return await self._live(cluster).read(TaskRef.of(task), offset, PIECE_BYTES)
+                return await self._live(cluster).read(TaskRef.of(task), offset, limit)
             except MusterError:
                 task = await self._refreshed(task)
-        return _read_file(self.file(task), offset)
+        return _read_file(self.file(task), offset, limit)
 
     def _live(self, cluster: str) -> TaskLogs:
         return required(self._context.backends[cluster].capabilities.logs, "logs", cluster)
@@ -128,16 +150,34 @@ def _whole_characters(data: bytes) -> int:
     return len(data)
 
 
-def _read_file(path: Path, offset: int) -> LogChunk:
+def _marker_piece(task: Task, dropped: DroppedBytes, offset: int) -> Piece:
+    text = dropped.marker(offset)
+    payload = json.dumps({"task": task.name, "offset": offset, "text": text}, ensure_ascii=False)
+    return Piece(task.name, offset, dropped.end, payload)
+
+
+def _read_file(path: Path, offset: int, limit: int) -> LogChunk:
+    dropped = DroppedBytes.of_file(path.name)
     with _opened(path) as descriptor:
         size = os.fstat(descriptor).st_size
-        data = os.pread(descriptor, PIECE_BYTES, offset)
-    return LogChunk(data, offset, size, offset + len(data) >= size)
+        if dropped is None:
+            data = os.pread(descriptor, limit, offset)
+            return LogChunk(data, offset, size, offset + len(data) >= size)
+        if offset < dropped.end:
+            limit = min(limit, max(0, dropped.start - offset))
+        data = os.pread(descriptor, limit, dropped.position_in_file(offset))
+        whole = size + dropped.length
+        return LogChunk(data, offset, whole, offset + len(data) >= whole, dropped)
 
 
 def _tail_of_file(path: Path, lines: int) -> int:
+    dropped = DroppedBytes.of_file(path.name)
     with _opened(path) as descriptor:
-        return tail_offset(descriptor, os.fstat(descriptor).st_size, lines)
+        size = os.fstat(descriptor).st_size
+        if dropped is None:
+            return tail_offset(descriptor, size, lines)
+        position = tail_offset(descriptor, size, lines, dropped.start)
+        return dropped.start if position == dropped.start else dropped.offset_in_log(position)
 
 
 @contextmanager

@@ -264,7 +264,10 @@ async def with_collected_log(context: Context, cluster: str, task: Task) -> Task
     if logs is None:
         return task
     try:
-        await logs.collect(TaskRef.of(task), context.logs / name)
+        dropped = await logs.collect(TaskRef.of(task), context.logs / name)
+        if dropped is not None:
+            name = dropped.file_name(name)
+            (context.logs / log_name(task)).replace(context.logs / name)
     except (MusterError, OSError) as error:  # the node is unreachable, or the server's own disk is full
         _log.warning("log not collected", task=task.id, error=str(error))
         return task

@@ -10,17 +10,14 @@ from fastapi import APIRouter, Depends, Query, Request, Response
 from fastapi.responses import FileResponse, JSONResponse, StreamingResponse
 
 from muster.api.events import EventPage
+from muster.domain.dropped_bytes import DroppedBytes
 from muster.domain.errors import NotFound
 from muster.domain.events import Event
-from muster.domain.jobs import Job
-from muster.domain.tasks import Task
 from muster.engine.cluster_access import visible_clusters
 from muster.engine.data.following import LogCursor, Wanted, check_workers, follow_job
-from muster.engine.data.logs import PIECE_BYTES
 from muster.engine.requests.accounts import Principal
-from muster.ports.capabilities import TaskLogs, TaskRef, required
 from muster.server.access import Action, may
-from muster.server.ranges import ranged
+from muster.server.ranges import ranged_around
 from muster.server.services import Services, authenticated, services
 from muster.server.streams import event_stream, resume_point, sse, sse_response
 from muster.wire.response_models import response_model
@@ -89,17 +86,20 @@ async def raw_log(
     task: str,
     attempt: Annotated[int | None, Query(ge=1, le=1_000_000)] = None,
 ) -> Response:
-    """Accepts a Range, also for a running task; then for what it has printed so far."""
+    """Accepts a Range, also for a running task; then for what it has printed so far. Positions count all bytes that it
+    has printed. Of a log beyond its limit, bytes are dropped from the middle: a line is in their place, and a range
+    that begins there is refused (416)."""
     job = await parts.find_job(me, ref, Action.JOB_READ)
     check_workers(job, (task,))
     tasks = await parts.context.store.tasks(job.id, attempt or max(job.attempt, 1))
     found = next((one for one in tasks if task in (one.name, f"{one.role}-{one.index}")), None)
     if found is None:
         raise NotFound(f"{task} has not been started")
-    if found.log is not None:
+    if found.log is not None and DroppedBytes.of_file(found.log) is None:
         return FileResponse(parts.logs.file(found), media_type=_RAW)
-    chunk = await _live_logs(parts, job).read(TaskRef.of(found), 0, 1)
-    return ranged(request, chunk.size, partial(_live_bytes, parts, job, found), _RAW)
+    extent = await parts.logs.extent(found, job.cluster)
+    content = partial(parts.logs.raw, found, job.cluster)
+    return ranged_around(request, extent.size, extent.dropped, content, _RAW)
 
 
 @router.get(
@@ -171,17 +171,3 @@ def visible(parts: Services, me: Principal, event: Event) -> Event | None:
     if event.kind.startswith("audit.") or not may(me, Action.JOB_SEE, event.owner, private=parts.private_jobs):
         return None
     return Event(event.kind, event.at, event.job_id, None, event.owner, {**event.data, "reason": ""}, event.seq)
-
-
-def _live_logs(parts: Services, job: Job) -> TaskLogs:
-    return required(parts.context.backends[job.cluster].capabilities.logs, "logs", job.cluster)
-
-
-async def _live_bytes(parts: Services, job: Job, task: Task, start: int, end: int) -> AsyncIterator[bytes]:
-    logs = _live_logs(parts, job)
-    while start < end:
-        chunk = await logs.read(TaskRef.of(task), start, min(PIECE_BYTES, end - start))
-        if not chunk.data:
-            return
-        yield chunk.data
-        start += len(chunk.data)

@@ -1,0 +1,176 @@
+"""Keeps the log of a task below its limit: the beginning and the end stay, and what is between them is dropped.
+
+The command writes into the file itself, and never waits for us. Dropped bytes become a hole, so a position in the log
+means the same for ever. Which bytes are dropped is recorded before they are, in a file whose block is there before the
+disk can be full. Where a file system knows no holes, the end is copied aside and put back behind a new one.
+
+The agent does this for the tasks of its node, and a shim for its own while it has no agent. They may look at one log
+at once, so whoever drops bytes holds a lock.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import stat
+from typing import Callable, Dict, NamedTuple, Optional
+
+from muster.agent.system import holes
+from muster.agent.system.loop import Loop
+from muster.agent.tasks.task_folder import DROPPED, LOG, SAVED_LOG
+
+HEAD_BYTES = 1 << 20
+_LOOK_EVERY_S = 1.0
+_LINE_BYTES = 64 * 1024
+_RECORD_BYTES = 40
+
+Work = Callable[[], None]
+
+
+class Dropped(NamedTuple):
+    """The bytes from `start` up to but not including `end`."""
+
+    start: int
+    end: int
+
+    @property
+    def length(self) -> int:
+        return self.end - self.start
+
+
+_NOTHING = Dropped(0, 0)
+
+
+def dropped_of(folder: str, size: int) -> Optional[Dropped]:
+    """What was dropped from a log that is `size` bytes long. A command may have emptied its log since."""
+    try:
+        fd = os.open(os.path.join(folder, DROPPED), os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
+        return None
+    try:
+        found = _read(fd)
+    finally:
+        os.close(fd)
+    return found if found.length and found.end <= size else None
+
+
+class LogLimiting:
+    """Looks at the logs of running tasks once a second, at the cost of one system call for each."""
+
+    def __init__(self, loop: Loop, run: Callable[[Work], None]) -> None:
+        """`run` does the work of dropping, which may take as long as the disk does."""
+        self._loop = loop
+        self._run = run
+        self._logs: Dict[str, _Log] = {}
+        self._is_looking = False
+
+    def watch(self, folder: str, limit: Optional[int]) -> None:
+        if limit is None:
+            return
+        self._logs.setdefault(folder, _Log(folder, limit))
+        if not self._is_looking:
+            self._is_looking = True
+            self._loop.call_later(_LOOK_EVERY_S, self._look)
+
+    def ended(self, folder: str) -> None:
+        """The command has ended: the log gets its final form at once."""
+        log = self._logs.pop(folder, None)
+        if log is not None and log.needs_dropping():
+            log.drop()
+
+    def _look(self) -> None:
+        for log in self._logs.values():
+            if not log.is_busy and log.needs_dropping():
+                log.is_busy = True
+                self._run(log.drop)
+        self._is_looking = bool(self._logs)
+        if self._is_looking:
+            self._loop.call_later(_LOOK_EVERY_S, self._look)
+
+
+class _Log:
+    def __init__(self, folder: str, limit: int) -> None:
+        self._folder = folder
+        self._limit = limit
+        self._path = os.path.join(folder, LOG)
+        self._seen = 0
+        self._enough = limit // 2  # the size at which to look closer: first, to make the record while there is room
+        self.is_busy = False
+
+    def needs_dropping(self) -> bool:
+        try:
+            size = os.stat(self._path, follow_symlinks=False).st_size
+        except OSError:
+            return False
+        shrunk, self._seen = size < self._seen, size
+        return shrunk or size > self._enough
+
+    def drop(self) -> None:
+        try:
+            self._enough = drop_middle(self._folder, self._limit)
+        except OSError:
+            pass  # the disk is full or the file gone; we look again in a second
+        finally:
+            self.is_busy = False
+
+
+def drop_middle(folder: str, limit: int, can_punch: Callable[[int, int, int], bool] = holes.can_punch) -> int:
+    """Drop bytes if the log is longer than its limit. Returns the size at which that is to be looked at again."""
+    fd = os.open(os.path.join(folder, LOG), os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    record = -1
+    try:
+        if not stat.S_ISREG(os.fstat(fd).st_mode):
+            raise OSError("the log is not a file any more")
+        path = os.path.join(folder, DROPPED)
+        record = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o600)
+        fcntl.flock(record, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return _drop(fd, record, os.path.join(folder, SAVED_LOG), limit, can_punch)
+    finally:
+        os.close(fd)
+        if record >= 0:
+            os.close(record)
+
+
+def _drop(fd: int, record: int, saved: str, limit: int, can_punch: Callable[[int, int, int], bool]) -> int:
+    before = _read(record)
+    if os.path.lexists(saved):
+        holes.put_back(fd, before.end, saved)
+    size = os.fstat(fd).st_size
+    if not os.fstat(record).st_size or size < before.end:
+        before = _NOTHING
+        _write(record, before)
+    if size - before.length <= limit:
+        return limit + before.length
+    start = before.start or _head_end(fd, min(HEAD_BYTES, limit // 4))
+    kept = limit - start - limit // 8
+    dropped = Dropped(start, _line_after(fd, size - kept))
+    _write(record, dropped)
+    if not can_punch(fd, dropped.start, dropped.length):
+        holes.save_rest(fd, dropped.end, saved)
+        holes.cut(fd, dropped.start, dropped.end, saved)
+    return limit + dropped.length
+
+
+def _head_end(fd: int, most: int) -> int:
+    """The end of the last line that ends within the first `most` bytes."""
+    back = min(most, _LINE_BYTES)
+    newline = os.pread(fd, back, most - back).rfind(b"\n")
+    return most if newline < 0 else most - back + newline + 1
+
+
+def _line_after(fd: int, position: int) -> int:
+    """The beginning of the first line behind this position; the position itself, if the line there is long."""
+    newline = os.pread(fd, _LINE_BYTES, position).find(b"\n")
+    return position + newline + 1
+
+
+def _read(record: int) -> Dropped:
+    words = os.pread(record, _RECORD_BYTES, 0).split()
+    if len(words) != 2 or not all(word.isdigit() for word in words):
+        return _NOTHING
+    return Dropped(int(words[0]), int(words[1]))
+
+
+def _write(record: int, dropped: Dropped) -> None:
+    """Always of the same length, over what is there: it needs no space, and is never half there."""
+    os.pwrite(record, b"%019d %019d\n" % dropped, 0)
