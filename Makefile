@@ -28,8 +28,9 @@ $(VENV)/.ready-dev: $(VENV)/.ready
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
 	@touch $@
 
-setup-system:
+setup-system: setup-dev
 	@scripts/install-test-parts.sh
+	@scripts/install-oidc-provider.sh
 
 demo: setup ## run the main job: 2 ps + 2 workers, followed to its end
 	@$(BIN)/python scripts/demo.py

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from muster.domain.accounts import Package, Token, User, UserRole
+from muster.domain.accounts import Identity, Package, Token, User, UserRole
 from muster.domain.errors import Conflict, NotFound
 from muster.domain.jobs import Succeeded
 from muster.domain.specs import Input
@@ -103,3 +103,26 @@ async def test_a_removed_package_is_gone_for_all_its_owners(store: Store) -> Non
     await store.apply_all([Change(new_package=package) for package in packages])
     await store.apply(Change(removed_package="d" * 64))
     assert await store.package("d" * 64, None) is None
+
+
+async def test_a_person_of_a_provider_is_linked_to_one_user(store: Store) -> None:
+    person = Identity("https://id.example.org", "42", "amy", 3.0)
+    await store.apply_all([Change(new_user=AMY, new_identity=person), Change(new_user=BOB)])
+    assert await store.identity("https://id.example.org", "42") == person
+    assert await store.identity("https://other.example.org", "42") is None
+    with pytest.raises(Conflict, match="is linked to amy already"):
+        await store.apply(Change(new_identity=replace(person, user="bob")))
+    with pytest.raises(NotFound, match="there is no such user"):
+        await store.apply(Change(new_identity=replace(person, subject="43", user="nobody")))
+    assert await store.identities("amy") == await store.identities(None) == [person]
+    await store.apply(Change(removed_identity=person))
+    assert await store.identities(None) == []
+    with pytest.raises(NotFound, match="is not linked"):
+        await store.apply(Change(removed_identity=person))
+
+
+async def test_the_end_of_a_user_ends_their_identities(store: Store) -> None:
+    person = Identity("https://id.example.org", "42", "amy", 3.0)
+    await store.apply(Change(new_user=AMY, new_identity=person))
+    await store.apply(Change(removed_user="amy"))
+    assert await store.identity("https://id.example.org", "42") is None

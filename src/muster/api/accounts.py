@@ -43,6 +43,24 @@ class LoginOut(TypedDict):
     expiresAt: str | None
 
 
+class ProviderOut(TypedDict):
+    name: Annotated[str, "How people call the identity provider."]
+
+
+class LoginWaysOut(TypedDict):
+    password: Annotated[bool, "Whether a user and a password are accepted."]
+    sso: Annotated[ProviderOut | None, "The identity provider, if there is one."]
+
+
+class DeviceLoginOut(TypedDict):
+    id: Annotated[str, "For the calls that ask whether the person has confirmed the code."]
+    code: Annotated[str, "What the person enters there."]
+    address: Annotated[str, "The page that the person opens, on any machine."]
+    completeAddress: Annotated[str | None, "The same page with the code filled in."]
+    interval: Annotated[float, "How many seconds to wait between two questions."]
+    expiresIn: float
+
+
 class ServerOut(TypedDict):
     version: str
     url: str

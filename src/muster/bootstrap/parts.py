@@ -11,6 +11,7 @@ from muster.bootstrap.backend_kinds import cluster_kinds
 from muster.bootstrap.extensions import Extensions, guarded_builder
 from muster.bootstrap.first_run import own_user
 from muster.bootstrap.home_folder import archive_key
+from muster.bootstrap.sign_in import sign_in_of
 from muster.bootstrap.site import SharedSite
 from muster.bootstrap.tls import Certificate
 from muster.domain.clusters import PhysicalCluster
@@ -95,9 +96,10 @@ def build_parts(installation: Installation, store: Store, site: SharedSite, epoc
         limits=installation.limits,
         config=ActiveConfig(FileClusterConfig(clusters, kept, Inotify), extensions.problems),
     )
+    accounts = Accounts(context, settings.session_lifetime)
     services = Services(
         context,
-        Accounts(context, settings.session_lifetime),
+        accounts,
         PackageStore(context, settings.max_package_bytes),
         LogReader(context),
         Files(context),
@@ -105,6 +107,9 @@ def build_parts(installation: Installation, store: Store, site: SharedSite, epoc
         settings.private_jobs,
         extensions.dialects,
         bounds=installation.bounds,
+        sign_in=sign_in_of(settings, context, accounts, address),
+        has_password_login=settings.password_login,
+        public_address=address,
         is_always_secure=address.startswith("https:"),
         max_token_lifetime_s=settings.max_token_lifetime,
         has_open_metrics=settings.open_metrics,

@@ -26,6 +26,17 @@ class User:
         return self.role is UserRole.ADMIN
 
 
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """The link between a user and a person at an identity provider. Issuer and subject together never change and never
+    belong to another person, whereas a name may be given to somebody else one day."""
+
+    issuer: str
+    subject: str
+    user: str
+    linked_at: float
+
+
 SESSION_PREFIX = "s-"
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Generic, Protocol, TypeVar
 
-from muster.domain.accounts import Package, Token, User
+from muster.domain.accounts import Identity, Package, Token, User
 from muster.domain.events import Event
 from muster.domain.jobs import Job
 from muster.domain.nodes import NodeMark
@@ -38,7 +38,8 @@ class Change:
     name stays. `tasks` are inserted or replaced whole by id. `removed_job` deletes a finished job with
     its tasks, keys and job and task events (audit events stay). `used_token` records when a token was last used; it
     need not exist any more. `removed_package` removes a digest for all its owners. `node_mark` replaces the mark that
-    the node had before. `unmarked_node` is a cluster and a node, which need not have a mark.
+    the node had before. `unmarked_node` is a cluster and a node, which need not have a mark. `new_identity` links a
+    person to a user; Conflict if the person is linked already. The end of a user ends their identities.
     """
 
     new_job: Job | None = None
@@ -55,6 +56,8 @@ class Change:
     new_token: Token | None = None
     removed_token: str | None = None
     used_token: tuple[str, float] | None = None
+    new_identity: Identity | None = None
+    removed_identity: Identity | None = None
     new_package: Package | None = None
     removed_package: str | None = None
     node_mark: NodeMark | None = None
@@ -170,6 +173,12 @@ class Store(Protocol):
     async def token_by_hash(self, secret_hash: str) -> Token | None: ...
 
     async def tokens(self, user: str | None) -> list[Token]: ...
+
+    async def identity(self, issuer: str, subject: str) -> Identity | None: ...
+
+    async def identities(self, user: str | None) -> list[Identity]:
+        """The identities of a user, or of all users."""
+        ...
 
     async def package(self, digest: str, owner: str | None) -> Package | None: ...
 

@@ -20,6 +20,7 @@ from muster.server.routes import (
     outputs,
     packages,
     sharing,
+    sign_in,
     system,
     usage,
 )
@@ -63,9 +64,11 @@ def create_app(services: Services) -> FastAPI:
         packages,
         archives,
         accounts,
+        sign_in,
     ):
         app.include_router(module.router, prefix="/api/v1")
     app.include_router(system.api_router, prefix="/api/v1")
+    app.include_router(sign_in.browser_router)
     app.include_router(system.router)
     app.add_middleware(Guard, metrics=app.state.metrics, body_bytes=bound_of_bodies())
     return app

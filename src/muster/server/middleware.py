@@ -31,7 +31,7 @@ class Guard:
         read, over = 0, None
         client = scope.get("client")
         holder = client[0] if client else ""
-        most = MAX_LOGIN_BYTES if scope["path"] == _LOGIN else MAX_BODY_BYTES
+        most = MAX_LOGIN_BYTES if scope["path"].startswith(_LOGIN) else MAX_BODY_BYTES
 
         async def bounded() -> Message:
             nonlocal read, over

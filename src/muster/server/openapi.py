@@ -26,8 +26,8 @@ _TEXTS = {
     503: "A part of the platform does not answer; try again later.",
 }
 _ALWAYS = {401, 503}
-_OPEN_TO_ALL = {"log_in", "get_archive"}
-"""They need no token: the one checks a password, the other a signature."""
+_OPEN_TO_ALL = {"log_in", "login_ways", "begin_device", "finish_device", "get_archive"}
+"""They need no token: they begin with people whom nobody knows yet, or check a signature."""
 _NEEDS_CAPABILITY = {
     "job_logs",
     "raw_log",
@@ -89,7 +89,9 @@ _REFUSALS: dict[str, set[int]] = {
     "drain_node": {403, 409, 413},
     "reconnect_node": {403, 409},
     "exec_on_node": {403, 409, 413},
-    "log_in": {413},
+    "log_in": {403, 404, 413},
+    "begin_device": {404},
+    "finish_device": {403, 404, 413},
     "add_user": {403, 409, 413},
     "change_user": {403, 409, 413},
     "remove_user": {403, 409},

@@ -16,6 +16,7 @@ from muster.engine.data.logs import LogReader
 from muster.engine.data.packages import PackageStore
 from muster.engine.requests.accounts import Accounts, Principal
 from muster.engine.requests.explaining import live_reason
+from muster.engine.requests.sign_in import SignIn
 from muster.lib.work_pool import WorkPool
 from muster.server.access import Action, may, require
 from muster.server.bounds import Bounds
@@ -39,6 +40,12 @@ class Services:
     private_jobs: bool = False
     dialects: Sequence[Dialect] = DIALECTS
     """The kinds of job files that may be submitted besides Muster's own."""
+    sign_in: SignIn | None = None
+    """Logins with an identity provider, if there is one."""
+    has_password_login: bool = True
+    """Whether people may log in with passwords that Muster keeps."""
+    public_address: str = ""
+    """The address at which people reach the server."""
     max_token_lifetime_s: float | None = None
     has_open_metrics: bool = False
     """Whether /metrics is for everybody."""
@@ -85,6 +92,12 @@ def services_of(request: Request) -> Services:
     found = request.app.state.services
     assert isinstance(found, Services)
     return found
+
+
+def sign_in_of(parts: Services) -> SignIn:
+    if parts.sign_in is None:
+        raise NotFound("this server has no identity provider", hint="log in with a password or a token")
+    return parts.sign_in
 
 
 def address_of(request: Request) -> str:

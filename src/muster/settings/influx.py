@@ -1,12 +1,12 @@
 """Settings of the InfluxDB 1.x that the server sends node metrics to."""
 
-import stat
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 from pydantic.alias_generators import to_camel
 
+from muster.settings.private_files import read_secret
 from muster.wire.spec_schema import Seconds
 
 
@@ -49,14 +49,4 @@ def read_password(settings: InfluxSettings, home: Path) -> str:
     """
     if settings.password_file is None:
         return ""
-    path = home / settings.password_file.expanduser()
-    try:
-        mode = path.stat().st_mode
-        if stat.S_ISREG(mode) and mode & 0o077:
-            raise ValueError(f"other users can read {path}: run chmod 600 {path}")
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except OSError as error:
-        raise ValueError(f"cannot read {path}: {error.strerror}") from None
-    if not lines or not lines[0]:
-        raise ValueError(f"{path} is empty: its first line must be the password")
-    return lines[0]
+    return read_secret(home / settings.password_file.expanduser(), "password")

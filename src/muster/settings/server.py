@@ -12,6 +12,8 @@ from pydantic.alias_generators import to_camel
 from muster.domain.errors import Invalid, Problem
 from muster.settings.influx import InfluxSettings, read_password
 from muster.settings.limits import LimitSettings
+from muster.settings.oidc import OidcSettings
+from muster.settings.private_files import read_secret
 from muster.wire.spec_schema import Seconds
 
 _VARIABLES = {
@@ -38,7 +40,8 @@ class ServerSettings(BaseModel):
     public_url: str | None = Field(
         None,
         pattern=r"^https?://[^\s/]+(/[^\s]*)?$",
-        description="The address at which nodes of engines reach this server; by default, the one it listens on.",
+        description="The address at which people, and nodes of engines, reach this server; by default, the one it "
+        "listens on.",
     )
     peer_url: str | None = Field(
         None,
@@ -61,6 +64,10 @@ class ServerSettings(BaseModel):
     )
     session_lifetime: Seconds = Field(14 * 86400.0, description="How long a login lasts.")
     max_token_lifetime: Seconds | None = Field(None, description="How long a token lasts at most; endless by default.")
+    password_login: bool = Field(
+        True, description="Whether people may log in with a password that Muster keeps; tokens work anyway."
+    )
+    oidc: OidcSettings | None = Field(None, description="The OpenID Connect provider that people log in with.")
     open_metrics: bool = Field(False, description="Whether /metrics needs no token.")
     max_package_bytes: int = Field(4 << 30, description="The maximum size of a code package or input.")
     max_output_bytes: int = Field(20 << 30, ge=0, description="The maximum size of the outputs that are kept of a job.")
@@ -81,7 +88,7 @@ class ServerSettings(BaseModel):
 
     @model_validator(mode="after")
     def _secrets_can_be_read(self) -> Self:
-        _ = self.influx_password
+        _ = self.influx_password, self.oidc_secret
         return self
 
     @model_validator(mode="after")
@@ -96,6 +103,13 @@ class ServerSettings(BaseModel):
     def influx_password(self) -> str:
         """The password. It is read when it is needed, so that the settings do not contain it."""
         return read_password(self.influx, self.home) if self.influx else ""
+
+    @property
+    def oidc_secret(self) -> str:
+        """The client secret, which the settings do not contain either. It is empty for a public client."""
+        if self.oidc is None or self.oidc.client_secret_file is None:
+            return ""
+        return read_secret(self.home / self.oidc.client_secret_file.expanduser(), "client secret")
 
     @property
     def database_url(self) -> str:

@@ -10,14 +10,14 @@ from typing import TypeVar
 from sqlalchemy import Connection, Engine
 from sqlalchemy.exc import DataError, DBAPIError, SQLAlchemyError
 
-from muster.domain.accounts import Package, Token, User
+from muster.domain.accounts import Identity, Package, Token, User
 from muster.domain.errors import Invalid, Unavailable
 from muster.domain.events import Event
 from muster.domain.jobs import Job
 from muster.domain.nodes import NodeMark
 from muster.domain.tasks import Task
 from muster.ports.store import Change, JobFilter, Page, RequestKey, Spent
-from muster.stores import accounts, events, job_listing, jobs, node_marks, packages, run_history, tasks
+from muster.stores import accounts, events, identities, job_listing, jobs, node_marks, packages, run_history, tasks
 from muster.stores.committing import Committer
 from muster.stores.database_engines import READERS, unavailable
 
@@ -102,6 +102,12 @@ class SqlStore:
 
     async def tokens(self, user: str | None) -> list[Token]:
         return await self._read(lambda connection: accounts.tokens_of(connection, user))
+
+    async def identity(self, issuer: str, subject: str) -> Identity | None:
+        return await self._read(lambda connection: identities.identity_of(connection, issuer, subject))
+
+    async def identities(self, user: str | None) -> list[Identity]:
+        return await self._read(lambda connection: identities.identities_of(connection, user))
 
     async def package(self, digest: str, owner: str | None) -> Package | None:
         return await self._read(lambda connection: packages.package_by_digest(connection, digest, owner))

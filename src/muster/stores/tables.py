@@ -22,7 +22,7 @@ from sqlalchemy import (
     text,
 )
 
-HEAD = "0007"
+HEAD = "0008"
 """The newest migration, which the code needs. Revisions are numbers of four digits, so that they sort by age."""
 
 EVENT_COUNTER = "events"
@@ -206,6 +206,17 @@ tokens = Table(
 )
 Index("uq_tokens_secret_hash", tokens.c.secret_hash, unique=True)
 Index("ix_tokens_user", tokens.c.user, tokens.c.created_at)
+
+identities = Table(
+    "identities",
+    metadata,
+    Column("issuer", Text, nullable=False),
+    Column("subject", Text, nullable=False),
+    Column("user", Text, ForeignKey("users.name", ondelete="CASCADE"), nullable=False),
+    Column("linked_at", Double, nullable=False),
+    PrimaryKeyConstraint("issuer", "subject"),
+)
+Index("ix_identities_user", identities.c.user)
 
 packages = Table(
     "packages",

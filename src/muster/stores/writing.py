@@ -17,6 +17,7 @@ from muster.stores.accounts import (
     why_token_not_inserted,
     why_user_not_inserted,
 )
+from muster.stores.identities import insert_identity, remove_identity, why_identity_not_inserted
 from muster.stores.jobs import insert_jobs, remove_job, rewrite_job, update_jobs, why_not_inserted
 from muster.stores.node_marks import put_mark, remove_mark
 from muster.stores.packages import insert_package, remove_package
@@ -47,6 +48,8 @@ def explain(connection: Connection, change: Change, refused: IntegrityError) -> 
         found = why_user_not_inserted(connection, change.new_user)
     if found is None and change.new_token is not None:
         found = why_token_not_inserted(connection, change.new_token)
+    if found is None and change.new_identity is not None:
+        found = why_identity_not_inserted(connection, change.new_identity)
     if found is None and change.new_job is not None:
         found = why_not_inserted(connection, change.new_job, change.request_key)
     if found is None and change.tasks:
@@ -59,7 +62,7 @@ def _touches_only_jobs(change: Change) -> bool:
     others = (
         *(change.rewritten_job, change.removed_job, change.new_user, change.user, change.removed_user),
         *(change.new_token, change.removed_token, change.used_token),
-        *(change.new_package, change.removed_package),
+        *(change.new_identity, change.removed_identity, change.new_package, change.removed_package),
         *(change.node_mark, change.unmarked_node),
     )
     return all(part is None for part in others)
@@ -78,6 +81,8 @@ def _write_others(connection: Connection, change: Change) -> None:
     """Removals come first, so that one change can replace an object."""
     if change.removed_token is not None:
         remove_token(connection, change.removed_token)
+    if change.removed_identity is not None:
+        remove_identity(connection, change.removed_identity)
     if change.removed_user is not None:
         remove_user(connection, change.removed_user)
     if change.removed_job is not None:
@@ -90,6 +95,8 @@ def _write_others(connection: Connection, change: Change) -> None:
         update_user(connection, change.user)
     if change.new_token is not None:
         insert_token(connection, change.new_token)
+    if change.new_identity is not None:
+        insert_identity(connection, change.new_identity)
     if change.used_token is not None:
         note_token_use(connection, *change.used_token)
     if change.removed_package is not None:

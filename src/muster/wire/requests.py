@@ -57,11 +57,17 @@ class ChangeIn(Request):
 
 
 class LoginIn(Request):
-    """By password, or by a token that becomes the browser's session."""
+    """By password, by a token that becomes the browser's session, or by the code that a login in a browser showed."""
 
     user: str | None = Field(None, max_length=64)
     password: str | None = Field(None, max_length=1024)
     token: str | None = Field(None, max_length=256)
+    code: str | None = Field(None, max_length=256, description="From a login with an identity provider.")
+    verifier: str | None = Field(None, max_length=256, description="The PKCE verifier of the login with `code`.")
+    name: str = Field("login", max_length=100)
+
+
+class DeviceLoginIn(Request):
     name: str = Field("login", max_length=100)
 
 

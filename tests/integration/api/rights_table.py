@@ -56,6 +56,22 @@ _FAR_NODE = {"name": "{fresh}", "ssh": "nobody@127.0.0.1:1"}
 _UNSIGNED = {"expires": 1, "signature": "wrong"}
 """A signed address needs no token; without the server's signature it is refused, whoever asks."""
 
+_OF_PROVIDERS = (
+    ("GET", "/login/sso"),
+    ("GET", "/login/sso/callback"),
+    ("POST", "/login/sso/confirm"),
+    ("POST", "/login/device"),
+    ("POST", "/login/device/{login_id}"),
+)
+
+
+def _without_provider(method: str, route: str) -> Row:
+    """This server has no identity provider, whoever asks."""
+    body: Any = {} if "{login_id}" in route else None
+    given = {"login_id": "fresh"} if "{login_id}" in route else {}
+    return Row(method, f"{API}{route}", 404, 404, 404, given=given, body=body, open_to_all=True)
+
+
 TABLE = (
     Row("POST", f"{API}/jobs", 201, 201, 201, body={"spec": _HELD}),
     Row("POST", f"{API}/jobs:bulk", 201, 201, 201, body={"specs": [_HELD]}),
@@ -124,6 +140,8 @@ TABLE = (
         open_to_all=True,
     ),
     Row("POST", f"{API}/login", 200, 200, 200, body={"token": "{owner_token}"}, open_to_all=True),
+    Row("GET", f"{API}/login", 200, 200, 200, open_to_all=True),
+    *(_without_provider(method, route) for method, route in _OF_PROVIDERS),
     Row("POST", f"{API}/logout", 204, 204, 204, own_token=True),
     Row("GET", f"{API}/users", 200, 200, 200),
     Row("POST", f"{API}/users", 403, 403, 201, body={"name": "{fresh}"}),

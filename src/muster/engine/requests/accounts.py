@@ -8,7 +8,7 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from muster.domain.accounts import SESSION_PREFIX, Token, TokenScope, User, UserRole
+from muster.domain.accounts import SESSION_PREFIX, Identity, Token, TokenScope, User, UserRole
 from muster.domain.errors import Conflict, Forbidden, NotAuthenticated, NotFound
 from muster.engine.context import Context
 from muster.engine.lifecycle.access_holds import check_access
@@ -51,7 +51,7 @@ class Accounts:
         self._context = context
         self._session_lifetime_s = session_lifetime_s
         self._passwords = passwords or Passwords()
-        self._attempts = LoginAttempts(context.clock)
+        self.attempts = LoginAttempts(context.clock)
         self._changing = asyncio.Lock()
         """Held from the check that an admin is left until the change is stored."""
         self._known: dict[str, tuple[Principal, float]] = {}
@@ -80,14 +80,14 @@ class Accounts:
         return principal
 
     async def log_in(self, name: str, password: str, label: str, address: str = "") -> tuple[Token, str, User]:
-        counted = self._attempts.count(address, name)
+        counted = self.attempts.count(address, name)
         user = await self._context.store.user(name)
         usable = user is not None and not user.disabled and user.password_hash
         is_right = await self._passwords.verify(user.password_hash if user and usable else None, password)
         if user is None or not usable or not is_right:
-            await self._record_failure(user, address)
+            await self.record_failure(user, address)
             raise NotAuthenticated(_WRONG, hint="an admin can set a password: muster users passwd NAME")
-        self._attempts.succeeded(address, name, counted)
+        self.attempts.succeeded(address, name, counted)
         token, secret = await self.create_token(user, label, self._session_lifetime_s, actor=name, what=LOGIN)
         return token, secret, user
 
@@ -134,7 +134,14 @@ class Accounts:
         self._known = {}
 
     async def create_user(
-        self, name: str, role: UserRole, password: str | None, *, actor: str, groups: Sequence[str] = ()
+        self,
+        name: str,
+        role: UserRole,
+        password: str | None,
+        *,
+        actor: str,
+        groups: Sequence[str] = (),
+        identity: Identity | None = None,
     ) -> User:
         if await self._context.store.user(name) is not None:
             raise Conflict(f"there is already a user {name}")
@@ -146,8 +153,28 @@ class Accounts:
             )
         user = User(name, role, now, await self._passwords.hash(password), groups=_tidy(groups), id=new_id())
         event = audit_event("user.create", actor, now, user=name, role=str(role))
-        await self._context.store.apply(Change(new_user=user, events=[event]))
+        await self._context.store.apply(Change(new_user=user, new_identity=identity, events=[event]))
         return user
+
+    async def link(self, user: User, issuer: str, subject: str, *, actor: str) -> Identity:
+        """From now on, the person of the identity provider is this user. Raises Conflict if it is another one."""
+        now = self._context.clock()
+        identity = Identity(issuer, subject, user.name, now)
+        event = audit_event("user.link", actor, now, user=user.name, issuer=issuer, subject=subject)
+        await self._context.store.apply(Change(new_identity=identity, events=[event]))
+        return identity
+
+    async def unlink(self, identity: Identity, *, actor: str) -> None:
+        """The person can no longer log in as this user. Their sessions end."""
+        now = self._context.clock()
+        event = audit_event("user.unlink", actor, now, user=identity.user, issuer=identity.issuer)
+        sessions = [token for token in await self._context.store.tokens(identity.user) if token.is_session]
+        ended = [Change(removed_token=token.id) for token in sessions]
+        await self._context.store.apply_all([Change(removed_identity=identity, events=[event]), *ended])
+        self._known = {}
+
+    def session_lifetime(self, most_s: float | None) -> float:
+        return self._session_lifetime_s if most_s is None else min(self._session_lifetime_s, most_s)
 
     async def change_user(
         self,
@@ -219,11 +246,11 @@ class Accounts:
             self._context.spawn(check_access(self._context), "access")
 
     async def check_password(self, user: User, password: str | None, address: str = "") -> None:
-        counted = self._attempts.count(address, user.name)
+        counted = self.attempts.count(address, user.name)
         if not await self._passwords.verify(user.password_hash, password or ""):
-            await self._record_failure(user, address)
+            await self.record_failure(user, address)
             raise Forbidden("the old password is wrong")
-        self._attempts.succeeded(address, user.name, counted)
+        self.attempts.succeeded(address, user.name, counted)
 
     async def user(self, name: str) -> User:
         user = await self._context.store.user(name)
@@ -231,7 +258,7 @@ class Accounts:
             raise NotFound(f"there is no user {name}")
         return user
 
-    async def _record_failure(self, user: User | None, address: str) -> None:
+    async def record_failure(self, user: User | None, address: str) -> None:
         """Write a failed login to the audit trail. A name that no user has is left out: it may be a password that
         somebody typed into the wrong field."""
         name = user.name if user is not None else ""

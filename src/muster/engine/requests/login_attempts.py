@@ -29,7 +29,7 @@ class LoginAttempts:
         """Count an attempt before its password is checked, so that attempts sent all at once are limited too. Returns
         its time. Raises TooMany if the address has to wait."""
         now = self._clock()
-        network = _network(address)
+        network = network_of(address)
         bounds = (((network, user), FOR_ONE_USER), (network, IN_ALL))
         recent = {key: [at for at in self._times.get(key, ()) if at > now - WINDOW_S] for key, _ in bounds}
         for key, most in bounds:
@@ -45,7 +45,7 @@ class LoginAttempts:
 
     def succeeded(self, address: str, user: str, at: float) -> None:
         """Take an attempt back, because its password was right."""
-        network = _network(address)
+        network = network_of(address)
         for key in ((network, user), network):
             left = [time for time in self._times.get(key, ()) if time != at]
             if left:
@@ -54,7 +54,7 @@ class LoginAttempts:
                 self._times.pop(key, None)
 
 
-def _network(address: str) -> str:
+def network_of(address: str) -> str:
     """An owner of an IPv6 network has 2^64 addresses of it, so they count as one."""
     try:
         found = ipaddress.ip_address(address)

@@ -254,6 +254,17 @@ function showLogin() {
   at("live").textContent = "";
   tell("");
   at("login").elements.user.focus();
+  offerLogins();
+}
+
+// Shows the ways to log in that the server offers. A token can be entered in any case.
+async function offerLogins() {
+  const ways = await call("/login").catch(() => ({ password: true, sso: null }));
+  at("sso").hidden = !ways.sso;
+  if (!ways.sso) return;
+  const target = location.hash.startsWith("#/") ? location.hash.slice(1).split("?")[0] : "/";
+  at("sso-link").href = `${API}/login/sso?target=${encodeURIComponent(target)}`;
+  at("sso-link").textContent = word("signInWith", { name: ways.sso.name });
 }
 
 function route() {

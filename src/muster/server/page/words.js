@@ -3,6 +3,7 @@
 const WORDS = {
   en: {
     login: "Log in", logout: "Log out", user: "User", password: "Password, or a token", jobs: "Jobs",
+    signInWith: "Sign in with {name}",
     filter: "Filter", name: "Name", state: "State", mode: "Mode", owner: "Owner", workers: "Workers",
     started: "Started", ended: "Ended", reason: "Reason", cpu: "CPU", memory: "Memory", gpu: "GPU",
     tasks: "Tasks", back: "All jobs", kill: "Stop this job", node: "Node", exit: "Exit code",
@@ -31,6 +32,7 @@ const WORDS = {
   },
   zh: {
     login: "登录", logout: "退出", user: "用户", password: "密码或令牌", jobs: "作业",
+    signInWith: "使用 {name} 登录",
     filter: "筛选", name: "名称", state: "状态", mode: "模式", owner: "所有者", workers: "任务",
     started: "开始", ended: "结束", reason: "原因", cpu: "CPU", memory: "内存", gpu: "GPU",
     tasks: "任务数", back: "全部作业", kill: "停止此作业", node: "节点", exit: "退出码",

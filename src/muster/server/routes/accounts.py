@@ -6,12 +6,13 @@ from fastapi import APIRouter, Depends, Request, Response
 from fastapi.responses import JSONResponse
 
 from muster.api.accounts import LoginOut, NewTokenOut, ServerOut, TokenList, UserList, UserOut, WhoAmIOut
-from muster.domain.errors import Invalid, NotFound, Problem
+from muster.domain.errors import Forbidden, Invalid, NotFound, Problem
 from muster.engine.requests.accounts import Principal
 from muster.lib.clock import optional_iso
 from muster.lib.quantities import format_duration
 from muster.server.access import Action, may, require
-from muster.server.services import COOKIE, OWN_HEADER, Services, address_of, authenticated, services
+from muster.server.services import COOKIE, OWN_HEADER, Services, address_of, authenticated, services, sign_in_of
+from muster.server.session_cookies import set_session
 from muster.version import __version__
 from muster.wire import requests
 from muster.wire.response_models import response_model
@@ -20,7 +21,6 @@ from muster.wire.views import token_view, user_view
 router = APIRouter(tags=["accounts"])
 Me = Annotated[Principal, Depends(authenticated)]
 Parts = Annotated[Services, Depends(services)]
-_COOKIE_S = 14 * 86400.0
 
 
 @router.post(
@@ -32,17 +32,18 @@ async def log_in(request: Request, body: requests.LoginIn, parts: Parts) -> Resp
         principal = await parts.accounts.authenticate(body.token)
         secret, token, user = body.token, principal.token, principal.user
     elif body.user is not None and body.password is not None:
+        if not parts.has_password_login:
+            raise Forbidden("this server takes no passwords", hint="muster login --sso, or log in with a token")
         token, secret, user = await parts.accounts.log_in(body.user, body.password, body.name, address_of(request))
+    elif body.code is not None and body.verifier is not None:
+        redeeming = sign_in_of(parts).redeem(body.code, body.verifier, body.name, address_of(request))
+        token, secret, user = await redeeming
     else:
-        raise Invalid("give `user` and `password`, or `token`")
+        raise Invalid("give `user` and `password`, `token`, or `code` and `verifier`")
     session = LoginOut(token=secret, user=user.name, role=str(user.role), expiresAt=optional_iso(token.expires_at))
     response = JSONResponse(session)
     if OWN_HEADER in request.headers:
-        lasts_s = _COOKIE_S if token.expires_at is None else token.expires_at - parts.context.clock()
-        secure = parts.is_always_secure or request.url.scheme == "https"
-        response.set_cookie(
-            COOKIE, secret, max_age=int(min(lasts_s, _COOKIE_S)), httponly=True, samesite="strict", secure=secure
-        )
+        set_session(response, request, token, secret)
     return response
 
 
@@ -117,11 +118,19 @@ async def create_token(body: requests.TokenIn, me: Me, parts: Parts) -> Response
     require(me, Action.TOKEN_MANAGE, owner)
     user = await parts.accounts.user(owner)
     job_id = (await parts.find_job(me, body.job, Action.JOB_READ)).id if body.job else None
-    lifetime_s = _lifetime(body.expires, parts.max_token_lifetime_s)
+    lifetime_s = _lifetime(body.expires, await _longest(parts, owner))
     token, secret = await parts.accounts.create_token(
         user, body.name, lifetime_s, actor=me.name, scope=body.scope, job_id=job_id
     )
     return JSONResponse(NewTokenOut(**token_view(token), secret=secret), 201)
+
+
+async def _longest(parts: Services, owner: str) -> float | None:
+    """Somebody whom the provider no longer knows must not have a token for ever."""
+    of_all, of_people = parts.max_token_lifetime_s, parts.sign_in.rules.token_lifetime_s if parts.sign_in else None
+    if of_people is None or not await parts.context.store.identities(owner):
+        return of_all
+    return of_people if of_all is None else min(of_all, of_people)
 
 
 def _lifetime(asked_s: float | None, most_s: float | None) -> float | None:

@@ -11,6 +11,7 @@ from muster.domain.errors import NotFound
 from muster.engine.cluster_access import visible_clusters
 from muster.engine.requests.accounts import Principal
 from muster.server.metrics import Metrics
+from muster.server.page_headers import page_headers
 from muster.server.services import Services, authenticated, services
 from muster.wire.spec_schema import spec_json_schema
 
@@ -20,12 +21,6 @@ Me = Annotated[Principal, Depends(authenticated)]
 Parts = Annotated[Services, Depends(services)]
 _PAGE = Path(__file__).parent.parent / "page"
 _TYPES = {".html": "text/html", ".js": "text/javascript", ".css": "text/css"}
-_PAGE_HEADERS = {
-    "Content-Security-Policy": "default-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'self'",
-    "X-Content-Type-Options": "nosniff",
-    "Referrer-Policy": "no-referrer",
-    "Cache-Control": "no-cache",
-}
 
 
 @api_router.get("/schema", summary="JSON Schema of the job spec")
@@ -77,4 +72,4 @@ async def page_file(name: str) -> Response:
 
 def _file(name: str) -> Response:
     path = _PAGE / name
-    return FileResponse(path, media_type=_TYPES[path.suffix], headers=_PAGE_HEADERS)
+    return FileResponse(path, media_type=_TYPES[path.suffix], headers=page_headers())
