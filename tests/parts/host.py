@@ -19,8 +19,9 @@ from tests.parts.server import polls
 
 _WITHIN_S = 60.0
 _PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
-# Arguments: the root of the host, its name, a file with the id of this boot. The first process waits, so that it
-# collects the children of processes that ended before them.
+# Arguments: the root of the host, its name, a file with the id of this boot, and whether its users may make namespaces.
+# The first process waits, so that it collects the children of processes that ended before them. The root is the root of
+# the mount namespace, and a second /proc has nothing on top of it: otherwise the kernel lets nobody mount one.
 _BOOT = """
 set -e
 mount -t proc proc "$1/proc"
@@ -28,8 +29,15 @@ mount --bind "$3" "$1/proc/sys/kernel/random/boot_id"
 mount -t sysfs -o ro sysfs "$1/sys"
 mount --rbind /dev "$1/dev"
 mount -t tmpfs -o mode=1777 tmpfs "$1/dev/shm"
+if [ "$4" = yes ]; then
+  mkdir "$1/run/plain-proc"
+  mount -t proc proc "$1/run/plain-proc"
+fi
 hostname "$2"
-exec chroot "$1" /bin/sh -c 'echo up; exec >/dev/null; sleep infinity & wait'
+cd "$1"
+pivot_root . .
+umount -l .
+exec chroot . /bin/sh -c 'echo up; exec >/dev/null; sleep infinity & wait'
 """
 
 
@@ -93,6 +101,7 @@ class Host:
         network = ["nsenter", f"--net=/run/netns/{self._link.namespace}"]
         namespaces = ["unshare", "--mount", "--propagation", "slave", "--pid", "--fork", "--kill-child", "--uts"]
         boot = ["sh", "-c", _BOOT, "sh", str(self.root), self.name, str(self._files.boot_id)]
+        boot.append("yes" if self.options.user_namespaces else "no")
         with console.open("a") as errors:
             self._power = subprocess.Popen(
                 [*network, *namespaces, *boot],

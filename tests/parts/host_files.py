@@ -30,6 +30,7 @@ class HostOptions:
     password: str = ""  # of both users; empty: nobody logs in by password
     fake_gpus: str = ""  # as in MUSTER_FAKE_GPUS
     python: Path | None = None  # what `python3` is there; None: the machine's own
+    user_namespaces: bool = True  # whether plain users may make some in which they can mount anything
     disk_mib: int = 0  # a small filesystem of its own at DISK; 0: none
 
 

@@ -20,12 +20,19 @@ import pytest
 
 from tests.integration.agent_process.driver import Agent, wait_until
 from tests.parts.passable import let_all_pass
+from tests.security.isolation.attacks import (
+    SECRET,
+    Attempt,
+    Cell,
+    attack_script,
+    attempts_in,
+    shared_names,
+    victim_program,
+)
 
-SECRET = "s3cr3t-of-the-victim"
 PLAIN_UID = 61_234
 """An account without rights, under which an agent runs that is not root."""
 VICTIMS_GPU, ATTACKERS_GPU = 0, 1
-_END = "end-of-attempt"
 INPUT = {"target": "in", "member": ""}
 
 # Arguments: a folder for /dev, the version of control groups to use (0: none), then the command.
@@ -52,22 +59,6 @@ while read -r _ mounted kind _; do case $kind in $hidden) umount "$mounted" ;; e
 exec "$@"
 """
 
-# What the victim does: it keeps files where others might find them, and listens on sockets.
-_VICTIM = """
-import os, socket, time
-open("model", "w").write({secret!r})
-for path in {shared!r}:
-    os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
-    open(path, "w").write({secret!r})
-listeners = [socket.socket(socket.AF_UNIX) for _ in range(2)]
-listeners[0].bind("socket")
-listeners[1].bind("\\0" + {tag!r})
-for listener in listeners:
-    listener.listen()
-print({secret!r}, flush=True)
-time.sleep(3600)
-"""
-
 
 @dataclass(frozen=True)
 class Scene:
@@ -84,17 +75,8 @@ class Scene:
             self.agent.wait_phase(task, "ended"), self.agent.log(task).decode(), self.agent.root / "tasks" / task
         )
 
-    def attempt_all(self, attacks: Mapping[str, str]) -> dict[str, "Attempt"]:
-        """One task tries everything, because starting one for each attempt would take most of the time."""
-        script = "".join(f"( {line.format(**self.words)} ) 2>&1\necho; echo {_END}\n" for line in attacks.values())
-        said = self.run("attacker", script).log.split(f"{_END}\n")
-        return {name: Attempt("REACHED" in words, words) for name, words in zip(attacks, said, strict=False)}
-
-
-@dataclass(frozen=True)
-class Attempt:
-    succeeded: bool
-    said: str
+    def attempt_all(self, cells: Mapping[str, Cell]) -> dict[str, Attempt]:
+        return attempts_in(self.run("attacker", attack_script(cells, self.words)).log, cells)
 
 
 @dataclass(frozen=True)
@@ -119,16 +101,14 @@ def scene(mode: str, folder: Path, *, groups_version: int = 1, agents_uid: int =
     let_all_pass(folder.parent if agents_uid else folder)
     around = surroundings(folder, groups_version, agents_uid)
     tag = f"muster-{secrets.token_hex(8)}"
-    shared = [f"/tmp/{tag}", f"/dev/shm/{tag}"]
     agent = Agent([*around, system_python(), "-m", "muster.agent"], folder / "node", {"MUSTER_FAKE_GPUS": "2xT4"})
     try:
         can = agent.ask("hello")["isolation"]
         if mode != "none" and not can[mode]:
             pytest.skip(f"this machine cannot: {can['why']}")
-        victim = _VICTIM.format(secret=SECRET, shared=shared, tag=tag)
         order: dict[str, Any] = {"inputs": [{**INPUT, **archive}]}
         owned = {"isolation": isolation(mode, "bob"), "devices": [VICTIMS_GPU], "env": {"SECRET": SECRET}}
-        agent.launch("victim", "/usr/bin/python3", "-c", victim, **order, **owned)
+        agent.launch("victim", "/usr/bin/python3", "-c", victim_program(tag), **order, **owned)
         status = agent.wait_phase("victim", "running")
         wait_until(lambda: SECRET.encode() in agent.log("victim"), "the victim to be at work")
         words = {
@@ -144,7 +124,7 @@ def scene(mode: str, folder: Path, *, groups_version: int = 1, agents_uid: int =
         agent.wait_phase("victim", "ended")
     finally:
         agent.close()
-        for path in (path for name in shared for path in (Path(name), Path(f"{name}.old"))):
+        for path in (path for name in shared_names(tag) for path in (Path(name), Path(f"{name}.old"))):
             path.unlink(missing_ok=True)
 
 

@@ -9,78 +9,9 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from tests.security.isolation.scene import PLAIN_UID, SECRET, Attempt, Scene, scene
+from tests.security.isolation.attacks import DEVICES, FILES, PROCESSES, SOCKETS, Attempt, is_expected
+from tests.security.isolation.scene import PLAIN_UID, Scene, scene
 
-
-class Cell(NamedTuple):
-    command: str
-    also_in: frozenset[str] = frozenset()
-    """The modes that do not prevent it, besides `none`."""
-
-
-UNDER_AN_ACCOUNT = frozenset({"user"})
-EVERYWHERE = frozenset({"user", "namespace"})
-PTRACE = "import ctypes; print('REACHED' if ctypes.CDLL(None).ptrace(16, {pid}, 0, 0) == 0 else 'no')"
-CONNECT = "import socket; socket.socket(socket.AF_UNIX).connect(%s); print('REACHED')"
-
-
-def python(code: str) -> str:
-    return f'/usr/bin/python3 -c "{code}"'
-
-
-def has_secret(path: str) -> str:
-    return f"grep -q {SECRET} {path} && echo REACHED"
-
-
-FILES = {
-    "reads the server's token": Cell("cat {server_file} && echo REACHED"),
-    "reads the agent's own log": Cell("cat {root}/agent.log && echo REACHED"),
-    "lists the tasks": Cell("ls {root}/tasks | grep victim && echo REACHED"),
-    "reads another task's log": Cell(has_secret("{victim}/log")),
-    "reads another task's files": Cell(has_secret("{victim}/work/model")),
-    "changes another task's log": Cell("echo forged >> {victim}/log && echo REACHED"),
-    "changes another task's files": Cell("echo forged > {victim}/work/forged && echo REACHED"),
-    "changes another task's exit": Cell("echo 0 > {victim}/exit.forged && echo REACHED"),
-    "finds the names of others in /tmp": Cell("ls /tmp | grep {tag} && echo REACHED", UNDER_AN_ACCOUNT),
-    "reads the files of others in /tmp": Cell(has_secret("/tmp/{tag}")),
-    "takes the names of others in /tmp": Cell(
-        "mv /tmp/{tag} /tmp/{tag}.old && ln -s /etc/passwd /tmp/{tag} && echo REACHED"
-    ),
-    "changes an input that others read": Cell(
-        "chmod -R u+w in/. && echo forged > in/data.txt && grep forged in/data.txt && echo REACHED"
-    ),
-    "replaces an input that others read": Cell("cd -P in && mv . ../forged || mv $PWD $PWD.forged && echo REACHED"),
-    "changes the system": Cell("[ -w /usr/bin -o -w /etc ] && echo REACHED"),
-    "leaves a job for cron": Cell(
-        "for path in /etc/cron.d /etc/crontab /var/spool/cron; do [ -w $path ] && echo REACHED; done"
-    ),
-}
-PROCESSES = {
-    "sees that other processes exist": Cell("[ -d /proc/{pid} ] && echo REACHED", UNDER_AN_ACCOUNT),
-    "reads another task's environment": Cell(f"tr '\\0' '\\n' < /proc/{{pid}}/environ | {has_secret('-')}"),
-    "reads another task's memory": Cell("dd if=/proc/{pid}/mem bs=1 count=0 && echo REACHED"),
-    "reads the map of another task's memory": Cell('[ -n "$(head -c1 /proc/{pid}/maps)" ] && echo REACHED'),
-    "reads another task's files through /proc": Cell(has_secret("/proc/{pid}/cwd/model")),
-    "lists another task's descriptors": Cell("ls /proc/{pid}/fd && echo REACHED"),
-    "traces another task": Cell(python(PTRACE)),
-    "signals another task": Cell("kill -0 {pid} && echo REACHED"),
-    "signals the agent": Cell("kill -0 {agent} && echo REACHED"),
-    "changes the priority of another task": Cell("renice -n 19 -p {pid} && echo REACHED"),
-    "gains rights by a set-user-ID program": Cell("grep -q 'NoNewPrivs:.*0' /proc/self/status && echo REACHED"),
-}
-SOCKETS = {
-    "connects to another task's socket": Cell(python(CONNECT % "'{victim}/work/socket'")),
-    "connects to another task's socket through /proc": Cell(python(CONNECT % "'/proc/{pid}/cwd/socket'")),
-    "connects to an abstract socket": Cell(python(CONNECT % r"'\0{tag}'"), EVERYWHERE),
-    "opens the connection of the agent": Cell("[ -e /proc/{agent}/fd/0 ] && echo REACHED"),
-}
-DEVICES = {
-    "opens another task's GPU": Cell("head -c1 /dev/nvidia0 && echo REACHED"),
-    "opens another task's GPU under another name": Cell("mknod gpu c 1 5 && head -c1 gpu && echo REACHED"),
-    "finds the shared memory of others": Cell("ls /dev/shm | grep {tag} && echo REACHED", UNDER_AN_ACCOUNT),
-    "reads the shared memory of others": Cell(has_secret("/dev/shm/{tag}")),
-    "removes the shared memory of others": Cell("rm /dev/shm/{tag} && echo REACHED"),
-}
 CELLS = FILES | PROCESSES | SOCKETS | DEVICES
 SCENES: dict[str, dict[str, Any]] = {
     "user": {},
@@ -100,13 +31,13 @@ class Played(NamedTuple):
 def played(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Played]:
     mode = str(request.param).split(",")[0]
     with scene(mode, tmp_path_factory.mktemp("scene"), **SCENES[request.param]) as made:
-        yield Played(made, made.attempt_all({name: cell.command for name, cell in CELLS.items()}))
+        yield Played(made, made.attempt_all(CELLS))
 
 
 @pytest.mark.parametrize("name", list(CELLS))
 def test_a_task_reaches_what_is_not_its_own_only_where_the_guide_says_so(played: Played, name: str) -> None:
-    attempt, mode = played.attempts[name], played.scene.mode
-    assert attempt.succeeded is (mode == "none" or mode in CELLS[name].also_in), attempt.said
+    attempt = played.attempts[name]
+    assert is_expected(attempt, CELLS[name], played.scene.mode), attempt.said
 
 
 def test_a_task_opens_its_own_gpu(played: Played) -> None:

@@ -1,51 +1,77 @@
-"""Two plain users on SSH hosts: one that the server reaches as root, and one that it reaches under a plain account.
-
-The hosts of these tests are changed roots, in which the kernel lets nobody make a user namespace.
-"""
+"""Two plain users on SSH hosts: one that the server reaches as root, and one that it reaches under a plain account."""
 
 import json
+import secrets
+import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
 from tests.parts.hosts import PLAIN_USER, Host, HostOptions, HostPool, hosts_unavailable
 from tests.parts.server import MusterServer, polls
 from tests.parts.ssh_cluster import CLUSTER, serving
+from tests.security.isolation.attacks import (
+    FILES,
+    PROCESSES,
+    SECRET,
+    SHARED_MEMORY,
+    SOCKETS,
+    Attempt,
+    attack_script,
+    attempts_in,
+    is_expected,
+    victim_program,
+)
 from tests.security.isolation.conftest import Person, people
 
+CELLS = FILES | PROCESSES | SOCKETS | SHARED_MEMORY
+MODES = {"user": "root", "namespace": PLAIN_USER}
+"""The account by which the server logs in, by the isolation that the host gives for it."""
 
-class Hosts:
-    def __init__(self, server: MusterServer, pool: HostPool, alice: Person, mallory: Person) -> None:
-        self.server, self.pool, self.alice, self.mallory = server, pool, alice, mallory
+
+class Hosts(NamedTuple):
+    server: MusterServer
+    pool: HostPool
+    alice: Person
+    mallory: Person
 
 
 @contextmanager
-def serving_one(user: str, home: Path) -> Iterator[Hosts]:
+def serving_hosts(home: Path, *options: HostOptions) -> Iterator[Hosts]:
     reason = hosts_unavailable()
     if reason is not None:
         pytest.skip(reason)
-    with HostPool([HostOptions(user=user)]) as pool, serving(home, pool, defaults={}) as server:
+    with HostPool(options) as pool, serving(home, pool, defaults={}) as server:
         yield Hosts(server, pool, *people(server, "alice", "mallory"))
 
 
-def isolation(hosts: Hosts) -> Any:
-    _, page = hosts.server.call("GET", "/api/v1/clusters")
-    return next(one for one in page["items"] if one["name"] == CLUSTER)["isolation"]
+def test_tasks_on_hosts_reach_what_is_not_their_own_only_where_the_guide_says_so(tmp_path: Path) -> None:
+    """One test for all cells and both hosts, which take far longer to start than the attacks themselves."""
+    options = [HostOptions(user=user) for user in MODES.values()]
+    with serving_hosts(tmp_path / "home", *options) as hosts:
+        _check_what_is_said(hosts)
+        for mode, host in zip(MODES, hosts.pool.hosts, strict=True):
+            found = attack(hosts, host)
+            wrong = {name: found[name].said for name, cell in CELLS.items() if not is_expected(found[name], cell, mode)}
+            assert wrong == {}, mode
 
 
-def test_two_plain_users_on_a_host_do_not_reach_each_other(tmp_path: Path) -> None:
-    with serving_one("root", tmp_path / "home") as hosts:
-        given = isolation(hosts)
-        assert (given["mode"], given["why"], given["trustUsers"]) == ("user", "", False)
-        assert [gap.rpartition(": ")[2] for gap in given["gaps"]] == ["no control groups are mounted on this machine"]
-        attack(hosts)
+def _check_what_is_said(hosts: Hosts) -> None:
+    """The hosts have no control groups; the processes of a namespaced task end with it all the same."""
+    [gap] = isolation(hosts)["gaps"]
+    assert gap == (
+        f"node {hosts.pool[0].name}: processes that hide from their session can outlive their task: "
+        "no control groups are mounted on this machine"
+    )
+    assert gap in hosts.server.run("doctor").stdout
+    assert f"not enforced: {gap}" in hosts.server.run("describe", f"cluster/{CLUSTER}", check=True).stdout
 
 
 def test_a_host_that_cannot_isolate_tasks_says_why_and_is_for_admins_only(tmp_path: Path) -> None:
-    with serving_one(PLAIN_USER, tmp_path / "home") as hosts:
+    with serving_hosts(tmp_path / "home", HostOptions(user=PLAIN_USER, user_namespaces=False)) as hosts:
         given = isolation(hosts)
         assert (given["mode"], given["trustUsers"]) == ("none", False)
         assert "not root" in given["why"]
@@ -57,25 +83,43 @@ def test_a_host_that_cannot_isolate_tasks_says_why_and_is_for_admins_only(tmp_pa
         assert "tasks of different users can reach each other" in hosts.server.run("doctor").stdout
 
 
-def attack(hosts: Hosts) -> None:
-    job = hosts.alice.submit("echo private > model; echo ready; sleep 600", cluster=CLUSTER)
-    for _ in polls(30):
-        if "ready" in hosts.alice.log(job):
+def isolation(hosts: Hosts) -> Any:
+    _, page = hosts.server.call("GET", "/api/v1/clusters")
+    return next(one for one in page["items"] if one["name"] == CLUSTER)["isolation"]
+
+
+def attack(hosts: Hosts, host: Host) -> dict[str, Attempt]:
+    tag, key = f"muster-{secrets.token_hex(8)}", _private_file(host)
+    digest = hosts.alice.upload("data.txt", b"clean\n")
+    there = {
+        "cluster": CLUSTER,
+        "where": {"nodes": host.name},
+        "inputs": [{"source": digest, "target": "in"}],
+    }
+    job = hosts.alice.submit(f"SECRET={SECRET} exec /usr/bin/python3 -c {shlex.quote(victim_program(tag))}", **there)
+    for _ in polls(60):
+        if SECRET in hosts.alice.log(job):
             break
-    [task] = _task_folders(hosts.pool[0], job)
-    reached = hosts.mallory.run(
-        f"cat {task}/work/model {task}/log; echo forged >> {task}/log; ls {task.rsplit('/', 2)[0]} ~/.ssh; "
-        f"cat /home/*/.ssh/* /root/.ssh/*; for p in /proc/[0-9]*; do cat $p/environ; done; id -un; true",
-        cluster=CLUSTER,
-    )
+    [task] = host.run(["find", "/root", "/home", "-type", "d", "-name", f"{job}.1.worker.0"]).split()
+    words = {
+        "pid": int(host.run(["pgrep", "--newest", "--full", tag])),
+        "agent": int(host.run(["pgrep", "--oldest", "--full", r"muster-agent-.*\.pyz"])),
+        "victim": task,
+        "root": task.rsplit("/", 2)[0],
+        "server_file": key,
+        "tag": tag,
+    }
+    hosts.mallory.upload("data.txt", b"clean\n")
+    reached = hosts.mallory.run(attack_script(CELLS, words), **there)
     assert reached.state == "Succeeded", reached.log
-    for secret in ("private", "ready", "ssh-ed25519", "blobs", "MUSTER_OWNER=alice"):
-        assert secret not in reached.log
     assert "forged" not in hosts.alice.log(job)
     hosts.server.call("POST", f"/api/v1/jobs/{job}/kill", {"grace": "0s"}, token=hosts.alice.token)
     assert hosts.server.wait(job)["state"] == "Cancelled"
+    return attempts_in(reached.log, CELLS)
 
 
-def _task_folders(host: Host, job: str) -> list[str]:
-    found = host.run(["find", "/root", "/home", "/var", "-maxdepth", "7", "-type", "d", "-name", f"{job}.1.worker.0"])
-    return found.split()
+def _private_file(host: Host) -> str:
+    """A file of the account by which the server logs in."""
+    path = "/root/private" if host.user == "root" else f"/home/{host.user}/private"
+    host.run(["install", "-m", "600", "-o", host.user, "/etc/hostname", path])
+    return path
