@@ -16,7 +16,10 @@ from tests.security.access_server import BATCH, CLUSTERS, FAR, FOLDER, GROUP, NO
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     with access_server(tmp_path_factory.mktemp("access")) as site:
         site.restrict(f"{{groups: [{GROUP}]}}", *CLUSTERS)
-        site.write("vcs", f"{{name: fast, cluster: {BATCH}}}\n---\n{{name: near, cluster: local}}\n")
+        site.write(
+            "vcs",
+            f"{{name: fast, cluster: {BATCH}, limits: {{runningJobs: 9}}}}\n---\n{{name: near, cluster: local}}\n",
+        )
         until(lambda: site.clusters(site.member) == set(CLUSTERS) and not site.clusters(site.outsider))
         until(lambda: site.admin.get("/virtual-clusters/near").status_code == 200)
         yield site
@@ -115,7 +118,7 @@ def readable(site: Site, who: Caller) -> Iterator[tuple[str, str]]:
 def test_no_list_names_a_cluster_that_is_not_for_the_caller(site: Site) -> None:
     secret = (FAR, BATCH, NODE, "fast")
     told = {route for route, text in readable(site, site.member) if any(name in text for name in secret)}
-    expected = {"/clusters", "/virtual-clusters", "/nodes", "/usage", "/events"}
+    expected = {"/clusters", "/virtual-clusters", "/quotas", "/nodes", "/usage", "/events"}
     assert {f"/api/v1{route}" for route in expected} | {"/metrics"} <= told
     leaks = {(route, name) for route, text in readable(site, site.outsider) for name in secret if name in text}
     assert not leaks

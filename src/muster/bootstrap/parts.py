@@ -94,6 +94,7 @@ def build_parts(installation: Installation, store: Store, site: SharedSite, epoc
         keep_data_s=settings.keep_data,
         max_output_bytes=settings.max_output_bytes,
         limits=installation.limits,
+        has_private_jobs=settings.private_jobs,
         config=ActiveConfig(FileClusterConfig(clusters, kept, Inotify), extensions.problems),
     )
     accounts = Accounts(context, settings.session_lifetime)
@@ -104,7 +105,6 @@ def build_parts(installation: Installation, store: Store, site: SharedSite, epoc
         LogReader(context),
         Files(context),
         archives,
-        settings.private_jobs,
         extensions.dialects,
         bounds=installation.bounds,
         sign_in=sign_in_of(settings, context, accounts, address),

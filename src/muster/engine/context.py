@@ -44,6 +44,8 @@ class Context:
     """How long logs, outputs and packages are kept after the end of their job; None means as long as the job."""
     max_output_bytes: int = 20 << 30
     """The limit for all collected outputs of one job."""
+    has_private_jobs: bool = False
+    """Whether users may know nothing about the jobs of others, not even their names in reasons."""
     limits: Limits = field(default_factory=Limits)
     config: ActiveConfig = field(default_factory=ActiveConfig)
     hub: Hub = field(default_factory=Hub)
@@ -104,9 +106,9 @@ class Context:
         """The job's demand, with what the folders and environments of its cluster require of a node. If an engine
         places tasks, it chooses the nodes by itself."""
         backend = self.backends.get(job.cluster)
-        if self.engine(job.cluster) is not None:
-            return replace(demand_of(job, least_cpu_m=LEAST_CPU_M), where=ANYWHERE)
-        return demand_of(job, backend.settings if backend is not None else None, least_cpu_m=LEAST_CPU_M)
+        settings = backend.settings if backend is not None else None
+        demand = demand_of(job, settings, least_cpu_m=LEAST_CPU_M, is_private=self.has_private_jobs)
+        return replace(demand, where=ANYWHERE) if self.engine(job.cluster) is not None else demand
 
     def settled(self, cluster: str, task: TaskRef) -> None:
         """Let the backend clean up after a task whose end is recorded and whose log is collected."""

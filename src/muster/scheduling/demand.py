@@ -11,6 +11,8 @@ from muster.domain.resources import Resources
 from muster.domain.specs import Where
 
 ANYWHERE = Where()
+ANOTHER_JOB = "another job"
+"""Stands for the name of a job of another user, where jobs are private."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,10 +61,16 @@ class JobDemand:
     """What a restart costs on top of the work lost."""
     blocked: Reason | None = None
     """Why it may not start yet, where that is not hardware: a dependency."""
+    is_private: bool = False
+    """Whether only its owner may know its name."""
 
     @property
     def order(self) -> tuple[int, float, str]:
         return -self.priority, self.created_at, self.job_id
+
+    def name_for(self, user: str | None) -> str:
+        """Its name in reasons that this user reads; None stands for anybody."""
+        return self.name if not self.is_private or self.user == user else ANOTHER_JOB
 
 
 @dataclass(slots=True, unsafe_hash=True)
@@ -82,7 +90,9 @@ def gpus_of(job: JobDemand) -> float:
     return sum(task.resources.gpu_m for task in job.tasks) / 1000 or 1.0
 
 
-def demand_of(job: Job, cluster: PhysicalCluster | None = None, *, least_cpu_m: int = 0) -> JobDemand:
+def demand_of(
+    job: Job, cluster: PhysicalCluster | None = None, *, least_cpu_m: int = 0, is_private: bool = False
+) -> JobDemand:
     """`cluster` says which folders the job's paths mean: the job goes only where they are in order. Each task counts at
     least `least_cpu_m`, so that a node has no room for tasks without end that ask for nothing."""
     state = job.state
@@ -111,6 +121,7 @@ def demand_of(job: Job, cluster: PhysicalCluster | None = None, *, least_cpu_m: 
             for role in job.spec.roles
             if role.is_elastic
         ),
+        is_private=is_private,
     )
 
 

@@ -37,7 +37,6 @@ class Services:
     logs: LogReader
     files: Files
     archives: SignedArchives
-    private_jobs: bool = False
     dialects: Sequence[Dialect] = DIALECTS
     """The kinds of job files that may be submitted besides Muster's own."""
     sign_in: SignIn | None = None
@@ -55,6 +54,11 @@ class Services:
     """What callers have open at once."""
     parsing: WorkPool = field(default_factory=lambda: WorkPool("parsing", threads=2, waiting=16))
     """Reads long requests. It has few threads, because they share one interpreter with the event loop."""
+
+    @property
+    def private_jobs(self) -> bool:
+        """Whether users see only their own jobs."""
+        return self.context.has_private_jobs
 
     async def find_job(self, principal: Principal, ref: str, action: Action) -> Job:
         """Finds a job by id or by name: the caller's newest of that name, else anybody's newest. A job that the caller

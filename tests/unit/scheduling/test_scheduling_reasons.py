@@ -7,7 +7,7 @@ import pytest
 from muster.domain.jobs import Queued
 from muster.domain.nodes import NodeState
 from muster.domain.reasons import Reason
-from muster.domain.specs import Role, Spread, Where
+from muster.domain.specs import Priority, Role, Spread, Where
 from muster.domain.virtual_clusters import Limits, OrderPolicy
 from muster.scheduling.demand import demand_of
 from tests.parts.building import GIB, a_job, a_node, a_role
@@ -289,3 +289,28 @@ def test_what_if_in_another_virtual_cluster_goes_by_its_limits() -> None:
     assert codes(state, "j2") == ["limit"]
     assert state.what_if(a_demand(2, gpus(1), vc="open"), 100.0).starts_at == 100.0
     assert codes(state, "j2") == ["limit"]
+
+
+def test_private_jobs_of_others_are_not_named() -> None:
+    state = a_cluster(a_gpu_node("n1", 4), vcs=[a_vc("v", policy=OrderPolicy.FIFO)])
+    queue(state, a_demand(1, gpus(2), vc="v", time_limit_s=50.0, user="bob", is_private=True))
+    queue(
+        state,
+        *(a_demand(number, gpus(4 if number == 2 else 1), vc="v", user="bob", is_private=True) for number in (2, 3)),
+    )
+    queue(state, a_demand(4, gpus(1), vc="v", user="amy", is_private=True))
+    told = {reason.code: reason for reason in state.reasons("j4", 100.0)}
+    assert told["reserved"].message == "what is free is reserved for another job"
+    assert told["reserved"].numbers["for"] == "another job"
+    assert told["behind"].message.startswith("waits behind another job")
+    assert "job-" not in str(told)
+    own = {reason.code: reason for reason in state.reasons("j3", 100.0)}
+    assert own["reserved"].message == "what is free is reserved for job-2"
+
+
+def test_jobs_that_make_way_for_a_private_one_do_not_learn_its_name() -> None:
+    state = a_cluster(a_gpu_node("n1", 2))
+    queue(state, *(a_demand(n, gpus(1), priority=Priority.LOW, user="bob", is_private=True) for n in (1, 2)))
+    plan = queue(state, a_demand(3, gpus(2), priority=Priority.HIGH, user="cy", is_private=True), at=200.0)
+    assert {preemption.reason.message for preemption in plan.preemptions} == {"made way for another job"}
+    assert message(state, "j3") == "its resources are assigned; 2 other jobs are still stopping there"

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 import structlog
 
 from muster.domain.events import Event
+from muster.domain.exit_causes import LAUNCH_FAILED
 from muster.domain.faults import Fault
 from muster.domain.tasks import Task, TaskFailed, TaskSucceeded
 from muster.engine.context import Context
@@ -63,7 +64,7 @@ def _failed(context: Context, cluster: str, node: str, fault: Fault) -> None:
         return
     tries = failures if fault.code == DISK_FULL else failures - ALLOWED
     hold_s = exponential(tries, first_s=context.hold_node_s, limit_s=LONGEST_S)
-    hold = NodeHold(context.clock() + hold_s, f"held back for {format_duration(hold_s)}: {fault.cause}")
+    hold = NodeHold(context.clock() + hold_s, f"held back for {format_duration(hold_s)}: {_shown(fault)}")
     context.node_holds[key] = hold
     _log.warning("node is held back", cluster=cluster, node=node, fault=fault.code, seconds=hold_s)
     _changed(context, cluster, node, "", hold.reason)
@@ -73,6 +74,11 @@ def _failed(context: Context, cluster: str, node: str, fault: Fault) -> None:
             release(context, cluster, node)
 
     context.later(hold_s, come_back, f"hold {node}")
+
+
+def _shown(fault: Fault) -> str:
+    """The cause as everybody may read it: what a node said about a task may name its job."""
+    return "it could not start a task" if fault.code == LAUNCH_FAILED.code else fault.cause
 
 
 def _changed(context: Context, cluster: str, node: str, state: str, message: str) -> None:

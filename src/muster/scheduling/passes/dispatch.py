@@ -98,7 +98,8 @@ class Dispatcher:
             self._allocations.nodes.remove_job(job_id, victim.slots)
             if victim.waited is None:
                 self._queue.note_preempted(job_id, victim.rank)
-                self.stop(victim, gives_way(waiting.job.name, is_reclaimed=victim.job.vc != waiting.job.vc), now)
+                name = waiting.job.name_for(victim.job.user)
+                self.stop(victim, gives_way(name, is_reclaimed=victim.job.vc != waiting.job.vc), now)
                 continue
             self._allocations.forget(victim)  # no plan has named its start yet
             self._forget(victim)

@@ -36,6 +36,7 @@ class _Head(NamedTuple):
     """A job that lets nobody pass who wants what it lacks."""
 
     name: str
+    """As anybody may know it: the jobs of one lane may have several owners."""
     lacks: str
 
 
@@ -163,4 +164,4 @@ class OpenPass:
             return
         if overtaking is Overtaking.NEVER or not has_reservation:
             whom = _EVERYBODY if waiting.priority >= TOP_PRIORITY else waiting.job.vc
-            blocked.setdefault(whom, _Head(waiting.job.name, lacks(waiting.shape, self._allocations.nodes)))
+            blocked.setdefault(whom, _Head(waiting.job.name_for(None), lacks(waiting.shape, self._allocations.nodes)))

@@ -52,10 +52,8 @@ class PlanReasons(Mapping[str, Reason]):
             return (wait_reasons.backing_off(max(0.0, (parked.not_before or now) - now)),)
         allocation = self._allocations.by_job.get(job_id)
         if allocation is not None and allocation.blocked_by:
-            preempted = self._allocations.preempted
-            return (
-                wait_reasons.slots_occupied([preempted[other].job.name for other in sorted(allocation.blocked_by)]),
-            )
+            leaving = [self._allocations.preempted[other].job for other in sorted(allocation.blocked_by)]
+            return (wait_reasons.slots_occupied([job.name_for(allocation.job.user) for job in leaving]),)
         waiting = self._queue.lanes.jobs.get(job_id)
         if waiting is None or waiting.cycle == self._changes.cycles:
             return ()
@@ -66,9 +64,9 @@ class PlanReasons(Mapping[str, Reason]):
         yield verdict if verdict is not None else short(waiting.shape, self._allocations.nodes)
         reservation = self._reservations.current
         if reservation is not None and reservation.job.job_id != waiting.job.job_id:
-            yield wait_reasons.reserved(reservation.job.name, reservation.at)
+            yield wait_reasons.reserved(reservation.job.name_for(waiting.job.user), reservation.at)
         lanes = self._queue.lanes
         ahead = lanes.ahead_of(waiting)
         if ahead:
             first = min(lane.head for lane in lanes.lanes_of(waiting.job.vc))
-            yield wait_reasons.behind(lanes.jobs[first[3]].job.name, ahead)
+            yield wait_reasons.behind(lanes.jobs[first[3]].job.name_for(waiting.job.user), ahead)

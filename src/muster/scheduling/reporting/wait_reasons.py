@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from muster.domain.reasons import Reason
+from muster.scheduling.demand import ANOTHER_JOB
 
 
 def backing_off(seconds: float) -> Reason:
@@ -21,9 +22,12 @@ def behind(name: str, ahead: int | None = None) -> Reason:
 
 
 def slots_occupied(names: Sequence[str]) -> Reason:
+    others = names.count(ANOTHER_JOB)
+    shown = [name for name in names if name != ANOTHER_JOB]
+    shown += [ANOTHER_JOB if others == 1 else f"{others} other jobs"] if others else []
     return Reason(
         "being-left",
-        f"its resources are assigned; {', '.join(names)} {'is' if len(names) == 1 else 'are'} still stopping there",
+        f"its resources are assigned; {', '.join(shown)} {'is' if len(names) == 1 else 'are'} still stopping there",
         "it starts when that is done, at the end of their grace period at the latest",
         {"leaving": len(names)},
     )

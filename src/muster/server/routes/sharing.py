@@ -58,7 +58,8 @@ async def list_quotas(
     subject = None if user is None and me.is_admin else await parts.accounts.user(name or "")
     jobs = (entry.job for entry in parts.context.open_jobs.entries())
     quotas = quotas_of(parts.context.config, parts.context.clusters, jobs, parts.context.clock(), subject)
-    items = [quota_view(quota, _names(me, parts, quota)) for quota in [*own, *quotas]]
+    usable = {"", *(vc.name for vc in _usable(me, parts))}
+    items = [quota_view(quota, _names(me, parts, quota)) for quota in [*own, *quotas] if quota.vc in usable]
     return JSONResponse(QuotaList(items=items))
 
 
