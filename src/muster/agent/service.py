@@ -24,6 +24,7 @@ from muster.agent.isolation.orders import isolation_order
 from muster.agent.isolation.probing import possible
 from muster.agent.node import facts
 from muster.agent.node.node_exec import Executing
+from muster.agent.node.site_scripts import health_check
 from muster.agent.node.usage import Sampler
 from muster.agent.node.usage_push import Metering
 from muster.agent.system.channel import Channel
@@ -131,6 +132,7 @@ class Service:
             **Filing().operations(),
             **self._blobs.operations(),
             **Outputs(root, self._book).operations(),
+            "health_check": health_check,
             **Surroundings(lambda: (self._gpus or NOTHING_FOUND).source.source).operations(),
         }
 

@@ -11,6 +11,7 @@ from typing import Any, Protocol
 
 from muster.domain.access import Access
 from muster.domain.isolation import IsolationSettings
+from muster.domain.node_scripts import NodeScripts
 from muster.domain.resources import Reserved
 
 RESERVED = "muster/"
@@ -92,6 +93,8 @@ class PhysicalCluster:
     """Who may use the cluster."""
     is_enabled: bool = True
     """Whether the cluster takes jobs. The server's own machine is switched off in its file; others have none then."""
+    scripts: NodeScripts = field(default_factory=NodeScripts)
+    """The programs of the admin that its agents run."""
     options: object = None
     """The settings that only its backend knows: a frozen dataclass of the backend, or None."""
     is_leaving: bool = False

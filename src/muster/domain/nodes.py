@@ -31,6 +31,8 @@ class Node:
     """Problems for an admin: the node differs from its cluster file, a GPU is out of service, a folder is missing."""
     since: float | None = None
     """When the node entered this state."""
+    hold: str = ""
+    """Why the node gets no new tasks although it is Ready, such as a health check that fails. Empty if it gets some."""
     withheld: tuple[Device, ...] = ()
     """The devices that are out of service and may come back. Only the scheduler's view of a node has them."""
 
@@ -43,11 +45,18 @@ class Node:
         return self.state in (NodeState.READY, NodeState.CORDONED, NodeState.DRAINING)
 
     def in_service(self) -> "Node":
-        """The scheduler's view of the node, without devices that are out of service and without remarks for people."""
+        """The scheduler's view of the node, without devices that are out of service and without remarks for people,
+        but for why it is held."""
         good = tuple(device for device in self.capacity.devices if not device.out_of_service)
         bad = tuple(replace(device, out_of_service="") for device in self.capacity.devices if device.out_of_service)
         capacity = replace(self.capacity, devices=good)
         return replace(self, capacity=capacity, withheld=bad, note="", alerts=(), since=None)
+
+    def held(self) -> "Node":
+        """The node as everybody sees it: one that is held is Cordoned, and its note says why."""
+        if not self.hold or not self.is_usable:
+            return self
+        return replace(self, state=NodeState.CORDONED, note=self.hold)
 
     def at_best(self) -> "Node":
         """The node as it would be if it were Ready with all its devices in service."""

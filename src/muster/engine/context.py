@@ -121,6 +121,7 @@ class Context:
         return node if reserved == Reserved() else replace(node, capacity=node.capacity.without(reserved))
 
     def _marked(self, node: Node) -> Node:
+        node = node.held()
         if hold := self.node_holds.get((node.cluster, node.name)):
             node = hold.applied(node)
         mark = self.marks.get((node.cluster, node.name))

@@ -7,6 +7,7 @@ from pydantic import ValidationError
 from muster.domain.clusters import Folder, PhysicalCluster
 from muster.domain.errors import Problem
 from muster.domain.isolation import IsolationSettings
+from muster.domain.node_scripts import NodeScripts
 from muster.wire.cluster_problems import Parts, refused
 from muster.wire.documents import Document
 from muster.wire.physical_schema import SHARED_PARTS, FolderIn, IsolatingIn, SharedIn
@@ -37,6 +38,17 @@ def shared_part(model: SharedIn, name: str, document: Document) -> PhysicalClust
 def isolation_of(model: IsolatingIn) -> IsolationSettings:
     first, last = model.uids
     return IsolationSettings(model.isolation, dict(model.accounts), first, last, model.trust_users, model.image)
+
+
+def scripts_of(model: IsolatingIn) -> NodeScripts:
+    return NodeScripts(tuple(one.check() for one in model.health_checks))
+
+
+def script_problems(model: IsolatingIn) -> Iterator[Problem]:
+    names = [one.name for one in model.health_checks]
+    for place, name in enumerate(names):
+        if name in names[:place]:
+            yield Problem(f"healthChecks[{place}].name", f"there is another check {name!r}", "give each its own name")
 
 
 def shared_problems(model: SharedIn) -> Iterator[Problem]:

@@ -12,9 +12,10 @@ from pydantic import AfterValidator, BeforeValidator, Field
 from muster.domain.access import Access
 from muster.domain.clusters import RESERVED
 from muster.domain.isolation import FIRST_UID, LAST_UID, IsolationMode
+from muster.domain.node_scripts import HealthCheck
 from muster.domain.resources import Reserved
 from muster.wire.cluster_problems import Parts
-from muster.wire.spec_schema import NAME_PATTERN, Bytes, Cpu, Name, Strict, Text
+from muster.wire.spec_schema import NAME_PATTERN, Bytes, Cpu, Name, Seconds, Strict, Text
 
 _NAME = re.compile(NAME_PATTERN)
 _NODE = re.compile(r"\w([\w.-]{0,251}\w)?")
@@ -152,6 +153,46 @@ SHARED_PARTS: Parts = {"folders": FolderIn, "access": AccessIn, "reserved": Rese
 """The models under the keys that clusters of every backend have."""
 
 
+def _program(value: list[str]) -> list[str]:
+    if not value or not value[0] or value[0].startswith("-"):
+        raise ValueError("expected a list of a program and its arguments; for pipes, [sh, -c, '...']")
+    return value
+
+
+def _positive(value: float) -> float:
+    if value <= 0:
+        raise ValueError("expected more than 0")
+    return value
+
+
+def _answered(value: float) -> float:
+    if value > LONGEST_CHECK_S:
+        raise ValueError(f"expected at most {LONGEST_CHECK_S:g} s")
+    return value
+
+
+LONGEST_CHECK_S = 50.0
+"""Agents answer within a minute."""
+ProgramIn = Annotated[list[Text], AfterValidator(_program)]
+Positive = Annotated[Seconds, AfterValidator(_positive)]
+
+
+class HealthCheckIn(Strict):
+    """A program that fails, by its exit code, on a node that does not work."""
+
+    name: Name = Field(description="How alerts call it.")
+    command: ProgramIn = Field(description="The program and its arguments, without a shell.")
+    every: Positive = Field(300.0, description="How often it runs on each node.")
+    timeout: Annotated[Positive, AfterValidator(_answered)] = Field(30.0, description="It fails if it takes longer.")
+
+    def check(self) -> HealthCheck:
+        return HealthCheck(self.name, tuple(self.command), self.every, self.timeout)
+
+
+AGENT_PARTS: Parts = {"healthChecks": HealthCheckIn}
+"""The models under the keys that clusters have whose nodes run an agent of Muster."""
+
+
 class IsolatingIn(SharedIn):
     """What clusters have whose nodes run an agent of Muster."""
 
@@ -166,3 +207,6 @@ class IsolatingIn(SharedIn):
     )
     trust_users: bool = Field(False, description="Users may run jobs here even if tasks are not kept apart.")
     image: str | None = Field(None, description="With `isolation: container`: the image for jobs without one.")
+    health_checks: list[HealthCheckIn] = Field(
+        default_factory=list, description="Programs that run on each node; one that fails one gets no new tasks."
+    )

@@ -82,6 +82,23 @@ def test_the_same_user_has_the_same_number_and_nobody_else_gets_it(tmp_path: Pat
     assert again == [71_501, 71_500, 71_502]
 
 
+@pytest.mark.parametrize("argv", [("nowhere",), ("sh", "-c", "nowhere")])
+def test_a_missing_program_is_not_found_although_a_folder_of_the_path_is_closed(
+    mode: str, tmp_path: Path, argv: tuple[str, ...]
+) -> None:
+    let_all_pass(tmp_path)
+    (tmp_path / "closed").mkdir(mode=0o700)
+    path = f"{tmp_path}/closed/bin:{tmp_path}/closed:{os.environ['PATH']}:{tmp_path}/later"
+    agent = Agent([system_python(), "-m", "muster.agent"], tmp_path / "node", {"PATH": path})
+    ended = agent.run("t", *argv, isolation=isolation(mode, "bob"))
+    agent.run("path", "sh", "-c", 'echo "$PATH"', isolation=isolation(mode, "bob"))
+    agent.close()
+    assert ended["exit_code"] == 127
+    assert b"not found" in agent.log("t")
+    assert b"denied" not in agent.log("t")
+    assert (b"/closed" in agent.log("path"), b"/later" in agent.log("path")) == (mode == "namespace", True)
+
+
 def _ended(agent: Agent) -> Any:
     wait_until(lambda: agent.status("t")["phase"] == "ended", "the agent to know the end")
     return agent.status("t")

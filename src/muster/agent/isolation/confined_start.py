@@ -147,11 +147,29 @@ def _become(command: Command, confinement: Confinement) -> NoReturn:
     signal.pthread_sigmask(signal.SIG_SETMASK, [])
     os.chdir(command.cwd)
     env = {**command.env, "PWD": command.cwd}
+    if "PATH" in env:
+        env["PATH"] = _readable(env["PATH"])
     try:
         os.execvpe(command.argv[0], list(command.argv), env)
     except OSError:
         # The shell explains best why a command cannot be started, and runs scripts that do not name their shell.
         os.execve(_SHELL, [_SHELL, "-c", 'exec "$@"', "muster-task", *command.argv], env)
+
+
+def _readable(path: str) -> str:
+    """The folders of a PATH without those that the account may not enter. With them, a program that is nowhere would
+    be reported as one that may not be run."""
+    return os.pathsep.join(folder for folder in path.split(os.pathsep) if not _is_closed(folder))
+
+
+def _is_closed(folder: str) -> bool:
+    try:
+        os.stat(os.path.join(folder, "."))
+    except PermissionError:
+        return True
+    except OSError:
+        pass  # it may be made later
+    return False
 
 
 def _forked(body: Callable[[], NoReturn]) -> int:

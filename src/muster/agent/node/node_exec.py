@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import base64
 import os
-import pwd
 import subprocess
 from typing import Any, Callable, Dict, List, Mapping, Optional, Tuple
 
 from muster.agent import requests
 from muster.agent.errors import BAD_REQUEST, START_FAILED, AgentError
+from muster.agent.node.site_scripts import account_environment
 from muster.agent.system.loop import Loop, Timer
 from muster.agent.system.process_exits import ExitWatch, reap
 from muster.agent.system.processes import MARK, kill_all, mark_of, scan, send_group
@@ -25,7 +25,6 @@ _READ_BYTES = 64 * 1024
 _LAST_READS = 16  # more than a pipe holds: a process that escaped and writes for ever must not hold up the agent
 _LAST_LOOKS = 10
 _ANSWER_WITHIN_S = 20.0
-_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 _KILL = 9
 
 Answer = Dict[str, Any]
@@ -186,17 +185,8 @@ class Executing:
         self._running.clear()
 
     def _spawned(self, argv: Tuple[str, ...], mark: str) -> subprocess.Popen[bytes]:
-        account = pwd.getpwuid(os.getuid())
-        env = {
-            "HOME": account.pw_dir,
-            "USER": account.pw_name,
-            "LOGNAME": account.pw_name,
-            "SHELL": account.pw_shell or "/bin/sh",
-            "PATH": os.environ.get("PATH", _PATH),
-            "LANG": os.environ.get("LANG", "C.UTF-8"),
-            MARK: mark,
-        }
-        home = account.pw_dir if os.path.isdir(account.pw_dir) else "/"
+        env = {**account_environment(), MARK: mark}
+        home = env["HOME"] if os.path.isdir(env["HOME"]) else "/"
         try:
             return subprocess.Popen(
                 argv,

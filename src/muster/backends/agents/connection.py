@@ -46,8 +46,8 @@ def _retry_pause_s(failures: int) -> float:
 
 
 class AgentNode:
-    """`node` is what is known now. Other parts add what they find (folders, GPUs) by `note_labels`, `note_alerts` and
-    `note_devices`. Labels and alerts are kept by the name of their source."""
+    """`node` is what is known now. Other parts add what they find (folders, GPUs) by `note_labels`, `note_alerts`,
+    `note_hold` and `note_devices`. Labels and alerts are kept by the name of their source."""
 
     def __init__(
         self,
@@ -133,6 +133,10 @@ class AgentNode:
     def note_alerts(self, source: str, alerts: Iterable[str]) -> None:
         self._alerts[source] = tuple(alerts)
         self._change(alerts=tuple(alert for found in self._alerts.values() for alert in found))
+
+    def note_hold(self, reason: str) -> None:
+        """Hold the node, so that it gets no new tasks, or let it go if there is no reason."""
+        self._change(hold=reason)
 
     def note_devices(self, out_of_service: Mapping[int, str]) -> None:
         """Take devices out of service, with the reason by index. All others are in service."""

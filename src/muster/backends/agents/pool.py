@@ -12,6 +12,7 @@ from muster.backends.agents.archive_transfer import ArchiveTransfer
 from muster.backends.agents.connection import AgentNode
 from muster.backends.agents.environments import AgentEnvironments
 from muster.backends.agents.gpu_health import gpu_alerts, out_of_service
+from muster.backends.agents.health_checks import HealthChecks
 from muster.backends.agents.isolation import PoolIsolation
 from muster.backends.agents.logs import AgentLogs
 from muster.backends.agents.node_exec import NodeExec
@@ -75,6 +76,7 @@ class AgentPool:
         self._shipping = ArchiveTransfer(self._ask_node, lambda node: self._agent(node).outward)
         self._isolation = isolation = PoolIsolation(lambda: self.settings, self._nodes.values, own_user, identity)
         self._probes = NodeProbes(lambda: self.settings, lambda: list(self._nodes.values()), isolation.engine_found)
+        self._health = HealthChecks(lambda: self.settings, self._nodes.values)
         engines = self._probes.engines
         self._launcher = TaskLauncher(
             self._agent, engines, isolation, archives, self._shipping, ships=self.ships, log_bytes=log_bytes
@@ -104,6 +106,7 @@ class AgentPool:
         self._usage.forget(name)
         self._shipping.forget(name)
         self._probes.forget(name)
+        self._health.forget(name)
         if self._listener is not None:
             self._listener.nodes_changed(self.cluster)
 
@@ -117,12 +120,15 @@ class AgentPool:
         await self._exec.close()
         await self._logs.close()
         await self._probes.close()
+        await self._health.close()
         await self._shipping.close()
         await asyncio.gather(*(node.close() for node in self._nodes.values()))
 
     async def configure(self, settings: PhysicalCluster) -> None:
-        self.settings = settings
+        had_checks, self.settings = self.settings.scripts.health_checks, settings
         self._probes.settings_changed()
+        if settings.scripts.health_checks != had_checks:
+            self._health.settings_changed()
 
     def cannot_honour(self, spec: JobSpec) -> list[Problem]:
         return list(cannot_honour(spec, self.settings, list(self._nodes), self._probes.engines))
@@ -208,6 +214,7 @@ class AgentPool:
         self._shipping.forget(agent.node.name)
         self._isolation.ready(agent)
         self._probes.ready(agent)
+        self._health.ready(agent)
         if self._listener is not None and self._is_started:
             self._listener.reconnected(self.cluster, agent.node.name)
             self._logs.watch_again(agent)

@@ -6,8 +6,8 @@ from pydantic import Field
 
 from muster.domain.clusters import PhysicalCluster
 from muster.settings.cluster_kinds import ClusterKind
-from muster.wire.physical_clusters import isolation_of
-from muster.wire.physical_schema import IsolatingIn
+from muster.wire.physical_clusters import isolation_of, script_problems, scripts_of
+from muster.wire.physical_schema import AGENT_PARTS, IsolatingIn
 
 LOCAL = "local"
 """The name of the backend, and of its only cluster."""
@@ -20,7 +20,7 @@ class LocalIn(IsolatingIn):
 
 
 def _complete(cluster: PhysicalCluster, model: LocalIn) -> PhysicalCluster:
-    return replace(cluster, isolation=isolation_of(model), is_enabled=model.enabled)
+    return replace(cluster, isolation=isolation_of(model), scripts=scripts_of(model), is_enabled=model.enabled)
 
 
-LOCAL_CLUSTERS = ClusterKind(LOCAL, LocalIn, {}, _complete, own_cluster=LOCAL)
+LOCAL_CLUSTERS = ClusterKind(LOCAL, LocalIn, AGENT_PARTS, _complete, script_problems, own_cluster=LOCAL)

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, replace
 
-from muster.domain.nodes import Node, NodeState
+from muster.domain.nodes import Node
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,4 +15,4 @@ class NodeHold:
     def applied(self, node: Node) -> Node:
         """The node as it is held: no new tasks, and an alert for admins."""
         alerted = replace(node, alerts=(*node.alerts, self.reason))
-        return replace(alerted, state=NodeState.CORDONED, note=self.reason) if node.is_usable else alerted
+        return replace(alerted, hold=self.reason).held()

@@ -169,11 +169,13 @@ def _too_few_nodes(shape: Shape, nodes: NodeIndex, usable: int) -> Reason:
 def _kept_out(shape: Shape, nodes: NodeIndex) -> str:
     """How many nodes would suit but take no job now, by their state."""
     suiting = nodes.nodes_for(shape.where, shape.where_key)
-    states = [capacity.node.state for name, capacity in nodes.by_name.items() if name in suiting]
+    found = [capacity.node for name, capacity in nodes.by_name.items() if name in suiting]
+    states = [node.state for node in found]
     parts = []
     for state in (NodeState.CORDONED, NodeState.DRAINING, NodeState.UNREACHABLE, NodeState.JOINING):
         if count := states.count(state):
-            parts.append(f"{count} node{' is' if count == 1 else 's are'} {state.lower()}")
+            held = next((f" ({node.name}: {node.hold})" for node in found if node.state is state and node.hold), "")
+            parts.append(f"{count} node{' is' if count == 1 else 's are'} {state.lower()}{held}")
     return ", ".join([*parts, *_not_in_order(shape, nodes)])
 
 

@@ -21,7 +21,7 @@ from muster.domain.errors import Invalid, Problem
 from muster.domain.nodes import NodeSettings
 from muster.settings.cluster_kinds import ClusterKind, NamedPath
 from muster.wire.documents import Document
-from muster.wire.physical_clusters import isolation_of
+from muster.wire.physical_clusters import isolation_of, script_problems, scripts_of
 
 
 class SshListing:
@@ -66,11 +66,17 @@ def _defaults(model: SshIn | None) -> LoginIn:
 
 def _complete(cluster: PhysicalCluster, model: SshIn) -> PhysicalCluster:
     options = SshOptions(model.unreachable_after)
-    return replace(cluster, lost_after_s=model.lost_after, options=options, isolation=isolation_of(model))
+    return replace(
+        cluster,
+        lost_after_s=model.lost_after,
+        options=options,
+        isolation=isolation_of(model),
+        scripts=scripts_of(model),
+    )
 
 
 def _problems(model: SshIn) -> Iterable[Problem]:
-    return [*time_problems(model), *nameless(model.nodes)]
+    return [*time_problems(model), *script_problems(model), *nameless(model.nodes)]
 
 
 SSH_CLUSTERS = ClusterKind("ssh", SshIn, PARTS, _complete, _problems, SshListing())

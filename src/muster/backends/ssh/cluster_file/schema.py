@@ -9,6 +9,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, Field
 from muster.backends.ssh.options import HostKeys
 from muster.domain.errors import Problem
 from muster.wire.physical_schema import (
+    AGENT_PARTS,
     IsolatingIn,
     Labels,
     ListedNodeName,
@@ -134,6 +135,7 @@ class SshNodesIn(Strict):
 PARTS: dict[str, type[BaseModel]] = {
     "defaults": LoginIn,
     "nodes": SshNodeIn,
+    **AGENT_PARTS,
 }
 
 

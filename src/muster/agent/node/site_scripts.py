@@ -1,0 +1,45 @@
+"""Programs that an admin has listed for the node: they run under the agent's account, with a clean environment, for a
+bounded time. Nothing of a user's environment or folders reaches them.
+"""
+
+from __future__ import annotations
+
+import os
+import pwd
+from typing import Any, Callable, Dict, Mapping, Sequence
+
+from muster.agent import requests
+from muster.agent.system.short_commands import call
+
+_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+_MOST_BYTES = 64 * 1024
+
+Work = Callable[[], Dict[str, Any]]
+
+
+def account_environment() -> Dict[str, str]:
+    account = pwd.getpwuid(os.getuid())
+    return {
+        "HOME": account.pw_dir,
+        "USER": account.pw_name,
+        "LOGNAME": account.pw_name,
+        "SHELL": account.pw_shell or "/bin/sh",
+        "PATH": os.environ.get("PATH", _PATH),
+        "LANG": os.environ.get("LANG", "C.UTF-8"),
+    }
+
+
+def run_script(argv: Sequence[str], timeout_s: float, variables: Mapping[str, str]) -> str:
+    """Returns why it failed, in its own words, or nothing if it succeeded. It must not be called on the loop."""
+    try:
+        called = call(argv, timeout_s, env={**account_environment(), **variables}, most_bytes=_MOST_BYTES)
+    except OSError as error:
+        return "{} cannot be run: {}".format(argv[0], error.strerror)
+    if called.late:
+        return "{} did not end within {:g} s".format(argv[0], timeout_s)
+    return "" if called.code == 0 else called.complaint
+
+
+def health_check(request: Mapping[str, Any]) -> Work:
+    argv, timeout_s = requests.argv(request), requests.seconds(request, "timeout_s")
+    return lambda: {"problem": run_script(argv, timeout_s, {})}

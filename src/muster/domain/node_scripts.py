@@ -1,0 +1,18 @@
+"""The programs of an admin that run on the nodes of a cluster, under the account of the agent."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class HealthCheck:
+    """A program that says whether a node works. While it fails, the node gets no new tasks."""
+
+    name: str
+    command: tuple[str, ...]
+    every_s: float
+    timeout_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class NodeScripts:
+    health_checks: tuple[HealthCheck, ...] = ()
