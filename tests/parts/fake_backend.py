@@ -38,6 +38,7 @@ from muster.ports.capabilities import (
     OutputFile,
     PastEnd,
     TaskRef,
+    TaskSecrets,
     Unready,
 )
 from muster.ports.environments import Environments
@@ -74,6 +75,8 @@ class FakeBackend:
     """How often each task id was started. More than once is a bug in the engine."""
     moved: list[str] = field(default_factory=list)
     """The tasks that were launched on a second node, which is a bug in the engine too."""
+    secrets_given: dict[str, dict[str, bytes]] = field(default_factory=dict)
+    """The values of secrets that came with the launch of each task."""
     stops: list[tuple[str, float]] = field(default_factory=list)
     forgotten: list[str] = field(default_factory=list)
     settled_tasks: list[str] = field(default_factory=list)
@@ -180,6 +183,7 @@ class FakeBackend:
             usage=FakeUsage(self),
             node_administration=self,
             environments=self.environments,
+            secrets=TaskSecrets(),
         )
 
     async def start(self, listener: BackendListener) -> None:
@@ -227,6 +231,7 @@ class FakeBackend:
         refused: dict[str, BackendError] = {}
         for request in launch.pending:
             try:
+                self.secrets_given[request.task_id] = dict(launch.secret_values)
                 handles[request.task_id] = self._launch(request)
             except Unreachable:
                 continue

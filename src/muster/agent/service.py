@@ -50,6 +50,7 @@ from muster.agent.tasks.stopping import Stopping
 from muster.agent.tasks.stragglers import Stragglers
 from muster.agent.tasks.table import Task, TaskBook
 from muster.agent.tasks.task_exit import Settling
+from muster.agent.tasks.task_secrets import TaskSecrets
 
 _DISCOVERY_S = 9.0
 _HARMLESS = frozenset(
@@ -82,6 +83,7 @@ class Service:
         os.makedirs(self._tasks_folder, 0o700, exist_ok=True)
         self._book = TaskBook(self._tasks_folder, self._task_changed)
         self._containers = Containers(loop, self._boot)
+        self._secrets = TaskSecrets(loop, diagnostics.warn)
         self._retiring = Retiring(loop, self._book, root)
         exits = ExitWatch(loop, self._boot)
         self._settling = Settling(self._book, exits, Stragglers(loop, self._boot), self._boot)
@@ -276,6 +278,7 @@ class Service:
             self._watching.ended(task)
             self._checkpoints.ended(task)
             self._containers.ended(task)
+            self._secrets.ended(task)
 
     def _task_told(self, task: Task) -> None:
         self._push({"event": "task", "status": task.status()})

@@ -19,6 +19,7 @@ from typing import Any
 
 from muster.bootstrap.home_folder import lock_home, make_home
 from muster.domain.errors import Conflict, Invalid, MusterError
+from muster.settings.secret_keys import NAME as SECRET_KEYS
 from muster.settings.server import ServerSettings, load_settings
 from muster.stores import backup
 from muster.stores.opening import upgrade_database
@@ -29,8 +30,9 @@ _FILES = ("config.yaml", "identity", "archive-key")
 _MANIFEST = "manifest.json"
 
 
-def make_backup(settings: ServerSettings, target: Path) -> dict[str, int]:
-    """Write the backup under a temporary name, and give it its name when it is complete."""
+def make_backup(settings: ServerSettings, target: Path, *, with_secrets_key: bool = False) -> dict[str, int]:
+    """Write the backup under a temporary name, and give it its name when it is complete. The key of the secrets is in
+    it only if that was asked for: with the key, the archive reveals them."""
     partial = target.with_name(f".{target.name}.partial")
     with tempfile.TemporaryDirectory(dir=target.parent, prefix=".muster-backup-") as folder:
 
@@ -46,6 +48,8 @@ def make_backup(settings: ServerSettings, target: Path) -> dict[str, int]:
             for table in counts:
                 archive.add(Path(folder) / f"{table}.jsonl", f"tables/{table}.jsonl")
             _add_files(archive, settings.home)
+            if with_secrets_key and settings.secrets_key_path.exists():
+                archive.add(settings.secrets_key_path, f"home/{SECRET_KEYS}", recursive=False)
             archive.close()
             file.flush()
             os.fsync(file.fileno())
@@ -133,10 +137,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--home")
     parser.add_argument("--config")
     parser.add_argument("--replace", action="store_true")
+    parser.add_argument("--with-secrets-key", action="store_true")
     given = parser.parse_args(argv)
     try:
         settings = load_settings({"home": given.home, "config": given.config})
-        sys.stdout.write(_run(given.what, settings, given.file, replace=given.replace) + "\n")
+        sys.stdout.write(_run(given.what, settings, given) + "\n")
     except MusterError as error:
         hint = f"\nhint: {error.hint}" if error.hint else ""
         sys.stderr.write(f"error: {error.message}{hint}\n")
@@ -144,22 +149,31 @@ def main(argv: Sequence[str] | None = None) -> int:
     return 0
 
 
-def _run(what: str, settings: ServerSettings, file: str | None, *, replace: bool) -> str:
+def _run(what: str, settings: ServerSettings, given: argparse.Namespace) -> str:
     if what == "release":
         if not backup.release(settings.database_url):
             raise Conflict("the server is not held", hint="only a restored database starts held")
         return "released: the server schedules jobs again"
-    path = Path(file or "").absolute()
+    path = Path(given.file or "").absolute()
     if what == "backup":
-        counts = make_backup(settings, path)
-        return f"backed up {counts['jobs']} jobs and {counts['events']} events to {path}"
-    manifest = restore(settings, path, replace=replace)
+        counts = make_backup(settings, path, with_secrets_key=given.with_secrets_key)
+        said = f"backed up {counts['jobs']} jobs and {counts['events']} events to {path}"
+        return said + _about_key(settings, counts["secrets"], is_in_it=given.with_secrets_key)
+    manifest = restore(settings, path, replace=given.replace)
     at = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(float(manifest["at"])))
     return (
         f"restored {manifest['rows']['jobs']} jobs as they were at {at}\n"
         "The next start is held: it starts and stops nothing, and its log says what differs on the nodes.\n"
         "`muster server release` lets it go on."
     )
+
+
+def _about_key(settings: ServerSettings, secrets: int, *, is_in_it: bool) -> str:
+    if not secrets:
+        return ""
+    if is_in_it and settings.secrets_key_path.exists():
+        return f"\nIt has {secrets} secrets and their key: whoever can read it can read them."
+    return f"\nIt has {secrets} secrets, encrypted, without their key: keep a copy of {settings.secrets_key_path}."
 
 
 if __name__ == "__main__":

@@ -29,7 +29,9 @@ from muster.server.services import Services
 from muster.settings.cluster_config import FileClusterConfig
 from muster.settings.clusters import ClusterFolder
 from muster.settings.kept_files import KeptFiles
+from muster.settings.secret_keys import SecretKeyFile
 from muster.settings.server import ServerSettings
+from muster.stores.secret_box import AesSecretBox
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +81,8 @@ def build_parts(installation: Installation, store: Store, site: SharedSite, epoc
     home, settings, extensions = site.home, installation.settings, installation.extensions
     address = installation.address
     archives = SignedArchives(home / "packages", address, archive_key(home))
-    folder = settings.model_copy(update={"home": home}).clusters_folder
+    shared = settings.model_copy(update={"home": home})
+    folder = shared.clusters_folder
     clusters = ClusterFolder(folder, (LOCAL,), cluster_kinds(extensions.backends))
     kept = KeptFiles(home / "clusters.kept.json", clusters.path)
     backend_site = Site(home, site.identity, archives, epoch, own_user(home), installation.limits.log_bytes_per_task)
@@ -95,6 +98,7 @@ def build_parts(installation: Installation, store: Store, site: SharedSite, epoc
         max_output_bytes=settings.max_output_bytes,
         limits=installation.limits,
         has_private_jobs=settings.private_jobs,
+        secret_box=AesSecretBox(SecretKeyFile(shared.secrets_key_path)),
         config=ActiveConfig(FileClusterConfig(clusters, kept, Inotify), extensions.problems),
     )
     accounts = Accounts(context, settings.session_lifetime)

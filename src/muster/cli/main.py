@@ -22,7 +22,7 @@ ENTRIES = {
     "run": _entry("run", "Run a command as a job and follow it.", RUN),
     "submit": _entry("submit", "Submit a job file.", RUN),
     "wait": _entry("wait", "Wait until jobs have ended.", RUN),
-    "get": _entry("get", "List jobs, workers, nodes, clusters, quotas, users or tokens.", INSPECT),
+    "get": _entry("get", "List jobs, workers, nodes, clusters, quotas, secrets, users or tokens.", INSPECT),
     "describe": _entry("describe", "Show everything about a job or a node.", INSPECT),
     "explain": _entry("explain", "Explain why a job waits, or why it failed.", INSPECT),
     "logs": _entry("logs", "Print or follow the logs of a job's workers.", INSPECT),
@@ -36,7 +36,7 @@ ENTRIES = {
     "bump": _entry("changing", "Change the priority of waiting jobs.", CHANGE, "bump"),
     "move": _entry("changing", "Move waiting jobs to another virtual cluster.", CHANGE, "move"),
     "change": _entry("changing", "Change the spec of waiting jobs.", CHANGE, "change"),
-    "delete": _entry("delete", "Delete ended jobs, with their logs and history.", CHANGE),
+    "delete": _entry("delete", "Delete ended jobs, with their logs and history, or secrets.", CHANGE),
     "top": _entry("top", "Show what nodes, GPUs and tasks use right now.", CLUSTERS),
     "node": _entry("node", "List, add, remove, cordon and drain nodes.", CLUSTERS),
     "cluster": _entry("cluster", "Check the files that describe clusters.", CLUSTERS),
@@ -55,6 +55,7 @@ ENTRIES = {
     "context": _entry("contexts", "List, select and remove known servers.", ACCESS),
     "users": _entry("users", "Add, change and remove users.", ACCESS),
     "tokens": _entry("tokens", "Create and revoke tokens for programs.", ACCESS),
+    "secret": _entry("secret", "Store secrets that jobs get by name.", ACCESS),
     "completion": _entry("shell_completion", "Print the completion script of a shell.", ACCESS),
 }
 
@@ -75,7 +76,7 @@ class Muster(LazyGroup):
 @click.command(
     cls=Muster,
     entries=ENTRIES,
-    aliases={"cancel": "kill", "stop": "kill"},
+    aliases={"cancel": "kill", "stop": "kill", "secrets": "secret"},
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     epilog="`muster COMMAND --help` explains each command with examples.",
 )

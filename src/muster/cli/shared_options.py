@@ -75,6 +75,20 @@ def complete_nodes(ctx: click.Context, _parameter: click.Parameter, incomplete: 
     return [CompletionItem(node.name, help=node.state) for node in nodes if node.name.startswith(incomplete)]
 
 
+def complete_secrets(ctx: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    from muster.client.client import Client
+    from muster.client.errors import MusterError
+    from muster.client.transport import Timeouts
+
+    chosen = ctx.find_root().params
+    quick = Timeouts(_COMPLETION_TIMEOUT_S, _COMPLETION_TIMEOUT_S)
+    try:
+        secrets = Client(chosen.get("server"), context=chosen.get("context"), timeouts=quick).secrets()
+    except (MusterError, OSError):
+        return []
+    return [CompletionItem(one.name, help=one.owner) for one in secrets if one.name.startswith(incomplete)]
+
+
 def _no_color(ctx: click.Context, _parameter: click.Parameter, value: bool) -> None:
     if value:
         ctx.color = False

@@ -20,6 +20,7 @@ from muster.client.views import (
     EventView,
     JobView,
     NodeView,
+    SecretView,
     TokenView,
     UserView,
 )
@@ -312,6 +313,24 @@ class Client:
 
     def revoke_token(self, token_id: str) -> None:
         self.transport.json(Request("DELETE", f"{API}/tokens/{segment(token_id)}"))
+
+    # -- secrets -------------------------------------------------------------------------------------------------
+
+    def secrets(self) -> list[SecretView]:
+        """Your secrets, without their values; for admins, everybody's."""
+        return [SecretView.of(item) for item in self._items("/secrets")]
+
+    def set_secret(self, name: str, value: bytes | str) -> SecretView:
+        """Stores a value, or replaces it. No call returns it again."""
+        body = value.encode() if isinstance(value, str) else value
+        request = Request(
+            "PUT", f"{API}/secrets/{segment(name)}", {}, body, {"Content-Type": "application/octet-stream"}
+        )
+        return SecretView.of(self.transport.json(request))
+
+    def delete_secret(self, name: str, *, owner: str | None = None) -> None:
+        query: Query = {"owner": owner} if owner else {}
+        self.transport.json(Request("DELETE", f"{API}/secrets/{segment(name)}", query))
 
     # -- plumbing -----------------------------------------------------------------------------------------------
 

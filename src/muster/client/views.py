@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from muster.api.explanations import AttemptOut, ExplainOut, FaultOut, ReasonOut, WhatIfOut
     from muster.api.jobs import JobOut, TaskOut
     from muster.api.nodes import AccessOut, ClusterOut, GpuOut, IsolationOut, NodeOut
+    from muster.api.secrets import SecretOut
 
 FINAL_STATES = frozenset({"Succeeded", "Failed", "Cancelled"})
 FINAL_TASK_STATES = frozenset({"Succeeded", "Failed", "Stopped", "Lost"})
@@ -284,6 +285,31 @@ class UserView:
             disabled=bool(raw.get("disabled")),
             groups=tuple(raw.get("groups") or ()),
             created_at=instant(raw.get("createdAt")),
+            raw=raw,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class SecretView:
+    """A secret without its value, which cannot be read."""
+
+    name: str
+    owner: str
+    kind: str
+    size_bytes: int
+    created_at: datetime | None
+    updated_at: datetime | None
+    raw: Raw = field(repr=False)
+
+    @classmethod
+    def of(cls, raw: "SecretOut") -> Self:
+        return cls(
+            name=raw["name"],
+            owner=raw.get("owner") or "",
+            kind=raw.get("kind") or "",
+            size_bytes=int(raw.get("sizeBytes") or 0),
+            created_at=instant(raw.get("createdAt")),
+            updated_at=instant(raw.get("updatedAt")),
             raw=raw,
         )
 

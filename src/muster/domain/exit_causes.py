@@ -51,6 +51,7 @@ DEPENDENCY_GONE = Ending(
 STOPPED = Ending("stopped", USER, "The task was stopped on request.", "No fix is needed.")
 
 REJECTED = "rejected"
+SECRET = "secret"  # noqa: S105
 LAUNCH_ERRORS: Mapping[str, Ending] = {
     "port-in-use": Ending(
         "port-in-use", PLATFORM, "A port reserved for the task was taken by another program before it started.",
@@ -75,6 +76,10 @@ LAUNCH_ERRORS: Mapping[str, Ending] = {
     "too-large": Ending(
         "too-large", CONFIGURATION, "The task's environment or files are larger than a node accepts: {message}.",
         "Move large values out of env and params into the code package.",
+    ),
+    SECRET: Ending(
+        SECRET, CONFIGURATION, "A secret of the job cannot be used: {message}.",
+        "Set it with `muster secret set NAME`, and retry the job.",
     ),
     REJECTED: Ending(
         REJECTED, CONFIGURATION, "The cluster refused the job: {message}.",

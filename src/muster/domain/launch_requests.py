@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from muster.domain.gangs import Gang
-from muster.domain.specs import Input, Mount
+from muster.domain.specs import Input, Mount, SecretUse
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +32,8 @@ class LaunchRequest:
     """Symbolic links to create in the working directory: name → path on the node."""
     owner: str = ""
     """The user whose job it is."""
+    secrets: tuple[SecretUse, ...] = ()
+    """The secrets that the task gets. Their values are not part of the request, which people may see."""
 
     @property
     def gang_key(self) -> str:
@@ -52,6 +54,8 @@ class GangLaunch:
     requests: tuple[LaunchRequest, ...]
     started: frozenset[str] = frozenset()
     """The tasks that have already started. After a crash only the others are launched."""
+    secret_values: Mapping[str, bytes] = field(default_factory=dict, repr=False)
+    """The values of the secrets, by name, as they are at this launch. They are stored nowhere."""
 
     @cached_property
     def pending(self) -> tuple[LaunchRequest, ...]:

@@ -15,6 +15,9 @@ class Limits:
     open_jobs_per_user: int = 100_000
     """Jobs that wait, run or are held."""
     tokens_per_user: int = 200
+    secrets_per_user: int = 100
+    secret_bytes: int = 64 << 10
+    """The value of one secret."""
     package_bytes_per_user: int = 200 << 30
     """Code packages and inputs, with what is here of unfinished uploads."""
     log_bytes_per_task: int = 1 << 30

@@ -144,6 +144,16 @@ class Input:
 
 
 @dataclass(frozen=True, slots=True)
+class SecretUse:
+    """How tasks get a secret of the job's owner: in the variable `env`, or in the file `file` of a private folder. With
+    both, the variable is the path of the file."""
+
+    name: str
+    env: str = ""
+    file: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class JobSpec:
     name: str
     roles: tuple[Role, ...]
@@ -168,6 +178,7 @@ class JobSpec:
     inputs: tuple[Input, ...] = ()
     outputs: tuple[str, ...] = ()
     """Paths and patterns in the working directory that are collected when a task has ended."""
+    secrets: tuple[SecretUse, ...] = ()
 
     @property
     def mode(self) -> Mode:

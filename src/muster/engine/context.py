@@ -22,6 +22,7 @@ from muster.lib.clock import Clock, wall_clock
 from muster.ports.backend import Backend
 from muster.ports.capabilities import EngineQueue, TaskRef
 from muster.ports.exporting import ExportCounts
+from muster.ports.secret_box import SecretBox
 from muster.ports.store import Change, Store
 from muster.scheduling.cluster_state import ClusterState
 from muster.scheduling.demand import ANYWHERE, JobDemand, demand_of
@@ -47,6 +48,8 @@ class Context:
     has_private_jobs: bool = False
     """Whether users may know nothing about the jobs of others, not even their names in reasons."""
     limits: Limits = field(default_factory=Limits)
+    secret_box: SecretBox | None = None
+    """None in programs that need no secrets, such as `muster server recover-admin`."""
     config: ActiveConfig = field(default_factory=ActiveConfig)
     hub: Hub = field(default_factory=Hub)
     exports: ExportCounts = field(default_factory=ExportCounts)

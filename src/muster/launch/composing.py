@@ -66,6 +66,7 @@ class _Composer:
             image=spec.runtime.image,
             mounts=self._mounts.binds,
             links=self._mounts.links,
+            secrets=spec.secrets,
         )
 
     def _environment(self, role: Role, task: Task) -> dict[str, str]:

@@ -249,6 +249,16 @@ class TaskIsolation(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class TaskSecrets:
+    """A promise, which has no operations of its own: the backend gives tasks the secrets that their requests name, with
+    the values of the gang's launch.
+
+    A value is never in the arguments of a process. If it is on a disk of a node, only the accounts of the task and the
+    agent can read it there, and it is removed at the end of the task. In what `TaskLogs` reads, it is masked.
+    """
+
+
+@dataclass(frozen=True, slots=True)
 class Capabilities:
     """The capabilities of one backend. Those that are None are not offered."""
 
@@ -263,6 +273,7 @@ class Capabilities:
     files: FileSpace | None = None
     environments: Environments | None = None
     isolation: TaskIsolation | None = None
+    secrets: TaskSecrets | None = None
 
     def names(self) -> tuple[str, ...]:
         """The names of the offered capabilities, as the API lists them."""

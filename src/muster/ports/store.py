@@ -12,6 +12,7 @@ from muster.domain.accounts import Identity, Package, Token, User
 from muster.domain.events import Event
 from muster.domain.jobs import Job
 from muster.domain.nodes import NodeMark
+from muster.domain.secrets import Secret
 from muster.domain.tasks import Task
 
 T = TypeVar("T")
@@ -39,7 +40,9 @@ class Change:
     its tasks, keys and job and task events (audit events stay). `used_token` records when a token was last used; it
     need not exist any more. `removed_package` removes a digest for all its owners. `node_mark` replaces the mark that
     the node had before. `unmarked_node` is a cluster and a node, which need not have a mark. `new_identity` links a
-    person to a user; Conflict if the person is linked already. The end of a user ends their identities.
+    person to a user; Conflict if the person is linked already. The end of a user ends their identities. `secret`
+    replaces the one of the same owner and name. `removed_secret` is the id of an owner and a name, else NotFound. The
+    end of a user removes their secrets.
     """
 
     new_job: Job | None = None
@@ -62,6 +65,8 @@ class Change:
     removed_package: str | None = None
     node_mark: NodeMark | None = None
     unmarked_node: tuple[str, str] | None = None
+    secret: Secret | None = None
+    removed_secret: tuple[str, str] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,6 +196,14 @@ class Store(Protocol):
         ...
 
     async def node_marks(self) -> list[NodeMark]: ...
+
+    async def secrets(self, owner_id: str | None) -> list[Secret]:
+        """The secrets of one owner or of all, in order of owner and name, without their values."""
+        ...
+
+    async def sealed_secrets(self, owner_id: str, names: Sequence[str]) -> list[Secret]:
+        """Those of the owner's secrets that have these names, with their encrypted values."""
+        ...
 
     async def ping(self) -> None: ...
 

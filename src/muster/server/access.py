@@ -24,6 +24,8 @@ class Action(StrEnum):
     QUOTA_SEE = "see a user's quotas"
     TOKEN_MANAGE = "see and revoke a token"  # noqa: S105
     PASSWORD_CHANGE = "change a password"  # noqa: S105
+    SECRET_SEE = "see the name of a secret"  # noqa: S105
+    SECRET_REMOVE = "remove a secret"  # noqa: S105
     USER_SEE = "see a user"
     USER_MANAGE = "manage users"
     AUDIT_SEE = "see an audit event"
@@ -41,6 +43,8 @@ RIGHTS: dict[Action, Who] = {
     Action.QUOTA_SEE: Who.OWNER,
     Action.TOKEN_MANAGE: Who.OWNER,
     Action.PASSWORD_CHANGE: Who.OWNER,
+    Action.SECRET_SEE: Who.OWNER,
+    Action.SECRET_REMOVE: Who.OWNER,
     Action.USER_SEE: Who.OWNER,
     Action.USER_MANAGE: Who.ADMIN,
     Action.AUDIT_SEE: Who.OWNER,

@@ -19,6 +19,7 @@ from muster.server.routes import (
     nodes,
     outputs,
     packages,
+    secrets,
     sharing,
     sign_in,
     system,
@@ -64,6 +65,7 @@ def create_app(services: Services) -> FastAPI:
         packages,
         archives,
         accounts,
+        secrets,
         sign_in,
     ):
         app.include_router(module.router, prefix="/api/v1")

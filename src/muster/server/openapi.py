@@ -96,6 +96,8 @@ _REFUSALS: dict[str, set[int]] = {
     "change_user": {403, 409, 413},
     "remove_user": {403, 409},
     "create_token": {403, 404, 413},
+    "set_secret": {403, 409, 413},
+    "remove_secret": {403},
 }
 _TAGS = [
     {"name": "jobs", "description": "Submit, list, show and change jobs."},
@@ -105,6 +107,7 @@ _TAGS = [
     {"name": "files", "description": "The folders that a cluster shows, and their content."},
     {"name": "packages", "description": "Code, uploaded once under its digest."},
     {"name": "accounts", "description": "Users and tokens."},
+    {"name": "secrets", "description": "Values that jobs get by name. They are written, and never read back."},
     {"name": "system", "description": "The server itself."},
 ]
 _SECURITY = {

@@ -12,6 +12,7 @@ async def own_limits(parts: Services, user: str) -> list[Quota]:
     used = {
         "openJobs": (limits.open_jobs_per_user, context.open_jobs.count_of(user)),
         "packageBytes": (limits.package_bytes_per_user, await parts.packages.bytes_of(user)),
+        "secrets": (limits.secrets_per_user, await _secrets_of(parts, user)),
         "streams": (limits.streams_per_user, parts.bounds.streams.held_by(user)),
         "tasksPerJob": (limits.tasks_per_job, max(sizes, default=0)),
         "tokens": (limits.tokens_per_user, len(await context.store.tokens(user))),
@@ -19,3 +20,8 @@ async def own_limits(parts: Services, user: str) -> list[Quota]:
     }
     used["taskLogBytes"] = (limits.log_bytes_per_task, 0)  # it bounds each log; nothing is counted
     return [Quota("", user, kind, limit, count) for kind, (limit, count) in used.items()]
+
+
+async def _secrets_of(parts: Services, user: str) -> int:
+    found = await parts.context.store.user(user)
+    return len(await parts.context.store.secrets(found.id)) if found is not None else 0

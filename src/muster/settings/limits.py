@@ -27,6 +27,8 @@ class LimitSettings(BaseModel):
     tasks_per_job: int = _count("tasks_per_job", "Tasks of one job, of all its roles together.")
     open_jobs_per_user: int = _count("open_jobs_per_user", "Jobs of one user that wait, run or are held.")
     tokens_per_user: int = _count("tokens_per_user", "Tokens and logins of one user.", 2)
+    secrets_per_user: int = _count("secrets_per_user", "Secrets of one user.")
+    secret_bytes: int = _count("secret_bytes", "Bytes of one secret.")
     package_bytes_per_user: int = _count("package_bytes_per_user", "Bytes of one user's code packages and inputs.")
     log_bytes_per_task: int = _count("log_bytes_per_task", "Bytes that are kept of one task's log.", 64 << 10)
 

@@ -14,6 +14,7 @@ from muster.settings.influx import InfluxSettings, read_password
 from muster.settings.limits import LimitSettings
 from muster.settings.oidc import OidcSettings
 from muster.settings.private_files import read_secret
+from muster.settings.secret_keys import NAME as SECRET_KEYS
 from muster.wire.spec_schema import Seconds
 
 _VARIABLES = {
@@ -23,6 +24,7 @@ _VARIABLES = {
     "MUSTER_CLUSTERS": "clusters",
     "MUSTER_PRIVATE_JOBS": "privateJobs",
     "MUSTER_STANDBY": "standby",
+    "MUSTER_SECRETS_KEY_FILE": "secretsKeyFile",
     "MUSTER_LOG_LEVEL": "logLevel",
 }
 
@@ -71,6 +73,11 @@ class ServerSettings(BaseModel):
     open_metrics: bool = Field(False, description="Whether /metrics needs no token.")
     max_package_bytes: int = Field(4 << 30, description="The maximum size of a code package or input.")
     max_output_bytes: int = Field(20 << 30, ge=0, description="The maximum size of the outputs that are kept of a job.")
+    secrets_key_file: Path | None = Field(
+        None,
+        description="The file with the keys of the secrets; secrets-key in the home folder by default. All servers on"
+        " one database need the same keys.",
+    )
     influx: InfluxSettings | None = Field(
         None, description="The InfluxDB that node metrics are sent to; none by default."
     )
@@ -114,6 +121,11 @@ class ServerSettings(BaseModel):
     @property
     def database_url(self) -> str:
         return self.database or f"sqlite:///{self.home / 'muster.db'}"
+
+    @property
+    def secrets_key_path(self) -> Path:
+        """The file with the keys of the secrets; a relative path starts in the home folder."""
+        return self.home / (self.secrets_key_file or Path(SECRET_KEYS)).expanduser()
 
     @property
     def clusters_folder(self) -> Path:

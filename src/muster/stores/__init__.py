@@ -7,8 +7,10 @@ inside a transaction do not. No other package contains SQL.
     sql_store         the Store: reads in a thread pool, writes through the committer
     committing        group commit: one writer thread, one transaction for all waiting changes
     writing           writes Changes to the tables
-    jobs, job_listing, tasks, events, accounts, packages, node_marks, run_history
+    jobs, job_listing, tasks, events, accounts, packages, node_marks, run_history, secrets
                       statements and rows, one module per subject
+    secret_box        encrypts the values of secrets, before they come to a store
+    resealing         encrypts all of them anew
     tables, codec     the schema; domain values as columns
     database_engines  URLs, connections and errors of SQLite and PostgreSQL
     schema_version, schema_creation, migrating, migrations

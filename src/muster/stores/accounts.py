@@ -7,6 +7,7 @@ from sqlalchemy import Connection, Row, bindparam, delete, insert, or_, select, 
 
 from muster.domain.accounts import Token, TokenScope, User, UserRole
 from muster.domain.errors import Conflict, MusterError, NotFound
+from muster.stores.secrets import remove_secrets_of
 from muster.stores.tables import events, former_users, jobs, packages, request_keys, tokens, users
 
 _INSERT_USER = insert(users)
@@ -54,9 +55,10 @@ def update_user(connection: Connection, user: User) -> None:
 
 
 def remove_user(connection: Connection, name: str) -> None:
-    """Foreign keys remove the user's tokens too. Jobs and packages stay in the history."""
+    """Foreign keys remove the user's tokens too. Jobs and packages stay in the history; secrets do not."""
     user = user_by_name(connection, name)
     if user is not None and user.id:
+        remove_secrets_of(connection, user.id)
         connection.execute(_INSERT_FORMER, {"id": user.id, "name": name})
     if connection.execute(_DELETE_USER, {"gone": name}).rowcount == 0:
         raise NotFound(f"there is no user {name}")

@@ -15,9 +15,21 @@ from muster.domain.errors import Invalid, Unavailable
 from muster.domain.events import Event
 from muster.domain.jobs import Job
 from muster.domain.nodes import NodeMark
+from muster.domain.secrets import Secret
 from muster.domain.tasks import Task
 from muster.ports.store import Change, JobFilter, Page, RequestKey, Spent
-from muster.stores import accounts, events, identities, job_listing, jobs, node_marks, packages, run_history, tasks
+from muster.stores import (
+    accounts,
+    events,
+    identities,
+    job_listing,
+    jobs,
+    node_marks,
+    packages,
+    run_history,
+    secrets,
+    tasks,
+)
 from muster.stores.committing import Committer
 from muster.stores.database_engines import READERS, unavailable
 
@@ -120,6 +132,12 @@ class SqlStore:
 
     async def node_marks(self) -> list[NodeMark]:
         return await self._read(node_marks.all_marks)
+
+    async def secrets(self, owner_id: str | None) -> list[Secret]:
+        return await self._read(lambda connection: secrets.listed_secrets(connection, owner_id))
+
+    async def sealed_secrets(self, owner_id: str, names: Sequence[str]) -> list[Secret]:
+        return await self._read(lambda connection: secrets.sealed_secrets(connection, owner_id, names))
 
     async def is_restored(self) -> bool:
         return await self._read(events.is_restored)

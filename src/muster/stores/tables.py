@@ -22,7 +22,7 @@ from sqlalchemy import (
     text,
 )
 
-HEAD = "0008"
+HEAD = "0009"
 """The newest migration, which the code needs. Revisions are numbers of four digits, so that they sort by age."""
 
 EVENT_COUNTER = "events"
@@ -217,6 +217,21 @@ identities = Table(
     PrimaryKeyConstraint("issuer", "subject"),
 )
 Index("ix_identities_user", identities.c.user)
+
+
+secrets = Table(
+    "secrets",
+    metadata,
+    # The id and not the name: a user who gets a name again inherits nothing.
+    Column("owner_id", Text, nullable=False),
+    Column("name", Text, nullable=False),
+    Column("kind", Text, nullable=False),
+    Column("size_bytes", Integer, nullable=False),
+    Column("created_at", Double, nullable=False),
+    Column("updated_at", Double, nullable=False),
+    Column("sealed", Text, nullable=False),
+    PrimaryKeyConstraint("owner_id", "name"),
+)
 
 packages = Table(
     "packages",

@@ -21,6 +21,7 @@ from muster.stores.identities import insert_identity, remove_identity, why_ident
 from muster.stores.jobs import insert_jobs, remove_job, rewrite_job, update_jobs, why_not_inserted
 from muster.stores.node_marks import put_mark, remove_mark
 from muster.stores.packages import insert_package, remove_package
+from muster.stores.secrets import put_secret, remove_secret
 from muster.stores.tasks import put_tasks
 
 
@@ -63,7 +64,7 @@ def _touches_only_jobs(change: Change) -> bool:
         *(change.rewritten_job, change.removed_job, change.new_user, change.user, change.removed_user),
         *(change.new_token, change.removed_token, change.used_token),
         *(change.new_identity, change.removed_identity, change.new_package, change.removed_package),
-        *(change.node_mark, change.unmarked_node),
+        *(change.node_mark, change.unmarked_node, change.secret, change.removed_secret),
     )
     return all(part is None for part in others)
 
@@ -107,3 +108,7 @@ def _write_others(connection: Connection, change: Change) -> None:
         remove_mark(connection, *change.unmarked_node)
     if change.node_mark is not None:
         put_mark(connection, change.node_mark)
+    if change.removed_secret is not None:
+        remove_secret(connection, *change.removed_secret)
+    if change.secret is not None:
+        put_secret(connection, change.secret)

@@ -12,19 +12,21 @@ from typing import Any
 from muster.domain.errors import Problem
 from muster.domain.specs import PS_ROLE, WORKER_ROLE, Spread, Together
 from muster.lib.nearest import nearest
-from muster.wire.spec_schema import MAX_DEPENDENCIES, MAX_INPUTS, MAX_MOUNTS
+from muster.wire.spec_schema import MAX_DEPENDENCIES, MAX_INPUTS, MAX_MOUNTS, MAX_SECRETS
 
 PARAM = re.compile(r"\$\{params\.([^}{]*)\}")
 _PARAM_VARIABLE = re.compile(r"MUSTER_PARAM_([A-Za-z0-9_]+)")
 _SEARCHED = 100
 """The most names that a hint is searched among and lists."""
 _LONGEST_GUESSED = 200
+_RESERVED = re.compile(r"(MUSTER_|LD_).*|.*_VISIBLE_DEVICES|CUDA_DEVICE_ORDER")
+"""Variables that a secret cannot have: those of Muster, of the loader of programs and of the allocated GPUs."""
 _FLAT_KEYS = ("command", "replicas", "min", "max", "resources", "ports", "minFailed", "minSucceeded")
 
 
 def cross_checks(data: Mapping[str, Any]) -> Iterator[Problem]:
     """Yields the problems one by one, because the caller reads only as many as are reported."""
-    for check in (_form, _roles, _elastic, _runtime, _after, _where, _inputs, _mounts, _params):
+    for check in (_form, _roles, _elastic, _runtime, _after, _where, _inputs, _mounts, _secrets, _params):
         yield from check(data)
 
 
@@ -130,6 +132,38 @@ def _mounts(data: Mapping[str, Any]) -> Iterator[Problem]:
             absolute.add(tuple(parts))
         elif parts:
             taken.append(parts)
+
+
+def _secrets(data: Mapping[str, Any]) -> Iterator[Problem]:
+    """Each secret needs a variable or a file that nothing else in the spec has."""
+    given = data.get("secrets")
+    roles = _mapping(data.get("roles"))
+    plain = dict.fromkeys(_mapping(data.get("env")), "env")
+    for role in roles:
+        plain |= dict.fromkeys(_mapping(_mapping(roles[role]).get("env")), f"roles.{role}.env")
+    variables: set[str] = set()
+    files: list[list[str]] = []
+    for place, item in enumerate(given[:MAX_SECRETS] if isinstance(given, list) else []):
+        use, path = _mapping(item), f"secrets[{place}]"
+        env, file = use.get("env"), use.get("file")
+        if use and env is None and file is None:
+            yield Problem(path, "has neither `env` nor `file`", "say how tasks get it, as env: API_KEY")
+        if isinstance(env, str):
+            yield from _secret_variable(f"{path}.env", env, plain, variables)
+            variables.add(env)
+        if isinstance(file, str):
+            if _is_taken(_parts(file), files):
+                yield Problem(f"{path}.file", f"{file} is taken by another secret", "give each a file of its own")
+            files.append(_parts(file))
+
+
+def _secret_variable(path: str, name: str, plain: Mapping[str, str], taken: Collection[str]) -> Iterator[Problem]:
+    if _RESERVED.fullmatch(name):
+        yield Problem(path, f"{name[:200]} is reserved", "choose another variable")
+    elif name in taken:
+        yield Problem(path, f"{name} is taken by another secret", "give each a variable of its own")
+    elif name in plain:
+        yield Problem(path, f"{name} is set in {plain[name]} too", "take it out of one of them")
 
 
 def _input_place(item: Any) -> list[str] | None:

@@ -15,6 +15,7 @@ MAX_REPLICAS = 4096
 MAX_DEPENDENCIES = 100
 MAX_INPUTS = 100
 MAX_MOUNTS = 100
+MAX_SECRETS = 100
 
 _QUANTITY_SCHEMA = {"anyOf": [{"type": "string"}, {"type": "number", "minimum": 0}]}
 
@@ -55,6 +56,14 @@ def _inside(value: str) -> str:
     return "/".join(parts) + ("/" if value.endswith("/") else "")
 
 
+def _inside_secrets(value: str) -> str:
+    """Checks that a path, as written, stays in the folder of the secrets, and names a file."""
+    parts = [part for part in value.split("/") if part not in ("", ".")]
+    if value.startswith("/") or value.endswith("/") or ".." in parts or not parts or "\0" in value:
+        raise ValueError("expected the relative path of a file, without '..'")
+    return "/".join(parts)
+
+
 def _passable(value: str) -> str:
     """Neither an environment nor an argument list can contain a NUL character."""
     if "\0" in value:
@@ -92,6 +101,7 @@ Command = ShellLine | Annotated[list[Text], Field(min_length=1, max_length=1024)
 
 Name = Annotated[str, Field(pattern=NAME_PATTERN)]
 InnerPath = Annotated[str, Field(min_length=1, max_length=1024), AfterValidator(_inside)]
+SecretPath = Annotated[str, Field(min_length=1, max_length=255), AfterValidator(_inside_secrets)]
 NodeName = Annotated[str, Field(min_length=1, max_length=253)]
 NodeNames = Annotated[list[NodeName], BeforeValidator(_listed, json_schema_input_type=NodeName | list[NodeName])]
 
@@ -204,6 +214,18 @@ After = Annotated[
 ]
 
 
+class SecretIn(Strict):
+    """A secret of yours that the tasks get. `muster secret set NAME` stores its value."""
+
+    name: Name = Field(description="The name of the secret.")
+    env: Variable | None = Field(
+        None, max_length=255, description="The variable with the value; with `file`, the variable with its path."
+    )
+    file: SecretPath | None = Field(
+        None, description="The file with the value, in a private folder whose path is in MUSTER_SECRETS."
+    )
+
+
 class WhereIn(Strict):
     """The nodes that the job may run on, and how its tasks are placed on them."""
 
@@ -246,6 +268,11 @@ class JobSpecIn(CompletionIn):
     outputs: Outputs = Field(
         default_factory=list,
         description="Files that are copied back when a task has ended, such as model/, metrics.json or logs/*.csv.",
+    )
+    secrets: list[SecretIn] = Field(
+        default_factory=list,
+        max_length=MAX_SECRETS,
+        description="Secrets that every task gets, each as a variable or as a file.",
     )
     runtime: RuntimeIn = Field(default_factory=RuntimeIn)
     mounts: list[MountIn] = Field(default_factory=list)

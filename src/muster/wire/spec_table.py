@@ -22,6 +22,7 @@ _PARTS = (
     ("Retry", "RetryIn", "`retry`."),
     ("Runtime", "RuntimeIn", "`runtime`, with exactly one of the three keys."),
     ("Mount", "MountIn", "Each entry of `mounts`."),
+    ("Secret", "SecretIn", "Each entry of `secrets`, with `env`, `file` or both."),
     ("Input", "InputIn", "Each entry of `inputs`. A plain path is short for its `source`."),
 )
 

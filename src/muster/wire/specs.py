@@ -19,6 +19,7 @@ from muster.domain.specs import (
     Mount,
     Role,
     Runtime,
+    SecretUse,
     Spread,
     Together,
     Where,
@@ -131,6 +132,7 @@ def spec_to_wire(spec: JobSpec) -> dict[str, Any]:
         "package": spec.package,
         "inputs": [{"source": one.source, "target": one.target} for one in spec.inputs],
         "outputs": list(spec.outputs),
+        "secrets": [_secret_to_wire(one) for one in spec.secrets],
         "runtime": {
             k: v
             for k, v in (("conda", spec.runtime.conda), ("venv", spec.runtime.venv), ("image", spec.runtime.image))
@@ -145,6 +147,11 @@ def spec_to_wire(spec: JobSpec) -> dict[str, Any]:
     }
     said = {key: value for key, value in wire.items() if value not in (None, "", {}, [], 0, False)}
     return said if spec.preemptible else {**said, "preemptible": False}
+
+
+def _secret_to_wire(use: SecretUse) -> dict[str, str]:
+    wire = {"name": use.name, "env": use.env, "file": use.file}
+    return {key: value for key, value in wire.items() if value}
 
 
 def _where_to_wire(where: Where) -> dict[str, Any]:
@@ -238,6 +245,7 @@ def _spec(model: JobSpecIn) -> JobSpec:
         package=model.package,
         inputs=tuple(_input(one) for one in model.inputs),
         outputs=tuple(dict.fromkeys(model.outputs)),
+        secrets=tuple(SecretUse(one.name, one.env or "", one.file or "") for one in model.secrets),
         runtime=Runtime(model.runtime.conda, model.runtime.venv, model.runtime.image),
         mounts=tuple(Mount(mount.source, mount.target, mount.read_only) for mount in model.mounts),
         gloo=model.gloo,

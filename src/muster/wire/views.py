@@ -10,6 +10,7 @@ from muster.api.events import EventOut
 from muster.api.explanations import FaultOut, ReasonOut
 from muster.api.jobs import JobMode, JobOut, JobStateName, TaskOut, TaskStateName
 from muster.api.nodes import NodeOut
+from muster.api.secrets import SecretOut
 from muster.domain.accounts import Package, Token, User
 from muster.domain.events import Event
 from muster.domain.faults import Fault
@@ -17,6 +18,7 @@ from muster.domain.jobs import Job
 from muster.domain.nodes import Node
 from muster.domain.reasons import Reason
 from muster.domain.resources import WHOLE_GPU
+from muster.domain.secrets import Secret
 from muster.domain.tasks import Task, TaskFailed, TaskLost, TaskWaiting
 from muster.lib.clock import iso, optional_iso
 from muster.lib.quantities import format_bytes, format_cpu, format_duration, gpu_number
@@ -168,6 +170,17 @@ def user_view(user: User) -> UserOut:
         "hasPassword": user.password_hash is not None,
         "groups": list(user.groups),
         "createdAt": iso(user.created_at),
+    }
+
+
+def secret_view(secret: Secret) -> SecretOut:
+    return {
+        "name": secret.name,
+        "owner": secret.owner,
+        "kind": str(secret.kind),
+        "sizeBytes": secret.size_bytes,
+        "createdAt": iso(secret.created_at),
+        "updatedAt": iso(secret.updated_at),
     }
 
 

@@ -156,6 +156,11 @@ class World:
     def _password(self) -> str:
         return PASSWORD
 
+    def _secret(self) -> str:
+        name = unique("secret")
+        ok(self.people.owner.send("PUT", f"/secrets/{name}", content=b"hunter2"), 201)
+        return name
+
     def _fresh(self) -> str:
         return unique("fresh")
 

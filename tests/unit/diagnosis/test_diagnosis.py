@@ -88,6 +88,7 @@ def test_the_exit_code_is_quoted(exit_code: int) -> None:
         ("package", FaultKind.CONFIGURATION, False),
         ("bad-request", FaultKind.CONFIGURATION, False),
         ("too-large", FaultKind.CONFIGURATION, False),
+        ("secret", FaultKind.CONFIGURATION, False),
         ("rejected", FaultKind.CONFIGURATION, False),
     ],
 )
@@ -105,6 +106,7 @@ def test_the_matrix_of_launch_errors_is_complete() -> None:
         "package",
         "bad-request",
         "too-large",
+        "secret",
         REJECTED,
     }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import os
 import re
 from dataclasses import dataclass
@@ -62,6 +63,14 @@ class ContainerRef:
 
 
 @dataclass(frozen=True)
+class SecretsOrder:
+    """The files of secrets by their path, and all values that are masked in the log."""
+
+    files: Mapping[str, bytes]
+    masked: Tuple[bytes, ...]
+
+
+@dataclass(frozen=True)
 class LaunchOrder:
     task: str
     argv: Tuple[str, ...]
@@ -78,6 +87,7 @@ class LaunchOrder:
     links: Mapping[str, str]
     container: Optional[ContainerRef]
     isolation: Optional[IsolationOrder]
+    secrets: Optional[SecretsOrder] = None
 
     @property
     def references(self) -> Tuple[Union[PackageRef, InputRef], ...]:
@@ -106,6 +116,7 @@ def launch_order(request: Mapping[str, Any]) -> LaunchOrder:
         links=_links(request.get("links")),
         container=_container(request.get("container")),
         isolation=isolation_order(request.get("isolation")),
+        secrets=_secrets(request.get("secrets")),
     )
 
 
@@ -204,6 +215,26 @@ def _container(value: Any) -> Optional[ContainerRef]:
 
 def _log_bytes(request: Mapping[str, Any]) -> Optional[int]:
     return None if request.get("log_bytes") is None else whole_number(request, "log_bytes", LEAST_LOG_BYTES, 1 << 60)
+
+
+def _secrets(value: Any) -> Optional[SecretsOrder]:
+    """Problems never quote a value."""
+    if value is None:
+        return None
+    if not isinstance(value, dict) or not isinstance(value.get("masked"), list):
+        raise bad_request("secrets must be null or an object with files and masked")
+    files = _texts(value.get("files"), "secrets")
+    return SecretsOrder(
+        files={relative_path({"secrets": path}, "secrets"): _decoded(text) for path, text in files.items()},
+        masked=tuple(_decoded(text) for text in value["masked"]),
+    )
+
+
+def _decoded(value: Any) -> bytes:
+    try:
+        return base64.b64decode(value, validate=True)
+    except (TypeError, ValueError):
+        raise bad_request("the value of a secret must be base64") from None
 
 
 def _limits(value: Any) -> Limits:

@@ -19,7 +19,7 @@ from muster.agent.isolation.task_confinement import Isolation, hand_over, isolat
 from muster.agent.system import disk
 from muster.agent.system.loop import Loop
 from muster.agent.system.processes import MARK
-from muster.agent.tasks import cgroups, containers, inputs, records, symlinks, task_folder
+from muster.agent.tasks import cgroups, containers, inputs, records, symlinks, task_folder, task_secrets
 from muster.agent.tasks.launch_request import LaunchOrder
 from muster.agent.tasks.packages import unpack
 from muster.agent.tasks.ports import PortLedger
@@ -98,10 +98,12 @@ class Launching:
                 task_folder.make_checkpoint(folder)
             if order.package is None:
                 task_folder.make_work(folder)
+            masks = None if order.secrets is None else task_secrets.place(folder, order.secrets)
         except OSError as error:
             disk.remove_tree(folder)
             raise from_os_error(error) from error
         task = Task(order.task, folder, order.ports, groups, order.digests, order.log_bytes)
+        task.masks = masks
         task.under_way = True
         return task
 
@@ -158,7 +160,7 @@ class Launching:
             hand_over(
                 task.folder,
                 [task_folder.LOG, task_folder.CHECKPOINT, *_own_files(order)],
-                [task_folder.WORK],
+                [task_folder.WORK, *_secrets_folder(order)],
                 isolation.account,
             )
         self._ports.let_go(order.ports)
@@ -177,7 +179,8 @@ class Launching:
         """A container confines its task itself, and the client that starts it needs the agent's rights."""
         if isolation is None or not isolation.is_confined or order.container is not None:
             return None
-        own = [(task_folder.WORK, False), (task_folder.CHECKPOINT, False), *((name, True) for name in order.files)]
+        own = [(task_folder.WORK, False), (task_folder.CHECKPOINT, False)]
+        own += [(name, True) for name in (*order.files, *_secrets_folder(order))]
         parts = [(os.path.join(task.folder, name), is_read_only) for name, is_read_only in own]
         contents = [self._blobs.input_folder(one.digest, _secret(isolation)) for one in order.inputs]
         return isolation.confinement(task.folder, parts, contents, order.devices)
@@ -226,6 +229,10 @@ def _own_files(order: LaunchOrder) -> List[str]:
 def _closed_devices(order: LaunchOrder, isolation: Optional[Isolation]) -> Sequence[DeviceNumber]:
     """In a container, the engine shows the task its own GPUs only."""
     return () if isolation is None or order.container is not None else isolation.closed_devices(order.devices)
+
+
+def _secrets_folder(order: LaunchOrder) -> List[str]:
+    return [task_folder.SECRETS] if order.secrets is not None and order.secrets.files else []
 
 
 def _secret(isolation: Optional[Isolation]) -> str:

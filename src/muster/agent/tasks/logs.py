@@ -1,4 +1,5 @@
-"""Reads a task's log by byte position. The log is what the command wrote: any bytes, any size."""
+"""Reads a task's log by byte position. The log is what the command wrote: any bytes, any size. The values of the task's
+secrets are masked in it."""
 
 from __future__ import annotations
 
@@ -7,9 +8,9 @@ import stat
 from typing import Any, Dict
 
 from muster.agent.errors import SYSTEM, AgentError
-from muster.agent.files.pieces import read_piece
+from muster.agent.files.pieces import MAX_READ_BYTES, read_piece
 from muster.agent.tasks.log_limits import dropped_of
-from muster.agent.tasks.table import Task
+from muster.agent.tasks.table import Task, readable_bytes
 from muster.agent.tasks.task_folder import LOG
 
 _BLOCK_BYTES = 64 * 1024
@@ -21,7 +22,7 @@ def read_log(task: Task, offset: int, limit: int) -> Dict[str, Any]:
     ended = task.over
     fd = _open(task)
     try:
-        piece = read_piece(fd, offset, limit)
+        piece = read_piece(fd, offset, limit) if task.masks is None else _read_masked(fd, offset, limit, task, ended)
         # Read behind the bytes: it is recorded before they are dropped.
         dropped = dropped_of(task.folder, piece["size"])
         if dropped is not None and offset < dropped.end:
@@ -64,6 +65,20 @@ def line_start(fd: int, size: int, lines: int, first: int = 0) -> int:
         lines -= found
         end = start
     return first
+
+
+def _read_masked(fd: int, offset: int, limit: int, task: Task, ended: bool) -> Dict[str, Any]:
+    """Read a piece with what is around it, because a secret may lie across its ends."""
+    assert task.masks is not None
+    masks, size = task.masks, os.fstat(fd).st_size
+    readable = size if ended else readable_bytes(fd, size, masks)
+    length = min(limit, MAX_READ_BYTES, max(0, readable - offset))
+    start = max(0, offset - masks.margin)
+    with masks.lock:
+        around = os.pread(fd, min(offset - start + length + masks.margin, max(0, size - start)), start)
+    is_last = ended and start + len(around) >= size
+    masked = masks.masked_to_end(around) if is_last else masks.masked(around)
+    return {"data": masked[offset - start : offset - start + length], "offset": offset, "size": readable}
 
 
 def _open(task: Task) -> int:

@@ -12,6 +12,7 @@ from typing import Any, Callable, Dict, Iterator, Optional, Tuple
 from muster.agent.errors import UNKNOWN_TASK, AgentError
 from muster.agent.system.loop import Timer
 from muster.agent.system.processes import Identity, Target
+from muster.agent.tasks.masking import Masks
 from muster.agent.tasks.records import signal_of
 from muster.agent.tasks.task_folder import CHECKPOINT, LOG
 
@@ -53,6 +54,7 @@ class Task:
         self.under_way = False  # this very agent is unpacking for it or has ordered its start
         self.stop_deadline: Optional[float] = None
         self.stop_timer: Optional[Timer] = None
+        self.masks: Optional[Masks] = None  # of its secrets, for what is read of its log
 
     @property
     def over(self) -> bool:
@@ -68,10 +70,22 @@ class Task:
         return Target(self.uid, self.folder, self.identity, self.has_supervisor)
 
     def log_bytes(self) -> int:
+        """The size of the log as far as it can be read. While the task runs, the beginning of a secret at the end of
+        the log cannot."""
+        path = os.path.join(self.folder, LOG)
         try:
-            return os.stat(os.path.join(self.folder, LOG), follow_symlinks=False).st_size
+            size = os.stat(path, follow_symlinks=False).st_size
+            if self.masks is None or self.over:
+                return size
+            fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
         except OSError:
             return 0
+        try:
+            return readable_bytes(fd, size, self.masks)
+        except OSError:
+            return 0
+        finally:
+            os.close(fd)
 
     def checkpoint_at(self) -> Optional[float]:
         """Returns the time at which the task last reported a checkpoint, or None."""
@@ -96,6 +110,11 @@ class Task:
             "log_bytes": self.log_bytes(),
             "checkpoint_at": self.checkpoint_at(),
         }
+
+
+def readable_bytes(log: int, size: int, masks: Masks) -> int:
+    start = max(0, size - masks.margin)
+    return size - masks.begun(os.pread(log, size - start, start))
 
 
 class TaskBook:

@@ -1,7 +1,7 @@
 """A task's folder on disk: what lies in it under which name, how it is made and how it is taken away.
 
-Everything in it belongs to the agent's user alone (0700, 0600). The environment of a task, which may hold secrets,
-is never written here.
+Everything in it belongs to the agent's user alone (0700, 0600), or to the task's. The environment of a task, which may
+hold secrets, is never written here. The values of its secrets are, until it ends: see `task_secrets`.
 """
 
 from __future__ import annotations
@@ -24,9 +24,14 @@ OOM = "oom"
 CHECKPOINT = "checkpoint"
 CONTAINER_ENV = "container.env"
 CONTAINER_STATE = "container.state"
+SECRETS = "secrets"
+MASKED = "masked"
 
 RESERVED_NAMES = frozenset(
-    (LOG, DROPPED, SAVED_LOG, STARTED, EXIT, WORK, FACTS, STOP, ERROR, OOM, CHECKPOINT, CONTAINER_STATE)
+    (
+        *(LOG, DROPPED, SAVED_LOG, STARTED, EXIT, WORK, FACTS, STOP, ERROR, OOM),
+        *(CHECKPOINT, CONTAINER_STATE, SECRETS, MASKED),
+    )
 )
 
 

@@ -43,7 +43,7 @@ from muster.ports.backend import (
     Rendered,
     Scope,
 )
-from muster.ports.capabilities import Capabilities, CommandEnd, CommandOutput, TaskRef
+from muster.ports.capabilities import Capabilities, CommandEnd, CommandOutput, TaskRef, TaskSecrets
 
 _log = structlog.get_logger("backends.pool")
 
@@ -92,6 +92,7 @@ class AgentPool:
             files=AgentFiles(self._agent),
             environments=AgentEnvironments(lambda: self.settings, self._agent, engines),
             isolation=isolation,
+            secrets=TaskSecrets(),
         )
 
     def _task_logs(self) -> PoolLogs:

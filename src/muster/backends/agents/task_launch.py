@@ -1,19 +1,23 @@
 """Launches tasks on nodes with agents. Each request goes to the agent of its node, whose answer decides."""
 
 import asyncio
+from base64 import b64encode
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
 from muster.agent.errors import NOT_SHIPPED
+from muster.agent.tasks.task_folder import SECRETS
 from muster.backends.agents.archive_transfer import ArchiveTransfer
 from muster.backends.agents.connection import AgentNode
 from muster.backends.agents.containers import ContainerAccount, Engines
 from muster.backends.agents.isolation import PoolIsolation
 from muster.domain.errors import BackendError, MusterError, Unreachable
 from muster.domain.launch_requests import GangLaunch, LaunchRequest
+from muster.launch.secret_variables import secret_files, secret_variables
 from muster.ports.archives import Archives
 from muster.ports.backend import Launched
 
@@ -44,19 +48,19 @@ class TaskLauncher:
     async def launch(self, launch: GangLaunch) -> Launched:
         requests = _in_turns(launch.pending)
         if len(requests) == 1:
-            answers = [await self._answer(requests[0])]
+            answers = [await self._answer(requests[0], launch.secret_values)]
         else:
-            answers = await asyncio.gather(*(self._answer(request) for request in requests))
+            answers = await asyncio.gather(*(self._answer(request, launch.secret_values) for request in requests))
         answered = {request.task_id: answer for request, answer in zip(requests, answers, strict=True)}
         return Launched(
             handles={task: answer for task, answer in answered.items() if isinstance(answer, str)},
             refused={task: answer for task, answer in answered.items() if isinstance(answer, BackendError)},
         )
 
-    async def _answer(self, request: LaunchRequest) -> str | BackendError | None:
+    async def _answer(self, request: LaunchRequest, secrets: Mapping[str, bytes]) -> str | BackendError | None:
         """The handle, the refusal, or None when no answer came."""
         try:
-            return await self._launch(request)
+            return await self._launch(request, secrets)
         except Unreachable:
             return None
         except BackendError as error:
@@ -64,23 +68,25 @@ class TaskLauncher:
         except MusterError as error:
             return BackendError(error.message, reason=error.code)
 
-    async def _launch(self, request: LaunchRequest) -> str:
+    async def _launch(self, request: LaunchRequest, secrets: Mapping[str, bytes]) -> str:
         try:
-            return await self._start(request)
+            return await self._start(request, secrets)
         except BackendError as error:
             if error.reason != NOT_SHIPPED:
                 raise
         self._shipping.forget(request.node)  # the node made room for others meanwhile
         for digest in request.digests:
             await self._shipping.ensure(request.node, digest, self._archives.path(digest))
-        return await self._start(request)
+        return await self._start(request, secrets)
 
-    async def _start(self, request: LaunchRequest) -> str:
+    async def _start(self, request: LaunchRequest, secrets: Mapping[str, bytes]) -> str:
         agent, container = self._agent(request.node), None
         if not agent.hello:
             await agent.ask("ping")  # which waits for the connection, and so for what the agent reports
         request = self._isolation.with_image(request)
         isolation = self._isolation.order(agent, request)
+        if request.secrets:
+            request = _with_variables(agent, request, secrets)
         if request.image:
             account = await self._account(agent, isolation)
             request, container = await self._engines.contained(agent, request, account)
@@ -102,6 +108,7 @@ class TaskLauncher:
             ],
             links=dict(request.links),
             container=container,
+            secrets=_secrets(request, secrets),
             cwd=None,
         )
         return request.task_id
@@ -127,6 +134,26 @@ def _in_turns(requests: Sequence[LaunchRequest]) -> Sequence[LaunchRequest]:
     for request in requests:
         by_node[request.node].append(request)
     return [request for turn in zip_longest(*by_node.values()) for request in turn if request is not None]
+
+
+def _with_variables(agent: AgentNode, request: LaunchRequest, values: Mapping[str, bytes]) -> LaunchRequest:
+    folder = f"{agent.hello['root']}/tasks/{request.task_id}/{SECRETS}"
+    return replace(request, env={**request.env, **secret_variables(request.secrets, values, folder)})
+
+
+def _secrets(request: LaunchRequest, values: Mapping[str, bytes]) -> dict[str, Any] | None:
+    """The files that the agent writes, and all values, which it masks in the task's log."""
+    if not request.secrets:
+        return None
+    names = dict.fromkeys(use.name for use in request.secrets)
+    return {
+        "files": {path: _text(value) for path, value in secret_files(request.secrets, values).items()},
+        "masked": [_text(values[name]) for name in names],
+    }
+
+
+def _text(value: bytes) -> str:
+    return b64encode(value).decode("ascii")
 
 
 def _limits(request: LaunchRequest) -> dict[str, int | None]:

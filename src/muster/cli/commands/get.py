@@ -15,6 +15,7 @@ ENTRIES = {
     "nodes": _entry("nodes", "Nodes, with their allocated resources."),
     "clusters": _entry("clusters", "Clusters and their backends."),
     "quota": _entry("quotas", "Quotas: limits, their usage, and the jobs that wait on them."),
+    "secrets": _entry("secrets", "Your secrets, without values; for admins, everybody's."),
     "users": _entry("users", "Users (admins only)."),
     "tokens": _entry("tokens", "Your tokens; for admins, everybody's."),
 }
@@ -26,6 +27,7 @@ ALIASES = {
     "node": "nodes",
     "cluster": "clusters",
     "quotas": "quota",
+    "secret": "secrets",
     "user": "users",
     "token": "tokens",
 }

@@ -101,18 +101,37 @@ def recover_admin(name: str | None, home: str | None, config: str | None) -> Non
     os.execv(sys.executable, words)  # noqa: S606 - an argument list, no shell
 
 
+@server.command("rotate-secrets-key")
+@click.option("--drop-old", is_flag=True, help="Remove older keys. Secrets in older backups are lost then.")
+@click.pass_obj
+def rotate_secrets_key(given: dict[str, str | None], drop_old: bool) -> None:
+    """Encrypt all secrets with a new key. The server may run meanwhile.
+
+    \b
+    Examples:
+      muster server rotate-secrets-key
+      muster server rotate-secrets-key --drop-old
+    """
+    _become_tool("secret_rotation", given, ["--drop-old"] if drop_old else [])
+
+
 @server.command()
 @click.argument("file", type=click.Path(dir_okay=False))
+@click.option("--with-secrets-key", is_flag=True, help="Add the key of the secrets: the archive can then reveal them.")
 @click.pass_obj
-def backup(given: dict[str, str | None], file: str) -> None:
+def backup(given: dict[str, str | None], file: str, with_secrets_key: bool) -> None:
     """Back up the database and the files of the home folder into one archive. The server may run meanwhile.
+
+    Secrets are in it as they are stored, encrypted. Their key is not, unless you ask for it: keep a copy elsewhere.
 
     \b
     Examples:
       muster server backup /backup/muster.tar.gz
+      muster server backup --with-secrets-key /safe/muster.tar.gz
       muster server --home /data/muster --database postgresql://muster@db/muster backup muster.tar.gz
     """
-    _become_backup(given, ["backup", str(Path(file).absolute())])
+    words = ["backup", str(Path(file).absolute()), *(["--with-secrets-key"] if with_secrets_key else [])]
+    _become_tool("backup", given, words)
 
 
 @server.command()
@@ -127,7 +146,7 @@ def restore(given: dict[str, str | None], file: str, replace: bool) -> None:
       muster server restore /backup/muster.tar.gz
       muster server restore --replace /backup/muster.tar.gz
     """
-    _become_backup(given, ["restore", str(Path(file).absolute()), *(["--replace"] if replace else [])])
+    _become_tool("backup", given, ["restore", str(Path(file).absolute()), *(["--replace"] if replace else [])])
 
 
 @server.command()
@@ -139,14 +158,14 @@ def release(given: dict[str, str | None]) -> None:
     Examples:
       muster server release
     """
-    _become_backup(given, ["release"])
+    _become_tool("backup", given, ["release"])
 
 
-def _become_backup(given: dict[str, str | None], words: list[str]) -> NoReturn:
+def _become_tool(module: str, given: dict[str, str | None], words: list[str]) -> NoReturn:
     options = [word for name in ("home", "config") if (value := given[name]) for word in (f"--{name}", value)]
     sys.stdout.flush()
     os.execv(  # noqa: S606 - an argument list, no shell
-        sys.executable, [sys.executable, "-m", "muster.bootstrap.backup", *words, *options]
+        sys.executable, [sys.executable, "-m", f"muster.bootstrap.{module}", *words, *options]
     )
 
 

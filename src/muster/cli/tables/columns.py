@@ -7,7 +7,7 @@ from typing import Any
 from muster.cli.tables.ages import ago
 from muster.cli.tables.colours import state_colour
 from muster.cli.tables.text_tables import Column
-from muster.client.views import ClusterView, EventView, JobView, NodeView, TaskView, TokenView, UserView
+from muster.client.views import ClusterView, EventView, JobView, NodeView, SecretView, TaskView, TokenView, UserView
 from muster.lib.quantities import about_bytes
 
 _NONE = (None, "", 0, "0")
@@ -111,6 +111,18 @@ def token_columns() -> list[Column[TokenView]]:
         Column("USED", lambda token: ago(token.last_used_at, now)),
         Column("SCOPE", lambda token: token.raw.get("scope"), wide=True),
         Column("JOB", lambda token: token.raw.get("job"), wide=True),
+    ]
+
+
+def secret_columns() -> list[Column[SecretView]]:
+    now = datetime.now(UTC)
+    return [
+        Column("NAME", lambda secret: secret.name),
+        Column("OWNER", lambda secret: secret.owner),
+        Column("KIND", lambda secret: secret.kind),
+        Column("SIZE", lambda secret: about_bytes(secret.size_bytes), wide=True, right=True),
+        Column("CREATED", lambda secret: ago(secret.created_at, now), wide=True),
+        Column("UPDATED", lambda secret: ago(secret.updated_at, now)),
     ]
 
 

@@ -16,6 +16,7 @@ from muster.domain.launch_requests import GangLaunch
 from muster.domain.resources import Placement
 from muster.domain.tasks import Task, TaskLaunching, TaskPreparing, task_id
 from muster.engine.context import Context
+from muster.engine.data.secrets import secret_values
 from muster.engine.lifecycle.access_holds import hold_without_access
 from muster.engine.lifecycle.dependencies import enqueue
 from muster.engine.lifecycle.observing import receive
@@ -104,7 +105,10 @@ async def launch_pending(context: Context, entry: Entry) -> None:
             await roll_back(context, entry, unready)
         if unready is None or unready:
             return
-        is_answered = _accept(context, entry, composed, await _launched(backend, composed))
+        launched = await _launched_with_secrets(context, entry, backend, composed)
+        if launched is None:
+            return
+        is_answered = _accept(context, entry, composed, launched)
     finally:
         entry.launched.set()
     if not is_answered:
@@ -118,14 +122,35 @@ def may_be_launched(context: Context, job: Job, task: Task) -> bool:
     return is_preparing or isinstance(task.state, TaskLaunching)
 
 
+async def _launched_with_secrets(
+    context: Context, entry: Entry, backend: Backend, composed: GangLaunch
+) -> Launched | None:
+    """Launch with the present values of the job's secrets, so that a retry uses new ones. Returns None if the job was
+    stopped meanwhile."""
+    job = entry.job
+    if not job.spec.secrets:
+        return await _launched(backend, composed)
+    try:
+        values = await secret_values(context, job.owner, job.spec)
+    except MusterError as error:
+        return _refused(composed, error)
+    if not (isinstance(entry.job.state, Starting) and entry.job.attempt == job.attempt):
+        return None
+    return await _launched(backend, replace(composed, secret_values=values))
+
+
 async def _launched(backend: Backend, composed: GangLaunch) -> Launched:
     try:
         return await backend.launch(composed)
     except Unreachable:
         return Launched()
     except MusterError as error:
-        refused = error if isinstance(error, BackendError) else BackendError(error.message, reason=error.code)
-        return Launched(refused={request.task_id: refused for request in composed.pending})
+        return _refused(composed, error)
+
+
+def _refused(composed: GangLaunch, error: MusterError) -> Launched:
+    refused = error if isinstance(error, BackendError) else BackendError(error.message, reason=error.code)
+    return Launched(refused={request.task_id: refused for request in composed.pending})
 
 
 def _accept(context: Context, entry: Entry, composed: GangLaunch, launched: Launched) -> bool:

@@ -21,6 +21,7 @@ from muster.engine.cluster_access import (
     usable_virtual_clusters,
 )
 from muster.engine.context import Context
+from muster.engine.data.secrets import missing_secrets
 from muster.engine.lifecycle.dependencies import resolved
 from muster.engine.requests.cluster_defaults import refusals, too_large, with_defaults
 from muster.engine.state.cluster_settings import DEFAULT, in_queue
@@ -64,6 +65,7 @@ async def _admit(context: Context, spec: JobSpec, owner: str) -> Job:
     if spec.package is not None and await context.store.package(spec.package, owner) is None:
         problems.append(Problem("package", f"no package {spec.package} of {owner}", "upload the folder first"))
     problems += [problem async for problem in _missing_inputs(context, spec, owner)]
+    problems += await _unusable_secrets(context, cluster, spec, owner)
     spec, unmet = await resolved(context, spec, owner)
     problems += unmet
     if problems:
@@ -153,6 +155,12 @@ async def _unsafe_places(context: Context, cluster: str, spec: JobSpec, owner: s
         return []
     user = await context.store.user(owner)
     return [] if user is not None and user.is_admin else [problem]
+
+
+async def _unusable_secrets(context: Context, cluster: str, spec: JobSpec, owner: str) -> list[Problem]:
+    if spec.secrets and not context.backends[cluster].capabilities.secrets:
+        return [Problem("secrets", f"cluster {cluster} cannot give secrets to tasks", "use a cluster that can")]
+    return await missing_secrets(context, spec, owner)
 
 
 async def _require_cluster(context: Context, cluster: str, owner: str) -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
-from muster.domain.errors import Conflict, Invalid, Problem
+from muster.domain.errors import Conflict, Forbidden, Invalid, Problem
 from muster.domain.jobs import Held, Job, Queued
 from muster.domain.specs import JobSpec, Priority
 from muster.engine.context import Context
@@ -43,7 +43,13 @@ async def change(context: Context, job_id: str, actor: str, respec: Respec, **au
     """Change the spec. `respec` makes the new spec from the present one, and `audited` goes into the audit trail."""
 
     async def changed(job: Job) -> Job:
-        return await readmit(context, job, respec(job.spec))
+        spec = respec(job.spec)
+        if spec.secrets and actor != job.owner:
+            raise Forbidden(
+                f"{actor} may not change job {job.name}: it gets secrets of {job.owner}",
+                hint=f"only {job.owner} may; admins can bump, move, hold and kill it",
+            )
+        return await readmit(context, job, spec)
 
     return await _rewrite(context, job_id, actor, "change", changed, **audited)
 

@@ -27,6 +27,7 @@ from muster.domain.specs import JobSpec
 from muster.engine.requests import changing, commands
 from muster.engine.requests.accounts import Principal
 from muster.engine.requests.explaining import explain, what_if
+from muster.launch.secret_variables import masked_variables
 from muster.ports.backend import ContainerCommand
 from muster.ports.store import JobFilter, RequestKey
 from muster.server.access import Action, require
@@ -281,7 +282,7 @@ def _request_view(request: LaunchRequest, container: ContainerCommand | None) ->
         "task": request.task_id,
         "node": request.node,
         "argv": list(request.argv),
-        "env": dict(request.env),
+        "env": {**request.env, **masked_variables(request.secrets)},
         "ports": list(request.ports),
         "devices": list(request.devices),
         "image": request.image,

@@ -1,0 +1,58 @@
+"""`muster server rotate-secrets-key`, which runs on the server's own machine, whether the server runs or not.
+
+A running server reads the keys for each value, so the new key is used as soon as it is in the file. Older keys stay
+until they are dropped: a backup may need them.
+"""
+
+import argparse
+import sys
+from collections.abc import Sequence
+
+from muster.domain.errors import Conflict, MusterError
+from muster.domain.secrets import Secret
+from muster.settings.secret_keys import SecretKeyFile
+from muster.settings.server import ServerSettings, load_settings
+from muster.stores.opening import upgrade_database
+from muster.stores.resealing import reseal
+from muster.stores.secret_box import AesSecretBox
+
+
+def rotate(settings: ServerSettings, *, drop_old: bool) -> str:
+    """Returns what was done. If it is interrupted, all keys are still there."""
+    file = SecretKeyFile(settings.secrets_key_path)
+    if not file.exists:
+        raise Conflict(f"there is no key yet: {file.path} does not exist", hint="the first secret makes it")
+    box = AesSecretBox(file)
+
+    def resealed(secret: Secret) -> str:
+        value = box.open(secret.owner_id, secret.name, secret.sealed)
+        return box.seal(secret.owner_id, secret.name, value)
+
+    upgrade_database(settings.database_url)
+    file.add()
+    count = reseal(settings.database_url, resealed)
+    said = f"encrypted {count} secrets with a new key in {file.path}"
+    if not drop_old:
+        return f"{said}; older keys are kept for older backups (--drop-old removes them)"
+    reseal(settings.database_url, resealed)  # a server may have stored one meanwhile that it had encrypted before
+    return f"{said}; removed {file.keep_newest()} older keys"
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="muster server rotate-secrets-key")
+    parser.add_argument("--drop-old", action="store_true")
+    parser.add_argument("--home")
+    parser.add_argument("--config")
+    given = parser.parse_args(argv)
+    try:
+        settings = load_settings({"home": given.home, "config": given.config})
+        sys.stdout.write(rotate(settings, drop_old=given.drop_old) + "\n")
+    except MusterError as error:
+        hint = f"\nhint: {error.hint}" if error.hint else ""
+        sys.stderr.write(f"error: {error.message}{hint}\n")
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,104 @@
+"""Secrets of users: they are set, listed and removed, and their values are looked up when a task is launched."""
+
+from collections.abc import Sequence
+
+from muster.domain.accounts import User
+from muster.domain.errors import Conflict, Invalid, Problem, Rejected, TooLarge, Unavailable
+from muster.domain.exit_causes import SECRET
+from muster.domain.secrets import Secret, SecretKind, kind_of
+from muster.domain.specs import JobSpec
+from muster.engine.context import Context
+from muster.engine.state.event_builders import audit_event
+from muster.ports.secret_box import SecretBox
+from muster.ports.store import Change
+
+
+async def set_secret(context: Context, owner: User, name: str, value: bytes) -> tuple[Secret, bool]:
+    """Store the value, encrypted. Returns the secret and whether it is new."""
+    most = context.limits.secret_bytes
+    if len(value) > most:
+        raise TooLarge(f"the secret has {len(value)} bytes, {most} are allowed", hint="larger data belongs in inputs")
+    if not value:
+        raise Invalid("the secret is empty", hint="give a value; `muster delete secret/NAME` removes a secret")
+    existing = await context.store.secrets(owner.id)
+    known = next((one for one in existing if one.name == name), None)
+    if known is None and len(existing) >= context.limits.secrets_per_user:
+        raise Conflict(
+            f"{owner.name} has {len(existing)} secrets, {context.limits.secrets_per_user} are allowed",
+            hint="muster delete secret/NAME",
+        )
+    now = context.clock()
+    created_at = now if known is None else known.created_at
+    await _require_key(context)
+    sealed = _box(context).seal(owner.id, name, value)
+    secret = Secret(owner.id, name, kind_of(value), len(value), created_at, now, owner.name, sealed)
+    event = audit_event("secret.set", owner.name, now, secret=name, user=owner.name)
+    await context.store.apply(Change(secret=secret, events=[event]))
+    return secret, known is None
+
+
+async def remove_secret(context: Context, owner: User, name: str, *, actor: str) -> None:
+    event = audit_event("secret.remove", actor, context.clock(), secret=name, user=owner.name)
+    await context.store.apply(Change(removed_secret=(owner.id, name), events=[event]))
+
+
+async def missing_secrets(context: Context, spec: JobSpec, owner: str) -> list[Problem]:
+    """The problems of a spec whose secrets its owner does not have, or has not in the form that it asks for."""
+    if not spec.secrets:
+        return []
+    user = await context.store.user(owner)
+    known = {one.name: one for one in await context.store.secrets(user.id)} if user is not None else {}
+    problems = []
+    for place, use in enumerate(spec.secrets):
+        secret = known.get(use.name)
+        if secret is None:
+            hint = f"create it: muster secret set {use.name}"
+            problems.append(Problem(f"secrets[{place}].name", f"{owner} has no secret {use.name!r}", hint))
+        elif secret.kind is SecretKind.BINARY and not use.file:
+            problems.append(Problem(f"secrets[{place}].env", *_NOT_A_VARIABLE))
+    return problems
+
+
+async def secret_values(context: Context, owner: str, spec: JobSpec) -> dict[str, bytes]:
+    """The present values of all secrets that the spec names. Raises Rejected if one cannot be had: another attempt
+    would not find it either."""
+    user = await context.store.user(owner)
+    names = list(dict.fromkeys(use.name for use in spec.secrets))
+    found = await context.store.sealed_secrets(user.id, names) if user is not None else []
+    gone = sorted(set(names) - {one.name for one in found})
+    if gone:
+        raise Rejected(f"{owner} has no secret {', '.join(gone)} any more", reason=SECRET)
+    binary = {one.name for one in found if one.kind is SecretKind.BINARY}
+    unusable = sorted(use.name for use in spec.secrets if use.name in binary and not use.file)
+    if unusable:
+        raise Rejected(f"{', '.join(unusable)} {_NOT_A_VARIABLE[0]}", reason=SECRET)
+    return _opened(context, found)
+
+
+async def _require_key(context: Context) -> None:
+    """The first secret of all makes the key. Other servers have made one if there are secrets already."""
+    box = _box(context)
+    if box.has_key():
+        return
+    if await context.store.secrets(None):
+        raise Unavailable(
+            "the secrets in the database were encrypted with a key that this server does not have",
+            hint="give all servers on the database the same file: secretsKeyFile in the settings",
+        )
+    box.make_key()
+
+
+def _opened(context: Context, found: Sequence[Secret]) -> dict[str, bytes]:
+    try:
+        return {one.name: _box(context).open(one.owner_id, one.name, one.sealed) for one in found}
+    except Unavailable as error:
+        raise Rejected(error.message, reason=SECRET) from None
+
+
+def _box(context: Context) -> SecretBox:
+    if context.secret_box is None:
+        raise Unavailable("this server has no key for secrets")
+    return context.secret_box
+
+
+_NOT_A_VARIABLE = ("is binary, which a variable cannot be", "give it as a file")
