@@ -16,6 +16,7 @@ from muster.domain.specs import Mount
 
 PODMAN, DOCKER, APPTAINER = "podman", "docker", "apptainer"
 ENV_FILE = "container.env"
+CHECKPOINT_FILE = "checkpoint"
 STATE_FILE = "container.state"
 """After a failure, this file says whether the container was killed because it ran out of memory: `true` or `false`."""
 
@@ -101,6 +102,9 @@ class ContainerTask:
     devices: tuple[int, ...] = ()
     memory_bytes: int | None = None
     cpu_m: int | None = None
+    private_shm_bytes: int | None = None
+    """Set for the task of a user who must not reach what others have: the size of a /dev/shm of its own. Such a task
+    has its own IPC namespace, too, gains no rights from the image, and writes to its own files only."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,18 +144,15 @@ def _podman(engine: Engine, content: ContainerTask, place: TaskFolder) -> Contai
     words = (
         *(("--init",) if engine.init else ()),
         *("--network", "host"),
-        *("--ipc", "host"),  # data loaders and NCCL need far more of /dev/shm than a container has by default
+        *_memory_arguments(content),
         *("--log-driver", "none"),  # the output of the client is the task's log
         *("--security-opt", "label=disable"),  # otherwise SELinux would hide the folders of the node
-        *(
-            () if engine.rootless else ("--security-opt", "no-new-privileges")
-        ),  # otherwise the image could gain root rights
+        *_rights_arguments(engine, content),
         *("--user", _user(engine, place)),
         *("--workdir", place.work),
         *("--env-file", f"{place.folder}/{ENV_FILE}"),
         *(word for variable in inherited for word in ("--env", variable)),
-        *("--mount", f"type=bind,source={place.folder},target={place.folder}"),
-        *(word for mount in content.mounts for word in ("--mount", _bind(mount))),
+        *(word for mount in (*_own_mounts(content, place), *content.mounts) for word in ("--mount", _bind(mount))),
         *device_arguments(engine, content.devices),
         *_limit_arguments(engine, content),
         *("--entrypoint", ""),
@@ -164,11 +165,12 @@ def _podman(engine: Engine, content: ContainerTask, place: TaskFolder) -> Contai
 
 
 def _apptainer(engine: Engine, content: ContainerTask, place: TaskFolder) -> ContainerLaunch:
-    mounts = [Mount(place.folder, place.folder), *content.mounts]
+    mounts = [*_own_mounts(content, place), *content.mounts]
     argv = (
         engine.program,
         "exec",
         "--cleanenv",
+        *(() if content.private_shm_bytes is None else ("--containall",)),  # else it shares processes, /tmp and /dev
         *("--home", place.work),
         *("--pwd", place.work),
         *(word for mount in mounts for word in ("--bind", _colons(mount))),
@@ -181,6 +183,28 @@ def _apptainer(engine: Engine, content: ContainerTask, place: TaskFolder) -> Con
     inside = {f"APPTAINERENV_{name}": value for name, value in sorted(env.items())}
     # Otherwise a shell in the container would evaluate the values. Versions before 1.1 refuse the option.
     return ContainerLaunch(argv, {**inside, "APPTAINER_NO_EVAL": "true"}, command=argv)
+
+
+def _own_mounts(content: ContainerTask, place: TaskFolder) -> tuple[Mount, ...]:
+    """The task's folder has the agent's records, too, which the task of another user must not forge."""
+    if content.private_shm_bytes is None:
+        return (Mount(place.folder, place.folder),)
+    checkpoint = f"{place.folder}/{CHECKPOINT_FILE}"
+    own = Mount(place.work, place.work), Mount(checkpoint, checkpoint)
+    return (Mount(place.folder, place.folder, read_only=True), *own)
+
+
+def _memory_arguments(content: ContainerTask) -> tuple[str, ...]:
+    """Data loaders and NCCL need far more of /dev/shm than a container has by default."""
+    if content.private_shm_bytes is None:
+        return "--ipc", "host"
+    return "--ipc", "private", "--shm-size", f"{content.private_shm_bytes}b"
+
+
+def _rights_arguments(engine: Engine, content: ContainerTask) -> tuple[str, ...]:
+    """Without a rootless engine, the image could gain root rights."""
+    is_needed = not engine.rootless or content.private_shm_bytes is not None
+    return ("--security-opt", "no-new-privileges") if is_needed else ()
 
 
 def _environment(engine: Engine, content: ContainerTask, place: TaskFolder) -> dict[str, str]:

@@ -23,7 +23,7 @@ class Cell(NamedTuple):
 
 
 UNDER_AN_ACCOUNT = frozenset({"user"})
-EVERYWHERE = frozenset({"user", "namespace"})
+EVERYWHERE = frozenset({"user", "namespace", "container"})
 PTRACE = "import ctypes; print('REACHED' if ctypes.CDLL(None).ptrace(16, {pid}, 0, 0) == 0 else 'no')"
 CONNECT = "import socket; socket.socket(socket.AF_UNIX).connect(%s); print('REACHED')"
 

@@ -68,8 +68,8 @@ async def test_a_container_runs_under_the_account_of_its_owner_and_mounts_only_i
     digest = "a" * 64
     request = replace(REQUEST, inputs=(Input(f"{digest}/rows.csv", "rows"),))
     engines = Knowing(gpu1=Found(Engine(DOCKER, "/usr/bin/docker"), {}))
-    node = a_node(root="/srv/node", uid=0, gid=0)
-    started, _ = await engines.contained(node, request, ContainerAccount(70_001, 70_001, "5ec"))
+    node = a_node(root="/srv/node", uid=0, gid=0, memory_bytes=1 << 30)
+    started, _ = await engines.contained(node, request, ContainerAccount(70_001, 70_001, "5ec"), is_isolated=True)
     assert started.argv[started.argv.index("--user") + 1] == "70001:70001"
     own = f"/srv/node/inputs/{digest}.5ec"
     assert f"type=bind,source={own},target={own},readonly" in started.argv

@@ -8,13 +8,25 @@ import pytest
 from muster.backends.agents.connection import AgentNode
 from muster.backends.agents.isolation import PoolIsolation
 from muster.domain.clusters import PhysicalCluster
-from muster.domain.isolation import IsolationMode
+from muster.domain.isolation import IsolationMode, IsolationSettings
+from muster.launch.containers import DOCKER, PODMAN, Engine
 
 pytestmark = pytest.mark.fast
 
 CAN = {"user": True, "namespace": True, "why": "", "groups": "", "devices": ""}
 OTHER_GPUS = "tasks can open GPUs that were allocated to others"
 GPU = [{"index": 0}]
+
+
+def alerts(mode: IsolationMode, engine: Engine | None, uid: int = 1000) -> list[str]:
+    """The alerts of a node whose agent found this engine."""
+    noted: list[str] = []
+    hello = {"uid": uid, "isolation": CAN}
+    node = SimpleNamespace(name="n1")
+    agent = SimpleNamespace(node=node, hello=hello, note_alerts=lambda source, found: noted.extend(found))
+    cluster = PhysicalCluster("lab", "ssh", isolation=IsolationSettings(mode))
+    PoolIsolation(lambda: cluster, lambda: [], "me", "server").engine_found(cast("AgentNode", agent), engine)
+    return noted
 
 
 def gaps(*, gpus: Any = GPU, source: str = "nvml", **can: Any) -> tuple[IsolationMode | None, tuple[str, ...]]:
@@ -43,3 +55,26 @@ def test_what_a_node_does_not_enforce_is_said(facts: dict[str, Any], words: str)
 def test_devices_are_no_matter_without_gpus_or_where_each_task_has_its_own() -> None:
     assert gaps(gpus=[], devices="no controller")[1] == ()
     assert gaps(user=False, devices="no controller", groups="no groups") == (IsolationMode.NAMESPACE, ())
+
+
+DOCKER_OF_ROOT = Engine(DOCKER, "/usr/bin/docker")
+
+
+@pytest.mark.parametrize("mode", [IsolationMode.CONTAINER, IsolationMode.NONE])
+def test_a_docker_of_root_that_the_account_of_tasks_may_call_is_an_alert(mode: IsolationMode) -> None:
+    [alert] = alerts(mode, DOCKER_OF_ROOT)
+    assert "any task there could become root" in alert
+
+
+@pytest.mark.parametrize(
+    ("mode", "engine", "uid"),
+    [
+        (IsolationMode.CONTAINER, Engine(DOCKER, "/usr/bin/docker", rootless=True), 1000),
+        (IsolationMode.CONTAINER, Engine(PODMAN, "/usr/bin/podman", rootless=True), 1000),
+        (IsolationMode.CONTAINER, None, 1000),
+        (IsolationMode.CONTAINER, DOCKER_OF_ROOT, 0),
+        (IsolationMode.NAMESPACE, DOCKER_OF_ROOT, 1000),
+    ],
+)
+def test_other_engines_are_no_alert(mode: IsolationMode, engine: Engine | None, uid: int) -> None:
+    assert alerts(mode, engine, uid) == []

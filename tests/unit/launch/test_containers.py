@@ -55,6 +55,12 @@ def test_what_an_engine_is_told(name: str, golden: Callable[[Path, str], None]) 
     golden(FOLDER / f"{name}.json", json.dumps(shown, indent=2) + "\n")
 
 
+@pytest.mark.parametrize("name", ["podman", "apptainer"])
+def test_what_an_engine_is_told_for_the_task_of_another_user(name: str, golden: Callable[[Path, str], None]) -> None:
+    told = container_launch(ENGINES[name], replace(CONTENT, private_shm_bytes=1 << 30), PLACE)
+    golden(FOLDER / f"{name}-isolated.json", json.dumps({"argv": told.argv}, indent=2) + "\n")
+
+
 @pytest.mark.parametrize("name", ENGINES)
 def test_no_value_of_a_variable_stands_among_the_arguments(name: str) -> None:
     told = container_launch(ENGINES[name], CONTENT, PLACE)

@@ -94,7 +94,7 @@ class Launching:
                 "container": containers.facts_of(order.container),
             }
             task_folder.prepare(folder, facts, order.files)
-            if isolation is not None and isolation.is_confined:
+            if isolation is not None and (isolation.is_confined or order.container is not None):
                 task_folder.make_checkpoint(folder)
             if order.package is None:
                 task_folder.make_work(folder)

@@ -59,17 +59,18 @@ class Engines:
         return engine
 
     async def contained(
-        self, agent: AgentNode, request: LaunchRequest, account: ContainerAccount | None
+        self, agent: AgentNode, request: LaunchRequest, account: ContainerAccount | None, *, is_isolated: bool
     ) -> tuple[LaunchRequest, dict[str, str]]:
         """The request with the engine's client as its command, and what the agent has to know about the container.
-        `account` is the one that the task runs under; None if it is the agent's."""
+        `account` is the one that the task runs under; None if it is the agent's. An isolated task belongs to somebody
+        to whom the agent's account does not."""
         found = self.found(agent.node.name)
         engine = found.engine if found is not None else await self.probe(agent)
         if engine is None:
             raise BackendError(
                 f"node {agent.node.name} has no container engine that works", reason="no-container-engine"
             )
-        started = _contained(engine, agent, request, account)
+        started = _contained(engine, agent, request, account, is_isolated=is_isolated)
         is_held_by_engine = engine.name != APPTAINER  # else its processes are the task's own, in the agent's groups
         memory_bytes = None if is_held_by_engine else request.memory_bytes
         return (
@@ -95,10 +96,19 @@ class Engines:
 
 
 def _contained(
-    engine: Engine, agent: AgentNode, request: LaunchRequest, account: ContainerAccount | None = None
+    engine: Engine,
+    agent: AgentNode,
+    request: LaunchRequest,
+    account: ContainerAccount | None = None,
+    *,
+    is_isolated: bool = False,
 ) -> ContainerLaunch:
     own = account or ContainerAccount(int(agent.hello["uid"]), int(agent.hello["gid"]))
-    return container_launch(engine, _content(request, agent.hello, own.secret), _place(request, agent.hello, own))
+    content = _content(request, agent.hello, own.secret)
+    if is_isolated:
+        available = int(request.memory_bytes or agent.hello["memory_bytes"])
+        content = replace(content, private_shm_bytes=available // 2)  # what the kernel gives a /dev/shm by default
+    return container_launch(engine, content, _place(request, agent.hello, own))
 
 
 def _labels(engine: Engine | None) -> dict[str, str]:

@@ -89,7 +89,8 @@ class TaskLauncher:
             request = _with_variables(agent, request, secrets)
         if request.image:
             account = await self._account(agent, isolation)
-            request, container = await self._engines.contained(agent, request, account)
+            is_isolated = isolation is not None
+            request, container = await self._engines.contained(agent, request, account, is_isolated=is_isolated)
         await agent.ask(
             "launch",
             isolation=isolation,
