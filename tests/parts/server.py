@@ -60,7 +60,7 @@ class MusterServer:
             return
         if self._process.poll() is None:
             self._process.send_signal(number)
-        self._process.wait(30)
+        self._process.wait(PATIENCE * 30)
         assert self._process.stdout is not None
         self._process.stdout.close()
         assert self._errors is not None

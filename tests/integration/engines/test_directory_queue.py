@@ -18,6 +18,7 @@ from muster.engine.requests.explaining import explain
 from tests.parts.building import a_role, a_spec
 from tests.parts.directory_queue.layout import listed, read, write
 from tests.parts.directory_queue.site import CLUSTER, Site
+from tests.parts.server import PATIENCE
 
 pytestmark = pytest.mark.anyio
 LONG = ("sleep", "600")
@@ -134,7 +135,7 @@ async def test_what_ended_while_no_server_ran_is_learnt_afterwards(site: Site) -
     record, task = site.layout.gangs / f"{job_id}.1.json", f"{job_id}.1.worker.0"
     await site.until(lambda: read(record)["tasks"][task]["phase"] == "ended")
     await site.open()
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(PATIENCE * 30):
         while not (job := await site.job(job_id)).is_final:
             await asyncio.sleep(0.02)
     assert job.state_name == "Failed"
@@ -182,13 +183,16 @@ async def test_a_gang_is_handed_over_once_however_often_it_is_launched(site: Sit
     launch = compose_gang(site.context, entry.job, entry.current_tasks())
     for _ in range(3):
         await site.backend.launch(launch)
+    async with asyncio.timeout(PATIENCE * 30):
+        while not await log_of(site, job_id):
+            await asyncio.sleep(0.02)
     await asyncio.sleep(0.2)
     assert await log_of(site, job_id) == "x\n"
 
 
 async def test_what_the_engine_rejects_fails_in_its_words(site: Site) -> None:
     job_id = await site.submit(one(env={"no-such-partition": "1"}))
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(PATIENCE * 30):
         while not (job := await site.job(job_id)).is_final:
             await asyncio.sleep(0.02)
     assert "no such partition" in job.reason

@@ -4,6 +4,7 @@ import json
 import os
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -26,15 +27,28 @@ def install_plugin(folder: Path) -> None:
     )
 
 
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MusterServer]:
+    with over_an_engine(tmp_path_factory.mktemp("shared")) as server:
+        yield server
+
+
 @pytest.fixture
-def server(tmp_path: Path) -> Iterator[MusterServer]:
-    install_plugin(tmp_path / "plugins")
-    layout = Layout(tmp_path / "queue").make()
+def own_server(tmp_path: Path) -> Iterator[MusterServer]:
+    """For one test alone, which kills it."""
+    with over_an_engine(tmp_path) as server:
+        yield server
+
+
+@contextmanager
+def over_an_engine(base: Path) -> Iterator[MusterServer]:
+    install_plugin(base / "plugins")
+    layout = Layout(base / "queue").make()
     write(layout.nodes, {"c1": 2, "c2": 2})
-    home = tmp_path / "home"
+    home = base / "home"
     (home / "clusters.d").mkdir(parents=True)
     (home / "clusters.d/batch.yaml").write_text(f"backend: directory\nroot: {layout.root}\n")
-    path = os.pathsep.join([str(tmp_path / "plugins"), str(ROOT)])
+    path = os.pathsep.join([str(base / "plugins"), str(ROOT)])
     server = MusterServer(home, {"PYTHONPATH": path})
     engine = start_engine(layout.root)
     try:
@@ -56,7 +70,8 @@ def state_of(server: MusterServer, job: str) -> str:
     return str(server.json("describe", job)["state"])
 
 
-def test_a_killed_server_finds_its_gang_again_and_runs_nothing_twice(server: MusterServer, tmp_path: Path) -> None:
+def test_a_killed_server_finds_its_gang_again_and_runs_nothing_twice(own_server: MusterServer, tmp_path: Path) -> None:
+    server = own_server
     code = tmp_path / "code"
     code.mkdir()
     (code / "train.sh").write_text("echo begun >> $MARKS\nwhile [ ! -e $GO ]; do sleep 0.05; done\necho done\n")
@@ -118,7 +133,7 @@ def test_a_dry_run_prints_what_the_engine_would_be_given(server: MusterServer) -
     assert '"hello"' in shown
 
 
-def test_a_signed_address_opens_one_archive_and_nothing_else(server: MusterServer, tmp_path: Path) -> None:
+def test_a_signed_address_opens_one_archive_and_nothing_else(server: MusterServer) -> None:
     digest = "0" * 64
     for query in ("", "?expires=99999999999&signature=00", f"?expires=1&signature={'0' * 64}"):
         status, _ = server.call("GET", f"/api/v1/archives/{digest}{query}", token="")

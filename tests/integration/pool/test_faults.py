@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.parts.hosts import Host, HostPool
-from tests.parts.server import MusterServer, polls
+from tests.parts.server import PATIENCE, MusterServer, polls
 from tests.parts.ssh_cluster import CLUSTER, log_of, on_hosts, wait_for_nodes
 
 from .faults import LATE, SOON, Scene, scene
@@ -94,7 +94,7 @@ def test_a_gang_does_not_notice_that_a_host_was_cut_off_for_less_than_the_time_o
     host.mend()
     late.wait_for(host, "Ready")
     gang.end_well(attempt=1)
-    following.join(30)
+    following.join(PATIENCE * 30)
     assert following.lines == log_of(late.server, gang.id, "worker-1").splitlines()
 
 
@@ -109,7 +109,7 @@ def test_tasks_go_on_when_sshd_and_its_sessions_are_killed(kind: str, late: Scen
     host.start_sshd()
     late.wait_for(host, "Ready")
     gang.end_well(attempt=1)
-    following.join(30)
+    following.join(PATIENCE * 30)
     assert following.lines == log_of(late.server, gang.id, "worker-0").splitlines()
 
 

@@ -43,7 +43,7 @@ _WORKER = r"""
 import os, socket, time
 for endpoint in os.environ["PADDLE_PSERVERS_IP_PORT_LIST"].split(","):
     host, port = endpoint.rsplit(":", 1)
-    for _ in range(100):
+    for _ in range(1200):
         try:
             line = socket.create_connection((host, int(port)), 5)
             break

@@ -7,6 +7,7 @@ from typing import Any
 import asyncssh
 
 from tests.parts.hosts import Host
+from tests.parts.server import PATIENCE
 
 
 def connect(host: Host, **options: Any) -> AbstractAsyncContextManager[asyncssh.SSHClientConnection]:
@@ -25,7 +26,7 @@ def says(host: Host, command: str, **options: Any) -> asyncssh.SSHCompletedProce
     """A command on the host, and how it went."""
 
     async def ask() -> asyncssh.SSHCompletedProcess:
-        async with asyncio.timeout(30), connect(host, **options) as connection:
+        async with asyncio.timeout(PATIENCE * 30), connect(host, **options) as connection:
             return await connection.run(command)
 
     return asyncio.run(ask())

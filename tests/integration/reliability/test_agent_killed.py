@@ -6,7 +6,7 @@ import threading
 from pathlib import Path
 
 from tests.parts.leftovers import agent_processes, task_processes, wait_until_all_is_free, wait_until_nothing_runs
-from tests.parts.server import MusterServer, polls
+from tests.parts.server import PATIENCE, MusterServer, polls
 
 
 def kill_agent(server: MusterServer) -> int:
@@ -82,7 +82,7 @@ def test_follower_sees_what_is_printed_after_the_agent_was_killed(server: Muster
     follower.start()
     wait_for_another_agent(server, kill_agent(server))
     (tmp_path / "go").touch()
-    follower.join(30)
+    follower.join(PATIENCE * 30)
     assert not follower.is_alive(), "the follower waits for a line that came long ago"
     assert "before" in printed[0]
     assert "after" in printed[0]
