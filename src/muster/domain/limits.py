@@ -20,4 +20,7 @@ class Limits:
     """The value of one secret."""
     package_bytes_per_user: int = 200 << 30
     """Code packages and inputs, with what is here of unfinished uploads."""
+    log_bytes_per_user: int = 50 << 30
+    """Logs of the user's jobs that the server keeps. Beyond it, the user submits no more jobs."""
+    output_bytes_per_user: int = 500 << 30
     log_bytes_per_task: int = 1 << 30

@@ -16,6 +16,7 @@ from muster.domain.nodes import Node, NodeMark
 from muster.domain.resources import LEAST_CPU_M, Reserved
 from muster.engine.state.cluster_settings import ActiveConfig
 from muster.engine.state.event_hub import Hub
+from muster.engine.state.kept_data import KeptData
 from muster.engine.state.node_failures import NodeHold
 from muster.engine.state.open_jobs import OpenJobs
 from muster.lib.clock import Clock, wall_clock
@@ -53,6 +54,7 @@ class Context:
     config: ActiveConfig = field(default_factory=ActiveConfig)
     hub: Hub = field(default_factory=Hub)
     exports: ExportCounts = field(default_factory=ExportCounts)
+    kept_data: KeptData = field(default_factory=KeptData)
     open_jobs: OpenJobs = field(default_factory=OpenJobs)
     clusters: dict[str, ClusterState] = field(default_factory=dict)
     wake: asyncio.Event = field(default_factory=asyncio.Event)

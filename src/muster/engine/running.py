@@ -6,6 +6,7 @@ from contextlib import asynccontextmanager
 
 from muster.domain.tasks import job_id_of
 from muster.engine.context import Context
+from muster.engine.data.disk_usage import run_disk_usage
 from muster.engine.lifecycle.access_holds import check_access
 from muster.engine.lifecycle.cycling import run_cycles
 from muster.engine.lifecycle.late_logs import ENDED_PHASES, handle_late, is_past_attempt
@@ -72,6 +73,7 @@ async def running_engine(context: Context, builders: Mapping[str, Builder] | Non
             asyncio.create_task(run_polling(context), name="polling"),
             asyncio.create_task(run_resync(context), name="resync"),
             asyncio.create_task(run_retention(context), name="retention"),
+            asyncio.create_task(run_disk_usage(context), name="disk usage"),
             asyncio.create_task(context.config.follow(context.clusters, settings_changed), name="config"),
         ]
         context.wake.set()

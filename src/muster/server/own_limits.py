@@ -10,7 +10,9 @@ async def own_limits(parts: Services, user: str) -> list[Quota]:
     limits = context.limits
     sizes = (tasks_at_most(entry.job.spec) for entry in context.open_jobs.entries() if entry.job.owner == user)
     used = {
+        "logBytes": (limits.log_bytes_per_user, context.kept_data.log_bytes(user)),
         "openJobs": (limits.open_jobs_per_user, context.open_jobs.count_of(user)),
+        "outputBytes": (limits.output_bytes_per_user, context.kept_data.output_bytes(user)),
         "packageBytes": (limits.package_bytes_per_user, await parts.packages.bytes_of(user)),
         "secrets": (limits.secrets_per_user, await _secrets_of(parts, user)),
         "streams": (limits.streams_per_user, parts.bounds.streams.held_by(user)),

@@ -30,6 +30,8 @@ class LimitSettings(BaseModel):
     secrets_per_user: int = _count("secrets_per_user", "Secrets of one user.")
     secret_bytes: int = _count("secret_bytes", "Bytes of one secret.")
     package_bytes_per_user: int = _count("package_bytes_per_user", "Bytes of one user's code packages and inputs.")
+    log_bytes_per_user: int = _count("log_bytes_per_user", "Bytes of one user's logs that the server keeps.")
+    output_bytes_per_user: int = _count("output_bytes_per_user", "Bytes of one user's outputs that the server keeps.")
     log_bytes_per_task: int = _count("log_bytes_per_task", "Bytes that are kept of one task's log.", 64 << 10)
 
     def limits(self) -> Limits:

@@ -75,6 +75,7 @@ async def collect(context: Context, job: Job, tasks: Sequence[Task], tries: int 
     if not await _is_there(context, job.id):
         remove(context, job.id)
         return
+    context.kept_data.changed(job)
     await _record_event(context, job, wanted, [record for record, _ in collected])
     again = [task for task, (_, may_help) in zip(wanted, collected, strict=True) if may_help]
     if again and tries < _TRIES:

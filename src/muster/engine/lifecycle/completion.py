@@ -187,6 +187,7 @@ async def _finish(context: Context, entry: Entry, job: Job, tasks: dict[str, Tas
     final = move(_counted(job, kept, verdict), _after(job, verdict, now), reason=verdict.reason)
     await _commit(context, entry, final, {task.id: task for task in kept}, [*events, job_event(final, now)])
     note_ends(context, job.cluster, kept)
+    context.kept_data.changed(final)
     entry.avoid = failed_nodes(kept) if verdict.outcome is Outcome.RETRY else frozenset()
     _release(context, entry)
 

@@ -74,6 +74,7 @@ async def _collect(context: Context, cluster: str, observation: Observation, tas
         entry = context.open_jobs.get(task.job_id)
         if entry is not None and task.id in entry.tasks:
             entry.tasks[task.id] = kept
+        context.kept_data.changed(entry.job if entry is not None else await context.store.job(task.job_id))
         task = kept
     if task is None or not await outputs.collect_late(context, task):
         context.settled(cluster, TaskRef(observation.task_id, observation.handle, observation.node or ""))

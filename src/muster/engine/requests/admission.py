@@ -21,6 +21,7 @@ from muster.engine.cluster_access import (
     usable_virtual_clusters,
 )
 from muster.engine.context import Context
+from muster.engine.data.disk_usage import require_room
 from muster.engine.data.secrets import missing_secrets
 from muster.engine.lifecycle.dependencies import resolved
 from muster.engine.requests.cluster_defaults import refusals, too_large, with_defaults
@@ -37,6 +38,7 @@ async def admit(context: Context, spec: JobSpec, owner: str) -> Job:
 async def admit_all(context: Context, specs: Sequence[JobSpec], owner: str) -> list[Job]:
     """Admit the jobs of one request, which must have room in the queue together."""
     _require_few_open(context, owner, len(specs))
+    require_room(context, owner)
     jobs = [await _admit(context, spec, owner) for spec in specs]
     for name in dict.fromkeys(job.vc for job in jobs if job.vc):
         _require_room(context, context.config.virtual[name], owner, sum(job.vc == name for job in jobs))

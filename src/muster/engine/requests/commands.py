@@ -248,6 +248,7 @@ async def delete(context: Context, job: Job, actor: str) -> None:
     recheck_dependents(context, job.id)
     shutil.rmtree(context.logs / job.id, ignore_errors=True)
     outputs.remove(context, job.id)
+    context.kept_data.forget(job.id, job.owner)
     backend = context.backends.get(job.cluster)
     if backend is None or (cleanup := backend.capabilities.cleanup) is None:
         return

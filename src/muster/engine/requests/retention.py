@@ -69,6 +69,7 @@ async def expire_data(context: Context) -> int:
         await _forget_tasks(context, job)
         await asyncio.to_thread(shutil.rmtree, context.logs / job_id, ignore_errors=True)
         await asyncio.to_thread(outputs.remove, context, job_id)
+        context.kept_data.forget(job_id, job.owner)
         count += 1
     await _remove_idle_packages(context, before, before)
     return count
