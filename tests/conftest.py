@@ -53,7 +53,7 @@ def golden(request: pytest.FixtureRequest) -> Golden:
 @pytest.fixture(scope="session")
 def muster_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MusterServer]:
     """One server for all tests of a worker. Tests use names of their own and leave it running."""
-    with running_server(tmp_path_factory.mktemp("muster")) as server:
+    with running_server(tmp_path_factory.mktemp("muster"), {"MUSTER_LOG_FILE": "server.log"}) as server:
         yield server
 
 

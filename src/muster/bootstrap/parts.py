@@ -23,9 +23,10 @@ from muster.engine.data.logs import LogReader
 from muster.engine.data.packages import PackageStore
 from muster.engine.requests.accounts import Accounts
 from muster.engine.state.cluster_settings import ActiveConfig
+from muster.ports.lease import NO_EPOCH
 from muster.ports.store import Store
 from muster.server.bounds import Bounds
-from muster.server.services import Services
+from muster.server.services import OwnLog, Services
 from muster.settings.cluster_config import FileClusterConfig
 from muster.settings.clusters import ClusterFolder
 from muster.settings.kept_files import KeptFiles
@@ -47,6 +48,7 @@ class Installation:
     bounds: Bounds
     certificate: Certificate | None
     has_home_lock: bool
+    log_file: Path | None
     forwarding_key: str = field(repr=False)
     """Signs the requests that a standby passes on to this server."""
 
@@ -117,5 +119,6 @@ def build_parts(installation: Installation, store: Store, site: SharedSite, epoc
         is_always_secure=address.startswith("https:"),
         max_token_lifetime_s=settings.max_token_lifetime,
         has_open_metrics=settings.open_metrics,
+        own_log=OwnLog(installation.url, epoch == NO_EPOCH, installation.log_file),
     )
     return Parts(services, builders)

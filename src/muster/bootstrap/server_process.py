@@ -17,11 +17,11 @@ from muster.settings.server import load_settings
 def main(argv: Sequence[str] | None = None) -> int:
     try:
         settings = load_settings(_arguments(argv))
-        set_up_logging(settings)
         if not settings.standby or not (settings.home / "identity").exists():
             make_home(settings.home)  # a standby leaves the folder of a running server as it is
         with lock_home(settings.home, is_standby=settings.standby) as is_locked:
-            signals = uvloop.run(serve(settings, has_home_lock=is_locked))
+            log_file = set_up_logging(settings)
+            signals = uvloop.run(serve(settings, has_home_lock=is_locked, log_file=log_file))
         for number in signals:
             signal.raise_signal(number)
     except MusterError as error:
@@ -42,6 +42,7 @@ def _arguments(argv: Sequence[str] | None) -> dict[str, object]:
     parser.add_argument("--tls-key", dest="tlsKey", help="the PEM file with its key")
     parser.add_argument("--tls-self-signed", dest="tlsSelfSigned", action="store_true", default=None)
     parser.add_argument("--log-level", dest="logLevel", choices=("debug", "info", "warning", "error"))
+    parser.add_argument("--log-file", dest="logFile", help="a file to write the log to as well, with rotation")
     parser.add_argument("--standby", action="store_true", default=None, help="share the home folder of a server")
     parser.add_argument("--access-log", dest="accessLog", action="store_true", default=None)
     return dict(vars(parser.parse_args(argv)))

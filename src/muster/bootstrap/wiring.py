@@ -5,6 +5,7 @@ import signal
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
+from pathlib import Path
 
 import uvicorn
 
@@ -25,7 +26,9 @@ _LEAVE_WITHIN_S = 5.0
 """How long the engine may take to close its connections at the end. Nothing is lost if it takes longer."""
 
 
-async def serve(settings: ServerSettings, *, has_home_lock: bool) -> Sequence[signal.Signals]:
+async def serve(
+    settings: ServerSettings, *, has_home_lock: bool, log_file: Path | None = None
+) -> Sequence[signal.Signals]:
     """Serve until a signal ends the server, and return the signals. The caller raises them again."""
     certificate = certificate_of(settings)
     listener = listen(settings.host, settings.port)
@@ -42,6 +45,7 @@ async def serve(settings: ServerSettings, *, has_home_lock: bool) -> Sequence[si
         bounds=Bounds(limits),
         certificate=certificate,
         has_home_lock=has_home_lock,
+        log_file=log_file,
         forwarding_key=new_secret(),
     )
     lease = SqlLease(settings.database_url)

@@ -1,5 +1,6 @@
 """`Client`: every call of the REST API as a method."""
 
+import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,6 +13,7 @@ from muster.client.files import Files
 from muster.client.handles import JobHandle, job_events
 from muster.client.inputs import send_inputs
 from muster.client.node_exec import CommandPiece, CommandResult, stream_command
+from muster.client.sse import read_events
 from muster.client.submitting import Changes, Submission, Submittable, missing_files, packed, prepare, refusal
 from muster.client.transport import API, Query, Request, Timeouts, Transport, as_json, new_request_key, segment
 from muster.client.uploading import Progress, upload
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
     from muster.api.accounts import LoginOut, WhoAmIOut
     from muster.api.jobs import DryRunOut, JobOut
     from muster.api.nodes import NodeAddedOut
+    from muster.api.server_log import ServerLogPage
     from muster.api.usage import UsageHistory, UsageOut, UsageSample
 
 _PAGE = 1000
@@ -151,6 +154,17 @@ class Client:
         """Returns one page, and the cursor of the next one if there is one."""
         answer = self._get("/jobs", {**filters, "limit": limit, "cursor": cursor})
         return [JobView.of(item) for item in answer["items"]], answer.get("nextCursor")
+
+    def server_log(self, *, tail: int = 100) -> "ServerLogPage":
+        """Returns the last entries of the server's own log, oldest first. Only admins may read it."""
+        page: ServerLogPage = self._get("/server/log", {"tail": tail})
+        return page
+
+    def follow_server_log(self, cursor: str) -> Iterator[dict[str, Any]]:
+        """Yields the entries of the server's own log after a cursor, as they are written."""
+        request = Request("GET", f"{API}/server/log", {"follow": True, "cursor": cursor})
+        for event in read_events(self.transport, request, follow=True):
+            yield json.loads(event.data)
 
     def events(self, *, follow: bool = False, after: int | None = None, kind: str | None = None) -> Iterator[EventView]:
         """Yields the events of the platform, oldest first; with `follow` it never ends."""

@@ -29,6 +29,7 @@ class Action(StrEnum):
     USER_SEE = "see a user"
     USER_MANAGE = "manage users"
     AUDIT_SEE = "see an audit event"
+    SERVER_LOG_READ = "read the server's log"
 
 
 RIGHTS: dict[Action, Who] = {
@@ -48,6 +49,7 @@ RIGHTS: dict[Action, Who] = {
     Action.USER_SEE: Who.OWNER,
     Action.USER_MANAGE: Who.ADMIN,
     Action.AUDIT_SEE: Who.OWNER,
+    Action.SERVER_LOG_READ: Who.ADMIN,
 }
 WHEN_PRIVATE: dict[Action, Who] = {**RIGHTS, Action.JOB_SEE: Who.OWNER}
 

@@ -20,6 +20,7 @@ from muster.server.routes import (
     outputs,
     packages,
     secrets,
+    server_log,
     sharing,
     sign_in,
     system,
@@ -67,6 +68,7 @@ def create_app(services: Services) -> FastAPI:
         accounts,
         secrets,
         sign_in,
+        server_log,
     ):
         app.include_router(module.router, prefix="/api/v1")
     app.include_router(system.api_router, prefix="/api/v1")

@@ -25,7 +25,7 @@ _READ_BYTES = 1 << 16
 _HOP_BY_HOP = frozenset({b"connection", b"keep-alive", b"te", b"trailer", b"transfer-encoding", b"upgrade"})
 _BY_PROXIES = frozenset({b"forwarded", b"x-forwarded-for", b"x-forwarded-proto", HEADER})
 """Headers that say who the client is. This server has read them if it trusts the proxy."""
-_OWN_PATHS = ("/healthz", "/metrics", "/page/", "/openapi.json")
+_OWN_PATHS = ("/healthz", "/metrics", "/page/", "/openapi.json", "/api/v1/server/log")
 _SAFE = ("GET", "HEAD")
 
 

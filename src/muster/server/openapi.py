@@ -72,6 +72,7 @@ _REFUSALS: dict[str, set[int]] = {
     "retry": {403, 409},
     "delete": {403, 409},
     "list_quotas": {403, 404},
+    "server_log": {403, 404},
     "job_logs": {403},
     "raw_log": {403},
     "list_outputs": {403},

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from fastapi import Request
 
@@ -30,6 +31,15 @@ _JOB_ID = re.compile(r"[0-9a-hjkmnp-tv-z]{16}")
 
 
 @dataclass(frozen=True, slots=True)
+class OwnLog:
+    """The log of this very server process."""
+
+    server: str = ""
+    is_standby: bool = False
+    path: Path | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Services:
     context: Context
     accounts: Accounts
@@ -50,6 +60,7 @@ class Services:
     """Whether /metrics is for everybody."""
     is_always_secure: bool = False
     """Whether people reach the server only by HTTPS, as its public address says."""
+    own_log: OwnLog = OwnLog()
     bounds: Bounds = field(default_factory=Bounds)
     """What callers have open at once."""
     parsing: WorkPool = field(default_factory=lambda: WorkPool("parsing", threads=2, waiting=16))

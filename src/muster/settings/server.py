@@ -12,6 +12,7 @@ from pydantic.alias_generators import to_camel
 from muster.domain.errors import Invalid, Problem
 from muster.settings.influx import InfluxSettings, read_password
 from muster.settings.limits import LimitSettings
+from muster.settings.log_file import LogFileSettings
 from muster.settings.oidc import OidcSettings
 from muster.settings.private_files import read_secret
 from muster.settings.secret_keys import NAME as SECRET_KEYS
@@ -26,6 +27,7 @@ _VARIABLES = {
     "MUSTER_STANDBY": "standby",
     "MUSTER_SECRETS_KEY_FILE": "secretsKeyFile",
     "MUSTER_LOG_LEVEL": "logLevel",
+    "MUSTER_LOG_FILE": "logFile",
 }
 
 
@@ -91,6 +93,9 @@ class ServerSettings(BaseModel):
         False, description="Whether the server may share the home folder of another one, and replace it when it dies."
     )
     log_level: str = Field("info", pattern="^(debug|info|warning|error)$")
+    log_file: LogFileSettings | None = Field(
+        None, description="A file that the log is written to besides stderr: a path, or {path, maxSize, keep}."
+    )
     access_log: bool = False
 
     @model_validator(mode="after")

@@ -23,6 +23,6 @@ def people(muster_server: MusterServer) -> People:
 
 @pytest.fixture(scope="session")
 def private_people(tmp_path_factory: pytest.TempPathFactory) -> Iterator[People]:
-    environment = {"MUSTER_PRIVATE_JOBS": "true", "MUSTER_FAKE_GPUS": "2xA100"}
+    environment = {"MUSTER_PRIVATE_JOBS": "true", "MUSTER_FAKE_GPUS": "2xA100", "MUSTER_LOG_FILE": "server.log"}
     with running_server(tmp_path_factory.mktemp("private"), environment) as server:
         yield make_people(server)

@@ -162,6 +162,7 @@ TABLE = (
     Row("PUT", f"{API}/secrets/{{name}}", 201, 201, 201, given={"name": "fresh"}, piece=b"hunter2"),
     Row("DELETE", f"{API}/secrets/{{name}}", 204, 403, 204, given={"name": "secret"}, query={"owner": "{owner}"}),
     Row("GET", f"{API}/schema", 200, 200, 200),
+    Row("GET", f"{API}/server/log", 403, 403, 200),
     *(Row("GET", route, 200, 200, 200, open_to_all=True) for route in ("/healthz", "/readyz", "/openapi.json", "/")),
     Row("GET", "/metrics", 200, 200, 200),
     Row("GET", "/page/{name}", 200, 200, 200, given={"name": "page_file"}, open_to_all=True),

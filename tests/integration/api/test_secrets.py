@@ -16,7 +16,7 @@ PASSWORD = "password-77b2e0-secret"
 @pytest.fixture
 def loud_server(tmp_path: Path) -> Iterator[MusterServer]:
     """Says as much as it can."""
-    with running_server(tmp_path / "home", {"MUSTER_LOG_LEVEL": "debug"}) as server:
+    with running_server(tmp_path / "home", {"MUSTER_LOG_LEVEL": "debug", "MUSTER_LOG_FILE": "server.log"}) as server:
         yield server
 
 
@@ -41,6 +41,7 @@ def test_no_secret_leaves_its_place(loud_server: MusterServer) -> None:
         "usage": admin.get("/usage").text,
         "arguments": arguments,
         "server's log": (server.home / "stderr.log").read_text(),
+        "its log file": (server.home / "server.log").read_text(),
     }
     for secret in (ENVIRONMENT_SECRET, PASSWORD, session, personal, server.token):
         assert [place for place, text in shown.items() if secret in text] == []

@@ -29,7 +29,7 @@ def pair(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pair]:
         for name in ("one", "two"):
             server = stack.enter_context(unkindly_treated(folder / name, f"sqlite:///{folder / 'shared.db'}"))
             server.home.mkdir()
-            (server.home / "config.yaml").write_text("tlsSelfSigned: true\n")
+            (server.home / "config.yaml").write_text("tlsSelfSigned: true\nlogFile: server.log\n")
             server.start()
             servers.append(server)
         yield servers[0], servers[1]
@@ -64,6 +64,14 @@ def test_nobody_else_can_choose_the_address_that_a_request_comes_from(pair: Pair
     assert [_log_in(first, "127.0.0.4", **header) for header in forged] == [*5 * [401], 429]
     proxies = [{"X-Forwarded-For": f"10.0.1.{number}"} for number in range(6)]
     assert [_log_in(first, "127.0.0.5", **header) for header in proxies] == [*5 * [401], 429]
+
+
+def test_each_server_answers_with_its_own_log(pair: Pair) -> None:
+    for server, role, words in zip(pair, ("acting", "standby"), ("serving", "this server is a standby"), strict=True):
+        shown = server.run("server", "logs", "-n", "1000", check=True)
+        assert shown.stderr == f"the log of https://127.0.0.1:{server.port} ({role})\n"
+        assert words in shown.stdout
+        assert ("standby" in shown.stdout) == (role == "standby")
 
 
 def test_a_request_is_passed_on_only_once(pair: Pair) -> None:

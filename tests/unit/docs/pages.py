@@ -34,6 +34,11 @@ def blocks(page: Path, kind: str) -> list[str]:
     return [body for named, body in _FENCED.findall(page.read_text(encoding="utf-8")) if named == kind]
 
 
+def all_blocks(page: Path) -> list[tuple[str, str]]:
+    """The code blocks of a page in their order, each with its language."""
+    return _FENCED.findall(page.read_text(encoding="utf-8"))
+
+
 def inline_code(page: Path) -> list[str]:
     """Pieces of code within the text, without their backquotes."""
     return [code.strip("`") for code in _INLINE_CODE.findall(_FENCED.sub("", page.read_text(encoding="utf-8")))]

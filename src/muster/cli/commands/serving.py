@@ -7,6 +7,8 @@ from typing import NoReturn
 
 import click
 
+from muster.cli.commands.server_logs import logs
+
 
 @click.command()
 @click.option("--port", type=click.IntRange(0, 65535), help="Where to listen [7070]; 0 takes a free port.")
@@ -41,6 +43,7 @@ def up(port: int | None, host: str | None, home: str | None) -> None:
 @click.option("--standby", is_flag=True, help="Share the home folder of a running server, and replace it when it dies.")
 @click.option("--access-log", is_flag=True, help="Log every request.")
 @click.option("--log-level", type=click.Choice(["debug", "info", "warning", "error"]), help="How much to log [info].")
+@click.option("--log-file", type=click.Path(dir_okay=False), help="Log to this file too; full files are rotated.")
 @click.pass_context
 def server(
     context: click.Context,
@@ -55,6 +58,7 @@ def server(
     standby: bool,
     access_log: bool,
     log_level: str | None,
+    log_file: str | None,
 ) -> None:
     """Start a server with all its settings, for example in systemd units and containers. `muster up` is the short form.
 
@@ -64,6 +68,7 @@ def server(
       muster server --host 0.0.0.0 --tls-self-signed
       muster server --host 0.0.0.0 --tls-cert /etc/ssl/muster.pem --tls-key /etc/ssl/muster.key
       muster server --config /etc/muster.yaml --log-level warning
+      muster server --log-file /var/log/muster/server.log
       muster server recover-admin li
     """
     if database is not None:
@@ -72,7 +77,8 @@ def server(
         context.obj = {"home": home, "config": config}
         return
     given = [("--port", port), ("--host", host), ("--config", config), ("--log-level", log_level)]
-    files = [("--tls-cert", _absolute(tls_cert)), ("--tls-key", _absolute(tls_key))]
+    paths = {"--tls-cert": tls_cert, "--tls-key": tls_key, "--log-file": log_file}
+    files = [(option, _absolute(path)) for option, path in paths.items()]
     flags = {"--standby": standby, "--access-log": access_log, "--tls-self-signed": tls_self_signed}
     _become_server(home, [*given, *files], [flag for flag, is_given in flags.items() if is_given])
 
@@ -159,6 +165,9 @@ def release(given: dict[str, str | None]) -> None:
       muster server release
     """
     _become_tool("backup", given, ["release"])
+
+
+server.add_command(logs)
 
 
 def _become_tool(module: str, given: dict[str, str | None], words: list[str]) -> NoReturn:
