@@ -1,7 +1,7 @@
 """A person logs in to the page with a real identity provider."""
 
-from tests.integration.sign_in.conftest import Site
 from tests.parts.form_browser import FormBrowser
+from tests.parts.sign_in_site import Site
 
 
 def test_a_person_whom_nobody_knows_gets_an_account_and_a_session(site: Site, browser: FormBrowser) -> None:

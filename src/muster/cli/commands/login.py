@@ -8,6 +8,7 @@ from urllib.parse import SplitResult, urlsplit
 import click
 
 from muster.cli.session import say
+from muster.cli.sso import has_browser, log_in_with_provider, wants_sso
 from muster.cli.terminal import echo
 from muster.client import certificates, contexts
 from muster.client.client import Client
@@ -21,6 +22,10 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("url", required=False)
+@click.option("--sso", is_flag=True, help="Log in with the identity provider of the server, in a browser.")
+@click.option(
+    "--no-browser", is_flag=True, help="Like --sso, for a machine without a browser: confirm or copy a code elsewhere."
+)
 @click.option("-u", "--user", help="Your user name; the command asks for it if absent.")
 @click.option("--password-stdin", is_flag=True, help="Read the password from standard input.")
 @click.option("--token", help="Use this token instead of a password. Others can see it in the process list.")
@@ -33,6 +38,8 @@ if TYPE_CHECKING:
 def command(
     ctx: click.Context,
     url: str | None,
+    sso: bool,
+    no_browser: bool,
     user: str | None,
     password_stdin: bool,
     token: str | None,
@@ -45,15 +52,18 @@ def command(
     A certificate that no known authority has signed is shown, and remembered once you have trusted it. From then on the
     server must have this certificate.
 
+    If the server has an identity provider, the command offers to log in with it.
+
     \b
     Examples:
       muster login http://train.example.org:7070
+      muster login https://train.example.org --sso
       muster login https://train.example.org --user li --password-stdin < secret
       muster login https://train.example.org --token-stdin < token
       muster login https://train.example.org:7070 --fingerprint SHA256:4be1…
     """
-    if sum((password_stdin, token is not None, token_stdin)) > 1:
-        raise click.UsageError("choose one of --password-stdin, --token and --token-stdin")
+    if sum((password_stdin, token is not None, token_stdin, sso or no_browser)) > 1:
+        raise click.UsageError("choose one of --sso, --password-stdin, --token and --token-stdin")
     server = contexts.resolve(url or ctx.find_root().params.get("server")).server
     if token_stdin:
         token = sys.stdin.readline().strip()
@@ -61,6 +71,9 @@ def command(
     session: WhoAmIOut | LoginOut
     if token:
         session = _client(server, token, pin).whoami()
+    elif sso or no_browser or (not user and not password_stdin and wants_sso(_client(server, "", pin))):
+        login = log_in_with_provider(_client(server, "", pin), has_browser() and not no_browser)
+        session, token = login, login["token"]
     else:
         user = user or click.prompt("User", err=True)
         password = sys.stdin.readline().rstrip("\n") if password_stdin else _ask_password()
