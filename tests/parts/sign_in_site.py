@@ -43,7 +43,8 @@ class Site:
 
     def audit(self, kind: str, user: str) -> list[Any]:
         """The audit events of that kind about a user."""
-        after, found = 0, []
+        after = 0
+        found: list[Any] = []
         while True:
             _, page = self.server.call("GET", f"/api/v1/events?kind=audit.{kind}&after={after}")
             if not page["items"]:
@@ -53,13 +54,15 @@ class Site:
 
 
 @contextmanager
-def running_site(folder: Path, oidc: Mapping[str, Any], **provider_options: Any) -> Iterator[Site]:
+def running_site(
+    folder: Path, oidc: Mapping[str, Any], settings: Mapping[str, Any] | None = None, **provider_options: Any
+) -> Iterator[Site]:
     """Raises ProviderMissing if there is no provider on this machine."""
     port = free_port()
     server = MusterServer(folder / "home", port=port)
     callback = f"http://127.0.0.1:{port}/api/v1/login/sso/callback"
     with running_provider(folder / "provider", [callback], **provider_options) as provider:
-        _write_settings(server.home, provider, oidc)
+        _write_settings(server.home, provider, oidc, settings or {})
         server.start()
         try:
             yield Site(server, provider)
@@ -67,7 +70,7 @@ def running_site(folder: Path, oidc: Mapping[str, Any], **provider_options: Any)
             server.stop()
 
 
-def _write_settings(home: Path, provider: OidcProvider, more: Mapping[str, Any]) -> None:
+def _write_settings(home: Path, provider: OidcProvider, more: Mapping[str, Any], settings: Mapping[str, Any]) -> None:
     home.mkdir(parents=True, exist_ok=True)
     secret = home / "client-secret"
     secret.write_text(f"{CLIENT_SECRET}\n")
@@ -80,4 +83,4 @@ def _write_settings(home: Path, provider: OidcProvider, more: Mapping[str, Any])
         "scopes": ["openid", "profile", "email", "groups"],
         **more,
     }
-    (home / "config.yaml").write_text(yaml.safe_dump({"oidc": oidc}))
+    (home / "config.yaml").write_text(yaml.safe_dump({"oidc": oidc, **settings}))

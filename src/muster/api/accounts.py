@@ -17,6 +17,16 @@ class UserList(TypedDict):
     items: list[UserOut]
 
 
+class IdentityOut(TypedDict):
+    issuer: Annotated[str, "The identity provider."]
+    subject: Annotated[str, "Who the user is there; this never changes."]
+    linkedAt: str
+
+
+class IdentityList(TypedDict):
+    items: list[IdentityOut]
+
+
 class TokenOut(TypedDict):
     id: str
     name: str

@@ -309,6 +309,15 @@ class Client:
     def remove_user(self, name: str) -> None:
         self.transport.json(Request("DELETE", f"{API}/users/{segment(name)}"))
 
+    def link_user(self, name: str, subject: str, issuer: str | None = None) -> None:
+        """Lets the person of an identity provider (that of the server if `issuer` is absent) log in as this user."""
+        self._post(f"/users/{segment(name)}/identities", {"subject": subject, **({"issuer": issuer} if issuer else {})})
+
+    def unlink_user(self, name: str, subject: str | None = None) -> None:
+        """Removes one link of the user to an identity provider, or all."""
+        path = f"{API}/users/{segment(name)}/identities"
+        self.transport.json(Request("DELETE", path, {"subject": subject}))
+
     def tokens(self) -> list[TokenView]:
         return [TokenView.of(item) for item in self._items("/tokens")]
 

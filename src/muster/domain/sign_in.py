@@ -9,7 +9,8 @@ from muster.domain.accounts import User, UserRole
 class Person:
     """What a provider has confirmed about somebody. `issuer` and `subject` say who it is; everything else may change.
 
-    `groups` is None if the provider is not asked for groups. `domain` is that of a confirmed mail address, else empty.
+    `name` is empty if the provider gives the person none that Muster allows. `groups` is None if the provider is not
+    asked for groups. `domain` is that of a confirmed mail address, else empty.
     """
 
     issuer: str
@@ -17,6 +18,10 @@ class Person:
     name: str
     groups: tuple[str, ...] | None = None
     domain: str = ""
+
+    @property
+    def shown(self) -> str:
+        return self.name or self.subject
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,9 +42,9 @@ def why_refused(person: Person, rules: SignInRules) -> str | None:
     """Says why the person may not log in, or None."""
     groups = set(person.groups or ())
     if rules.allowed_groups and not groups & (rules.allowed_groups | rules.admin_groups):
-        return f"{person.name} is in none of the groups that may log in"
+        return f"{person.shown} is in none of the groups that may log in"
     if rules.allowed_domains and person.domain not in rules.allowed_domains:
-        return f"{person.name} has no confirmed mail address in a domain that may log in"
+        return f"{person.shown} has no confirmed mail address in a domain that may log in"
     return None
 
 

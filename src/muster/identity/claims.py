@@ -26,23 +26,14 @@ class ClaimNames:
 
 
 def person_of(claims: Mapping[str, Any], issuer: str, names: ClaimNames) -> Person:
-    """Raises Forbidden if the person cannot have the name that the claims say."""
-    name = claims.get(names.user)
-    if names.user == "email" and not _is_confirmed(claims):
-        raise Forbidden("the identity provider has not confirmed your mail address")
-    return Person(
-        issuer, subject_of(claims), valid_name(name, f"claim {names.user}"), _groups(claims, names), _domain(claims)
-    )
+    is_usable = names.user != "email" or _is_confirmed(claims)
+    name = valid_name(claims.get(names.user)) if is_usable else ""
+    return Person(issuer, subject_of(claims), name, _groups(claims, names), _domain(claims))
 
 
-def valid_name(name: Any, source: str) -> str:
-    if not isinstance(name, str) or not _NAME.match(name):
-        shown = "nothing" if name in (None, "") else "a name that Muster does not allow"
-        raise Forbidden(
-            f"the identity provider gives you no user name: its {source} has {shown}",
-            hint="an admin can choose another claim or attribute for names in the server's settings",
-        )
-    return name
+def valid_name(name: Any) -> str:
+    """The name, or nothing if no user can have it."""
+    return name if isinstance(name, str) and _NAME.match(name) else ""
 
 
 def valid_groups(found: list[Any]) -> tuple[str, ...]:

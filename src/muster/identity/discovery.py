@@ -37,6 +37,7 @@ class Discovery:
         self._clock = clock
         self._endpoints: tuple[Endpoints, float] | None = None
         self._keys: tuple[Sequence[Mapping[str, Any]], float] | None = None
+        self._keys_again_at = 0.0
 
     async def endpoints(self) -> Endpoints:
         if self._endpoints is None or self._clock() - self._endpoints[1] > KEPT_S:
@@ -58,9 +59,10 @@ class Discovery:
 
     async def newer_keys(self) -> Sequence[Mapping[str, Any]]:
         """The keys, fetched again because one was missing, but not more often than every few seconds."""
-        if self._keys is None or self._clock() - self._keys[1] > _KEYS_AGAIN_S:
+        if self._clock() >= self._keys_again_at:
+            self._keys_again_at = self._clock() + _KEYS_AGAIN_S
             self._keys = await self._fetch_keys(), self._clock()
-        return self._keys[0]
+        return await self.keys()
 
     async def _fetch_endpoints(self) -> Endpoints:
         found = await self._object(f"{self._issuer.rstrip('/')}/.well-known/openid-configuration")

@@ -12,6 +12,7 @@ from muster.server.routes import (
     archives,
     environments,
     files,
+    identities,
     jobs,
     logs,
     node_adding,
@@ -67,6 +68,7 @@ def create_app(services: Services) -> FastAPI:
         archives,
         accounts,
         secrets,
+        identities,
         sign_in,
         server_log,
     ):

@@ -89,6 +89,13 @@ class UserPatch(Request):
     groups: Groups | None = Field(None, description="All groups of the user; admins only.")
 
 
+class IdentityIn(Request):
+    subject: str = Field(min_length=1, max_length=255, description="Who the person is at the provider: claim `sub`.")
+    issuer: str | None = Field(
+        None, min_length=1, max_length=2048, description="The provider; that of the server if absent."
+    )
+
+
 class TokenIn(Request):
     name: str = Field(min_length=1, max_length=100)
     expires: Seconds | None = Field(

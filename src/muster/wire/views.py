@@ -4,14 +4,14 @@ of a thousand jobs are made of them."""
 from collections.abc import Mapping
 from typing import Any, cast
 
-from muster.api.accounts import TokenOut, UserOut
+from muster.api.accounts import IdentityOut, TokenOut, UserOut
 from muster.api.artifacts import PackageOut
 from muster.api.events import EventOut
 from muster.api.explanations import FaultOut, ReasonOut
 from muster.api.jobs import JobMode, JobOut, JobStateName, TaskOut, TaskStateName
 from muster.api.nodes import NodeOut
 from muster.api.secrets import SecretOut
-from muster.domain.accounts import Package, Token, User
+from muster.domain.accounts import Identity, Package, Token, User
 from muster.domain.events import Event
 from muster.domain.faults import Fault
 from muster.domain.jobs import Job
@@ -182,6 +182,10 @@ def secret_view(secret: Secret) -> SecretOut:
         "createdAt": iso(secret.created_at),
         "updatedAt": iso(secret.updated_at),
     }
+
+
+def identity_view(identity: Identity) -> IdentityOut:
+    return {"issuer": identity.issuer, "subject": identity.subject, "linkedAt": iso(identity.linked_at)}
 
 
 def token_view(token: Token) -> TokenOut:

@@ -46,6 +46,8 @@ KINDS = {
     f"POST {API}/users": "audit.user.create",
     f"PATCH {API}/users/{{name}}": "audit.user.change",
     f"DELETE {API}/users/{{name}}": "audit.user.remove",
+    f"POST {API}/users/{{name}}/identities": "audit.user.link",
+    f"DELETE {API}/users/{{name}}/identities": "audit.user.unlink",
     f"POST {API}/tokens": "audit.token.create",
     f"DELETE {API}/tokens/{{token_id}}": "audit.token.revoke",
 }

@@ -167,5 +167,12 @@ class World:
     def _victim(self) -> str:
         return new_user(self.people.admin, "victim", password=None).name
 
+    def _linked(self) -> str:
+        """A user who is somebody at an identity provider."""
+        name = self._victim()
+        body = {"issuer": "https://id.example.org", "subject": name}
+        ok(self.people.admin.post(f"/users/{name}/identities", body), 201)
+        return name
+
     def _token(self) -> str:
         return str(ok(self.people.owner.post("/tokens", {"name": "victim"}), 201)["id"])

@@ -25,7 +25,8 @@ def plain_site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     """Its provider has no device codes and says little in ID tokens, so that it has to be asked."""
     options = {"has_device_flow": False, "claims_in_id_token": False}
     try:
-        with running_site(tmp_path_factory.mktemp("plain"), {"linkByName": True}, **options) as running:
+        folder = tmp_path_factory.mktemp("plain")
+        with running_site(folder, {"linkByName": True}, {"passwordLogin": False}, **options) as running:
             yield running
     except ProviderMissing as missing:
         pytest.skip(str(missing))

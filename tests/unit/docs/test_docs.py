@@ -8,6 +8,7 @@ from muster.domain.nodes import NodeState
 from muster.exporters.lines import FIELDS
 from muster.launch.frameworks import RECIPES
 from muster.settings.influx import InfluxSettings
+from muster.settings.oidc import OidcSettings
 from muster.settings.server import ServerSettings
 from tests.unit.docs.pages import ROOT, anchors, pages, relative_links, shown_commands
 
@@ -37,6 +38,13 @@ def test_both_readmes_link_to_the_same_files() -> None:
 def test_the_server_guide_names_every_setting() -> None:
     guide = (ROOT / "docs/guides/server.md").read_text(encoding="utf-8")
     names = {field.alias or name for name, field in ServerSettings.model_fields.items()} - {"home"}
+
+    assert {name for name in names if f"| `{name}` |" not in guide} == set()
+
+
+def test_the_guide_to_logins_names_every_setting() -> None:
+    guide = (ROOT / "docs/guides/sign-in.md").read_text(encoding="utf-8")
+    names = {field.alias or name for name, field in OidcSettings.model_fields.items()}
 
     assert {name for name in names if f"| `{name}` |" not in guide} == set()
 

@@ -131,6 +131,35 @@ def disable(name: str) -> None:
     say(f"disabled user {name}")
 
 
+@command.command()
+@click.argument("name")
+@click.option("--subject", required=True, help="Who the person is at the identity provider: its claim `sub`.")
+@click.option("--issuer", metavar="URL", help="The identity provider; that of the server if absent.")
+def link(name: str, subject: str, issuer: str | None) -> None:
+    """Let a person of the identity provider log in as this user.
+
+    \b
+    Example:
+      muster users link li --subject 248289761001
+    """
+    connect().link_user(name, subject, issuer)
+    say(f"{subject} can log in as {name}")
+
+
+@command.command()
+@click.argument("name")
+@click.option("--subject", help="Only the link to this person; all links if absent.")
+def unlink(name: str, subject: str | None) -> None:
+    """Let nobody of the identity provider log in as this user any more, and log them out.
+
+    \b
+    Example:
+      muster users unlink li
+    """
+    connect().unlink_user(name, subject)
+    say(f"{name} is no longer linked to {subject or 'anybody'}")
+
+
 def _new_password(from_stdin: bool) -> str:
     if from_stdin:
         return sys.stdin.readline().rstrip("\n")

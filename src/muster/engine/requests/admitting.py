@@ -50,6 +50,11 @@ class Admitting:
         return None if identity is None else await self._context.store.user(identity.user)
 
     async def _new_or_linked(self, person: Person) -> User:
+        if not person.name:
+            raise Forbidden(
+                "the identity provider gives you no user name that Muster allows",
+                hint="an admin can choose where names come from in the settings, or link you: muster users link",
+            )
         found = await self._context.store.user(person.name)
         if found is not None:
             return await self._link(found, person)

@@ -78,7 +78,7 @@ async def finish(
         signed_in = await _signed_in(request, parts, state, code, iss, error)
         if signed_in.command is not None:
             asked = sign_in_of(parts).ask(signed_in, _browser(request), address_of(request))
-            return confirmation_page(signed_in.person.name, signed_in.command, asked)
+            return confirmation_page(signed_in.person.shown, signed_in.command, asked)
         token, secret, _ = await sign_in_of(parts).log_in(signed_in.person, "browser", address_of(request))
     except MusterError as refusal:
         _log.info("a login with the identity provider failed", error=refusal.message)
