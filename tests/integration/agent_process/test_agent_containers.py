@@ -5,6 +5,7 @@ import shutil
 import signal
 import sys
 import tempfile
+from base64 import b64encode
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, TypeVar
@@ -115,7 +116,9 @@ def as_found(agent: Agent, engine: EnginePart) -> Engine:
     return Engine(**{key: value for key, value in found.items() if key not in ("version", "lacking")})
 
 
-def start(agent: Agent, engine: EnginePart, task: str, script: str, **more: Any) -> ContainerLaunch:
+def start(
+    agent: Agent, engine: EnginePart, task: str, script: str, *, secrets: Any = None, **more: Any
+) -> ContainerLaunch:
     hello = agent.ask("hello")
     content = ContainerTask(task_id=task, image=IMAGE, argv=("sh", "-c", script), **more)
     place = TaskFolder(f"{hello['root']}/tasks/{task}", hello["uid"], hello["gid"])
@@ -126,6 +129,7 @@ def start(agent: Agent, engine: EnginePart, task: str, script: str, **more: Any)
         env=dict(ready.env),
         files=dict(ready.files),
         container={"program": engine.program, "name": ready.name},
+        secrets=secrets,
     )
     return ready
 
@@ -160,6 +164,20 @@ def test_variables_come_as_they_are_and_stay_out_of_arguments_and_files(agent: A
     assert not any(
         b"hunter2" in path.read_bytes() for path in folder.iterdir() if path.is_file() and path.name != "log"
     )
+
+
+def test_secrets_are_files_that_the_program_reads_and_are_masked_in_its_log(agent: Agent, engine: EnginePart) -> None:
+    value = b64encode(b"hunter2").decode()
+    secrets = {"files": {"a/key": value}, "masked": [value]}
+    env = {"KEY": "hunter2", "MUSTER_SECRETS": f"{agent.root}/tasks/t/secrets"}
+    start(agent, engine, "t", 'cat "$MUSTER_SECRETS/a/key"; echo " $KEY"', secrets=secrets, env=env)
+    assert agent.wait_phase("t", "ended")["exit_code"] == 0
+    folder = agent.root / "tasks" / "t"
+    wait_until(lambda: not (folder / "masked").exists(), "the log to be masked")
+    assert agent.log("t") == b"******* *******\n"
+    wait_until(lambda: not (folder / ENV_FILE).exists(), "the variables to be removed")
+    assert not any(b"hunter2" in path.read_bytes() for path in folder.rglob("*") if path.is_file())
+    assert not (folder / "secrets").exists()
 
 
 def test_mounts_show_what_they_should_and_read_only_ones_cannot_be_written(

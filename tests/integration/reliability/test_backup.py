@@ -1,5 +1,6 @@
 """A backup of a running server, and a start on it after more has happened: nothing runs again, nothing is stopped."""
 
+import tarfile
 import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -27,6 +28,50 @@ def server(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[MusterSer
         made = stack.enter_context(unkindly_treated(tmp_path / "home", url))
         made.start()
         yield made
+
+
+def test_secrets_are_in_a_backup_and_their_key_only_when_asked_for(server: MusterServer, tmp_path: Path) -> None:
+    bare, whole = tmp_path / "bare.tar.gz", tmp_path / "whole.tar.gz"
+    server.run("secret", "set", "key", input="hunter2\n", check=True)
+    assert "without their key: keep a copy of" in server.run("server", "backup", str(bare), check=True).stdout
+    said = server.run("server", "backup", "--with-secrets-key", str(whole), check=True).stdout
+    assert "It has 1 secrets and their key" in said
+    assert ["home/secrets-key" in names_in(archive) for archive in (bare, whole)] == [False, True]
+
+    first = server.home / "secrets-key"
+    before = first.read_text()
+    assert "encrypted 1 secrets" in server.run("server", "rotate-secrets-key", check=True).stdout
+    assert first.read_text().split()[1:] == before.split()
+    assert works(server)
+    said = server.run("server", "rotate-secrets-key", "--drop-old", check=True).stdout
+    assert "removed 2 older keys" in said
+    assert len(first.read_text().split()) == 1
+    assert works(server)
+
+    server.stop()
+    server.run("server", "restore", "--replace", str(bare), check=True)
+    server.start()
+    server.run("server", "release", check=True)
+    for _ in polls(60):
+        if server.call("GET", "/readyz")[0] == 200 and not server.call("GET", "/readyz")[1].get("held"):
+            break
+    assert server.json("get", "secrets")["items"][0]["name"] == "key"
+    assert not works(server), "the key of the backup was dropped"
+    first.write_text(before)
+    assert works(server)
+
+
+def works(server: MusterServer) -> bool:
+    """Whether a job gets the secret."""
+    spec = {"name": "user", "command": '[ "$KEY" = hunter2 ]', "secrets": [{"name": "key", "env": "KEY"}]}
+    job = server.wait(server.submit(spec)["id"])
+    assert job["state"] == "Succeeded" or "encrypted with key" in job["reason"], job
+    return bool(job["state"] == "Succeeded")
+
+
+def names_in(archive: Path) -> list[str]:
+    with tarfile.open(archive) as opened:
+        return opened.getnames()
 
 
 def test_a_restored_server_is_held_and_runs_nothing_again(server: MusterServer, tmp_path: Path) -> None:
