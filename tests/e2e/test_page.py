@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.browsing import MISSING, Tab, browser_tab, chromium
-from tests.parts.server import MusterServer
+from tests.parts.server import MusterServer, polls
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(chromium() is None, reason=MISSING)]
 PASSWORD = "correct horse battery"
@@ -89,6 +89,30 @@ def test_a_wrong_password_is_said_and_logging_out_ends_the_session(tab: Tab, per
     tab.type("#login [name=password]", "wrong")
     tab.click("#login button")
     tab.wait_for("document.querySelector('#problem').textContent === 'The user or password is wrong.'")
+
+
+def test_admins_read_that_tasks_are_not_isolated_once_there_are_other_users(own_server: MusterServer) -> None:
+    (own_server.home / "clusters.d" / "local.yaml").write_text("backend: local\nisolation: none\n")
+    for name, role in (("chief", "admin"), ("plain", "user")):
+        body = {"name": name, "role": role, "password": PASSWORD}
+        status, answer = own_server.call("POST", "/api/v1/users", body)
+        assert status == 201, answer
+    for _ in polls(60):
+        if own_server.call("GET", "/api/v1/clusters")[1]["items"][0]["isolation"]["mode"] == "none":
+            break
+    with browser_tab(own_server.url) as tab:
+        tab.log_in("chief", PASSWORD)
+        tab.wait_for("!document.querySelector('#unsafe').hidden")
+        assert "not isolated on local" in tab.run("document.querySelector('#unsafe').textContent")
+        tab.click("#logout")
+        tab.wait_for("document.querySelector('#login').hidden === false")
+        assert tab.run("document.querySelector('#unsafe').hidden")
+        tab.run("document.querySelector('#login').reset()")
+        tab.log_in("plain", PASSWORD)
+        tab.wait_for("!document.querySelector('#overview').hidden")
+        tab.wait_for("document.querySelector('#live').textContent === 'live'")
+        assert tab.run("document.querySelector('#unsafe').hidden")
+        assert tab.errors == []
 
 
 def _show(tab: Tab, name: str) -> None:

@@ -64,6 +64,17 @@ async function loadNodes() {
   at("nodes-line").replaceChildren(...nodesLine(items));
 }
 
+// Tells admins which clusters do not isolate tasks, if there are users who are not admins.
+async function loadWarning() {
+  at("unsafe").hidden = true;
+  if (me.role !== "admin") return;
+  const [clusters, users] = await Promise.all([call("/clusters"), call("/users")]);
+  const open = clusters.items.filter((cluster) => cluster.isolation?.mode === "none").map((cluster) => cluster.name);
+  const isShared = users.items.some((user) => user.role !== "admin" && !user.disabled);
+  at("unsafe").textContent = word("unsafe", { clusters: open.join(", ") });
+  at("unsafe").hidden = !open.length || !isShared;
+}
+
 // ---- one job --------------------------------------------------------------------------------------------------------
 
 let me = null; // {user, role}
@@ -250,6 +261,7 @@ function showLogin() {
   stopLog();
   forgetMachines();
   show("login");
+  at("unsafe").hidden = true;
   at("who").textContent = "";
   at("live").textContent = "";
   tell("");
@@ -282,7 +294,7 @@ function showOverview() {
   document.title = "Muster";
   show("overview");
   attempt(async () => {
-    await Promise.all([loadJobs(), loadNodes()]);
+    await Promise.all([loadJobs(), loadNodes(), loadWarning()]);
   });
 }
 
