@@ -1,76 +1,98 @@
-"""The cost of isolation: how much later a task's command ends if it is started under an account or in namespaces.
+"""The cost of isolation: how much later a task ends if it is started under an account or in namespaces.
 
-Run as root: `python -m bench.isolation`. Each way starts `/bin/true` in turn, from a process like the shim, so that the
-load of the machine hits all of them alike. The median of the differences to a plain start is what isolation adds.
+Run as root: `python -m bench.isolation`. A real agent starts `/bin/true` in each way in turn, so that the load of the
+machine hits all of them alike. The median of the differences to a plain start of the same round is what isolation adds.
+The time is that from the request to the agent's message that the task has ended.
 """
 
 import os
 import shutil
 import statistics
+import subprocess
+import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
-from muster.agent.isolation.confined_start import Command, Confinement, spawn
-from muster.agent.system.orphans import adopt_orphans
-from muster.agent.tasks import command
-from muster.agent.tasks.cgroups import Joining
+from muster.agent.system.frames import FrameDecoder, Message, encode
 
 _ROUNDS = 200
+_WARM_UP = 10
 _UID = 79_998
-_ARGV = ("/bin/true",)
+_WAYS: dict[str, str | None] = {"plain": None, "user": "user", "namespace": "namespace"}
+_SOURCES = Path(__file__).parents[1] / "src"
 
 
 def main() -> None:
-    adopt_orphans()
     root = Path(tempfile.mkdtemp(prefix="muster-bench-"))
     try:
-        _measure(_ways(_task_folder(root / "open"), _task_folder(root / "closed/below")))
+        for name, mode in (("open to all accounts", 0o755), ("closed to other accounts", 0o700)):
+            print(f"the agent's folder is {name}")
+            root.chmod(mode)
+            _show(_measure(root / f"{mode:o}"))
     finally:
         shutil.rmtree(root)
 
 
-def _measure(ways: dict[str, Callable[[], int]]) -> None:
-    taken: dict[str, list[float]] = {name: [] for name in ways}
-    for _ in range(_ROUNDS):
-        for name, start in ways.items():
-            began = time.perf_counter()
-            _, status = os.waitpid(start(), 0)
-            taken[name].append((time.perf_counter() - began) * 1e3)
-            assert status == 0, f"{name} ended with {status}"
-    plain = statistics.median(taken["plain"])
-    for name, times in taken.items():
-        print(f"{name:28} {statistics.median(times):6.2f} ms   adds {statistics.median(times) - plain:6.2f} ms")
+def _measure(folder: Path) -> dict[str, list[float]]:
+    agent = _Agent(folder)
+    taken: dict[str, list[float]] = {way: [] for way in _WAYS}
+    for number in range(_WARM_UP + _ROUNDS):
+        for way, mode in _WAYS.items():
+            time_ms = agent.run(f"{way}-{number}", mode)
+            if number >= _WARM_UP:
+                taken[way].append(time_ms)
+    agent.close()
+    return taken
 
 
-def _ways(folder: Path, closed: Path) -> dict[str, Callable[[], int]]:
-    own = (_UID, _UID, (_UID,))
-    closed.parent.chmod(0o700)
-    work = [(str(folder / "work"), False)]
-    return {
-        "plain": lambda: command.spawn(str(folder), str(folder / "work"), Joining("", "", ()), _ARGV, {}),
-        "user": lambda: spawn(_command(folder), Confinement(own, False, None, (), ())),
-        "user, below a closed folder": lambda: spawn(
-            _command(closed), Confinement(own, False, str(closed.parent), [(str(closed), False)], ())
-        ),
-        "namespace": lambda: spawn(_command(folder), Confinement(None, True, None, work, ())),
-        "namespace and user": lambda: spawn(_command(folder), Confinement(own, True, None, work, ())),
-    }
+def _show(taken: dict[str, list[float]]) -> None:
+    plain = taken["plain"]
+    for way, times in taken.items():
+        added = statistics.median(one - base for one, base in zip(times, plain, strict=True))
+        print(f"  {way:12} {statistics.median(times):6.2f} ms   adds {added:6.2f} ms")
 
 
-def _command(folder: Path) -> Command:
-    return Command(str(folder), str(folder / "log"), str(folder / "work"), (), _ARGV, {})
+class _Agent:
+    def __init__(self, root: Path) -> None:
+        env = {**os.environ, "PYTHONPATH": str(_SOURCES)}
+        command = [sys.executable, "-m", "muster.agent", "--root", str(root)]
+        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=env)
+        self._decoder = FrameDecoder()
+
+    def run(self, task: str, mode: str | None) -> float:
+        """The time in milliseconds until the task has ended."""
+        order = {"argv": ["/bin/true"], "env": {}, "ports": [], "files": {}, "devices": []}
+        began = time.perf_counter()
+        self._send({"id": 1, "op": "launch", "task": task, "isolation": mode and _isolation(mode), **order})
+        for message in self._messages():
+            if not message.get("ok", True):
+                raise RuntimeError(message["message"])
+            if message.get("event") == "task" and message["status"]["phase"] == "ended":
+                assert message["status"]["exit_code"] == 0, message
+                break
+        taken = (time.perf_counter() - began) * 1e3
+        self._send({"id": 2, "op": "retire", "tasks": [task]})
+        return taken
+
+    def close(self) -> None:
+        self._process.communicate()
+
+    def _send(self, message: Message) -> None:
+        assert self._process.stdin is not None
+        self._process.stdin.write(encode(message))
+        self._process.stdin.flush()
+
+    def _messages(self) -> Iterator[Message]:
+        assert self._process.stdout is not None
+        while True:
+            yield from self._decoder.feed(os.read(self._process.stdout.fileno(), 1 << 16))
 
 
-def _task_folder(folder: Path) -> Path:
-    (folder / "work").mkdir(parents=True)
-    (folder / "log").touch()
-    for path in (*folder.parents, folder):
-        if path.stat().st_mode & 0o001 == 0:
-            path.chmod(0o711)
-    os.chown(folder / "work", _UID, _UID)
-    return folder
+def _isolation(mode: str) -> dict[str, Any]:
+    return {"mode": mode, "owner": "bench", "uid": _UID, "first_uid": 70_000, "last_uid": 99_999, "folders": []}
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ import os
 import signal
 import stat
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from typing import List, Optional
 
 from muster.agent.diagnostics import Diagnostics
@@ -19,6 +20,8 @@ from muster.agent.system.descriptors import close_inherited
 from muster.agent.system.loop import Loop
 from muster.agent.tasks import ports
 from muster.version import __version__
+
+_BLOCKING_THREADS = 4
 
 
 def main(argv: Optional[List[str]] = None) -> None:
@@ -53,7 +56,7 @@ def _enter(epoch: Epoch) -> None:
 
 
 def _serve(root: str, epoch: Epoch, candidates: List[int], out_fd: int, diagnostics: Diagnostics) -> None:
-    loop = Loop()
+    loop = Loop(ThreadPoolExecutor(_BLOCKING_THREADS, thread_name_prefix="muster-blocking"))
     service = Service(loop, root, epoch, candidates, diagnostics)
 
     def close(problem: str) -> None:

@@ -9,8 +9,8 @@ import pytest
 
 from muster.agent.system.frames import FrameDecoder, Message, encode
 from muster.agent.system.processes import Identity, boot_id
-from muster.agent.tasks.cgroups import Joining
 from muster.agent.tasks.command import FRONT
+from muster.agent.tasks.joining import Joining
 from muster.agent.tasks.records import read_started
 
 from .driver import DEADLINE_S, SOURCES, Agent, Refused

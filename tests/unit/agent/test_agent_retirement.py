@@ -1,6 +1,7 @@
 """When the folders of retired tasks are removed: on a quiet node, or when there are too many of them."""
 
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,7 @@ NEVER_S = 3600.0
 
 @pytest.fixture
 def loop() -> Loop:
-    return Loop()
+    return Loop(ThreadPoolExecutor(1))
 
 
 @pytest.fixture

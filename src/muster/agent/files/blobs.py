@@ -20,6 +20,7 @@ from muster.agent.files.file_errors import DIGEST
 from muster.agent.files.pieces import MAX_WRITE_BYTES, Answer, PartialFile, PieceOrder, Step
 from muster.agent.files.stepwise import Runs, Work
 from muster.agent.system import disk
+from muster.agent.system.removal import remove_tree
 
 LIMIT_BYTES = 20 * 1024**3
 DISK_SHARE = 0.2
@@ -203,7 +204,7 @@ def missing(digest: str) -> AgentError:
 
 def _remove(path: str) -> None:
     if os.path.isdir(path):
-        disk.remove_tree(path)
+        remove_tree(path)
         return
     try:
         os.unlink(path)

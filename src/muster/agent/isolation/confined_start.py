@@ -18,7 +18,7 @@ from muster.agent.isolation.views import Bind
 from muster.agent.system.descriptors import close_inherited, write_into
 
 _CANNOT_START = 126
-# Python ignores some of these, and the shim others.
+# Python ignores some of these, and the shim handles others.
 DEFAULT_SIGNALS = (
     signal.SIGHUP,
     signal.SIGINT,
@@ -30,6 +30,7 @@ DEFAULT_SIGNALS = (
     signal.SIGUSR1,
     signal.SIGUSR2,
 )
+_IGNORED_BY_PYTHON = (signal.SIGPIPE, signal.SIGXFSZ)
 _SHELL = "/bin/sh"
 
 
@@ -141,10 +142,8 @@ def _become(command: Command, confinement: Confinement) -> NoReturn:
         os.setresgid(gid, gid, gid)
         os.setresuid(uid, uid, uid)
     system_calls.give_up_new_privileges()
-    signal.set_wakeup_fd(-1)
-    for number in DEFAULT_SIGNALS:
-        signal.signal(number, signal.SIG_DFL)
-    signal.pthread_sigmask(signal.SIG_SETMASK, [])
+    for number in _IGNORED_BY_PYTHON:
+        signal.signal(number, signal.SIG_DFL)  # the shim handles the others, and no handler outlives the exec
     os.chdir(command.cwd)
     env = {**command.env, "PWD": command.cwd}
     if "PATH" in env:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 import os
-import platform
 import struct
 from typing import Optional
 
@@ -64,7 +63,7 @@ def set_flags(target: str, flags: int) -> None:
 
 
 def pivot_root(new: str, old: str) -> None:
-    number = _PIVOT_ROOT.get(platform.machine(), _PIVOT_ROOT_ELSEWHERE)
+    number = _PIVOT_ROOT.get(os.uname().machine, _PIVOT_ROOT_ELSEWHERE)
     _check(_LIBC.syscall(number, os.fsencode(new), os.fsencode(old)), new)
 
 
@@ -92,7 +91,7 @@ def attach_device_program(program: int, group: int) -> None:
 
 
 def _bpf(command: int, arguments: bytes) -> int:
-    number = _BPF.get(platform.machine(), _BPF_ELSEWHERE)
+    number = _BPF.get(os.uname().machine, _BPF_ELSEWHERE)
     given = ctypes.create_string_buffer(arguments, _BPF_ARGUMENT_BYTES)
     result = int(_LIBC.syscall(number, command, given, _BPF_ARGUMENT_BYTES))
     _check(min(result, 0), "bpf")

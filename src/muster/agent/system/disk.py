@@ -1,10 +1,9 @@
-"""Small files and trees on this node's disk: written whole or not at all, removed whatever their rights."""
+"""Small files on this node's disk, written whole or not at all; and how much space is used and left."""
 
 from __future__ import annotations
 
 import json
 import os
-import shutil
 from typing import Any, Dict, Mapping, Optional
 
 _LAST_WORDS_BYTES = 64 * 1024
@@ -26,19 +25,6 @@ def read_json(path: str) -> Optional[Dict[str, Any]]:
     except (OSError, ValueError):
         return None
     return value if isinstance(value, dict) else None
-
-
-def remove_tree(path: str) -> None:
-    """Remove a folder without following links, also where its owner took away their own permissions."""
-    shutil.rmtree(path, ignore_errors=True)
-    if not os.path.lexists(path):
-        return
-    for parent, names, _ in os.walk(path):
-        for name in names:
-            child = os.path.join(parent, name)
-            if not os.path.islink(child):
-                os.chmod(child, 0o700)
-    shutil.rmtree(path, ignore_errors=True)
 
 
 def is_full(path: str) -> bool:

@@ -11,8 +11,10 @@ import os
 import selectors
 import time
 from collections import deque
-from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Callable, Deque, List, Optional, Tuple, TypeVar
+from typing import TYPE_CHECKING, Callable, Deque, List, Optional, Tuple, TypeVar
+
+if TYPE_CHECKING:
+    from concurrent.futures import Executor, Future
 
 T = TypeVar("T")
 Callback = Callable[[], None]
@@ -34,13 +36,14 @@ class Timer:
 
 
 class Loop:
-    def __init__(self, blocking_threads: int = 4) -> None:
+    def __init__(self, pool: Optional[Executor] = None) -> None:
+        """`pool` does the blocking work. A shim has none: it must stay small, because it is forked for every task."""
         self._selector = selectors.DefaultSelector()
         self._timers: List[Tuple[float, int, Timer]] = []
         self._order = itertools.count()
         self._posted: Deque[Callback] = deque()
         self._turn_ends: List[Callback] = []
-        self._pool = ThreadPoolExecutor(blocking_threads, thread_name_prefix="muster-blocking")
+        self._pool = pool
         self._wake_read, self._wake_write = os.pipe()
         os.set_blocking(self._wake_read, False)
         os.set_blocking(self._wake_write, False)
@@ -74,6 +77,7 @@ class Loop:
         def hand_back(future: Future[T]) -> None:
             self.post(lambda: done(future))
 
+        assert self._pool is not None
         self._pool.submit(work).add_done_callback(hand_back)
 
     def post(self, callback: Callback) -> None:

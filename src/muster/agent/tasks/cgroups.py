@@ -13,11 +13,12 @@ import hashlib
 import os
 import signal
 from dataclasses import dataclass, replace
-from typing import Collection, Dict, List, NamedTuple, Optional, Sequence, Set, Tuple
+from typing import Collection, Dict, List, Optional, Sequence, Set, Tuple
 
 from muster.agent.isolation import device_rules
 from muster.agent.isolation.gpu_files import DeviceNumber
 from muster.agent.system.processes import send
+from muster.agent.tasks.joining import Joining
 from muster.agent.tasks.launch_request import Limits
 
 _PREFIX = "muster-"
@@ -80,7 +81,7 @@ class Groups:
                 if self.tag and name.startswith(_PREFIX) and name.endswith(self.tag) and name not in used:
                     remove([os.path.join(parent, name)])
 
-    def joining(self, groups: Sequence[str], limits: Limits) -> "Joining":
+    def joining(self, groups: Sequence[str], limits: Limits) -> Joining:
         """A group with limits is entered by the task's own process only, because a limit may kill who is in it."""
         files = join_files(groups)
         is_limited = limits.any and self.processes in (self.memory, self.cpu)
@@ -94,16 +95,6 @@ class Groups:
     def _entrance(self) -> str:
         """A single thread that moves itself by version 1's `tasks` waits for nobody. All else stops all processors."""
         return "tasks" if self.version == 1 else "cgroup.procs"
-
-
-class Joining(NamedTuple):
-    """The files by which a task gets into its groups."""
-
-    through: str
-    """The shim enters this group, starts the task there, so that it is in it from its first moment, and leaves."""
-    back: str
-    itself: Tuple[str, ...]
-    """The task's first process enters these, before it becomes the command."""
 
 
 def join_files(groups: Sequence[str]) -> List[str]:

@@ -13,7 +13,7 @@ from typing import Mapping, Sequence
 
 from muster.agent.isolation.confined_start import DEFAULT_SIGNALS
 from muster.agent.system.descriptors import write_into
-from muster.agent.tasks.cgroups import Joining
+from muster.agent.tasks.joining import Joining
 from muster.agent.tasks.task_folder import LOG, WORK
 
 SHELL = "/bin/sh"

@@ -16,9 +16,9 @@ from muster.agent.isolation.accounts import Accounts
 from muster.agent.isolation.confined_start import Confinement
 from muster.agent.isolation.gpu_files import DeviceNumber
 from muster.agent.isolation.task_confinement import Isolation, hand_over, isolation_of
-from muster.agent.system import disk
 from muster.agent.system.loop import Loop
 from muster.agent.system.processes import MARK
+from muster.agent.system.removal import remove_tree
 from muster.agent.tasks import cgroups, containers, inputs, records, symlinks, task_folder, task_secrets
 from muster.agent.tasks.launch_request import LaunchOrder
 from muster.agent.tasks.packages import unpack
@@ -100,7 +100,7 @@ class Launching:
                 task_folder.make_work(folder)
             masks = None if order.secrets is None else task_secrets.place(folder, order.secrets)
         except OSError as error:
-            disk.remove_tree(folder)
+            remove_tree(folder)
             raise from_os_error(error) from error
         task = Task(order.task, folder, order.ports, groups, order.digests, order.log_bytes)
         task.masks = masks
@@ -113,7 +113,7 @@ class Launching:
         except (AgentError, OSError) as error:
             self._book.remove(task)
             cgroups.remove(task.groups)
-            disk.remove_tree(task.folder)
+            remove_tree(task.folder)
             raise error if isinstance(error, AgentError) else from_os_error(error) from error
 
     def _unpack_then_spawn(

@@ -16,7 +16,7 @@ import zlib
 from dataclasses import dataclass
 from typing import IO, Any, Callable, Dict, List, Optional, Tuple
 
-from muster.agent.system import disk
+from muster.agent.system.removal import remove_tree
 
 _PIECE_BYTES = 1024 * 1024
 
@@ -53,7 +53,7 @@ def unpack(
     except (tarfile.TarError, EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise PackageError("the package cannot be read: {}".format(error)) from error
     finally:
-        disk.remove_tree(partial)
+        remove_tree(partial)
 
 
 def _rename_unless_there(partial: str, target: str) -> None:

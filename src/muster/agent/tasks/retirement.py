@@ -11,8 +11,8 @@ import os
 import time
 from typing import Any, Dict, List, Sequence
 
-from muster.agent.system import disk
 from muster.agent.system.loop import Loop
+from muster.agent.system.removal import remove_tree
 from muster.agent.tasks import task_folder
 from muster.agent.tasks.past_ends import PastEnds
 from muster.agent.tasks.table import TaskBook
@@ -94,7 +94,7 @@ class Retiring:
             self._loop.run_blocking(lambda: _remove_empty(retired), lambda future: None)
 
     def _remove(self, folder: str) -> None:
-        self._loop.run_blocking(lambda: disk.remove_tree(folder), lambda future: None)
+        self._loop.run_blocking(lambda: remove_tree(folder), lambda future: None)
 
 
 def _remove_empty(retired: Sequence[str]) -> None:
@@ -105,4 +105,4 @@ def _remove_empty(retired: Sequence[str]) -> None:
             pass  # it never came to having one
         except OSError:
             continue  # not empty: somebody may want what is there
-        disk.remove_tree(folder)
+        remove_tree(folder)

@@ -13,9 +13,11 @@ that neither its process nor a record means that there will be none.
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import time
+from types import FrameType
 from typing import Any, Dict, Mapping, NamedTuple, Optional
 
 from muster.agent.isolation import confined_start
@@ -25,7 +27,7 @@ from muster.agent.system.loop import Loop
 from muster.agent.system.orphans import adopt_orphans, children
 from muster.agent.system.processes import Identity, boot_id, identity_of, send_group
 from muster.agent.tasks import command, records
-from muster.agent.tasks.cgroups import Joining
+from muster.agent.tasks.joining import Joining
 from muster.agent.tasks.log_limits import LogLimiting
 from muster.agent.tasks.task_folder import LOG
 
@@ -137,7 +139,8 @@ def _spawn(folder: str, order: Mapping[str, Any]) -> int:
 def main() -> None:
     adopt_orphans()
     for number in _IGNORED:
-        signal.signal(number, signal.SIG_IGN)
+        signal.signal(number, _do_nothing)  # and not SIG_IGN, which every command would inherit
+    gc.freeze()  # else collecting garbage would copy all pages that are shared with what was forked
     loop = Loop()
     Shim(loop, identity_of(os.getpid(), boot_id()))
     loop.run()
@@ -149,8 +152,12 @@ def _child_signals() -> int:
     os.set_blocking(reading, False)
     os.set_blocking(writing, False)
     signal.set_wakeup_fd(writing, warn_on_full_buffer=False)
-    signal.signal(signal.SIGCHLD, lambda number, frame: None)
+    signal.signal(signal.SIGCHLD, _do_nothing)
     return reading
+
+
+def _do_nothing(number: int, frame: Optional[FrameType]) -> None:
+    pass
 
 
 def _next_ended() -> Optional[os.waitid_result]:

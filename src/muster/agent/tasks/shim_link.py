@@ -17,7 +17,7 @@ from muster.agent.system.channel import Channel
 from muster.agent.system.frames import Message
 from muster.agent.system.loop import Loop
 from muster.agent.system.process_exits import ExitWatch, reap
-from muster.agent.tasks.cgroups import Joining
+from muster.agent.tasks.joining import Joining
 
 # The module's name is in two pieces, so that `pkill -f muster.agent` ends the agent and not the parent of the tasks.
 _CODE = "import sys; sys.path.insert(0, sys.argv[1]); __import__('muster' '.agent.tasks.shim', fromlist='x').main()"

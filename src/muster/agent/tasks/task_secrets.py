@@ -15,6 +15,7 @@ from typing import Callable, Mapping, Optional
 
 from muster.agent.system import disk
 from muster.agent.system.loop import Loop
+from muster.agent.system.removal import remove_tree
 from muster.agent.tasks import task_folder
 from muster.agent.tasks.launch_request import SecretsOrder
 from muster.agent.tasks.log_limits import Dropped, dropped_of
@@ -36,7 +37,7 @@ class TaskSecrets:
         if task.masks is None:
             return
         masks = task.masks
-        disk.remove_tree(os.path.join(task.folder, task_folder.SECRETS))
+        remove_tree(os.path.join(task.folder, task_folder.SECRETS))
         folder = os.open(task.folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
 
         def masked(done: Future[None]) -> None:
@@ -51,7 +52,7 @@ class TaskSecrets:
 def place(folder: str, order: SecretsOrder) -> Masks:
     """Write the files. What an earlier try left is replaced."""
     secrets = os.path.join(folder, task_folder.SECRETS)
-    disk.remove_tree(secrets)
+    remove_tree(secrets)
     values = [base64.b64encode(value).decode("ascii") for value in order.masked]
     disk.write_json(os.path.join(folder, task_folder.MASKED), {_VALUES: values})
     if order.files:
