@@ -29,6 +29,8 @@ class RunOptions:
     cluster: str | None = None
     priority: str | None = None
     env: Mapping[str, str] = field(default_factory=dict)
+    secrets: Mapping[str, str] = field(default_factory=dict)
+    """By name, the variable that gets the value."""
     params: Mapping[str, Any] = field(default_factory=dict)
     labels: Mapping[str, str] = field(default_factory=dict)
     package: str | None = None
@@ -58,6 +60,7 @@ def as_job(asked: RunOptions) -> Job:
         cluster=asked.cluster,
         priority=asked.priority,
         env=asked.env,
+        secrets=[{"name": name, "env": variable} for name, variable in asked.secrets.items()],
         params=asked.params,
         labels=asked.labels,
         package=asked.package,

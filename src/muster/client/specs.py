@@ -55,8 +55,9 @@ class Job:
         )
 
     `package` is a folder, which is packed and uploaded on submit, or the digest of one that the server already has.
-    `inputs` are files and folders that tasks read; `outputs` are the files to collect when they have ended. `extra`
-    takes any other key of the spec unchanged.
+    `inputs` are files and folders that tasks read; `outputs` are the files to collect when they have ended. `secrets`
+    are given to tasks by name: `{"name": "wandb", "env": "WANDB_API_KEY"}`. `extra` takes any other key of the spec
+    unchanged.
     """
 
     name: str
@@ -79,6 +80,7 @@ class Job:
     package: str | None = None
     inputs: Sequence[str | Mapping[str, str]] = ()
     outputs: Sequence[str] = ()
+    secrets: Sequence[Mapping[str, str]] = ()
     hold: bool = False
     extra: Mapping[str, Any] = field(default_factory=dict)
 
@@ -98,6 +100,7 @@ class Job:
             package=self.package,
             inputs=[one if isinstance(one, str) else dict(one) for one in self.inputs] or None,
             outputs=list(self.outputs) or None,
+            secrets=[dict(one) for one in self.secrets] or None,
             hold=self.hold or None,
             command=None if self.command is None else _command(self.command),
             replicas=self.replicas,

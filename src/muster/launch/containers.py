@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 
-from muster.domain.errors import Invalid
+from muster.domain.errors import Invalid, Rejected
 from muster.domain.specs import Mount
 
 PODMAN, DOCKER, APPTAINER = "podman", "docker", "apptainer"
@@ -49,6 +49,13 @@ code=$?
 setsid "$engine" rm --force --volumes "$name" >/dev/null 2>&1
 exit "$code"
 """
+_OBEYED = re.compile(
+    r"(LD_|GLIBC_|DOCKER_|PODMAN_|CONTAINERS?_|_CONTAINERS_|BUILDAH_|STORAGE_|REGISTRY_|XDG_|DBUS_).*"
+    r"|GO(DEBUG|GC|MAXPROCS|MEMLIMIT|TRACEBACK|COVERDIR)|SSL_CERT_(FILE|DIR)|SSH_AUTH_SOCK"
+    r"|PATH|HOME|TMPDIR|USER|SHELL|IFS|ENV|BASH_ENV|.*_PROXY|.*_proxy"
+)
+"""Variables that the engine's client, its shell or the loader obey. The client has the rights of the agent, so a task's
+value for one of these must not become its own."""
 _LONGEST_LINE = 32_000
 """Container engines read lines of up to 64 KiB."""
 _SHARES_PER_CPU = 1024
@@ -140,6 +147,11 @@ def _podman(engine: Engine, content: ContainerTask, place: TaskFolder) -> Contai
     env = _environment(engine, content, place)
     lines = {name: value for name, value in sorted(env.items()) if _fits_a_line(value)}
     inherited = {name: value for name, value in sorted(env.items()) if name not in lines}
+    obeyed = next((name for name in inherited if _OBEYED.fullmatch(name)), None)
+    if obeyed is not None:
+        raise Rejected(
+            f"variable {obeyed} cannot be given to a container with this value", hint="its value must be a single line"
+        )
     name = container_name(content.task_id)
     words = (
         *(("--init",) if engine.init else ()),

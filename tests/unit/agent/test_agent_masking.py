@@ -7,10 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from muster.agent.tasks.log_limits import Dropped
 from muster.agent.tasks.logs import read_log
 from muster.agent.tasks.masking import MOST_PARTS, Masks
 from muster.agent.tasks.table import ENDED, Task
-from muster.agent.tasks.task_secrets import mask_file
+from muster.agent.tasks.task_secrets import mask_file, mask_log
 
 pytestmark = pytest.mark.fast
 
@@ -64,6 +65,19 @@ def test_a_file_is_masked_where_it_lies_as_it_was_shown(values: list[bytes], tex
         log.grow(text, len(text))
         mask_file(log.file, log.masks, 0, len(text), window)
         assert os.pread(log.file, 1000, 0) == log.masks.masked_to_end(text)
+
+
+def test_what_was_dropped_from_a_log_stays_a_hole(tmp_path: Path) -> None:
+    log, masks = tmp_path / "log", Masks([b"hunter2"])
+    file = os.open(log, os.O_RDWR | os.O_CREAT, 0o600)
+    end = 64 << 20
+    os.pwrite(file, b"first hunter2\n", 0)
+    os.pwrite(file, b"last hunter2\n", end)
+    mask_log(file, masks, Dropped(14, end))
+    info = os.fstat(file)
+    assert (os.pread(file, 14, 0), os.pread(file, 20, end)) == (b"first *******\n", b"last *******\n")
+    assert info.st_blocks * 512 < 1 << 20
+    os.close(file)
 
 
 @given(VALUES, TEXTS)

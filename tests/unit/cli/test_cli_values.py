@@ -152,3 +152,8 @@ def test_current_folder_is_sent_unless_another_is_named() -> None:
     here = Path("/home/li/code")
     assert folder_to_send(None, here, Path("/home/li"), print) == "/home/li/code"
     assert folder_to_send("/data", here, Path("/home/li"), print) == "/data"
+
+
+def test_secrets_are_named_with_their_variables() -> None:
+    job = as_job(RunOptions(words=("train.sh",), secrets={"wandb": "WANDB_API_KEY"}))
+    assert job.to_spec()["secrets"] == [{"name": "wandb", "env": "WANDB_API_KEY"}]

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from muster.domain.errors import Rejected
 from muster.domain.specs import Mount
 from muster.launch.containers import (
     APPTAINER,
@@ -73,6 +74,14 @@ def test_variable_that_fits_no_line_is_inherited_by_name(value: str) -> None:
     assert told.env == {"ODD": value}
     assert told.argv[told.argv.index("--env") + 1] == "ODD"
     assert "ODD" not in told.files[ENV_FILE]
+
+
+@pytest.mark.parametrize("variable", ["LD_PRELOAD", "PATH", "CONTAINERS_CONF", "DOCKER_HOST", "GODEBUG"])
+def test_no_variable_of_a_task_changes_the_engines_client(variable: str) -> None:
+    on_a_line = container_launch(ENGINES["podman"], replace(CONTENT, env={variable: "/tmp/x.so"}), PLACE)
+    assert variable not in on_a_line.env
+    with pytest.raises(Rejected, match=variable):
+        container_launch(ENGINES["podman"], replace(CONTENT, env={variable: "/tmp/x.so\n"}), PLACE)
 
 
 @pytest.mark.parametrize("name", ENGINES)

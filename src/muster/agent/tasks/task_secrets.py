@@ -84,7 +84,7 @@ def _mask_and_remove(folder: int, masks: Masks) -> None:
     log = os.open(task_folder.LOG, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=folder)
     try:
         if stat.S_ISREG(os.fstat(log).st_mode):
-            _mask_log(log, masks, dropped_of("/proc/self/fd/{}".format(folder), os.fstat(log).st_size))
+            mask_log(log, masks, dropped_of("/proc/self/fd/{}".format(folder), os.fstat(log).st_size))
     finally:
         os.close(log)
     try:
@@ -93,7 +93,7 @@ def _mask_and_remove(folder: int, masks: Masks) -> None:
         pass
 
 
-def _mask_log(log: int, masks: Masks, dropped: Optional[Dropped]) -> None:
+def mask_log(log: int, masks: Masks, dropped: Optional[Dropped]) -> None:
     """What was dropped from the log is a hole, which is neither read nor filled."""
     if dropped is not None:
         mask_file(log, masks, 0, dropped.start)

@@ -6,7 +6,7 @@ from typing import Any
 
 from muster.backends.agents.connection import AgentNode
 from muster.domain.clusters import CONTAINER_GPUS, CONTAINERS
-from muster.domain.errors import BackendError
+from muster.domain.errors import BackendError, Rejected
 from muster.domain.launch_requests import LaunchRequest
 from muster.domain.needs import OK
 from muster.domain.specs import Mount
@@ -92,7 +92,10 @@ class Engines:
         if found.engine is None:
             reasons = "".join(f"; {engine}: {problem}" for engine, problem in sorted(found.problems.items()))
             return ContainerCommand(why=f"node {name} has no container engine that works{reasons}")
-        return ContainerCommand(found.engine.name, _contained(found.engine, agent, request).command)
+        try:
+            return ContainerCommand(found.engine.name, _contained(found.engine, agent, request).command)
+        except Rejected as error:
+            return ContainerCommand(found.engine.name, why=error.message)
 
 
 def _contained(

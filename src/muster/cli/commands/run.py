@@ -43,6 +43,13 @@ _GPU = Parsed("gpus", lambda text: gpu_number(parse_gpu(text)))
 )
 @click.option("--env-file", multiple=True, type=click.File("r"), help="A file with K=V lines; repeatable.")
 @click.option(
+    "--secret",
+    "secrets",
+    multiple=True,
+    metavar="NAME=VARIABLE",
+    help="A secret (`muster secret set NAME`) in a variable; repeatable.",
+)
+@click.option(
     "--param",
     "params",
     multiple=True,
@@ -77,6 +84,7 @@ def command(
     priority: str | None,
     env: tuple[str, ...],
     env_file: tuple[IO[str], ...],
+    secrets: tuple[str, ...],
     params: tuple[str, ...],
     labels: tuple[str, ...],
     package: str | None,
@@ -99,6 +107,7 @@ def command(
       muster run --workers 2 --gpu 1 -- python train.py
       muster run --workers 2 --ps 2 --framework paddle -- python train.py
       muster run --input ~/data/mnist:data --outputs model/ -- python train.py
+      muster run --secret wandb=WANDB_API_KEY -- python train.py
       muster run --no-package -d --name nightly -- /opt/jobs/nightly.sh
       muster run -- 'echo $MUSTER_RANK of $MUSTER_WORLD_SIZE'
     """
@@ -122,6 +131,7 @@ def command(
             cluster=cluster,
             priority=priority,
             env=variables,
+            secrets=parse_texts(secrets, "--secret"),
             params=parse_assignments(params, "--param"),
             labels=parse_texts(labels, "--label"),
             package=None if no_package else folder_to_send(package, Path.cwd(), Path.home(), say),
