@@ -11,7 +11,7 @@ from muster.bootstrap.backend_kinds import cluster_kinds
 from muster.bootstrap.extensions import Extensions, guarded_builder
 from muster.bootstrap.first_run import own_user
 from muster.bootstrap.home_folder import archive_key
-from muster.bootstrap.sign_in import sign_in_of
+from muster.bootstrap.sign_in import directory_login_of, linked_token_lifetime, sign_in_of
 from muster.bootstrap.site import SharedSite
 from muster.bootstrap.tls import Certificate
 from muster.domain.clusters import PhysicalCluster
@@ -114,6 +114,8 @@ def build_parts(installation: Installation, store: Store, site: SharedSite, epoc
         extensions.dialects,
         bounds=installation.bounds,
         sign_in=sign_in_of(settings, context, accounts, address),
+        directory=directory_login_of(settings, context, accounts),
+        linked_token_lifetime_s=linked_token_lifetime(settings),
         has_password_login=settings.password_login,
         public_address=address,
         is_always_secure=address.startswith("https:"),

@@ -2,10 +2,12 @@
 
 from importlib import import_module
 
+from muster.domain.errors import Invalid
 from muster.engine.context import Context
 from muster.engine.requests.accounts import Accounts
+from muster.engine.requests.directory_login import DirectoryLogin
 from muster.engine.requests.sign_in import SignIn
-from muster.ports.sign_in import SignInProvider
+from muster.ports.sign_in import Directory, SignInProvider
 from muster.server.routes.sign_in import CALLBACK
 from muster.settings.server import ServerSettings
 
@@ -17,3 +19,21 @@ def sign_in_of(settings: ServerSettings, context: Context, accounts: Accounts, a
     module = import_module("muster.identity.oidc_provider")
     provider: SignInProvider = module.build(settings.oidc, settings.oidc_secret, settings.home)
     return SignIn(context, accounts, provider, settings.oidc.rules(), f"{address}{CALLBACK}")
+
+
+def directory_login_of(settings: ServerSettings, context: Context, accounts: Accounts) -> DirectoryLogin | None:
+    if settings.ldap is None:
+        return None
+    try:
+        module = import_module("muster.identity.ldap_directory")
+    except ModuleNotFoundError as error:
+        if error.name != "ldap3":
+            raise
+        raise Invalid("`ldap` needs another package", hint="pip install 'muster-ml[ldap]'") from None
+    directory: Directory = module.build(settings.ldap, settings.ldap_password, settings.home)
+    return DirectoryLogin(context, accounts, directory, settings.ldap.rules())
+
+
+def linked_token_lifetime(settings: ServerSettings) -> float | None:
+    """How long tokens last, at most, of users who are linked to people of a provider."""
+    return min((kind.max_token_lifetime for kind in (settings.oidc, settings.ldap) if kind is not None), default=None)

@@ -35,7 +35,6 @@ class SignInRules:
     links_by_name: bool = False
     """Whether an account that exists already belongs to the person of the same name. Admins are never linked so."""
     session_lifetime_s: float | None = None
-    token_lifetime_s: float | None = None
 
 
 def why_refused(person: Person, rules: SignInRules) -> str | None:

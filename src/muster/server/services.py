@@ -16,6 +16,7 @@ from muster.engine.data.files import Files
 from muster.engine.data.logs import LogReader
 from muster.engine.data.packages import PackageStore
 from muster.engine.requests.accounts import Accounts, Principal
+from muster.engine.requests.directory_login import DirectoryLogin
 from muster.engine.requests.explaining import live_reason
 from muster.engine.requests.sign_in import SignIn
 from muster.lib.work_pool import WorkPool
@@ -51,6 +52,10 @@ class Services:
     """The kinds of job files that may be submitted besides Muster's own."""
     sign_in: SignIn | None = None
     """Logins with an identity provider, if there is one."""
+    directory: DirectoryLogin | None = None
+    """Logins with passwords that a directory checks, if there is one."""
+    linked_token_lifetime_s: float | None = None
+    """How long tokens last, at most, of users who are linked to people of a provider."""
     has_password_login: bool = True
     """Whether people may log in with passwords that Muster keeps."""
     public_address: str = ""

@@ -38,7 +38,6 @@ class SignInSettings(BaseModel):
             creates_users=self.create_users,
             links_by_name=self.link_by_name,
             session_lifetime_s=self.session_lifetime,
-            token_lifetime_s=self.max_token_lifetime,
         )
 
 

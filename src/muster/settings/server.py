@@ -11,6 +11,7 @@ from pydantic.alias_generators import to_camel
 
 from muster.domain.errors import Invalid, Problem
 from muster.settings.influx import InfluxSettings, read_password
+from muster.settings.ldap import LdapSettings
 from muster.settings.limits import LimitSettings
 from muster.settings.log_file import LogFileSettings
 from muster.settings.oidc import OidcSettings
@@ -72,6 +73,7 @@ class ServerSettings(BaseModel):
         True, description="Whether people may log in with a password that Muster keeps; tokens work anyway."
     )
     oidc: OidcSettings | None = Field(None, description="The OpenID Connect provider that people log in with.")
+    ldap: LdapSettings | None = Field(None, description="The LDAP directory whose passwords people log in with.")
     open_metrics: bool = Field(False, description="Whether /metrics needs no token.")
     max_package_bytes: int = Field(4 << 30, description="The maximum size of a code package or input.")
     max_output_bytes: int = Field(20 << 30, ge=0, description="The maximum size of the outputs that are kept of a job.")
@@ -100,7 +102,7 @@ class ServerSettings(BaseModel):
 
     @model_validator(mode="after")
     def _secrets_can_be_read(self) -> Self:
-        _ = self.influx_password, self.oidc_secret
+        _ = self.influx_password, self.oidc_secret, self.ldap_password
         return self
 
     @model_validator(mode="after")
@@ -122,6 +124,13 @@ class ServerSettings(BaseModel):
         if self.oidc is None or self.oidc.client_secret_file is None:
             return ""
         return read_secret(self.home / self.oidc.client_secret_file.expanduser(), "client secret")
+
+    @property
+    def ldap_password(self) -> str:
+        """The password of the account that searches the directory."""
+        if self.ldap is None or self.ldap.bind_password_file is None:
+            return ""
+        return read_secret(self.home / self.ldap.bind_password_file.expanduser(), "password")
 
     @property
     def database_url(self) -> str:

@@ -8,6 +8,7 @@ from muster.domain.nodes import NodeState
 from muster.exporters.lines import FIELDS
 from muster.launch.frameworks import RECIPES
 from muster.settings.influx import InfluxSettings
+from muster.settings.ldap import LdapSettings
 from muster.settings.oidc import OidcSettings
 from muster.settings.server import ServerSettings
 from tests.unit.docs.pages import ROOT, anchors, pages, relative_links, shown_commands
@@ -44,9 +45,11 @@ def test_the_server_guide_names_every_setting() -> None:
 
 def test_the_guide_to_logins_names_every_setting() -> None:
     guide = (ROOT / "docs/guides/sign-in.md").read_text(encoding="utf-8")
-    names = {field.alias or name for name, field in OidcSettings.model_fields.items()}
+    oidc, ldap = (
+        {field.alias or name for name, field in kind.model_fields.items()} for kind in (OidcSettings, LdapSettings)
+    )
 
-    assert {name for name in names if f"| `{name}` |" not in guide} == set()
+    assert {name for name in oidc | ldap if f"| `{name}` |" not in guide} == set()
 
 
 def test_the_environment_guide_names_every_framework() -> None:

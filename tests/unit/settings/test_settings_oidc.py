@@ -25,7 +25,7 @@ def test_little_has_to_be_said(tmp_path: Path) -> None:
     assert (found.oidc.username_claim, found.oidc.scopes) == ("preferred_username", ("openid", "profile", "email"))
     assert found.oidc_secret == ""
     rules = found.oidc.rules()
-    assert (rules.creates_users, rules.links_by_name, rules.token_lifetime_s) == (True, False, 30 * 86400)
+    assert (rules.creates_users, rules.links_by_name, found.oidc.max_token_lifetime) == (True, False, 30 * 86400)
 
 
 def test_rules_are_read(tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ LOGIN = "login"
 _USE_NOTED_EVERY_S = 300.0
 _CACHED_S = 5.0
 _MAX_CACHED = 10_000
-_WRONG = "wrong user or password"
+WRONG = "wrong user or password"
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +86,7 @@ class Accounts:
         is_right = await self._passwords.verify(user.password_hash if user and usable else None, password)
         if user is None or not usable or not is_right:
             await self.record_failure(user, address)
-            raise NotAuthenticated(_WRONG, hint="an admin can set a password: muster users passwd NAME")
+            raise NotAuthenticated(WRONG, hint="an admin can set a password: muster users passwd NAME")
         self.attempts.succeeded(address, name, counted)
         token, secret = await self.create_token(user, label, self._session_lifetime_s, actor=name, what=LOGIN)
         return token, secret, user

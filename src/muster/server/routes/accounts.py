@@ -6,6 +6,7 @@ from fastapi import APIRouter, Depends, Request, Response
 from fastapi.responses import JSONResponse
 
 from muster.api.accounts import LoginOut, NewTokenOut, ServerOut, TokenList, UserList, UserOut, WhoAmIOut
+from muster.domain.accounts import Token, User
 from muster.domain.errors import Forbidden, Invalid, NotFound, Problem
 from muster.engine.requests.accounts import Principal
 from muster.lib.clock import optional_iso
@@ -32,9 +33,7 @@ async def log_in(request: Request, body: requests.LoginIn, parts: Parts) -> Resp
         principal = await parts.accounts.authenticate(body.token)
         secret, token, user = body.token, principal.token, principal.user
     elif body.user is not None and body.password is not None:
-        if not parts.has_password_login:
-            raise Forbidden("this server takes no passwords", hint="muster login --sso, or log in with a token")
-        token, secret, user = await parts.accounts.log_in(body.user, body.password, body.name, address_of(request))
+        token, secret, user = await _by_password(parts, body.user, body.password, body.name, address_of(request))
     elif body.code is not None and body.verifier is not None:
         redeeming = sign_in_of(parts).redeem(body.code, body.verifier, body.name, address_of(request))
         token, secret, user = await redeeming
@@ -45,6 +44,14 @@ async def log_in(request: Request, body: requests.LoginIn, parts: Parts) -> Resp
     if OWN_HEADER in request.headers:
         set_session(response, request, token, secret)
     return response
+
+
+async def _by_password(parts: Services, name: str, password: str, label: str, address: str) -> tuple[Token, str, User]:
+    if parts.directory is not None and await parts.directory.is_asked(name):
+        return await parts.directory.log_in(name, password, label, address)
+    if not parts.has_password_login:
+        raise Forbidden("this server takes no passwords", hint="muster login --sso, or log in with a token")
+    return await parts.accounts.log_in(name, password, label, address)
 
 
 @router.post("/logout", status_code=204, summary="Revoke the token of this call")
@@ -127,7 +134,7 @@ async def create_token(body: requests.TokenIn, me: Me, parts: Parts) -> Response
 
 async def _longest(parts: Services, owner: str) -> float | None:
     """Somebody whom the provider no longer knows must not have a token for ever."""
-    of_all, of_people = parts.max_token_lifetime_s, parts.sign_in.rules.token_lifetime_s if parts.sign_in else None
+    of_all, of_people = parts.max_token_lifetime_s, parts.linked_token_lifetime_s
     if of_people is None or not await parts.context.store.identities(owner):
         return of_all
     return of_people if of_all is None else min(of_all, of_people)

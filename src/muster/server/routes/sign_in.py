@@ -34,7 +34,7 @@ _TARGET = re.compile(r"/[A-Za-z0-9._~%/-]*")
 @router.get("/login", response_model=response_model(LoginWaysOut), summary="How people can log in")
 async def login_ways(parts: Parts) -> Response:
     sso = None if parts.sign_in is None else ProviderOut(name=parts.sign_in.provider.title)
-    return JSONResponse(LoginWaysOut(password=parts.has_password_login, sso=sso))
+    return JSONResponse(LoginWaysOut(password=parts.has_password_login or parts.directory is not None, sso=sso))
 
 
 @browser_router.get(_START)
