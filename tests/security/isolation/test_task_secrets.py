@@ -10,7 +10,7 @@ import pytest
 
 from tests.integration.agent_process.driver import Agent, is_running, wait_until
 from tests.parts.passable import let_all_pass
-from tests.security.isolation.scene import isolation, system_python
+from tests.security.isolation.scene import PLAIN_UID, isolation, system_python
 
 VALUE = b"s3cr3t-value-of-bob"
 EVE = "cat {folder}/secrets/key {folder}/masked; cat /proc/{pid}/environ; grep -r s3cr3t.value {root}; true"
@@ -112,6 +112,36 @@ def test_a_task_that_cannot_start_leaves_no_secrets(mode: str, tmp_path: Path) -
     agent.shell("t", "true", secrets=secrets(), isolation=isolation(mode, "bob"), package=missing)
     assert agent.wait_phase("t", "ended")["error"] is not None
     wait_until(lambda: left(agent.root) == [], "the secrets to be removed")
+    agent.close()
+
+
+def test_an_agent_without_root_gives_secrets_too_and_removes_them(tmp_path: Path) -> None:
+    if os.getuid() != 0:
+        pytest.skip("only root can start an agent under another account")
+    home = tmp_path / "plain"
+    home.mkdir()
+    os.chown(home, PLAIN_UID, PLAIN_UID)
+    let_all_pass(home)
+    become = ["setpriv", f"--reuid={PLAIN_UID}", f"--regid={PLAIN_UID}", "--clear-groups"]
+    agent = Agent([*become, system_python(), "-m", "muster.agent"], home / "node")
+    can = agent.ask("hello")["isolation"]
+    if not can["namespace"]:
+        pytest.skip(f"this machine cannot: {can['why']}")
+    folder = launch(agent, "t", 'cat "$MUSTER_SECRETS/key"; echo " $KEY"; ls -A "$MUSTER_SECRETS/.."', "namespace")
+    assert agent.wait_phase("t", "ended")["exit_code"] == 0
+    wait_until(lambda: not (folder / "masked").exists(), "the log to be masked")
+    stars = "*" * len(VALUE)
+    assert shown(agent, "t").decode().splitlines() == [f"{stars} {stars}", "checkpoint", "secrets", "work"]
+    assert left(agent.root) == []
+    agent.close()
+
+
+def test_a_task_that_removes_its_own_folder_does_not_disturb_the_agent(tmp_path: Path) -> None:
+    agent = start(tmp_path / "node")
+    agent.shell("t", 'rm -rf "$MUSTER_TASK_DIR"', secrets=secrets())
+    agent.wait_phase("t", "ended")
+    assert agent.run("next", "true")["exit_code"] == 0
+    assert left(agent.root) == []
     agent.close()
 
 

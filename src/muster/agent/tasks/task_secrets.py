@@ -8,6 +8,7 @@ the task. When the task is over, the log is masked where it lies, and all copies
 from __future__ import annotations
 
 import base64
+import errno
 import os
 import stat
 from concurrent.futures import Future
@@ -38,7 +39,10 @@ class TaskSecrets:
             return
         masks = task.masks
         remove_tree(os.path.join(task.folder, task_folder.SECRETS))
-        folder = os.open(task.folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            folder = os.open(task.folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        except OSError:
+            return  # a task that is not isolated has removed its own folder
 
         def masked(done: Future[None]) -> None:
             os.close(folder)
@@ -81,12 +85,18 @@ def _write(secrets: str, path: str, value: bytes) -> None:
 
 
 def _mask_and_remove(folder: int, masks: Masks) -> None:
-    log = os.open(task_folder.LOG, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=folder)
+    flags = os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
     try:
-        if stat.S_ISREG(os.fstat(log).st_mode):
-            mask_log(log, masks, dropped_of("/proc/self/fd/{}".format(folder), os.fstat(log).st_size))
-    finally:
-        os.close(log)
+        log = os.open(task_folder.LOG, flags, dir_fd=folder)
+    except OSError as error:
+        if error.errno not in (errno.ENOENT, errno.ELOOP):
+            raise
+    else:
+        try:
+            if stat.S_ISREG(os.fstat(log).st_mode):
+                mask_log(log, masks, dropped_of("/proc/self/fd/{}".format(folder), os.fstat(log).st_size))
+        finally:
+            os.close(log)
     try:
         os.unlink(task_folder.MASKED, dir_fd=folder)
     except FileNotFoundError:
