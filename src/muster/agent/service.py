@@ -23,8 +23,8 @@ from muster.agent.isolation.accounts import Accounts
 from muster.agent.isolation.orders import isolation_order
 from muster.agent.isolation.probing import possible
 from muster.agent.node import facts
+from muster.agent.node.health_check import health_check
 from muster.agent.node.node_exec import Executing
-from muster.agent.node.site_scripts import health_check
 from muster.agent.node.usage import Sampler
 from muster.agent.node.usage_push import Metering
 from muster.agent.system.channel import Channel
@@ -46,6 +46,7 @@ from muster.agent.tasks.outputs import Outputs
 from muster.agent.tasks.ports import PortLedger
 from muster.agent.tasks.retirement import Retiring
 from muster.agent.tasks.shim_link import ShimLink
+from muster.agent.tasks.site_hooks import SiteHooks
 from muster.agent.tasks.stopping import Stopping
 from muster.agent.tasks.stragglers import Stragglers
 from muster.agent.tasks.table import Task, TaskBook
@@ -86,7 +87,8 @@ class Service:
         self._secrets = TaskSecrets(loop, diagnostics.warn)
         self._retiring = Retiring(loop, self._book, root)
         exits = ExitWatch(loop, self._boot)
-        self._settling = Settling(self._book, exits, Stragglers(loop, self._boot), self._boot)
+        self._hooks = SiteHooks(loop, root)
+        self._settling = Settling(self._book, exits, Stragglers(loop, self._boot), self._hooks, self._boot)
         self._stopping = Stopping(loop, self._settling, self._boot)
         self._stopping.on_terminate.append(self._containers.terminate)
         self._ports = PortLedger(port_candidates, self._ports_of_live_tasks)
@@ -99,12 +101,22 @@ class Service:
         self._adopting = Adopting(loop, self._book, self._settling, self._stopping)
         self._blobs = BlobStore(root, self._digests_of_live_tasks)
         self._launching = Launching(
-            loop, self._book, self._ports, self._groups, self._settling, self._shim, self._blobs, self._accounts
+            loop,
+            self._book,
+            self._ports,
+            self._groups,
+            self._settling,
+            self._shim,
+            self._blobs,
+            self._accounts,
+            self._hooks,
         )
         inotify = Inotify(loop.add_reader)
         self._watching = LogWatching(loop, inotify, self._log_grown)
         self._limiting = LogLimiting(loop, lambda work: loop.run_blocking(work, lambda done: None))
         self._settling.on_running.append(lambda task: self._limiting.watch(task.folder, task.log_limit))
+        self._settling.on_ending.append(lambda task: self._limiting.ended(task.folder))
+        self._settling.on_ending.append(self._containers.ended)
         self._checkpoints = Checkpoints(loop, inotify, self._task_told)
         self._settling.on_running.append(self._checkpoints.watch)
         self._executing = Executing(loop, exits, root, self._answer)
@@ -139,6 +151,7 @@ class Service:
         }
 
     def begin(self, channel: Channel) -> None:
+        self._hooks.begin()
         self._adopting.adopt_all(self._tasks_folder)
         self._groups.remove_unused([task.uid for task in self._book])
         self._retiring.clean_up_after_predecessor()
@@ -271,13 +284,10 @@ class Service:
         return {}
 
     def _task_changed(self, task: Task) -> None:
-        if task.over:
-            self._limiting.ended(task.folder)
         self._task_told(task)
         if task.over:
             self._watching.ended(task)
             self._checkpoints.ended(task)
-            self._containers.ended(task)
             self._secrets.ended(task)
 
     def _task_told(self, task: Task) -> None:

@@ -61,6 +61,10 @@ LAUNCH_ERRORS: Mapping[str, Ending] = {
         "disk-full", CAPACITY, "The node's disk was full, so the task could not be started.",
         "It is retried; if that keeps failing, ask an admin to free space on the node.", retryable=True,
     ),
+    "prolog": Ending(
+        "prolog", PLATFORM, "The prolog of the node failed, so the task was not started: {message}.",
+        "The job needs no fix: it is retried on another node.", retryable=True,
+    ),
     "no-ports": Ending(
         "no-ports", CAPACITY, "The node had too few free ports for the task.",
         "It is retried; if that keeps failing, ask for fewer ports.", retryable=True,

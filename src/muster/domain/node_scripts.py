@@ -14,5 +14,15 @@ class HealthCheck:
 
 
 @dataclass(frozen=True, slots=True)
+class TaskScript:
+    command: tuple[str, ...]
+    timeout_s: float
+
+
+@dataclass(frozen=True, slots=True)
 class NodeScripts:
     health_checks: tuple[HealthCheck, ...] = ()
+    prolog: TaskScript | None = None
+    """Runs before each task. If it fails, the task does not start there, and the node is held."""
+    epilog: TaskScript | None = None
+    """Runs after the end of each task. If it fails, the node is held."""

@@ -50,6 +50,8 @@ class Observation:
     stopped: bool = False
     error_code: str = ""
     error_message: str = ""
+    node_problem: str = ""
+    """What the end of the task says about its node: that the node is not in order, and why."""
     checkpoint_at: float | None = None
     """When the task last reported a checkpoint."""
     wait_reason: str = ""

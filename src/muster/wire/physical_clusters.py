@@ -41,7 +41,11 @@ def isolation_of(model: IsolatingIn) -> IsolationSettings:
 
 
 def scripts_of(model: IsolatingIn) -> NodeScripts:
-    return NodeScripts(tuple(one.check() for one in model.health_checks))
+    return NodeScripts(
+        tuple(one.check() for one in model.health_checks),
+        model.prolog.script() if model.prolog else None,
+        model.epilog.script() if model.epilog else None,
+    )
 
 
 def script_problems(model: IsolatingIn) -> Iterator[Problem]:

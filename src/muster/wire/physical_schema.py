@@ -12,7 +12,7 @@ from pydantic import AfterValidator, BeforeValidator, Field
 from muster.domain.access import Access
 from muster.domain.clusters import RESERVED
 from muster.domain.isolation import FIRST_UID, LAST_UID, IsolationMode
-from muster.domain.node_scripts import HealthCheck
+from muster.domain.node_scripts import HealthCheck, TaskScript
 from muster.domain.resources import Reserved
 from muster.wire.cluster_problems import Parts
 from muster.wire.spec_schema import NAME_PATTERN, Bytes, Cpu, Name, Seconds, Strict, Text
@@ -189,7 +189,17 @@ class HealthCheckIn(Strict):
         return HealthCheck(self.name, tuple(self.command), self.every, self.timeout)
 
 
-AGENT_PARTS: Parts = {"healthChecks": HealthCheckIn}
+class TaskScriptIn(Strict):
+    """A program that runs before or after each task."""
+
+    command: ProgramIn = Field(description="The program and its arguments, without a shell.")
+    timeout: Positive = Field(60.0, description="It fails if it takes longer.")
+
+    def script(self) -> TaskScript:
+        return TaskScript(tuple(self.command), self.timeout)
+
+
+AGENT_PARTS: Parts = {"healthChecks": HealthCheckIn, "prolog": TaskScriptIn, "epilog": TaskScriptIn}
 """The models under the keys that clusters have whose nodes run an agent of Muster."""
 
 
@@ -210,3 +220,5 @@ class IsolatingIn(SharedIn):
     health_checks: list[HealthCheckIn] = Field(
         default_factory=list, description="Programs that run on each node; one that fails one gets no new tasks."
     )
+    prolog: TaskScriptIn | None = Field(None, description="A program that runs on the node before each task.")
+    epilog: TaskScriptIn | None = Field(None, description="A program that runs on the node after each task.")

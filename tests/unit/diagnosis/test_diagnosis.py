@@ -84,6 +84,7 @@ def test_the_exit_code_is_quoted(exit_code: int) -> None:
     [
         ("port-in-use", FaultKind.PLATFORM, True),
         ("disk-full", FaultKind.CAPACITY, True),
+        ("prolog", FaultKind.PLATFORM, True),
         ("no-ports", FaultKind.CAPACITY, True),
         ("package", FaultKind.CONFIGURATION, False),
         ("bad-request", FaultKind.CONFIGURATION, False),
@@ -102,6 +103,7 @@ def test_the_matrix_of_launch_errors_is_complete() -> None:
     assert set(LAUNCH_ERRORS) == {
         "port-in-use",
         "disk-full",
+        "prolog",
         "no-ports",
         "package",
         "bad-request",

@@ -14,10 +14,10 @@ from typing import Any, Callable, Dict, List, Mapping, Optional, Tuple
 
 from muster.agent import requests
 from muster.agent.errors import BAD_REQUEST, START_FAILED, AgentError
-from muster.agent.node.site_scripts import account_environment
 from muster.agent.system.loop import Loop, Timer
 from muster.agent.system.process_exits import ExitWatch, reap
-from muster.agent.system.processes import MARK, kill_all, mark_of, scan, send_group
+from muster.agent.system.processes import MARK, kill_all, marked, send_group
+from muster.agent.system.site_scripts import account_environment
 
 _MAX_COMMANDS = 16
 _HELD_BYTES = 256 * 1024
@@ -139,7 +139,7 @@ class Executing:
 
     def sweep(self) -> None:
         """End the commands of an earlier agent that could not do so itself. New commands have a mark of their own."""
-        self._loop.run_blocking(lambda: kill_all(_marked(self._marks, but=self._mark)), lambda done: None)
+        self._loop.run_blocking(lambda: kill_all(marked(self._marks, but=self._mark)), lambda done: None)
 
     def start(self, request: Mapping[str, Any]) -> Answer:
         argv = requests.argv(request)
@@ -221,20 +221,10 @@ class Executing:
 def _end_marked(mark: str) -> None:
     """End processes that left the command's session, and those that they start meanwhile."""
     for _ in range(_LAST_LOOKS):
-        left = _marked(mark)
+        left = marked(mark)
         if not left:
             return
         kill_all(left)
-
-
-def _marked(mark: str, but: Optional[str] = None) -> List[int]:
-    """The processes that have this mark, or one below it, in their environment, and not the other one."""
-    found = ((stat.pid, mark_of(stat.pid)) for stat in scan())
-    return [pid for pid, borne in found if _is_below(borne, mark) and not (but and _is_below(borne, but))]
-
-
-def _is_below(borne: bytes, mark: str) -> bool:
-    return (borne + b"/").startswith(os.fsencode(mark) + b"/")
 
 
 def _descriptor(pipe: Any) -> int:

@@ -172,3 +172,13 @@ def _sessions(targets: Sequence[Target], current_boot: str) -> Dict[int, Tuple[s
         for target in targets
         if target.leader is not None and target.leader.boot_id == current_boot
     }
+
+
+def marked(mark: str, but: Optional[str] = None) -> List[int]:
+    """The processes that have this mark, or one below it, in their environment, and not the other one."""
+    found = ((stat.pid, mark_of(stat.pid)) for stat in scan())
+    return [pid for pid, borne in found if _is_below(borne, mark) and not (but and _is_below(borne, but))]
+
+
+def _is_below(borne: bytes, mark: str) -> bool:
+    return (borne + b"/").startswith(os.fsencode(mark) + b"/")

@@ -11,6 +11,7 @@ from muster.agent.tasks import records, task_folder, task_secrets
 from muster.agent.tasks.stopping import Stopping
 from muster.agent.tasks.table import PREPARING, Task, TaskBook
 from muster.agent.tasks.task_exit import Settling
+from muster.agent.tasks.task_scripts import remembered
 
 # What an earlier agent ordered in its last moment may be claimed and started after we have looked.
 _LOOK_AGAIN_S = (0.2, 1.0, 5.0)
@@ -34,6 +35,7 @@ class Adopting:
         ports, groups, digests = (tuple(facts.get(key, ())) for key in ("ports", "groups", "digests"))
         task = Task(uid, folder, ports, groups, digests, facts.get("log_bytes"))
         task.masks = task_secrets.masks_of(folder)
+        task.scripts = remembered(facts.get("scripts"))
         self._book.add(task)
         self._stopping.resume(task)
         self._settling.resume(task)

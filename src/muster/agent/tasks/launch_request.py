@@ -19,7 +19,9 @@ from muster.agent.requests import (
     text,
     whole_number,
 )
+from muster.agent.tasks import task_scripts
 from muster.agent.tasks.task_folder import RESERVED_NAMES
+from muster.agent.tasks.task_scripts import TaskScripts
 
 LEAST_LOG_BYTES = 64 * 1024
 _ENV_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
@@ -87,6 +89,7 @@ class LaunchOrder:
     links: Mapping[str, str]
     container: Optional[ContainerRef]
     isolation: Optional[IsolationOrder]
+    scripts: Optional[TaskScripts]
     secrets: Optional[SecretsOrder] = None
 
     @property
@@ -116,6 +119,7 @@ def launch_order(request: Mapping[str, Any]) -> LaunchOrder:
         links=_links(request.get("links")),
         container=_container(request.get("container")),
         isolation=isolation_order(request.get("isolation")),
+        scripts=task_scripts.requested(request.get("scripts")),
         secrets=_secrets(request.get("secrets")),
     )
 

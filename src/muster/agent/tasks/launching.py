@@ -10,7 +10,7 @@ import os
 from concurrent.futures import Future
 from typing import Dict, List, Mapping, Optional, Sequence
 
-from muster.agent.errors import DISK_FULL, PACKAGE, AgentError, from_os_error
+from muster.agent.errors import DISK_FULL, PACKAGE, PROLOG, AgentError, from_os_error
 from muster.agent.files.blobs import BlobStore, missing
 from muster.agent.isolation.accounts import Accounts
 from muster.agent.isolation.confined_start import Confinement
@@ -24,8 +24,10 @@ from muster.agent.tasks.launch_request import LaunchOrder
 from muster.agent.tasks.packages import unpack
 from muster.agent.tasks.ports import PortLedger
 from muster.agent.tasks.shim_link import ShimLink
+from muster.agent.tasks.site_hooks import SiteHooks
 from muster.agent.tasks.table import PREPARING, Task, TaskBook
 from muster.agent.tasks.task_exit import Settling
+from muster.agent.tasks.task_scripts import TaskScripts
 
 _INHERITED = ("PATH", "HOME", "LANG", "USER", "TMPDIR")
 
@@ -41,6 +43,7 @@ class Launching:
         shim: ShimLink,
         blobs: BlobStore,
         accounts: Accounts,
+        hooks: SiteHooks,
     ) -> None:
         self._loop = loop
         self._book = book
@@ -50,10 +53,11 @@ class Launching:
         self._shim = shim
         self._blobs = blobs
         self._accounts = accounts
+        self._hooks = hooks
 
     def launch(self, order: LaunchOrder) -> Task:
         known = self._book.get(order.task)
-        if known is not None and (known.under_way or known.phase != PREPARING):
+        if known is not None and (known.under_way or known.over or known.phase != PREPARING):
             return known
         if known is not None and records.is_claimed(known.folder):
             self._settling.resume(known)
@@ -79,7 +83,7 @@ class Launching:
         }
 
     def _prepare(self, order: LaunchOrder, isolation: Optional[Isolation]) -> Task:
-        folder = self._book.folder_of(order.task)
+        folder, scripts = self._book.folder_of(order.task), _with_account(order.scripts, isolation)
         try:
             groups = self._groups.create(order.task, order.limits, _closed_devices(order, isolation))
             facts = {
@@ -91,6 +95,7 @@ class Launching:
                 "groups": groups,
                 "digests": order.digests,
                 "log_bytes": order.log_bytes,
+                "scripts": scripts,
                 "container": containers.facts_of(order.container),
             }
             task_folder.prepare(folder, facts, order.files)
@@ -104,6 +109,7 @@ class Launching:
             raise from_os_error(error) from error
         task = Task(order.task, folder, order.ports, groups, order.digests, order.log_bytes)
         task.masks = masks
+        task.scripts = scripts
         task.under_way = True
         return task
 
@@ -163,17 +169,19 @@ class Launching:
                 [task_folder.WORK, *_secrets_folder(order)],
                 isolation.account,
             )
-        self._ports.let_go(order.ports)
-        self._shim.start(
-            task.uid,
-            task.folder,
-            cwd,
-            self._groups.joining(task.groups, order.limits),
-            order.argv,
-            _environment(order, task, isolation, work),
-            self._confinement(task, order, isolation),
-            order.log_bytes,
-        )
+        joining = self._groups.joining(task.groups, order.limits)
+        env, confinement = _environment(order, task, isolation, work), self._confinement(task, order, isolation)
+
+        def start(problem: str) -> None:
+            if task.over:
+                return  # it was stopped while the prolog ran
+            if problem:
+                self._settling.fail(task, AgentError(PROLOG, problem))
+                return
+            self._ports.let_go(order.ports)
+            self._shim.start(task.uid, task.folder, cwd, joining, order.argv, env, confinement, order.log_bytes)
+
+        self._hooks.before(task, task.scripts, start)
 
     def _confinement(self, task: Task, order: LaunchOrder, isolation: Optional[Isolation]) -> Optional[Confinement]:
         """A container confines its task itself, and the client that starts it needs the agent's rights."""
@@ -219,6 +227,15 @@ def _environment(order: LaunchOrder, task: Task, isolation: Optional[Isolation],
         return environment(_wished(order), os.environ, task)
     inherited = isolation.environment(os.environ, work)
     return {**inherited, **order.env, "MUSTER_TASK_UID": task.uid, MARK: task.folder}
+
+
+def _with_account(scripts: Optional[TaskScripts], isolation: Optional[Isolation]) -> Optional[TaskScripts]:
+    """The scripts with the account of the task among their variables, if it is not the agent's own."""
+    if scripts is None or isolation is None or isolation.account is None:
+        return scripts
+    account = isolation.account
+    known = {"MUSTER_ACCOUNT": account.name, "MUSTER_UID": str(account.uid), "MUSTER_GID": str(account.gid)}
+    return scripts._replace(variables={**scripts.variables, **known})
 
 
 def _own_files(order: LaunchOrder) -> List[str]:

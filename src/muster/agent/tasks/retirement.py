@@ -15,7 +15,7 @@ from muster.agent.system.loop import Loop
 from muster.agent.system.removal import remove_tree
 from muster.agent.tasks import task_folder
 from muster.agent.tasks.past_ends import PastEnds
-from muster.agent.tasks.table import TaskBook
+from muster.agent.tasks.table import ENDED, LOST, TaskBook
 
 _QUIET_S = 60.0
 _MOST_RETIRED = 4096
@@ -50,7 +50,7 @@ class Retiring:
         statuses: List[Dict[str, Any]] = []
         for uid in uids:
             task = self._book.get(uid)
-            if task is not None and task.over:
+            if task is not None and task.phase in (ENDED, LOST):
                 statuses.append(task.status())
                 folder = os.path.join(self._ended, uid)
                 os.rename(task.folder, folder)

@@ -15,6 +15,7 @@ from muster.agent.system.processes import Identity, Target
 from muster.agent.tasks.masking import Masks
 from muster.agent.tasks.records import signal_of
 from muster.agent.tasks.task_folder import CHECKPOINT, LOG
+from muster.agent.tasks.task_scripts import TaskScripts
 
 PREPARING = "preparing"
 RUNNING = "running"
@@ -38,7 +39,10 @@ class Task:
         self.groups = groups  # folders of the control groups made for it
         self.digests = digests  # of the package and the inputs that it needs on this node
         self.log_limit = log_limit  # in bytes
+        self.scripts: Optional[TaskScripts] = None  # of the admin, around it
+        self.node_problem = ""  # what its end says about the node: that the epilog failed
         self.phase = PREPARING
+        self.end_phase: Optional[str] = None  # what it has come to; `phase` says so once its epilog has run
         self.pid: Optional[int] = None
         self.identity: Optional[Identity] = None  # of the leader of its session
         self.shim: Optional[Identity] = None  # of an earlier agent, which started it; None when it is our own
@@ -58,7 +62,7 @@ class Task:
 
     @property
     def over(self) -> bool:
-        return self.phase in (ENDED, LOST)
+        return self.end_phase is not None or self.phase in (ENDED, LOST)
 
     @property
     def in_grace(self) -> bool:
@@ -107,6 +111,7 @@ class Task:
             "disk_full": self.disk_full,
             "stopped": self.stopped,
             "error": None if self.error is None else {"code": self.error.code, "message": self.error.message},
+            "node_problem": self.node_problem,
             "log_bytes": self.log_bytes(),
             "checkpoint_at": self.checkpoint_at(),
         }

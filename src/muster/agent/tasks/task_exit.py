@@ -17,6 +17,7 @@ from muster.agent.system import disk
 from muster.agent.system.process_exits import ExitWatch, reap
 from muster.agent.system.processes import Identity, find_members, is_alive, kill_all, read_stat
 from muster.agent.tasks import cgroups, containers, records, task_folder
+from muster.agent.tasks.site_hooks import SiteHooks
 from muster.agent.tasks.stragglers import Stragglers
 from muster.agent.tasks.survivors import Lingering
 from muster.agent.tasks.table import ENDED, LOST, RUNNING, Task, TaskBook
@@ -25,13 +26,18 @@ _KILLED = 128 + signal.SIGKILL
 
 
 class Settling:
-    def __init__(self, book: TaskBook, exits: ExitWatch, stragglers: Stragglers, current_boot: str) -> None:
+    def __init__(
+        self, book: TaskBook, exits: ExitWatch, stragglers: Stragglers, hooks: SiteHooks, current_boot: str
+    ) -> None:
         self._book = book
         self._exits = exits
         self._stragglers = stragglers
+        self._hooks = hooks
         self._lingering = Lingering(exits, current_boot)
         self._boot = current_boot
         self.on_running: List[Callable[[Task], None]] = []
+        self.on_ending: List[Callable[[Task], None]] = []
+        """Called when the command has ended, before the epilog and before anybody is told."""
 
     def command_started(self, task: Task, identity: Identity) -> None:
         """Our shim has claimed the task and started it."""
@@ -195,7 +201,9 @@ class Settling:
         kill_all(find_members([task.target], self._boot).get(task.uid, []))
 
     def _finish(self, task: Task, phase: str) -> None:
-        task.phase = phase
+        if task.over:
+            return
+        task.end_phase = phase
         if task.stop_timer is not None:
             task.stop_timer.cancel()
         task.oom = containers.ran_out_of_memory(task.folder)
@@ -204,6 +212,12 @@ class Settling:
         if self._leaves_something(task) or containers.is_contained(task):
             cgroups.kill(task.groups)
             self._stragglers.after(task)
+        for callback in self.on_ending:
+            callback(task)
+        self._hooks.after(task, lambda: self._tell_end(task, phase))
+
+    def _tell_end(self, task: Task, phase: str) -> None:
+        task.phase = phase
         self._book.changed(task)
 
     def _leaves_something(self, task: Task) -> bool:

@@ -22,6 +22,7 @@ STOP = "stop"
 ERROR = "error"
 OOM = "oom"
 CHECKPOINT = "checkpoint"
+EPILOG = "epilog"
 CONTAINER_ENV = "container.env"
 CONTAINER_STATE = "container.state"
 SECRETS = "secrets"
@@ -30,7 +31,7 @@ MASKED = "masked"
 RESERVED_NAMES = frozenset(
     (
         *(LOG, DROPPED, SAVED_LOG, STARTED, EXIT, WORK, FACTS, STOP, ERROR, OOM),
-        *(CHECKPOINT, CONTAINER_STATE, SECRETS, MASKED),
+        *(CHECKPOINT, CONTAINER_STATE, SECRETS, MASKED, EPILOG),
     )
 )
 

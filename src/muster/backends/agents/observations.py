@@ -23,5 +23,6 @@ def observation(agent: AgentNode, status: Mapping[str, Any]) -> Observation:
         stopped=bool(status.get("stopped")),
         error_code=error.get("code", ""),
         error_message=error.get("message", ""),
+        node_problem=str(status.get("node_problem") or ""),
         checkpoint_at=ours(status.get("checkpoint_at")),
     )

@@ -79,7 +79,14 @@ class AgentPool:
         self._health = HealthChecks(lambda: self.settings, self._nodes.values)
         engines = self._probes.engines
         self._launcher = TaskLauncher(
-            self._agent, engines, isolation, archives, self._shipping, ships=self.ships, log_bytes=log_bytes
+            self._agent,
+            engines,
+            isolation,
+            archives,
+            self._shipping,
+            ships=self.ships,
+            log_bytes=log_bytes,
+            scripts=lambda: self.settings.scripts,
         )
         self.capabilities = Capabilities(
             ports=self._addresses,

@@ -17,6 +17,7 @@ from muster.backends.agents.containers import ContainerAccount, Engines
 from muster.backends.agents.isolation import PoolIsolation
 from muster.domain.errors import BackendError, MusterError, Unreachable
 from muster.domain.launch_requests import GangLaunch, LaunchRequest
+from muster.domain.node_scripts import NodeScripts, TaskScript
 from muster.launch.secret_variables import secret_files, secret_variables
 from muster.ports.archives import Archives
 from muster.ports.backend import Launched
@@ -36,6 +37,7 @@ class TaskLauncher:
         *,
         ships: bool,
         log_bytes: int | None = None,
+        scripts: Callable[[], NodeScripts] = NodeScripts,
     ) -> None:
         self._agent = agent
         self._engines = engines
@@ -44,6 +46,7 @@ class TaskLauncher:
         self._shipping = shipping
         self._ships = ships
         self._log_bytes = log_bytes
+        self._scripts = scripts
 
     async def launch(self, launch: GangLaunch) -> Launched:
         requests = _in_turns(launch.pending)
@@ -103,6 +106,7 @@ class TaskLauncher:
             devices=list(request.devices),
             limits=_limits(request),
             log_bytes=self._log_bytes,
+            scripts=_scripts(self._scripts(), request),
             package=self._archive(request.package) if request.package else None,
             inputs=[
                 {**self._archive(one.digest), "target": one.target, "member": one.member} for one in request.inputs
@@ -155,6 +159,29 @@ def _secrets(request: LaunchRequest, values: Mapping[str, bytes]) -> dict[str, A
 
 def _text(value: bytes) -> str:
     return b64encode(value).decode("ascii")
+
+
+def _scripts(scripts: NodeScripts, request: LaunchRequest) -> dict[str, Any] | None:
+    """What runs around the task. The variables are Muster's own: nothing that the user has written is among them."""
+    if scripts.prolog is None and scripts.epilog is None:
+        return None
+    job, attempt, *_ = request.task_id.split(".")
+    return {
+        "prolog": _script(scripts.prolog),
+        "epilog": _script(scripts.epilog),
+        "variables": {
+            "MUSTER_JOB_ID": job,
+            "MUSTER_ATTEMPT": attempt,
+            "MUSTER_TASK_ID": request.task_id,
+            "MUSTER_OWNER": request.owner,
+            "MUSTER_NODE": request.node,
+            "MUSTER_GPUS": ",".join(map(str, request.devices)),
+        },
+    }
+
+
+def _script(script: TaskScript | None) -> dict[str, Any] | None:
+    return None if script is None else {"argv": list(script.command), "timeout_s": script.timeout_s}
 
 
 def _limits(request: LaunchRequest) -> dict[str, int | None]:

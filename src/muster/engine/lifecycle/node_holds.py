@@ -21,9 +21,10 @@ from muster.ports.store import Change
 
 _log = structlog.get_logger("engine.node_holds")
 LONGEST_S = 600.0
-DISK_FULL = "disk-full"
+CERTAIN = frozenset({"disk-full", "prolog"})
+"""Faults that leave no doubt about the node."""
 ALLOWED = 2
-"""How many failures in a row are forgiven, except for a full disk, of which there is no doubt."""
+"""How many failures in a row are forgiven, except for those that leave no doubt."""
 _NOT_THE_NODE = frozenset({"port-in-use", "no-ports", "node-lost", "connection-lost"})
 """Faults of the platform that say nothing about the node on which the task failed."""
 
@@ -34,7 +35,7 @@ def note_ends(context: Context, cluster: str, tasks: Sequence[Task]) -> None:
         return  # the engine looks after its nodes itself
     for task in tasks:
         node = (cluster, task.placement.node)
-        if isinstance(task.state, TaskSucceeded):
+        if isinstance(task.state, TaskSucceeded) and node not in context.node_holds:
             context.node_failures.pop(node, None)
     blamed = {
         task.placement.node: task.state.fault
@@ -42,7 +43,12 @@ def note_ends(context: Context, cluster: str, tasks: Sequence[Task]) -> None:
         if isinstance(task.state, TaskFailed) and _is_its_own(task.state.fault)
     }
     for name, fault in blamed.items():
-        _failed(context, cluster, name, fault)
+        _failed(context, cluster, name, fault.cause, is_certain=fault.code in CERTAIN)
+
+
+def note_problem(context: Context, cluster: str, node: str, problem: str) -> None:
+    """Hold a node that is not in order, although the task that has ended there may have succeeded."""
+    _failed(context, cluster, node, problem, is_certain=True)
 
 
 def release(context: Context, cluster: str, node: str) -> None:
@@ -57,16 +63,16 @@ def _is_its_own(fault: Fault) -> bool:
     return not fault.counts_against_retries and fault.code not in _NOT_THE_NODE
 
 
-def _failed(context: Context, cluster: str, node: str, fault: Fault) -> None:
+def _failed(context: Context, cluster: str, node: str, cause: str, *, is_certain: bool) -> None:
     key = (cluster, node)
     failures = context.node_failures[key] = context.node_failures.get(key, 0) + 1
-    if key in context.node_holds or (fault.code != DISK_FULL and failures <= ALLOWED):
+    if key in context.node_holds or (not is_certain and failures <= ALLOWED):
         return
-    tries = failures if fault.code == DISK_FULL else failures - ALLOWED
+    tries = failures if is_certain else failures - ALLOWED
     hold_s = exponential(tries, first_s=context.hold_node_s, limit_s=LONGEST_S)
-    hold = NodeHold(context.clock() + hold_s, f"held back for {format_duration(hold_s)}: {_shown(fault)}")
+    hold = NodeHold(context.clock() + hold_s, f"held back for {format_duration(hold_s)}: {cause}")
     context.node_holds[key] = hold
-    _log.warning("node is held back", cluster=cluster, node=node, fault=fault.code, seconds=hold_s)
+    _log.warning("node is held back", cluster=cluster, node=node, cause=cause, seconds=hold_s)
     _changed(context, cluster, node, "", hold.reason)
 
     async def come_back() -> None:

@@ -26,6 +26,7 @@ from muster.domain.tasks import (
 )
 from muster.engine.context import Context
 from muster.engine.lifecycle.completion import RETRY_S, apply_moves, is_decided, stop_orphan
+from muster.engine.lifecycle.node_holds import note_problem
 from muster.engine.state.open_jobs import Entry
 from muster.ports.backend import Observation, Phase
 from muster.ports.capabilities import TaskRef
@@ -122,6 +123,8 @@ async def moves(context: Context, entry: Entry, observations: Sequence[Observati
         task = passed.get(observation.task_id, [entry.tasks.get(observation.task_id)])[-1]
         if task is None or task.has_ended:
             continue
+        if observation.node_problem:
+            note_problem(context, entry.job.cluster, task.placement.node, observation.node_problem)
         steps = await _steps(context, entry.job, task, observation)
         if steps:
             passed.setdefault(task.id, []).extend(steps)

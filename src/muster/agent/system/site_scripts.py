@@ -6,15 +6,12 @@ from __future__ import annotations
 
 import os
 import pwd
-from typing import Any, Callable, Dict, Mapping, Sequence
+from typing import Dict, Mapping, Sequence
 
-from muster.agent import requests
 from muster.agent.system.short_commands import call
 
 _PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 _MOST_BYTES = 64 * 1024
-
-Work = Callable[[], Dict[str, Any]]
 
 
 def account_environment() -> Dict[str, str]:
@@ -38,8 +35,3 @@ def run_script(argv: Sequence[str], timeout_s: float, variables: Mapping[str, st
     if called.late:
         return "{} did not end within {:g} s".format(argv[0], timeout_s)
     return "" if called.code == 0 else called.complaint
-
-
-def health_check(request: Mapping[str, Any]) -> Work:
-    argv, timeout_s = requests.argv(request), requests.seconds(request, "timeout_s")
-    return lambda: {"problem": run_script(argv, timeout_s, {})}
