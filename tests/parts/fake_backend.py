@@ -10,6 +10,7 @@ from collections.abc import AsyncGenerator, Callable, Collection, Mapping, Seque
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from muster.agent.tasks.masking import Masks
 from muster.agent.tasks.outputs import Pattern
 from muster.domain.clusters import PhysicalCluster
 from muster.domain.errors import BackendError, NotFound, Problem, Unreachable
@@ -347,7 +348,7 @@ class FakeLogs:
 
     async def read(self, task: TaskRef, offset: int, limit: int) -> LogChunk:
         found = self._found(task)
-        data = found.log[offset : offset + limit]
+        data = self._masked(found)[offset : offset + limit]
         return LogChunk(data, offset, len(found.log), not found.runs and offset + len(data) >= len(found.log))
 
     async def tail_offset(self, task: TaskRef, lines: int) -> int:
@@ -372,11 +373,14 @@ class FakeLogs:
         if self.backend.log_error is not None:
             raise self.backend.log_error
         target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_bytes(self._found(task).log)
+        target.write_bytes(self._masked(self._found(task)))
 
     def _found(self, task: TaskRef) -> FakeTask:
         self.backend._answer(task.node)
         return self.backend._task(task.task_id)
+
+    def _masked(self, found: FakeTask) -> bytes:
+        return Masks(self.backend.secrets_given.get(found.request.task_id, {}).values()).masked(found.log)
 
 
 @dataclass(slots=True)
