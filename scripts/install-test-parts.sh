@@ -4,6 +4,10 @@
 # 250 MB when installed), OpenLDAP, PyTorch for CPUs (Debian's: about 150 MB with all it needs). As root it is installed;
 # else the tests that need a missing part skip and say so. They skip too when PyTorch alone cannot be installed: it is as
 # large as all others together.
+# OpenSSH's server and iproute2 for hosts of their own, InfluxDB, nginx, podman (with uidmap, also without root), docker (60 MB,
+# 250 MB when installed), PyTorch for CPUs (Debian's: about 150 MB with all it needs). As root it is installed; else the
+# tests that need a missing part skip and say so. They skip too when PyTorch alone cannot be installed: it is as large
+# as all others together.
 set -eu
 PATH="$PATH:/usr/sbin:/sbin"
 missing=""
@@ -20,6 +24,7 @@ command -v newuidmap >/dev/null 2>&1 || missing="$missing uidmap"
 command -v dockerd >/dev/null 2>&1 || missing="$missing docker.io"
 command -v runc >/dev/null 2>&1 || missing="$missing runc"
 command -v slapd >/dev/null 2>&1 || missing="$missing slapd"
+command -v nginx >/dev/null 2>&1 || missing="$missing nginx-light"
 torch=""
 [ -e /usr/lib/python3/dist-packages/torch/__init__.py ] || torch=" python3-torch"
 [ -n "$missing$torch" ] || exit 0
