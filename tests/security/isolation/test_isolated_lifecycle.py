@@ -1,6 +1,7 @@
 """The life of isolated tasks: they outlive their agent, are found again by the next one, and leave nothing behind."""
 
 import os
+import signal
 from pathlib import Path
 from typing import Any
 
@@ -97,6 +98,37 @@ def test_a_missing_program_is_not_found_although_a_folder_of_the_path_is_closed(
     assert b"not found" in agent.log("t")
     assert b"denied" not in agent.log("t")
     assert (b"/closed" in agent.log("path"), b"/later" in agent.log("path")) == (mode == "namespace", True)
+
+
+def test_the_process_that_waits_for_the_next_task_may_die_and_ends_with_its_agent(tmp_path: Path) -> None:
+    if os.getuid() != 0:
+        pytest.skip("only root can start tasks under other accounts")
+    agent = start(tmp_path / "node")
+    assert _exit_code(agent, "first") == 0
+    os.kill(_spare(agent), signal.SIGKILL)
+    assert _exit_code(agent, "second") == 0
+    spare = _spare(agent)
+    agent.launch("third", "/bin/sh", "-c", "exit 3", isolation=isolation("user", "bob"))
+    assert agent.wait_phase("third", "ended")["exit_code"] == 3
+    wait_until(lambda: not is_running(spare), "the process to have become the third task")
+    last = _spare(agent)
+    agent.close()
+    wait_until(lambda: not is_running(last), "the process to end with its agent")
+
+
+def _exit_code(agent: Agent, task: str) -> Any:
+    return agent.run(task, "/bin/true", isolation=isolation("user", "bob"))["exit_code"]
+
+
+def _spare(agent: Agent) -> int:
+    """The only child that the agent's shim has while no task runs."""
+    [shim] = _children(agent.process.pid)
+    wait_until(lambda: _children(shim), "a process that waits for the next task")
+    return _children(shim)[0]
+
+
+def _children(pid: int) -> list[int]:
+    return [int(word) for word in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
 
 
 def _ended(agent: Agent) -> Any:

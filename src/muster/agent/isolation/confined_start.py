@@ -60,13 +60,13 @@ class Command(NamedTuple):
 def spawn(command: Command, confinement: Confinement) -> int:
     """The pid of the process whose end is the task's. It leads its session. Called by a process with one thread."""
     if not confinement.namespaced:
-        return _forked(lambda: _run_as_account(command, confinement))
+        return forked(lambda: run_as_account(command, confinement))
     return _spawn_namespaced(command, confinement)
 
 
 def _spawn_namespaced(command: Command, confinement: Confinement) -> int:
     reading, writing = os.pipe()
-    helper = _forked(lambda: _make_namespaces(command, confinement, writing))
+    helper = forked(lambda: _make_namespaces(command, confinement, writing))
     os.close(writing)
     try:
         told = os.read(reading, 32)
@@ -91,7 +91,7 @@ def _make_namespaces(command: Command, confinement: Confinement, writing: int) -
         write_into("/proc/self/gid_map", "{0} {0} 1".format(gid).encode("ascii"))
     else:
         system_calls.unshare(new)
-    first = _forked(lambda: _be_first(command, confinement))
+    first = forked(lambda: _be_first(command, confinement))
     os.write(writing, str(first).encode("ascii"))
     os._exit(0)
 
@@ -105,7 +105,7 @@ def _be_first(command: Command, confinement: Confinement) -> NoReturn:
     views.enter_system_view(
         command.folder, [Bind(path, bool(ro)) for path, ro in confinement.binds], confinement.devices
     )
-    child = _forked(lambda: _become(command, confinement))
+    child = forked(lambda: _become(command, confinement))
     while True:
         ended, status = os.wait()
         if ended == child:
@@ -125,7 +125,7 @@ def _wait_for_all() -> None:
         pass
 
 
-def _run_as_account(command: Command, confinement: Confinement) -> NoReturn:
+def run_as_account(command: Command, confinement: Confinement) -> NoReturn:
     os.setsid()
     _open_output(command.log)
     _enter_groups(command.groups)
@@ -171,7 +171,7 @@ def _is_closed(folder: str) -> bool:
     return False
 
 
-def _forked(body: Callable[[], NoReturn]) -> int:
+def forked(body: Callable[[], NoReturn]) -> int:
     pid = os.fork()
     if pid:
         return pid

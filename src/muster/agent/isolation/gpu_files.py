@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
+from functools import lru_cache
 from typing import Dict, Iterator, List, NamedTuple, Sequence, Set, Tuple
 
 _FOLDER = "/dev"
@@ -53,6 +54,7 @@ def _is_numbered(name: str) -> bool:
     return name.startswith(_NVIDIA) and name[len(_NVIDIA) :].isdigit()
 
 
+@lru_cache(maxsize=1)  # it takes the driver a while to answer, and the answer does not change while the agent runs
 def _minors() -> Dict[int, int]:
     """The number of the device file of each GPU, which are counted in the order of their bus addresses."""
     folder = "/proc/driver/nvidia/gpus"

@@ -22,6 +22,7 @@ from typing import Any, Dict, Mapping, NamedTuple, Optional
 
 from muster.agent.isolation import confined_start
 from muster.agent.isolation.confined_start import Command, Confinement
+from muster.agent.isolation.spare_process import SpareProcess
 from muster.agent.system.channel import Channel
 from muster.agent.system.loop import Loop
 from muster.agent.system.orphans import adopt_orphans, children
@@ -33,6 +34,8 @@ from muster.agent.tasks.task_folder import LOG
 
 # A command may send one of these to its parent, in the belief that it is a shell.
 _IGNORED = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2)
+_SPARE_AFTER_S = 0.005
+"""When the process for the next task is forked: soon, but not while this one is being started."""
 
 
 class _Running(NamedTuple):
@@ -47,6 +50,7 @@ class Shim:
         self._own = own
         self._running: Dict[int, _Running] = {}
         self._has_agent = True
+        self._spare = SpareProcess()
         self._channel = Channel(loop, 0, 1, self._start, self._agent_gone)
         self._limiting = LogLimiting(loop, lambda work: work())
         self._ends = _child_signals()
@@ -63,7 +67,7 @@ class Shim:
             self._tell("failed", task, errno=error.errno)
             return
         try:
-            pid = _spawn(folder, order)
+            pid = self._spawn(folder, order)
             identity = identity_of(pid, self._own.boot_id)
             self._record_start(claim, identity)
         except OSError as error:
@@ -73,6 +77,18 @@ class Shim:
             self._tell("started", task, pid=pid, start_ticks=identity.start_ticks)
         finally:
             os.close(claim)
+
+    def _spawn(self, folder: str, order: Mapping[str, Any]) -> int:
+        groups, confined = Joining(*order["groups"]), order.get("confinement")
+        if confined is None:
+            return command.spawn(folder, order["cwd"], groups, order["argv"], order["env"])
+        entered = [path for path in (groups.through, *groups.itself) if path]
+        started = Command(folder, os.path.join(folder, LOG), order["cwd"], entered, order["argv"], order["env"])
+        confinement = Confinement(*confined)
+        if confinement.namespaced:
+            return confined_start.spawn(started, confinement)
+        self._loop.call_later(_SPARE_AFTER_S, self._spare.prepare)
+        return self._spare.become(started, confinement) or confined_start.spawn(started, confinement)
 
     def _record_start(self, claim: int, identity: Identity) -> None:
         try:
@@ -89,6 +105,8 @@ class Shim:
                 break
             running = self._running.pop(ended.si_pid, None)
             if running is None:
+                if ended.si_pid == self._spare.pid:
+                    self._spare.forget()
                 os.waitpid(ended.si_pid, 0)  # a command left it behind
             else:
                 self._end(running, ended.si_pid, _exit_code(ended))
@@ -109,7 +127,7 @@ class Shim:
     def _has_orphans(self) -> bool:
         """Returns True if there are orphans, or if the kernel cannot say."""
         found = children()
-        return found is None or not self._running.keys() >= found
+        return found is None or not {*self._running, self._spare.pid} >= found
 
     def _tell(self, what: str, task: str, **more: Any) -> None:
         if self._has_agent:
@@ -125,15 +143,6 @@ class Shim:
     def _leave_if_done(self) -> None:
         if not self._has_agent and not self._running:
             self._loop.stop()
-
-
-def _spawn(folder: str, order: Mapping[str, Any]) -> int:
-    groups, confined = Joining(*order["groups"]), order.get("confinement")
-    if confined is None:
-        return command.spawn(folder, order["cwd"], groups, order["argv"], order["env"])
-    entered = [path for path in (groups.through, *groups.itself) if path]
-    started = Command(folder, os.path.join(folder, LOG), order["cwd"], entered, order["argv"], order["env"])
-    return confined_start.spawn(started, Confinement(*confined))
 
 
 def main() -> None:
