@@ -1,13 +1,9 @@
 #!/bin/sh
 # What the tests use beside Python: PostgreSQL, Chromium for the page, busybox as a second shell for the supervisor,
 # OpenSSH's server and iproute2 for hosts of their own, InfluxDB, podman (with uidmap, also without root), docker (60 MB,
-# 250 MB when installed), OpenLDAP, PyTorch for CPUs (Debian's: about 150 MB with all it needs). As root it is installed;
-# else the tests that need a missing part skip and say so. They skip too when PyTorch alone cannot be installed: it is as
-# large as all others together.
-# OpenSSH's server and iproute2 for hosts of their own, InfluxDB, nginx, podman (with uidmap, also without root), docker (60 MB,
-# 250 MB when installed), PyTorch for CPUs (Debian's: about 150 MB with all it needs). As root it is installed; else the
-# tests that need a missing part skip and say so. They skip too when PyTorch alone cannot be installed: it is as large
-# as all others together.
+# 250 MB when installed), OpenLDAP, nginx, PyTorch for CPUs (Debian's: about 150 MB with all it needs). As root it is
+# installed; else the tests that need a missing part skip and say so. They skip too when PyTorch alone cannot be installed:
+# it is as large as all others together.
 set -eu
 PATH="$PATH:/usr/sbin:/sbin"
 missing=""
