@@ -22,12 +22,14 @@ from muster.agent.gpus.monitoring import GpuWatch
 from muster.agent.isolation.accounts import Accounts
 from muster.agent.isolation.orders import isolation_order
 from muster.agent.isolation.probing import possible
+from muster.agent.isolation.task_confinement import isolation_of
 from muster.agent.node import facts
 from muster.agent.node.health_check import health_check
 from muster.agent.node.node_exec import Executing
 from muster.agent.node.usage import Sampler
 from muster.agent.node.usage_push import Metering
 from muster.agent.system.channel import Channel
+from muster.agent.system.file_identity import FileIdentity
 from muster.agent.system.frames import FrameTooLarge, Message
 from muster.agent.system.inotify import Inotify
 from muster.agent.system.loop import Loop
@@ -143,7 +145,7 @@ class Service:
             "exec_stop": self._executing.stop,
         }
         self._slow_operations: Dict[str, SlowOperation] = {
-            **Filing().operations(),
+            **Filing(identity_of=self._file_identity).operations(),
             **self._blobs.operations(),
             **Outputs(root, self._book).operations(),
             "health_check": health_check,
@@ -229,6 +231,14 @@ class Service:
             raise AgentError(BAD_REQUEST, "an account is found for an isolated task only")
         account = self._accounts.account_of(order)
         return {"uid": account.uid, "gid": account.gid, "secret": account.secret}
+
+    def _file_identity(self, request: Mapping[str, Any]) -> Optional[FileIdentity]:
+        """The account whose rights hold for a request about files: that of the tasks of the same user."""
+        isolation = isolation_of(isolation_order(request.get("isolation")), self._accounts)
+        if isolation is None or isolation.account is None:
+            return None
+        account = isolation.account
+        return FileIdentity(account.uid, account.gid, account.groups)
 
     def _stop(self, request: Mapping[str, Any]) -> Answer:
         grace_s = requests.seconds(request, "grace_s")

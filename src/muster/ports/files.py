@@ -35,6 +35,8 @@ class Place:
     root: str
     path: str
     shown: str
+    user: str | None
+    """The user with whose rights the node touches files. None for admins, who act with those of its agent."""
 
 
 @dataclass(frozen=True, slots=True)

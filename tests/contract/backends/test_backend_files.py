@@ -70,7 +70,7 @@ async def test_a_node_lists_its_environments(site: Site) -> None:
 
 
 def _place(site: Site, path: str) -> Place:
-    return Place(site.harness.node, site.harness.folder, path, f"files:{path}")
+    return Place(site.harness.node, site.harness.folder, path, f"files:{path}", None)
 
 
 def _files(site: Site) -> FileSpace:

@@ -13,6 +13,7 @@ import pytest
 
 from tests.integration.api.calling import Caller, ok, problem
 from tests.integration.api.people import new_user, unique
+from tests.parts.passable import open_to_all
 from tests.parts.server import polls, running_server
 
 FILES = "/clusters/local/files"
@@ -44,6 +45,7 @@ def shelf(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shelf]:
     base = tmp_path_factory.mktemp("shelf")
     for name in ("data", "fixed", "team", "outside"):
         (base / name).mkdir()
+        open_to_all(base / name)
     home = base / "home"
     (home / "clusters.d").mkdir(parents=True)
     folders = {

@@ -46,7 +46,7 @@ class Agent:
 
 
 def files_of(agent: Agent) -> AgentFiles:
-    return AgentFiles(lambda _: cast("AgentNode", agent))
+    return AgentFiles(lambda _: cast("AgentNode", agent), lambda _, user: None)
 
 
 def upload_of(data: bytes) -> Upload:
@@ -55,7 +55,7 @@ def upload_of(data: bytes) -> Upload:
 
 @pytest.fixture
 def place(tmp_path: Path) -> Place:
-    return Place("n1", str(tmp_path), "file", "lab:data/file")
+    return Place("n1", str(tmp_path), "file", "lab:data/file", None)
 
 
 @pytest.mark.parametrize("lost", [(), (1,), (2, 3), (3, 4, 9)])

@@ -19,6 +19,7 @@ from typing import Any, Deque, Iterator, List, Optional, Tuple, Type
 
 from muster.agent.errors import BAD_REQUEST, AgentError
 from muster.agent.files.file_errors import EXISTS, IS_A_FOLDER, NOT_A_FILE, NOT_A_FOLDER, OUTSIDE, TOO_DEEP
+from muster.agent.system.file_identity import acting_as_agent
 
 MAX_DEPTH = 64
 """Each level costs an open descriptor while it is walked."""
@@ -66,7 +67,9 @@ class Walk:
 
     def __init__(self, root: str) -> None:
         self._root = root
-        self._fds: List[int] = [os.open(root, _ROOT)]
+        # The way to the root is the admin's choice. From there on, the rights of whoever is asking hold.
+        with acting_as_agent():
+            self._fds: List[int] = [os.open(root, _ROOT)]
         self._leaf: Optional[int] = None
         self._links = 0
 

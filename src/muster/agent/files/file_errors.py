@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import errno
-from typing import Dict, Tuple
+from typing import Dict, Optional, Tuple
 
 from muster.agent.errors import BAD_REQUEST, DISK_FULL, AgentError, from_os_error
+from muster.agent.system.file_identity import FileIdentity
 
 BUSY = "busy"
 CHANGED = "changed"
@@ -39,8 +40,14 @@ _ERRORS: Dict[int, Tuple[str, str]] = {
 }
 
 
-def file_error(error: OSError) -> AgentError:
-    """The message has no paths: the caller knows its own, and those of the node are not disclosed."""
+_NOT_YOURS = "your account on the node may not do this"
+
+
+def file_error(error: OSError, identity: Optional[FileIdentity] = None) -> AgentError:
+    """The message has no paths: the caller knows its own, and those of the node are not disclosed. `identity` is the
+    account that was refused, if it was not the agent's."""
+    if identity is not None and error.errno in (errno.EACCES, errno.EPERM):
+        return AgentError(DENIED, _NOT_YOURS)
     if error.errno in _ERRORS:
         return AgentError(*_ERRORS[error.errno])
     return from_os_error(OSError(error.errno, error.strerror))

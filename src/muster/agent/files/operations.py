@@ -1,7 +1,8 @@
 """The operations on files in the folders of a node that people can see. The server decides which folders those are and
 who may use them; this module makes sure that no path leaves the root that it was given.
 
-Requests name a `root`, absolute, and a `path` below it. Answers never name the root.
+Requests name a `root`, absolute, and a `path` below it. Answers never name the root. Where tasks run under the accounts
+of their owners, a request also names its user, and is served with the rights of the same account.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from muster.agent.files.pieces import MAX_READ_BYTES, MAX_WRITE_BYTES, version
 from muster.agent.files.stepwise import Runs
 from muster.agent.files.stepwise import Work as Steps
 from muster.agent.files.transfers import Uploads
+from muster.agent.system.file_identity import FileIdentity, acting_as
 
 MAX_LISTED = 5000
 _OWN_PREFIX = ".muster-"
@@ -36,7 +38,14 @@ Operation = Callable[[Request], Work]
 
 
 class Filing:
-    def __init__(self, leftovers: Optional[Leftovers] = None) -> None:
+    """`identity_of` finds the account of a request's user on the loop. None stands for the agent's own."""
+
+    def __init__(
+        self,
+        leftovers: Optional[Leftovers] = None,
+        identity_of: Callable[[Request], Optional[FileIdentity]] = lambda request: None,
+    ) -> None:
+        self._identity_of = identity_of
         self._runs = Runs()
         self._digests = Digests()
         self._uploads = Uploads(self._digests, leftovers or Leftovers())
@@ -58,7 +67,7 @@ class Filing:
             "fs_remove": self._remove,
             "fs_usage": self._usage,
         }
-        return {name: _translating(operation) for name, operation in table.items()}
+        return {name: self._translating(operation) for name, operation in table.items()}
 
     def _received(self, request: Request) -> Work:
         where, upload = _new(request), _key(request, "upload")
@@ -110,7 +119,33 @@ class Filing:
     def _stepped(self, request: Request, begin: Callable[[], Steps]) -> Work:
         """A request with the same `run` and path goes on where the last one stopped."""
         key = "{}\0{}\0{}\0{}".format(request["op"], _key(request, "run"), request["root"], request.get("path"))
-        return lambda: self._runs.step(key, begin)
+        identity = self._identity_of(request)
+        return lambda: self._runs.step(key, lambda: _stepping_as(identity, begin()))
+
+    def _translating(self, operation: Operation) -> Operation:
+        def checked(request: Request) -> Work:
+            identity = self._identity_of(request)
+            work = operation(request)
+
+            def run() -> Answer:
+                try:
+                    with acting_as(identity):
+                        return work()
+                except OSError as error:
+                    raise file_error(error, identity) from error
+
+            return run
+
+        return checked
+
+
+def _stepping_as(identity: Optional[FileIdentity], work: Steps) -> Steps:
+    """Work that is dropped, by whomever, cleans up with the rights of its own user."""
+    try:
+        yield from work
+    finally:
+        with acting_as(identity):
+            work.close()
 
 
 def _list(request: Request) -> Work:
@@ -250,18 +285,3 @@ def _key(request: Request, name: str) -> str:
 
 def _flag(request: Request, name: str) -> bool:
     return request.get(name) is True
-
-
-def _translating(operation: Operation) -> Operation:
-    def checked(request: Request) -> Work:
-        work = operation(request)
-
-        def run() -> Answer:
-            try:
-                return work()
-            except OSError as error:
-                raise file_error(error) from error
-
-        return run
-
-    return checked

@@ -109,7 +109,12 @@ class PoolIsolation:
 
     def order(self, agent: AgentNode, request: LaunchRequest) -> dict[str, Any] | None:
         """What the agent is asked for. None if the task belongs to the owner of the account. Raises BackendError."""
-        if request.owner == self._own_user:
+        order = self.account_order(agent, request.owner)
+        return None if order is None else {**order, "folders": _visible_folders(self._settings(), request)}
+
+    def account_order(self, agent: AgentNode, owner: str) -> dict[str, Any] | None:
+        """Under which account the agent acts for this user. None if it is the agent's own. Raises BackendError."""
+        if owner == self._own_user:
             return None
         if problem := self._problem(agent):
             raise BackendError(f"node {agent.node.name}: {problem}", reason=CANNOT_ISOLATE)
@@ -120,12 +125,11 @@ class PoolIsolation:
         contained = IsolationMode.USER if is_by_account else IsolationMode.NONE
         return {
             "mode": str(contained if mode is IsolationMode.CONTAINER else mode),
-            "owner": request.owner,
-            "account": settings.isolation.accounts.get(request.owner),
-            "uid": first + _spread(f"{self._identity}/{request.owner}") % (last - first + 1),
+            "owner": owner,
+            "account": settings.isolation.accounts.get(owner),
+            "uid": first + _spread(f"{self._identity}/{owner}") % (last - first + 1),
             "first_uid": first,
             "last_uid": last,
-            "folders": _visible_folders(settings, request),
         }
 
     def has_accounts(self, agent: AgentNode) -> bool:

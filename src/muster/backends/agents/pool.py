@@ -96,7 +96,7 @@ class AgentPool:
             cleanup=self._cleanup,
             usage=self._usage,
             node_administration=self,
-            files=AgentFiles(self._agent),
+            files=AgentFiles(self._agent, isolation.account_order),
             environments=AgentEnvironments(lambda: self.settings, self._agent, engines),
             isolation=isolation,
             secrets=TaskSecrets(),

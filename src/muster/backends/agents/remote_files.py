@@ -63,10 +63,15 @@ _HINTS = {
 
 
 class AgentFiles:
-    """Implements `ports.files.FileSpace`."""
+    """Implements `ports.files.FileSpace`. `account_order` says under which account an agent acts for a user."""
 
-    def __init__(self, agent: Callable[[str], AgentNode]) -> None:
+    def __init__(
+        self,
+        agent: Callable[[str], AgentNode],
+        account_order: Callable[[AgentNode, str], Mapping[str, Any] | None],
+    ) -> None:
         self._agent = agent
+        self._account_order = account_order
 
     async def list(self, place: Place, *, limit: int, cursor: str | None) -> Listing:
         answer = await self._ask_again("fs_list", place, limit=min(limit, MAX_LISTED), after=_name(cursor))
@@ -177,8 +182,13 @@ class AgentFiles:
         """Ask for an operation that may be done twice."""
         return await self._answered(place, patiently(lambda: self._raw(op, place, **arguments)))
 
-    def _raw(self, op: str, place: Place, **arguments: Any) -> Awaitable[Message]:
-        return self._agent(place.node).ask(op, root=place.root, path=place.path, **arguments)
+    async def _raw(self, op: str, place: Place, **arguments: Any) -> Message:
+        agent, isolation = self._agent(place.node), None
+        if place.user is not None:
+            if not agent.hello:
+                await agent.ask("ping")  # which waits for the connection, and so for what the agent reports
+            isolation = self._account_order(agent, place.user)
+        return await agent.ask(op, root=place.root, path=place.path, isolation=isolation, **arguments)
 
     async def _answered(self, place: Place, asking: Awaitable[Found]) -> Found:
         try:

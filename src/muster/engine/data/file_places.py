@@ -73,7 +73,7 @@ class Places:
             raise Invalid("both paths must be on the same node", hint="get it here, then put it there")
         node = self._named(cluster, named.pop(), folders) if named else self._any(cluster, folders)
         return [
-            Place(node, folder.path, address.rest, address.shown)
+            Place(node, folder.path, address.rest, address.shown, None if user.is_admin else user.name)
             for folder, (address, _) in zip(folders, addresses, strict=True)
         ]
 

@@ -1,0 +1,140 @@
+"""Two plain users of a machine whose agent is root, and who share its folders: files of one are not the other's."""
+
+import hashlib
+import json
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.integration.api.calling import Caller, ok
+from tests.integration.api.people import new_user
+from tests.parts.passable import let_all_pass, open_to_all
+from tests.parts.server import running_server
+
+FILES = "/clusters/local/files"
+SECRET = b"the weights of bob"
+DENIED = {403, 404}
+
+
+@dataclass(frozen=True)
+class Site:
+    admin: Caller
+    alice: Caller
+    bob: Caller
+    data: Path
+
+    @property
+    def bobs_uid(self) -> int:
+        return (self.data / "bob").stat().st_uid
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    if os.getuid() != 0:
+        pytest.skip("only an agent that is root acts under other accounts")
+    base = tmp_path_factory.mktemp("shared")
+    data, home = base / "data", base / "home"
+    (data / "envs").mkdir(parents=True)
+    (home / "clusters.d").mkdir(parents=True)
+    home.chmod(0o755)
+    let_all_pass(home)
+    for folder in (data, data / "envs"):
+        open_to_all(folder)
+    document = {"name": "local", "backend": "local", "folders": {"data": str(data), "envs": str(data / "envs")}}
+    (home / "clusters.d" / "local.yaml").write_text(json.dumps(document))
+    with running_server(home) as server:
+        admin = Caller(server, server.token, "admin")
+        found = Site(admin, new_user(admin, "alice"), new_user(admin, "bob"), data)
+        ok(found.bob.post(f"{FILES}/mkdir", {"path": "data/bob"}), 201)
+        ok(put(found.bob, "data/bob/secret", SECRET))
+        ok(put(found.bob, "data/closed", SECRET))
+        (data / "bob").chmod(0o700)
+        (data / "bob" / "secret").chmod(0o600)
+        (data / "closed").chmod(0o600)
+        yield found
+
+
+def put(who: Caller, path: str, content: bytes, **more: Any) -> httpx.Response:
+    query = {"path": path, "size": len(content), "sha256": hashlib.sha256(content).hexdigest(), **more}
+    return who.send("PUT", f"{FILES}/content", params=query, content=content)
+
+
+def ask(call: str, path: str) -> Callable[[Caller], httpx.Response]:
+    return lambda who: who.get(f"{FILES}{call}", params={"path": path})
+
+
+def change(call: str, **body: Any) -> Callable[[Caller], httpx.Response]:
+    return lambda who: who.post(f"{FILES}{call}", body)
+
+
+def remove(path: str) -> Callable[[Caller], httpx.Response]:
+    return lambda who: who.send("DELETE", FILES, params={"path": path, "recursive": True})
+
+
+READING = {
+    "list a closed folder": ask("", "data/bob"),
+    "stat in a closed folder": ask("/stat", "data/bob/secret"),
+    "read in a closed folder": ask("/content", "data/bob/secret"),
+    "read a closed file": ask("/content", "data/closed"),
+    "hash a closed file": ask("/digest", "data/closed"),
+    "hash in a closed folder": ask("/digest", "data/bob/secret"),
+    "copy a closed file": change("/copy", path="data/closed", to="data/stolen"),
+    "copy a closed folder": change("/copy", path="data/bob", to="data/stolen-folder", recursive=True),
+    "read through a link": ask("/content", "data/link"),
+}
+CHANGING = {
+    "write in a closed folder": lambda who: put(who, "data/bob/new", b"x"),
+    "overwrite in a closed folder": lambda who: put(who, "data/bob/secret", b"x", overwrite=True),
+    "make a folder in a closed folder": change("/mkdir", path="data/bob/folder"),
+    "move out of a closed folder": change("/move", path="data/bob/secret", to="data/taken"),
+    "move into a closed folder": change("/move", path="data/alices", to="data/bob/alices"),
+    "copy into a closed folder": change("/copy", path="data/alices", to="data/bob/alices"),
+    "remove in a closed folder": remove("data/bob/secret"),
+    "remove a closed folder": remove("data/bob"),
+}
+
+
+@pytest.mark.parametrize("attack", [*READING, *CHANGING])
+def test_files_that_belong_to_another_user_are_out_of_reach(site: Site, attack: str) -> None:
+    link, alices = site.data / "link", site.data / "alices"
+    if not link.is_symlink():
+        link.symlink_to(site.data / "bob" / "secret")
+        ok(put(site.alice, "data/alices", b"hers"))
+    answer = {**READING, **CHANGING}[attack](site.alice)
+    assert answer.status_code in DENIED, answer.text
+    assert SECRET not in answer.content
+    assert alices.read_bytes() == b"hers"
+    assert (site.data / "bob" / "secret").read_bytes() == SECRET == (site.data / "closed").read_bytes()
+    assert sorted(path.name for path in (site.data / "bob").iterdir()) == ["secret"]
+
+
+def test_a_closed_folder_is_skipped_when_its_parent_is_copied_or_counted(site: Site) -> None:
+    ok(site.alice.post(f"{FILES}/mkdir", {"path": "data/tree"}), 201)
+    (site.data / "tree").chmod(0o777)
+    ok(site.bob.post(f"{FILES}/mkdir", {"path": "data/tree/closed"}), 201)
+    ok(put(site.bob, "data/tree/closed/secret", SECRET))
+    (site.data / "tree" / "closed").chmod(0o700)
+    body = {"path": "data/tree", "to": "data/copy", "recursive": True}
+    assert ok(site.alice.post(f"{FILES}/copy", body))["skipped"] == 1
+    assert list((site.data / "copy").iterdir()) == []
+    assert ok(site.alice.get(f"{FILES}/usage", params={"path": "data/tree"}))["bytes"] == 0
+
+
+def test_new_files_belong_to_the_account_of_the_tasks_of_their_user(site: Site) -> None:
+    ok(put(site.bob, "data/by-upload", b"x"))
+    ok(site.bob.post(f"{FILES}/copy", {"path": "data/by-upload", "to": "data/by-copy"}))
+    job = site.bob.submit({"name": "writes", "command": f"touch {site.data}/by-task"})
+    assert site.admin.server.wait(job["id"])["state"] == "Succeeded"
+    owners = {name: (site.data / name).stat().st_uid for name in ("by-upload", "by-copy", "by-task")}
+    assert set(owners.values()) == {site.bobs_uid}
+    assert site.bobs_uid != 0
+
+
+def test_users_and_admins_still_reach_what_they_may(site: Site) -> None:
+    assert site.bob.get(f"{FILES}/content", params={"path": "data/bob/secret"}).content == SECRET
+    assert site.admin.get(f"{FILES}/content", params={"path": "data/bob/secret"}).content == SECRET
