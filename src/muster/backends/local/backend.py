@@ -10,6 +10,7 @@ from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 from muster.agent.tasks.log_limits import dropped_of
+from muster.agent.tasks.task_folder import MASKED
 from muster.backends.agents.agent_channel import ByteReader, ByteWriter
 from muster.backends.agents.connection import AgentNode, agent_arguments
 from muster.backends.agents.logs import AgentLogs
@@ -107,6 +108,8 @@ class LinkedLogs(PoolLogs):
 
     async def collect(self, task: TaskRef, target: Path) -> DroppedBytes | None:
         source = self._root / "tasks" / task.task_id / "log"
+        if source.with_name(MASKED).exists():
+            return await super().collect(task, target)  # the agent has not masked the secrets in the file yet
         try:
             if (dropped := _dropped(source)) is not None:
                 await asyncio.to_thread(_copy, source, target, dropped)
