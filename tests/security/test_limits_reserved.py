@@ -54,3 +54,23 @@ async def test_a_reservation_can_be_taken_back_while_the_server_runs(lab: Labora
 
 def test_no_more_than_the_node_has_is_reserved() -> None:
     assert Capacity(1000, GIB).without(Reserved(2000, 2 * GIB)) == Capacity(0, 0)
+
+
+async def test_a_node_gets_no_more_tasks_than_its_file_allows(lab: Laboratory) -> None:
+    await reserve(
+        lab,
+        "nodes: [{name: n1, maxTasks: 1}, {name: n2, maxTasks: 2}]\n",
+        n1=(8000, 32 * GIB),
+        n2=(4000, 16 * GIB),
+    )
+    await lab.until(lambda: [node.capacity.tasks for node in lab.context.nodes("lab")] == [1, 2])
+    with pytest.raises(Unplaceable, match="room for 4 tasks"):
+        await lab.submit(a_spec(a_role(replicas=4, cpu=0)))
+    job_id = await lab.submit(a_spec(a_role(replicas=3, cpu=0), name="gang"))
+    await lab.becomes(job_id, "Running")
+    waiting = await lab.submit(a_spec(a_role(cpu=0), name="more"))
+    assert (await lab.job(waiting)).state_name == "Queued"
+
+
+async def test_a_node_has_a_limit_of_tasks_by_default(lab: Laboratory) -> None:
+    assert [node.capacity.tasks for node in lab.context.nodes("lab")] == [1024, 1024]

@@ -16,6 +16,7 @@ STILL_RUNNING = "still-running"
 SUPERSEDED = "superseded"
 SYSTEM = "system"
 TOO_LARGE = "too-large"
+TOO_MANY_TASKS = "too-many-tasks"
 UNKNOWN_TASK = "unknown-task"
 
 

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 from muster.domain.access import Access
 from muster.domain.isolation import IsolationSettings
 from muster.domain.node_scripts import NodeScripts
-from muster.domain.resources import Reserved
+from muster.domain.resources import TASKS_PER_NODE, Reserved
 
 RESERVED = "muster/"
 """The prefix of labels that say what a node was found to have. Only the backend sets them."""
@@ -89,6 +89,8 @@ class PhysicalCluster:
     isolation: IsolationSettings = field(default_factory=IsolationSettings)
     reserved: Reserved = field(default_factory=Reserved)
     """What is kept on each node for the machine itself."""
+    max_tasks: int | None = None
+    """How many tasks run on each node at the same time; None means the default."""
     access: Access = field(default_factory=Access)
     """Who may use the cluster."""
     is_enabled: bool = True
@@ -101,6 +103,10 @@ class PhysicalCluster:
     """No file describes the cluster any more. It gets no new tasks and is removed when nothing runs there."""
     file: str = field(default="", compare=False)
     line: int | None = field(default=None, compare=False)
+
+    @property
+    def tasks_per_node(self) -> int:
+        return self.max_tasks or TASKS_PER_NODE
 
     def folder(self, name: str) -> Folder | None:
         return next((folder for folder in self.folders if folder.name == name), None)

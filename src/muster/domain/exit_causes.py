@@ -69,6 +69,10 @@ LAUNCH_ERRORS: Mapping[str, Ending] = {
         "no-ports", CAPACITY, "The node had too few free ports for the task.",
         "It is retried; if that keeps failing, ask for fewer ports.", retryable=True,
     ),
+    "too-many-tasks": Ending(
+        "too-many-tasks", CAPACITY, "The node ran as many tasks as it may, so the task could not be started.",
+        "It is retried; if that keeps failing, ask an admin to look at the tasks of the node.", retryable=True,
+    ),
     "package": Ending(
         "package", CONFIGURATION, "The code package or an input cannot be used: {message}.",
         "Submit the job again, so that it is packed again; links that lead out of the folder are refused.",

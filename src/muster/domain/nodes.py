@@ -75,6 +75,8 @@ class NodeSettings:
     file: str = ""
     reserved: Reserved | None = None
     """If it is None, what the cluster reserves on each node is reserved on this one."""
+    max_tasks: int | None = None
+    """How many tasks run on this node at the same time, if that is less than on the others."""
 
     def applied(self, node: Node) -> Node:
         """The node with these settings. If both define a label, the admin's value wins."""

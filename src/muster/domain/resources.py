@@ -12,6 +12,10 @@ LEAST_CPU_M = 10
 """What every task counts on the server, however little it asks for: a node has room for 100 tasks per core."""
 
 
+TASKS_PER_NODE = 1024
+"""How many tasks run on a node at the same time, unless its cluster's file says otherwise."""
+
+
 @dataclass(frozen=True, slots=True)
 class Resources:
     """What one task asks for. `gpu_models` lists acceptable models in order of preference; empty means any.
@@ -66,6 +70,8 @@ class Capacity:
     cpu_m: int
     memory_bytes: int
     devices: tuple[Device, ...] = ()
+    tasks: int = 1 << 30
+    """The number of tasks that may run at the same time, however little they ask for."""
 
     def without(self, reserved: Reserved) -> "Capacity":
         """What is left for tasks."""

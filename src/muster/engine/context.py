@@ -92,10 +92,10 @@ class Context:
         return self.logs.with_name("outputs")
 
     def nodes(self, cluster: str) -> list[Node]:
-        """The nodes as the backend knows them, with the labels and marks that admins gave them, and without what is
-        reserved for the machines themselves."""
+        """The nodes as the backend knows them, with the labels and marks that admins gave them, and with the capacity
+        that is there for tasks."""
         nodes = self.backends[cluster].nodes()
-        return [self._without_reserved(self._marked(self.config.labelled(node))) for node in nodes]
+        return [self._for_tasks(self._marked(self.config.labelled(node))) for node in nodes]
 
     def engine(self, cluster: str) -> EngineQueue | None:
         """The engine that places tasks on this cluster; None where Muster places them itself."""
@@ -121,9 +121,14 @@ class Context:
         if backend is not None and (cleanup := backend.capabilities.cleanup) is not None:
             cleanup.settled(task)
 
-    def _without_reserved(self, node: Node) -> Node:
-        reserved = self.config.reserved(node) or self.backends[node.cluster].settings.reserved
-        return node if reserved == Reserved() else replace(node, capacity=node.capacity.without(reserved))
+    def _for_tasks(self, node: Node) -> Node:
+        """The node without what is reserved for the machine itself, and with room for as many tasks as admins allow."""
+        settings = self.backends[node.cluster].settings
+        reserved = self.config.reserved(node) or settings.reserved
+        capacity = node.capacity if reserved == Reserved() else node.capacity.without(reserved)
+        most = settings.tasks_per_node
+        tasks = min(most, self.config.max_tasks(node) or most)
+        return replace(node, capacity=replace(capacity, tasks=tasks))
 
     def _marked(self, node: Node) -> Node:
         node = node.held()

@@ -1,11 +1,14 @@
 """The limits of one user on the server as a whole, with what is used of them."""
 
+from muster.domain.accounts import User
 from muster.domain.specs import tasks_at_most
+from muster.engine.cluster_access import visible_clusters
 from muster.scheduling.allocations.usage_views import Quota
 from muster.server.services import Services
 
 
-async def own_limits(parts: Services, user: str) -> list[Quota]:
+async def own_limits(parts: Services, user: str, reader: User) -> list[Quota]:
+    """`reader` sees the limits of the nodes of those clusters that they may use."""
     context = parts.context
     limits = context.limits
     sizes = (tasks_at_most(entry.job.spec) for entry in context.open_jobs.entries() if entry.job.owner == user)
@@ -21,6 +24,11 @@ async def own_limits(parts: Services, user: str) -> list[Quota]:
         "uploads": (limits.uploads_per_user, parts.bounds.uploads.held_by(user)),
     }
     used["taskLogBytes"] = (limits.log_bytes_per_task, 0)  # it bounds each log; nothing is counted
+    for cluster in visible_clusters(context, reader):
+        if context.engine(cluster) is None:
+            nodes = context.nodes(cluster)
+            busiest = max((len(context.open_jobs.tasks_on(cluster, node.name)) for node in nodes), default=0)
+            used[f"tasksPerNode/{cluster}"] = (context.backends[cluster].settings.tasks_per_node, busiest)
     return [Quota("", user, kind, limit, count) for kind, (limit, count) in used.items()]
 
 

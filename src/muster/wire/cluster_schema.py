@@ -12,7 +12,7 @@ from muster.domain.specs import Priority
 from muster.domain.virtual_clusters import Defaults, Limits, OrderPolicy, Share, VirtualCluster
 from muster.wire.cluster_problems import located, refused
 from muster.wire.documents import Document
-from muster.wire.physical_schema import Labels, ReservedIn
+from muster.wire.physical_schema import Labels, MaxTasks, ReservedIn
 from muster.wire.spec_schema import (
     NAME_PATTERN,
     Bytes,
@@ -83,6 +83,9 @@ class NodeIn(Strict):
     labels: Labels = Field(default_factory=dict, description="What jobs ask for by `where`.")
     reserved: ReservedIn | None = Field(
         None, description="What is kept for the machine itself; what the cluster reserves on each node if absent."
+    )
+    max_tasks: MaxTasks | None = Field(
+        None, description="Tasks that run there at the same time, if that is less than on other nodes of the cluster."
     )
 
 
@@ -155,6 +158,7 @@ def read_nodes(document: Document, physical: str) -> tuple[NodeSettings, ...]:
             dict(node.labels),
             document.line(f"nodes[{index}]"),
             reserved=node.reserved.reserved() if node.reserved is not None else None,
+            max_tasks=node.max_tasks,
         )
         for index, node in enumerate(model.nodes)
     )

@@ -13,7 +13,7 @@ from muster.domain.access import Access
 from muster.domain.clusters import RESERVED
 from muster.domain.isolation import FIRST_UID, LAST_UID, IsolationMode
 from muster.domain.node_scripts import HealthCheck, TaskScript
-from muster.domain.resources import Reserved
+from muster.domain.resources import TASKS_PER_NODE, Reserved
 from muster.wire.cluster_problems import Parts
 from muster.wire.spec_schema import NAME_PATTERN, Bytes, Cpu, Name, Seconds, Strict, Text
 
@@ -129,6 +129,9 @@ class AccessIn(Strict):
         return Access(tuple(self.users), tuple(self.groups))
 
 
+MaxTasks = Annotated[int, Field(ge=1, le=1 << 20)]
+
+
 class SharedIn(Strict):
     """What clusters of every backend have."""
 
@@ -214,6 +217,9 @@ class IsolatingIn(SharedIn):
     )
     uids: Annotated[tuple[int, int], BeforeValidator(_uids), AfterValidator(_range)] = Field(
         (FIRST_UID, LAST_UID), description="The numbers for users without a Unix account: 70000-99999."
+    )
+    max_tasks: MaxTasks | None = Field(
+        None, description=f"Tasks that run on each node at the same time; {TASKS_PER_NODE} if absent."
     )
     trust_users: bool = Field(False, description="Users may run jobs here even if tasks are not kept apart.")
     image: str | None = Field(None, description="With `isolation: container`: the image for jobs without one.")

@@ -34,6 +34,18 @@ def test_task_over_its_memory_limit_is_killed_and_said_to_be_out_of_memory(
     wait_until(lambda: not _groups_of(task), "the groups to be removed")
 
 
+def test_no_more_tasks_run_than_allowed_and_an_ended_one_makes_room(agent: Agent) -> None:
+    agent.shell("first", "sleep 600", max_tasks=1)
+    with pytest.raises(Refused, match="1 tasks run on this node, 1 are allowed") as refused:
+        agent.shell("second", "true", max_tasks=1)
+    assert refused.value.code == "too-many-tasks"
+    assert agent.shell("first", "sleep 600", max_tasks=1)["task"] == "first", "a repeated launch is no second task"
+    agent.ask("stop", task="first", grace_s=0)
+    agent.wait_phase("first", "ended")
+    agent.shell("second", "true", max_tasks=1)
+    assert agent.wait_phase("second", "ended")["exit_code"] == 0
+
+
 def test_task_within_its_limit_runs_in_its_group(agent: Agent, memory_groups: str, tmp_path: Path) -> None:
     task = f"fit-{tmp_path.name}-{os.getpid()}"
     limits = {"memory_bytes": 256 << 20, "cpu_shares": 512}

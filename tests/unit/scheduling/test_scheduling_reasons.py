@@ -314,3 +314,32 @@ def test_jobs_that_make_way_for_a_private_one_do_not_learn_its_name() -> None:
     plan = queue(state, a_demand(3, gpus(2), priority=Priority.HIGH, user="cy", is_private=True), at=200.0)
     assert {preemption.reason.message for preemption in plan.preemptions} == {"made way for another job"}
     assert message(state, "j3") == "its resources are assigned; 2 other jobs are still stopping there"
+
+
+def test_a_node_runs_as_many_tasks_as_it_may() -> None:
+    node = a_node("n1", 8)
+    state = a_cluster(replace(node, capacity=replace(node.capacity, tasks=3)))
+    tiny = a_role(replicas=2, cpu=0.01)
+    assert started(queue(state, a_demand(1, tiny), a_demand(2, tiny), a_demand(3, a_role(cpu=0.01)))) == ["j1", "j3"]
+    assert state.reasons("j2", 100.0)[0].code == "no-free-task"
+    assert message(state, "j2") == "needs room for 2 tasks; room for 0 free now"
+    state.released("j1")
+    assert started(state.cycle(101.0)) == ["j2"]
+    refused = state.never_fits(a_demand(4, a_role(replicas=4, cpu=0.01)))
+    assert refused is not None
+    assert "room for 4 tasks, but the whole cluster has room for 3" in refused.message
+
+
+def test_a_gang_is_spread_where_nodes_run_few_tasks() -> None:
+    nodes = [a_node(f"n{number}", 8) for number in (1, 2)]
+    state = a_cluster(*(replace(node, capacity=replace(node.capacity, tasks=2)) for node in nodes))
+    plan = queue(state, a_demand(1, a_role(replicas=4, cpu=0.01)))
+    assert sorted(slot.node for slot in plan.starts[0].slots) == ["n1", "n1", "n2", "n2"]
+
+
+def test_a_job_of_higher_priority_gets_room_for_its_task() -> None:
+    node = a_node("n1", 8)
+    state = a_cluster(replace(node, capacity=replace(node.capacity, tasks=1)))
+    queue(state, a_demand(1, a_role(cpu=0.01), priority=Priority.LOW))
+    plan = queue(state, a_demand(2, a_role(cpu=0.01), priority=Priority.HIGH), at=200.0)
+    assert [preemption.job_id for preemption in plan.preemptions] == ["j1"]

@@ -179,7 +179,7 @@ def test_every_mistake_about_nodes_is_told(tmp_path: Path) -> None:
     assert [str(problem) for problem in told] == [
         "a.yaml, line 3: nodes[0].label: unknown key (did you mean labels?)",
         "a.yaml, line 4: nodes[1].name: is required",
-        "a.yaml, line 5: nodes[2]: is 'gpu3' (a mapping with name, labels, reserved)",
+        "a.yaml, line 5: nodes[2]: is 'gpu3' (a mapping with name, labels, reserved, maxTasks)",
         "a.yaml, line 6: name: unknown key (known keys: cluster, nodes)",
         "b.yaml, line 6: cluster: there is no cluster 'lap' (known clusters: lab, annex)",
         "b.yaml, line 4: nodes: gpu1 is given twice (also in b.yaml, line 1)",

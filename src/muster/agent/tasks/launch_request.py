@@ -85,6 +85,7 @@ class LaunchOrder:
     cwd: Optional[str]
     limits: Limits
     log_bytes: Optional[int]
+    max_tasks: Optional[int]
     devices: Tuple[int, ...]
     links: Mapping[str, str]
     container: Optional[ContainerRef]
@@ -115,6 +116,7 @@ def launch_order(request: Mapping[str, Any]) -> LaunchOrder:
         cwd=_cwd(request),
         limits=_limits(request.get("limits")),
         log_bytes=_log_bytes(request),
+        max_tasks=_max_tasks(request),
         devices=_numbers(request, "devices", 0, 4095),
         links=_links(request.get("links")),
         container=_container(request.get("container")),
@@ -215,6 +217,10 @@ def _container(value: Any) -> Optional[ContainerRef]:
     if not os.path.isabs(program) or not is_clean(program) or not _CONTAINER.match(name or "none"):
         raise bad_request("container must have an absolute program and a name of letters, digits, '.', '_' or '-'")
     return ContainerRef(program, name)
+
+
+def _max_tasks(request: Mapping[str, Any]) -> Optional[int]:
+    return None if request.get("max_tasks") is None else whole_number(request, "max_tasks", 1, 1 << 20)
 
 
 def _log_bytes(request: Mapping[str, Any]) -> Optional[int]:

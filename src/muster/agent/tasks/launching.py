@@ -10,7 +10,7 @@ import os
 from concurrent.futures import Future
 from typing import Dict, List, Mapping, Optional, Sequence
 
-from muster.agent.errors import DISK_FULL, PACKAGE, PROLOG, AgentError, from_os_error
+from muster.agent.errors import DISK_FULL, PACKAGE, PROLOG, TOO_MANY_TASKS, AgentError, from_os_error
 from muster.agent.files.blobs import BlobStore, missing
 from muster.agent.isolation.accounts import Accounts
 from muster.agent.isolation.confined_start import Confinement
@@ -65,6 +65,7 @@ class Launching:
         if known is not None:
             known.under_way = True  # whoever still looks after the old view may stop
             self._book.remove(known)  # its own ports must not stand in its way
+        self._require_room(order)
         self._ports.check(order.ports, order.port_owner)
         archives = self._archives(order)
         isolation = isolation_of(order.isolation, self._accounts)
@@ -75,6 +76,13 @@ class Launching:
         else:
             self._spawn_or_undo(task, order, isolation)
         return task
+
+    def _require_room(self, order: LaunchOrder) -> None:
+        """The scheduler counts tasks too; here they are counted as they really are, also those of earlier servers."""
+        running = sum(not task.over for task in self._book)
+        if order.max_tasks is not None and running >= order.max_tasks:
+            message = "{} tasks run on this node, {} are allowed".format(running, order.max_tasks)
+            raise AgentError(TOO_MANY_TASKS, message)
 
     def _archives(self, order: LaunchOrder) -> Dict[str, str]:
         """Returns the path of each archive: the server's own if it has the same disk, else the one in our store."""

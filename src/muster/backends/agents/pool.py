@@ -85,6 +85,7 @@ class AgentPool:
             archives,
             self._shipping,
             ships=self.ships,
+            max_tasks=lambda: self.settings.tasks_per_node,
             log_bytes=log_bytes,
             scripts=lambda: self.settings.scripts,
         )

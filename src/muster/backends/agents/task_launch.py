@@ -25,7 +25,7 @@ from muster.ports.backend import Launched
 
 class TaskLauncher:
     """`ships` means that the nodes have disks of their own, so that archives are sent to them. `log_bytes` is how much
-    is kept of a log."""
+    is kept of a log, and `max_tasks` how many tasks a node runs at most."""
 
     def __init__(
         self,
@@ -36,6 +36,7 @@ class TaskLauncher:
         shipping: ArchiveTransfer,
         *,
         ships: bool,
+        max_tasks: Callable[[], int],
         log_bytes: int | None = None,
         scripts: Callable[[], NodeScripts] = NodeScripts,
     ) -> None:
@@ -45,6 +46,7 @@ class TaskLauncher:
         self._archives = archives
         self._shipping = shipping
         self._ships = ships
+        self._max_tasks = max_tasks
         self._log_bytes = log_bytes
         self._scripts = scripts
 
@@ -106,6 +108,7 @@ class TaskLauncher:
             devices=list(request.devices),
             limits=_limits(request),
             log_bytes=self._log_bytes,
+            max_tasks=self._max_tasks(),
             scripts=_scripts(self._scripts(), request),
             package=self._archive(request.package) if request.package else None,
             inputs=[

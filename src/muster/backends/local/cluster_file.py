@@ -20,7 +20,13 @@ class LocalIn(IsolatingIn):
 
 
 def _complete(cluster: PhysicalCluster, model: LocalIn) -> PhysicalCluster:
-    return replace(cluster, isolation=isolation_of(model), scripts=scripts_of(model), is_enabled=model.enabled)
+    return replace(
+        cluster,
+        isolation=isolation_of(model),
+        scripts=scripts_of(model),
+        is_enabled=model.enabled,
+        max_tasks=model.max_tasks,
+    )
 
 
 LOCAL_CLUSTERS = ClusterKind(LOCAL, LocalIn, AGENT_PARTS, _complete, script_problems, own_cluster=LOCAL)

@@ -25,7 +25,7 @@ CERTAIN = frozenset({"disk-full", "prolog"})
 """Faults that leave no doubt about the node."""
 ALLOWED = 2
 """How many failures in a row are forgiven, except for those that leave no doubt."""
-_NOT_THE_NODE = frozenset({"port-in-use", "no-ports", "node-lost", "connection-lost"})
+_NOT_THE_NODE = frozenset({"port-in-use", "no-ports", "too-many-tasks", "node-lost", "connection-lost"})
 """Faults of the platform that say nothing about the node on which the task failed."""
 
 

@@ -99,6 +99,11 @@ class ActiveConfig:
         settings = self._nodes.get((node.cluster, node.name))
         return None if settings is None else settings.reserved
 
+    def max_tasks(self, node: Node) -> int | None:
+        """How many tasks admins allow on this very node."""
+        settings = self._nodes.get((node.cluster, node.name))
+        return None if settings is None else settings.max_tasks
+
     def labelled(self, node: Node) -> Node:
         """The node with the settings that admins wrote for it."""
         settings = self._nodes.get((node.cluster, node.name))

@@ -7,7 +7,7 @@ from muster.domain.resources import WHOLE_GPU, Resources
 
 
 class NodeCapacity:
-    """Whole devices by model, the used part of shared ones, CPU and memory."""
+    """Whole devices by model, the used part of shared ones, CPU, memory and the number of tasks."""
 
     __slots__ = (
         "cpu_m",
@@ -21,6 +21,7 @@ class NodeCapacity:
         "name",
         "node",
         "shared",
+        "tasks",
     )
 
     def __init__(self, node: Node) -> None:
@@ -29,6 +30,7 @@ class NodeCapacity:
         self.is_usable = node.is_usable
         self.cpu_m = node.capacity.cpu_m
         self.memory_bytes = node.capacity.memory_bytes
+        self.tasks = node.capacity.tasks
         self.models = {device.index: device.model for device in node.capacity.devices}
         self.free_devices: dict[str, list[int]] = {}
         """Devices that nobody uses, by model, in ascending order."""
@@ -59,10 +61,11 @@ class NodeCapacity:
             return "cpu"
         if self.memory_bytes < want.memory_bytes:
             return "memory"
-        return None
+        return "task" if self.tasks < 1 else None
 
     def allocate(self, want: Resources) -> tuple[int, ...]:
         """Allocate and return the devices. The caller has checked that there is no shortage."""
+        self.tasks -= 1
         self.cpu_m -= want.cpu_m
         self.memory_bytes -= want.memory_bytes
         if not want.gpus:
@@ -77,6 +80,7 @@ class NodeCapacity:
 
     def allocate_exactly(self, want: Resources, devices: tuple[int, ...]) -> None:
         """Allocate these very devices: what a task already has, or what a guarantee names."""
+        self.tasks -= 1
         self.cpu_m -= want.cpu_m
         self.memory_bytes -= want.memory_bytes
         if devices and want.gpu_share == WHOLE_GPU and (model := self.models.get(devices[0])) is not None:
@@ -94,6 +98,7 @@ class NodeCapacity:
                 self.shared[index] = self.shared.get(index, 0) + want.gpu_share
 
     def free(self, want: Resources, devices: tuple[int, ...]) -> None:
+        self.tasks += 1
         self.cpu_m += want.cpu_m
         self.memory_bytes += want.memory_bytes
         for index in devices:

@@ -145,10 +145,10 @@ class NodeIndex:
 
     # Finding
 
-    def fitting(self, want: Resources, allowed: Allowed | None = None) -> Iterator[NodeCapacity]:
-        """The nodes that hold the task, the fullest first."""
+    def fitting(self, want: Resources, allowed: Allowed | None = None, tasks: int = 1) -> Iterator[NodeCapacity]:
+        """The nodes that hold the task, the fullest first; or several tasks, which want that much together."""
         if not want.gpus:
-            yield from self._fitting_cpu(want, allowed)
+            yield from self._fitting_cpu(want, allowed, tasks)
             return
         if want.shares_gpu:
             yield from self._fitting_part(want, allowed)
@@ -158,6 +158,7 @@ class NodeIndex:
                 if (
                     capacity.cpu_m >= want.cpu_m
                     and capacity.memory_bytes >= want.memory_bytes
+                    and capacity.tasks >= tasks
                     and (allowed is None or allowed(capacity, want))
                 ):
                     yield capacity
@@ -194,12 +195,16 @@ class NodeIndex:
     def models(self) -> list[str]:
         return sorted(self._by_gpus)
 
-    def _fitting_cpu(self, want: Resources, allowed: Allowed | None) -> Iterator[NodeCapacity]:
+    def _fitting_cpu(self, want: Resources, allowed: Allowed | None, tasks: int) -> Iterator[NodeCapacity]:
         """Nodes without free GPUs come first, because a CPU task should leave GPUs to those who need them."""
         later: list[NodeCapacity] = []
         for bucket in self._by_cpu[want.cpu_m.bit_length() :]:
             for capacity in bucket.values():
-                if capacity.cpu_m >= want.cpu_m and capacity.memory_bytes >= want.memory_bytes:
+                if (
+                    capacity.cpu_m >= want.cpu_m
+                    and capacity.memory_bytes >= want.memory_bytes
+                    and capacity.tasks >= tasks
+                ):
                     if allowed is not None and not allowed(capacity, want):
                         continue
                     if any(capacity.free_devices.values()):
@@ -214,7 +219,7 @@ class NodeIndex:
         """The fullest GPU that is shared already comes first, then a new one on the fullest node."""
         partial: list[tuple[int, int, str, NodeCapacity]] = []
         for capacity in self._partial.values():
-            if capacity.cpu_m < want.cpu_m or capacity.memory_bytes < want.memory_bytes:
+            if capacity.cpu_m < want.cpu_m or capacity.memory_bytes < want.memory_bytes or capacity.tasks < 1:
                 continue
             models = set(capacity.acceptable(want.gpu_models))
             best = max(

@@ -87,7 +87,7 @@ def _both(allowed: Allowed | None, names: frozenset[str]) -> Allowed:
 def _gang(shape: Shape, nodes: NodeIndex, allowed: Allowed | None) -> tuple[Slot, ...] | None:
     """Place the gang on one node if one holds all of it, else on one GPU model, the preferred first, else on any."""
     if shape.whole is not None:
-        capacity = next(nodes.fitting(shape.whole, allowed), None)
+        capacity = next(nodes.fitting(shape.whole, allowed, shape.tasks), None)
         if capacity is not None:
             return _allocate_all(nodes, capacity.name, shape.groups)
     if shape.where.together is Together.NODE:
@@ -145,7 +145,8 @@ def _next_node(
     if want.gpus == nodes.most_gpus and not want.shares_gpu:  # a node holds one such task, and any free node will do
         found = next(nodes.fitting(want, allowed), None)
         return (None, 0) if found is None else (found.name, 1)
-    if not want.shares_gpu and (all_left := next(nodes.fitting(_times(want, tasks), allowed), None)) is not None:
+    all_left = None if want.shares_gpu else next(nodes.fitting(_times(want, tasks), allowed, tasks), None)
+    if all_left is not None:
         return all_left.name, tasks
     best = max(
         (
@@ -165,14 +166,14 @@ def _holds(capacity: NodeCapacity, want: Resources) -> int:
     """How many such tasks the node holds; at least one."""
     if want.shares_gpu:
         return 1
-    counts = []
+    counts = [capacity.tasks]
     if want.gpus:
         counts.append(capacity.free_gpus(want.gpu_models) // want.gpus)
     if want.cpu_m:
         counts.append(capacity.cpu_m // want.cpu_m)
     if want.memory_bytes:
         counts.append(capacity.memory_bytes // want.memory_bytes)
-    return max(1, min(counts, default=1 << 30))
+    return max(1, min(counts))
 
 
 def _allocate_all(nodes: NodeIndex, name: str, groups: tuple[Group, ...]) -> tuple[Slot, ...]:

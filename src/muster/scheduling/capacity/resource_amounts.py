@@ -1,4 +1,4 @@
-"""How much gangs want and nodes have of each kind of resource ("gpu", "cpu", "memory"), in numbers and in words."""
+"""How much gangs want and nodes have of "gpu", "cpu", "memory" and "task" (room for tasks), in numbers and in words."""
 
 from collections.abc import Sequence
 
@@ -19,6 +19,8 @@ def amounts(kind: str, shape: Shape, capacities: Sequence[NodeCapacity]) -> tupl
         return want, sum(_free_gpu_m(capacity, models) for capacity in capacities)
     if kind == "memory":
         return want, sum(capacity.memory_bytes for capacity in capacities)
+    if kind == "task":
+        return want, sum(max(capacity.tasks, 0) for capacity in capacities)
     return want, sum(capacity.cpu_m for capacity in capacities)
 
 
@@ -27,8 +29,12 @@ def times(kind: str, want: Resources, capacities: Sequence[NodeCapacity]) -> int
     if kind == "gpu" and want.gpus:
         return sum(_times_gpu(capacity, want) for capacity in capacities)
     one = amount_of(kind, want)
-    free = (capacity.memory_bytes if kind == "memory" else capacity.cpu_m for capacity in capacities)
+    free = (_free(kind, capacity) for capacity in capacities)
     return sum(amount // one for amount in free) if one else _ENOUGH
+
+
+def _free(kind: str, capacity: NodeCapacity) -> int:
+    return {"memory": capacity.memory_bytes, "cpu": capacity.cpu_m, "task": capacity.tasks}[kind]
 
 
 def _times_gpu(capacity: NodeCapacity, want: Resources) -> int:
@@ -51,21 +57,25 @@ def _free_gpu_m(capacity: NodeCapacity, models: tuple[str, ...]) -> int:
 def has_any(kind: str, capacity: NodeCapacity, want: Resources) -> bool:
     if kind == "gpu":
         return _free_gpu_m(capacity, want.gpu_models) > 0
-    return (capacity.memory_bytes if kind == "memory" else capacity.cpu_m) > 0
+    return _free(kind, capacity) > 0
 
 
 def amount_of(kind: str, want: Resources) -> int:
-    return {"gpu": want.gpu_m, "memory": want.memory_bytes, "cpu": want.cpu_m}[kind]
+    return {"gpu": want.gpu_m, "memory": want.memory_bytes, "cpu": want.cpu_m, "task": 1}[kind]
 
 
 def shown(kind: str, amount: int, want: Resources) -> str:
     if kind == "gpu":
         named = f" of model {' or '.join(want.gpu_models)}" if want.gpu_models else ""
         return f"{amount / 1000:g} GPU{'s' if amount != 1000 else ''}{named}"
+    if kind == "task":
+        return f"room for {amount} task{'s' if amount != 1 else ''}"
     return f"{about_bytes(amount)} memory" if kind == "memory" else f"{format_cpu(amount)} CPU"
 
 
 def shown_free(kind: str, amount: int) -> str:
     if kind == "gpu":
         return f"{amount / 1000:g}"
+    if kind == "task":
+        return f"room for {amount}"
     return about_bytes(amount) if kind == "memory" else format_cpu(amount)

@@ -26,14 +26,14 @@ def lacks(shape: Shape, nodes: NodeIndex) -> str:
     usable = list(_suiting(shape, nodes))
     if not usable:
         return "node"
-    for kind in ("gpu", "cpu", "memory"):
+    for kind in ("gpu", "cpu", "memory", "task"):
         want, free = amounts(kind, shape, usable)
         if want > free or any(times(kind, group.want, usable) < len(group.members) for group in shape.groups):
             return kind
     kinds = {capacity.shortage(group.want) for group in shape.groups for capacity in usable}
     if None in kinds and shape.gpu_m:
         return "gpu"
-    return next((kind for kind in ("cpu", "memory") if kind in kinds), "gpu" if shape.gpu_m else "cpu")
+    return next((kind for kind in ("cpu", "memory", "task") if kind in kinds), "gpu" if shape.gpu_m else "cpu")
 
 
 def short(shape: Shape, nodes: NodeIndex) -> Reason:
@@ -47,7 +47,7 @@ def short(shape: Shape, nodes: NodeIndex) -> Reason:
     want, free = amounts(kind, shape, usable)
     one = next((group.want for group in shape.groups if amount_of(kind, group.want)), shape.groups[0].want)
     wanted, available = shown(kind, want, one), shown_free(kind, free)
-    gang = f" for {shape.tasks} tasks together" if shape.tasks > 1 else ""
+    gang = f" for {shape.tasks} tasks together" if shape.tasks > 1 and kind != "task" else ""
     numbers: dict[str, int | float | str] = {"kind": kind, "wanted": wanted, "free": available}
     withheld = _withheld(usable, one.gpu_models) if kind == "gpu" else 0
     besides = f"; {withheld} more {'is' if withheld == 1 else 'are'} out of service" if withheld else ""

@@ -154,7 +154,7 @@ class Reclaim:
             freed = [s.resources for other in found for s in other.slots if s.node == slot.node]
             cpu_m = capacity.cpu_m + sum(resources.cpu_m for resources in freed)
             memory = capacity.memory_bytes + sum(resources.memory_bytes for resources in freed)
-            if cpu_m >= want.cpu_m and memory >= want.memory_bytes:
+            if cpu_m >= want.cpu_m and memory >= want.memory_bytes and capacity.tasks + len(freed) >= 1:
                 break
             if one not in found:
                 found.append(one)

@@ -203,7 +203,7 @@ def still_free(slots: tuple[Slot, ...], nodes: NodeIndex) -> bool:
 def _are_free_on(capacity: NodeCapacity | None, slots: list[Slot]) -> bool:
     if capacity is None or capacity.cpu_m < sum(slot.resources.cpu_m for slot in slots):
         return False
-    if capacity.memory_bytes < sum(slot.resources.memory_bytes for slot in slots):
+    if capacity.memory_bytes < sum(slot.resources.memory_bytes for slot in slots) or capacity.tasks < len(slots):
         return False
     shares: dict[int, int] = {}
     for slot in slots:
@@ -219,6 +219,7 @@ def is_free_at(slot: Slot, nodes: NodeIndex) -> bool:
         and capacity.has_room_on(slot.devices, slot.resources.gpu_share)
         and capacity.cpu_m >= slot.resources.cpu_m
         and capacity.memory_bytes >= slot.resources.memory_bytes
+        and capacity.tasks >= 1
     )
 
 

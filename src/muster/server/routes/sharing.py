@@ -54,7 +54,7 @@ async def list_quotas(
     as a whole and of the caller; admins see everybody's unless they name a user."""
     name = me.name if user in (None, "me") else user
     require(me, Action.QUOTA_SEE, name)
-    own = await own_limits(parts, name or "")
+    own = await own_limits(parts, name or "", me.user)
     subject = None if user is None and me.is_admin else await parts.accounts.user(name or "")
     jobs = (entry.job for entry in parts.context.open_jobs.entries())
     quotas = quotas_of(parts.context.config, parts.context.clusters, jobs, parts.context.clock(), subject)

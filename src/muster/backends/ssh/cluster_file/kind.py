@@ -72,6 +72,7 @@ def _complete(cluster: PhysicalCluster, model: SshIn) -> PhysicalCluster:
         options=options,
         isolation=isolation_of(model),
         scripts=scripts_of(model),
+        max_tasks=model.max_tasks,
     )
 
 
