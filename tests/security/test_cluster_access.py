@@ -111,7 +111,7 @@ def readable(site: Site, who: Caller) -> Iterator[tuple[str, str]]:
             answer = httpx.get(
                 site.server.url + row.route, params=query, headers={"Authorization": f"Bearer {who.token}"}, timeout=60
             )
-            assert answer.status_code == 200, (row.route, answer.text)
+            assert answer.status_code < 500, (row.route, answer.text)
             yield row.route, answer.text
 
 
