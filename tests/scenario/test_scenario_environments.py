@@ -23,7 +23,7 @@ class Answers:
     async def listing(self, node: str, folders: Sequence[str]) -> Listing:
         return {"n1": Listing("n1", (PY,)), "n2": Listing("n2"), "n3": Listing("n3", problems=(HANGS,))}[node]
 
-    async def test(self, node: str, environment: Environment, gpu: int | None) -> Trial:
+    async def test(self, node: str, environment: Environment, gpu: int | None, user: str) -> Trial:
         return Trial(node, environment, gpu, python="3.11.9")
 
 

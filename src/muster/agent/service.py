@@ -149,7 +149,9 @@ class Service:
             **self._blobs.operations(),
             **Outputs(root, self._book).operations(),
             "health_check": health_check,
-            **Surroundings(lambda: (self._gpus or NOTHING_FOUND).source.source).operations(),
+            **Surroundings(
+                lambda: (self._gpus or NOTHING_FOUND).source.source, self._accounts, self._groups
+            ).operations(),
         }
 
     def begin(self, channel: Channel) -> None:

@@ -1,21 +1,25 @@
 """Builds the command line that runs a task in a container with podman, docker or apptainer.
 
 The task's folder has the same path inside and outside the container, so that every path in it is valid in both.
-Variables may be secrets, so they are never passed as arguments, which everybody on the node can read. Podman and docker
-read them from a file; a variable that does not fit on a line of a file is inherited by name. Apptainer takes all of
-them from its own environment.
+Variables may be secrets, so they are never passed as arguments, which everybody on the node can read. They are never
+in the environment of an engine's client either, which has the rights of the agent and would heed some of them. Podman
+and docker read them from a file; those that do not fit on a line of it are set by a shell in the container. Apptainer
+takes all of them from its environment, under other names.
 """
 
 import re
+import shlex
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 
-from muster.domain.errors import Invalid, Rejected
+from muster.domain.errors import Invalid
 from muster.domain.specs import Mount
 
 PODMAN, DOCKER, APPTAINER = "podman", "docker", "apptainer"
 ENV_FILE = "container.env"
+VARIABLES_FILE = "variables.sh"
+"""Sets the variables that do not fit on a line of the other file."""
 CHECKPOINT_FILE = "checkpoint"
 STATE_FILE = "container.state"
 """After a failure, this file says whether the container was killed because it ran out of memory: `true` or `false`."""
@@ -49,13 +53,22 @@ code=$?
 setsid "$engine" rm --force --volumes "$name" >/dev/null 2>&1
 exit "$code"
 """
-_OBEYED = re.compile(
-    r"(LD_|GLIBC_|DOCKER_|PODMAN_|CONTAINERS?_|_CONTAINERS_|BUILDAH_|STORAGE_|REGISTRY_|XDG_|DBUS_).*"
-    r"|GO(DEBUG|GC|MAXPROCS|MEMLIMIT|TRACEBACK|COVERDIR)|SSL_CERT_(FILE|DIR)|SSH_AUTH_SOCK"
-    r"|PATH|HOME|TMPDIR|USER|SHELL|IFS|ENV|BASH_ENV|.*_PROXY|.*_proxy"
+_SET_VARIABLES = '. "$0" && exec "$@"'
+_DOMAIN = r"(?:[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?\.)*[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?(?::[0-9]+)?"
+_PART = r"[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*"
+_REFERENCE = (
+    rf"(?:{_DOMAIN}/)?({_PART}(?:/{_PART})*)(?::[A-Za-z0-9_][A-Za-z0-9_.-]{{0,127}})?(?:@sha256:[0-9a-f]{{64}})?"
 )
-"""Variables that the engine's client, its shell or the loader obey. The client has the rights of the agent, so a task's
-value for one of these must not become its own."""
+_TRANSPORTS = frozenset(
+    (
+        *("atomic", "containers-storage", "dir", "docker", "docker-archive", "docker-daemon"),
+        *("oci", "oci-archive", "ostree", "sif", "tarball"),
+    )
+)
+"""Words before a colon by which podman means a file or another store, which it would open with the agent's rights."""
+_APPTAINER_SCHEMES = ("docker", "oras", "library", "shub")
+_LONGEST_NAME = 255
+_TRIAL_ACCOUNT = "65534:65534"
 _LONGEST_LINE = 32_000
 """Container engines read lines of up to 64 KiB."""
 _SHARES_PER_CPU = 1024
@@ -127,15 +140,29 @@ class ContainerLaunch:
     """The command of the engine's client alone, as a person would type it."""
 
 
+def is_reference(name: str) -> bool:
+    """Whether the name is that of an image in a registry or in the engine's own store, and nothing else."""
+    found = re.fullmatch(_REFERENCE, name)
+    return found is not None and len(name) <= _LONGEST_NAME and name.partition(":")[0] not in _TRANSPORTS
+
+
 def is_image(name: str) -> bool:
-    """Whether an engine would read the name as an image rather than as an option."""
-    return re.fullmatch(r"[A-Za-z0-9/][^\s,]*", name) is not None
+    """Whether it names an image for some engine. Apptainer takes files and registries by address, too."""
+    is_file = re.fullmatch(r"/[^\s,:]+\.sif", name) is not None and ".." not in name.split("/")
+    scheme, _, rest = name.partition("://")
+    return is_reference(name) or is_file or (scheme in _APPTAINER_SCHEMES and is_reference(rest))
 
 
 def container_launch(engine: Engine, content: ContainerTask, place: TaskFolder) -> ContainerLaunch:
-    if not is_image(content.image):
-        raise Invalid(f"runtime.image: {content.image!r} is not the name of an image")
+    is_fit = is_image if engine.name == APPTAINER else is_reference
+    if not is_fit(content.image):
+        raise Invalid(f"runtime.image: {content.image!r} is not the name of an image for {engine.name}")
     return _apptainer(engine, content, place) if engine.name == APPTAINER else _podman(engine, content, place)
+
+
+def trial_account(engine: Engine) -> tuple[str, ...]:
+    """Under whom a container runs in which somebody tries an image: not as root."""
+    return () if engine.rootless or engine.name == APPTAINER else ("--user", _TRIAL_ACCOUNT)
 
 
 def container_name(task_id: str) -> str:
@@ -146,12 +173,9 @@ def _podman(engine: Engine, content: ContainerTask, place: TaskFolder) -> Contai
     """Docker accepts the same arguments."""
     env = _environment(engine, content, place)
     lines = {name: value for name, value in sorted(env.items()) if _fits_a_line(value)}
-    inherited = {name: value for name, value in sorted(env.items()) if name not in lines}
-    obeyed = next((name for name in inherited if _OBEYED.fullmatch(name)), None)
-    if obeyed is not None:
-        raise Rejected(
-            f"variable {obeyed} cannot be given to a container with this value", hint="its value must be a single line"
-        )
+    others = {name: value for name, value in sorted(env.items()) if name not in lines}
+    script = f"{place.folder}/{VARIABLES_FILE}"
+    setting = ("sh", "-c", _SET_VARIABLES, script) if others else ()
     name = container_name(content.task_id)
     words = (
         *(("--init",) if engine.init else ()),
@@ -163,17 +187,19 @@ def _podman(engine: Engine, content: ContainerTask, place: TaskFolder) -> Contai
         *("--user", _user(engine, place)),
         *("--workdir", place.work),
         *("--env-file", f"{place.folder}/{ENV_FILE}"),
-        *(word for variable in inherited for word in ("--env", variable)),
         *(word for mount in (*_own_mounts(content, place), *content.mounts) for word in ("--mount", _bind(mount))),
         *device_arguments(engine, content.devices),
         *_limit_arguments(engine, content),
         *("--entrypoint", ""),
         content.image,
+        *setting,
         *content.argv,
     )
     wrapper = ("/bin/sh", "-c", _WRAPPER, "muster-container", engine.program, name, f"{place.folder}/{STATE_FILE}")
     files = {ENV_FILE: "".join(f"{variable}={value}\n" for variable, value in lines.items())}
-    return ContainerLaunch((*wrapper, *words), inherited, files, name, (engine.program, "run", "--name", name, *words))
+    if others:
+        files[VARIABLES_FILE] = "".join(f"export {one}={shlex.quote(value)}\n" for one, value in others.items())
+    return ContainerLaunch((*wrapper, *words), {}, files, name, (engine.program, "run", "--name", name, *words))
 
 
 def _apptainer(engine: Engine, content: ContainerTask, place: TaskFolder) -> ContainerLaunch:

@@ -62,6 +62,6 @@ class Environments(Protocol):
         """The environments of the node. Virtual environments are listed for these folders only."""
         ...
 
-    async def test(self, node: str, environment: Environment, gpu: int | None) -> Trial:
+    async def test(self, node: str, environment: Environment, gpu: int | None, user: str) -> Trial:
         """Import each of its frameworks and find out which GPUs it can use. This takes a minute at most."""
         ...

@@ -4,11 +4,16 @@ The attacker and the victim are two plain users on one node. `none` shows that t
 them. A cell that is open in another mode, too, says so here and in the guide to isolation.
 """
 
+import secrets
+import subprocess
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
 
+from tests.integration.agent_process.driver import wait_until
+from tests.parts.passable import let_all_pass
 from tests.security.isolation.attacks import DEVICES, FILES, PROCESSES, SOCKETS, Attempt, is_expected
 from tests.security.isolation.scene import PLAIN_UID, Scene, scene
 
@@ -83,3 +88,33 @@ def test_a_namespaced_task_sees_no_process_and_no_home_of_others(played: Played)
         pytest.skip("the other modes hide nothing, but protect it")
     told = played.scene.run("looks", "ls / /root /home; ls -d /proc/[0-9]* | wc -l; ls /dev/shm /tmp").log
     assert next(int(line) for line in told.splitlines() if line.isdigit()) <= 5
+
+
+def test_an_environment_of_a_user_is_tried_as_a_task_of_theirs(
+    played: Played, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    folder = tmp_path_factory.mktemp("environments")
+    let_all_pass(folder)
+    python, nap = folder / "evil" / "bin" / "python", f"9{secrets.randbelow(10**8)}"
+    python.parent.mkdir(parents=True)
+    python.write_text(f"#!/bin/sh\nexec 2>&1\nsetsid sleep {nap} &\ncat {played.scene.words['server_file']}\nexit 3\n")
+    python.chmod(0o755)
+    order = {**played.scene.order["isolation"], "folders": [{"path": str(folder), "read_only": False}]}
+    tried = played.scene.agent.ask("test_environment", path=str(folder / "evil"), devices="", isolation=order)
+    assert "exit code 3" in tried["error"], tried
+    assert ("admin" in tried["error"]) is (played.scene.mode == "none"), tried
+    if played.scene.mode == "none":
+        subprocess.run(["pkill", "-f", f"sleep {nap}"], check=False)
+    wait_until(lambda: not _runs("sleep", nap), "what the environment has started to end")
+
+
+def _runs(*argv: str) -> bool:
+    wanted = "\0".join(argv).encode() + b"\0"
+    return any(_content(path) == wanted for path in Path("/proc").glob("[0-9]*/cmdline"))
+
+
+def _content(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError:
+        return b""

@@ -1,13 +1,14 @@
 """The arguments of podman, docker and apptainer, as golden files; and what must never be among them."""
 
 import json
+import subprocess
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from muster.domain.errors import Rejected
+from muster.domain.errors import Invalid
 from muster.domain.specs import Mount
 from muster.launch.containers import (
     APPTAINER,
@@ -20,6 +21,7 @@ from muster.launch.containers import (
     PODMAN,
     PRETENDED,
     ROCM,
+    VARIABLES_FILE,
     ContainerLaunch,
     ContainerTask,
     Engine,
@@ -69,19 +71,73 @@ def test_no_value_of_a_variable_stands_among_the_arguments(name: str) -> None:
 
 
 @pytest.mark.parametrize("value", ["two\nlines", "a\rb", '"quoted"', "'quoted'", "x" * 40_000])
-def test_variable_that_fits_no_line_is_inherited_by_name(value: str) -> None:
-    told = container_launch(ENGINES["podman"], replace(CONTENT, env={"ODD": value}), PLACE)
-    assert told.env == {"ODD": value}
-    assert told.argv[told.argv.index("--env") + 1] == "ODD"
+def test_variable_that_fits_no_line_is_set_by_a_shell_inside(value: str, tmp_path: Path) -> None:
+    told = container_launch(ENGINES["podman"], replace(CONTENT, env={"ODD": value}, argv=("printenv", "ODD")), PLACE)
     assert "ODD" not in told.files[ENV_FILE]
+    script = tmp_path / VARIABLES_FILE
+    script.write_text(told.files[VARIABLES_FILE])
+    inside = [str(script) if word == f"{PLACE.folder}/{VARIABLES_FILE}" else word for word in told.argv[-6:]]
+    assert inside[0] == "sh"
+    assert subprocess.run(inside, capture_output=True, check=True).stdout == value.encode() + b"\n"
 
 
-@pytest.mark.parametrize("variable", ["LD_PRELOAD", "PATH", "CONTAINERS_CONF", "DOCKER_HOST", "GODEBUG"])
-def test_no_variable_of_a_task_changes_the_engines_client(variable: str) -> None:
-    on_a_line = container_launch(ENGINES["podman"], replace(CONTENT, env={variable: "/tmp/x.so"}), PLACE)
-    assert variable not in on_a_line.env
-    with pytest.raises(Rejected, match=variable):
-        container_launch(ENGINES["podman"], replace(CONTENT, env={variable: "/tmp/x.so\n"}), PLACE)
+@pytest.mark.parametrize("name", ENGINES)
+def test_no_variable_of_the_task_is_the_clients_own(name: str) -> None:
+    """It has the agent's rights, and its loader would obey."""
+    odd = {"LD_PRELOAD": "/tmp/mine.so:\n", "PATH": "'/tmp", "CONTAINERS_CONF": "x" * 40_000}
+    told = container_launch(ENGINES[name], replace(CONTENT, env=odd), PLACE)
+    assert not odd.keys() & told.env.keys()
+    assert all(variable.startswith("APPTAINER") for variable in told.env)
+
+
+@pytest.mark.parametrize(
+    "image",
+    [
+        "docker-archive:/tmp/mine.tar",
+        "docker-archive:mine",
+        "oci:mine",
+        "dir:mine",
+        "tarball:mine",
+        "containers-storage:[overlay@/tmp/a+/tmp/b:overlay.mount_program=/tmp/c]localhost/evil:latest",
+        "docker://paddle:2.6",
+        "/mnt/envs/paddle.sif",
+        "../paddle",
+        "-v",
+        "paddle:2.6,size=1",
+        "paddle 2.6",
+        "paddle\n",
+        "Paddle:2.6",
+        "paddle:" + "x" * 129,
+        "",
+    ],
+)
+@pytest.mark.parametrize("engine", ["podman", "docker"])
+def test_only_names_of_images_are_given_to_engines_that_would_open_files(engine: str, image: str) -> None:
+    with pytest.raises(Invalid):
+        container_launch(ENGINES[engine], replace(CONTENT, image=image), PLACE)
+
+
+@pytest.mark.parametrize(
+    "image",
+    [
+        "paddle",
+        "paddle:2.6.1-gpu_cuda12",
+        "localhost/paddle",
+        "localhost:5000/lab/paddle:2.6",
+        "registry.lab.example/team/sub-group/paddle__x.y:v1",
+        "docker.io/library/python@sha256:" + "a" * 64,
+        "python:3.11@sha256:" + "a" * 64,
+        "dir/mine:1",
+    ],
+)
+def test_names_of_images_are_given_as_they_are(image: str) -> None:
+    assert image in container_launch(ENGINES["podman"], replace(CONTENT, image=image), PLACE).argv
+
+
+@pytest.mark.parametrize("image", ["/mnt/../etc/x.sif", "/etc/shadow", "file:///etc/shadow", "docker://-v", "oci:x"])
+def test_apptainer_takes_no_other_files(image: str) -> None:
+    with pytest.raises(Invalid):
+        container_launch(ENGINES["apptainer"], replace(CONTENT, image=image), PLACE)
 
 
 @pytest.mark.parametrize("name", ENGINES)

@@ -8,15 +8,18 @@ from muster.agent.environments import discovery
 from muster.agent.environments.container_engines import find_engines
 from muster.agent.environments.trials import EnvironmentTests, trial
 from muster.agent.files.folder_checks import FolderChecks, folder_orders
+from muster.agent.isolation.accounts import Accounts
+from muster.agent.tasks.cgroups import Groups
 
 Work = Callable[[], Dict[str, Any]]
 
 
 class Surroundings:
-    def __init__(self, gpu_source: Callable[[], str]) -> None:
+    def __init__(self, gpu_source: Callable[[], str], accounts: Accounts, groups: Groups) -> None:
         self._gpu_source = gpu_source
         self._checks = FolderChecks()
-        self._tests = EnvironmentTests()
+        self._accounts = accounts
+        self._tests = EnvironmentTests(groups)
 
     def operations(self) -> Dict[str, Callable[[Mapping[str, Any]], Work]]:
         return {
@@ -39,5 +42,5 @@ class Surroundings:
         return lambda: discovery.find(wanted)
 
     def _test_environment(self, request: Mapping[str, Any]) -> Work:
-        one = trial(request)
+        one = trial(request, self._accounts)
         return lambda: self._tests.test(one)

@@ -1,13 +1,16 @@
 """Tests an environment: each framework that it has is really imported, alone, and asked which GPUs it sees.
 
 Only the environment's own Python runs, with fixed programs, as a process that is killed after its deadline. It sees the
-GPUs that it is given, and no others.
+GPUs that it is given, and no others. Users can make environments in folders, so it runs as their tasks do: isolated,
+and under their account.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import shutil
+import tempfile
 import threading
 import time
 from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple
@@ -16,7 +19,13 @@ from muster.agent import requests
 from muster.agent.environments.container_engines import CLIENT_VARIABLES
 from muster.agent.environments.scripts import ANSWER, FRAMEWORKS, TRY, VERSIONS
 from muster.agent.errors import BAD_REQUEST, STILL_RUNNING, AgentError
+from muster.agent.isolation.accounts import Accounts
+from muster.agent.isolation.confined_call import confined_call
+from muster.agent.isolation.orders import isolation_order
+from muster.agent.isolation.task_confinement import Isolation, isolation_of
 from muster.agent.system.short_commands import Called, call
+from muster.agent.tasks import cgroups
+from muster.agent.tasks.launch_request import Limits
 
 WITHIN_S = 50.0
 _MOST_AT_ONCE = 2
@@ -38,9 +47,10 @@ class Trial(NamedTuple):
     program: str
     words: Tuple[str, ...]
     devices: str
+    isolation: Optional[Isolation]
 
 
-def trial(request: Mapping[str, Any]) -> Trial:
+def trial(request: Mapping[str, Any], accounts: Accounts) -> Trial:
     prefix = str(request.get("path") or "")
     words = request.get("words") or []
     devices = request.get("devices") or ""
@@ -48,13 +58,16 @@ def trial(request: Mapping[str, Any]) -> Trial:
         raise AgentError(BAD_REQUEST, "path must be absolute, not {!r}".format(prefix))
     if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
         raise AgentError(BAD_REQUEST, "words must be a list of texts")
+    isolation = isolation_of(isolation_order(request.get("isolation")), accounts)
     if prefix:
-        return Trial(prefix, "", "", (), str(devices))
-    return Trial("", requests.text(request, "image"), requests.text(request, "program"), tuple(words), str(devices))
+        return Trial(prefix, "", "", (), str(devices), isolation)
+    image, program = requests.text(request, "image"), requests.text(request, "program")
+    return Trial("", image, program, tuple(words), str(devices), isolation)
 
 
 class EnvironmentTests:
-    def __init__(self) -> None:
+    def __init__(self, groups: cgroups.Groups) -> None:
+        self._groups = groups
         self._room = threading.Semaphore(_MOST_AT_ONCE)
 
     def test(self, one: Trial) -> Dict[str, Any]:
@@ -63,52 +76,74 @@ class EnvironmentTests:
             message = "{} environments are being tested here; try again in a minute".format(_MOST_AT_ONCE)
             raise AgentError(STILL_RUNNING, message)
         try:
-            return _tested(one, time.monotonic() + WITHIN_S)
+            return self._tested(one, time.monotonic() + WITHIN_S)
         finally:
             self._room.release()
 
+    def _tested(self, one: Trial, deadline: float) -> Dict[str, Any]:
+        seen = self._ask(one, deadline, VERSIONS, json.dumps(FRAMEWORKS))
+        if "error" in seen:
+            return {"python": "", "error": seen["error"], "frameworks": []}
+        frameworks = [
+            {"name": name, "version": version, **self._ask(one, deadline, TRY, name)}
+            for name, version in sorted(seen.get("frameworks", {}).items())
+        ]
+        return {"python": seen.get("python", ""), "error": "", "frameworks": frameworks}
 
-def _tested(one: Trial, deadline: float) -> Dict[str, Any]:
-    seen = _ask(one, deadline, VERSIONS, json.dumps(FRAMEWORKS))
-    if "error" in seen:
-        return {"python": "", "error": seen["error"], "frameworks": []}
-    frameworks = [
-        {"name": name, "version": version, **_ask(one, deadline, TRY, name)}
-        for name, version in sorted(seen.get("frameworks", {}).items())
-    ]
-    return {"python": seen.get("python", ""), "error": "", "frameworks": frameworks}
+    def _ask(self, one: Trial, deadline: float, script: str, argument: str) -> Dict[str, Any]:
+        left = deadline - time.monotonic()
+        if left < _LEAST_S:
+            return {"error": "no time was left to try it: all together may take {:g} s".format(WITHIN_S)}
+        try:
+            done = self._run(one, left, ["-c", script, argument])
+        except OSError as error:
+            return {"error": "its Python does not start: {}".format(error.strerror or error)}
+        answer = next((line for line in reversed(done.output.splitlines()) if line.startswith(ANSWER)), None)
+        if answer is not None:
+            return _parsed(answer[len(ANSWER) :])
+        if done.late:
+            return {"error": "it did not end within {:g} s{}".format(round(left), _tail(done))}
+        return {"error": "it ended with exit code {}{}".format(done.code, _tail(done))}
 
+    def _run(self, one: Trial, within_s: float, arguments: Sequence[str]) -> Called:
+        if not one.image:
+            return self._run_here(one, within_s, [os.path.join(one.prefix, "bin", "python"), "-I", *arguments])
+        if os.path.basename(one.program) == "apptainer":
+            inside = [one.image, "sh", "-c", _IN_IMAGE, "sh", *arguments]
+            return self._run_here(one, within_s, [one.program, "exec", "--cleanenv", *one.words, *inside])
+        return _run_in_container(one, within_s, arguments)
 
-def _ask(one: Trial, deadline: float, script: str, argument: str) -> Dict[str, Any]:
-    left = deadline - time.monotonic()
-    if left < _LEAST_S:
-        return {"error": "no time was left to try it: all together may take {:g} s".format(WITHIN_S)}
-    try:
-        done = _run(one, left, ["-c", script, argument])
-    except OSError as error:
-        return {"error": "its Python does not start: {}".format(error.strerror or error)}
-    answer = next((line for line in reversed(done.output.splitlines()) if line.startswith(ANSWER)), None)
-    if answer is not None:
-        return _parsed(answer[len(ANSWER) :])
-    if done.late:
-        return {"error": "it did not end within {:g} s{}".format(round(left), _tail(done))}
-    return {"error": "it ended with exit code {}{}".format(done.code, _tail(done))}
-
-
-def _run(one: Trial, within_s: float, arguments: Sequence[str]) -> Called:
-    if not one.image:
-        argv = [os.path.join(one.prefix, "bin", "python"), "-I", *arguments]
-        return call(argv, within_s, env=_environment(one), most_bytes=_OUTPUT_BYTES)
-    if os.path.basename(one.program) == "apptainer":
-        argv = [one.program, "exec", "--cleanenv", *one.words, one.image, "sh", "-c", _IN_IMAGE, "sh", *arguments]
-        return call(argv, within_s, env=_environment(one), most_bytes=_OUTPUT_BYTES)
-    return _run_in_container(one, within_s, arguments)
+    def _run_here(self, one: Trial, within_s: float, argv: Sequence[str]) -> Called:
+        if one.isolation is None or not one.isolation.is_confined:
+            return call(argv, within_s, env=_environment(one), most_bytes=_OUTPUT_BYTES)
+        devices = [int(word) for word in one.devices.split(",") if word.isdigit()]
+        groups = self._groups.create(
+            "test-" + os.urandom(8).hex(), Limits(None, None), one.isolation.closed_devices(devices)
+        )
+        scratch = tempfile.mkdtemp(prefix="muster-test-")
+        try:
+            if one.isolation.account is not None:
+                os.chown(scratch, one.isolation.account.uid, one.isolation.account.gid)
+            return confined_call(
+                argv,
+                {**_environment(one), **one.isolation.environment({}, scratch)},
+                within_s,
+                one.isolation.confinement(scratch, [(scratch, False)], [], devices),
+                scratch=scratch,
+                groups=cgroups.join_files(groups),
+                most_bytes=_OUTPUT_BYTES,
+            )
+        finally:
+            cgroups.kill(groups)
+            cgroups.remove(groups)
+            shutil.rmtree(scratch, ignore_errors=True)
 
 
 def _run_in_container(one: Trial, within_s: float, arguments: Sequence[str]) -> Called:
     name = "muster-test.{}".format(os.urandom(8).hex())
     variables = [word for variable in sorted(_quiet(one.devices)) for word in ("--env", variable)]
-    head = [one.program, "run", "--rm", "--name", name, "--network", "none", "--pull", "never", *variables, *one.words]
+    harmless = ["--network", "none", "--pull", "never", "--cap-drop", "all", "--security-opt", "no-new-privileges"]
+    head = [one.program, "run", "--rm", "--name", name, *harmless, *variables, *one.words]
     tail = ["--entrypoint", "", one.image, "sh", "-c", _IN_IMAGE, "sh", *arguments]
     env = _environment(one)
     done: Optional[Called] = None

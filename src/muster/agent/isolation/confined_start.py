@@ -49,7 +49,8 @@ class Confinement(NamedTuple):
 
 class Command(NamedTuple):
     folder: str
-    log: str
+    log: Optional[str]
+    """None: it has the output of the process that starts it."""
     cwd: str
     groups: Sequence[str]
     """The files by which the control groups are entered."""
@@ -183,8 +184,10 @@ def forked(body: Callable[[], NoReturn]) -> int:
         os._exit(_CANNOT_START)
 
 
-def _open_output(log: str) -> None:
+def _open_output(log: Optional[str]) -> None:
     os.dup2(os.open("/dev/null", os.O_RDONLY), 0)
+    if log is None:
+        return
     fd = os.open(log, os.O_WRONLY | os.O_APPEND | os.O_NOFOLLOW)
     os.dup2(fd, 1)
     os.dup2(fd, 2)

@@ -5,8 +5,8 @@ come while a container starts.
 
 Whoever started a container asks its engine how it ended and removes it. But one that was killed leaves it running, and
 so does a machine that fell, or an engine: then it is removed here, by this agent or the next that finds the task's
-folder. The file with the container's variables, which may be secrets, is emptied at once and stays as the sign that
-there is something to do until it is done.
+folder. The files with the container's variables, which may be secrets, are removed at once; one of them stays, empty,
+as the sign that there is something to do until it is done.
 """
 
 from __future__ import annotations
@@ -49,6 +49,7 @@ class Containers:
             return
         variables = os.path.join(task.folder, task_folder.CONTAINER_ENV)
         os.truncate(variables, 0)
+        _remove_if_there(os.path.join(task.folder, task_folder.CONTAINER_VARIABLES))
         self._told.discard(task.uid)
         facts = disk.read_json(os.path.join(task.folder, task_folder.FACTS)) or {}
         self._clear(facts.get("container") or {}, variables, _TRY_AGAIN_S)
@@ -109,11 +110,15 @@ def _is_cleared(container: Mapping[str, Any], variables: str) -> bool:
     program, name = str(container.get("program", "")), str(container.get("name", ""))
     if program and name and not _is_removed(program, name):
         return False
-    try:
-        os.unlink(variables)
-    except FileNotFoundError:
-        pass  # the folder was put aside meanwhile
+    _remove_if_there(variables)  # else the folder was put aside meanwhile
     return True
+
+
+def _remove_if_there(path: str) -> None:
+    try:
+        os.unlink(path)
+    except FileNotFoundError:
+        pass
 
 
 def _is_removed(program: str, name: str) -> bool:

@@ -192,8 +192,7 @@ class Launching:
         self._hooks.before(task, task.scripts, start)
 
     def _confinement(self, task: Task, order: LaunchOrder, isolation: Optional[Isolation]) -> Optional[Confinement]:
-        """A container confines its task itself, and the client that starts it needs the agent's rights."""
-        if isolation is None or not isolation.is_confined or order.container is not None:
+        if isolation is None or not isolation.is_confined or _needs_agent(order, isolation):
             return None
         own = [(task_folder.WORK, False), (task_folder.CHECKPOINT, False)]
         own += [(name, True) for name in (*order.files, *_secrets_folder(order))]
@@ -231,7 +230,7 @@ def _wished(order: LaunchOrder) -> Mapping[str, str]:
 
 
 def _environment(order: LaunchOrder, task: Task, isolation: Optional[Isolation], work: str) -> Dict[str, str]:
-    if isolation is None or order.container is not None:
+    if isolation is None or _needs_agent(order, isolation):
         return environment(_wished(order), os.environ, task)
     inherited = isolation.environment(os.environ, work)
     return {**inherited, **order.env, "MUSTER_TASK_UID": task.uid, MARK: task.folder}
@@ -246,6 +245,13 @@ def _with_account(scripts: Optional[TaskScripts], isolation: Optional[Isolation]
     return scripts._replace(variables={**scripts.variables, **known})
 
 
+def _needs_agent(order: LaunchOrder, isolation: Isolation) -> bool:
+    """A container confines its task itself, and the client that starts it needs the agent's rights. An engine that
+    keeps no container runs the task as its own child, and so under the same account: never that of the agent, if
+    the task has one."""
+    return order.container is not None and (order.container.name != "" or isolation.account is None)
+
+
 def _own_files(order: LaunchOrder) -> List[str]:
     """The variables of a container are for the engine's client only."""
     return [name for name in order.files if name != task_folder.CONTAINER_ENV]
@@ -253,7 +259,7 @@ def _own_files(order: LaunchOrder) -> List[str]:
 
 def _closed_devices(order: LaunchOrder, isolation: Optional[Isolation]) -> Sequence[DeviceNumber]:
     """In a container, the engine shows the task its own GPUs only."""
-    return () if isolation is None or order.container is not None else isolation.closed_devices(order.devices)
+    return () if isolation is None or _needs_agent(order, isolation) else isolation.closed_devices(order.devices)
 
 
 def _secrets_folder(order: LaunchOrder) -> List[str]:

@@ -5,8 +5,9 @@ from typing import Any
 
 from muster.backends.agents.connection import AgentNode
 from muster.backends.agents.containers import Engines
+from muster.backends.agents.isolation import PoolIsolation
 from muster.domain.clusters import PhysicalCluster
-from muster.launch.containers import Engine, device_arguments
+from muster.launch.containers import Engine, device_arguments, trial_account
 from muster.ports.environments import Environment, EnvironmentKind, FrameworkTrial, Listing, Trial
 
 
@@ -14,11 +15,16 @@ class AgentEnvironments:
     """Implements `ports.environments.Environments`."""
 
     def __init__(
-        self, settings: Callable[[], PhysicalCluster], agent_of: Callable[[str], AgentNode], engines: Engines
+        self,
+        settings: Callable[[], PhysicalCluster],
+        agent_of: Callable[[str], AgentNode],
+        engines: Engines,
+        isolation: PoolIsolation,
     ) -> None:
         self._settings = settings
         self._agent_of = agent_of
         self._engines = engines
+        self._isolation = isolation
 
     async def listing(self, node: str, folders: Sequence[str]) -> Listing:
         settings, engine = self._settings(), self._engine(node)
@@ -33,8 +39,10 @@ class AgentEnvironments:
         found = (_environment(one) for one in answer["environments"])
         return Listing(node, tuple(found), tuple(str(problem) for problem in answer["problems"]))
 
-    async def test(self, node: str, environment: Environment, gpu: int | None) -> Trial:
-        answer = await self._agent_of(node).ask("test_environment", **self._trial(node, environment, gpu))
+    async def test(self, node: str, environment: Environment, gpu: int | None, user: str) -> Trial:
+        agent = self._agent_of(node)
+        isolation = self._isolation.trial_order(agent, user, environment.path)
+        answer = await agent.ask("test_environment", isolation=isolation, **self._trial(node, environment, gpu))
         return Trial(
             node=node,
             environment=environment,
@@ -49,7 +57,7 @@ class AgentEnvironments:
         engine = self._engine(node)
         if environment.kind is not EnvironmentKind.IMAGE or engine is None:
             return {"path": environment.path, "devices": devices}
-        words = list(device_arguments(engine, () if gpu is None else (gpu,)))
+        words = [*trial_account(engine), *device_arguments(engine, () if gpu is None else (gpu,))]
         inside = "0" if gpu is not None and engine.renumbers else devices
         return {"image": environment.name, "program": engine.program, "words": words, "devices": inside}
 

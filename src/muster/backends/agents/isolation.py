@@ -98,6 +98,9 @@ class PoolIsolation:
             return Problem("runtime.image", message, "name an image, or have an admin write `image` in the file")
         if problem := _mount_problem(spec, self._settings(), given.mode):
             return problem
+        return self._distrust(given)
+
+    def _distrust(self, given: GivenIsolation) -> Problem | None:
         if given.mode is not IsolationMode.NONE or given.trusts_users:
             return None
         name = self._settings().name
@@ -107,10 +110,26 @@ class PoolIsolation:
             "an admin can allow it with `trustUsers: true` in the cluster's file; see the guide to isolation",
         )
 
+    def trial_order(self, agent: AgentNode, user: str, path: str) -> dict[str, Any] | None:
+        """How an environment is tried for a user. One that is in a folder of the node, at `path`, may have been made by
+        its users. Raises BackendError."""
+        order = self._order(agent, user, (path,))
+        if order is None:
+            return None
+        if problem := self._distrust(self.given()):
+            raise BackendError(problem.message, reason=CANNOT_ISOLATE)
+        if path and order["mode"] == IsolationMode.NONE and self._mode(agent) is IsolationMode.CONTAINER:
+            raise BackendError("only images can be tried here: all tasks run in containers", reason=CANNOT_ISOLATE)
+        return order
+
     def order(self, agent: AgentNode, request: LaunchRequest) -> dict[str, Any] | None:
         """What the agent is asked for. None if the task belongs to the owner of the account. Raises BackendError."""
-        order = self.account_order(agent, request.owner)
-        return None if order is None else {**order, "folders": _visible_folders(self._settings(), request)}
+        return self._order(agent, request.owner, request.links.values())
+
+    def _order(self, agent: AgentNode, owner: str, shown: Iterable[str]) -> dict[str, Any] | None:
+        """`shown` are paths that the owner may use; the folders in which they are become visible."""
+        order = self.account_order(agent, owner)
+        return None if order is None else {**order, "folders": _visible_folders(self._settings(), owner, shown)}
 
     def account_order(self, agent: AgentNode, owner: str) -> dict[str, Any] | None:
         """Under which account the agent acts for this user. None if it is the agent's own. Raises BackendError."""
@@ -183,11 +202,11 @@ def _spread(text: str) -> int:
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big")
 
 
-def _visible_folders(settings: PhysicalCluster, request: LaunchRequest) -> list[dict[str, Any]]:
+def _visible_folders(settings: PhysicalCluster, owner: str, shown: Iterable[str]) -> list[dict[str, Any]]:
     """The folders that everybody or this owner may use, and those in which the job mounts something, which was admitted
     with it. They are shown as a whole: a path in a folder may be a link that its users have made."""
-    mounted = {folder_name(path, settings) for path in request.links.values()}
-    folders = [one for one in settings.folders if one.name in mounted or is_open(one) or request.owner in one.users]
+    mounted = {folder_name(path, settings) for path in shown}
+    folders = [one for one in settings.folders if one.name in mounted or is_open(one) or owner in one.users]
     visible = {folder.path: folder.read_only for folder in folders}
     if settings.conda_root is not None:
         visible.setdefault(settings.conda_root, True)

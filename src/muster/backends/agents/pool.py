@@ -98,7 +98,7 @@ class AgentPool:
             usage=self._usage,
             node_administration=self,
             files=AgentFiles(self._agent, isolation.account_order),
-            environments=AgentEnvironments(lambda: self.settings, self._agent, engines),
+            environments=AgentEnvironments(lambda: self.settings, self._agent, engines, isolation),
             isolation=isolation,
             secrets=TaskSecrets(),
         )

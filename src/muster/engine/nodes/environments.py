@@ -68,7 +68,7 @@ async def tested(context: Context, user: User, name: str, cluster: str | None, n
         at, environment = one
         gpu = _free_gpu(context, home, at)
         try:
-            return await environments.test(at, environment, gpu)
+            return await environments.test(at, environment, gpu, user.name)
         except BackendError as error:
             return Trial(at, environment, gpu, error=error.message)
 
