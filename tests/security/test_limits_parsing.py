@@ -126,3 +126,31 @@ def test_very_many_mounts_are_refused() -> None:
 def test_a_key_of_very_many_dots_costs_little() -> None:
     error = refused(f"name: a\ncommand: 'true'\nresources: {{{'a.' * 100_000}: 1}}\n")
     assert [problem.line for problem in error.problems] == [3]
+
+
+@pytest.mark.parametrize(
+    ("source", "said"),
+    [
+        ("command: '" + "${params.a}" * 2_500 + "'\nparams: {a: " + "x" * 100_000 + "}", "bytes long"),
+        ("command: 'true'\nenv: {V: '" + "${params.a}" * 3 + "'}\nparams: {a: " + "x" * 60_000 + "}", "bytes long"),
+        ("command: '" + "x" * 60_000 + "'\nreplicas: 4096", "of all tasks"),
+        ("env: {V: " + "x" * 60_000 + "}\nroles: {w: {command: 'true', replicas: 4096}}", "of all tasks"),
+    ],
+)
+def test_a_job_is_not_larger_than_can_be_launched(source: str, said: str) -> None:
+    assert any(said in problem.message for problem in refused(f"name: a\n{source}").problems)
+
+
+def test_params_of_a_usual_job_are_replaced() -> None:
+    spec = read_spec(
+        "name: a\ncommand: '" + "${params.a} " * 1_000 + "'\nparams: {a: " + "x" * 100 + "}\nreplicas: 100"
+    )
+    assert len(spec.roles[0].command[-1]) == 101_000
+
+
+@pytest.mark.parametrize("labels", [{f"k{n}": "v" for n in range(101)}, {"k" * 300: "v"}, {"k": "v" * 300}])
+def test_labels_are_few_and_short(labels: dict[str, str]) -> None:
+    assert all(
+        "labels" in problem.path
+        for problem in refused(json.dumps({"name": "a", "command": "x", "labels": labels})).problems
+    )

@@ -16,6 +16,10 @@ from muster.wire.spec_schema import MAX_DEPENDENCIES, MAX_INPUTS, MAX_MOUNTS, MA
 
 PARAM = re.compile(r"\$\{params\.([^}{]*)\}")
 _PARAM_VARIABLE = re.compile(r"MUSTER_PARAM_([A-Za-z0-9_]+)")
+MAX_TEXT_BYTES = (128 << 10) - 1
+"""Linux starts no program with a longer argument or variable."""
+MAX_LAUNCH_BYTES = 64 << 20
+"""Of the commands and variables of all tasks together, which are composed at once."""
 _SEARCHED = 100
 """The most names that a hint is searched among and lists."""
 _LONGEST_GUESSED = 200
@@ -26,7 +30,7 @@ _FLAT_KEYS = ("command", "replicas", "min", "max", "resources", "ports", "minFai
 
 def cross_checks(data: Mapping[str, Any]) -> Iterator[Problem]:
     """Yields the problems one by one, because the caller reads only as many as are reported."""
-    for check in (_form, _roles, _elastic, _runtime, _after, _where, _inputs, _mounts, _secrets, _params):
+    for check in (_form, _roles, _elastic, _runtime, _after, _where, _inputs, _mounts, _secrets, _params, _sizes):
         yield from check(data)
 
 
@@ -256,6 +260,27 @@ def _texts(data: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         for name, value in _mapping(part.get("env")).items():
             if isinstance(value, str):
                 yield f"{prefix}env.{name}", value
+
+
+def _sizes(data: Mapping[str, Any]) -> Iterator[Problem]:
+    """Checks the length of texts after the params have been replaced, without replacing them."""
+    params = {str(name): len(str(value).encode()) for name, value in _mapping(data.get("params")).items()}
+    by_part: dict[str, int] = {}
+    for path, text in _texts(data):
+        size = len(text.encode()) + sum(params.get(name, 0) for name in PARAM.findall(text))
+        if size > MAX_TEXT_BYTES:
+            yield Problem(
+                path, f"is {size} bytes long", "Linux takes at most 128 KiB; put it into a file of the package"
+            )
+        part = path.rsplit("command", 1)[0] if path.endswith("command") else path.rpartition("env.")[0]
+        by_part[part] = by_part.get(part, 0) + size
+    shared = by_part.get("", 0) if data.get("roles") is not None else 0
+    total = sum(
+        (by_part.get(prefix, 0) + shared) * (_count(role.get("replicas", 1)) or 0) for prefix, role in _sized(data)
+    )
+    if total > MAX_LAUNCH_BYTES:
+        message = f"the commands and variables of all tasks have {total >> 20} MiB"
+        yield Problem("command", message, f"at most {MAX_LAUNCH_BYTES >> 20} MiB; put them into files of the package")
 
 
 def _count(value: Any) -> int | None:

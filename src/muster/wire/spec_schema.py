@@ -16,6 +16,8 @@ MAX_DEPENDENCIES = 100
 MAX_INPUTS = 100
 MAX_MOUNTS = 100
 MAX_SECRETS = 100
+MAX_LABELS = 100
+MAX_LABEL = 256
 
 _QUANTITY_SCHEMA = {"anyOf": [{"type": "string"}, {"type": "number", "minimum": 0}]}
 
@@ -258,8 +260,10 @@ class JobSpecIn(CompletionIn):
         default_factory=dict,
         description="Parameters, kept in the history. Commands and env use them as ${params.NAME}.",
     )
-    labels: dict[str, Text] = Field(
-        default_factory=dict, description="Labels for filters, such as `muster get jobs --label k=v`."
+    labels: dict[Annotated[str, Field(max_length=MAX_LABEL)], Annotated[Text, Field(max_length=MAX_LABEL)]] = Field(
+        default_factory=dict,
+        max_length=MAX_LABELS,
+        description="Labels for filters, such as `muster get jobs --label k=v`.",
     )
     package: str | None = Field(
         None, description="The folder with the code, which becomes the working directory of the tasks."
