@@ -16,31 +16,6 @@ from typing import Any, Callable, Dict, List, Mapping, Tuple
 from muster.agent.gpus import cdi
 from muster.agent.system.short_commands import call
 
-# The variables by which a client finds its service, its storage and its registries.
-CLIENT_VARIABLES = (
-    "XDG_RUNTIME_DIR",
-    "XDG_CONFIG_HOME",
-    "XDG_DATA_HOME",
-    "DBUS_SESSION_BUS_ADDRESS",
-    "CONTAINERS_CONF",
-    "CONTAINERS_STORAGE_CONF",
-    "CONTAINER_HOST",
-    "REGISTRY_AUTH_FILE",
-    "DOCKER_HOST",
-    "DOCKER_CONTEXT",
-    "DOCKER_CONFIG",
-    "APPTAINER_CACHEDIR",
-    "APPTAINER_TMPDIR",
-    "APPTAINER_DOCKER_USERNAME",
-    "APPTAINER_DOCKER_PASSWORD",
-    "HTTP_PROXY",
-    "HTTPS_PROXY",
-    "NO_PROXY",
-    "http_proxy",
-    "https_proxy",
-    "no_proxy",
-)
-
 _ANSWER_WITHIN_S = 10.0
 _INIT_FOLDERS = ("/usr/libexec/podman", "/usr/local/libexec/podman", "/usr/local/lib/podman", "/usr/lib/podman")
 _HOOKS = ("/usr/share/containers/oci/hooks.d/*nvidia*.json", "/etc/containers/oci/hooks.d/*nvidia*.json")

@@ -16,7 +16,6 @@ import time
 from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple
 
 from muster.agent import requests
-from muster.agent.environments.container_engines import CLIENT_VARIABLES
 from muster.agent.environments.scripts import ANSWER, FRAMEWORKS, TRY, VERSIONS
 from muster.agent.errors import BAD_REQUEST, STILL_RUNNING, AgentError
 from muster.agent.isolation.accounts import Accounts
@@ -25,6 +24,7 @@ from muster.agent.isolation.orders import isolation_order
 from muster.agent.isolation.task_confinement import Isolation, isolation_of
 from muster.agent.system.short_commands import Called, call
 from muster.agent.tasks import cgroups
+from muster.agent.tasks.containers import client_environment
 from muster.agent.tasks.launch_request import Limits
 
 WITHIN_S = 50.0
@@ -159,7 +159,7 @@ def _environment(one: Trial) -> Dict[str, str]:
     own = {name: os.environ[name] for name in ("HOME", "LANG", "USER", "TMPDIR") if name in os.environ}
     path = os.environ.get("PATH", _PATH)
     if one.image:
-        own.update({name: os.environ[name] for name in CLIENT_VARIABLES if name in os.environ})
+        own.update(client_environment(os.environ))
         inside = {"APPTAINERENV_" + name: value for name, value in _quiet(one.devices).items()}
         return {**own, **_quiet(one.devices), **inside, "PATH": path}
     return {**own, **_quiet(one.devices), "PATH": "{}/bin:{}".format(one.prefix, path), "CONDA_PREFIX": one.prefix}

@@ -17,7 +17,6 @@ import time
 from concurrent.futures import Future
 from typing import Any, Dict, Mapping, Optional, Set
 
-from muster.agent.environments.container_engines import CLIENT_VARIABLES
 from muster.agent.system import disk
 from muster.agent.system.loop import Loop
 from muster.agent.system.processes import find_members, is_first_of_namespace, send
@@ -26,6 +25,30 @@ from muster.agent.tasks import task_folder
 from muster.agent.tasks.launch_request import ContainerRef
 from muster.agent.tasks.table import Task
 
+# The variables by which a client finds its service, its storage and its registries.
+_CLIENT_VARIABLES = (
+    "XDG_RUNTIME_DIR",
+    "XDG_CONFIG_HOME",
+    "XDG_DATA_HOME",
+    "DBUS_SESSION_BUS_ADDRESS",
+    "CONTAINERS_CONF",
+    "CONTAINERS_STORAGE_CONF",
+    "CONTAINER_HOST",
+    "REGISTRY_AUTH_FILE",
+    "DOCKER_HOST",
+    "DOCKER_CONTEXT",
+    "DOCKER_CONFIG",
+    "APPTAINER_CACHEDIR",
+    "APPTAINER_TMPDIR",
+    "APPTAINER_DOCKER_USERNAME",
+    "APPTAINER_DOCKER_PASSWORD",
+    "HTTP_PROXY",
+    "HTTPS_PROXY",
+    "NO_PROXY",
+    "http_proxy",
+    "https_proxy",
+    "no_proxy",
+)
 _LOOK_EVERY_S = 0.1
 _STARTS_WITHIN_S = 2.0
 _TRY_AGAIN_S = 1.0
@@ -88,7 +111,7 @@ def facts_of(container: Optional[ContainerRef]) -> Optional[Dict[str, str]]:
 
 def client_environment(own: Mapping[str, str]) -> Dict[str, str]:
     """Returns those of our own variables that an engine's client needs."""
-    return {name: own[name] for name in CLIENT_VARIABLES if name in own}
+    return {name: own[name] for name in _CLIENT_VARIABLES if name in own}
 
 
 def ran_out_of_memory(folder: str) -> bool:
