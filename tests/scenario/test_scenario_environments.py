@@ -20,7 +20,7 @@ ADA = User("ada", UserRole.USER, 0.0)
 class Answers:
     """One node has it, one has not, and one cannot look."""
 
-    async def listing(self, node: str, folders: Sequence[str]) -> Listing:
+    async def listing(self, node: str, folders: Sequence[str], user: str | None) -> Listing:
         return {"n1": Listing("n1", (PY,)), "n2": Listing("n2"), "n3": Listing("n3", problems=(HANGS,))}[node]
 
     async def test(self, node: str, environment: Environment, gpu: int | None, user: str) -> Trial:

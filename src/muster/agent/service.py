@@ -150,7 +150,7 @@ class Service:
             **Outputs(root, self._book).operations(),
             "health_check": health_check,
             **Surroundings(
-                lambda: (self._gpus or NOTHING_FOUND).source.source, self._accounts, self._groups
+                lambda: (self._gpus or NOTHING_FOUND).source.source, self._accounts, self._groups, self._file_identity
             ).operations(),
         }
 

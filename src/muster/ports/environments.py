@@ -58,8 +58,9 @@ class Trial:
 class Environments(Protocol):
     """Methods raise BackendError if a node does not answer."""
 
-    async def listing(self, node: str, folders: Sequence[str]) -> Listing:
-        """The environments of the node. Virtual environments are listed for these folders only."""
+    async def listing(self, node: str, folders: Sequence[str], user: str | None) -> Listing:
+        """The environments of the node. Virtual environments are listed for these folders only, and with the rights of
+        this user; None stands for admins."""
         ...
 
     async def test(self, node: str, environment: Environment, gpu: int | None, user: str) -> Trial:

@@ -64,7 +64,7 @@ async def test_a_node_lists_its_environments(site: Site) -> None:
     environments = site.backend.capabilities.environments
     if environments is None:
         pytest.skip("this backend does not offer environments")
-    listing = await environments.listing(site.harness.node, [])
+    listing = await environments.listing(site.harness.node, [], None)
     assert listing.node == site.harness.node
     assert all(environment.name for environment in listing.environments)
 

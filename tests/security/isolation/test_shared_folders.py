@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import httpx
@@ -34,10 +35,16 @@ class Site:
 
 
 @pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+def base() -> Iterator[Path]:
+    """Not below the folder of pytest, which each of its processes closes to other accounts again."""
+    with TemporaryDirectory(prefix="muster-shared-") as name:
+        yield Path(name)
+
+
+@pytest.fixture(scope="module")
+def site(base: Path) -> Iterator[Site]:
     if os.getuid() != 0:
         pytest.skip("only an agent that is root acts under other accounts")
-    base = tmp_path_factory.mktemp("shared")
     data, home = base / "data", base / "home"
     (data / "envs").mkdir(parents=True)
     (home / "clusters.d").mkdir(parents=True)
@@ -138,3 +145,30 @@ def test_new_files_belong_to_the_account_of_the_tasks_of_their_user(site: Site) 
 def test_users_and_admins_still_reach_what_they_may(site: Site) -> None:
     assert site.bob.get(f"{FILES}/content", params={"path": "data/bob/secret"}).content == SECRET
     assert site.admin.get(f"{FILES}/content", params={"path": "data/bob/secret"}).content == SECRET
+
+
+def test_the_test_of_an_environment_runs_no_program_of_a_user_as_root(site: Site) -> None:
+    """Anybody can make something that looks like an environment."""
+    trap, told = site.data / "envs" / "trap", site.data / "told"
+    program = f"#!/bin/sh\\nid -u >> {told}\\nid -G >> {told}\\n"
+    made = (
+        f"mkdir -p {trap}/bin; touch {trap}/pyvenv.cfg {told}; chmod 666 {told}; printf '{program}' > {trap}/bin/python"
+    )
+    job = site.alice.submit({"name": "trap", "command": f"{made}; chmod 755 {trap}/bin/python"})
+    assert site.admin.server.wait(job["id"])["state"] == "Succeeded"
+    for who in (site.alice, site.bob):
+        ok(who.post("/environments:test", {"name": "envs/trap", "cluster": "local"}))
+    numbers = {number for line in told.read_text().splitlines() for number in line.split()}
+    assert {str(trap.stat().st_uid), str(site.bobs_uid)} <= numbers
+    assert "0" not in numbers
+
+
+def test_environments_in_a_closed_folder_are_not_listed_to_others(site: Site) -> None:
+    hidden = site.data / "closed-team" / "venvs" / "hidden"
+    made = f"mkdir -p {hidden}/bin; touch {hidden}/pyvenv.cfg; ln -s /usr/bin/env {hidden}/bin/python"
+    job = site.bob.submit({"name": "hides", "command": f"{made}; chmod 700 {site.data}/closed-team"})
+    assert site.admin.server.wait(job["id"])["state"] == "Succeeded"
+    nested = site.data / "envs" / "venvs"
+    nested.symlink_to(hidden.parent)
+    assert "hidden" not in site.alice.get("/environments", params={"cluster": "local"}).text
+    assert "hidden" in site.bob.get("/environments", params={"cluster": "local"}).text

@@ -14,6 +14,7 @@ from typing import Any, Dict, List, Mapping, Optional, Tuple
 from muster.agent import requests
 from muster.agent.environments.scripts import FRAMEWORKS, LIST
 from muster.agent.errors import BAD_REQUEST, SYSTEM, AgentError
+from muster.agent.system.file_identity import FileIdentity
 from muster.agent.system.short_commands import call
 
 _LIST_WITHIN_S = 20.0
@@ -24,9 +25,11 @@ Found = Dict[str, Any]
 
 
 class Wanted:
-    """The checked request: the conda installation, the folders and the engine to look at."""
+    """The checked request: the conda installation, the folders and the engine to look at. `identity` is the account
+    with whose rights files are read."""
 
-    def __init__(self, request: Mapping[str, Any]) -> None:
+    def __init__(self, request: Mapping[str, Any], identity: Optional[FileIdentity] = None) -> None:
+        self.identity = identity
         self.conda = _path(request.get("conda") or "")
         self.folders = _folders(request.get("folders") or [])
         self.engine: Optional[Tuple[str, str]] = None
@@ -52,9 +55,10 @@ def find(wanted: Wanted) -> Dict[str, Any]:
 def _installed(wanted: Wanted) -> List[Found]:
     if not wanted.conda and not wanted.folders:
         return []
+    account = json.dumps(wanted.identity)
     pairs = [part for folder in wanted.folders for part in folder]
     done = call(
-        [sys.executable, "-I", "-S", "-c", LIST, wanted.conda, json.dumps(FRAMEWORKS), *pairs],
+        [sys.executable, "-I", "-S", "-c", LIST, account, wanted.conda, json.dumps(FRAMEWORKS), *pairs],
         _LIST_WITHIN_S,
         most_bytes=1 << 22,
     )

@@ -2,20 +2,30 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, Dict, Mapping
+from typing import Any, Callable, Dict, Mapping, Optional
 
 from muster.agent.environments import discovery
 from muster.agent.environments.container_engines import find_engines
 from muster.agent.environments.trials import EnvironmentTests, trial
 from muster.agent.files.folder_checks import FolderChecks, folder_orders
 from muster.agent.isolation.accounts import Accounts
+from muster.agent.system.file_identity import FileIdentity
 from muster.agent.tasks.cgroups import Groups
 
 Work = Callable[[], Dict[str, Any]]
 
 
 class Surroundings:
-    def __init__(self, gpu_source: Callable[[], str], accounts: Accounts, groups: Groups) -> None:
+    """`identity_of` finds the account with whose rights the environments of a request are listed."""
+
+    def __init__(
+        self,
+        gpu_source: Callable[[], str],
+        accounts: Accounts,
+        groups: Groups,
+        identity_of: Callable[[Mapping[str, Any]], Optional[FileIdentity]],
+    ) -> None:
+        self._identity_of = identity_of
         self._gpu_source = gpu_source
         self._checks = FolderChecks()
         self._accounts = accounts
@@ -38,7 +48,7 @@ class Surroundings:
         return lambda: find_engines(source)
 
     def _environments(self, request: Mapping[str, Any]) -> Work:
-        wanted = discovery.Wanted(request)
+        wanted = discovery.Wanted(request, self._identity_of(request))
         return lambda: discovery.find(wanted)
 
     def _test_environment(self, request: Mapping[str, Any]) -> Work:

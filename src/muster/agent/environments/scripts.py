@@ -14,11 +14,16 @@ FRAMEWORKS = {
     "jax": ("jax",),
 }
 
-# Arguments: conda root (or empty), FRAMEWORKS as JSON, then name and path of each folder.
+# Arguments: the account with whose rights to look, or null, conda root (or empty), FRAMEWORKS as JSON, then name and
+# path of each folder. Everything is imported first, because the account need not be able to read this Python.
 LIST = r"""
-import glob, json, os, re, sys
+import email.parser, encodings.ascii, encodings.utf_8, glob, json, os, re, sys
 from importlib import metadata
-conda, frameworks, folders = sys.argv[1], json.loads(sys.argv[2]), sys.argv[3:]
+account, conda, frameworks, folders = json.loads(sys.argv[1]), sys.argv[2], json.loads(sys.argv[3]), sys.argv[4:]
+if account:
+    os.setgroups(account[2])
+    os.setresgid(account[1], account[1], account[1])
+    os.setresuid(account[0], account[0], account[0])
 MOST = 500
 found = []
 

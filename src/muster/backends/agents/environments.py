@@ -26,10 +26,13 @@ class AgentEnvironments:
         self._engines = engines
         self._isolation = isolation
 
-    async def listing(self, node: str, folders: Sequence[str]) -> Listing:
-        settings, engine = self._settings(), self._engine(node)
-        answer = await self._agent_of(node).ask(
+    async def listing(self, node: str, folders: Sequence[str], user: str | None) -> Listing:
+        settings, engine, agent = self._settings(), self._engine(node), self._agent_of(node)
+        if not agent.hello:
+            await agent.ask("ping")  # which waits for the connection, and so for what the agent reports
+        answer = await agent.ask(
             "environments",
+            isolation=None if user is None else self._isolation.account_order(agent, user),
             conda=settings.conda_root,
             folders=[
                 {"name": folder.name, "path": folder.path} for folder in settings.folders if folder.name in folders

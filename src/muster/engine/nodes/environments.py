@@ -109,7 +109,7 @@ async def _listings(context: Context, user: User, cluster: str, nodes: Sequence[
 
     async def listing(node: Node) -> Listing:
         try:
-            return await environments.listing(node.name, folders)
+            return await environments.listing(node.name, folders, None if user.is_admin else user.name)
         except BackendError as error:
             return Listing(node.name, problems=(error.message,))
 
