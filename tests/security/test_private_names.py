@@ -75,6 +75,7 @@ def test_no_answer_names_another_users_job(server: MusterServer, tmp_path: Path)
     reasons = told(spy, behind["id"])
     assert {"behind", "reserved"} & {one["code"] for one in reasons}, reasons
     assert_nothing_leaks(server, spy, [behind["id"]], secrets)
+    assert ok(spy.get("/jobs", params={"owner": victim.name}))["items"] == []
     seen_by_owner = told(victim, waiting["id"])
     assert seen_by_owner[0]["code"] != "behind"
 

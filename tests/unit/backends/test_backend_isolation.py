@@ -8,8 +8,10 @@ import pytest
 from muster.backends.agents.connection import AgentNode
 from muster.backends.agents.isolation import PoolIsolation
 from muster.domain.clusters import PhysicalCluster
+from muster.domain.errors import Problem
 from muster.domain.isolation import IsolationMode, IsolationSettings
 from muster.launch.containers import DOCKER, PODMAN, Engine
+from tests.parts.building import a_spec
 
 pytestmark = pytest.mark.fast
 
@@ -78,3 +80,26 @@ def test_a_docker_of_root_that_the_account_of_tasks_may_call_is_an_alert(mode: I
 )
 def test_other_engines_are_no_alert(mode: IsolationMode, engine: Engine | None, uid: int) -> None:
     assert alerts(mode, engine, uid) == []
+
+
+def refused(owner: str, *abilities: bool) -> Problem | None:
+    """What is said of a job where the file wants accounts, and each node can start tasks under them or not."""
+    agents = [
+        SimpleNamespace(node=SimpleNamespace(name=f"n{n}"), hello={"gpus": [], "isolation": {**CAN, "user": can}})
+        for n, can in enumerate(abilities)
+    ]
+    cluster = PhysicalCluster("lab", "ssh", isolation=IsolationSettings(IsolationMode.USER))
+    isolation = PoolIsolation(lambda: cluster, lambda: cast("list[AgentNode]", agents), "me", "server")
+    return isolation.refusal(a_spec(), owner)
+
+
+def test_a_job_that_no_node_can_isolate_is_refused_at_once() -> None:
+    problem = refused("amy", False, False)
+    assert problem is not None
+    assert "the agent there is not root" in problem.message
+    assert refused("me", False) is None
+
+
+def test_a_job_that_some_node_can_isolate_is_accepted() -> None:
+    assert refused("amy", False, True) is None
+    assert refused("amy") is None

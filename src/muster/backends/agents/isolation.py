@@ -79,6 +79,11 @@ class PoolIsolation:
         gaps = tuple(f"node {agent.node.name}: {gap}" for agent in known for gap in self._gaps(agent))
         return GivenIsolation(mode, problems[0] if problems else "", settings.trust_users, gaps)
 
+    def _unable(self) -> str:
+        """Why no node that is connected can do what the cluster's file says; empty if one can."""
+        problems = [self._problem(agent) for agent in self._agents() if agent.hello]
+        return problems[0] if all(problems) and problems else ""
+
     def with_image(self, request: LaunchRequest) -> LaunchRequest:
         """Where all tasks run in containers, one without an image gets that of the cluster's file. Raises
         BackendError."""
@@ -93,6 +98,11 @@ class PoolIsolation:
         settings, given = self._settings().isolation, self.given()
         if owner == self._own_user:
             return None
+        if unable := self._unable():
+            message = (
+                f"cluster {self._settings().name} cannot isolate the tasks of its users as its file says: {unable}"
+            )
+            return Problem("cluster", message, "an admin has to change the file or the nodes; see `muster doctor`")
         if settings.mode is IsolationMode.CONTAINER and not spec.runtime.image and not settings.image:
             message = f"all jobs on cluster {self._settings().name} run in containers"
             return Problem("runtime.image", message, "name an image, or have an admin write `image` in the file")

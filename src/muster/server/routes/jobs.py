@@ -123,6 +123,8 @@ async def list_jobs(
 ) -> Response:
     owner = me.name if owner == "me" else owner
     if parts.private_jobs and not me.is_admin:
+        if owner not in (None, me.name):
+            return JSONResponse(JobPage(items=[], nextCursor=None))
         owner = me.name
     now = parts.context.clock()
     where = JobFilter(
