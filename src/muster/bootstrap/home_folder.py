@@ -2,26 +2,38 @@
 
 import fcntl
 import os
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from secrets import token_hex
 
+import structlog
+
 from muster.domain.errors import Conflict, Invalid
 from muster.lib.ids import new_id
 from muster.settings.private_files import write_private
+
+_FOLDERS = ("logs", "outputs", "packages", "node", "clusters.d")
+_log = structlog.get_logger("bootstrap.home")
 
 
 def make_home(home: Path) -> None:
     try:
         home.mkdir(mode=0o700, parents=True, exist_ok=True)
-        for name in ("logs", "packages", "node", "clusters.d"):
+        for name in _FOLDERS:
             (home / name).mkdir(mode=0o700, exist_ok=True)
             (home / name).chmod(0o700)  # whoever made it before us may have left it open
     except OSError as error:
         raise Invalid(
             f"cannot use {home} as the home folder: {error}", hint="set MUSTER_HOME to another folder"
         ) from None
+
+
+def warn_if_open(home: Path) -> None:
+    """What is in it is closed, but the folder itself may be a directory of the system, which is left as it is."""
+    if stat.S_IMODE(home.stat().st_mode) & 0o077:
+        _log.warning("others can look into the home folder", home=str(home), hint=f"chmod 700 {home}")
 
 
 def identity(home: Path) -> str:

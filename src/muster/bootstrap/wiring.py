@@ -10,6 +10,7 @@ from pathlib import Path
 import uvicorn
 
 from muster.bootstrap.extensions import load_extensions
+from muster.bootstrap.home_folder import warn_if_open
 from muster.bootstrap.listening import AnnouncingServer, listen, shown_host, within_descriptors
 from muster.bootstrap.parts import Installation
 from muster.bootstrap.terms import Terms
@@ -30,6 +31,7 @@ async def serve(
     settings: ServerSettings, *, has_home_lock: bool, log_file: Path | None = None
 ) -> Sequence[signal.Signals]:
     """Serve until a signal ends the server, and return the signals. The caller raises them again."""
+    warn_if_open(settings.home)
     certificate = certificate_of(settings)
     listener = listen(settings.host, settings.port)
     scheme = "http" if certificate is None else "https"

@@ -73,6 +73,8 @@ def _home(home: Path) -> Iterator[Finding]:
     file = contexts.context_file()
     if file.exists() and stat.S_IMODE(file.stat().st_mode) & 0o077:
         yield Finding("home", "fail", f"others can read the token in {file}", f"chmod 600 {file}")
+    elif stat.S_IMODE(home.stat().st_mode) & 0o077:
+        yield Finding("home", "warn", f"others can look into {home}", f"chmod 700 {home}")
     else:
         yield Finding("home", "ok", str(home))
     free = shutil.disk_usage(home).free

@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+import subprocess
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,10 +13,11 @@ from typing import Any
 import httpx
 import pytest
 
+from muster.agent.files.folder_checks import MARKER, FolderChecks, FolderOrder
 from tests.integration.api.calling import Caller, ok
 from tests.integration.api.people import new_user
 from tests.parts.passable import let_all_pass, open_to_all
-from tests.parts.server import running_server
+from tests.parts.server import polls, running_server
 
 FILES = "/clusters/local/files"
 SECRET = b"the weights of bob"
@@ -172,3 +174,32 @@ def test_environments_in_a_closed_folder_are_not_listed_to_others(site: Site) ->
     nested.symlink_to(hidden.parent)
     assert "hidden" not in site.alice.get("/environments", params={"cluster": "local"}).text
     assert "hidden" in site.bob.get("/environments", params={"cluster": "local"}).text
+
+
+def test_everything_in_an_open_home_folder_is_closed(site: Site, base: Path) -> None:
+    job = site.bob.submit({"name": "makes", "command": "echo bob > result", "outputs": ["result"]})
+    assert site.admin.server.wait(job["id"])["state"] == "Succeeded"
+    outputs = f"/jobs/{job['id']}/outputs"
+    assert any(ok(site.bob.get(outputs))["items"] for _ in polls(30))
+    home = base / "home"
+    assert home.stat().st_mode & 0o005
+    made_by_test = {"stderr.log"}
+    readable = {path.name for path in home.iterdir() if path.lstat().st_mode & 0o066} - made_by_test
+    assert readable == set()
+    script = f"find {home} -type f -readable ! -name stderr.log; cat {home}/outputs/*/*/*; true"
+    stolen = site.alice.submit({"name": "steals", "command": script})
+    site.admin.server.wait(stolen["id"])
+    log = site.alice.get(f"/jobs/{stolen['id']}/logs/raw", params={"task": "worker-0"}).text
+    assert str(home / "outputs") + "/" not in log.replace(f"{home}/outputs/*/*/*", "")
+    warning = site.admin.server.run("doctor").stdout
+    assert "others can look into" in warning
+
+
+@pytest.mark.parametrize("trick", ["ln -s loop", "ln -s /etc/hostname", "mkdir", "mkfifo"])
+def test_no_user_takes_a_shared_folder_away_by_its_marker(tmp_path: Path, trick: str) -> None:
+    marker = tmp_path / MARKER
+    subprocess.run([*trick.split(), str(marker)], check=True)
+    order = FolderOrder("data", str(tmp_path), "muster 1.000 own", writable=True, program="")
+    found = FolderChecks().check([order])["data"]
+    assert (found.get("problem"), found["marker"]) == (None, "muster 1.000 own")
+    assert FolderChecks().check([order])["data"]["marker"] == "muster 1.000 own"

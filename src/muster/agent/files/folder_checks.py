@@ -23,7 +23,7 @@ _MOST = 64
 
 # Arguments: path, marker to leave (empty: only look), whether it must be writable, program that must be there.
 SCRIPT = r"""
-import errno, json, os, sys, time
+import errno, json, os, stat, sys, time
 path, marker, writable, program = sys.argv[1], sys.argv[2], sys.argv[3] == "writable", sys.argv[4]
 mark = os.path.join(path, ".muster-marker")
 
@@ -34,20 +34,36 @@ def tell(**found):
 def words(error):
     return os.strerror(error.errno) if error.errno else str(error)
 
+def is_foreign():
+    # Anybody who can write to the folder can put something else in the marker's place.
+    try:
+        return not stat.S_ISREG(os.lstat(mark).st_mode)
+    except FileNotFoundError:
+        return False
+
 def read():
     for _ in range(20):
+        if is_foreign():
+            return ""
         try:
             fd = os.open(mark, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
-        except FileNotFoundError:
+        except (FileNotFoundError, PermissionError):
             return ""
-        text = os.read(fd, 256).decode("utf-8", "replace")
-        os.close(fd)
+        try:
+            text = os.read(fd, 256).decode("utf-8", "replace")
+        finally:
+            os.close(fd)
         if text.endswith("\n"):
             return text.strip()
         time.sleep(0.1)
     return ""
 
 def leave():
+    if is_foreign():
+        try:
+            os.rename(mark, "%s-replaced-%s" % (mark, os.urandom(6).hex()))
+        except OSError:
+            return  # the folder is usable all the same, and cannot be compared
     try:
         fd = os.open(mark, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o644)
     except FileExistsError:
