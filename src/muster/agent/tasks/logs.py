@@ -14,6 +14,8 @@ from muster.agent.tasks.table import Task, readable_bytes
 from muster.agent.tasks.task_folder import LOG
 
 _BLOCK_BYTES = 64 * 1024
+_MOST_SEARCHED = 64 << 20
+"""A task can make its log appear as long as it likes, with holes that cost nothing."""
 
 
 def read_log(task: Task, offset: int, limit: int) -> Dict[str, Any]:
@@ -48,7 +50,8 @@ def tail_offset(task: Task, lines: int) -> int:
 
 
 def line_start(fd: int, size: int, lines: int, first: int = 0) -> int:
-    """Nothing before `first` is looked at."""
+    """Nothing before `first` is looked at, and no more than the last 64 MiB."""
+    first = max(first, size - _MOST_SEARCHED)
     if lines <= 0:
         return size
     # A newline at the very end closes the last line and begins none.
