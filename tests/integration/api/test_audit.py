@@ -50,6 +50,8 @@ KINDS = {
     f"DELETE {API}/users/{{name}}/identities": "audit.user.unlink",
     f"POST {API}/tokens": "audit.token.create",
     f"DELETE {API}/tokens/{{token_id}}": "audit.token.revoke",
+    f"PUT {API}/secrets/{{name}}": "audit.secret.set",
+    f"DELETE {API}/secrets/{{name}}": "audit.secret.remove",
 }
 
 
