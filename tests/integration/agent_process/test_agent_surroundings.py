@@ -1,6 +1,7 @@
 """What an agent finds around it: folders, links to them, environments."""
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -193,6 +194,25 @@ def test_environment_of_an_old_python_is_tried_too(agent: Agent, tmp_path: Path)
         {"name": "tensorflow", "version": "1.15.0", "gpus": 1},
         {"name": "torch", "version": "1.7.1", "gpus": 0},
     ]
+
+
+@pytest.mark.parametrize("change", ["owner", "mode"])
+def test_environment_that_others_can_change_is_not_run_under_our_account(
+    agent: Agent, tmp_path: Path, change: str
+) -> None:
+    python = tmp_path / "shared" / "envs" / "theirs" / "bin" / "python"
+    python.parent.mkdir(parents=True)
+    python.write_text(f"#!/bin/sh\ntouch {tmp_path}/ran\n")
+    python.chmod(0o755)
+    if change == "owner":
+        if os.getuid() != 0:
+            pytest.skip("only root can give files away")
+        os.chown(tmp_path / "shared" / "envs" / "theirs", 61_234, 61_234)
+    else:
+        (tmp_path / "shared").chmod(0o777)
+    told = agent.ask("test_environment", path=str(python.parent.parent))
+    assert "others can change" in told["error"]
+    assert not (tmp_path / "ran").exists()
 
 
 def test_environment_without_a_python_says_so(agent: Agent, tmp_path: Path) -> None:

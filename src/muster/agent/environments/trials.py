@@ -7,9 +7,11 @@ and under their account.
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import shutil
+import stat
 import tempfile
 import threading
 import time
@@ -115,6 +117,10 @@ class EnvironmentTests:
 
     def _run_here(self, one: Trial, within_s: float, argv: Sequence[str]) -> Called:
         if one.isolation is None or not one.isolation.is_confined:
+            if one.isolation is None and (stranger := _stranger(one.prefix)):
+                raise OSError(
+                    errno.EPERM, "others can change {}, and it would run as the server's account".format(stranger)
+                )
             return call(argv, within_s, env=_environment(one), most_bytes=_OUTPUT_BYTES)
         devices = [int(word) for word in one.devices.split(",") if word.isdigit()]
         groups = self._groups.create(
@@ -153,6 +159,28 @@ def _run_in_container(one: Trial, within_s: float, arguments: Sequence[str]) -> 
     finally:
         if done is None or done.late:
             call([one.program, "rm", "--force", name], 10.0, env=env)
+
+
+def _stranger(prefix: str) -> Optional[str]:
+    """The first folder on the way to the environment's Python that another account than root or ours can change: what
+    runs there may be theirs."""
+    real = os.path.realpath(os.path.join(prefix, "bin", "python"))
+    for path in (os.path.join(os.path.realpath(prefix), "bin"), os.path.dirname(real)):
+        parts = path.strip("/").split("/")
+        for count in range(1, len(parts) + 1):
+            ancestor = "/" + "/".join(parts[:count])
+            if _is_changeable(ancestor):
+                return ancestor
+    return None
+
+
+def _is_changeable(folder: str) -> bool:
+    try:
+        found = os.stat(folder)
+    except OSError:
+        return False  # there is nothing to run
+    by_all = found.st_mode & stat.S_IWOTH and not found.st_mode & stat.S_ISVTX
+    return bool(by_all) or found.st_uid not in (0, os.getuid())
 
 
 def _environment(one: Trial) -> Dict[str, str]:
