@@ -52,7 +52,7 @@ def examine(server: str | None, context: str | None) -> list[Finding]:
     except MusterError as error:
         return [*findings, Finding("context", "fail", error.message, error.hint)]
     findings.append(_context(chosen))
-    client = Client(chosen.server, chosen.token or "", timeouts=Timeouts(3.0, 5.0))
+    client = Client(server, context=context, timeouts=Timeouts(3.0, 5.0))
     return [*findings, *_server(client)]
 
 

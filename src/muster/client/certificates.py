@@ -66,6 +66,33 @@ def check(address: SplitResult, timeout_s: float) -> None:
         connection.close()
 
 
+def expects_https(address: SplitResult, timeout_s: float) -> bool:
+    """Whether the server at this address without encryption understands only HTTPS. Raises MusterError if nothing
+    listens there. Plain HTTP is tried first, because a server without encryption would log a TLS greeting as garbage.
+    """
+    connection = connection_to(address, timeout_s, None)
+    try:
+        connection.request("GET", f"{address.path.rstrip('/')}/healthz")
+        connection.getresponse()
+    except (http.client.BadStatusLine, ConnectionResetError, BrokenPipeError):
+        return _speaks_tls(address, timeout_s)
+    except TimeoutError:
+        return False
+    except OSError as error:
+        raise unreachable(address.geturl(), error.strerror or str(error)) from error
+    finally:
+        connection.close()
+    return False
+
+
+def _speaks_tls(address: SplitResult, timeout_s: float) -> bool:
+    try:
+        fingerprint_at(address, timeout_s)
+    except OSError:
+        return False
+    return True
+
+
 def fingerprint_at(address: SplitResult, timeout_s: float) -> str:
     """The fingerprint of the certificate that the server shows now. Nothing is sent to it."""
     connection = http.client.HTTPSConnection(

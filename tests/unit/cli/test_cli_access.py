@@ -1,10 +1,15 @@
 """Logging in and out, tokens, and the doctor."""
 
+import ssl
 import stat
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from muster.bootstrap.self_signed import make_self_signed
+from muster.client import contexts
+from muster.lib.fingerprints import fingerprint_of
 from muster.version import __version__
 from tests.unit.cli.calling import muster
 from tests.unit.client.tiny_server import Answer, TinyServer
@@ -18,7 +23,7 @@ def test_login_by_password_is_remembered_for_its_owner_only(server: TinyServer, 
     server.on("GET", "/whoami", Answer(200, {"user": "li", "role": "user", "server": {"version": "1"}}))
     outcome = muster(None, "login", server.url, "--user", "li", "--password-stdin", stdin="secret\n")
     assert outcome.code == 0
-    assert server.asked[0].json["password"] == "secret"
+    assert server.requests("POST", "/login")[0].json["password"] == "secret"
     assert "t0ken" not in outcome.out + outcome.err
     assert stat.S_IMODE((home / "context.json").stat().st_mode) == 0o600
     assert muster(None, "whoami", "-o", "name").out == "li\n"
@@ -76,3 +81,47 @@ def test_doctor_says_what_isolation_does_not_enforce(server: TinyServer, home: P
     assert "warn  isolation local: node n1: tasks can open GPUs of others" in muster(server, "doctor").out
     shown = muster(server, "describe", "cluster/local").out
     assert "not enforced: node n1: tasks can open GPUs of others" in shown
+
+
+@pytest.fixture
+def certificate(tmp_path: Path) -> Path:
+    make_self_signed(tmp_path / "tls.crt", tmp_path / "tls.key", "127.0.0.1")
+    return tmp_path / "tls.crt"
+
+
+@pytest.fixture
+def encrypted(certificate: Path) -> Iterator[TinyServer]:
+    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    tls.load_cert_chain(certificate, certificate.with_suffix(".key"))
+    tiny = TinyServer(tls)
+    yield tiny
+    tiny.stop()
+
+
+def _pin(certificate: Path) -> str:
+    return fingerprint_of(ssl.PEM_cert_to_DER_cert(certificate.read_text()))
+
+
+def test_doctor_uses_the_certificate_that_the_context_trusts(encrypted: TinyServer, certificate: Path) -> None:
+    known = contexts.Context(encrypted.url, "t", "li", _pin(certificate))
+    contexts.save(contexts.Contexts().with_context("lab", known))
+    encrypted.on("GET", "/healthz", Answer(200, {"status": "ok"}))
+    encrypted.on("GET", "/whoami", Answer(200, {"user": "li", "role": "user", "server": {"version": __version__}}))
+    encrypted.on("GET", "/nodes", Answer(200, {"items": []}))
+    found = {item["name"]: item["status"] for item in muster(None, "doctor", "-o", "json").document["items"]}
+    assert (found["server"], found["token"]) == ("ok", "ok")
+    assert encrypted.requests("GET", "/whoami")[0].headers["Authorization"] == "Bearer t"
+
+
+def test_login_finds_out_that_a_server_speaks_https(encrypted: TinyServer, certificate: Path) -> None:
+    plain = encrypted.url.replace("https://", "http://")
+    outcome = muster(None, "login", plain)
+    assert outcome.code == 1
+    assert "speaks HTTPS" in outcome.err
+    assert f"muster login {encrypted.url}" in outcome.err
+    assert "Password" not in outcome.err
+    encrypted.on("GET", "/whoami", Answer(200, {"user": "li", "role": "user", "server": {"version": "1"}}))
+    without_scheme = plain.removeprefix("http://")
+    trusted = muster(None, "login", without_scheme, "--token", "t", "--fingerprint", _pin(certificate))
+    assert trusted.code == 0
+    assert contexts.load().known["127.0.0.1"].server == encrypted.url

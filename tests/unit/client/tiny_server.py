@@ -1,6 +1,7 @@
 """A real HTTP server in a thread, told by each test what to answer, remembering what it was asked."""
 
 import json
+import ssl
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
@@ -44,16 +45,18 @@ def problem(status: int, code: str, detail: str, **more: Any) -> Answer:
 
 
 class TinyServer:
-    def __init__(self) -> None:
+    def __init__(self, tls: ssl.SSLContext | None = None) -> None:
         self.asked: list[Asked] = []
         self._replies: dict[tuple[str, str], deque[Reply]] = {}
         self._lock = threading.Lock()
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
         self._server.daemon_threads = True
+        if tls is not None:
+            self._server.socket = tls.wrap_socket(self._server.socket, server_side=True)
         self._server.handle_error = lambda *_: None  # type: ignore[method-assign]  # clients may hang up
         self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
         self._thread.start()
-        self.url = f"http://127.0.0.1:{self._server.server_address[1]}"
+        self.url = f"{'https' if tls else 'http'}://127.0.0.1:{self._server.server_address[1]}"
 
     def on(self, method: str, path: str, *replies: Reply) -> None:
         """Answers in turn; the last one stays. `path` is below the API's root."""

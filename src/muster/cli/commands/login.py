@@ -13,7 +13,7 @@ from muster.cli.terminal import echo
 from muster.client import certificates, contexts
 from muster.client.client import Client
 from muster.client.contexts import Context
-from muster.client.errors import MusterError
+from muster.client.errors import BAD_INPUT, MusterError
 from muster.client.transport import Timeouts, parsed_address
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def command(
     """
     if sum((password_stdin, token is not None, token_stdin, sso or no_browser)) > 1:
         raise click.UsageError("choose one of --sso, --password-stdin, --token and --token-stdin")
-    server = contexts.resolve(url or ctx.find_root().params.get("server")).server
+    server = _with_scheme(contexts.resolve(url or ctx.find_root().params.get("server")).server)
     if token_stdin:
         token = sys.stdin.readline().strip()
     pin = _trusted(server, fingerprint)
@@ -88,6 +88,19 @@ def _client(server: str, token: str, fingerprint: str | None) -> Client:
     client = Client(server, token)
     client.transport.fingerprint = fingerprint
     return client
+
+
+def _with_scheme(server: str) -> str:
+    """Finds out that a server needs HTTPS before anybody types a password."""
+    address = parsed_address(server)
+    if address.scheme == "https" or not certificates.expects_https(address, Timeouts().connect_s):
+        return server
+    encrypted = address._replace(scheme="https").geturl()
+    if "://" in server:
+        raise MusterError(
+            f"the server at {server} speaks HTTPS", code=BAD_INPUT, hint=f"use its address: muster login {encrypted}"
+        )
+    return encrypted
 
 
 def _trusted(server: str, given: str | None) -> str | None:
