@@ -3,9 +3,10 @@
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
+from pydantic.fields import FieldInfo
 
 from muster.domain.errors import Problem
 from muster.lib.nearest import nearest
@@ -14,15 +15,7 @@ from muster.wire.spec_schema import (
     NAME_PATTERN,
     ROLE_PATTERN,
     VARIABLE_PATTERN,
-    CompletionIn,
-    DependencyIn,
     JobSpecIn,
-    MountIn,
-    ResourcesIn,
-    RetryIn,
-    RoleIn,
-    RuntimeIn,
-    WhereIn,
 )
 
 UNKNOWN_KEY = "unknown key"
@@ -44,16 +37,6 @@ _TYPES = {
     "int_from_float": "a whole number",
     "float_type": "a number",
     "float_parsing": "a number",
-}
-_MODELS: dict[str, type[BaseModel]] = {
-    "roles": RoleIn,
-    "resources": ResourcesIn,
-    "completion": CompletionIn,
-    "runtime": RuntimeIn,
-    "retry": RetryIn,
-    "mounts": MountIn,
-    "after": DependencyIn,
-    "where": WhereIn,
 }
 
 
@@ -133,9 +116,32 @@ def _mapping_hint(path: Path) -> str:
 
 
 def keys_at(path: Path) -> list[str]:
-    """Returns the keys that the schema knows at this path."""
+    """Returns the keys that the schema knows at this path, or else those of the part around it."""
     model: type[BaseModel] = JobSpecIn
-    for place, part in enumerate(path):
-        is_role_name = place == 1 and path[0] == "roles"
-        model = model if is_role_name else _MODELS.get(str(part), model)
-    return [field.alias or name for name, field in model.model_fields.items()]
+    is_name = False
+    for part in path:
+        fields = {_key(name, field): field for name, field in model.model_fields.items()}
+        if is_name or part not in fields:
+            is_name = False
+            continue
+        annotation = fields[str(part)].annotation
+        inner = _model_in(annotation)
+        if inner is not None:
+            model, is_name = inner, _has_names(annotation)
+    return [_key(name, field) for name, field in model.model_fields.items()]
+
+
+def _key(name: str, field: FieldInfo) -> str:
+    return field.alias or name
+
+
+def _model_in(annotation: Any) -> type[BaseModel] | None:
+    """The model of a part of the spec, also of the items of a list or the values of a mapping."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return annotation
+    return next((found for inner in get_args(annotation) if (found := _model_in(inner))), None)
+
+
+def _has_names(annotation: Any) -> bool:
+    """Whether users choose the keys, as those of `roles`."""
+    return get_origin(annotation) is dict or any(_has_names(inner) for inner in get_args(annotation))

@@ -464,3 +464,30 @@ def test_inputs_and_outputs_stay_in_the_working_directory(line: str, path: str) 
     with pytest.raises(Invalid) as refused:
         read_spec(f"name: a\ncommand: x\n{line}\n")
     assert [problem.path for problem in refused.value.problems] == [path]
+
+
+@pytest.mark.parametrize(
+    ("part", "said"),
+    [
+        ("secrets: [{name: T, fil: tok}]", "secrets[0].fil: unknown key (did you mean file?)"),
+        ("secrets: [{name: T, zzz: tok}]", "secrets[0].zzz: unknown key (known keys: name, env, file)"),
+        ("secrets: [TOKEN]", "secrets[0]: is 'TOKEN' (a mapping with name, env, file)"),
+        ("inputs: [{sorce: x}]", "inputs[0].sorce: unknown key (did you mean source?)"),
+        ("inputs: [{pth: x}]", "inputs[0].pth: unknown key (known keys: source, target)"),
+        ("after: [{jbo: x}]", "after[0].jbo: unknown key (did you mean job?)"),
+        ("mounts: [{sorce: x, target: y}]", "mounts[0].sorce: unknown key (did you mean source?)"),
+        ("where: {zzz: 1}", "where.zzz: unknown key (known keys: nodes, notNodes, labels, spread, together)"),
+        (
+            "roles: {env: {command: x, completion: {zzz: 1}}}",
+            "roles.env.completion.zzz: unknown key (known keys: minFailed, minSucceeded)",
+        ),
+        (
+            "roles: {resources: {command: x, replica: 1}}",
+            "roles.resources.replica: unknown key (did you mean replicas?)",
+        ),
+    ],
+)
+def test_an_unknown_key_is_compared_with_the_keys_of_its_part(part: str, said: str) -> None:
+    with pytest.raises(Invalid) as refused:
+        read_spec(f"name: j\n{'' if part.startswith('roles') else 'command: x'}\n{part}\n")
+    assert [str(problem).partition(": ")[2] for problem in refused.value.problems if said in str(problem)] == [said]
