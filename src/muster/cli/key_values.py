@@ -20,6 +20,21 @@ def parse_texts(items: Iterable[str], option: str) -> dict[str, str]:
     return dict(_split(items, option))
 
 
+def parse_secrets(items: Iterable[str]) -> dict[str, str]:
+    """`wandb=WANDB_API_KEY` becomes {"wandb": "WANDB_API_KEY"}."""
+    found: dict[str, str] = {}
+    for item in items:
+        name, equals, variable = item.partition("=")
+        if not equals or not name.strip() or not variable.strip():
+            raise click.BadParameter(
+                f"{item!r} is not NAME=VARIABLE: the name of a secret and the variable that gets it. The value is "
+                f"never written here; `muster secret set {name.strip() or 'NAME'}` stores it",
+                param_hint="--secret",
+            )
+        found[name.strip()] = variable.strip()
+    return found
+
+
 def parse_value(text: str) -> Any:
     stripped = text.strip()
     if stripped.lower() in _WORDS:

@@ -1,5 +1,7 @@
-"""A click group that imports its commands only when they are called. Names and short help texts are in a table, so that
-`--help` and completion import no command.
+"""Groups of commands that say what somebody meant who named none of them.
+
+A lazy group imports its commands only when they are called. Names and short help texts are in a table, so that `--help`
+and completion import no command.
 """
 
 import importlib
@@ -8,6 +10,10 @@ from typing import Any, NamedTuple
 
 import click
 from click.shell_completion import CompletionItem
+
+from muster.cli.listed_objects import listed
+
+_LISTING = ("list", "ls", "show", "get")
 
 
 class Entry(NamedTuple):
@@ -19,7 +25,37 @@ class Entry(NamedTuple):
     attribute: str = "command"
 
 
-class LazyGroup(click.Group):
+class Group(click.Group):
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and not args[0].startswith("-") and not self.has(args[0]):
+            ctx.fail(f"there is no command {args[0]!r}{self._guess(ctx, args)}")
+        return super().resolve_command(ctx, args)
+
+    def has(self, name: str) -> bool:
+        return name in self.commands
+
+    def names(self) -> list[str]:
+        return list(self.commands)
+
+    def _guess(self, ctx: click.Context, args: list[str]) -> str:
+        from muster.lib.nearest import nearest
+
+        word = args[0]
+        guess = nearest(word, self.names())
+        if word in _LISTING:
+            objects = listed(ctx.info_name or "")
+        elif ctx.parent is None and (guess is None or not args[1:] or args[1] in _LISTING):
+            objects = listed(word)
+        else:
+            objects = None
+        if objects:
+            return f"; `muster get {objects}` lists them"
+        return f"; did you mean {guess!r}?" if guess else ""
+
+
+class LazyGroup(Group):
     def __init__(
         self, *args: Any, entries: Mapping[str, Entry], aliases: Mapping[str, str] | None = None, **kwargs: Any
     ) -> None:
@@ -38,12 +74,11 @@ class LazyGroup(click.Group):
         assert isinstance(command, click.Command)
         return command
 
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        if args and not args[0].startswith("-") and args[0] not in self.entries and args[0] not in self.aliases:
-            ctx.fail(f"there is no command {args[0]!r}{self._guess(args[0])}")
-        return super().resolve_command(ctx, args)
+    def has(self, name: str) -> bool:
+        return name in self.entries or name in self.aliases
+
+    def names(self) -> list[str]:
+        return [*self.entries, *self.aliases]
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         sections: dict[str, list[tuple[str, str]]] = {}
@@ -58,9 +93,3 @@ class LazyGroup(click.Group):
             CompletionItem(name, help=entry.help) for name, entry in self.entries.items() if name.startswith(incomplete)
         ]
         return found + click.Command.shell_complete(self, ctx, incomplete)
-
-    def _guess(self, word: str) -> str:
-        from muster.lib.nearest import nearest
-
-        guess = nearest(word, [*self.entries, *self.aliases])
-        return f"; did you mean {guess!r}?" if guess else ""

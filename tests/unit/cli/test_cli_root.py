@@ -112,3 +112,31 @@ def test_a_database_url_is_handed_over_out_of_sight(monkeypatch: pytest.MonkeyPa
     muster(None, "server", "--database", "postgresql://amy:secret@db/muster")
     assert became[0][1:] == ["-m", "muster.bootstrap"]
     assert os.environ["MUSTER_DATABASE"] == "postgresql://amy:secret@db/muster"
+
+
+def test_the_value_of_a_secret_is_refused_as_an_argument() -> None:
+    outcome = muster(None, "secret", "set", "TOKEN", "hunter2")
+    assert outcome.code == 2
+    assert "--from-file" in outcome.err
+    assert "hunter2" not in outcome.err
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("users list", "`muster get users`"),
+        ("tokens list", "`muster get tokens`"),
+        ("secret list", "`muster get secrets`"),
+        ("secrets ls", "`muster get secrets`"),
+        ("cluster list", "`muster get clusters`"),
+        ("clusters list", "`muster get clusters`"),
+        ("job list", "`muster get jobs`"),
+        ("jobs", "`muster get jobs`"),
+        ("users ad li", "did you mean 'add'?"),
+        ("user add li", "did you mean 'users'?"),
+    ],
+)
+def test_lists_are_found_under_get(words: str, said: str) -> None:
+    outcome = muster(None, *words.split())
+    assert outcome.code == 2
+    assert said in outcome.err

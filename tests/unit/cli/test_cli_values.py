@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from muster.cli.adhoc_job import RunOptions, as_job, command_of, folder_to_send, name_from
-from muster.cli.key_values import parse_assignments, parse_texts, parse_value, read_env_file
+from muster.cli.key_values import parse_assignments, parse_secrets, parse_texts, parse_value, read_env_file
 from muster.cli.tables.ages import ago, duration_text
 
 pytestmark = pytest.mark.fast
@@ -157,3 +157,10 @@ def test_current_folder_is_sent_unless_another_is_named() -> None:
 def test_secrets_are_named_with_their_variables() -> None:
     job = as_job(RunOptions(words=("train.sh",), secrets={"wandb": "WANDB_API_KEY"}))
     assert job.to_spec()["secrets"] == [{"name": "wandb", "env": "WANDB_API_KEY"}]
+
+
+@pytest.mark.parametrize("text", ["TOKEN", "TOKEN=", "=TOKEN"])
+def test_a_secret_without_its_variable_is_refused_with_the_way_to_store_the_value(text: str) -> None:
+    assert parse_secrets(["wandb=WANDB_API_KEY"]) == {"wandb": "WANDB_API_KEY"}
+    with pytest.raises(click.BadParameter, match=r"is not NAME=VARIABLE.*never written here; `muster secret set"):
+        parse_secrets([text])

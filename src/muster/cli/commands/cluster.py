@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from muster.cli.failures import Failure
+from muster.cli.lazy_group import Group
 from muster.cli.session import say
 from muster.cli.shared_options import output_option
 from muster.cli.tables.output import print_document
@@ -16,7 +17,7 @@ from muster.cli.terminal import echo
 from muster.domain.errors import Problem
 
 
-@click.group()
+@click.group(cls=Group)
 def command() -> None:
     """Check the files that describe clusters, their nodes and virtual clusters.
 

@@ -5,6 +5,7 @@ from typing import Any
 
 import click
 
+from muster.cli.lazy_group import Group
 from muster.cli.session import say
 from muster.cli.shared_options import output_option
 from muster.cli.tables.output import print_list
@@ -19,7 +20,7 @@ class _Known:
     raw: dict[str, Any]
 
 
-@click.group()
+@click.group(cls=Group)
 def command() -> None:
     """List, select and remove known servers. `muster login` adds one.
 

@@ -5,6 +5,7 @@ from typing import Any
 
 import click
 
+from muster.cli.lazy_group import Group
 from muster.cli.session import connect, say, say_warning
 from muster.cli.shared_options import complete_nodes, output_option
 from muster.cli.tables.environment_columns import environment_columns, trial_columns
@@ -17,7 +18,7 @@ from muster.client.transport import Timeouts
 _PATIENT = Timeouts(answer_s=120.0)
 
 
-@click.group()
+@click.group(cls=Group)
 def command() -> None:
     """List and test the environments on clusters.
 

@@ -12,6 +12,7 @@ import click
 from muster.cli.failures import Failure
 from muster.cli.file_progress import file_line
 from muster.cli.file_transfers import Incoming, Outgoing, Report, get_all, incoming, outgoing, put_all, resumable
+from muster.cli.lazy_group import Group
 from muster.cli.remote_paths import RemotePathType, complete_either
 from muster.cli.session import connect, say, say_warning
 from muster.cli.shared_options import output_option
@@ -35,7 +36,7 @@ _itself = click.option(
 )
 
 
-@click.group()
+@click.group(cls=Group)
 def command() -> None:
     """List, copy, move and remove files on a cluster.
 

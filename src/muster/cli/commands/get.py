@@ -3,6 +3,7 @@
 import click
 
 from muster.cli.lazy_group import Entry, LazyGroup
+from muster.cli.listed_objects import ALIASES
 
 
 def _entry(module: str, help_text: str) -> Entry:
@@ -18,18 +19,6 @@ ENTRIES = {
     "secrets": _entry("secrets", "Your secrets, without values; for admins, everybody's."),
     "users": _entry("users", "Users (admins only)."),
     "tokens": _entry("tokens", "Your tokens; for admins, everybody's."),
-}
-ALIASES = {
-    "job": "jobs",
-    "worker": "workers",
-    "tasks": "workers",
-    "task": "workers",
-    "node": "nodes",
-    "cluster": "clusters",
-    "quotas": "quota",
-    "secret": "secrets",
-    "user": "users",
-    "token": "tokens",
 }
 
 

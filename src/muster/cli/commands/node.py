@@ -7,6 +7,7 @@ import click
 
 from muster.cli.commands import node_administration, node_exec
 from muster.cli.key_values import parse_texts
+from muster.cli.lazy_group import Group
 from muster.cli.node_readiness import wait_until_ready
 from muster.cli.session import connect, say
 from muster.cli.shared_options import complete_nodes
@@ -19,7 +20,7 @@ _FIRST = "lab"
 """The default name of the first SSH cluster."""
 
 
-@click.group()
+@click.group(cls=Group)
 def command() -> None:
     """List, add, remove, cordon and drain nodes.
 

@@ -8,7 +8,7 @@ import click
 from muster.cli.adhoc_job import RunOptions, as_job, folder_to_send
 from muster.cli.dry_run import print_dry_run
 from muster.cli.job_following import exit_with_outcome, follow
-from muster.cli.key_values import parse_assignments, parse_texts, read_env_file
+from muster.cli.key_values import parse_assignments, parse_secrets, parse_texts, read_env_file
 from muster.cli.option_types import Parsed
 from muster.cli.session import connect, say
 from muster.cli.shared_options import output_option
@@ -131,7 +131,7 @@ def command(
             cluster=cluster,
             priority=priority,
             env=variables,
-            secrets=parse_texts(secrets, "--secret"),
+            secrets=parse_secrets(secrets),
             params=parse_assignments(params, "--param"),
             labels=parse_texts(labels, "--label"),
             package=None if no_package else folder_to_send(package, Path.cwd(), Path.home(), say),

@@ -5,11 +5,12 @@ from pathlib import Path
 
 import click
 
+from muster.cli.lazy_group import Group
 from muster.cli.session import connect, say
 from muster.cli.shared_options import complete_secrets
 
 
-@click.group()
+@click.group(cls=Group)
 def command() -> None:
     """Store secrets, such as API keys, that your jobs get by name.
 
@@ -30,12 +31,13 @@ def command() -> None:
     """
 
 
-@command.command("set")
+@command.command("set", context_settings={"allow_extra_args": True})
 @click.argument("name", shell_complete=complete_secrets)
 @click.option(
     "--from-file", type=click.Path(dir_okay=False, exists=True), help="Take the bytes of this file, as they are."
 )
-def set_secret(name: str, from_file: str | None) -> None:
+@click.pass_context
+def set_secret(ctx: click.Context, name: str, from_file: str | None) -> None:
     """Store a secret, or replace its value. Running jobs keep the value that they started with.
 
     The command asks for the value, or reads it from standard input if that is not a terminal. The newline at the end of
@@ -47,6 +49,8 @@ def set_secret(name: str, from_file: str | None) -> None:
       pass show wandb | muster secret set wandb
       muster secret set deploy-key --from-file ~/.ssh/deploy_key
     """
+    if ctx.args:
+        raise click.UsageError("a value is never an argument: type it when asked, pipe it, or read it with --from-file")
     secret = connect().set_secret(name, _value(name, from_file))
     say(f"stored secret {secret.name} ({secret.size_bytes} bytes, {secret.kind})")
 

@@ -2,13 +2,14 @@
 
 import click
 
+from muster.cli.lazy_group import Group
 from muster.cli.session import connect, say
 from muster.cli.shared_options import output_option
 from muster.cli.tables.output import print_document
 from muster.cli.terminal import echo
 
 
-@click.group()
+@click.group(cls=Group)
 def command() -> None:
     """Create and revoke tokens, which programs use instead of a password.
 

@@ -4,10 +4,11 @@ import sys
 
 import click
 
+from muster.cli.lazy_group import Group
 from muster.cli.session import connect, say
 
 
-@click.group()
+@click.group(cls=Group)
 def command() -> None:
     """Add, change and remove users. Admins only, except for your own password.
 

@@ -4,6 +4,7 @@ from typing import Any
 
 import click
 
+from muster.cli.lazy_group import Group
 from muster.cli.session import connect, say, say_warning
 from muster.cli.shared_options import output_option
 from muster.cli.tables.cluster_columns import amount_text, error_text, virtual_cluster_columns
@@ -11,7 +12,7 @@ from muster.cli.tables.output import print_document, print_list, print_pairs
 from muster.client.cluster_views import VirtualClusterView
 
 
-@click.group()
+@click.group(cls=Group)
 def command() -> None:
     """Show virtual clusters: a cluster, plus settings, plus a guaranteed share.
 
