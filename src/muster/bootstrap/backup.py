@@ -19,22 +19,25 @@ from typing import Any
 
 from muster.bootstrap.home_folder import lock_home, make_home
 from muster.domain.errors import Conflict, Invalid, MusterError
+from muster.settings.private_files import write_private
 from muster.settings.secret_keys import NAME as SECRET_KEYS
 from muster.settings.server import ServerSettings, load_settings
 from muster.stores import backup
+from muster.stores.database_engines import parse_url, sqlite_file
 from muster.stores.opening import upgrade_database
 from muster.stores.tables import HEAD, metadata
 
-_FOLDERS = ("packages", "logs", "outputs", "clusters.d")
-_FILES = ("config.yaml", "identity", "archive-key")
+_FOLDERS = ("packages", "logs", "outputs", "clusters.d", "host-keys")
+_FILES = ("config.yaml", "identity", "archive-key", "tls.crt", "tls.key")
 _MANIFEST = "manifest.json"
 
 
 def make_backup(settings: ServerSettings, target: Path, *, with_secrets_key: bool = False) -> dict[str, int]:
     """Write the backup under a temporary name, and give it its name when it is complete. The key of the secrets is in
     it only if that was asked for: with the key, the archive reveals them."""
+    _check_source(settings)
     partial = target.with_name(f".{target.name}.partial")
-    with tempfile.TemporaryDirectory(dir=target.parent, prefix=".muster-backup-") as folder:
+    with _writing(target), tempfile.TemporaryDirectory(dir=target.parent, prefix=".muster-backup-") as folder:
 
         def write(table: str, lines: Iterable[str]) -> None:
             with (Path(folder) / f"{table}.jsonl").open("w", encoding="utf-8") as file:
@@ -53,7 +56,7 @@ def make_backup(settings: ServerSettings, target: Path, *, with_secrets_key: boo
             archive.close()
             file.flush()
             os.fsync(file.fileno())
-    partial.replace(target)
+        partial.replace(target)
     return counts
 
 
@@ -74,9 +77,34 @@ def restore(settings: ServerSettings, source: Path, *, replace: bool) -> dict[st
         ]
         if missing:
             raise Invalid(f"the backup is not complete: {', '.join(missing)} is missing")
-        backup.load(settings.database_url, str(manifest["schema"]), read, replace=replace)
+        identity = backup.load(settings.database_url, str(manifest["schema"]), read, replace=replace)
         _extract_files(archive, settings.home)
+        if identity:
+            write_private(settings.home / "identity", f"{identity}\n")  # nodes know the server by it
     return manifest
+
+
+def _check_source(settings: ServerSettings) -> None:
+    """Raises Invalid if there is nothing to back up, instead of making an archive of an empty folder."""
+    file = sqlite_file(parse_url(settings.database_url))
+    if not settings.home.is_dir():
+        missing = f"there is no home folder {settings.home}"
+    elif file is not None and not file.exists():
+        missing = f"there is no database {file}"
+    else:
+        return
+    hint = "name the folder and the database of the server: muster server --home FOLDER --database URL"
+    raise Invalid(missing, hint=hint)
+
+
+@contextmanager
+def _writing(target: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        where = error.filename or target
+        hint = "give a file in a folder that exists, that you may write to and that has enough space"
+        raise Invalid(f"cannot write the backup {target}: {where}: {error.strerror}", hint=hint) from None
 
 
 @contextmanager

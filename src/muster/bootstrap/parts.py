@@ -101,7 +101,9 @@ def build_parts(installation: Installation, store: Store, site: SharedSite, epoc
         limits=installation.limits,
         has_private_jobs=settings.private_jobs,
         secret_box=AesSecretBox(SecretKeyFile(shared.secrets_key_path)),
-        config=ActiveConfig(FileClusterConfig(clusters, kept, Inotify), extensions.problems),
+        config=ActiveConfig(
+            FileClusterConfig(clusters, kept, Inotify), (*extensions.problems, *site.problems(installation.home))
+        ),
     )
     accounts = Accounts(context, settings.session_lifetime)
     services = Services(

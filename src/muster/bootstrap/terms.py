@@ -57,7 +57,8 @@ class Terms:
 
     async def _take_a_turn(self) -> None:
         found = await self._lease.current()
-        site = shared_site(found, self._installation.home)
+        own = self._installation
+        site = shared_site(found, own.home, has_own_database=own.settings.has_own_database)
         term = await self._lease.acquire(self._claim(site)) or await self._stand_by(found, site)
         try:
             await self._hold(term, site)

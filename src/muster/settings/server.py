@@ -137,6 +137,11 @@ class ServerSettings(BaseModel):
         return self.database or f"sqlite:///{self.home / 'muster.db'}"
 
     @property
+    def has_own_database(self) -> bool:
+        """Whether the database is the file in the home folder, which moves with it."""
+        return self.database_url == f"sqlite:///{self.home / 'muster.db'}"
+
+    @property
     def secrets_key_path(self) -> Path:
         """The file with the keys of the secrets; a relative path starts in the home folder."""
         return self.home / (self.secrets_key_file or Path(SECRET_KEYS)).expanduser()

@@ -43,8 +43,9 @@ def dump(url: str, write: Callable[[str, Iterable[str]], None]) -> dict[str, int
     return counts
 
 
-def load(url: str, schema: str, read: Callable[[str], Iterable[str]], *, replace: bool) -> None:
-    """Fill the database with the rows that `read` returns for each table. The next server on it starts held. Raises
+def load(url: str, schema: str, read: Callable[[str], Iterable[str]], *, replace: bool) -> str:
+    """Fill the database with the rows that `read` returns for each table. The next server on it starts held, in its own
+    home folder. Returns the identity of the servers that used the database, empty if none did. Raises
     Conflict if the rows have another schema, a server uses the database, or it has jobs and may not be replaced."""
     if schema != HEAD:
         raise Conflict(
@@ -61,7 +62,9 @@ def load(url: str, schema: str, read: Callable[[str], Iterable[str]], *, replace
             for table in metadata.sorted_tables:
                 for batch in _batches(read(table.name)):
                     connection.execute(insert(table), batch)
+            identity = connection.execute(select(server_lease.c.identity)).scalar() or ""
             _mark_restored(connection, epoch)
+            return str(identity)
     except SQLAlchemyError as error:
         raise unavailable(error) from error
     finally:
@@ -82,8 +85,10 @@ def release(url: str) -> bool:
 
 
 def _mark_restored(connection: Connection, epoch: int) -> None:
-    """Nobody holds the restored lease, and epochs go on from where the replaced database was."""
-    connection.execute(server_lease.update().values(expires_at=0.0, has_home_lock=False))
+    """Nobody holds the restored lease, it names nothing of the place where the backup was made, and epochs go on from
+    where the replaced database was."""
+    nobody = {"holder": "", "address": "", "key": "", "identity": "", "home": ""}
+    connection.execute(server_lease.update().values(expires_at=0.0, has_home_lock=False, **nobody))
     later = counters.c.epoch + 0 if epoch == 0 else epoch
     connection.execute(counters.update().where(counters.c.name == EVENT_COUNTER).values(epoch=later))
     connection.execute(delete(counters).where(counters.c.name == RESTORED_COUNTER))

@@ -74,6 +74,51 @@ def names_in(archive: Path) -> list[str]:
         return opened.getnames()
 
 
+def test_a_restored_server_uses_its_new_home_while_the_old_one_still_exists(tmp_path: Path) -> None:
+    archive, old_home, new_home = tmp_path / "backup.tar.gz", tmp_path / "old", tmp_path / "new"
+    with unkindly_treated(old_home) as old:
+        old.start()
+        old.wait(old.submit({"name": "before", "command": "true"})["id"])
+        for name in ("tls.crt", "tls.key"):
+            (old_home / name).write_text(name)
+        old.run("server", "backup", str(archive), check=True)
+    with unkindly_treated(new_home) as new:
+        new.run("server", "restore", str(archive), check=True)
+        assert (new_home / "identity").read_text() == (old_home / "identity").read_text()
+        assert (new_home / "tls.key").read_text() == "tls.key"
+        assert (new_home / "tls.key").stat().st_mode & 0o777 == 0o600
+        new.run("server", "release", check=True)
+        before = files_under(old_home)
+        new.start()
+        job = new.wait(new.submit({"name": "after", "command": "echo hi"})["id"])
+        assert job["state"] == "Succeeded"
+        new.run("secret", "set", "key", input="hunter2\n", check=True)
+        assert (new_home / "secrets-key").exists()
+        assert any(job["id"] in path for path in files_under(new_home / "logs"))
+        assert files_under(new_home / "node")
+        assert files_under(old_home) == before, "the new server used the old home folder"
+
+
+def files_under(folder: Path) -> dict[str, int]:
+    """The time of the last change of each file."""
+    return {str(path): path.stat().st_mtime_ns for path in folder.rglob("*") if path.is_file()}
+
+
+def test_a_backup_that_cannot_be_made_says_why(tmp_path: Path) -> None:
+    server = MusterServer(tmp_path / "home")
+    nothing = server.run("server", "backup", str(tmp_path / "b.tar.gz"))
+    assert (nothing.returncode, "Traceback" in nothing.stderr) == (1, False)
+    assert f"there is no home folder {server.home}" in nothing.stderr
+    assert "--home FOLDER" in nothing.stderr
+    server.home.mkdir()
+    assert "there is no database" in server.run("server", "backup", str(tmp_path / "b.tar.gz")).stderr
+    (server.home / "muster.db").touch()
+    nowhere = server.run("server", "backup", str(tmp_path / "none" / "b.tar.gz"))
+    assert (nowhere.returncode, "Traceback" in nowhere.stderr) == (1, False)
+    assert "No such file or directory" in nowhere.stderr
+    assert "a folder that exists" in nowhere.stderr
+
+
 def test_a_restored_server_is_held_and_runs_nothing_again(server: MusterServer, tmp_path: Path) -> None:
     archive, runs = tmp_path / "backup.tar.gz", tmp_path / "runs"
     runs.mkdir()
