@@ -11,6 +11,7 @@ from typing import Self
 
 from muster.lib.quantities import about_bytes
 
+_HEAD_BYTES = 1 << 20
 _IN_NAME = re.compile(r"~(\d+)-(\d+)\.log")
 
 
@@ -31,6 +32,16 @@ class DroppedBytes:
         """What the name of a collected log says."""
         match = _IN_NAME.search(name)
         return None if match is None else cls(int(match[1]), int(match[2]))
+
+    @classmethod
+    def beyond(cls, most: int, size: int, missing: Self | None) -> Self | None:
+        """What is left out of a log of this size so that `most` bytes of it are kept; `missing` if they are no more."""
+        if size - (missing.length if missing else 0) <= most:
+            return missing
+        start = min(_HEAD_BYTES, most // 4)
+        if missing is not None:
+            start = min(start, missing.start)
+        return cls(start, max(size - (most - start), missing.end if missing else 0))
 
     @property
     def length(self) -> int:

@@ -3,10 +3,13 @@
 import os
 
 _BLOCK_BYTES = 64 * 1024
+_MOST_SEARCHED = 64 << 20
 
 
 def tail_offset(descriptor: int, size: int, lines: int, first: int = 0) -> int:
-    """The offset at which the last `lines` lines of the first `size` bytes begin. Nothing before `first` is read."""
+    """The offset at which the last `lines` lines of the first `size` bytes begin. Nothing before `first` is read,
+    and no more than the last 64 MiB."""
+    first = max(first, size - _MOST_SEARCHED)
     if lines <= 0:
         return size
     end = size - 1  # a newline at the very end terminates the last line and does not start another

@@ -31,16 +31,21 @@ def written(folder: Path, data: bytes) -> Path:
 
 
 def found(folder: Path) -> Dropped:
-    dropped = dropped_of(str(folder), (folder / "log").stat().st_size)
+    dropped = missing(folder)
     assert dropped is not None
     return dropped
+
+
+def missing(folder: Path) -> Dropped | None:
+    with (folder / "log").open("rb") as log:
+        return dropped_of(str(folder), log.fileno())
 
 
 def test_a_log_within_its_limit_stays_as_it_is(tmp_path: Path) -> None:
     log = written(tmp_path, TEXT[:LIMIT])
     assert drop_middle(str(tmp_path), LIMIT) == LIMIT
     assert log.read_bytes() == TEXT[:LIMIT]
-    assert dropped_of(str(tmp_path), LIMIT) is None
+    assert missing(tmp_path) is None
 
 
 def test_both_ends_stay_where_they_are_and_the_space_between_is_given_back(tmp_path: Path, punch) -> None:  # type: ignore[no-untyped-def]
@@ -71,10 +76,10 @@ def test_a_log_that_its_task_has_emptied_begins_anew(tmp_path: Path) -> None:
     drop_middle(str(tmp_path), LIMIT)
     log.write_bytes(b"")
     written(tmp_path, TEXT[:1000])
-    assert dropped_of(str(tmp_path), 1000) is None
+    assert missing(tmp_path) is None
     assert drop_middle(str(tmp_path), LIMIT) == LIMIT
     written(tmp_path, TEXT[1000:])
-    assert dropped_of(str(tmp_path), len(TEXT)) is None, "nothing of what was written since is dropped yet"
+    assert missing(tmp_path) is None, "nothing of what was written since is dropped yet"
     drop_middle(str(tmp_path), LIMIT)
     assert log.read_bytes()[found(tmp_path).end :] == TEXT[found(tmp_path).end :]
 
@@ -124,3 +129,26 @@ def test_the_last_lines_are_looked_for_behind_what_was_dropped_only(tmp_path: Pa
         assert line_start(fd, len(TEXT), 100_000, end) == end
     finally:
         os.close(fd)
+
+
+def test_a_hole_that_the_task_made_counts_as_dropped_and_the_limit_holds_around_it(tmp_path: Path, punch) -> None:  # type: ignore[no-untyped-def]
+    log = written(tmp_path, TEXT[:8192])
+    size = 15 << 40
+    os.truncate(log, size)
+    written(tmp_path, b"end\n")
+    assert found(tmp_path) == Dropped(8192, size), "before anything is dropped"
+    drop_middle(str(tmp_path), LIMIT, punch)
+    written(tmp_path, TEXT)
+    drop_middle(str(tmp_path), LIMIT, punch)
+    dropped = found(tmp_path)
+    assert TEXT[:8192].rindex(b"\n") + 1 <= dropped.start <= 8192
+    assert log.stat().st_size - dropped.length <= LIMIT
+    assert log.stat().st_size == size + len(b"end\n" + TEXT)
+
+
+def test_a_log_of_very_many_holes_is_dropped_from_the_first_to_its_end(tmp_path: Path) -> None:
+    log = written(tmp_path, b"")
+    with log.open("r+b") as file:
+        for number in range(1000):
+            os.pwrite(file.fileno(), b"data", (number * 2 + 1) << 20)
+    assert found(tmp_path) == Dropped(0, log.stat().st_size)

@@ -5,12 +5,41 @@ from __future__ import annotations
 import ctypes
 import errno
 import os
+from typing import Optional, Tuple
 
 _KEEP_SIZE, _PUNCH_HOLE = 1, 2
 _CANNOT = (errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL)
 _COPY_BYTES = 1 << 20
+_MOST_HOLES = 64
 _LIBC = ctypes.CDLL(None, use_errno=True)
 _FALLOCATE = getattr(_LIBC, "fallocate64", None) or _LIBC.fallocate
+
+
+def found(fd: int) -> Optional[Tuple[int, int]]:
+    """Where the first hole of a file begins and its last one ends; None if it has none, or if the file system cannot
+    tell. A file with very many is said to end in one, so that looking for them takes a bounded time."""
+    info = os.fstat(fd)
+    size = info.st_size
+    if info.st_blocks * 512 >= size:
+        return None
+    first = position = _seek(fd, 0, os.SEEK_HOLE, size)
+    last = first
+    for _ in range(_MOST_HOLES):
+        if position >= size:
+            break
+        last = _seek(fd, position, os.SEEK_DATA, size)
+        position = _seek(fd, last, os.SEEK_HOLE, size)
+    else:
+        last = size
+    return (first, last) if first < last else None
+
+
+def _seek(fd: int, position: int, what: int, size: int) -> int:
+    try:
+        return min(os.lseek(fd, position, what), size)
+    except OSError as error:
+        # There is neither data nor a hole behind this position, or the file system does not know.
+        return size if error.errno == errno.ENXIO or what == os.SEEK_HOLE else position
 
 
 def can_punch(fd: int, start: int, length: int) -> bool:

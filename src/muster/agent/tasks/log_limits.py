@@ -1,8 +1,9 @@
 """Keeps the log of a task below its limit: the beginning and the end stay, and what is between them is dropped.
 
 The command writes into the file itself, and never waits for us. Dropped bytes become a hole, so a position in the log
-means the same for ever. Which bytes are dropped is recorded before they are, in a file whose block is there before the
-disk can be full. Where a file system knows no holes, the end is copied aside and put back behind a new one.
+means the same for ever. A hole that the command itself has made counts as dropped, too. Which bytes are dropped is
+recorded before they are, in a file whose block is there before the disk can be full. Where a file system knows no
+holes, the end is copied aside and put back behind a new one.
 
 The agent does this for the tasks of its node, and a shim for its own while it has no agent. They may look at one log
 at once, so whoever drops bytes holds a lock.
@@ -41,17 +42,21 @@ class Dropped(NamedTuple):
 _NOTHING = Dropped(0, 0)
 
 
-def dropped_of(folder: str, size: int) -> Optional[Dropped]:
-    """What was dropped from a log that is `size` bytes long. A command may have emptied its log since."""
+def dropped_of(folder: str, log: int) -> Optional[Dropped]:
+    """What is missing in an open log, as one range: what was dropped from it, and the holes that the command has made,
+    which would be read as zeros without end. A command may have emptied its log since bytes were dropped."""
+    recorded = _NOTHING
     try:
-        fd = os.open(os.path.join(folder, DROPPED), os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        record = os.open(os.path.join(folder, DROPPED), os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError:
-        return None
-    try:
-        found = _read(fd)
-    finally:
-        os.close(fd)
-    return found if found.length and found.end <= size else None
+        pass
+    else:
+        try:
+            recorded = _read(record)
+        finally:
+            os.close(record)
+    missing = _with_holes(recorded if recorded.end <= os.fstat(log).st_size else _NOTHING, log)
+    return missing if missing.length else None
 
 
 class LogLimiting:
@@ -139,16 +144,28 @@ def _drop(fd: int, record: int, saved: str, limit: int, can_punch: Callable[[int
     if not os.fstat(record).st_size or size < before.end:
         before = _NOTHING
         _write(record, before)
-    if size - before.length <= limit:
-        return limit + before.length
-    start = before.start or _head_end(fd, min(HEAD_BYTES, limit // 4))
+    missing = _with_holes(before, fd)
+    if size - missing.length <= limit:
+        return limit + missing.length
+    start = before.start if before.length else _head_end(fd, min(HEAD_BYTES, limit // 4))
+    if missing.length:
+        start = min(start, missing.start)
     kept = limit - start - limit // 8
-    dropped = Dropped(start, _line_after(fd, size - kept))
+    dropped = Dropped(start, max(missing.end, _line_after(fd, size - kept)))
     _write(record, dropped)
     if not can_punch(fd, dropped.start, dropped.length):
         holes.save_rest(fd, dropped.end, saved)
         holes.cut(fd, dropped.start, dropped.end, saved)
     return limit + dropped.length
+
+
+def _with_holes(recorded: Dropped, log: int) -> Dropped:
+    found = holes.found(log)
+    if found is None:
+        return recorded
+    if not recorded.length:
+        return Dropped(*found)
+    return Dropped(min(recorded.start, found[0]), max(recorded.end, found[1]))
 
 
 def _head_end(fd: int, most: int) -> int:
@@ -168,7 +185,8 @@ def _read(record: int) -> Dropped:
     words = os.pread(record, _RECORD_BYTES, 0).split()
     if len(words) != 2 or not all(word.isdigit() for word in words):
         return _NOTHING
-    return Dropped(int(words[0]), int(words[1]))
+    start, end = int(words[0]), int(words[1])
+    return Dropped(start, end) if start < end else _NOTHING
 
 
 def _write(record: int, dropped: Dropped) -> None:

@@ -26,7 +26,7 @@ def read_log(task: Task, offset: int, limit: int) -> Dict[str, Any]:
     try:
         piece = read_piece(fd, offset, limit) if task.masks is None else _read_masked(fd, offset, limit, task, ended)
         # Read behind the bytes: it is recorded before they are dropped.
-        dropped = dropped_of(task.folder, piece["size"])
+        dropped = dropped_of(task.folder, fd)
         if dropped is not None and offset < dropped.end:
             piece["data"] = piece["data"][: max(0, dropped.start - offset)]
         return {**piece, "ended": ended, "dropped": dropped}
@@ -40,7 +40,7 @@ def tail_offset(task: Task, lines: int) -> int:
     fd = _open(task)
     try:
         size = os.fstat(fd).st_size
-        dropped = dropped_of(task.folder, size)
+        dropped = dropped_of(task.folder, fd)
         if dropped is None:
             return line_start(fd, size, lines)
         found = line_start(fd, size, lines, dropped.end)

@@ -94,7 +94,7 @@ def _mask_and_remove(folder: int, masks: Masks) -> None:
     else:
         try:
             if stat.S_ISREG(os.fstat(log).st_mode):
-                mask_log(log, masks, dropped_of("/proc/self/fd/{}".format(folder), os.fstat(log).st_size))
+                mask_log(log, masks, dropped_of("/proc/self/fd/{}".format(folder), log))
         finally:
             os.close(log)
     try:

@@ -17,10 +17,18 @@ from muster.ports.backend import Phase
 from muster.ports.capabilities import LogChunk
 
 _CHUNK = 1 << 20
+_SLACK = 64 << 20
+"""What a command may have written since its agent last looked, many times over. No more is collected, whatever the
+agent says."""
+
+
+_UNLIMITED = 1 << 62
 
 
 class AgentLogs:
-    def __init__(self) -> None:
+    def __init__(self, limit: int | None = None) -> None:
+        """`limit` is the number of bytes that agents keep of one log."""
+        self.most_collected = _UNLIMITED if limit is None else limit + _SLACK
         self._watches: dict[str, LogWatch] = {}
         self._rewatching: set[asyncio.Task[None]] = set()
 
@@ -50,9 +58,10 @@ class AgentLogs:
 
     async def collect(self, agent: AgentNode, task_id: str, target: Path) -> DroppedBytes | None:
         """Copy the whole log, over as many connections as it takes. Copying starts at the beginning: a log has no
-        version, as it may still grow."""
+        version, as it may still grow. Which bytes are left out is decided once, before any behind them is copied."""
         pace = agent.inward
         read = partial(agent.ask, "read_log", task=task_id)
+        most = self.most_collected
         dropped: DroppedBytes | None = None
         with PartialFile(target.with_suffix(".partial"), limit=0) as file:
 
@@ -61,11 +70,16 @@ class AgentLogs:
                 size = min(_CHUNK, pace.window)
                 offset = _offset(dropped, file.size)
                 answer = await pace.timed(size, lambda: read(offset=offset, limit=size))
-                await asyncio.to_thread(file.append, answer["data"])
-                dropped = _dropped(answer)
+                data, end = answer["data"], int(answer["size"])
+                if dropped is None:
+                    found = DroppedBytes.beyond(most, end, _dropped(answer))
+                    if found is not None and file.size <= found.start:
+                        dropped, data = found, data[: found.start - file.size]
+                await asyncio.to_thread(file.append, data)
                 if dropped is not None:
                     await fetch(read, file.size, dropped.start, pace, file.append)
-                await fetch(read, _offset(dropped, file.size), int(answer["size"]), pace, file.append)
+                end = min(end, _offset(dropped, most))
+                await fetch(read, _offset(dropped, file.size), end, pace, file.append)
 
             before = -1
             while file.size > before:

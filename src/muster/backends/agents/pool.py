@@ -69,7 +69,7 @@ class AgentPool:
         self._listener: BackendListener | None = None
         self._is_started = False
         self._usage = PoolUsage()
-        self._logs = AgentLogs()
+        self._logs = AgentLogs(log_bytes)
         self._exec = NodeExec()
         self._cleanup = PoolCleanup(self._agent)
         self._addresses = Addresses(self._agent)

@@ -2,12 +2,12 @@
 
 import asyncio
 import os
-import shutil
 import stat
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
+from typing import IO
 
 from muster.agent.tasks.log_limits import dropped_of
 from muster.agent.tasks.task_folder import MASKED
@@ -25,6 +25,8 @@ from muster.ports.capabilities import TaskRef
 
 _PASSED_ON = ("MUSTER_FAKE_GPUS",)
 _LEAVE_WITHIN_S = 5.0
+_PIECE_BYTES = 1 << 20
+_READ_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _SWITCHED_OFF = "the cluster is switched off in its file"
 
 
@@ -100,7 +102,7 @@ class LocalBackend(AgentPool):
 
 
 class LinkedLogs(PoolLogs):
-    """Logs on the server's own disk. They are collected as hard links, so a log of many gigabytes costs nothing."""
+    """Logs on the server's own disk. They are collected as hard links, unless bytes are missing in them."""
 
     def __init__(self, agent: AgentOf, logs: AgentLogs, root: Path) -> None:
         super().__init__(agent, logs)
@@ -111,7 +113,7 @@ class LinkedLogs(PoolLogs):
         if source.with_name(MASKED).exists():
             return await super().collect(task, target)  # the agent has not masked the secrets in the file yet
         try:
-            if (dropped := _dropped(source)) is not None:
+            if (dropped := _dropped(source, self._logs.most_collected)) is not None:
                 await asyncio.to_thread(_copy, source, target, dropped)
                 return dropped
             os.makedirs(target.parent, exist_ok=True)  # noqa: PTH103 - several times cheaper than Path.mkdir
@@ -122,7 +124,7 @@ class LinkedLogs(PoolLogs):
             except FileNotFoundError:
                 target.touch()
             except OSError:
-                await asyncio.to_thread(_copy, source, target)
+                await asyncio.to_thread(_copy, source, target, None)
             if not stat.S_ISREG(target.lstat().st_mode):
                 target.unlink()  # the task put something else in its log's place
                 target.touch()
@@ -131,27 +133,43 @@ class LinkedLogs(PoolLogs):
         return None
 
 
-def _dropped(source: Path) -> DroppedBytes | None:
-    """The bytes that were dropped from the log. It has become a sparse file, which would grow when it is copied."""
+def _dropped(source: Path, most: int) -> DroppedBytes | None:
+    """The bytes that are missing in the log, which is a sparse file then and would grow when it is copied, and those of
+    a log that is too long all the same."""
     try:
-        size = source.lstat().st_size
-    except FileNotFoundError:
+        descriptor = os.open(source, _READ_FLAGS)
+    except OSError:
         return None
-    return DroppedBytes.reported(dropped_of(str(source.parent), size))
+    try:
+        info = os.fstat(descriptor)
+        if not stat.S_ISREG(info.st_mode):
+            return None
+        missing = DroppedBytes.reported(dropped_of(str(source.parent), descriptor))
+        return DroppedBytes.beyond(most, info.st_size, missing)
+    finally:
+        os.close(descriptor)
 
 
-def _copy(source: Path, target: Path, dropped: DroppedBytes | None = None) -> None:
+def _copy(source: Path, target: Path, dropped: DroppedBytes | None) -> None:
     """Copy the whole log or nothing, and only if it is a file: the task may have replaced its log with a link."""
     partial = target.with_suffix(".partial")
     partial.parent.mkdir(parents=True, exist_ok=True)
-    descriptor = os.open(source, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    descriptor = os.open(source, _READ_FLAGS)
     with os.fdopen(descriptor, "rb") as log, partial.open("wb") as copy:
-        if stat.S_ISREG(os.fstat(descriptor).st_mode):
+        info = os.fstat(descriptor)
+        if stat.S_ISREG(info.st_mode):
             if dropped is not None:
-                copy.write(log.read(dropped.start))
-                log.seek(dropped.end)
-            shutil.copyfileobj(log, copy)
+                _copy_bytes(log, copy, 0, dropped.start)
+            _copy_bytes(log, copy, 0 if dropped is None else dropped.end, info.st_size)
     partial.replace(target)
+
+
+def _copy_bytes(log: IO[bytes], copy: IO[bytes], start: int, end: int) -> None:
+    """Bytes that are appended meanwhile are left out, so that a process that never stops to write does not keep us."""
+    log.seek(start)
+    while start < end and (data := log.read(min(_PIECE_BYTES, end - start))):
+        copy.write(data)
+        start += len(data)
 
 
 def _environment() -> dict[str, str]:

@@ -14,6 +14,7 @@ from muster.domain.errors import MusterError, NotFound
 from muster.domain.tasks import Task
 from muster.engine.context import Context
 from muster.lib.file_tails import tail_offset
+from muster.lib.sparse_files import holes_of
 from muster.ports.capabilities import LogChunk, TaskLogs, TaskRef, required
 
 PIECE_BYTES = 64 << 10
@@ -157,12 +158,16 @@ def _marker_piece(task: Task, dropped: DroppedBytes, offset: int) -> Piece:
 
 
 def _read_file(path: Path, offset: int, limit: int) -> LogChunk:
+    """A collected log may be the file that its task wrote. What it has of holes counts as dropped, in place."""
     dropped = DroppedBytes.of_file(path.name)
     with _opened(path) as descriptor:
         size = os.fstat(descriptor).st_size
         if dropped is None:
+            holes = DroppedBytes.reported(holes_of(descriptor))
+            if holes is not None and offset < holes.end:
+                limit = min(limit, max(0, holes.start - offset))
             data = os.pread(descriptor, limit, offset)
-            return LogChunk(data, offset, size, offset + len(data) >= size)
+            return LogChunk(data, offset, size, offset + len(data) >= size, holes)
         if offset < dropped.end:
             limit = min(limit, max(0, dropped.start - offset))
         data = os.pread(descriptor, limit, dropped.position_in_file(offset))
@@ -175,7 +180,8 @@ def _tail_of_file(path: Path, lines: int) -> int:
     with _opened(path) as descriptor:
         size = os.fstat(descriptor).st_size
         if dropped is None:
-            return tail_offset(descriptor, size, lines)
+            holes = holes_of(descriptor)
+            return tail_offset(descriptor, size, lines, holes[1] if holes else 0)
         position = tail_offset(descriptor, size, lines, dropped.start)
         return dropped.start if position == dropped.start else dropped.offset_in_log(position)
 

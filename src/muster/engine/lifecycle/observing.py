@@ -215,8 +215,11 @@ async def log_tail(context: Context, job: Job, task: Task) -> str:
     try:
         start = await logs.tail_offset(ref, 200)
         chunk = await logs.read(ref, start, TAIL_BYTES)
-        if chunk.size > start + TAIL_BYTES:
-            chunk = await logs.read(ref, chunk.size - TAIL_BYTES, TAIL_BYTES)
+        end = max(start, chunk.size - TAIL_BYTES)
+        if chunk.dropped is not None and chunk.dropped.contains(end):
+            end = chunk.dropped.end
+        if end > start:
+            chunk = await logs.read(ref, end, TAIL_BYTES)
     except MusterError as error:
         _log.info("no log to diagnose", task=task.id, error=str(error))
         return ""
