@@ -9,7 +9,7 @@ from muster.domain.errors import Conflict, Forbidden, Invalid, TooLarge, Unavail
 from muster.domain.jobs import Failed
 from muster.domain.limits import Limits
 from muster.domain.specs import SecretUse
-from muster.engine.data.secrets import remove_secret, set_secret
+from muster.engine.data.secrets import lost_secrets, remove_secret, set_secret
 from muster.engine.requests import changing, commands
 from muster.engine.requests.accounts import Accounts
 from muster.settings.secret_keys import SecretKeyFile
@@ -71,14 +71,33 @@ async def test_a_secret_of_another_key_fails_the_job_and_names_the_key_file(
     lab: Laboratory, amy: User, tmp_path: Path
 ) -> None:
     await set_secret(lab.context, amy, "key", b"value")
-    other = SecretKeyFile(tmp_path / "other")
+    other = SecretKeyFile(tmp_path / "other", may_be_elsewhere=True)
     lab.context.secret_box = AesSecretBox(other)
-    with pytest.raises(Unavailable, match="a key that this server does not have"):
+    with pytest.raises(Unavailable, match=f"a key that this server does not have: {other.path}"):
         await set_secret(lab.context, amy, "new", b"value")
     assert not other.exists
     other.add()
     job = await lab.becomes(await lab.submit(a_spec(secrets=(KEY,))), "Failed")
     assert "encrypted with key" in job.reason
+
+
+async def test_a_lost_key_is_replaced_and_each_secret_works_when_it_is_set_again(
+    lab: Laboratory, amy: User, tmp_path: Path
+) -> None:
+    for name in ("key", "other"):
+        await set_secret(lab.context, amy, name, b"value")
+    assert await lost_secrets(lab.context) == []
+    (tmp_path / "secrets-key").unlink()
+    (problem,) = await lost_secrets(lab.context)
+    assert problem.message.startswith("2 of 2 cannot be decrypted with the present key: key of amy, other of amy")
+    await set_secret(lab.context, amy, "key", b"again")
+    (problem,) = await lost_secrets(lab.context)
+    assert problem.message.startswith("1 of 2 cannot be decrypted with the present key: other of amy")
+    assert "muster secret set" in problem.hint
+    job = await lab.becomes(await lab.submit(a_spec(secrets=(SecretUse("other", env="OTHER"),))), "Failed")
+    assert "secret other was encrypted with key" in job.reason
+    await set_secret(lab.context, amy, "other", b"again")
+    assert await lost_secrets(lab.context) == []
 
 
 async def test_an_unknown_secret_is_a_problem_that_says_what_to_do(lab: Laboratory, amy: User) -> None:

@@ -78,6 +78,12 @@ class Parts:
         return self.services.context
 
 
+def _secret_keys(settings: ServerSettings, site: SharedSite, own_home: Path) -> SecretKeyFile:
+    """Servers without a common home folder may each have a file of their own. One that is missing may be elsewhere."""
+    is_apart = not site.is_own and site.home == own_home
+    return SecretKeyFile(settings.secrets_key_path, may_be_elsewhere=is_apart or settings.secrets_key_file is not None)
+
+
 def build_parts(installation: Installation, store: Store, site: SharedSite, epoch: int) -> Parts:
     """Nothing is connected yet. `site` says where the data is that all servers share."""
     home, settings, extensions = site.home, installation.settings, installation.extensions
@@ -100,7 +106,7 @@ def build_parts(installation: Installation, store: Store, site: SharedSite, epoc
         max_output_bytes=settings.max_output_bytes,
         limits=installation.limits,
         has_private_jobs=settings.private_jobs,
-        secret_box=AesSecretBox(SecretKeyFile(shared.secrets_key_path)),
+        secret_box=AesSecretBox(_secret_keys(shared, site, installation.home)),
         config=ActiveConfig(
             FileClusterConfig(clusters, kept, Inotify), (*extensions.problems, *site.problems(installation.home))
         ),

@@ -13,22 +13,31 @@ from muster.domain.secrets import Secret
 from muster.settings.secret_keys import SecretKeyFile
 from muster.settings.server import ServerSettings, load_settings
 from muster.stores.opening import upgrade_database
-from muster.stores.resealing import reseal
+from muster.stores.resealing import reseal, sealed
 from muster.stores.secret_box import AesSecretBox
 
 
 def rotate(settings: ServerSettings, *, drop_old: bool) -> str:
     """Returns what was done. If it is interrupted, all keys are still there."""
     file = SecretKeyFile(settings.secrets_key_path)
-    if not file.exists:
-        raise Conflict(f"there is no key yet: {file.path} does not exist", hint="the first secret makes it")
+    upgrade_database(settings.database_url)
     box = AesSecretBox(file)
+    found = sealed(settings.database_url)
+    if not file.exists and not found:
+        raise Conflict(f"there is no key yet: {file.path} does not exist", hint="the first secret makes it")
+    if lost := box.unreadable(found):
+        names = ", ".join(f"{one.name} of {one.owner}" for one in lost)
+        missing = "does not exist" if not file.exists else "does not have their keys"
+        raise Conflict(
+            f"{len(lost)} secrets cannot be decrypted, because {file.path} {missing}: {names}",
+            hint="put the key back into the file from a copy or a backup; if it is lost, let the owners run"
+            " `muster secret set NAME` or `muster delete secret/NAME`, and rotate then",
+        )
 
     def resealed(secret: Secret) -> str:
         value = box.open(secret.owner_id, secret.name, secret.sealed)
         return box.seal(secret.owner_id, secret.name, value)
 
-    upgrade_database(settings.database_url)
     file.add()
     count = reseal(settings.database_url, resealed)
     said = f"encrypted {count} secrets with a new key in {file.path}"

@@ -11,6 +11,7 @@ from muster.bootstrap.site import SharedSite, shared_site
 from muster.bootstrap.tls import reloading
 from muster.domain.errors import MusterError, Unavailable
 from muster.engine.context import Context
+from muster.engine.data.secrets import warn_of_lost_secrets
 from muster.engine.running import running_engine
 from muster.exporters.influx import exporting
 from muster.ports.lease import NO_EPOCH, Claim, Lease, Term
@@ -133,6 +134,7 @@ class Terms:
 
             async with running_engine(context, parts.builders), exports, reloading(own.certificate, write_context):
                 await write_context()
+                await warn_of_lost_secrets(context)
                 self._switch.use(PassedOn(create_app(parts.services), own.forwarding_key))
                 self.has_role.set()
                 await _until_released(context)

@@ -201,6 +201,10 @@ class Store(Protocol):
         """The secrets of one owner or of all, in order of owner and name, without their values."""
         ...
 
+    async def all_sealed_secrets(self) -> list[Secret]:
+        """All secrets, in order of owner and name, with their encrypted values."""
+        ...
+
     async def sealed_secrets(self, owner_id: str, names: Sequence[str]) -> list[Secret]:
         """Those of the owner's secrets that have these names, with their encrypted values."""
         ...

@@ -17,8 +17,11 @@ _KEY_BYTES = 32
 
 
 class SecretKeyFile:
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, may_be_elsewhere: bool = False) -> None:
+        """`may_be_elsewhere` says that a missing file is not a lost one: the settings name it, or another server on
+        the database has it."""
         self.path = path
+        self._may_be_elsewhere = may_be_elsewhere
 
     @property
     def exists(self) -> bool:
@@ -43,6 +46,18 @@ class SecretKeyFile:
     def add(self) -> None:
         """Add a new key, with which values are encrypted from now on."""
         self._write([token_bytes(_KEY_BYTES), *self.read()])
+
+    def replace_lost(self) -> None:
+        """Make a file with a new key, although values were encrypted with keys that are gone. Raises Unavailable if
+        the file may exist elsewhere."""
+        if self._may_be_elsewhere:
+            raise Unavailable(
+                f"the secrets in the database were encrypted with a key that this server does not have: {self.path} "
+                "does not exist",
+                hint="copy the file from the other server or from a backup: all servers on one database need it"
+                " (secretsKeyFile in the settings)",
+            )
+        self.add()
 
     def keep_newest(self) -> int:
         """Remove all other keys. Returns how many there were."""

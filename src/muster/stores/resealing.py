@@ -6,7 +6,18 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from muster.domain.secrets import Secret
 from muster.stores.database_engines import parse_url, unavailable, writing_engine
-from muster.stores.secrets import reseal_all
+from muster.stores.secrets import all_sealed_secrets, reseal_all
+
+
+def sealed(url: str) -> list[Secret]:
+    engine = writing_engine(parse_url(url))
+    try:
+        with engine.begin() as connection:
+            return all_sealed_secrets(connection)
+    except SQLAlchemyError as error:
+        raise unavailable(error) from error
+    finally:
+        engine.dispose()
 
 
 def reseal(url: str, resealed: Callable[[Secret], str]) -> int:

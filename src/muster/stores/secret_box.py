@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from muster.domain.errors import Unavailable
+from muster.domain.secrets import Secret
 
 _VERSION = "v1"
 
@@ -25,6 +26,10 @@ class KeyFile(Protocol):
         """Make a key."""
         ...
 
+    def replace_lost(self) -> None:
+        """Make a key after all earlier ones were lost. Raises Unavailable if they may be elsewhere."""
+        ...
+
 
 class AesSecretBox:
     """Implements `ports.secret_box.SecretBox`. Keys are read for each value, so that a new key is used at once."""
@@ -38,6 +43,13 @@ class AesSecretBox:
     def make_key(self) -> None:
         self._file.add()
 
+    def replace_lost_key(self) -> None:
+        self._file.replace_lost()
+
+    def unreadable(self, secrets: Sequence[Secret]) -> list[Secret]:
+        known = {key_id(key) for key in self._file.read()}
+        return [secret for secret in secrets if _key_of(secret.sealed) not in known]
+
     def seal(self, owner_id: str, name: str, value: bytes) -> str:
         key = self._file.read()[0]
         encrypted = _encrypt(key, value, _bound_to(owner_id, name))
@@ -50,7 +62,8 @@ class AesSecretBox:
         if version != _VERSION or key is None:
             raise Unavailable(
                 f"secret {name} was encrypted with key {wanted}, which this server does not have",
-                hint="give all servers on the database the same file: secretsKeyFile in the settings",
+                hint="give all servers on the database the same file (secretsKeyFile in the settings); if the key"
+                f" is lost, set the secret again: muster secret set {name}",
             )
         try:
             return _decrypt(key, base64.b64decode(text, validate=True), _bound_to(owner_id, name))
@@ -63,6 +76,10 @@ class AesSecretBox:
 def key_id(key: bytes) -> str:
     """Names a key without revealing it."""
     return hashlib.sha256(b"muster secrets key\0" + key).hexdigest()[:16]
+
+
+def _key_of(sealed: str) -> str:
+    return sealed.partition(":")[2].partition(":")[0]
 
 
 def _encrypt(key: bytes, value: bytes, bound_to: bytes) -> bytes:

@@ -47,6 +47,12 @@ def listed_secrets(connection: Connection, owner_id: str | None) -> list[Secret]
     return [_secret(row, row.owner, "") for row in connection.execute(query)]
 
 
+def all_sealed_secrets(connection: Connection) -> list[Secret]:
+    sealed = select(secrets, users.c.name.label("owner")).join(users, users.c.id == secrets.c.owner_id)
+    found = connection.execute(sealed.order_by(users.c.name, secrets.c.name))
+    return [_secret(row, row.owner, row.sealed) for row in found]
+
+
 def sealed_secrets(connection: Connection, owner_id: str, names: Sequence[str]) -> list[Secret]:
     query = select(secrets).where(secrets.c.owner_id == owner_id, secrets.c.name.in_(names))
     return [_secret(row, "", row.sealed) for row in connection.execute(query)]

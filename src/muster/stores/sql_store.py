@@ -136,6 +136,9 @@ class SqlStore:
     async def secrets(self, owner_id: str | None) -> list[Secret]:
         return await self._read(lambda connection: secrets.listed_secrets(connection, owner_id))
 
+    async def all_sealed_secrets(self) -> list[Secret]:
+        return await self._read(secrets.all_sealed_secrets)
+
     async def sealed_secrets(self, owner_id: str, names: Sequence[str]) -> list[Secret]:
         return await self._read(lambda connection: secrets.sealed_secrets(connection, owner_id, names))
 

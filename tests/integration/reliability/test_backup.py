@@ -57,6 +57,11 @@ def test_secrets_are_in_a_backup_and_their_key_only_when_asked_for(server: Muste
             break
     assert server.json("get", "secrets")["items"][0]["name"] == "key"
     assert not works(server), "the key of the backup was dropped"
+    refused = server.run("server", "rotate-secrets-key").stderr
+    assert "1 secrets cannot be decrypted" in refused
+    assert "muster secret set NAME" in refused
+    assert "1 of 1 cannot be decrypted with the present key" in server.run("doctor").stdout
+    assert "secrets cannot be decrypted" in (server.home / "stderr.log").read_text()
     first.write_text(before)
     assert works(server)
 

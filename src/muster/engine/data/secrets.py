@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 
+import structlog
+
 from muster.domain.accounts import User
 from muster.domain.errors import Conflict, Invalid, Problem, Rejected, TooLarge, Unavailable
 from muster.domain.exit_causes import SECRET
@@ -11,6 +13,10 @@ from muster.engine.context import Context
 from muster.engine.state.event_builders import audit_event
 from muster.ports.secret_box import SecretBox
 from muster.ports.store import Change
+
+_log = structlog.get_logger("engine.secrets")
+_NAMED = 10
+_LOST_HINT = "put the lost key back into the server's key file, or let the owners run `muster secret set NAME`"
 
 
 async def set_secret(context: Context, owner: User, name: str, value: bytes) -> tuple[Secret, bool]:
@@ -75,17 +81,42 @@ async def secret_values(context: Context, owner: str, spec: JobSpec) -> dict[str
     return _opened(context, found)
 
 
+async def lost_secrets(context: Context) -> list[Problem]:
+    """The problem that admins see if secrets cannot be decrypted with the present keys."""
+    if context.secret_box is None:
+        return []
+    found = await context.store.all_sealed_secrets()
+    try:
+        lost = context.secret_box.unreadable(found)
+    except Unavailable as error:
+        return [Problem("secrets", error.message, error.hint)] if found else []
+    if not lost:
+        return []
+    names = ", ".join(f"{one.name} of {one.owner}" for one in lost[:_NAMED])
+    more = f" and {len(lost) - _NAMED} more" if len(lost) > _NAMED else ""
+    message = f"{len(lost)} of {len(found)} cannot be decrypted with the present key: {names}{more}"
+    return [Problem("secrets", message, _LOST_HINT)]
+
+
+async def warn_of_lost_secrets(context: Context) -> None:
+    for problem in await lost_secrets(context):
+        _log.warning("secrets cannot be decrypted", problem=problem.message, hint=problem.hint)
+
+
 async def _require_key(context: Context) -> None:
-    """The first secret of all makes the key. Other servers have made one if there are secrets already."""
+    """The first secret of all makes the key. If there are secrets and no key, the key is lost, or another server has
+    it: the box knows which. Values of a lost key stay unreadable until they are set again."""
     box = _box(context)
     if box.has_key():
         return
-    if await context.store.secrets(None):
-        raise Unavailable(
-            "the secrets in the database were encrypted with a key that this server does not have",
-            hint="give all servers on the database the same file: secretsKeyFile in the settings",
-        )
-    box.make_key()
+    existing = await context.store.secrets(None)
+    if not existing:
+        box.make_key()
+        return
+    box.replace_lost_key()
+    _log.warning(
+        "the key of the secrets is lost: a new one was made, and owners must set them again", lost=len(existing)
+    )
 
 
 def _opened(context: Context, found: Sequence[Secret]) -> dict[str, bytes]:

@@ -9,6 +9,7 @@ from muster.api.sharing import QuotaList, VirtualClusterList, VirtualClusterOut
 from muster.domain.errors import NotFound
 from muster.domain.virtual_clusters import VirtualCluster
 from muster.engine.cluster_access import usable_virtual_clusters
+from muster.engine.data.secrets import lost_secrets
 from muster.engine.requests.accounts import Principal
 from muster.engine.state.cluster_settings import quotas_of, shares_of
 from muster.scheduling.allocations.usage_views import Quota
@@ -31,7 +32,8 @@ async def list_virtual_clusters(me: Me, parts: Parts) -> Response:
     context = parts.context
     shares = shares_of(context.clusters, context.clock()) if context.config.virtual else {}
     items = [virtual_cluster_view(vc, shares.get(vc.name), names_people=me.is_admin) for vc in _usable(me, parts)]
-    problems = [problem_view(problem) for problem in context.config.problems if me.is_admin]
+    found = (*context.config.problems, *await lost_secrets(context)) if me.is_admin else ()
+    problems = [problem_view(problem) for problem in found]
     return JSONResponse(VirtualClusterList(items=items, problems=problems))
 
 
