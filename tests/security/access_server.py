@@ -16,6 +16,8 @@ from tests.parts.server import MusterServer, polls
 GROUP = "insiders"
 FAR, BATCH = "farcluster", "batchcluster"
 NODE, FOLDER = "farnode", "shownfolder"
+HIDDEN = "hiddenfolder"
+"""A folder of the cluster local that no plain user may use."""
 CLUSTERS = ("local", FAR, BATCH)
 
 
@@ -33,8 +35,9 @@ class Site:
 
     def restrict(self, access: str, *clusters: str) -> None:
         """Write the files of these clusters, with the same access list."""
+        hidden = f"{HIDDEN}: {{path: {self.data.with_name(HIDDEN)}, users: [nobody-here]}}"
         texts = {
-            "local": f"backend: local\nfolders: {{{FOLDER}: {self.data}}}\naccess: {access}\n",
+            "local": f"backend: local\nfolders: {{{FOLDER}: {self.data}, {hidden}}}\naccess: {access}\n",
             FAR: f"backend: ssh\naccess: {access}\nnodes: [{{name: {NODE}, host: 127.0.0.1, port: 1}}]\n",
             BATCH: f"backend: directory\nroot: {self.queue}\naccess: {access}\n",
         }
@@ -52,6 +55,7 @@ def access_server(folder: Path) -> Iterator[Site]:
     write(layout.nodes, {"c1": 2})
     data = folder / "data"
     data.mkdir()
+    data.with_name(HIDDEN).mkdir()
     (data / "file").write_text("content")
     home = folder / "home"
     (home / "clusters.d").mkdir(parents=True)

@@ -9,7 +9,7 @@ import pytest
 from tests.integration.api.calling import Caller, ok, problem
 from tests.integration.api.people import unique
 from tests.integration.api.rights_table import TABLE
-from tests.security.access_server import BATCH, CLUSTERS, FAR, FOLDER, GROUP, NODE, Site, access_server, until
+from tests.security.access_server import BATCH, CLUSTERS, FAR, FOLDER, GROUP, HIDDEN, NODE, Site, access_server, until
 
 
 @pytest.fixture(scope="module")
@@ -99,6 +99,17 @@ def test_files_environments_and_nodes_are_not_there_for_others(site: Site) -> No
         body = {"name": "python3", "cluster": cluster}
         problem(site.outsider.post("/environments:test", body), 404, "not-found")
     problem(site.outsider.get("/environments", params={"node": NODE}), 404, "not-found")
+
+
+def test_nodes_do_not_name_folders_to_users_who_may_not_use_them(site: Site) -> None:
+    def labels(who: Caller) -> list[Any]:
+        return [node["labels"] for node in ok(who.get("/nodes", params={"cluster": "local"}))["items"]]
+
+    until(lambda: any(f"muster/folder.{HIDDEN}" in found for found in labels(site.admin)))
+    assert all(f"muster/folder.{FOLDER}" in found for found in labels(site.member))
+    node = ok(site.member.get("/nodes", params={"cluster": "local"}))["items"][0]["name"]
+    for path in ("/nodes", f"/nodes/{node}", "/usage", "/events", "/clusters", "/clusters/local/files/folders"):
+        assert HIDDEN not in site.member.get(path).text, path
 
 
 def readable(site: Site, who: Caller) -> Iterator[tuple[str, str]]:

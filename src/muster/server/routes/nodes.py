@@ -13,6 +13,7 @@ from muster.api.usage import TaskUsageOut, UsageOut
 from muster.domain.nodes import Node, NodeState
 from muster.engine.cluster_access import default_cluster, visible_clusters
 from muster.engine.nodes.administration import find_node
+from muster.engine.nodes.hidden_folders import without_hidden_folders
 from muster.engine.requests.accounts import Principal
 from muster.ports.capabilities import NodeUsage, TaskIsolation
 from muster.server.access import Action, may, require
@@ -128,6 +129,7 @@ def seen_node(me: Principal, parts: Services, node: Node) -> NodeOut:
     names = {index: ", ".join(sorted({_job_name(me, parts, job) for job in jobs})) for index, jobs in devices.items()}
     usage = context.backends[node.cluster].capabilities.latest_usage().get(node.name)
     is_admin = may(me, Action.NODE_MANAGE, None, private=parts.private_jobs)
+    node = without_hidden_folders(node, context.backends[node.cluster].settings, me.user)
     return node_view(
         node if is_admin or node.state is not NodeState.UNREACHABLE else replace(node, note=_ADMINS_KNOW),
         cpu_m=cpu_m,
