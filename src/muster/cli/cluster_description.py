@@ -1,10 +1,11 @@
 """Prints the description of a cluster, for `describe`."""
 
-from collections.abc import Sequence
-
 from muster.api.nodes import AccessOut
+from muster.cli.access_names import unknown_names
+from muster.cli.session import say_warning
 from muster.cli.tables.output import print_document, print_pairs
 from muster.cli.terminal import echo
+from muster.client.client import Client
 from muster.client.errors import MusterError
 from muster.client.views import ClusterView
 
@@ -16,11 +17,14 @@ _MEANINGS = {
 }
 
 
-def describe_cluster(clusters: Sequence[ClusterView], name: str, output: str) -> None:
+def describe_cluster(client: Client, name: str, output: str) -> None:
+    clusters = client.clusters()
     cluster = next((one for one in clusters if one.name == name), None)
     if cluster is None:
         known = ", ".join(one.name for one in clusters)
-        raise MusterError(f"there is no cluster {name!r}", code="not-found", hint=f"known clusters: {known}")
+        listed = f"known clusters: {known}" if known else "no cluster is switched on and open to you"
+        hint = f"{listed}; admins open and switch on others in their files"
+        raise MusterError(f"there is no cluster {name!r} that you may use", code="not-found", hint=hint)
     if output != "table":
         print_document(cluster.raw, output)
         return
@@ -37,6 +41,8 @@ def describe_cluster(clusters: Sequence[ClusterView], name: str, output: str) ->
         ]
     )
     echo("Jobs of the person under whose account the server runs are not isolated from that account.")
+    for _, why in unknown_names(client, [cluster]):
+        say_warning(f"the access list names somebody unknown: {why}")
 
 
 def _access(access: AccessOut) -> str:

@@ -13,6 +13,7 @@ from email.utils import parsedate_to_datetime
 from pathlib import Path
 from time import time
 
+from muster.cli.access_names import unknown_names
 from muster.client import contexts
 from muster.client.client import Client
 from muster.client.errors import MusterError
@@ -124,17 +125,29 @@ def _server(client: Client) -> Iterator[Finding]:
     yield from _clock(server_time)
     yield Finding("token", "ok", f"valid: {who['user']} ({who['role']})")
     yield _version(who["server"]["version"])
+    yield from _clusters(client, who["role"])
+    yield from _configuration(client)
+
+
+def _clusters(client: Client, role: str) -> Iterator[Finding]:
     try:
-        nodes = client.nodes()
+        clusters, nodes = client.clusters(), client.nodes()
     except MusterError as error:
         yield Finding("nodes", "fail", error.message, error.hint)
         return
+    if not clusters and role == "admin":
+        yield Finding("clusters", "fail", "every cluster is switched off", "remove `enabled: false` from its file")
+        return
+    if not clusters:
+        yield Finding("clusters", "fail", "you may use no cluster of this server", "ask an admin for access")
+        return
     yield from _nodes(nodes)
+    yield from _isolation(clusters)
     try:
-        yield from _isolation(client.clusters())
+        for name, why in unknown_names(client, clusters):
+            yield Finding(f"access {name}", "warn", why, "correct `access` in the cluster's file, or add the user")
     except MusterError as error:
-        yield Finding("isolation", "warn", error.message, error.hint)
-    yield from _configuration(client)
+        yield Finding("access", "warn", error.message, error.hint)
 
 
 def _isolation(clusters: list[ClusterView]) -> Iterator[Finding]:

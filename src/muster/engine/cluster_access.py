@@ -65,12 +65,25 @@ async def chosen_cluster(context: Context, named: str | None, owner: str) -> str
         return context.default_cluster
     user = await context.store.user(owner)
     found = default_cluster(context, user) if user is not None else None
-    if found is None:
-        usable = known_clusters(context, user)
-        hint = f"{owner} may use {usable}" if usable else "ask an admin for access to a cluster"
+    if found is not None:
+        return found
+    if usable := known_clusters(context, user):
+        hint = f"{owner} may use {usable}"
         problem = Problem("cluster", "is missing, and this server has no default cluster", hint)
         raise Invalid("name the cluster on which the job should run", problems=(problem,))
-    return found
+    default = context.default_cluster
+    why = f"cluster {default} is switched off" if is_switched_off(context, default) else f"{owner} may use no cluster"
+    raise Invalid(
+        f"there is no cluster for jobs of {owner}", problems=(Problem("cluster", why, advice(context, user)),)
+    )
+
+
+def advice(context: Context, user: User | None) -> str:
+    """What to do for a user who may use no cluster."""
+    files = sorted({settings.file for settings in context.config.physical if not settings.is_enabled})
+    if user is not None and user.is_admin and files:
+        return f"it is switched off in {', '.join(files)}: remove `enabled: false` there"
+    return "ask an admin for access to a cluster"
 
 
 def is_open_to_all(context: Context, name: str) -> bool:

@@ -126,7 +126,21 @@ class Reading:
         self._nodes += [replace(node, file=found.file) for node in labelled]
 
     def _take_virtual(self, found: Found) -> None:
+        if problem := self._without_backend(found):
+            raise Invalid("", problems=(problem,))
         self._virtual.append((found, read_virtual_cluster(found.document, self._default(found))))
+
+    def _without_backend(self, found: Found) -> Problem | None:
+        """A physical cluster that does not say its backend is not taken for a virtual one, which always has a name."""
+        data = found.document.data
+        if not isinstance(data, dict) or "name" in data:
+            return None
+        kinds = [kind for kind in self.files.kinds.kinds if data and all(key in kind.keys for key in data)]
+        if not kinds:
+            return None
+        own = next((kind for kind in kinds if kind.own_cluster == found.path.stem), None)
+        names = [own.name] if own else [kind.name for kind in kinds]
+        return found.problem("backend", "is missing", f"add {' or '.join(f'`backend: {name}`' for name in names)}")
 
     def _default(self, found: Found) -> str:
         """The physical cluster of a document that names none: the server's own machine, or if that is switched off, the

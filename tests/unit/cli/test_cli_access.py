@@ -125,3 +125,39 @@ def test_login_finds_out_that_a_server_speaks_https(encrypted: TinyServer, certi
     trusted = muster(None, "login", without_scheme, "--token", "t", "--fingerprint", _pin(certificate))
     assert trusted.code == 0
     assert contexts.load().known["127.0.0.1"].server == encrypted.url
+
+
+def _sound(server: TinyServer, role: str, *clusters: dict[str, object]) -> None:
+    server.on("GET", "/healthz", Answer(200, {}))
+    server.on("GET", "/whoami", Answer(200, {"user": "li", "role": role, "server": {"version": __version__}}))
+    server.on("GET", "/nodes", Answer(200, {"items": []}))
+    server.on("GET", "/clusters", Answer(200, {"items": list(clusters)}))
+
+
+@pytest.mark.parametrize(("role", "said"), [("admin", "every cluster is switched off"), ("user", "ask an admin")])
+def test_doctor_says_why_there_are_no_clusters(server: TinyServer, role: str, said: str) -> None:
+    _sound(server, role)
+    outcome = muster(server, "doctor")
+    assert outcome.code == 1
+    assert said in outcome.out
+    assert "look at its log" not in outcome.out
+    assert "no cluster is switched on and open to you" in muster(server, "describe", "cluster/local").err
+
+
+def test_names_that_let_in_nobody_are_reported_to_admins(server: TinyServer) -> None:
+    access = {"users": ["li", "lii"], "groups": ["vision", "visoin"]}
+    _sound(server, "admin", {"name": "local", "isolation": None, "access": access})
+    server.on("GET", "/users", Answer(200, {"items": [{"name": "li", "role": "user", "groups": ["vision"]}]}))
+    doctor = muster(server, "doctor").out
+    assert "warn  access local: there is no user lii" in doctor
+    assert "warn  access local: nobody is in group visoin" in doctor
+    described = muster(server, "describe", "cluster/local").err
+    assert "there is no user lii" in described
+    assert "user li\n" not in described
+
+
+def test_describe_wants_a_slash_after_the_kind() -> None:
+    outcome = muster(None, "describe", "cluster", "local")
+    assert outcome.code == 2
+    assert "muster describe cluster/local" in outcome.err
+    assert "one object at a time" in muster(None, "describe", "mnist", "cifar").err

@@ -202,3 +202,10 @@ def test_a_file_that_was_emptied_is_a_mistake_and_a_mark_of_its_order_is_none(tm
         "a.yaml: is empty (write it again, or remove it)"
     ]
     assert read(tmp_path, a="\ufeffname: one\r\n")[0].name == "one"
+
+
+def test_a_physical_cluster_without_its_backend_is_not_taken_for_a_virtual_one(tmp_path: Path) -> None:
+    (missing,) = problems(tmp_path, local="enabled: false\n")
+    assert str(missing) == "local.yaml, line 1: backend: is missing (add `backend: local`)"
+    (access,) = problems(tmp_path, local="access: {users: [li]}\n")
+    assert (access.path, access.message) == ("backend", "is missing")

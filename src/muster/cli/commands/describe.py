@@ -18,12 +18,14 @@ from muster.client.errors import MusterError
 from muster.client.handles import JobHandle
 
 _EVENTS_SHOWN = 15
+_KINDS = ("job", "jobs", "node", "nodes", "cluster", "clusters")
 
 
-@click.command()
+@click.command(context_settings={"allow_extra_args": True})
 @click.argument("ref", metavar="JOB|node/NAME|cluster/NAME", shell_complete=complete_jobs)
 @output_option("table", "json", "yaml")
-def command(ref: str, output: str) -> None:
+@click.pass_context
+def command(ctx: click.Context, ref: str, output: str) -> None:
     """Show everything about a job, a node or a cluster.
 
     \b
@@ -33,11 +35,15 @@ def command(ref: str, output: str) -> None:
       muster describe cluster/local
       muster describe @last -o yaml
     """
+    if ctx.args and ref in _KINDS:
+        raise click.UsageError(f"write a slash between the kind and the name: muster describe {ref}/{ctx.args[0]}")
+    if ctx.args:
+        raise click.UsageError(f"unexpected {' '.join(ctx.args)!r}; describe one object at a time")
     client = connect()
     if ref.startswith(("node/", "nodes/")):
         describe_node(client.node(ref.partition("/")[2]), output)
     elif ref.startswith(("cluster/", "clusters/")):
-        describe_cluster(client.clusters(), ref.partition("/")[2], output)
+        describe_cluster(client, ref.partition("/")[2], output)
     else:
         _describe_job(client, ref.removeprefix("job/").removeprefix("jobs/"), output)
 

@@ -14,6 +14,7 @@ from muster.domain.reasons import Reason
 from muster.domain.specs import JobSpec, tasks_at_most
 from muster.domain.virtual_clusters import VirtualCluster
 from muster.engine.cluster_access import (
+    advice,
     chosen_cluster,
     is_open_to_all,
     is_switched_off,
@@ -172,16 +173,16 @@ async def _require_cluster(context: Context, cluster: str, owner: str) -> None:
     usable = known_clusters(context, user)
     backend = context.backends.get(cluster)
     if is_switched_off(context, cluster):
-        raise _no_such_cluster(f"cluster {cluster} is switched off", usable)
+        raise _no_such_cluster(f"cluster {cluster} is switched off", usable, advice(context, user))
     if backend is None:
-        raise _no_such_cluster(f"there is no cluster {cluster!r}", usable)
+        raise _no_such_cluster(f"there is no cluster {cluster!r}", usable, advice(context, user))
     if user is None or not may_use(backend.settings.access, user):
         hint = f"{owner} may use {usable}" if usable else "ask an admin"
         raise Forbidden(f"{owner} may not use cluster {cluster}", hint=hint)
 
 
-def _no_such_cluster(message: str, usable: str) -> Invalid:
-    hint = f"known clusters: {usable}" if usable else "ask an admin for access to a cluster"
+def _no_such_cluster(message: str, usable: str, otherwise: str) -> Invalid:
+    hint = f"known clusters: {usable}" if usable else otherwise
     return Invalid(message, problems=(Problem("cluster", message, hint),))
 
 
