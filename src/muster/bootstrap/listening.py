@@ -1,5 +1,6 @@
 """The listening socket of the server, and the announcement of its address."""
 
+import errno
 import resource
 import signal
 import socket
@@ -29,9 +30,9 @@ def listen(host: str, port: int) -> socket.socket:
         listener.bind((host, port))
     except OSError as error:
         listener.close()
-        raise Invalid(
-            f"cannot listen on {host}:{port}: {error.strerror}", hint="choose another --port; 0 finds a free one"
-        ) from None
+        is_about_port = error.errno in (errno.EADDRINUSE, errno.EACCES)
+        hint = "choose another --port; 0 finds a free one" if is_about_port else "--host is an address of this machine"
+        raise Invalid(f"cannot listen on {host}:{port}: {error.strerror}", hint=hint) from None
     listener.listen(1024)
     return listener
 

@@ -33,7 +33,7 @@ def exit_with_error(error: Exception) -> NoReturn:
 
     if isinstance(error, MusterError):
         raise Failure(
-            error.message, hint=_hint(error), problems=tuple(str(problem) for problem in error.problems)
+            error.message, hint=hint_of(error), problems=tuple(str(problem) for problem in error.problems)
         ) from error
     if isinstance(error, OSError) and error.errno != errno.EPIPE and error.strerror:
         where = f"{error.filename}: " if error.filename else ""
@@ -46,7 +46,11 @@ def exit_with_error(error: Exception) -> NoReturn:
     ) from error
 
 
-def _hint(error: Any) -> str:
-    if error.code == "not-authenticated":
-        return str(error.hint or "log in with `muster login`, or set MUSTER_TOKEN")
-    return str(error.hint)
+def hint_of(error: Any) -> str:
+    if error.code != "not-authenticated":
+        return str(error.hint)
+    ctx = click.get_current_context(silent=True)
+    names_context = ctx is not None and (ctx.find_root().obj or {}).get("context")
+    if os.environ.get("MUSTER_TOKEN") and "token" in error.message and not names_context:
+        return "MUSTER_TOKEN is set and used instead of your login: correct it, or unset it"
+    return str(error.hint or "log in with `muster login`, or set MUSTER_TOKEN")

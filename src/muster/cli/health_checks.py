@@ -14,6 +14,7 @@ from pathlib import Path
 from time import time
 
 from muster.cli.access_names import unknown_names
+from muster.cli.failures import hint_of
 from muster.client import contexts
 from muster.client.client import Client
 from muster.client.errors import MusterError
@@ -120,7 +121,7 @@ def _server(client: Client) -> Iterator[Finding]:
     try:
         who = client.whoami()
     except MusterError as error:
-        yield Finding("token", "fail", error.message, error.hint or "log in with `muster login`")
+        yield Finding("token", "fail", error.message, hint_of(error))
         return
     yield from _clock(server_time)
     yield Finding("token", "ok", f"valid: {who['user']} ({who['role']})")

@@ -18,7 +18,7 @@ def require_scope(token: Token, method: str, path: str) -> None:
         return
     if not _is_in_scope(token, method, path):
         only = f" of job {token.job_id}" if token.job_id else ""
-        another = "create another: muster tokens create NAME --scope"
+        another = "create another: muster tokens create NAME --scope read|submit|admin"
         raise Forbidden(
             f"this token is for {token.scope}{only} only", hint="name the job by its id" if token.job_id else another
         )

@@ -11,8 +11,8 @@ from muster.bootstrap.self_signed import make_self_signed
 from muster.client import contexts
 from muster.lib.fingerprints import fingerprint_of
 from muster.version import __version__
-from tests.unit.cli.calling import muster
-from tests.unit.client.tiny_server import Answer, TinyServer
+from tests.unit.cli.calling import muster, with_job
+from tests.unit.client.tiny_server import Answer, TinyServer, problem
 
 pytestmark = pytest.mark.fast
 
@@ -161,3 +161,44 @@ def test_describe_wants_a_slash_after_the_kind() -> None:
     assert outcome.code == 2
     assert "muster describe cluster/local" in outcome.err
     assert "one object at a time" in muster(None, "describe", "mnist", "cifar").err
+
+
+def test_tokens_are_revoked_by_a_name_that_is_unique(server: TinyServer) -> None:
+    tokens = [{"id": "1", "name": "ci", "user": "li"}, {"id": "2", "name": "x", "user": "li"}]
+    server.on("GET", "/tokens", Answer(200, {"items": [*tokens, {"id": "3", "name": "x", "user": "amy"}]}))
+    server.on("DELETE", "/tokens/1", Answer(204, b""))
+    assert "revoked token ci (1)" in muster(server, "tokens", "revoke", "ci").err
+    several = muster(server, "tokens", "revoke", "x")
+    assert several.code == 1
+    assert "2 of li, 3 of amy" in several.err
+
+
+def test_a_lifetime_needs_its_unit(server: TinyServer) -> None:
+    outcome = muster(server, "tokens", "create", "ci", "--expires", "30")
+    assert outcome.code == 2
+    assert "30 what? Write a unit, such as 30d or 30h" in outcome.err
+
+
+def test_a_token_is_for_the_last_job(server: TinyServer) -> None:
+    job = with_job(server)
+    server.on("POST", "/tokens", Answer(201, {"id": "7", "name": "one", "user": "li", "secret": "s"}))
+    server.on("GET", "/whoami", Answer(200, {"user": "li", "role": "user", "server": {"version": "1"}}))
+    assert muster(server, "tokens", "create", "one", "--job", "@last").code == 0
+    assert server.requests("POST", "/tokens")[0].json["job"] == job["id"]
+
+
+def test_a_refused_token_of_the_environment_is_named(server: TinyServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    server.on("GET", "/whoami", problem(401, "not-authenticated", "this token is not valid", hint="log in again"))
+    assert "hint: log in again" in muster(server, "whoami").err
+    monkeypatch.setenv("MUSTER_TOKEN", "wrong")
+    assert "hint: MUSTER_TOKEN is set and used instead of your login" in muster(server, "whoami").err
+
+
+def test_passwords_are_not_asked_for_without_a_terminal(server: TinyServer) -> None:
+    for words in (("users", "add", "li"), ("login", server.url)):
+        outcome = muster(server, *words)
+        assert outcome.code == 2
+        assert "use --password-stdin" in outcome.err
+    short = muster(server, "users", "add", "li", "--password-stdin", stdin="short\n")
+    assert "a password has at least 8 characters" in short.err
+    assert not server.requests("POST", "/users")

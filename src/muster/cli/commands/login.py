@@ -7,6 +7,7 @@ from urllib.parse import SplitResult, urlsplit
 
 import click
 
+from muster.cli.passwords import ask_password, read_password, require_terminal
 from muster.cli.session import say
 from muster.cli.sso import has_browser, log_in_with_provider, wants_sso
 from muster.cli.terminal import echo
@@ -75,8 +76,10 @@ def command(
         login = log_in_with_provider(_client(server, "", pin), has_browser() and not no_browser)
         session, token = login, login["token"]
     else:
+        if not password_stdin:
+            require_terminal()
         user = user or click.prompt("User", err=True)
-        password = sys.stdin.readline().rstrip("\n") if password_stdin else _ask_password()
+        password = read_password() if password_stdin else ask_password("Password")
         login = _client(server, "", pin).login(user, password, name=f"muster login from {socket.gethostname()}")
         session, token = login, login["token"]
     name = context_name or urlsplit(server).hostname or "server"
@@ -143,7 +146,3 @@ def _warn_of_plain_http(address: SplitResult) -> None:
             "password, token and jobs",
             err=True,
         )
-
-
-def _ask_password() -> str:
-    return str(click.prompt("Password", hide_input=True, err=True))

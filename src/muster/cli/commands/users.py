@@ -5,6 +5,7 @@ import sys
 import click
 
 from muster.cli.lazy_group import Group
+from muster.cli.passwords import ask_password, new_password, read_password
 from muster.cli.session import connect, say
 
 
@@ -36,7 +37,7 @@ def add(name: str, role: str, groups: tuple[str, ...], password_stdin: bool, no_
       muster users add li --group vision
       muster users add ops --role admin --password-stdin < secret
     """
-    password = None if no_password else _new_password(password_stdin)
+    password = None if no_password else new_password(password_stdin)
     user = connect().add_user(name, role, password, groups=groups)
     say(f"added user {user.name} ({user.role})")
 
@@ -82,8 +83,8 @@ def passwd(name: str | None, password_stdin: bool, end_tokens: bool) -> None:
     me = who["user"]
     changes: dict[str, str | bool] = {"endTokens": True} if end_tokens else {}
     if name in (None, me) and who["role"] != "admin":
-        changes["oldPassword"] = sys.stdin.readline().rstrip("\n") if password_stdin else _ask("Old password")
-    changes["password"] = _new_password(password_stdin)
+        changes["oldPassword"] = read_password() if password_stdin else ask_password("Old password")
+    changes["password"] = new_password(password_stdin)
     client.change_user(name or me, **changes)
     say(f"changed the password of {name or me}")
 
@@ -159,13 +160,3 @@ def unlink(name: str, subject: str | None) -> None:
     """
     connect().unlink_user(name, subject)
     say(f"{name} is no longer linked to {subject or 'anybody'}")
-
-
-def _new_password(from_stdin: bool) -> str:
-    if from_stdin:
-        return sys.stdin.readline().rstrip("\n")
-    return str(click.prompt("New password", hide_input=True, confirmation_prompt=True, err=True))
-
-
-def _ask(text: str) -> str:
-    return str(click.prompt(text, hide_input=True, err=True))

@@ -109,7 +109,7 @@ def token_columns() -> list[Column[TokenView]]:
         Column("CREATED", lambda token: ago(token.created_at, now)),
         Column("EXPIRES", lambda token: ago(token.expires_at, now) or "never"),
         Column("USED", lambda token: ago(token.last_used_at, now)),
-        Column("SCOPE", lambda token: token.raw.get("scope"), wide=True),
+        Column("SCOPE", lambda token: token.raw.get("scope")),
         Column("JOB", lambda token: token.raw.get("job"), wide=True),
     ]
 
