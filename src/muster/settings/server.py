@@ -2,14 +2,14 @@
 
 import os
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
 
-import yaml
 from pydantic import BaseModel, ConfigDict, Field, IPvAnyNetwork, ValidationError, model_validator
 from pydantic.alias_generators import to_camel
 
-from muster.domain.errors import Invalid, Problem
+from muster.domain.errors import Invalid
 from muster.settings.influx import InfluxSettings, read_password
 from muster.settings.ldap import LdapSettings
 from muster.settings.limits import LimitSettings
@@ -17,6 +17,8 @@ from muster.settings.log_file import LogFileSettings
 from muster.settings.oidc import OidcSettings
 from muster.settings.private_files import read_secret
 from muster.settings.secret_keys import NAME as SECRET_KEYS
+from muster.settings.server_problems import Sources, settings_problems
+from muster.wire.documents import Document, read_document
 from muster.wire.spec_schema import Seconds
 
 _VARIABLES = {
@@ -161,18 +163,23 @@ def load_settings(arguments: Mapping[str, Any], environ: Mapping[str, str] = os.
     home = Path(arguments["home"]).expanduser().absolute() if arguments.get("home") else home_folder(environ)
     config = Path(arguments["config"]) if arguments.get("config") else home / "config.yaml"
     values: dict[str, Any] = {"home": home}
+    document = Document({})
     if config.exists():
-        values |= _named(_file(config))
+        document = _file(config)
+        values |= _named(document.data)
     elif arguments.get("config"):
         raise Invalid(f"there is no settings file {config}")
-    values |= {name: environ[variable] for variable, name in _VARIABLES.items() if environ.get(variable)}
-    values |= _named({k: v for k, v in arguments.items() if v is not None and k not in ("home", "config")})
+    variables = {name: variable for variable, name in _VARIABLES.items() if environ.get(variable)}
+    values |= {name: environ[variable] for name, variable in variables.items()}
+    options = _named({k: v for k, v in arguments.items() if v is not None and k not in ("home", "config")})
+    values |= options
     try:
         return ServerSettings.model_validate(values)
     except ValidationError as error:
-        problems = tuple(
-            Problem(".".join(map(str, item["loc"])), item["msg"]) for item in error.errors(include_url=False)
-        )
+        written = {name: next(iter(_named({name: None}))) for name in document.data}
+        names = {name: key for key, name in written.items()}
+        sources = Sources(config, document, names, variables, frozenset(options))
+        problems = settings_problems(error, values, ServerSettings, sources)
         raise Invalid("the server's settings are wrong", problems=problems) from None
 
 
@@ -182,11 +189,16 @@ def _named(values: Mapping[str, Any]) -> dict[str, Any]:
     return {aliases.get(name, name): value for name, value in values.items()}
 
 
-def _file(path: Path) -> dict[str, Any]:
+def _file(path: Path) -> Document:
     try:
-        data = yaml.safe_load(path.read_text(encoding="utf-8")) or {}
-    except (OSError, ValueError, yaml.YAMLError) as error:
+        document = read_document(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
         raise Invalid(f"cannot read {path}: {error}") from None
-    if not isinstance(data, dict):
+    except Invalid as error:
+        problems = tuple(replace(problem, file=str(path)) for problem in error.problems)
+        raise Invalid(f"cannot read {path}: {error.message}", problems=problems) from None
+    if document.data is None:
+        return Document({})
+    if not isinstance(document.data, dict):
         raise Invalid(f"{path} must be a mapping of settings")
-    return data
+    return document

@@ -18,7 +18,7 @@ _IN_ITS_OWN_FILE = "write it to a file that only the server's account may read, 
 
 
 def refused(error: ValidationError, document: Document, root: type[BaseModel], parts: Parts) -> Invalid:
-    found = (_in_own_words(problem, root, parts) for problem in problems_of(error, document.data).first)
+    found = (in_own_words(problem, root, parts) for problem in problems_of(error, document.data).first)
     return located(document, *found)
 
 
@@ -30,7 +30,7 @@ def located(document: Document, *problems: Problem) -> Invalid:
     )
 
 
-def _in_own_words(problem: Problem, root: type[BaseModel], parts: Parts) -> Problem:
+def in_own_words(problem: Problem, root: type[BaseModel], parts: Parts) -> Problem:
     """Adapts the hints: problems of the job spec name the keys of the job spec."""
     *around, last = problem.path.replace("[", ".[").split(".")
     if problem.message == "unknown key" and last in PASSWORDS:

@@ -97,6 +97,8 @@ def _of_one(path: Path, error: Mapping[str, Any]) -> Problem:
         return Problem(dotted(path), "is required")
     if kind in ("enum", "literal_error"):
         return Problem(dotted(path), f"is {given}", f"one of {context['expected']}")
+    if kind == "string_pattern_mismatch" and context["pattern"] not in _PATTERN_HINTS:
+        return Problem(dotted(path), f"is {given}", f"must match {context['pattern']}")
     if kind == "string_pattern_mismatch":
         return Problem(dotted(path), f"{given} is not a valid name", _PATTERN_HINTS[context["pattern"]])
     if kind == "value_error":

@@ -43,14 +43,14 @@ def test_the_password_is_the_first_line_of_a_file_in_the_home_folder(tmp_path: P
 @pytest.mark.parametrize(
     ("influx", "words"),
     [
-        ({}, "Field required"),
+        ({}, "influx.url: is required"),
         ({"url": "monitor:8086"}, "must look like http://monitor:8086"),
         ({"url": "http://li:word@monitor:8086"}, "use `user` and `passwordFile`"),
         ({"url": "http://monitor:8086?db=x"}, "use `database` for the database"),
         ({"url": "http://m", "user": "li"}, "user and passwordFile must be given together"),
         ({"url": "http://m", "user": "li", "passwordFile": "nowhere"}, "cannot read"),
         ({"url": "http://m", "every": "10ms"}, "greater than or equal to 1"),
-        ({"url": "http://m", "databse": "x"}, "Extra inputs"),
+        ({"url": "http://m", "databse": "x"}, "did you mean database?"),
     ],
 )
 def test_wrong_settings_are_told_before_anything_starts(tmp_path: Path, influx: dict[str, Any], words: str) -> None:

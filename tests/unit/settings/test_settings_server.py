@@ -49,6 +49,27 @@ def test_every_problem_is_told_at_once(tmp_path: Path) -> None:
     assert sorted(problem.path for problem in refused.value.problems) == ["keepFinished", "logLevel", "port", "prot"]
 
 
+def test_a_problem_names_the_file_the_line_and_the_nearest_key(tmp_path: Path) -> None:
+    file = tmp_path / "config.yaml"
+    file.write_text("host: here\nprot: 1\nlog_level: loud\nlimits:\n  streams: many\n  uplaods: 3\n")
+    with pytest.raises(Invalid) as refused:
+        load_settings({"home": str(tmp_path)}, {"MUSTER_PORT": "high"})
+    assert sorted(map(str, refused.value.problems)) == [
+        f"{file}, line 2: prot: unknown key (did you mean port?)",
+        f"{file}, line 3: log_level: is 'loud' (must match ^(debug|info|warning|error)$)",
+        f"{file}, line 5: limits.streams: is 'many' (expected a whole number)",
+        f"{file}, line 6: limits.uplaods: unknown key (did you mean uploads?)",
+        "MUSTER_PORT: is 'high' (expected a whole number)",
+    ]
+
+
+def test_a_rule_about_several_settings_shows_no_values(tmp_path: Path) -> None:
+    (tmp_path / "config.yaml").write_text("database: postgresql://li:word@db/muster\ntlsCert: a.pem\n")
+    with pytest.raises(Invalid) as refused:
+        load_settings({"home": str(tmp_path)}, {})
+    assert list(map(str, refused.value.problems)) == ["tlsCert and tlsKey must be given together"]
+
+
 @pytest.mark.parametrize("content", [b"a: [", b"just words", b"- 1", b"\xff\xfe\x00", b"host: \x80"])
 def test_a_file_that_cannot_be_read_is_named(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "config.yaml").write_bytes(content)

@@ -18,6 +18,9 @@ def command(user: str | None, output: str) -> None:
     applies to the virtual cluster as a whole. A limit without a virtual cluster applies to the server as a whole: what
     exceeds it is refused.
 
+    Limits of virtual clusters are in the files of clusters.d and change at once. Limits of the server as a whole are in
+    `limits` of its config.yaml and change when the server is restarted.
+
     \b
     Examples:
       muster get quota
