@@ -193,7 +193,7 @@ def test_mounts_show_what_they_should_and_read_only_ones_cannot_be_written(
     )
     start(agent, engine, "t", "cat /data/file /models/file; touch /models/new; touch /data/new", mounts=mounts)
     assert agent.wait_phase("t", "ended")["exit_code"] != 0
-    assert agent.log("t").startswith(b"readwrite")
+    assert b"readwrite" in agent.log("t")  # an engine may pass on errors before output
     assert (ground / "write" / "new").stat().st_uid == engine.uid
     assert not (ground / "read" / "new").exists()
 

@@ -10,6 +10,7 @@ import httpx
 
 from tests.integration.api.calling import Caller, ok
 from tests.integration.api.people import PASSWORD, People, new_user, unique
+from tests.parts.passable import open_to_all
 from tests.parts.server import polls
 
 QUIET = {"command": "true", "hold": True}
@@ -55,6 +56,7 @@ class World:
         """A folder on the nodes, which only the owner may use."""
         path = self.people.server.home / "shown"
         path.mkdir(exist_ok=True)
+        open_to_all(path)
         file = self.people.server.home / "clusters.d" / "local.yaml"
         folder = {"path": str(path), "users": [self.people.owner.name]}
         file.write_text(json.dumps({"name": "local", "backend": "local", "folders": {"shown": folder}}))
