@@ -79,4 +79,5 @@ class ServerOut(TypedDict):
 class WhoAmIOut(TypedDict):
     user: str
     role: str
+    scope: Annotated[str, "What the token of this call allows: `read`, `submit` or `admin`, all that the user may do."]
     server: ServerOut

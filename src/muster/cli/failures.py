@@ -33,7 +33,9 @@ def exit_with_error(error: Exception) -> NoReturn:
 
     if isinstance(error, MusterError):
         raise Failure(
-            error.message, hint=hint_of(error), problems=tuple(str(problem) for problem in error.problems)
+            error.message,
+            hint=hint_of(error),
+            problems=tuple(str(problem).removeprefix("body.") for problem in error.problems),
         ) from error
     if isinstance(error, OSError) and error.errno != errno.EPIPE and error.strerror:
         where = f"{error.filename}: " if error.filename else ""

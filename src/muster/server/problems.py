@@ -1,6 +1,7 @@
 """Answers errors as application/problem+json: a stable code, what happened, and what to do next."""
 
 import math
+from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Any
 
@@ -24,6 +25,7 @@ from muster.domain.errors import (
     TooMany,
     Unavailable,
 )
+from muster.wire.requests import USER_PATTERN
 from muster.wire.spec_problems import MAX_PROBLEMS
 
 _log = structlog.get_logger("server")
@@ -93,10 +95,28 @@ def problem_of(error: MusterError) -> JSONResponse:
 async def _bad_request(_: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, RequestValidationError)
     problems: list[ProblemItem] = [
-        {"path": ".".join(str(part) for part in item["loc"]), "message": item["msg"], "hint": "", "line": None}
+        {
+            "path": ".".join(str(part) for part in item["loc"]),
+            "message": _in_plain_words(item),
+            "hint": "",
+            "line": None,
+        }
         for item in error.errors()[:MAX_PROBLEMS]
     ]
     return problem(400, "bad-request", "the request is not well formed", problems=problems)
+
+
+def _in_plain_words(item: Mapping[str, Any]) -> str:
+    kind, given = item["type"], item.get("ctx") or {}
+    if kind == "string_too_short":
+        return f"must have at least {given['min_length']} characters"
+    if kind == "string_too_long":
+        return f"must have at most {given['max_length']} characters"
+    if kind == "string_pattern_mismatch" and given["pattern"] == USER_PATTERN:
+        return "must have letters, digits, '.', '_', '@' and '-' only, at most 63, and a letter or digit first"
+    if kind == "extra_forbidden":
+        return "is unknown"
+    return "is required" if kind == "missing" else str(item["msg"])
 
 
 async def _http_error(_: Request, error: Exception) -> JSONResponse:

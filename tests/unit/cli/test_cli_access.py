@@ -173,6 +173,14 @@ def test_tokens_are_revoked_by_a_name_that_is_unique(server: TinyServer) -> None
     assert "2 of li, 3 of amy" in several.err
 
 
+def test_the_scope_of_tokens_is_shown(server: TinyServer) -> None:
+    server.on("GET", "/tokens", Answer(200, {"items": [{"id": "1", "name": "ci", "user": "li", "scope": "submit"}]}))
+    me = {"user": "li", "role": "user", "scope": "read", "server": {"version": "1"}}
+    server.on("GET", "/whoami", Answer(200, me))
+    assert "submit" in muster(server, "get", "tokens").out
+    assert "read" in muster(server, "whoami").out
+
+
 def test_a_lifetime_needs_its_unit(server: TinyServer) -> None:
     outcome = muster(server, "tokens", "create", "ci", "--expires", "30")
     assert outcome.code == 2

@@ -8,6 +8,7 @@ from fastapi import FastAPI
 
 from muster.domain.errors import MusterError, NotOffered
 from muster.server import problems
+from muster.wire.requests import UserIn
 
 pytestmark = pytest.mark.fast
 
@@ -28,6 +29,34 @@ def test_a_capability_that_the_cluster_does_not_offer_is_not_implemented() -> No
 
 def test_a_problem_has_only_the_keys_that_its_error_has() -> None:
     assert set(answered(MusterError("broken"))) == {"type", "title", "status", "code", "detail"}
+
+
+@pytest.mark.parametrize(
+    ("body", "path", "said"),
+    [
+        ({"name": "li", "password": "short"}, "body.password", "must have at least 8 characters"),
+        ({"name": "li", "password": "x" * 1025}, "body.password", "must have at most 1024 characters"),
+        ({"name": "no spaces"}, "body.name", "must have letters, digits, '.', '_', '@' and '-' only"),
+        ({}, "body.name", "is required"),
+        ({"name": "li", "passwrd": "x"}, "body.passwrd", "is unknown"),
+    ],
+)
+def test_a_malformed_request_is_refused_in_plain_words(body: dict[str, str], path: str, said: str) -> None:
+    app = FastAPI()
+    problems.install(app)
+
+    @app.post("/")
+    async def add(body: UserIn) -> None:
+        return None
+
+    async def ask() -> list[dict[str, str]]:
+        async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://muster") as client:
+            found: list[dict[str, str]] = (await client.post("/", json=body)).json()["problems"]
+            return found
+
+    (problem,) = asyncio.run(ask())
+    assert problem["path"] == path
+    assert problem["message"].startswith(said)
 
 
 def answered(error: MusterError) -> dict[str, object]:

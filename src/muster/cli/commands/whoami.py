@@ -25,4 +25,5 @@ def command(output: str) -> None:
         print_document(who, output)
     else:
         version = who["server"]["version"]
-        print_pairs([("User", who["user"]), ("Role", who["role"]), ("Server", client.server), ("Version", version)])
+        pairs = [("User", who["user"]), ("Role", who["role"]), ("Scope", who.get("scope")), ("Server", client.server)]
+        print_pairs([*pairs, ("Version", version)])

@@ -65,7 +65,7 @@ async def log_out(me: Me, parts: Parts) -> Response:
 @router.get("/whoami", response_model=response_model(WhoAmIOut), summary="Who am I")
 async def who_am_i(request: Request, me: Me) -> Response:
     server = ServerOut(version=__version__, url=str(request.base_url).rstrip("/"))
-    return JSONResponse(WhoAmIOut(user=me.name, role=str(me.user.role), server=server))
+    return JSONResponse(WhoAmIOut(user=me.name, role=str(me.user.role), scope=str(me.token.scope), server=server))
 
 
 @router.get("/users", response_model=response_model(UserList), summary="List users")
