@@ -6,6 +6,7 @@ import pytest
 from sqlalchemy import create_engine, text
 
 from muster.engine.requests import commands
+from muster.engine.state.event_builders import audit_event
 from muster.stores import backup
 from muster.stores.tables import HEAD
 from tests.parts.building import a_role, a_spec
@@ -58,7 +59,7 @@ async def test_what_ran_after_the_backup_is_neither_stopped_nor_run_again(lab: L
     assert lab.backend.tasks[f"{later}.1.worker.0"].runs
 
     await lab.close()
-    assert backup.release(url_of(lab))
+    assert backup.release(url_of(lab), audit_event("server.release", "root", 1.0))
     await lab.open()
     await lab.becomes(new, "Running")
     await lab.settled()

@@ -17,8 +17,11 @@ from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from muster.bootstrap.error_printing import print_error
+from muster.bootstrap.first_run import own_user
 from muster.bootstrap.home_folder import lock_home, make_home
 from muster.domain.errors import Conflict, Invalid, MusterError
+from muster.engine.state.event_builders import audit_event
 from muster.settings.private_files import write_private
 from muster.settings.secret_keys import NAME as SECRET_KEYS
 from muster.settings.server import ServerSettings, load_settings
@@ -171,15 +174,15 @@ def main(argv: Sequence[str] | None = None) -> int:
         settings = load_settings({"home": given.home, "config": given.config})
         sys.stdout.write(_run(given.what, settings, given) + "\n")
     except MusterError as error:
-        hint = f"\nhint: {error.hint}" if error.hint else ""
-        sys.stderr.write(f"error: {error.message}{hint}\n")
+        print_error(error)
         return 1
     return 0
 
 
 def _run(what: str, settings: ServerSettings, given: argparse.Namespace) -> str:
     if what == "release":
-        if not backup.release(settings.database_url):
+        released = audit_event("server.release", own_user(settings.home), time.time())
+        if not backup.release(settings.database_url, released):
             raise Conflict("the server is not held", hint="only a restored database starts held")
         return "released: the server schedules jobs again"
     path = Path(given.file or "").absolute()

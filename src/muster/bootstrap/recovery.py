@@ -9,6 +9,7 @@ import getpass
 import sys
 from collections.abc import Sequence
 
+from muster.bootstrap.error_printing import print_error
 from muster.domain.accounts import UserRole
 from muster.domain.errors import MusterError
 from muster.engine.context import Context
@@ -48,7 +49,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         secret = asyncio.run(recover_admin(load_settings(given), name))
     except MusterError as error:
-        sys.stderr.write(f"error: {error.message}\n")
+        print_error(error)
         return 1
     sys.stdout.write(f"{secret}\n")
     sys.stderr.write(

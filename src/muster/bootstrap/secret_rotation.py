@@ -8,6 +8,7 @@ import argparse
 import sys
 from collections.abc import Sequence
 
+from muster.bootstrap.error_printing import print_error
 from muster.domain.errors import Conflict, MusterError
 from muster.domain.secrets import Secret
 from muster.settings.secret_keys import SecretKeyFile
@@ -57,8 +58,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         settings = load_settings({"home": given.home, "config": given.config})
         sys.stdout.write(rotate(settings, drop_old=given.drop_old) + "\n")
     except MusterError as error:
-        hint = f"\nhint: {error.hint}" if error.hint else ""
-        sys.stderr.write(f"error: {error.message}{hint}\n")
+        print_error(error)
         return 1
     return 0
 

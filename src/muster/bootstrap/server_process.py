@@ -2,11 +2,11 @@
 
 import argparse
 import signal
-import sys
 from collections.abc import Sequence
 
 import uvloop
 
+from muster.bootstrap.error_printing import print_error
 from muster.bootstrap.home_folder import lock_home, make_home
 from muster.bootstrap.server_log import set_up_logging
 from muster.bootstrap.wiring import serve
@@ -25,7 +25,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         for number in signals:
             signal.raise_signal(number)
     except MusterError as error:
-        _print_error(error)
+        print_error(error)
         return 2 if isinstance(error, Invalid) else 1
     except KeyboardInterrupt:
         return 130
@@ -46,10 +46,3 @@ def _arguments(argv: Sequence[str] | None) -> dict[str, object]:
     parser.add_argument("--standby", action="store_true", default=None, help="share the home folder of a server")
     parser.add_argument("--access-log", dest="accessLog", action="store_true", default=None)
     return dict(vars(parser.parse_args(argv)))
-
-
-def _print_error(error: MusterError) -> None:
-    lines = [f"error: {error.message}", *(f"  {p}" for p in getattr(error, "problems", ()))]
-    if error.hint:
-        lines.append(f"hint: {error.hint}")
-    sys.stderr.write("\n".join(lines) + "\n")

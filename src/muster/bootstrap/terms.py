@@ -164,4 +164,5 @@ async def _until_released(context: Context) -> None:
         await asyncio.sleep(RELEASE_LOOK_S)
         with suppress(Unavailable):
             if not await context.store.is_restored():
+                _log.warning("this server was released: it schedules jobs again")
                 return

@@ -3,6 +3,7 @@
 Rows are JSON lines, the same for SQLite and PostgreSQL, so that a backup of one may be restored into the other.
 """
 
+import dataclasses
 import json
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
@@ -11,7 +12,9 @@ from sqlalchemy import Connection, Engine, create_engine, delete, event, func, i
 from sqlalchemy.exc import SQLAlchemyError
 
 from muster.domain.errors import Conflict
+from muster.domain.events import Event
 from muster.stores.database_engines import parse_url, unavailable, writing_engine
+from muster.stores.events import insert_events, reserve_numbers
 from muster.stores.lease import is_held
 from muster.stores.tables import EVENT_COUNTER, HEAD, RESTORED_COUNTER, counters, jobs, metadata, server_lease
 
@@ -71,12 +74,14 @@ def load(url: str, schema: str, read: Callable[[str], Iterable[str]], *, replace
         engine.dispose()
 
 
-def release(url: str) -> bool:
-    """Let the server on a restored database act. Returns whether it was held."""
+def release(url: str, released: Event) -> bool:
+    """Let the server on a restored database act, and record the event. Returns whether it was held."""
     engine = writing_engine(parse_url(url))
     try:
         with engine.begin() as connection:
             removed = connection.execute(delete(counters).where(counters.c.name == RESTORED_COUNTER))
+            if removed.rowcount == 1:
+                insert_events(connection, [dataclasses.replace(released, seq=reserve_numbers(connection, 1))])
             return removed.rowcount == 1
     except SQLAlchemyError as error:
         raise unavailable(error) from error

@@ -162,4 +162,6 @@ def test_a_restored_server_is_held_and_runs_nothing_again(server: MusterServer, 
         if status == 200 and job["state"] == "Succeeded":
             break
     assert job["state"] == "Succeeded"
+    assert "this server was released" in (server.home / "stderr.log").read_text()
+    assert "audit.server.release" in server.run("events", "--kind", "audit.server", check=True).stdout
     assert (runs / "ended-later").read_text() == "x\n"
