@@ -96,10 +96,17 @@ def _client(server: str, token: str, fingerprint: str | None) -> Client:
 def _with_scheme(server: str) -> str:
     """Finds out that a server needs HTTPS before anybody types a password."""
     address = parsed_address(server)
-    if address.scheme == "https" or not certificates.expects_https(address, Timeouts().connect_s):
+    if address.scheme == "https":
+        return server
+    is_chosen = "://" in server
+    if is_chosen:
+        _warn_of_plain_http(address)
+    if not certificates.expects_https(address, Timeouts().connect_s):
+        if not is_chosen:
+            _warn_of_plain_http(address)
         return server
     encrypted = address._replace(scheme="https").geturl()
-    if "://" in server:
+    if is_chosen:
         raise MusterError(
             f"the server at {server} speaks HTTPS", code=BAD_INPUT, hint=f"use its address: muster login {encrypted}"
         )
@@ -110,7 +117,6 @@ def _trusted(server: str, given: str | None) -> str | None:
     """The fingerprint to remember; None if the connection needs none."""
     address = parsed_address(server)
     if address.scheme != "https":
-        _warn_of_plain_http(address)
         return None
     if given is not None:
         return certificates.normalized(given)
