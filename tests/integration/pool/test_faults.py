@@ -14,7 +14,7 @@ from tests.parts.ssh_cluster import CLUSTER, log_of, on_hosts, wait_for_nodes
 from .faults import LATE, SOON, Scene, scene
 from .gangs import KINDS, SHARED, Gang, check_steps, running
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(180)]
+pytestmark = pytest.mark.slow
 AGENT = f"muster-agent.* --root \\S+-{CLUSTER}-"
 """Of this cluster: a host may be in another one, too."""
 every_kind = pytest.mark.parametrize("kind", list(KINDS))
