@@ -17,7 +17,7 @@ from tests.parts.python_image import pack_python_image, system_python
 from tests.parts.server import polls
 from tests.parts.wheels import WheelsMissing, locked_wheels
 
-pytestmark = pytest.mark.timeout(1500)
+pytestmark = [pytest.mark.shipping, pytest.mark.timeout(1500)]
 ROOT = Path(__file__).parents[3]
 BASE = "localhost/muster-base:1"
 BUILT = "localhost/muster:1"

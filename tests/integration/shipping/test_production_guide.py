@@ -33,6 +33,7 @@ def test_every_block_is_one_that_is_run_and_commands_for_systemd_are_marked() ->
     assert script().count("# systemd\n") == BY_SYSTEMD
 
 
+@pytest.mark.shipping
 @pytest.mark.timeout(WITHIN_S + 120)
 def test_every_command_of_the_guide_works(tmp_path: Path) -> None:
     (tmp_path / "guide.sh").write_text(script())
