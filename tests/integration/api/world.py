@@ -54,8 +54,8 @@ class World:
     @cached_property
     def private_folder(self) -> Path:
         """A folder on the nodes, which only the owner may use."""
-        path = self.people.server.home / "shown"
-        path.mkdir(exist_ok=True)
+        path = self.people.server.home.parent / "folders" / "shown"  # the home itself stays closed
+        path.mkdir(parents=True, exist_ok=True)
         open_to_all(path)
         file = self.people.server.home / "clusters.d" / "local.yaml"
         folder = {"path": str(path), "users": [self.people.owner.name]}
