@@ -1,12 +1,17 @@
 """Options and arguments that several commands share."""
 
-from collections.abc import Callable
-from typing import Any, TypeVar
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 from click.shell_completion import CompletionItem
 
+if TYPE_CHECKING:
+    from muster.client.client import Client
+
 Command = TypeVar("Command", bound=Callable[..., Any])
+Names = Iterable[tuple[str, str]]
+"""Names with a short help for each."""
 
 FORMATS = ("table", "wide", "json", "yaml", "name")
 _COMPLETION_TIMEOUT_S = 1.0
@@ -40,42 +45,29 @@ def jobs_argument(function: Command) -> Command:
 
 
 def complete_jobs(ctx: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Completes `@last` and the newest job names. It must be quick, or offer nothing, because the user is waiting."""
-    from muster.client.client import Client
-    from muster.client.errors import MusterError
-    from muster.client.transport import Timeouts
+    """Completes `@last` and the newest job names."""
 
-    chosen = ctx.find_root().params
-    try:
-        client = Client(
-            chosen.get("server"),
-            context=chosen.get("context"),
-            timeouts=Timeouts(_COMPLETION_TIMEOUT_S, _COMPLETION_TIMEOUT_S),
-        )
+    def names(client: "Client") -> Names:
+        found = {"@last": "your newest job"}
         page, _ = client.jobs_page(limit=200)
-    except (MusterError, OSError):
-        return []
-    helps = {"@last": "your newest job"}
-    for job in page:
-        helps.setdefault(job.name, f"{job.state}, {job.owner}")
-    return [CompletionItem(name, help=text) for name, text in helps.items() if name.startswith(incomplete)]
+        for job in page:
+            found.setdefault(job.name, f"{job.state}, {job.owner}")
+        return found.items()
+
+    return _completions(ctx, incomplete, names)
 
 
 def complete_nodes(ctx: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    from muster.client.client import Client
-    from muster.client.errors import MusterError
-    from muster.client.transport import Timeouts
-
-    chosen = ctx.find_root().params
-    quick = Timeouts(_COMPLETION_TIMEOUT_S, _COMPLETION_TIMEOUT_S)
-    try:
-        nodes = Client(chosen.get("server"), context=chosen.get("context"), timeouts=quick).nodes()
-    except (MusterError, OSError):
-        return []
-    return [CompletionItem(node.name, help=node.state) for node in nodes if node.name.startswith(incomplete)]
+    return _completions(ctx, incomplete, lambda client: [(node.name, node.state) for node in client.nodes()])
 
 
 def complete_secrets(ctx: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    return _completions(ctx, incomplete, lambda client: [(one.name, one.owner) for one in client.secrets()])
+
+
+def _completions(ctx: click.Context, incomplete: str, names: "Callable[[Client], Names]") -> list[CompletionItem]:
+    """The names that begin like this, each with its help. They must come quickly, or none is offered, because the user
+    is waiting."""
     from muster.client.client import Client
     from muster.client.errors import MusterError
     from muster.client.transport import Timeouts
@@ -83,10 +75,10 @@ def complete_secrets(ctx: click.Context, _parameter: click.Parameter, incomplete
     chosen = ctx.find_root().params
     quick = Timeouts(_COMPLETION_TIMEOUT_S, _COMPLETION_TIMEOUT_S)
     try:
-        secrets = Client(chosen.get("server"), context=chosen.get("context"), timeouts=quick).secrets()
+        found = names(Client(chosen.get("server"), context=chosen.get("context"), timeouts=quick))
     except (MusterError, OSError):
         return []
-    return [CompletionItem(one.name, help=one.owner) for one in secrets if one.name.startswith(incomplete)]
+    return [CompletionItem(name, help=text) for name, text in found if name.startswith(incomplete)]
 
 
 def _no_color(ctx: click.Context, _parameter: click.Parameter, value: bool) -> None:
