@@ -33,6 +33,9 @@ class Scale:
     fleet_s: float = 60.0
     loud_s: float = 20.0
     package_megabytes: int = 200
+    operator_few: int = 50
+    operator_many: int = 500
+    """PaddleJobs created at once."""
 
 
 FULL = Scale()
@@ -57,4 +60,6 @@ QUICK = Scale(
     fleet_s=20.0,
     loud_s=5.0,
     package_megabytes=50,
+    operator_few=10,
+    operator_many=50,
 )

@@ -1,7 +1,7 @@
 #!/bin/sh
 # What the tests use beside Python: PostgreSQL, Chromium for the page, busybox as a second shell for the supervisor,
 # OpenSSH's server and iproute2 for hosts of their own, InfluxDB, podman (with uidmap, also without root), docker (60 MB,
-# 250 MB when installed), OpenLDAP, nginx, PyTorch for CPUs (Debian's: about 150 MB with all it needs). As root it is
+# 250 MB when installed), OpenLDAP, nginx, sudo, PyTorch for CPUs (Debian's: about 150 MB with all it needs). As root it is
 # installed; else the tests that need a missing part skip and say so. They skip too when PyTorch alone cannot be installed:
 # it is as large as all others together.
 set -eu
@@ -20,6 +20,7 @@ command -v newuidmap >/dev/null 2>&1 || missing="$missing uidmap"
 command -v dockerd >/dev/null 2>&1 || missing="$missing docker.io"
 command -v runc >/dev/null 2>&1 || missing="$missing runc"
 command -v slapd >/dev/null 2>&1 || missing="$missing slapd"
+command -v sudo >/dev/null 2>&1 || missing="$missing sudo"
 command -v nginx >/dev/null 2>&1 || missing="$missing nginx-light"
 torch=""
 [ -e /usr/lib/python3/dist-packages/torch/__init__.py ] || torch=" python3-torch"
@@ -29,17 +30,8 @@ if [ "$(id -u)" != 0 ]; then
     exit 0
 fi
 echo "installing$missing$torch"
-export DEBIAN_FRONTEND=noninteractive
-# The tests start the servers that they need; installing one must not start it for the machine.
-policy=/usr/sbin/policy-rc.d
-if [ ! -e "$policy" ]; then
-    trap 'rm -f "$policy"' EXIT
-    trap 'exit 1' INT TERM
-    printf '#!/bin/sh\nexit 101\n' >"$policy"
-    chmod 755 "$policy"
-fi
-apt-get update -qq || echo "the lists of packages could not be brought up to date" >&2
 # shellcheck disable=SC2086
-[ -z "$missing" ] || apt-get install -y -qq --no-install-recommends $missing >/dev/null
-[ -z "$torch" ] || apt-get install -y -qq --no-install-recommends $torch >/dev/null ||
+[ -z "$missing" ] || "$(dirname "$0")/apt-install.sh" $missing
+# shellcheck disable=SC2086
+[ -z "$torch" ] || "$(dirname "$0")/apt-install.sh" $torch ||
     echo "could not be installed:$torch (its tests will skip)" >&2

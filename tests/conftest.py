@@ -7,6 +7,9 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, Phase, settings
 
+from scripts.kube.cluster import Cluster
+from scripts.kube.requirements import ClusterUnavailable
+from tests.parts.kube_session import remove_clusters, shared_cluster
 from tests.parts.postgres import NewDatabase, PostgresMissing, running_postgres
 from tests.parts.server import MusterServer, running_server
 
@@ -40,6 +43,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     while the others have nothing left to do."""
     slow = {item.path for item in items if item.get_closest_marker("slow") is not None}
     items.sort(key=lambda item: item.path not in slow)
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    if not hasattr(session.config, "workerinput"):
+        remove_clusters()
 
 
 @pytest.fixture
@@ -80,3 +88,12 @@ def postgres() -> Iterator[NewDatabase]:
                 yield new_database
         except PostgresMissing as missing:
             pytest.skip(str(missing))
+
+
+@pytest.fixture(scope="session")
+def kube_cluster() -> Cluster:
+    """A real Kubernetes, which all tests of this run share: they use namespaces of their own and disturb nothing."""
+    try:
+        return shared_cluster()
+    except ClusterUnavailable as missing:
+        pytest.skip(str(missing))

@@ -3,6 +3,7 @@
 Homes and /var/tmp are empty, as on a fresh machine. Nothing here runs on the host; see `host.py`.
 """
 
+import json
 import os
 import sys
 import uuid
@@ -17,6 +18,7 @@ DISK = "/var/muster"
 SSHD_CONFIG = "/etc/ssh/sshd_config"
 SSHD_LOG = "/var/log/sshd.log"
 
+_TASK_HELPER = Path(__file__).parents[2] / "deploy" / "task-helper"
 _EMPTY = ("root", "home", "var/tmp")
 _VOLATILE = {"/tmp": "1777", "/run": "755"}
 
@@ -31,6 +33,7 @@ class HostOptions:
     fake_gpus: str = ""  # as in MUSTER_FAKE_GPUS
     python: Path | None = None  # what `python3` is there; None: the machine's own
     user_namespaces: bool = True  # whether plain users may make some in which they can mount anything
+    task_helper: bool = False  # whether PLAIN_USER may call the task helper by sudo; their home is closed then
     disk_mib: int = 0  # a small filesystem of its own at DISK; 0: none
 
 
@@ -122,6 +125,8 @@ class HostFiles:
         if options.disk_mib:
             self._mount("tmpfs", DISK, "-t", "tmpfs", "-o", f"size={options.disk_mib}m,mode=1777")
         self._add_users(options.password)
+        if options.task_helper:
+            self._install_task_helper()
         self.write("/etc/hostname", f"{self._name}\n")
         self.write("/etc/machine-id", f"{uuid.uuid4().hex}\n")
         self.write_sshd_config(options)
@@ -157,6 +162,17 @@ class HostFiles:
             kept = [line for line in self.path(inner).read_text().splitlines() if line.split(":")[0] not in lines]
             mode = 0o600 if inner.endswith("shadow") else 0o644
             self.write(inner, "\n".join([*kept, *lines.values()]) + "\n", mode)
+
+    def _install_task_helper(self) -> None:
+        """As the guide to isolation says."""
+        self.path("/usr/local/lib/muster").mkdir(parents=True)
+        self.path("/etc/muster").mkdir()
+        self.write("/usr/local/lib/muster/task-helper", _TASK_HELPER.read_text(), 0o755)
+        settings = {"agent": PLAIN_USER, "root": f"/home/{PLAIN_USER}/.muster-node"}
+        self.write("/etc/muster/task-helper.json", json.dumps(settings))
+        rule = f"{PLAIN_USER} ALL=(root) NOPASSWD: /usr/local/lib/muster/task-helper\n"
+        self.write("/etc/sudoers.d/muster", rule, 0o440)
+        self.path(f"/home/{PLAIN_USER}").chmod(0o700)
 
     def _mount(self, source: str | Path, inner: str, *options: str) -> None:
         self.path(inner).mkdir(parents=True, exist_ok=True)

@@ -14,8 +14,17 @@ def task_processes(home: Path) -> dict[int, str]:
 
 
 def agent_processes(home: Path) -> list[int]:
+    """Without their children, which look the same until they become another program."""
     root = os.path.realpath(home / "node").encode()
-    return [pid for pid, _ in _living() if b"muster.agent" in (words := _strings(pid, "cmdline")) and root in words]
+    found = {pid for pid, _ in _living() if b"muster.agent" in (words := _strings(pid, "cmdline")) and root in words}
+    return [pid for pid in found if _parent(pid) not in found]
+
+
+def _parent(pid: int) -> int:
+    try:
+        return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+    except (OSError, IndexError):
+        return 0
 
 
 def wait_until_nothing_runs(home: Path, timeout_s: float = 30.0) -> None:

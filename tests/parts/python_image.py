@@ -11,7 +11,7 @@ from pathlib import Path
 from tests.parts.engines import EngineMissing
 
 PYTHON = Path("/usr/bin/python3")
-_LEFT_OUT = re.compile(r"/(__pycache__|test|tests|idlelib|tkinter|turtledemo|lib2to3|config-[^/]*)(/|$)")
+_LEFT_OUT = re.compile(r"/(test|tests|idlelib|tkinter|turtledemo|lib2to3|config-[^/]*)(/|$)")
 _FOR_WHEELS = (
     "libstdc++.so.6",
     "libgcc_s.so.1",
@@ -55,6 +55,7 @@ def pack_python_image(archive: Path) -> None:
             _link(image, f"bin/{name}", "busybox")
         image.add(os.path.realpath(PYTHON), f"usr/bin/python{version}")
         _link(image, "usr/bin/python3", f"python{version}")
+        _link(image, "usr/bin/python", f"python{version}")
         for tree in (library, Path("/usr/share/python-wheels")):
             if tree.exists():
                 image.add(tree, str(tree).lstrip("/"), filter=_wanted)

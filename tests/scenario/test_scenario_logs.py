@@ -151,3 +151,13 @@ async def test_an_explanation_stands_without_the_log_of_a_node_that_is_away(lab:
     lab.backend.leave()
     away = await explain(lab.context, LogReader(lab.context), job)
     assert (away.evidence, away.fault, away.summary) == ((), told.fault, told.summary)
+
+
+async def test_an_explanation_names_the_cause_of_an_attempt_that_failed(lab: Laboratory) -> None:
+    job_id = await lab.submit(a_spec())
+    await lab.becomes(job_id, "Running")
+    lab.backend.end(f"{job_id}.1.worker.0", exit_code=1)
+    job = await lab.becomes(job_id, "Failed")
+    told = await explain(lab.context, LogReader(lab.context), job)
+    assert told.fault is not None
+    assert told.attempts[0].outcome == f"job-worker-0 Failed: {told.fault.cause}"

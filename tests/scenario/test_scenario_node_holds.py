@@ -72,3 +72,15 @@ async def test_a_fault_of_the_user_holds_no_node(lab: Laboratory) -> None:
         lab.backend.end(f"{job_id}.1.worker.0", exit_code=1)
         await lab.becomes(job_id, "Failed")
     assert lab.context.nodes("lab")[0].is_usable
+
+
+async def test_what_the_node_said_about_a_task_is_not_shown_to_everybody(lab: Laboratory) -> None:
+    lab.context.node_failures["lab", "n1"] = node_holds.ALLOWED
+    lab.backend.refusals = [BackendError("cannot use /data/secret-project of job blue", reason="system")]
+    await lab.becomes(await lab.submit(a_spec()), "Queued")
+    (node,) = lab.context.nodes("lab")
+    assert [alert.partition(": ")[2] for alert in node.alerts] == ["it could not start a task"]
+    await lab.settled()
+    alerts = [event.data["message"] for event in await lab.events() if event.kind == "node.alert"]
+    assert alerts
+    assert "secret-project" not in str(alerts)

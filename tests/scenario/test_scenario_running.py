@@ -5,7 +5,9 @@ import pytest
 from muster.domain.completion import MAX_PLATFORM_RETRIES
 from muster.domain.errors import BackendError, NotFound, Rejected
 from muster.domain.jobs import Failed, Queued, Succeeded, Tally
+from muster.engine.lifecycle.observing import receive
 from muster.engine.requests.commands import kill
+from muster.ports.backend import Observation, Phase
 from tests.parts.building import a_ps_spec, a_role, a_spec
 from tests.parts.laboratory import Laboratory
 
@@ -259,3 +261,14 @@ async def test_listeners_hear_what_is_committed_in_order_and_only_of_their_job(l
     stored = [event.seq for event in await lab.events()]
     assert seqs == stored == sorted(set(stored))
     assert hub.last_seq == stored[-1]
+
+
+async def test_a_gang_that_somebody_removed_in_the_engine_is_cancelled_and_not_tried_again(lab: Laboratory) -> None:
+    job_id = await lab.submit(a_spec(a_role("worker", 2), retry_max=3))
+    await lab.becomes(job_id, "Running")
+    removed = Observation(f"{job_id}.1.worker.0", Phase.RUNNING, cancelled="gang-1 was deleted in the engine")
+    receive(lab.context, removed)
+    receive(lab.context, Observation(f"{job_id}.1.worker.0", Phase.LOST))
+    job = await lab.becomes(job_id, "Cancelled")
+    assert (job.reason, job.attempt) == ("gang-1 was deleted in the engine", 1)
+    assert {task.state_name for task in await lab.tasks(job_id)} == {"Stopped"}

@@ -18,6 +18,8 @@ FAR, BATCH = "farcluster", "batchcluster"
 NODE, FOLDER = "farnode", "shownfolder"
 HIDDEN = "hiddenfolder"
 """A folder of the cluster local that no plain user may use."""
+HIDDEN_GONE = f"{HIDDEN}-gone"
+"""Another one, which does not exist on the node, so that there is an alert about it."""
 CLUSTERS = ("local", FAR, BATCH)
 
 
@@ -35,7 +37,10 @@ class Site:
 
     def restrict(self, access: str, *clusters: str) -> None:
         """Write the files of these clusters, with the same access list."""
-        hidden = f"{HIDDEN}: {{path: {self.data.with_name(HIDDEN)}, users: [nobody-here]}}"
+        path = self.data.with_name(HIDDEN)
+        hidden = ", ".join(
+            f"{name}: {{path: {path.with_name(name)}, users: [nobody-here]}}" for name in (HIDDEN, HIDDEN_GONE)
+        )
         texts = {
             "local": f"backend: local\nfolders: {{{FOLDER}: {self.data}, {hidden}}}\naccess: {access}\n",
             FAR: f"backend: ssh\naccess: {access}\nnodes: [{{name: {NODE}, host: 127.0.0.1, port: 1}}]\n",

@@ -9,7 +9,19 @@ import pytest
 from tests.integration.api.calling import Caller, ok, problem
 from tests.integration.api.people import unique
 from tests.integration.api.rights_table import TABLE
-from tests.security.access_server import BATCH, CLUSTERS, FAR, FOLDER, GROUP, HIDDEN, NODE, Site, access_server, until
+from tests.security.access_server import (
+    BATCH,
+    CLUSTERS,
+    FAR,
+    FOLDER,
+    GROUP,
+    HIDDEN,
+    HIDDEN_GONE,
+    NODE,
+    Site,
+    access_server,
+    until,
+)
 
 
 @pytest.fixture(scope="module")
@@ -106,10 +118,29 @@ def test_nodes_do_not_name_folders_to_users_who_may_not_use_them(site: Site) -> 
         return [node["labels"] for node in ok(who.get("/nodes", params={"cluster": "local"}))["items"]]
 
     until(lambda: any(f"muster/folder.{HIDDEN}" in found for found in labels(site.admin)))
+    until(lambda: HIDDEN_GONE in site.admin.get("/events", params={"kind": "node.alert"}).text)
     assert all(f"muster/folder.{FOLDER}" in found for found in labels(site.member))
     node = ok(site.member.get("/nodes", params={"cluster": "local"}))["items"][0]["name"]
-    for path in ("/nodes", f"/nodes/{node}", "/usage", "/events", "/clusters", "/clusters/local/files/folders"):
+    events = "/events?kind=node.alert"
+    for path in ("/nodes", f"/nodes/{node}", "/usage", events, "/clusters", "/clusters/local/files/folders"):
         assert HIDDEN not in site.member.get(path).text, path
+
+
+def test_unknown_names_in_access_lists_are_in_the_log_and_in_the_check(site: Site) -> None:
+    draft = site.data.with_name("draft.yaml")
+    draft.write_text(f"backend: ssh\nnodes: []\naccess: {{users: [amy-typo], groups: [{GROUP}, no-group]}}\n")
+    checked = site.server.run("cluster", "check", str(draft))
+    assert checked.returncode == 0, checked.stdout
+    hidden = [f"folder {name} of cluster local: there is no user nobody-here" for name in (HIDDEN, HIDDEN_GONE)]
+    warnings = [
+        *hidden,
+        "cluster draft: there is no user amy-typo",
+        "cluster draft: nobody is in group no-group",
+    ]
+    assert sorted(line for line in checked.stderr.splitlines() if line.startswith("warning")) == sorted(
+        f"warning: {text}" for text in warnings
+    )
+    until(lambda: all(text in (site.server.home / "stderr.log").read_text() for text in hidden))
 
 
 def readable(site: Site, who: Caller) -> Iterator[tuple[str, str]]:

@@ -1,6 +1,7 @@
 """Users, tokens and request keys: what they allow, and what they do not."""
 
 import asyncio
+import hashlib
 from dataclasses import replace
 from pathlib import Path
 
@@ -8,8 +9,9 @@ import pytest
 
 from muster.bootstrap.recovery import recover_admin
 from muster.domain.accounts import Token, TokenScope, UserRole
-from muster.domain.errors import Conflict, Forbidden, Unavailable
+from muster.domain.errors import Conflict, Forbidden, NotFound, Unavailable
 from muster.engine.context import Context
+from muster.engine.data.packages import PackageStore
 from muster.engine.requests import commands
 from muster.engine.requests.accounts import Accounts
 from muster.ports.store import RequestKey
@@ -36,6 +38,19 @@ async def test_a_name_used_again_inherits_nothing(lab: Laboratory) -> None:
     assert (await lab.job(job_id)).owner == f"amy~{first.id}"
     assert await lab.context.store.find_job("amy", "secret") is None
     assert [event for event in await lab.events() if event.owner == "amy"] == []
+
+
+async def test_a_name_used_again_continues_no_upload(bare_context: Context) -> None:
+    accounts, packages = Accounts(bare_context, 3600.0), PackageStore(bare_context, 100)
+    digest = hashlib.sha256(b"whole").hexdigest()
+    for name in ("amy", "amy.b"):
+        await accounts.create_user(name, UserRole.USER, None, actor="root")
+        await packages.receive(digest, name, offset=0, size=5, data=b"who")
+    await accounts.remove_user("amy", actor="root")
+    await accounts.create_user("amy", UserRole.USER, None, actor="root")
+    assert (await packages.status(digest, "amy.b")).received == 3
+    with pytest.raises(NotFound):
+        await packages.status(digest, "amy")
 
 
 async def test_the_last_admin_cannot_be_lost_in_a_race(bare_context: Context) -> None:

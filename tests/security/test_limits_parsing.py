@@ -6,7 +6,7 @@ import pytest
 
 from muster.domain.errors import Invalid
 from muster.wire.documents import MAX_DOCUMENTS, MAX_VALUES, Document, read_document, read_documents, refuse_too_much
-from muster.wire.spec_problems import MAX_PROBLEMS
+from muster.wire.spec_problems import MAX_KEYS, MAX_PROBLEMS
 from muster.wire.specs import read_source, read_spec, reading_of
 from tests.security.work_counting import growth
 
@@ -34,6 +34,14 @@ def test_at_most_a_hundred_problems_are_reported_and_all_are_counted() -> None:
     assert "12000 problems" in error.message
     assert f"first {MAX_PROBLEMS}" in error.hint
     assert [problem.line for problem in error.problems] == list(range(3, 3 + MAX_PROBLEMS))
+
+
+@pytest.mark.parametrize("inside", ["", "env: "])
+def test_a_mapping_of_very_many_keys_is_refused_as_one_problem(inside: str) -> None:
+    keys = ", ".join(f"k{number}: 1" for number in range(MAX_KEYS + 1))
+    error = refused(f"{{name: a, command: 'true', {inside}{'{' if inside else ''}{keys}{'}' if inside else ''}}}")
+    assert f"at most {MAX_KEYS} keys" in error.message
+    assert error.problems == ()
 
 
 def test_overrides_cost_linear_work() -> None:

@@ -1,5 +1,6 @@
 """Data of ended jobs, unfinished uploads and expired tokens go by themselves; jobs and specs stay."""
 
+import asyncio
 import hashlib
 import os
 from collections.abc import AsyncIterator
@@ -12,6 +13,7 @@ from muster.domain.errors import NotFound
 from muster.engine.context import Context
 from muster.engine.data.logs import LogReader
 from muster.engine.data.packages import PackageStore
+from muster.engine.requests import retention
 from muster.engine.requests.accounts import Accounts
 from muster.engine.requests.retention import expire_data, expire_uploads, purge_tokens
 from muster.settings.server import ServerSettings
@@ -96,6 +98,25 @@ async def test_expired_tokens_are_purged(bare_context: Context, clock: SetClock)
     clock.advance(2 * DAY_S)
     assert await purge_tokens(bare_context) == 1
     assert len(await bare_context.store.tokens("amy")) == 2
+
+
+async def test_a_server_that_is_held_after_a_restore_removes_nothing(
+    bare_context: Context, clock: SetClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(retention, "_HELD_S", 0.01)
+    accounts = Accounts(bare_context, 3600.0)
+    user = await accounts.create_user("amy", UserRole.USER, None, actor="root")
+    await accounts.create_token(user, "token", 10.0, actor="amy")
+    clock.advance(2 * DAY_S)
+    bare_context.is_held = True
+    running = asyncio.create_task(retention.run_retention(bare_context))
+    await asyncio.sleep(0.1)
+    assert len(await bare_context.store.tokens("amy")) == 1
+    bare_context.is_held = False
+    async with asyncio.timeout(60):
+        while await bare_context.store.tokens("amy"):
+            await asyncio.sleep(0.01)
+    running.cancel()
 
 
 def test_data_expires_by_default(tmp_path: Path) -> None:

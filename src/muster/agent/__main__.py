@@ -17,11 +17,14 @@ from muster.agent.root_lock import lock
 from muster.agent.service import Service
 from muster.agent.system.channel import Channel
 from muster.agent.system.descriptors import close_inherited
+from muster.agent.system.fair_turns import FairTurns
 from muster.agent.system.loop import Loop
 from muster.agent.tasks import ports
 from muster.version import __version__
 
 _BLOCKING_THREADS = 4
+_UNPACKING_THREADS = 4
+_KEPT_FREE_FOR_UNPACKING = 2
 
 
 def main(argv: Optional[List[str]] = None) -> None:
@@ -57,7 +60,9 @@ def _enter(epoch: Epoch) -> None:
 
 def _serve(root: str, epoch: Epoch, candidates: List[int], out_fd: int, diagnostics: Diagnostics) -> None:
     loop = Loop(ThreadPoolExecutor(_BLOCKING_THREADS, thread_name_prefix="muster-blocking"))
-    service = Service(loop, root, epoch, candidates, diagnostics)
+    unpacking = ThreadPoolExecutor(_UNPACKING_THREADS, thread_name_prefix="muster-unpacking")
+    turns = FairTurns(unpacking, loop.post, _UNPACKING_THREADS, _KEPT_FREE_FOR_UNPACKING)
+    service = Service(loop, root, epoch, candidates, diagnostics, turns)
 
     def close(problem: str) -> None:
         if problem:

@@ -29,6 +29,7 @@ from muster.agent.node.node_exec import Executing
 from muster.agent.node.usage import Sampler
 from muster.agent.node.usage_push import Metering
 from muster.agent.system.channel import Channel
+from muster.agent.system.fair_turns import FairTurns
 from muster.agent.system.file_identity import FileIdentity
 from muster.agent.system.frames import FrameTooLarge, Message
 from muster.agent.system.inotify import Inotify
@@ -36,11 +37,12 @@ from muster.agent.system.loop import Loop
 from muster.agent.system.orphans import OrphanReaping, adopt_orphans
 from muster.agent.system.process_exits import ExitWatch
 from muster.agent.system.processes import Identity, boot_id
-from muster.agent.tasks import launch_request, logs
+from muster.agent.tasks import launch_request, logs, task_helper
 from muster.agent.tasks.adoption import Adopting
 from muster.agent.tasks.cgroups import find_groups, tag_of
 from muster.agent.tasks.checkpoints import Checkpoints
 from muster.agent.tasks.containers import Containers
+from muster.agent.tasks.input_cache import InputCache
 from muster.agent.tasks.launching import Launching
 from muster.agent.tasks.log_limits import LogLimiting
 from muster.agent.tasks.log_watch import LogWatching
@@ -53,6 +55,7 @@ from muster.agent.tasks.stopping import Stopping
 from muster.agent.tasks.stragglers import Stragglers
 from muster.agent.tasks.table import Task, TaskBook
 from muster.agent.tasks.task_exit import Settling
+from muster.agent.tasks.task_helper import HelpedTasks
 from muster.agent.tasks.task_secrets import TaskSecrets
 
 _DISCOVERY_S = 9.0
@@ -70,7 +73,13 @@ SlowOperation = Callable[[Mapping[str, Any]], Work]
 
 class Service:
     def __init__(
-        self, loop: Loop, root: str, epoch: Epoch, port_candidates: List[int], diagnostics: Diagnostics
+        self,
+        loop: Loop,
+        root: str,
+        epoch: Epoch,
+        port_candidates: List[int],
+        diagnostics: Diagnostics,
+        unpacking: FairTurns,
     ) -> None:
         self._epoch = epoch
         self._loop = loop
@@ -90,20 +99,21 @@ class Service:
         self._retiring = Retiring(loop, self._book, root)
         exits = ExitWatch(loop, self._boot)
         self._hooks = SiteHooks(loop, root)
-        self._settling = Settling(self._book, exits, Stragglers(loop, self._boot), self._hooks, self._boot)
+        helped = HelpedTasks(loop, diagnostics.warn)
+        self._settling = Settling(self._book, exits, Stragglers(loop, self._boot), helped, self._hooks, self._boot)
         self._stopping = Stopping(loop, self._settling, self._boot)
-        self._stopping.on_terminate.append(self._containers.terminate)
+        self._stopping.on_terminate += [self._containers.terminate, helped.terminate]
+        self._stopping.on_kill.append(helped.kill)
         self._ports = PortLedger(port_candidates, self._ports_of_live_tasks)
         adopt_orphans()
         groups_why = self._groups.why if self._groups.processes is None else ""
-        self._isolation = possible(root, groups_why, self._groups.devices_why)
+        self._isolation = possible(root, task_helper.problem(root), groups_why, self._groups.devices_why)
         self._accounts = Accounts(root)
         OrphanReaping(loop)
         self._shim = ShimLink(loop, exits, self._shim_noticed, self._shim_killed)
         self._adopting = Adopting(loop, self._book, self._settling, self._stopping)
         self._blobs = BlobStore(root, self._digests_of_live_tasks)
         self._launching = Launching(
-            loop,
             self._book,
             self._ports,
             self._groups,
@@ -112,6 +122,8 @@ class Service:
             self._blobs,
             self._accounts,
             self._hooks,
+            InputCache(diagnostics.warn),
+            unpacking,
         )
         inotify = Inotify(loop.add_reader)
         self._watching = LogWatching(loop, inotify, self._log_grown)
@@ -237,7 +249,7 @@ class Service:
     def _file_identity(self, request: Mapping[str, Any]) -> Optional[FileIdentity]:
         """The account whose rights hold for a request about files: that of the tasks of the same user."""
         isolation = isolation_of(isolation_order(request.get("isolation")), self._accounts)
-        if isolation is None or isolation.account is None:
+        if isolation is None or isolation.account is None or task_helper.is_needed(isolation.account):
             return None
         account = isolation.account
         return FileIdentity(account.uid, account.gid, account.groups)

@@ -1,6 +1,7 @@
 """The process behind `muster cluster check`: `python -m muster.bootstrap.cluster_check`. It knows all backends.
 
-It prints one JSON object with the `folder` and the problems as `items`, or an `error` with its `hint` and `items`.
+It prints one JSON object: the `folder`, the problems as `items`, and `warnings`; or an `error` with its `hint` and
+`items`.
 """
 
 import argparse
@@ -13,10 +14,12 @@ from typing import Any
 
 from muster.backends.local.cluster_file import LOCAL
 from muster.bootstrap.backend_kinds import backend_kinds, cluster_kinds
+from muster.domain.access_names import unknown_names
 from muster.domain.errors import Invalid
-from muster.settings.cluster_check import check
+from muster.settings.cluster_check import check, settings_with
 from muster.settings.clusters import ClusterFolder
 from muster.settings.server import load_settings
+from muster.stores.known_users import known_users
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -34,10 +37,22 @@ def _checked(folder: Path | None, files: Sequence[Path]) -> Mapping[str, Any]:
     except Invalid as error:
         return {"error": error.message, "hint": error.hint, "items": [asdict(problem) for problem in error.problems]}
     kinds = backend_kinds()
-    problems = check(ClusterFolder(place, (LOCAL,), cluster_kinds(kinds.found)), files)
+    checked = ClusterFolder(place, (LOCAL,), cluster_kinds(kinds.found))
+    problems = check(checked, files)
     if not files or problems:
         problems = [*problems, *kinds.problems]  # a backend that is missing may be why a file is wrong
-    return {"folder": str(place), "items": [asdict(problem) for problem in problems]}
+    items = [asdict(problem) for problem in problems]
+    return {"folder": str(place), "items": items, "warnings": _unknown_names(checked, files)}
+
+
+def _unknown_names(folder: ClusterFolder, files: Sequence[Path]) -> list[str]:
+    """Names in access lists that this machine's server does not know, if it has a database that can be read here."""
+    settings = settings_with(folder, files)
+    try:
+        users = known_users(load_settings({}).database_url)
+    except Invalid:
+        return []
+    return [] if settings is None or users is None else unknown_names(settings.physical, settings.virtual, users)
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@ import fcntl
 import os
 import stat
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from secrets import token_hex
 
@@ -15,6 +15,7 @@ from muster.lib.ids import new_id
 from muster.settings.private_files import write_private
 
 _FOLDERS = ("logs", "outputs", "packages", "node", "clusters.d")
+_STOPPING = "stopping"
 _log = structlog.get_logger("bootstrap.home")
 
 
@@ -63,10 +64,27 @@ def lock_home(home: Path, *, is_standby: bool = False) -> Iterator[bool]:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             if not is_standby:
+                pid, _, doing = os.pread(lock.fileno(), 64, 0).decode("ascii", "replace").partition(" ")
+                if doing.strip() == _STOPPING:
+                    raise Conflict(
+                        f"another server is still stopping, pid {pid}",
+                        hint="it ends within seconds; start this one again then",
+                    ) from None
                 raise Conflict(
                     f"another server is already using {home}",
                     hint="stop it, set MUSTER_HOME to another folder, or start a standby: muster server --standby",
                 ) from None
             yield False
         else:
+            _note(home)
             yield True
+
+
+def note_stopping(home: Path) -> None:
+    """Let a server that is started now know that the one that has the lock is about to leave."""
+    _note(home, f" {_STOPPING}")
+
+
+def _note(home: Path, doing: str = "") -> None:
+    with suppress(OSError):  # it only makes a message better
+        (home / "server.lock").write_text(f"{os.getpid()}{doing}\n")

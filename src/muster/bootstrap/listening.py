@@ -5,8 +5,9 @@ import resource
 import signal
 import socket
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from types import FrameType
 
 import structlog
 import uvicorn
@@ -61,14 +62,21 @@ class AnnouncingServer(uvicorn.Server):
     """Prints its address as soon as it accepts requests. A signal ends it and is kept in `signals`: unlike its base
     class it does not raise the signal again, because other parts have to be closed first."""
 
-    def __init__(self, config: uvicorn.Config, url: str, fingerprint: str | None = None) -> None:
+    def __init__(
+        self, config: uvicorn.Config, url: str, fingerprint: str | None, on_signal: Callable[[int], None]
+    ) -> None:
         super().__init__(config)
+        self._on_signal = on_signal
         self._url = url
         self._fingerprint = fingerprint
 
     @property
     def signals(self) -> Sequence[signal.Signals]:
         return [signal.Signals(number) for number in self._captured_signals]
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        super().handle_exit(sig, frame)
+        self._on_signal(sig)
 
     def leave(self) -> None:
         self.should_exit = True

@@ -25,6 +25,7 @@ from muster.engine.requests.accounts import Accounts
 from muster.engine.state.cluster_settings import ActiveConfig
 from muster.ports.lease import NO_EPOCH
 from muster.ports.store import Store
+from muster.ports.user_ids import UserIds
 from muster.server.bounds import Bounds
 from muster.server.services import OwnLog, Services
 from muster.settings.cluster_config import FileClusterConfig
@@ -84,6 +85,14 @@ def _secret_keys(settings: ServerSettings, site: SharedSite, own_home: Path) -> 
     return SecretKeyFile(settings.secrets_key_path, may_be_elsewhere=is_apart or settings.secrets_key_file is not None)
 
 
+def _user_ids(store: Store) -> UserIds:
+    async def user_id(name: str) -> str:
+        user = await store.user(name)
+        return "" if user is None else user.id
+
+    return user_id
+
+
 def build_parts(installation: Installation, store: Store, site: SharedSite, epoch: int) -> Parts:
     """Nothing is connected yet. `site` says where the data is that all servers share."""
     home, settings, extensions = site.home, installation.settings, installation.extensions
@@ -93,7 +102,8 @@ def build_parts(installation: Installation, store: Store, site: SharedSite, epoc
     folder = shared.clusters_folder
     clusters = ClusterFolder(folder, (LOCAL,), cluster_kinds(extensions.backends))
     kept = KeptFiles(home / "clusters.kept.json", clusters.path)
-    backend_site = Site(home, site.identity, archives, epoch, own_user(home), installation.limits.log_bytes_per_task)
+    log_bytes = installation.limits.log_bytes_per_task
+    backend_site = Site(home, site.identity, archives, epoch, own_user(home), log_bytes, _user_ids(store))
     builders = {kind.name: guarded_builder(kind, backend_site) for kind in extensions.backends}
     context = Context(
         store=store,

@@ -6,11 +6,14 @@ until they are dropped: a backup may need them.
 
 import argparse
 import sys
+import time
 from collections.abc import Sequence
 
 from muster.bootstrap.error_printing import print_error
+from muster.bootstrap.first_run import own_user
 from muster.domain.errors import Conflict, MusterError
 from muster.domain.secrets import Secret
+from muster.engine.state.event_builders import audit_event
 from muster.settings.secret_keys import SecretKeyFile
 from muster.settings.server import ServerSettings, load_settings
 from muster.stores.opening import upgrade_database
@@ -40,11 +43,15 @@ def rotate(settings: ServerSettings, *, drop_old: bool) -> str:
         return box.seal(secret.owner_id, secret.name, value)
 
     file.add()
-    count = reseal(settings.database_url, resealed)
+    rotated = audit_event("secrets-key.rotate", own_user(settings.home), time.time())
+    count = reseal(settings.database_url, resealed, rotated)
     said = f"encrypted {count} secrets with a new key in {file.path}"
     if not drop_old:
         return f"{said}; older keys are kept for older backups (--drop-old removes them)"
-    reseal(settings.database_url, resealed)  # a server may have stored one meanwhile that it had encrypted before
+    dropped = audit_event("secrets-key.drop-old", own_user(settings.home), time.time())
+    reseal(
+        settings.database_url, resealed, dropped
+    )  # a server may have stored one meanwhile that it had encrypted before
     return f"{said}; removed {file.keep_newest()} older keys"
 
 

@@ -30,7 +30,7 @@ class SharedSite:
         if self.home == own_home:
             return ()
         hint = "that is right for servers that share a database; otherwise give this one a database of its own"
-        return (Problem(str(own_home), f"this server uses the home folder {self.home} instead", hint),)
+        return (Problem("home", f"this server uses the home folder {self.home} instead of {own_home}", hint),)
 
 
 def shared_site(term: Term, own_home: Path, *, has_own_database: bool) -> SharedSite:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import uvicorn
 
+from muster.bootstrap.departure import WITHIN_S, Departure
 from muster.bootstrap.extensions import load_extensions
 from muster.bootstrap.home_folder import warn_if_open
 from muster.bootstrap.listening import AnnouncingServer, listen, shown_host, within_descriptors
@@ -28,9 +29,10 @@ _LEAVE_WITHIN_S = 5.0
 
 
 async def serve(
-    settings: ServerSettings, *, has_home_lock: bool, log_file: Path | None = None
+    settings: ServerSettings, *, has_home_lock: bool, log_file: Path | None = None, exit_within_s: float = WITHIN_S
 ) -> Sequence[signal.Signals]:
-    """Serve until a signal ends the server, and return the signals. The caller raises them again."""
+    """Serve until a signal ends the server, and return the signals. The caller raises them again. A signal ends
+    the process after `exit_within_s` even if threads are still busy."""
     warn_if_open(settings.home)
     certificate = certificate_of(settings)
     listener = listen(settings.host, settings.port)
@@ -54,7 +56,8 @@ async def serve(
     switch = RoleSwitch()
     terms = Terms(installation, lease, switch)
     running = asyncio.create_task(terms.run(), name="terms")
-    server = AnnouncingServer(_config(installation, switch), url, installation.fingerprint)
+    departure = Departure(settings.home if has_home_lock else None, exit_within_s)
+    server = AnnouncingServer(_config(installation, switch), url, installation.fingerprint, departure.begin)
     running.add_done_callback(lambda _: server.leave())
     try:
         await _first_role(terms, running)

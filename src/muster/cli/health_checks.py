@@ -27,6 +27,8 @@ _LITTLE_DISK_BYTES = 1 << 30
 _VERY_LITTLE_DISK_BYTES = 100 << 20
 _SKEW_S = 5.0
 _OLDEST_PYTHON = (3, 11)
+_OF_SERVER = {"secrets": "secrets", "home": "server home"}
+"""The names of findings for problems of the server that are in no file, by the path of the problem."""
 _PROGRAMS = {
     "sh": ("fail", "Muster starts tasks with it; install a POSIX shell"),
     "ps": ("warn", "install procps to inspect tasks manually"),
@@ -114,8 +116,8 @@ def _server(client: Client) -> Iterator[Finding]:
         yield Finding("server", "fail", error.message, error.hint)
         return
     except Exception as error:  # a broken network or another kind of server can answer anything
-        why = f"no Muster server at {client.server} ({error})"
-        yield Finding("server", "fail", why, "start one with `muster up`, or set its address in MUSTER_SERVER")
+        lost = client.transport.lost(error)
+        yield Finding("server", "fail", lost.message, lost.hint)
         return
     yield Finding("server", "ok", f"{client.server} answers")
     try:
@@ -158,7 +160,9 @@ def _isolation(clusters: list[ClusterView]) -> Iterator[Finding]:
             continue
         name, mode, why = f"isolation {cluster.name}", given["mode"], given["why"]
         if mode == "none":
-            mend = "run the agent as root or allow user namespaces; until then let in only users who trust each other"
+            is_wanted = "file says so" in why
+            mend = "remove `isolation: none`" if is_wanted else "run the agent as root or allow user namespaces"
+            mend += "; until then let in only users who trust each other"
             yield Finding(name, "warn", f"tasks of different users can reach each other and the server: {why}", mend)
         elif why:
             yield Finding(name, "fail", f"{mode}, but {why}", "change `isolation` in the cluster's file")
@@ -169,14 +173,18 @@ def _isolation(clusters: list[ClusterView]) -> Iterator[Finding]:
 
 
 def _configuration(client: Client) -> Iterator[Finding]:
-    """Admins see what is wrong with cluster files and plugins; to others the server does not say."""
+    """Admins see what is wrong with cluster files, plugins, secrets and the server's home; others do not."""
     try:
         problems = client.virtual_clusters().problems
     except MusterError as error:
         yield Finding("clusters", "warn", error.message, error.hint)
         return
     for problem in problems:
-        yield Finding("clusters", "warn", str(problem), "the server goes on without it")
+        name = "" if problem.file else _OF_SERVER.get(problem.path, "")
+        if name:
+            yield Finding(name, "warn", problem.message, problem.hint)
+        else:
+            yield Finding("clusters", "warn", str(problem), "the server goes on without it")
 
 
 def _clock(date_header: str | None) -> Iterator[Finding]:

@@ -47,6 +47,7 @@ ENTRIES = {
     "doctor": _entry("doctor", "Check this machine and the server, and say how to fix problems.", CLUSTERS),
     "up": _entry("serving", "Start Muster on this machine.", SERVER, "up"),
     "server": _entry("serving", "Start a server with all its settings.", SERVER, "server"),
+    "operator": _entry("operator", "Run PaddleJobs on Kubernetes.", SERVER),
     "schema": _entry("schema", "Print the JSON Schema of job files.", SERVER),
     "version": _entry("version", "Print the versions of this command and of the server.", SERVER),
     "login": _entry("login", "Log in to a server.", ACCESS),

@@ -75,7 +75,7 @@ def expects_https(address: SplitResult, timeout_s: float) -> bool:
         connection.request("GET", f"{address.path.rstrip('/')}/healthz")
         connection.getresponse()
     except (http.client.BadStatusLine, ConnectionResetError, BrokenPipeError):
-        return _speaks_tls(address, timeout_s)
+        return speaks_tls(address, timeout_s)
     except TimeoutError:
         return False
     except OSError as error:
@@ -85,7 +85,8 @@ def expects_https(address: SplitResult, timeout_s: float) -> bool:
     return False
 
 
-def _speaks_tls(address: SplitResult, timeout_s: float) -> bool:
+def speaks_tls(address: SplitResult, timeout_s: float) -> bool:
+    """Whether a server at this address answers a TLS greeting, whatever the scheme of the address is."""
     try:
         fingerprint_at(address, timeout_s)
     except OSError:

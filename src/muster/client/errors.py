@@ -78,6 +78,12 @@ def unreachable(server: str, why: str) -> MusterError:
     )
 
 
+def needs_https(server: str, encrypted: str) -> MusterError:
+    return MusterError(
+        f"the server at {server} speaks HTTPS", code=BAD_INPUT, hint=f"use its address: muster login {encrypted}"
+    )
+
+
 def timed_out(server: str, seconds: float) -> MusterError:
     return MusterError(
         f"the Muster server at {server} did not answer within {seconds:.0f} s",

@@ -16,9 +16,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 from urllib.parse import SplitResult, quote, urlencode, urlsplit
 
-from muster.client.certificates import connection_to
+from muster.client.certificates import connection_to, speaks_tls
 from muster.client.contexts import Context
-from muster.client.errors import BAD_ANSWER, BAD_INPUT, MusterError, from_answer, timed_out, unreachable
+from muster.client.errors import BAD_ANSWER, BAD_INPUT, MusterError, from_answer, needs_https, timed_out, unreachable
 from muster.lib.backoff import exponential
 from muster.version import __version__
 
@@ -149,7 +149,7 @@ class Transport:
             except _DROPPED as error:
                 self.close()
                 if last or not request.repeatable or isinstance(error, ConnectionRefusedError):
-                    raise unreachable(self.server, _words(error)) from error
+                    raise self.lost(error) from error
             else:
                 if last or answer.status not in (429, 503) or not (request.repeatable or answer.status == 429):
                     return answer
@@ -159,6 +159,13 @@ class Transport:
                 pause_s = max(pause_s, refusal.retry_after_s or 0.0)
             self._sleep(pause_s)
         raise AssertionError("the last try returns or raises")
+
+    def lost(self, error: Exception) -> MusterError:
+        """What to tell a person after a connection error. A server that speaks only TLS drops a plain request."""
+        is_plain = self._address.scheme == "http" and not isinstance(error, ConnectionRefusedError)
+        if is_plain and speaks_tls(self._address, self.timeouts.connect_s):
+            return needs_https(self.server, _shown(self._address._replace(scheme="https")))
+        return unreachable(self.server, _words(error))
 
     def open(self, request: Request) -> tuple[http.client.HTTPConnection, http.client.HTTPResponse]:
         """Sends the request on a separate connection. The caller reads the body of the answer and closes it.

@@ -3,6 +3,9 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
+USER_ID_PREFIX = "u-"
+"""The ids of users begin with it. Those of users that an earlier version created do not."""
+
 
 class UserRole(StrEnum):
     ADMIN = "admin"

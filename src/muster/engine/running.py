@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 
 from muster.domain.tasks import job_id_of
+from muster.engine.access_warnings import warn_of_unknown_names
 from muster.engine.context import Context
 from muster.engine.data.disk_usage import run_disk_usage
 from muster.engine.lifecycle.access_holds import check_access
@@ -67,6 +68,7 @@ async def running_engine(context: Context, builders: Mapping[str, Builder] | Non
             for name in list(context.clusters):
                 listener.nodes_changed(name)  # their nodes may have other labels
             await check_access(context)
+            await warn_of_unknown_names(context)
 
         loops += [
             asyncio.create_task(run_cycles(context), name="cycles"),

@@ -12,6 +12,7 @@ from types import TracebackType
 from typing import IO, Any, Self
 
 _READ_BYTES = 1 << 20
+_HOLE_BYTES = 4096
 
 
 def _ignore() -> None:
@@ -61,7 +62,12 @@ class PartialFile:
         self._hash, self._hashed = hashlib.sha256(), 0
 
     def append(self, data: bytes) -> None:
-        self._file.write(data)
+        """Zeros become a hole: a sparse file is received in its full size, and would fill the disk."""
+        if len(data) >= _HOLE_BYTES and not data.strip(b"\0"):
+            self._file.flush()
+            self._file.truncate(self.size + len(data))
+        else:
+            self._file.write(data)
         if self._hashed == self.size:
             self._hash.update(data)
             self._hashed += len(data)

@@ -58,6 +58,9 @@ class Observation:
     """Why it is WAITING, in the engine's own words."""
     starts_at: float | None = None
     """When the engine expects to start it, if it gives an estimate."""
+    cancelled: str = ""
+    """Why the whole gang is over without an order of Muster: somebody has removed it in the engine itself. Empty if
+    nobody has."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,12 +24,19 @@ from muster.domain.errors import (
     TooLarge,
     TooMany,
     Unavailable,
+    Unreachable,
 )
 from muster.wire.requests import USER_PATTERN
 from muster.wire.spec_problems import MAX_PROBLEMS
+from muster.wire.spec_schema import NAME_PATTERN
 
 _log = structlog.get_logger("server")
+_ASK_A_NODE_AGAIN_S = 5.0
 MEDIA_TYPE = "application/problem+json"
+_PATTERNS = {
+    USER_PATTERN: "must have letters, digits, '.', '_', '@' and '-' only, at most 63, and a letter or digit first",
+    NAME_PATTERN: "must have letters, digits, '.', '_' and '-' only, at most 63, and a letter or digit at both ends",
+}
 _STATUS: tuple[tuple[type[MusterError], int], ...] = (
     (Invalid, 422),
     (NotAuthenticated, 401),
@@ -40,6 +47,7 @@ _STATUS: tuple[tuple[type[MusterError], int], ...] = (
     (TooMany, 429),
     (NotOffered, 501),
     (Unavailable, 503),
+    (Unreachable, 503),
     (MusterError, 500),
 )
 
@@ -89,6 +97,8 @@ def problem_of(error: MusterError) -> JSONResponse:
     ]
     more = {name: getattr(error, name, None) for name in ("received", "capability", "cluster")}
     response = problem(status, error.code, error.message, hint=error.hint, problems=problems, **more)
+    if isinstance(error, Unreachable):
+        return retry_later(response, _ASK_A_NODE_AGAIN_S)
     return retry_later(response, error.retry_after_s) if isinstance(error, TooMany | Unavailable) else response
 
 
@@ -112,8 +122,10 @@ def _in_plain_words(item: Mapping[str, Any]) -> str:
         return f"must have at least {given['min_length']} characters"
     if kind == "string_too_long":
         return f"must have at most {given['max_length']} characters"
-    if kind == "string_pattern_mismatch" and given["pattern"] == USER_PATTERN:
-        return "must have letters, digits, '.', '_', '@' and '-' only, at most 63, and a letter or digit first"
+    if kind == "string_pattern_mismatch" and given["pattern"] in _PATTERNS:
+        return _PATTERNS[given["pattern"]]
+    if kind == "value_error":
+        return str(given.get("error") or item["msg"])
     if kind == "extra_forbidden":
         return "is unknown"
     return "is required" if kind == "missing" else str(item["msg"])

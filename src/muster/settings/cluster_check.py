@@ -6,6 +6,7 @@ from pathlib import Path
 
 from muster.domain.clusters import ClusterNode
 from muster.domain.errors import Invalid, Problem
+from muster.ports.cluster_config import ClusterSettings
 from muster.settings.cluster_files import Files, Text, Unreadable, is_document, read_file
 from muster.settings.cluster_kinds import NodeListing
 from muster.settings.clusters import ClusterFolder
@@ -14,6 +15,17 @@ from muster.settings.clusters import ClusterFolder
 def check(folder: ClusterFolder, files: Sequence[Path]) -> list[Problem]:
     """Check the given files, or the whole folder if none are given."""
     return [problem for file in files for problem in check_file(folder, file)] if files else check_folder(folder)
+
+
+def settings_with(folder: ClusterFolder, files: Sequence[Path]) -> ClusterSettings | None:
+    """Return the settings of the folder with the given files in it; None if something in them is wrong."""
+    documents = {file.name: read_file(file) for file in files if is_document(file.name)}
+    try:
+        present = folder.files() if folder.path.exists() else {}
+        lists = {name: read_file(folder.path / name) for name in folder.lists(documents)}
+        return folder.said({**lists, **present, **documents})
+    except Invalid:
+        return None
 
 
 def check_folder(folder: ClusterFolder) -> list[Problem]:

@@ -4,9 +4,9 @@ import os
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
-from pydantic import BaseModel, ConfigDict, Field, IPvAnyNetwork, ValidationError, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, IPvAnyNetwork, ValidationError, model_validator
 from pydantic.alias_generators import to_camel
 
 from muster.domain.errors import Invalid
@@ -20,6 +20,16 @@ from muster.settings.secret_keys import NAME as SECRET_KEYS
 from muster.settings.server_problems import Sources, settings_problems
 from muster.wire.documents import Document, read_document
 from muster.wire.spec_schema import Seconds
+
+
+def _with_unit(value: object) -> object:
+    if isinstance(value, int | float) or (isinstance(value, str) and value.strip().replace(".", "").isdigit()):
+        raise ValueError(f"{value} what? Write a unit, such as {value}d")
+    return value
+
+
+Retention = Annotated[Seconds, BeforeValidator(_with_unit)]
+"""Data is removed after this time, so a number of seconds that was meant as days must not be accepted."""
 
 _VARIABLES = {
     "MUSTER_HOST": "host",
@@ -62,10 +72,10 @@ class ServerSettings(BaseModel):
         False, description="Whether to serve HTTPS with a certificate of the server's own, which clients pin."
     )
     private_jobs: bool = Field(False, description="Whether users see only their own jobs.")
-    keep_finished: Seconds | None = Field(
+    keep_finished: Retention | None = Field(
         None, description="How long jobs are kept after their end; forever by default."
     )
-    keep_data: Seconds | None = Field(
+    keep_data: Retention | None = Field(
         90 * 86400.0,
         description="How long logs, outputs and packages are kept after the end of their job; null means forever.",
     )

@@ -21,6 +21,8 @@ from muster.wire.spec_schema import (
 UNKNOWN_KEY = "unknown key"
 MAX_PROBLEMS = 100
 """The most problems that are reported of one file or request."""
+MAX_KEYS = 20_000
+"""The most keys that a mapping of a spec has: each that is unknown would be a problem, and cost time and memory."""
 _UNION_MARKS = re.compile(r"^(str|int|float|bool|constrained-str|list\[.*\]|function-.*|\[key\])$")
 _PATTERN_HINTS = {
     NAME_PATTERN: "letters, digits, '.', '_' and '-', at most 63, a letter or digit at both ends",
@@ -38,6 +40,20 @@ _TYPES = {
     "float_type": "a number",
     "float_parsing": "a number",
 }
+
+
+def largest_mapping(data: Any) -> int:
+    """The number of keys of the largest mapping in a document. Parts that are used several times are counted once."""
+    most, seen, pending = 0, set[int](), [data]
+    while pending:
+        part = pending.pop()
+        if not isinstance(part, dict | list) or id(part) in seen:
+            continue
+        seen.add(id(part))
+        if isinstance(part, dict):
+            most = max(most, len(part))
+        pending.extend(part.values() if isinstance(part, dict) else part)
+    return most
 
 
 def problems_of(error: ValidationError, data: Mapping[str, Any]) -> "Problems":

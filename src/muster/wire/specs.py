@@ -30,7 +30,7 @@ from muster.wire.dialects.streams import read_stream
 from muster.wire.dialects.translation import Translation
 from muster.wire.documents import MAX_DEPTH, Document
 from muster.wire.spec_checks import PARAM, cross_checks, unknown_params
-from muster.wire.spec_problems import MAX_PROBLEMS, problems_of
+from muster.wire.spec_problems import MAX_KEYS, MAX_PROBLEMS, largest_mapping, problems_of
 from muster.wire.spec_schema import CompletionIn, InputIn, JobSpecIn, ResourcesIn, RoleIn, WhereIn
 
 
@@ -82,6 +82,8 @@ def reading_of(
     """Raises Invalid with every problem found, each with its path and, when it came from a text, its line."""
     if not isinstance(document.data, dict):
         raise Invalid("a job spec is a mapping with at least `name` and `command` or `roles`")
+    if largest_mapping(document.data) > MAX_KEYS:
+        raise Invalid(f"a mapping in a job spec has at most {MAX_KEYS} keys", hint="put data in files, not in the spec")
     given = {f"params.{name}": value for name, value in (params or {}).items()}
     changes = {**(overrides or {}), **given}
     translation = translate(document, dialects) or Translation(document.data, is_foreign=False)

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from muster.agent.files.blobs import JUST_USED_S, BlobStore
+from tests.parts.server import polls
 
 from .conftest import StartAgent
 from .driver import Agent, Refused
@@ -120,6 +121,43 @@ def test_inputs_are_unpacked_once_for_all_tasks(agent: Agent) -> None:
         agent.run(task, "/bin/cat", "in/a", inputs=[{"digest": digest, "target": "in"}])
         assert agent.log(task) == b"one"
     assert [path.name for path in (agent.root / "inputs").iterdir()] == [digest]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "chmod u+w in/a; echo two > in/a; touch -r in/b in/a; chmod u-w in/a",
+        "chmod u+w in/; rm -f in/a; ln -s b in/a",
+        "chmod u+w in/; mv in/a in/c; mv in/b in/a; mv in/c in/b",
+        "chmod u+w in/ in/sub; touch in/sub/new",
+    ],
+    ids=["content", "link", "swap", "more"],
+)
+def test_a_task_does_not_read_what_another_has_written_into_a_shared_input(agent: Agent, change: str) -> None:
+    digest = send(agent, archive(a="one", b="six", sub__c="c"))
+    needs = {"inputs": [{"digest": digest, "target": "in"}]}
+    assert agent.run("t1", "/bin/sh", "-c", change, **needs)["exit_code"] == 0
+    agent.run("t2", "/bin/sh", "-c", "cat in/a in/b; ls in/sub", **needs)
+    assert agent.log("t2") == b"onesixc\n"
+    assert "was changed on this node" in (agent.root / "agent.log").read_text()
+    assert [path.name for path in (agent.root / "inputs").iterdir()] == [digest]
+
+
+def test_a_changed_input_stays_for_the_task_that_has_it_open(agent: Agent) -> None:
+    digest = send(agent, archive(a="one", b="six"))
+    needs = {"inputs": [{"digest": digest, "target": "in"}]}
+    wait = "cd -P in; chmod u+w . a; echo two > a; echo ready; sleep 60"
+    agent.shell("t1", wait, **needs)
+    agent.wait_phase("t1", "running")
+    assert any(agent.log("t1") == b"ready\n" for _ in polls(60))
+    agent.run("t2", "/bin/cat", "in/a", **needs)
+    assert agent.log("t2") == b"one"
+    (kept,) = [path for path in (agent.root / "inputs").iterdir() if path.name != digest]
+    assert (kept / "b").read_text() == "six"
+    agent.ask("stop", task="t1", grace_s=0)
+    agent.wait_phase("t1", "ended")
+    assert agent.ask("blob_drop", digest=digest)["dropped"] is True
+    assert not list((agent.root / "inputs").iterdir())
 
 
 @pytest.mark.parametrize("target", ["/etc", "../x", "a/../../x", "", ".", "a\0b"])

@@ -3,6 +3,8 @@
 import os
 import signal
 import subprocess
+import sys
+from base64 import b64encode
 from pathlib import Path
 
 import pytest
@@ -13,7 +15,7 @@ from muster.agent.tasks.command import FRONT
 from muster.agent.tasks.joining import Joining
 from muster.agent.tasks.records import read_started
 
-from .driver import DEADLINE_S, SOURCES, Agent, Refused
+from .driver import DEADLINE_S, SOURCES, Agent, Refused, wait_until
 
 WAIT_FOR_GO = "while ! [ -e go ]; do sleep 0.02; done"
 
@@ -78,6 +80,22 @@ def test_secrets_are_neither_in_arguments_nor_on_disk(agent: Agent) -> None:
     assert (agent.root / "tasks/t/task.json").stat().st_mode & 0o777 == 0o600
     assert agent.root.stat().st_mode & 0o777 == 0o700
     agent.ask("stop", task="t", grace_s=0)
+
+
+def test_a_task_that_spoils_the_folder_of_its_secrets_does_no_harm(agent: Agent) -> None:
+    value = b64encode(b"hunter2").decode()
+    nest = "import os\nfor _ in range(3000): os.mkdir('d'); os.chdir('d')"
+    agent.shell(
+        "t",
+        f'cd "$SECRETS"; {sys.executable} -c "{nest}"',
+        secrets={"files": {"key": value}, "masked": [value]},
+        env={"SECRETS": f"{agent.root}/tasks/t/secrets"},
+    )
+    assert agent.wait_phase("t", "ended")["exit_code"] == 0
+    folder = agent.root / "tasks" / "t"
+    wait_until(lambda: not (folder / "masked").exists(), "the log to be masked")
+    assert not (folder / "secrets").exists()
+    assert agent.run("u", "/bin/true")["exit_code"] == 0
 
 
 def test_command_has_default_signals_no_terminal_and_only_standard_descriptors(agent: Agent) -> None:

@@ -31,6 +31,13 @@ def test_prolog_runs_before_the_command_and_epilog_before_its_end_is_told(agent:
     assert (ended["exit_code"], ended["node_problem"]) == (3, "")
 
 
+def test_the_output_of_a_prolog_is_at_the_head_of_the_log(agent: Agent, tmp_path: Path) -> None:
+    talking = scripts(tmp_path, prolog="echo GPU 0 was reset; echo slow disk >&2", epilog="echo unseen")
+    agent.shell("t", "echo hello", scripts=talking)
+    agent.wait_phase("t", "ended")
+    assert agent.log("t") == b"prolog: GPU 0 was reset\nprolog: slow disk\nhello\n"
+
+
 def test_failed_prolog_keeps_the_task_from_starting(agent: Agent, tmp_path: Path) -> None:
     failing = scripts(tmp_path, prolog="echo checking; echo GPU 3 has fallen off the bus >&2; exit 1")
     agent.shell("t", f"echo task >>{tmp_path}/ran", scripts=failing)

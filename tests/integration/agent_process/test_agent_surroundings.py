@@ -147,6 +147,22 @@ def test_environments_are_found_with_their_versions(agent: Agent, tmp_path: Path
     assert found["problems"] == []
 
 
+def test_pipes_in_the_place_of_an_environments_files_keep_nobody_waiting(agent: Agent, tmp_path: Path) -> None:
+    venv(tmp_path / "envs" / "good", "jax==0.4.30")
+    venv(tmp_path / "envs" / "hostile", "torch==2.3.1")
+    about = next((tmp_path / "envs" / "hostile").glob("lib/python3*/site-packages/torch-2.3.1.dist-info/METADATA"))
+    about.unlink()
+    os.mkfifo(about)
+    conda = tmp_path / "conda"
+    for prefix in (conda, conda / "envs" / "piped"):
+        (prefix / "bin").mkdir(parents=True)
+        (prefix / "bin" / "python").symlink_to(sys.executable)
+        os.mkfifo(prefix / "pyvenv.cfg")
+    found = agent.ask("environments", conda=str(conda), folders=[{"name": "envs", "path": str(tmp_path / "envs")}])
+    told = {one["name"]: one["frameworks"] for one in found["environments"]}
+    assert told == {"base": {}, "piped": {}, "envs/good": {"jax": "0.4.30"}, "envs/hostile": {"torch": "2.3.1"}}
+
+
 def test_environment_is_really_imported_and_asked_for_cards(agent: Agent, tmp_path: Path) -> None:
     venv(tmp_path / "py", "torch==2.3.1")
     pretend_torch(
@@ -213,6 +229,13 @@ def test_environment_that_others_can_change_is_not_run_under_our_account(
     told = agent.ask("test_environment", path=str(python.parent.parent))
     assert "others can change" in told["error"]
     assert not (tmp_path / "ran").exists()
+
+
+@pytest.mark.parametrize("part", ["lib/python3*/site-packages", "pyvenv.cfg", "lib/python3*/site-packages/torch"])
+def test_environment_whose_packages_others_can_change_is_not_tried(agent: Agent, tmp_path: Path, part: str) -> None:
+    venv(tmp_path / "py", "torch==2.3.1")
+    next((tmp_path / "py").glob(part)).chmod(0o777)
+    assert "others can change" in agent.ask("test_environment", path=str(tmp_path / "py"))["error"]
 
 
 def test_environment_without_a_python_says_so(agent: Agent, tmp_path: Path) -> None:

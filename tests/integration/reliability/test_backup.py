@@ -47,6 +47,9 @@ def test_secrets_are_in_a_backup_and_their_key_only_when_asked_for(server: Muste
     assert "removed 2 older keys" in said
     assert len(first.read_text().split()) == 1
     assert works(server)
+    kinds = [event["kind"] for event in server.json("events", "--kind", "audit", "-n", "500")["items"]]
+    assert kinds.count("audit.secrets-key.rotate") == 2
+    assert kinds.count("audit.secrets-key.drop-old") == 1
 
     server.stop()
     server.run("server", "restore", "--replace", str(bare), check=True)

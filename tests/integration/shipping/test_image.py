@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import yaml
 
 from tests.parts.engines import EngineMissing, EnginePart
 from tests.parts.podman import private_podman, remove
@@ -71,6 +72,18 @@ def test_the_image_is_small_runs_without_root_and_keeps_its_data_in_a_volume(pod
     assert built["Config"]["Volumes"] == {"/var/lib/muster": {}}
     assert "/healthz" in str(built["Healthcheck"]["Test"])
     assert built["Size"] - base["Size"] < MOST_MB * 10**6
+
+
+def test_the_image_has_the_operator_which_needs_nothing_to_write_to(podman: EnginePart) -> None:
+    """As `deploy/v1/operator.yaml` runs it: with that command, without a file system that it could write to."""
+    (manager,) = next(
+        one["spec"]["template"]["spec"]["containers"]
+        for one in yaml.safe_load_all((ROOT / "deploy/v1/operator.yaml").read_text())
+        if one["kind"] == "Deployment"
+    )
+    program, *arguments = manager["command"]
+    run = ("run", "--rm", "--network", "host", "--log-driver", "none", "--read-only", "--read-only-tmpfs=false")
+    assert "--namespace" in call(podman, *run, "--entrypoint", program, BUILT, *arguments, "--help")
 
 
 def test_the_image_serves_and_runs_a_job(podman: EnginePart) -> None:

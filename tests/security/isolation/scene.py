@@ -92,13 +92,16 @@ def isolation(mode: str, owner: str) -> dict[str, Any]:
 
 
 @contextmanager
-def scene(mode: str, folder: Path, *, groups_version: int = 1, agents_uid: int = 0) -> Iterator[Scene]:
+def scene(
+    mode: str, folder: Path, *, groups_version: int = 1, agents_uid: int = 0, is_closed: bool = False
+) -> Iterator[Scene]:
+    """`is_closed`: no other account than the agent's may pass through the folder in which all of this is."""
     if os.getuid() != 0:
         pytest.skip("only root can play several accounts")
     server_file = _file(folder / "context.json", b'{"token": "admin"}', 0o600, agents_uid)
     archive = _archive(folder, agents_uid)
     os.chown(folder, agents_uid, agents_uid)
-    let_all_pass(folder.parent if agents_uid else folder)
+    let_all_pass(folder.parent if agents_uid or is_closed else folder)
     around = surroundings(folder, groups_version, agents_uid)
     tag = f"muster-{secrets.token_hex(8)}"
     agent = Agent([*around, system_python(), "-m", "muster.agent"], folder / "node", {"MUSTER_FAKE_GPUS": "2xT4"})

@@ -20,6 +20,7 @@ from tests.security.isolation.scene import PLAIN_UID, Scene, scene
 CELLS = FILES | PROCESSES | SOCKETS | DEVICES
 SCENES: dict[str, dict[str, Any]] = {
     "user": {},
+    "user, below a closed folder": {"is_closed": True},
     "user, control groups of version 2": {"groups_version": 2},
     "namespace": {},
     "namespace, agent without root": {"agents_uid": PLAIN_UID},

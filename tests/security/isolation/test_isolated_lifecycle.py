@@ -2,6 +2,7 @@
 
 import os
 import signal
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -100,6 +101,20 @@ def test_a_missing_program_is_not_found_although_a_folder_of_the_path_is_closed(
     assert (b"/closed" in agent.log("path"), b"/later" in agent.log("path")) == (mode == "namespace", True)
 
 
+def test_python_is_found_although_that_of_an_environment_before_it_is_closed(mode: str, tmp_path: Path) -> None:
+    """As with a server of root whose virtual environment was made by a Python below /root."""
+    let_all_pass(tmp_path)
+    (tmp_path / "closed").mkdir(mode=0o700)
+    (tmp_path / "closed" / "python3").symlink_to(system_python())
+    (tmp_path / "venv").mkdir()
+    (tmp_path / "venv" / "python3").symlink_to(tmp_path / "closed" / "python3")
+    path = f"{tmp_path}/venv:/usr/bin:/bin"
+    agent = Agent([system_python(), "-m", "muster.agent"], tmp_path / "node", {"PATH": path})
+    ended = agent.run("t", "sh", "-c", "python3 --version", isolation=isolation(mode, "bob"))
+    agent.close()
+    assert (ended["exit_code"], b"Python 3" in agent.log("t")) == (0, True)
+
+
 def test_the_process_that_waits_for_the_next_task_may_die_and_ends_with_its_agent(tmp_path: Path) -> None:
     if os.getuid() != 0:
         pytest.skip("only root can start tasks under other accounts")
@@ -114,6 +129,42 @@ def test_the_process_that_waits_for_the_next_task_may_die_and_ends_with_its_agen
     last = _spare(agent)
     agent.close()
     wait_until(lambda: not is_running(last), "the process to end with its agent")
+
+
+def test_the_process_that_waits_for_the_next_task_keeps_no_old_mounts(tmp_path: Path) -> None:
+    """Below a closed folder it has a copy of the mounts ahead of time, of which nothing must be out of date."""
+    if os.getuid() != 0:
+        pytest.skip("only root can start tasks under other accounts")
+    let_all_pass(tmp_path)
+    (tmp_path / "closed").mkdir(mode=0o700)
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    command = (*surroundings(tmp_path, 1, 0), system_python(), "-m", "muster.agent")
+    agent = Agent(command, tmp_path / "closed" / "node")
+    assert _exit_code(agent, "first") == 0
+    _wait_for_copy(agent, is_there=True)
+    _in_mounts_of(agent, f"mount -t tmpfs -o mode=755 disk {disk} && echo data > {disk}/file")
+    _wait_for_copy(agent, is_there=False)
+    agent.run("reads", "cat", f"{disk}/file", isolation=isolation("user", "bob"))
+    assert agent.log("reads") == b"data\n"
+    _wait_for_copy(agent, is_there=True)
+    _in_mounts_of(agent, f"umount {disk}")
+    _wait_for_copy(agent, is_there=False)
+    agent.run("looks", "ls", str(disk), isolation=isolation("user", "bob"))
+    assert agent.log("looks") == b""
+    agent.close()
+
+
+def _wait_for_copy(agent: Agent, *, is_there: bool) -> None:
+    spare, own = (Path(f"/proc/{pid}/ns/mnt") for pid in (_spare(agent), agent.process.pid))
+    wait_until(
+        lambda: (spare.readlink() != own.readlink()) is is_there,
+        "the process that waits to have its own mounts" if is_there else "its own mounts to be given up",
+    )
+
+
+def _in_mounts_of(agent: Agent, script: str) -> None:
+    subprocess.run(["nsenter", "-t", str(agent.process.pid), "-m", "sh", "-c", script], check=True, timeout=60)
 
 
 def _exit_code(agent: Agent, task: str) -> Any:

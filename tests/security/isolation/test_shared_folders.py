@@ -144,6 +144,21 @@ def test_new_files_belong_to_the_account_of_the_tasks_of_their_user(site: Site) 
     assert site.bobs_uid != 0
 
 
+def test_a_new_user_with_a_removed_users_name_gets_another_number_and_none_of_the_files(site: Site) -> None:
+    former = new_user(site.admin, "carol")
+    ok(put(former, "data/carols", SECRET))
+    carols = site.data / "carols"
+    carols.chmod(0o600)
+    ok(site.admin.send("DELETE", f"/users/{former.name}"), 204)
+    ok(site.admin.post("/users", {"name": former.name}), 201)
+    token = ok(site.admin.post("/tokens", {"name": "tests", "user": former.name}), 201)
+    later = Caller(site.admin.server, token["secret"], former.name)
+    assert later.get(f"{FILES}/content", params={"path": "data/carols"}).status_code in DENIED
+    job = later.submit({"name": "reads", "command": f"touch {site.data}/by-later; cat {carols}"})
+    assert site.admin.server.wait(job["id"])["state"] == "Failed"
+    assert (site.data / "by-later").stat().st_uid not in (0, carols.stat().st_uid)
+
+
 def test_users_and_admins_still_reach_what_they_may(site: Site) -> None:
     assert site.bob.get(f"{FILES}/content", params={"path": "data/bob/secret"}).content == SECRET
     assert site.admin.get(f"{FILES}/content", params={"path": "data/bob/secret"}).content == SECRET
@@ -179,6 +194,8 @@ def test_environments_in_a_closed_folder_are_not_listed_to_others(site: Site) ->
 def test_everything_in_an_open_home_folder_is_closed(site: Site, base: Path) -> None:
     job = site.bob.submit({"name": "makes", "command": "echo bob > result", "outputs": ["result"]})
     assert site.admin.server.wait(job["id"])["state"] == "Succeeded"
+    kept = [path for path in (base / "home" / "logs" / job["id"]).rglob("*") if path.is_file()]
+    assert {(path.stat().st_uid, path.stat().st_nlink) for path in kept} == {(0, 1)}, "bob's processes cannot change it"
     outputs = f"/jobs/{job['id']}/outputs"
     assert any(ok(site.bob.get(outputs))["items"] for _ in polls(30))
     home = base / "home"

@@ -1,4 +1,5 @@
-"""Two plain users on SSH hosts: one that the server reaches as root, and one that it reaches under a plain account."""
+"""Two plain users on SSH hosts, which the server reaches as root, under a plain account, and under a plain account that
+may call the task helper by sudo."""
 
 import json
 import secrets
@@ -28,8 +29,9 @@ from tests.security.isolation.attacks import (
 from tests.security.isolation.conftest import Person, people
 
 CELLS = FILES | PROCESSES | SOCKETS | SHARED_MEMORY
-MODES = {"user": "root", "namespace": PLAIN_USER}
-"""The account by which the server logs in, by the isolation that the host gives for it."""
+HELPED = HostOptions(user=PLAIN_USER, task_helper=True)
+HOSTS = (("user", HostOptions()), ("namespace", HostOptions(user=PLAIN_USER)), ("user", HELPED))
+"""The isolation that a host gives, by how the server reaches it."""
 
 
 class Hosts(NamedTuple):
@@ -49,25 +51,47 @@ def serving_hosts(home: Path, *options: HostOptions) -> Iterator[Hosts]:
 
 
 def test_tasks_on_hosts_reach_what_is_not_their_own_only_where_the_guide_says_so(tmp_path: Path) -> None:
-    """One test for all cells and both hosts, which take far longer to start than the attacks themselves."""
-    options = [HostOptions(user=user) for user in MODES.values()]
-    with serving_hosts(tmp_path / "home", *options) as hosts:
+    """One test for all cells and hosts, which take far longer to start than the attacks themselves."""
+    with serving_hosts(tmp_path / "home", *(options for _, options in HOSTS)) as hosts:
         _check_what_is_said(hosts)
-        for mode, host in zip(MODES, hosts.pool.hosts, strict=True):
+        for (mode, options), host in zip(HOSTS, hosts.pool.hosts, strict=True):
             found = attack(hosts, host)
             wrong = {name: found[name].said for name, cell in CELLS.items() if not is_expected(found[name], cell, mode)}
-            assert wrong == {}, mode
+            assert wrong == {}, (mode, options)
+        _check_life_with_helper(hosts, hosts.pool[2])
 
 
 def _check_what_is_said(hosts: Hosts) -> None:
     """The hosts have no control groups; the processes of a namespaced task end with it all the same."""
-    [gap] = isolation(hosts)["gaps"]
-    assert gap == (
-        f"node {hosts.pool[0].name}: processes that hide from their session can outlive their task: "
+    gaps = [
+        f"node {hosts.pool[number].name}: processes that hide from their session can outlive their task: "
         "no control groups are mounted on this machine"
-    )
-    assert gap in hosts.server.run("doctor").stdout
-    assert f"not enforced: {gap}" in hosts.server.run("describe", f"cluster/{CLUSTER}", check=True).stdout
+        for number in (0, 2)
+    ]
+    assert isolation(hosts)["gaps"] == gaps
+    assert gaps[0] in hosts.server.run("doctor").stdout
+    assert f"not enforced: {gaps[0]}" in hosts.server.run("describe", f"cluster/{CLUSTER}", check=True).stdout
+
+
+def _check_life_with_helper(hosts: Hosts, host: Host) -> None:
+    """The agent there is neither root nor the owner of what a task makes, and still collects, stops and cleans up."""
+    there: dict[str, Any] = {"cluster": CLUSTER, "where": {"nodes": host.name}}
+    nap = f"7{secrets.randbelow(10**8):08d}"
+    script = f"umask 077; mkdir out; echo made > out/file; echo more >> /dev/stdout; id -u; (sleep {nap} &); exit 7"
+    ended = hosts.alice.run(script, outputs=["out/"], **there)
+    assert (ended.state, ended.log.split()[0]) == ("Failed", "more")
+    assert int(ended.log.split()[1]) >= 1000
+    assert host.processes(f"sleep {nap}") == {}
+    _, content = hosts.server.call("GET", f"/api/v1/jobs/{ended.job_id}/outputs/out/file", token=hosts.alice.token)
+    assert content == "made\n"
+    trap = "trap 'echo saved; exit 0' TERM; echo up; while :; do sleep 0.05; done"
+    job = hosts.alice.submit(trap, **there)
+    for _ in polls(60):
+        if "up" in hosts.alice.log(job):
+            break
+    hosts.server.call("POST", f"/api/v1/jobs/{job}/kill", {"grace": "60s"}, token=hosts.alice.token)
+    assert hosts.server.wait(job)["state"] == "Cancelled"
+    assert hosts.alice.log(job).endswith("saved\n")
 
 
 def test_a_host_that_cannot_isolate_tasks_says_why_and_is_for_admins_only(tmp_path: Path) -> None:

@@ -112,3 +112,12 @@ def test_memory_limit_is_the_tightest_around_us(tmp_path: Path) -> None:
 def test_out_of_memory_is_read_from_the_group(tmp_path: Path, name: str, text: str, oom: bool) -> None:
     (tmp_path / name).write_text(text)
     assert ran_out_of_memory([str(tmp_path)]) is oom
+
+
+def test_a_task_may_have_a_quarter_of_the_processes_of_the_machine(tmp_path: Path) -> None:
+    version_2(tmp_path, "cpu memory pids", "cpu memory pids")
+    kernel = tmp_path / "proc/sys/kernel"
+    kernel.mkdir(parents=True)
+    (kernel / "pid_max").write_text("32768\n")
+    (kernel / "threads-max").write_text("250000\n")
+    assert find_groups(str(tmp_path)).most_processes == 8192

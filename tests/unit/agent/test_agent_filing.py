@@ -262,6 +262,23 @@ def test_what_nobody_asks_for_any_more_is_closed() -> None:
     assert closed == [True]
 
 
+def test_one_user_leaves_room_for_the_long_operations_of_others() -> None:
+    now = [0.0]
+
+    def work() -> Work:
+        while True:
+            now[0] += 2.0
+            yield {}
+
+    runs = Runs(lambda: now[0], step_s=1.0)
+    for number in range(4):
+        runs.step(f"alice {number}", work, "alice")
+    with pytest.raises(AgentError, match="4 long operations of yours"):
+        runs.step("alice 4", work, "alice")
+    assert runs.step("alice 0", work, "alice") == {"done": False}
+    assert runs.step("bob", work, "bob") == {"done": False}
+
+
 def test_work_that_fails_is_not_kept() -> None:
     def work() -> Work:
         yield {}

@@ -7,9 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from muster.agent.tasks import masking
 from muster.agent.tasks.log_limits import Dropped
 from muster.agent.tasks.logs import read_log
-from muster.agent.tasks.masking import MOST_PARTS, Masks
+from muster.agent.tasks.masking import LONGEST, MOST_PARTS, Masks
 from muster.agent.tasks.table import ENDED, Task
 from muster.agent.tasks.task_secrets import mask_file, mask_log
 
@@ -41,6 +42,31 @@ def test_of_very_many_lines_the_longest_are_masked() -> None:
     masks = Masks([b"\n".join(lines), b"the longest of all"])
     assert masks.masked(b"the longest of all") == b"*" * 18
     assert sum(masks.masked(line) == line for line in lines) == 1
+
+
+def test_a_very_long_line_is_masked_in_pieces() -> None:
+    line = bytes(range(33, 127)) * 50
+    masks = Masks([line])
+    assert masks.margin < LONGEST
+    assert masks.masked(b"<" + line + b">") == b"<" + b"*" * len(line) + b">"
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        [b"a" * length for length in range(64, 64 + MOST_PARTS)],
+        [b"a" * 40 + b"b" + b"a" * 40 + b"%d" % number for number in range(MOST_PARTS)],
+    ],
+    ids=["found-everywhere", "almost-found-everywhere"],
+)
+def test_secrets_that_are_chosen_to_cost_time_mask_the_whole_log(
+    values: list[bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(masking, "_SEARCH_S", 0.001)
+    masks, log = Masks(values), b"a" * (1 << 19) + b"\nother text\n"
+    assert masks.masked(log) == b"*" * (1 << 19) + b"\n**********\n"
+    assert masks.masked(b"short\n") == b"*****\n"
+    assert masks.begun(b"aaaa") == 0
 
 
 @given(VALUES, TEXTS, st.lists(st.integers(1, 7), max_size=40), st.integers(1, 9))

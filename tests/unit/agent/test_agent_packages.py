@@ -112,6 +112,16 @@ def too_many_entries(tar: tarfile.TarFile) -> None:
         file(tar, str(number))
 
 
+def too_many_replacements(tar: tarfile.TarFile) -> None:
+    for _ in range(12):
+        file(tar, "same")
+
+
+def too_many_replaced_links(tar: tarfile.TarFile) -> None:
+    for _ in range(12):
+        special(tar, "same", tarfile.SYMTYPE, "there")
+
+
 def too_many_bytes(tar: tarfile.TarFile) -> None:
     file(tar, "big", bytes(100_001))
 
@@ -138,7 +148,52 @@ def replaces_root(tar: tarfile.TarFile) -> None:
     special(tar, ".", tarfile.SYMTYPE, "x")
 
 
+def header(tar: tarfile.TarFile, kind: bytes, content: bytes) -> None:
+    """A member that extends the next one. `addfile` would make a header of its own for it."""
+    info = tarfile.TarInfo("extension")
+    info.type, info.size = kind, len(content)
+    assert tar.fileobj is not None
+    tar.fileobj.write(info.tobuf(tarfile.USTAR_FORMAT) + content + bytes(-len(content) % 512))
+
+
+def huge_pax_header(tar: tarfile.TarFile) -> None:
+    header(tar, tarfile.XHDTYPE, b"0" * (1 << 20))
+    file(tar, "a")
+
+
+def huge_global_header(tar: tarfile.TarFile) -> None:
+    header(tar, tarfile.XGLTYPE, b"0" * (1 << 20))
+    file(tar, "a")
+
+
+def huge_gnu_name(tar: tarfile.TarFile) -> None:
+    header(tar, tarfile.GNUTYPE_LONGNAME, b"n" * (1 << 20))
+    file(tar, "a")
+
+
+def header_in_header(tar: tarfile.TarFile) -> None:
+    for _ in range(2000):
+        header(tar, tarfile.GNUTYPE_LONGNAME, b"name\0")
+    file(tar, "a")
+
+
+def sparse_file(tar: tarfile.TarFile) -> None:
+    special(tar, "sparse", tarfile.GNUTYPE_SPARSE)
+
+
+def sparse_file_by_pax_header(tar: tarfile.TarFile) -> None:
+    words = [b"GNU.sparse.major=1\n", b"GNU.sparse.minor=0\n", b"GNU.sparse.name=a\n", b"GNU.sparse.realsize=9\n"]
+    header(tar, tarfile.XHDTYPE, b"".join(b"%d %s" % (len(word) + 3, word) for word in words))
+    file(tar, "a", b"1\n" * 500)
+
+
 MALICIOUS = [
+    huge_pax_header,
+    huge_global_header,
+    huge_gnu_name,
+    header_in_header,
+    sparse_file,
+    sparse_file_by_pax_header,
     absolute_name,
     parent_name,
     hidden_parent_name,
@@ -157,6 +212,8 @@ MALICIOUS = [
     setuid,
     setgid,
     too_many_entries,
+    too_many_replacements,
+    too_many_replaced_links,
     too_many_bytes,
     too_long_path,
     too_long_name,
@@ -172,7 +229,7 @@ def test_malicious_archive_is_refused_and_leaves_nothing(tmp_path: Path, fill: F
     task = tmp_path / "task"
     task.mkdir()
     with pytest.raises(PackageError):
-        unpack(path, digest, str(task / "work"), PackageLimits(entries=50, total_bytes=100_000))
+        unpack(path, digest, str(task / "work"), PackageLimits(entries=50, total_bytes=100_000, replaced=10))
     assert list(task.iterdir()) == []
     assert sorted(entry.name for entry in tmp_path.iterdir()) == ["package.tar.gz", "task"]
     assert not Path("/tmp/muster-evil").exists()

@@ -48,6 +48,15 @@ def test_pieces_taken_by_threads_in_any_order_become_the_file(tmp_path: Path, fo
     assert (tmp_path / "part").read_bytes() == b"".join(pieces)
 
 
+@pytest.mark.skipif(os.getuid() != 0, reason="only root can give a file to another account")
+def test_a_file_of_another_account_is_not_taken_for_a_partial_file(tmp_path: Path, folder: int) -> None:
+    (tmp_path / "part").touch()
+    os.chown(tmp_path / "part", 1234, 1234)
+    with pytest.raises(AgentError, match="belongs to another account"):
+        PartialFile("part", folder).write(0, b"bytes")
+    assert (tmp_path / "part").read_bytes() == b""
+
+
 def test_a_piece_that_fails_is_told_to_who_sent_it_only() -> None:
     order = PieceOrder()
 

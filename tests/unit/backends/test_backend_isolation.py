@@ -54,6 +54,11 @@ def test_what_a_node_does_not_enforce_is_said(facts: dict[str, Any], words: str)
     assert gaps(**facts)[1] == (f"node n1: {words}",)
 
 
+def test_a_node_without_root_that_has_the_task_helper_gives_accounts() -> None:
+    assert gaps(user=False, helper="", gpus=[]) == (IsolationMode.USER, ())
+    assert gaps(user=False, helper="sudo: a password is required", gpus=[])[0] is IsolationMode.NAMESPACE
+
+
 def test_devices_are_no_matter_without_gpus_or_where_each_task_has_its_own() -> None:
     assert gaps(gpus=[], devices="no controller")[1] == ()
     assert gaps(user=False, devices="no controller", groups="no groups") == (IsolationMode.NAMESPACE, ())
@@ -103,3 +108,24 @@ def test_a_job_that_no_node_can_isolate_is_refused_at_once() -> None:
 def test_a_job_that_some_node_can_isolate_is_accepted() -> None:
     assert refused("amy", False, True) is None
     assert refused("amy") is None
+
+
+async def ordered(owner_id: str) -> dict[str, Any]:
+    hello = {"gpus": [], "isolation": CAN}
+    agent = cast("AgentNode", SimpleNamespace(node=SimpleNamespace(name="n1"), hello=hello))
+
+    async def user_ids(name: str) -> str:
+        return owner_id
+
+    cluster = PhysicalCluster("lab", "ssh")
+    order = await PoolIsolation(lambda: cluster, lambda: [agent], "me", "server", user_ids).account_order(agent, "amy")
+    assert order is not None
+    return order
+
+
+@pytest.mark.anyio
+async def test_the_number_of_a_user_is_derived_from_the_id_and_that_of_an_older_user_from_the_name() -> None:
+    former, later = await ordered("u-1"), await ordered("u-2")
+    assert (former["owner_id"], later["owner_id"]) == ("u-1", "u-2")
+    assert former["uid"] != later["uid"]
+    assert (await ordered("0123456789abcdef"))["uid"] == (await ordered(""))["uid"]

@@ -1,6 +1,8 @@
 """Files of people, against the agent's real operations over a connection that breaks."""
 
+import asyncio
 import hashlib
+import itertools
 import os
 from pathlib import Path
 from typing import Any, cast
@@ -32,6 +34,7 @@ class Agent:
         self._operations = Filing().operations()
         self._lost = set(lost)
         self.asked = 0
+        self.hello: dict[str, Any] = {}
 
     async def ask(self, op: str, **arguments: Any) -> dict[str, Any]:
         self.asked += 1
@@ -46,7 +49,10 @@ class Agent:
 
 
 def files_of(agent: Agent) -> AgentFiles:
-    return AgentFiles(lambda _: cast("AgentNode", agent), lambda _, user: None)
+    async def own_account(_: AgentNode, user: str) -> None:
+        return None
+
+    return AgentFiles(lambda _: cast("AgentNode", agent), own_account)
 
 
 def upload_of(data: bytes) -> Upload:
@@ -63,6 +69,20 @@ async def test_a_file_arrives_although_answers_are_lost(place: Place, tmp_path: 
     files, upload = files_of(Agent(*lost)), upload_of(DATA)
     assert await files.write(place, upload, 0, DATA) == len(DATA)
     assert await files.commit(place, upload)
+    assert (tmp_path / "file").read_bytes() == DATA
+
+
+async def test_pieces_keep_their_order_however_long_it_takes_to_find_the_account(tmp_path: Path) -> None:
+    agent, waits = Agent(), itertools.cycle((0.03, 0.02, 0.01, 0.0))
+
+    async def account(_: AgentNode, user: str) -> None:
+        await asyncio.sleep(next(waits))
+
+    agent.hello = {"uid": 0}
+    files, upload = AgentFiles(lambda _: cast("AgentNode", agent), account), upload_of(DATA)
+    of_user = Place("n1", str(tmp_path), "file", "lab:data/file", "amy")
+    assert await files.write(of_user, upload, 0, DATA) == len(DATA)
+    assert await files.commit(of_user, upload)
     assert (tmp_path / "file").read_bytes() == DATA
 
 

@@ -113,6 +113,35 @@ def test_doctor_uses_the_certificate_that_the_context_trusts(encrypted: TinyServ
     assert encrypted.requests("GET", "/whoami")[0].headers["Authorization"] == "Bearer t"
 
 
+def test_doctor_has_a_line_of_its_own_for_problems_of_the_server(server: TinyServer) -> None:
+    server.on("GET", "/healthz", Answer(200, {"status": "ok"}))
+    server.on("GET", "/whoami", Answer(200, {"user": "li", "role": "admin", "server": {"version": __version__}}))
+    server.on("GET", "/clusters", Answer(200, {"items": []}))
+    server.on("GET", "/nodes", Answer(200, {"items": []}))
+    problems = [
+        {"path": "secrets", "message": "1 cannot be decrypted", "hint": "set them again", "line": None, "file": ""},
+        {"path": "home", "message": "uses /other", "hint": "give it a database", "line": None, "file": ""},
+        {"path": "secrets", "message": "unknown key", "hint": "", "line": 3, "file": "lab.yaml"},
+    ]
+    server.on("GET", "/virtual-clusters", Answer(200, {"items": [], "problems": problems}))
+    found = [item for item in muster(server, "doctor", "-o", "json").document["items"] if item["status"] == "warn"]
+    shown = [(item["name"], item["message"], item["mend"]) for item in found]
+    assert ("secrets", "1 cannot be decrypted", "set them again") in shown
+    assert ("server home", "uses /other", "give it a database") in shown
+    assert [message for name, message, _ in shown if name == "clusters"] == ["lab.yaml, line 3: secrets: unknown key"]
+
+
+def test_every_command_says_that_the_server_speaks_https(encrypted: TinyServer) -> None:
+    plain = encrypted.url.replace("https://", "http://")
+    outcome = muster(None, "--server", plain, "get", "jobs")
+    assert outcome.code == 1
+    assert f"the server at {plain} speaks HTTPS" in outcome.err
+    assert f"muster login {encrypted.url}" in outcome.err
+    found = muster(None, "--server", plain, "doctor", "-o", "json").document["items"]
+    (server,) = [item for item in found if item["name"] == "server"]
+    assert (server["status"], server["mend"]) == ("fail", f"use its address: muster login {encrypted.url}")
+
+
 def test_login_finds_out_that_a_server_speaks_https(encrypted: TinyServer, certificate: Path) -> None:
     plain = encrypted.url.replace("https://", "http://")
     outcome = muster(None, "login", plain)

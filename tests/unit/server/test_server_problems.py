@@ -6,7 +6,7 @@ import httpx
 import pytest
 from fastapi import FastAPI
 
-from muster.domain.errors import MusterError, NotOffered
+from muster.domain.errors import MusterError, NotOffered, Unreachable
 from muster.server import problems
 from muster.wire.requests import UserIn
 
@@ -25,6 +25,12 @@ def test_a_capability_that_the_cluster_does_not_offer_is_not_implemented() -> No
         "capability": "files",
         "cluster": "lab",
     }
+
+
+def test_a_node_that_did_not_answer_is_asked_again_later() -> None:
+    answer = problems.problem_of(Unreachable("agent on n1 did not answer fs_list"))
+    assert answer.status_code == 503
+    assert int(answer.headers["Retry-After"]) >= 1
 
 
 def test_a_problem_has_only_the_keys_that_its_error_has() -> None:

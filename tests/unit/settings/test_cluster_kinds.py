@@ -59,7 +59,7 @@ def test_an_unknown_backend_is_answered_with_the_nearest(tmp_path: Path) -> None
         "a.yaml, line 2: backend: there is no backend 'slrum' (did you mean slurm?)"
     ]
     assert problems(tmp_path, "backend: [k8s]\n") == [
-        "a.yaml, line 1: backend: there is no backend ['k8s'] (known backends: local, slurm, ssh)"
+        "a.yaml, line 1: backend: there is no backend ['k8s'] (known backends: kubernetes, local, slurm, ssh)"
     ]
 
 

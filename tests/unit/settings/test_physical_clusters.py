@@ -152,7 +152,10 @@ def test_others_may_name_a_cluster_that_a_later_file_defines(tmp_path: Path) -> 
 
 
 WRONG: Mapping[str, tuple[str, str]] = {
-    "backend": ("backend: slurm\n", "line 1: backend: there is no backend 'slurm' (known backends: local, ssh)"),
+    "backend": (
+        "backend: slurm\n",
+        "line 1: backend: there is no backend 'slurm' (known backends: kubernetes, local, ssh)",
+    ),
     "name": (
         "name: six boxes\nbackend: ssh\n",
         "line 1: name: 'six boxes' is not a valid name (letters, digits, '.', '_' and '-', at most 63, a letter or"

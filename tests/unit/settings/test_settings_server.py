@@ -49,6 +49,14 @@ def test_every_problem_is_told_at_once(tmp_path: Path) -> None:
     assert sorted(problem.path for problem in refused.value.problems) == ["keepFinished", "logLevel", "port", "prot"]
 
 
+@pytest.mark.parametrize("value", ["90", "90.5", "'90'"])
+def test_a_retention_without_a_unit_is_refused(tmp_path: Path, value: str) -> None:
+    (tmp_path / "config.yaml").write_text(f"keepFinished: {value}\n")
+    with pytest.raises(Invalid) as refused:
+        load_settings({"home": str(tmp_path)}, {})
+    assert "Write a unit" in str(refused.value.problems[0])
+
+
 def test_a_problem_names_the_file_the_line_and_the_nearest_key(tmp_path: Path) -> None:
     file = tmp_path / "config.yaml"
     file.write_text("host: here\nprot: 1\nlog_level: loud\nlimits:\n  streams: many\n  uplaods: 3\n")

@@ -17,8 +17,7 @@ FRAMEWORKS = {
 # Arguments: the account with whose rights to look, or null, conda root (or empty), FRAMEWORKS as JSON, then name and
 # path of each folder. Everything is imported first, because the account need not be able to read this Python.
 LIST = r"""
-import email.parser, encodings.ascii, encodings.utf_8, glob, json, os, re, sys
-from importlib import metadata
+import encodings.ascii, encodings.utf_8, glob, json, os, re, stat, sys
 account, conda, frameworks, folders = json.loads(sys.argv[1]), sys.argv[2], json.loads(sys.argv[3]), sys.argv[4:]
 if account:
     os.setgroups(account[2])
@@ -28,21 +27,35 @@ MOST = 500
 found = []
 
 def versions(prefix):
+    # Distributions are known by the names of their folders: a file in them may be a pipe, which nobody can read.
     here = {}
     for site in sorted(glob.glob(os.path.join(glob.escape(prefix), "lib", "python3*", "site-packages"))):
-        for one in metadata.distributions(path=[site]):
-            name = re.sub(r"[-_.]+", "-", (one.metadata["Name"] or "")).lower()
+        for entry in names_in(site):
+            match = re.match(r"(.+?)-([0-9][^-]*?)(-py[0-9.]+)?\.(dist|egg)-info$", entry)
+            name = re.sub(r"[-_.]+", "-", match.group(1)).lower() if match else ""
             for framework, names in frameworks.items():
                 if name in names:
-                    here.setdefault(framework, one.version)
+                    here.setdefault(framework, match.group(2))
     return here
+
+def names_in(path):
+    try:
+        return sorted(os.listdir(path))
+    except OSError:
+        return []
+
+def lines_of(path):
+    # Neither a pipe nor a device keeps the reader waiting, also if it takes the place of the file just now.
+    fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    with open(fd, errors="replace") as file:
+        return file.read(65536).splitlines() if stat.S_ISREG(os.fstat(fd).st_mode) else []
 
 def python_of(prefix):
     for record in glob.glob(os.path.join(glob.escape(prefix), "conda-meta", "python-[0-9]*.json")):
         return os.path.basename(record).split("-")[1]
     try:
-        with open(os.path.join(prefix, "pyvenv.cfg")) as file:
-            lines = dict(tuple(part.strip() for part in line.split("=", 1)) for line in file if "=" in line)
+        written = lines_of(os.path.join(prefix, "pyvenv.cfg"))
+        lines = dict(tuple(part.strip() for part in line.split("=", 1)) for line in written if "=" in line)
         version = lines.get("version") or lines.get("version_info") or ""
         if version:
             return ".".join(version.split(".")[:3])

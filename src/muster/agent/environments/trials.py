@@ -8,14 +8,14 @@ and under their account.
 from __future__ import annotations
 
 import errno
+import glob
 import json
 import os
-import shutil
 import stat
 import tempfile
 import threading
 import time
-from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple
+from typing import Any, Dict, Iterator, List, Mapping, NamedTuple, Optional, Sequence, Tuple
 
 from muster.agent import requests
 from muster.agent.environments.scripts import ANSWER, FRAMEWORKS, TRY, VERSIONS
@@ -24,6 +24,7 @@ from muster.agent.isolation.accounts import Accounts
 from muster.agent.isolation.confined_call import confined_call
 from muster.agent.isolation.orders import isolation_order
 from muster.agent.isolation.task_confinement import Isolation, isolation_of
+from muster.agent.system.removal import remove_tree
 from muster.agent.system.short_commands import Called, call
 from muster.agent.tasks import cgroups
 from muster.agent.tasks.containers import client_environment
@@ -50,6 +51,8 @@ class Trial(NamedTuple):
     words: Tuple[str, ...]
     devices: str
     isolation: Optional[Isolation]
+    user: str = ""
+    """Who asked for it; empty for the person under whose account this agent runs."""
 
 
 def trial(request: Mapping[str, Any], accounts: Accounts) -> Trial:
@@ -60,27 +63,39 @@ def trial(request: Mapping[str, Any], accounts: Accounts) -> Trial:
         raise AgentError(BAD_REQUEST, "path must be absolute, not {!r}".format(prefix))
     if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
         raise AgentError(BAD_REQUEST, "words must be a list of texts")
-    isolation = isolation_of(isolation_order(request.get("isolation")), accounts)
+    order = isolation_order(request.get("isolation"))
+    isolation, user = isolation_of(order, accounts), "" if order is None else order.owner
     if prefix:
-        return Trial(prefix, "", "", (), str(devices), isolation)
+        return Trial(prefix, "", "", (), str(devices), isolation, user)
     image, program = requests.text(request, "image"), requests.text(request, "program")
-    return Trial("", image, program, tuple(words), str(devices), isolation)
+    return Trial("", image, program, tuple(words), str(devices), isolation, user)
 
 
 class EnvironmentTests:
     def __init__(self, groups: cgroups.Groups) -> None:
         self._groups = groups
-        self._room = threading.Semaphore(_MOST_AT_ONCE)
+        self._users: List[str] = []
+        """Whose tests are under way."""
+        self._turn = threading.Lock()
 
     def test(self, one: Trial) -> Dict[str, Any]:
         """This may block for up to WITHIN_S."""
-        if not self._room.acquire(blocking=False):
-            message = "{} environments are being tested here; try again in a minute".format(_MOST_AT_ONCE)
-            raise AgentError(STILL_RUNNING, message)
+        self._enter(one.user)
         try:
             return self._tested(one, time.monotonic() + WITHIN_S)
         finally:
-            self._room.release()
+            with self._turn:
+                self._users.remove(one.user)
+
+    def _enter(self, user: str) -> None:
+        """One user has one test at a time, so that others can test, too."""
+        with self._turn:
+            if user in self._users:
+                raise AgentError(STILL_RUNNING, "an environment is being tested for you here; try again in a minute")
+            if len(self._users) >= _MOST_AT_ONCE:
+                message = "{} environments are being tested here; try again in a minute".format(_MOST_AT_ONCE)
+                raise AgentError(STILL_RUNNING, message)
+            self._users.append(user)
 
     def _tested(self, one: Trial, deadline: float) -> Dict[str, Any]:
         seen = self._ask(one, deadline, VERSIONS, json.dumps(FRAMEWORKS))
@@ -142,7 +157,7 @@ class EnvironmentTests:
         finally:
             cgroups.kill(groups)
             cgroups.remove(groups)
-            shutil.rmtree(scratch, ignore_errors=True)
+            remove_tree(scratch)
 
 
 def _run_in_container(one: Trial, within_s: float, arguments: Sequence[str]) -> Called:
@@ -162,25 +177,37 @@ def _run_in_container(one: Trial, within_s: float, arguments: Sequence[str]) -> 
 
 
 def _stranger(prefix: str) -> Optional[str]:
-    """The first folder on the way to the environment's Python that another account than root or ours can change: what
-    runs there may be theirs."""
-    real = os.path.realpath(os.path.join(prefix, "bin", "python"))
-    for path in (os.path.join(os.path.realpath(prefix), "bin"), os.path.dirname(real)):
+    """The first file or folder of the environment that another account than root or ours can change: what runs there
+    may be theirs. Of what Python imports, the folders for packages are looked at, and what lies directly in them."""
+    return next((path for path in _parts_of(os.path.realpath(prefix)) if _is_changeable(path)), None)
+
+
+def _parts_of(prefix: str) -> Iterator[str]:
+    python = os.path.realpath(os.path.join(prefix, "bin", "python"))
+    for path in (os.path.join(prefix, "bin"), python):
         parts = path.strip("/").split("/")
-        for count in range(1, len(parts) + 1):
-            ancestor = "/" + "/".join(parts[:count])
-            if _is_changeable(ancestor):
-                return ancestor
-    return None
+        yield from ("/" + "/".join(parts[:count]) for count in range(1, len(parts) + 1))
+    yield os.path.join(prefix, "pyvenv.cfg")
+    for base in (prefix, os.path.dirname(os.path.dirname(python))):
+        yield os.path.join(base, "lib")
+        for library in glob.glob(os.path.join(glob.escape(base), "lib", "python3*")):
+            packages = os.path.join(library, "site-packages")
+            yield library
+            yield packages
+            yield from glob.glob(os.path.join(glob.escape(packages), "*"))
 
 
-def _is_changeable(folder: str) -> bool:
+def _is_changeable(path: str) -> bool:
     try:
-        found = os.stat(folder)
+        found = os.stat(path)
     except OSError:
         return False  # there is nothing to run
-    by_all = found.st_mode & stat.S_IWOTH and not found.st_mode & stat.S_ISVTX
-    return bool(by_all) or found.st_uid not in (0, os.getuid())
+    if found.st_uid not in (0, os.getuid()):
+        return True
+    if stat.S_ISDIR(found.st_mode) and found.st_mode & stat.S_ISVTX:
+        return False
+    by_group = found.st_mode & stat.S_IWGRP and found.st_gid not in (0, os.getgid())
+    return bool(by_group or found.st_mode & stat.S_IWOTH)
 
 
 def _environment(one: Trial) -> Dict[str, str]:

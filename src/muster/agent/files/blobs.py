@@ -10,7 +10,7 @@ from __future__ import annotations
 import errno
 import os
 import time
-from typing import AbstractSet, Any, Callable, Dict, List, Mapping, NamedTuple
+from typing import AbstractSet, Any, Callable, Dict, Iterator, List, Mapping, NamedTuple
 
 from muster.agent import requests
 from muster.agent.errors import DISK_FULL, NOT_SHIPPED, PACKAGE, AgentError
@@ -48,13 +48,14 @@ class BlobStore:
     ) -> None:
         self._blobs = os.path.join(root, "blobs")
         self._inputs = os.path.join(root, "inputs")
+        self._input_records = os.path.join(root, "input-records")
         self._in_use = in_use
         self._limit_bytes = limit_bytes
         self._share = share
         self._order = PieceOrder()
         self._runs = Runs()
         self._digests = Digests()
-        for folder in (self._blobs, self._inputs):
+        for folder in (self._blobs, self._inputs, self._input_records):
             os.makedirs(folder, 0o700, exist_ok=True)
 
     def operations(self) -> Dict[str, Callable[[Mapping[str, Any]], Step]]:
@@ -79,6 +80,10 @@ class BlobStore:
         alone knows the secret in its name."""
         return os.path.join(self._inputs, "{}.{}".format(digest, secret) if secret else digest)
 
+    def input_record(self, content: str) -> str:
+        """The file that says what the folder was like when it had been unpacked."""
+        return os.path.join(self._input_records, os.path.basename(content))
+
     def make_room(self, needed: int, in_use: AbstractSet[str]) -> None:
         """Remove what was not used for longest, until `needed` more bytes fit or nothing more can be removed."""
         kept = sorted(self._kept())
@@ -92,6 +97,7 @@ class BlobStore:
             digest = os.path.basename(one.path).split(".")[0]
             if digest not in in_use and one.used_at < time.time() - JUST_USED_S:
                 _remove(one.path)
+                _remove(self.input_record(one.path))
                 excess -= one.size
 
     def _stat(self, request: Mapping[str, Any]) -> Step:
@@ -166,11 +172,18 @@ class BlobStore:
         def drop() -> Answer:
             with self._order.lock(digest):
                 if not is_used:
-                    for path in (self._path(digest), self._path(digest) + _PARTIAL, self.input_folder(digest)):
+                    for path in (self._path(digest), self._path(digest) + _PARTIAL, *self._unpacked(digest)):
                         _remove(path)
             return {"dropped": not is_used}
 
         return drop
+
+    def _unpacked(self, digest: str) -> Iterator[str]:
+        """The folders that the archive was unpacked to, and their records."""
+        for folder in (self._inputs, self._input_records):
+            for name in os.listdir(folder):
+                if name.split(".")[0] == digest:
+                    yield os.path.join(folder, name)
 
     def _kept(self) -> List[_Kept]:
         found = []

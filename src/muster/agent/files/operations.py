@@ -120,7 +120,8 @@ class Filing:
         """A request with the same `run` and path goes on where the last one stopped."""
         key = "{}\0{}\0{}\0{}".format(request["op"], _key(request, "run"), request["root"], request.get("path"))
         identity = self._identity_of(request)
-        return lambda: self._runs.step(key, lambda: _stepping_as(identity, begin()))
+        user = str(request.get("user") or "")
+        return lambda: self._runs.step(key, lambda: _stepping_as(identity, begin()), user)
 
     def _translating(self, operation: Operation) -> Operation:
         def checked(request: Request) -> Work:

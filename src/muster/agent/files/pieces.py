@@ -19,6 +19,7 @@ from muster.agent.files.confined import looking, reading, rename
 from muster.agent.files.digests import Digests
 from muster.agent.files.file_errors import CHANGED, DIGEST, NOT_A_FILE
 from muster.agent.files.stepwise import Work
+from muster.agent.system.file_identity import is_own
 
 MAX_WRITE_BYTES = 4 << 20
 MAX_READ_BYTES = 1 << 20
@@ -70,7 +71,7 @@ class PartialFile:
             flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
             os.close(os.open(self._name, flags, self._mode, dir_fd=self._folder))
         with looking(self._name, self._folder) as fd, reading(fd, os.O_WRONLY) as file:
-            _check_single_link(file)
+            _check_own(file)
             try:
                 _write_all(file, data, offset)
             except OSError:
@@ -106,7 +107,7 @@ class PartialFile:
                 self.remove()
             raise
         with looking(self._name, self._folder) as fd, reading(fd, os.O_RDWR) as file:
-            _check_single_link(file)
+            _check_own(file)
             if executable:
                 mode = stat.S_IMODE(os.fstat(file).st_mode)
                 os.fchmod(file, mode | (mode & 0o444) >> 2)
@@ -194,10 +195,15 @@ def _check(name: str, folder: int, digests: Digests, sha256: str, size: Optional
         raise AgentError(DIGEST, "the bytes that arrived have sha256 {}, not {}".format(found["sha256"], sha256))
 
 
-def _check_single_link(file: int) -> None:
-    """Somebody may have put a second name of another file where the partial file was."""
-    if os.fstat(file).st_nlink != 1:
+def _check_own(file: int) -> None:
+    """Somebody may have put a file of theirs, or a second name of another file, where the partial file was or will
+    be: its name can be guessed."""
+    info = os.fstat(file)
+    if info.st_nlink != 1:
         raise AgentError(NOT_A_FILE, "the partial file of this upload has other names; remove it and begin again")
+    if not is_own(info):
+        message = "the partial file of this upload belongs to another account; remove it and begin again"
+        raise AgentError(NOT_A_FILE, message)
 
 
 def _write_all(file: int, data: bytes, offset: int) -> None:

@@ -14,6 +14,7 @@ from muster.agent.files.file_errors import BUSY
 STEP_S = 1.0
 _FORGOTTEN_AFTER_S = 120.0
 _AT_ONCE = 16
+_AT_ONCE_PER_USER = 4
 
 Answer = Dict[str, Any]
 Work = Generator[Answer, None, None]
@@ -21,8 +22,9 @@ Work = Generator[Answer, None, None]
 
 
 class _Run:
-    def __init__(self, work: Work) -> None:
+    def __init__(self, work: Work, user: str) -> None:
         self.work = work
+        self.user = user
         self.last: Answer = {}
         self.is_running = True
         self.left_at = 0.0
@@ -35,9 +37,10 @@ class Runs:
         self._runs: Dict[str, _Run] = {}
         self._turn = threading.Lock()
 
-    def step(self, key: str, begin: Callable[[], Work]) -> Answer:
-        """Go on with the work that has this key, or begin it."""
-        run = self._take(key, begin)
+    def step(self, key: str, begin: Callable[[], Work], user: str = "") -> Answer:
+        """Go on with the work that has this key, or begin it. `user` is empty for the server itself and for admins, who
+        have no share of their own."""
+        run = self._take(key, begin, user)
         until = self._clock() + self._step_s
         is_done = False
         try:
@@ -53,7 +56,7 @@ class Runs:
         finally:
             self._leave(key, run, is_done)
 
-    def _take(self, key: str, begin: Callable[[], Work]) -> _Run:
+    def _take(self, key: str, begin: Callable[[], Work], user: str) -> _Run:
         with self._turn:
             self._drop_forgotten()
             run = self._runs.get(key)
@@ -62,7 +65,10 @@ class Runs:
             if run is None:
                 if len(self._runs) >= _AT_ONCE:
                     raise AgentError(BUSY, "too many long operations are under way on this node; try again later")
-                run = self._runs[key] = _Run(begin())
+                if user and sum(other.user == user for other in self._runs.values()) >= _AT_ONCE_PER_USER:
+                    message = "{} long operations of yours are under way on this node; try again when one has ended"
+                    raise AgentError(BUSY, message.format(_AT_ONCE_PER_USER))
+                run = self._runs[key] = _Run(begin(), user)
             run.is_running = True
             return run
 

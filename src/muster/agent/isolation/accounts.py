@@ -2,7 +2,8 @@
 
 It is the account that the cluster file names for the user; else the account of the same name, if it belongs to a
 person; else a number from a range that no account uses. Numbers are kept in a file and never used again for somebody
-else, because files of their first owner may still exist. A number needs no entry in /etc/passwd.
+else, because files of their first owner may still exist: a later user of the same name has another id, and gets another
+number. A number needs no entry in /etc/passwd.
 """
 
 from __future__ import annotations
@@ -39,13 +40,13 @@ class Accounts:
         self._root = root
         self._is_open = False
         self._path = os.path.join(root, "accounts.json")
-        self._kept: Dict[str, Any] = disk.read_json(self._path) or {}
-        self._found: Dict[Tuple[str, Optional[str]], Tuple[float, Account]] = {}
+        self._kept: Dict[str, Dict[str, Any]] = disk.read_json(self._path) or {}
+        self._found: Dict[Tuple[str, str, Optional[str]], Tuple[float, Account]] = {}
 
     def account_of(self, order: IsolationOrder) -> Account:
         """Raises AgentError if the cluster file names an account that does not exist here or must not be used."""
         self._open_way()
-        key = (order.owner, order.account)
+        key = (order.owner, order.owner_id, order.account)
         known = self._found.get(key)
         if known is not None and time.monotonic() - known[0] < _REMEMBERED_S:
             return known[1]
@@ -67,24 +68,35 @@ class Accounts:
         if entry is not None and _is_usable(entry):
             groups = os.getgrouplist(entry.pw_name, entry.pw_gid)
             home = entry.pw_dir if os.path.isdir(entry.pw_dir) else None
-            secret = self._kept_for(order.owner)["secret"]
+            secret = self._kept_for(order)["secret"]
             return Account(entry.pw_uid, entry.pw_gid, tuple(groups), entry.pw_name, home, secret)
         if order.account is not None:
             problem = "does not exist on this node" if entry is None else "belongs to the system"
             message = "the account {} of user {} {}".format(order.account, order.owner, problem)
             raise AgentError(START_FAILED, message)
-        kept = self._kept_for(order.owner)
+        kept = self._kept_for(order)
         if kept.get("uid") is None:
             kept["uid"] = self._free_number(order)
             self._write()
         uid = int(kept["uid"])
         return Account(uid, uid, (uid,), order.owner, None, kept["secret"])
 
-    def _kept_for(self, owner: str) -> Dict[str, Any]:
-        if owner not in self._kept:
-            self._kept[owner] = {"secret": os.urandom(16).hex(), "uid": None}
-            self._write()
-        kept: Dict[str, Any] = self._kept[owner]
+    def _kept_for(self, order: IsolationOrder) -> Dict[str, Any]:
+        """What is kept for the owner. What an earlier version kept has no id, and belongs to the first who asks."""
+        name, former = order.owner, "{}~{}".format(order.owner, order.owner_id)
+        kept = self._kept.get(name) or {}
+        if kept and order.owner_id in ("", kept.get("id")):
+            return kept
+        if former in self._kept:
+            return self._kept[former]
+        if kept.get("id"):
+            self._kept["{}~{}".format(name, kept["id"])] = kept
+            kept = {}
+        kept = {"secret": os.urandom(16).hex(), "uid": None, **kept}
+        if order.owner_id:
+            kept["id"] = order.owner_id
+        self._kept[name] = kept
+        self._write()
         return kept
 
     def _free_number(self, order: IsolationOrder) -> int:

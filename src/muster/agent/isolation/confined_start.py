@@ -13,7 +13,7 @@ import os
 import signal
 from typing import Callable, Iterable, List, Mapping, NamedTuple, NoReturn, Optional, Sequence, Tuple
 
-from muster.agent.isolation import system_calls, views
+from muster.agent.isolation import copy_of_mounts, system_calls, views
 from muster.agent.isolation.views import Bind
 from muster.agent.system.descriptors import close_inherited, write_into
 
@@ -126,13 +126,29 @@ def _wait_for_all() -> None:
         pass
 
 
-def run_as_account(command: Command, confinement: Confinement) -> NoReturn:
+def run_as_account(
+    command: Command, confinement: Confinement, copy_mounts: Callable[[], None] = copy_of_mounts.make
+) -> NoReturn:
     os.setsid()
     _open_output(command.log)
     _enter_groups(command.groups)
     if confinement.covered is not None:
+        copy_mounts()
         views.cover(confinement.covered, [Bind(path, bool(ro)) for path, ro in confinement.binds])
     _become(command, confinement)
+
+
+def rehearse(command: Command, confinement: Confinement) -> None:
+    """Do once, without consequences, what takes a fork long the first time because it copies the memory that it
+    changes. That is most of the time that the start of a command under an account takes. This process must have a copy
+    of the mounts if a folder is covered."""
+    if confinement.covered is not None:
+        views.cover(confinement.covered, [Bind(os.path.dirname(command.folder), read_only=True)])
+        views.uncover(confinement.covered)
+    _open_output(os.devnull)
+    _enter_groups([os.devnull])
+    _give_up_inherited()
+    _readable(command.env.get("PATH", ""))
 
 
 def _become(command: Command, confinement: Confinement) -> NoReturn:
@@ -142,9 +158,7 @@ def _become(command: Command, confinement: Confinement) -> NoReturn:
         os.setgroups(list(groups))
         os.setresgid(gid, gid, gid)
         os.setresuid(uid, uid, uid)
-    system_calls.give_up_new_privileges()
-    for number in _IGNORED_BY_PYTHON:
-        signal.signal(number, signal.SIG_DFL)  # the shim handles the others, and no handler outlives the exec
+    _give_up_inherited()
     os.chdir(command.cwd)
     env = {**command.env, "PWD": command.cwd}
     if "PATH" in env:
@@ -156,15 +170,27 @@ def _become(command: Command, confinement: Confinement) -> NoReturn:
         os.execve(_SHELL, [_SHELL, "-c", 'exec "$@"', "muster-task", *command.argv], env)
 
 
+def _give_up_inherited() -> None:
+    """Give up what a command must not inherit: the way to more rights, and signals that Python ignores."""
+    system_calls.give_up_new_privileges()
+    for number in _IGNORED_BY_PYTHON:
+        signal.signal(number, signal.SIG_DFL)  # the shim handles the others, and no handler outlives the exec
+
+
 def _readable(path: str) -> str:
-    """The folders of a PATH without those that the account may not enter. With them, a program that is nowhere would
-    be reported as one that may not be run."""
+    """The folders of a PATH without those that the account may not enter, or whose Python it may not run because it
+    leads to such a folder. With them, a program that is nowhere, or in a later folder, would be reported as one that
+    may not be run."""
     return os.pathsep.join(folder for folder in path.split(os.pathsep) if not _is_closed(folder))
 
 
 def _is_closed(folder: str) -> bool:
+    return any(_is_forbidden(os.path.join(folder, name)) for name in (".", "python3"))
+
+
+def _is_forbidden(path: str) -> bool:
     try:
-        os.stat(os.path.join(folder, "."))
+        os.stat(path)
     except PermissionError:
         return True
     except OSError:

@@ -22,6 +22,7 @@ class VisibleFolder:
 class IsolationOrder:
     mode: str
     owner: str
+    owner_id: str  # empty if the server does not know the owner any more
     account: Optional[str]  # of the cluster file
     uid: int  # the number for an owner without an account
     first_uid: int
@@ -40,6 +41,7 @@ def isolation_order(value: Any) -> Optional[IsolationOrder]:
     return IsolationOrder(
         mode=value["mode"],
         owner=text(value, "owner"),
+        owner_id=str(value.get("owner_id") or ""),
         account=None if value.get("account") is None else text(value, "account"),
         uid=whole_number(value, "uid", first, last),
         first_uid=first,

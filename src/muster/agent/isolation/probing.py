@@ -11,14 +11,16 @@ from muster.agent.isolation.confined_start import Command, Confinement
 _REFUSED = "no user namespace can be made here, or nothing may be mounted in one: {}"
 
 
-def possible(root: str, groups_why: str, devices_why: str) -> Dict[str, Any]:
-    """`why` says why there are no namespaces, `groups` why tasks have no control groups, and `devices` why such a group
-    cannot close devices; each is empty if nothing is wrong."""
+def possible(root: str, helper_why: str, groups_why: str, devices_why: str) -> Dict[str, Any]:
+    """`why` says why there are no namespaces, `helper` why the task helper of an agent that is not root cannot be used,
+    `groups` why tasks have no control groups, and `devices` why such a group cannot close devices; each is empty if
+    nothing is wrong."""
     why = _namespace_problem(root)
     return {
         "user": os.getuid() == 0,
         "namespace": not why,
         "why": why,
+        "helper": helper_why,
         "groups": groups_why,
         "devices": devices_why,
     }

@@ -13,7 +13,7 @@ NEW_USERS = 0x10000000
 NEW_PROCESSES = 0x20000000
 
 READ_ONLY, NO_SUID, NO_DEVICES, NO_EXEC = 1, 2, 4, 8
-REMOUNT, BIND, RECURSIVE, PRIVATE = 32, 4096, 16384, 1 << 18
+REMOUNT, BIND, RECURSIVE, PRIVATE, SLAVE = 32, 4096, 16384, 1 << 18, 1 << 19
 
 _DETACH = 2
 _NO_NEW_PRIVILEGES = 38
@@ -43,6 +43,11 @@ class _MountAttributes(ctypes.Structure):
 
 def unshare(namespaces: int) -> None:
     _check(_LIBC.unshare(namespaces), "unshare")
+
+
+def enter_namespace(namespace: int, kind: int) -> None:
+    """`namespace` is a descriptor of its file in /proc."""
+    _check(_LIBC.setns(namespace, kind), "setns")
 
 
 def mount(source: str, target: str, kind: Optional[str], flags: int, options: str = "") -> None:

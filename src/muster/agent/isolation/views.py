@@ -29,13 +29,12 @@ class Bind(NamedTuple):
 
 
 def cover(folder: str, binds: Iterable[Bind]) -> None:
-    """Cover `folder` by an empty one in which only these paths exist."""
-    system_calls.unshare(system_calls.NEW_MOUNTS)
-    system_calls.mount("none", "/", None, RECURSIVE | PRIVATE)
+    """Cover `folder` by an empty one in which only these paths exist. This process must have a copy of the mounts."""
     kept = [(bind, os.open(bind.path, os.O_PATH | os.O_CLOEXEC)) for bind in binds if _is_below(bind.path, folder)]
     system_calls.mount("muster", folder, "tmpfs", _SAFE, "mode=755")
     for bind, fd in kept:
         _bind("/proc/self/fd/{}".format(fd), bind.path, bind.read_only, stat.S_ISDIR(os.fstat(fd).st_mode))
+        os.close(fd)
 
 
 def enter_system_view(workshop: str, binds: Sequence[Bind], devices: Sequence[str]) -> None:
@@ -67,6 +66,10 @@ def enter_system_view(workshop: str, binds: Sequence[Bind], devices: Sequence[st
     system_calls.pivot_root(".", ".")
     system_calls.detach(".")
     os.chdir("/")
+
+
+def uncover(folder: str) -> None:
+    system_calls.detach(folder)
 
 
 def blocked_ancestor(folder: str) -> Optional[str]:

@@ -10,4 +10,4 @@ from muster.agent.system.site_scripts import run_script
 
 def health_check(request: Mapping[str, Any]) -> Callable[[], Dict[str, Any]]:
     argv, timeout_s = requests.argv(request), requests.seconds(request, "timeout_s")
-    return lambda: {"problem": run_script(argv, timeout_s, {})}
+    return lambda: {"problem": run_script(argv, timeout_s, {}).problem}

@@ -18,6 +18,7 @@ from typing import Iterator, NamedTuple, Optional, Tuple
 _LIBC = ctypes.CDLL(None, use_errno=True)
 _SETGROUPS = {"x86_64": 116, "ppc64le": 81, "s390x": 206}
 _SETGROUPS_ELSEWHERE = 159  # the generic table: aarch64, riscv64, loongarch64
+_NOBODY = 65534
 _ASK = ctypes.c_uint(0xFFFFFFFF)  # not a valid number: nothing changes, and the answer is what holds
 
 
@@ -58,6 +59,13 @@ def acting_as_agent() -> Iterator[None]:
     """Touch files with the rights of this process, inside `acting_as`."""
     with acting_as(_acting.own):
         yield
+
+
+def is_own(info: os.stat_result) -> bool:
+    """Whether a file belongs to the account with whose rights this thread touches files. A file server may have given
+    files of root to nobody."""
+    uid = _LIBC.setfsuid(_ASK)
+    return info.st_uid == uid or (uid == 0 and info.st_uid == _NOBODY)
 
 
 def _current() -> FileIdentity:

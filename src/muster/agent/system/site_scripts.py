@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import os
 import pwd
-from typing import Dict, Mapping, Sequence
+from typing import Dict, Mapping, NamedTuple, Sequence
 
 from muster.agent.system.short_commands import call
 
@@ -26,12 +26,20 @@ def account_environment() -> Dict[str, str]:
     }
 
 
-def run_script(argv: Sequence[str], timeout_s: float, variables: Mapping[str, str]) -> str:
-    """Returns why it failed, in its own words, or nothing if it succeeded. It must not be called on the loop."""
+class ScriptEnd(NamedTuple):
+    problem: str
+    """Why it failed, in its own words; empty if it succeeded."""
+    output: str = ""
+    """What it has printed, first on its standard output and then on its standard error."""
+
+
+def run_script(argv: Sequence[str], timeout_s: float, variables: Mapping[str, str]) -> ScriptEnd:
+    """It must not be called on the loop."""
     try:
         called = call(argv, timeout_s, env={**account_environment(), **variables}, most_bytes=_MOST_BYTES)
     except OSError as error:
-        return "{} cannot be run: {}".format(argv[0], error.strerror)
+        return ScriptEnd("{} cannot be run: {}".format(argv[0], error.strerror))
+    output = called.output + called.errors
     if called.late:
-        return "{} did not end within {:g} s".format(argv[0], timeout_s)
-    return "" if called.code == 0 else called.complaint
+        return ScriptEnd("{} did not end within {:g} s".format(argv[0], timeout_s), output)
+    return ScriptEnd("" if called.code == 0 else called.complaint, output)

@@ -170,10 +170,10 @@ def find_groups(root: str = "/", tag: str = "") -> Groups:
 
 
 def _most_processes(root: str) -> Optional[int]:
-    """Half of what the machine can have, so that a task that forks without end does not stop everybody else."""
+    """A quarter of what the machine can have, so that three tasks that fork without end do not stop everybody else."""
     values = [_read(os.path.join(root, "proc/sys/kernel", name)).strip() for name in ("pid_max", "threads-max")]
     known = [int(value) for value in values if value.isdigit()]
-    return max(1024, min(known) // 2) if known else None
+    return max(1024, min(known) // 4) if known else None
 
 
 def _own_folder(mount: str, path: str) -> str:

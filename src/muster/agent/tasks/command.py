@@ -9,7 +9,7 @@ becomes the command. It is also the one to explain why a command cannot be start
 from __future__ import annotations
 
 import os
-from typing import Mapping, Sequence
+from typing import Mapping, Optional, Sequence
 
 from muster.agent.isolation.confined_start import DEFAULT_SIGNALS
 from muster.agent.system.descriptors import write_into
@@ -32,26 +32,43 @@ exec "$@"
 _SYSTEM_FOLDERS = ("/bin/", "/usr/bin/")
 
 
-def spawn(folder: str, cwd: str, groups: Joining, argv: Sequence[str], env: Mapping[str, str]) -> int:
-    """The pid of the command, which leads its session."""
-    if not groups.through or not _enter(folder, groups.through):
-        return _spawn_first(folder, cwd, groups.itself, argv, env)
+def spawn(
+    folder: str, cwd: str, groups: Joining, argv: Sequence[str], env: Mapping[str, str], given: Optional[str] = None
+) -> int:
+    """The pid of the command, which leads its session. `given` is what it reads on its standard input."""
+    if given is None:
+        return _spawn_in_group(folder, cwd, groups, argv, env, os.devnull)
+    memory = os.memfd_create("muster-order")
     try:
-        return _spawn_first(folder, cwd, groups.itself, argv, env)
+        os.write(memory, given.encode("utf-8"))
+        return _spawn_in_group(folder, cwd, groups, argv, env, "/proc/self/fd/{}".format(memory))
+    finally:
+        os.close(memory)
+
+
+def _spawn_in_group(
+    folder: str, cwd: str, groups: Joining, argv: Sequence[str], env: Mapping[str, str], stdin: str
+) -> int:
+    if not groups.through or not _enter(folder, groups.through):
+        return _spawn_first(folder, cwd, groups.itself, argv, env, stdin)
+    try:
+        return _spawn_first(folder, cwd, groups.itself, argv, env, stdin)
     finally:
         write_into(groups.back, b"0")
 
 
-def _spawn_first(folder: str, cwd: str, groups: Sequence[str], argv: Sequence[str], env: Mapping[str, str]) -> int:
+def _spawn_first(
+    folder: str, cwd: str, groups: Sequence[str], argv: Sequence[str], env: Mapping[str, str], stdin: str
+) -> int:
     """`groups` are the cgroup.procs files that it joins itself, at most two."""
     is_simple = cwd == os.path.join(folder, WORK) and not groups and argv[0].startswith(_SYSTEM_FOLDERS)
     if is_simple:
         try:
-            return _spawn_in(cwd, folder, argv, {**env, "PWD": cwd})
+            return _spawn_in(cwd, folder, argv, {**env, "PWD": cwd}, stdin)
         except OSError:
             pass  # the shell says why
     first, second = (list(groups) + ["", ""])[:2]
-    return _spawn(folder, [SHELL, "-c", FRONT, "muster-task", cwd, first, second, *argv], env)
+    return _spawn(folder, [SHELL, "-c", FRONT, "muster-task", cwd, first, second, *argv], env, stdin)
 
 
 def _enter(folder: str, group: str) -> bool:
@@ -64,22 +81,22 @@ def _enter(folder: str, group: str) -> bool:
     return True
 
 
-def _spawn_in(cwd: str, folder: str, argv: Sequence[str], env: Mapping[str, str]) -> int:
+def _spawn_in(cwd: str, folder: str, argv: Sequence[str], env: Mapping[str, str], stdin: str) -> int:
     """posix_spawn knows no working folder, so it is ours for that moment."""
     os.chdir(cwd)
     try:
-        return _spawn(folder, argv, env)
+        return _spawn(folder, argv, env, stdin)
     finally:
         os.chdir("/")
 
 
-def _spawn(folder: str, argv: Sequence[str], env: Mapping[str, str]) -> int:
+def _spawn(folder: str, argv: Sequence[str], env: Mapping[str, str], stdin: str) -> int:
     return os.posix_spawn(
         argv[0],
         list(argv),
         env,
         file_actions=[
-            (os.POSIX_SPAWN_OPEN, 0, "/dev/null", os.O_RDONLY, 0),
+            (os.POSIX_SPAWN_OPEN, 0, stdin, os.O_RDONLY, 0),
             (os.POSIX_SPAWN_OPEN, 1, os.path.join(folder, LOG), os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600),
             (os.POSIX_SPAWN_DUP2, 1, 2),
         ],

@@ -1,27 +1,25 @@
-"""Puts a task's inputs before it: each content is unpacked once on this node, read-only, and linked into the working
-folders of all tasks that read it. Nothing is written through a link, and no link is made outside the working folder.
+"""Puts a task's inputs before it: each content is unpacked once on this node (`input_cache`), read-only, and linked
+into the working folders of all tasks that read it. Nothing is written through a link, and no link is made outside the
+working folder.
 """
 
 from __future__ import annotations
 
 import os
 import stat
-from typing import Callable, Optional
+from typing import Callable
 
 from muster.agent.tasks import symlinks
 from muster.agent.tasks.launch_request import InputRef
-from muster.agent.tasks.packages import PackageError, unpack
+from muster.agent.tasks.packages import PackageError
 
 _ANY_X = stat.S_IXUSR | stat.S_IXGRP | stat.S_IXOTH
 _READABLE, _READABLE_X = 0o444, 0o555
 _NOT_WRITABLE = ~(stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH)
 
 
-def place(
-    reference: InputRef, archive: str, content: str, work: str, finish: Optional[Callable[[str], None]] = None
-) -> None:
+def place(reference: InputRef, content: str, work: str) -> None:
     """`content` is the folder of the unpacked archive, `work` the task's working folder. Doing it twice is harmless."""
-    unpack(archive, reference.digest, content, finish=finish or make_read_only)
     os.utime(content)
     source = os.path.join(content, reference.member) if reference.member else content
     if reference.member and (os.path.islink(source) or not os.path.isfile(source)):

@@ -16,10 +16,11 @@ from muster.agent.isolation.accounts import Accounts
 from muster.agent.isolation.confined_start import Confinement
 from muster.agent.isolation.gpu_files import DeviceNumber
 from muster.agent.isolation.task_confinement import Isolation, hand_over, isolation_of
-from muster.agent.system.loop import Loop
+from muster.agent.system.fair_turns import FairTurns
 from muster.agent.system.processes import MARK
 from muster.agent.system.removal import remove_tree
-from muster.agent.tasks import cgroups, containers, inputs, records, symlinks, task_folder, task_secrets
+from muster.agent.tasks import cgroups, containers, inputs, records, symlinks, task_folder, task_helper, task_secrets
+from muster.agent.tasks.input_cache import CachedInput, InputCache
 from muster.agent.tasks.launch_request import LaunchOrder
 from muster.agent.tasks.packages import unpack
 from muster.agent.tasks.ports import PortLedger
@@ -35,7 +36,6 @@ _INHERITED = ("PATH", "HOME", "LANG", "USER", "TMPDIR")
 class Launching:
     def __init__(
         self,
-        loop: Loop,
         book: TaskBook,
         ports: PortLedger,
         groups: cgroups.Groups,
@@ -44,8 +44,9 @@ class Launching:
         blobs: BlobStore,
         accounts: Accounts,
         hooks: SiteHooks,
+        input_cache: InputCache,
+        unpacking: FairTurns,
     ) -> None:
-        self._loop = loop
         self._book = book
         self._ports = ports
         self._groups = groups
@@ -54,6 +55,8 @@ class Launching:
         self._blobs = blobs
         self._accounts = accounts
         self._hooks = hooks
+        self._input_cache = input_cache
+        self._unpacking = unpacking
 
     def launch(self, order: LaunchOrder) -> Task:
         known = self._book.get(order.task)
@@ -105,6 +108,8 @@ class Launching:
                 "log_bytes": order.log_bytes,
                 "scripts": scripts,
                 "container": containers.facts_of(order.container),
+                task_folder.OWN: order.isolation is None,
+                task_helper.FACT: _is_helped(order, isolation),
             }
             task_folder.prepare(folder, facts, order.files)
             if isolation is not None and (isolation.is_confined or order.container is not None):
@@ -135,19 +140,23 @@ class Launching:
     ) -> None:
         finish = inputs.make_read_only if _secret(isolation) == "" else inputs.make_readable_by_all
         work = os.path.join(task.folder, task_folder.WORK)
+        used = {digest for other in self._book if other is not task and not other.over for digest in other.digests}
 
         def unpack_all() -> None:
             if order.package is not None:
                 unpack(archives[order.package.digest], order.package.digest, work)
             for one in order.inputs:
                 content = self._blobs.input_folder(one.digest, _secret(isolation))
-                inputs.place(one, archives[one.digest], content, work, finish)
+                cached = CachedInput(one.digest, archives[one.digest], content, self._blobs.input_record(content))
+                self._input_cache.provide(cached, finish, is_used=one.digest in used)
+                inputs.place(one, content, work)
 
         def unpacked(future: Future[None]) -> None:
             if not task.over:  # it may have been stopped meanwhile
                 self._after_unpacking(task, order, isolation, _real_cause(order, archives, future.exception()))
 
-        self._loop.run_blocking(unpack_all, unpacked)
+        owner = "" if order.isolation is None else order.isolation.owner
+        self._unpacking.run(owner, unpack_all, unpacked)
 
     def _after_unpacking(
         self, task: Task, order: LaunchOrder, isolation: Optional[Isolation], error: Optional[BaseException]
@@ -170,15 +179,18 @@ class Launching:
         work = os.path.join(task.folder, task_folder.WORK)
         cwd = order.cwd or work
         _link(work, order.links)
-        if isolation is not None and isolation.account is not None:
-            hand_over(
-                task.folder,
-                [task_folder.LOG, task_folder.CHECKPOINT, *_own_files(order)],
-                [task_folder.WORK, *_secrets_folder(order)],
-                isolation.account,
-            )
+        names, trees = [task_folder.CHECKPOINT, *_own_files(order)], [task_folder.WORK, *_secrets_folder(order)]
+        if isolation is not None and isolation.account is not None and not task_helper.is_needed(isolation.account):
+            hand_over(task.folder, [task_folder.LOG, *names], trees, isolation.account)
         joining = self._groups.joining(task.groups, order.limits)
         env, confinement = _environment(order, task, isolation, work), self._confinement(task, order, isolation)
+        argv: Sequence[str] = order.argv
+        given = None
+        if isolation is not None and isolation.account is not None and _is_helped(order, isolation):
+            os.chmod(task.folder, 0o711)
+            contents = self._contents(order, isolation)
+            given = task_helper.start_order(isolation.account, [*names, *trees], contents, cwd, argv, env)
+            argv, env, cwd = task_helper.start_command(task.folder), task_helper.ENVIRONMENT, work
 
         def start(problem: str) -> None:
             if task.over:
@@ -187,18 +199,22 @@ class Launching:
                 self._settling.fail(task, AgentError(PROLOG, problem))
                 return
             self._ports.let_go(order.ports)
-            self._shim.start(task.uid, task.folder, cwd, joining, order.argv, env, confinement, order.log_bytes)
+            self._shim.start(task.uid, task.folder, cwd, joining, argv, env, confinement, order.log_bytes, given)
 
         self._hooks.before(task, task.scripts, start)
 
     def _confinement(self, task: Task, order: LaunchOrder, isolation: Optional[Isolation]) -> Optional[Confinement]:
         if isolation is None or not isolation.is_confined or _needs_agent(order, isolation):
             return None
+        if _is_helped(order, isolation):
+            return None
         own = [(task_folder.WORK, False), (task_folder.CHECKPOINT, False)]
         own += [(name, True) for name in (*order.files, *_secrets_folder(order))]
         parts = [(os.path.join(task.folder, name), is_read_only) for name, is_read_only in own]
-        contents = [self._blobs.input_folder(one.digest, _secret(isolation)) for one in order.inputs]
-        return isolation.confinement(task.folder, parts, contents, order.devices)
+        return isolation.confinement(task.folder, parts, self._contents(order, isolation), order.devices)
+
+    def _contents(self, order: LaunchOrder, isolation: Isolation) -> List[str]:
+        return [self._blobs.input_folder(one.digest, _secret(isolation)) for one in order.inputs]
 
 
 def _link(work: str, wanted: Mapping[str, str]) -> None:
@@ -250,6 +266,13 @@ def _needs_agent(order: LaunchOrder, isolation: Isolation) -> bool:
     keeps no container runs the task as its own child, and so under the same account: never that of the agent, if
     the task has one."""
     return order.container is not None and (order.container.name != "" or isolation.account is None)
+
+
+def _is_helped(order: LaunchOrder, isolation: Optional[Isolation]) -> bool:
+    """Whether the task helper starts it, because it has an account and we cannot act under that."""
+    if isolation is None or isolation.account is None or _needs_agent(order, isolation):
+        return False
+    return task_helper.is_needed(isolation.account)
 
 
 def _own_files(order: LaunchOrder) -> List[str]:

@@ -8,12 +8,14 @@ import stat
 from typing import Any, Dict
 
 from muster.agent.errors import SYSTEM, AgentError
-from muster.agent.files.pieces import MAX_READ_BYTES, read_piece
+from muster.agent.files.pieces import read_piece
 from muster.agent.tasks.log_limits import dropped_of
 from muster.agent.tasks.table import Task, readable_bytes
 from muster.agent.tasks.task_folder import LOG
 
 _BLOCK_BYTES = 64 * 1024
+_MOST_MASKED = 256 * 1024
+"""Masking is work, and is done between other requests: a piece in which secrets are masked is small."""
 _MOST_SEARCHED = 64 << 20
 """A task can make its log appear as long as it likes, with holes that cost nothing."""
 
@@ -75,7 +77,7 @@ def _read_masked(fd: int, offset: int, limit: int, task: Task, ended: bool) -> D
     assert task.masks is not None
     masks, size = task.masks, os.fstat(fd).st_size
     readable = size if ended else readable_bytes(fd, size, masks)
-    length = min(limit, MAX_READ_BYTES, max(0, readable - offset))
+    length = min(limit, _MOST_MASKED, max(0, readable - offset))
     start = max(0, offset - masks.margin)
     with masks.lock:
         around = os.pread(fd, min(offset - start + length + masks.margin, max(0, size - start)), start)

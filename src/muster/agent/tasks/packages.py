@@ -19,6 +19,16 @@ from typing import IO, Any, Callable, Dict, List, Optional, Tuple
 from muster.agent.system.removal import remove_tree
 
 _PIECE_BYTES = 1024 * 1024
+_NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+_MOST_HEADER_BYTES = 64 * 1024
+_MOST_HEADERS = 8
+_LONG_HEADERS = (
+    tarfile.XHDTYPE,
+    tarfile.XGLTYPE,
+    tarfile.SOLARIS_XHDTYPE,
+    tarfile.GNUTYPE_LONGNAME,
+    tarfile.GNUTYPE_LONGLINK,
+)
 
 
 class PackageError(Exception):
@@ -28,6 +38,8 @@ class PackageError(Exception):
 @dataclass(frozen=True)
 class PackageLimits:
     entries: int = 200_000
+    replaced: int = 1000
+    """How many members may have the name of an earlier one."""
     total_bytes: int = 20 * 1024**3
     path_bytes: int = 1024
     name_bytes: int = 255
@@ -101,6 +113,25 @@ class _Hashing:
         return self._hash.hexdigest()
 
 
+class _Member(tarfile.TarInfo):
+    """Refuses members that cost memory or stack before they can be looked at: `tarfile` reads headers that extend
+    others whole, and one inside the other."""
+
+    def _proc_member(self, tar: Any) -> tarfile.TarInfo:
+        extending = getattr(tar, "extending", 0) + 1 if self.type in _LONG_HEADERS else 0
+        tar.extending = extending
+        if extending > _MOST_HEADERS or (extending and self.size > _MOST_HEADER_BYTES):
+            raise PackageError("the package has a header of {} bytes, or too many of them".format(self.size))
+        if self.type == tarfile.GNUTYPE_SPARSE:
+            self._refuse_sparse()
+        return super()._proc_member(tar)  # type: ignore[misc,no-any-return]
+
+    def _refuse_sparse(self, *args: Any) -> None:
+        raise PackageError("{!r} is stored as a sparse file, which a package may not hold".format(self.name))
+
+    _proc_gnusparse_00 = _proc_gnusparse_01 = _proc_gnusparse_10 = _refuse_sparse
+
+
 class _Unpacking:
     def __init__(self, folder: str, limits: PackageLimits) -> None:
         self._folder = os.path.realpath(folder)
@@ -109,12 +140,18 @@ class _Unpacking:
         self._bytes = 0
         self._symlinks: Dict[str, str] = {}
         self._folder_modes: List[Tuple[str, int]] = []
+        self._folders = {self._folder}
+        """Those that exist. None is removed again, and nobody else can reach them."""
+        self._replaced = 0
 
     def run(self, plain: Any) -> None:
-        with tarfile.open(fileobj=plain, mode="r|") as tar:
-            for member in tar:
+        with tarfile.open(fileobj=plain, mode="r|", tarinfo=_Member) as tar:
+            member = tar.next()
+            while member is not None:
                 self._count(member)
                 self._place(tar, member)
+                tar.members = []  # type: ignore[attr-defined]  # it would keep all of them
+                member = tar.next()
         self._place_symlinks()
         for path, mode in reversed(self._folder_modes):
             os.chmod(path, mode)
@@ -137,7 +174,8 @@ class _Unpacking:
         if path == self._folder:
             raise PackageError("{!r} would replace the working folder".format(member.name))
         self._make_folders(os.path.dirname(path), member.name)
-        self._symlinks.pop(path, None)
+        if self._symlinks.pop(path, None) is not None:
+            self._count_replaced(member.name)
         if member.isreg():
             self._place_file(tar, member, path)
         elif member.issym():
@@ -166,13 +204,14 @@ class _Unpacking:
     def _make_folders(self, path: str, shown: str) -> None:
         if path in self._symlinks:
             raise PackageError("{!r} goes through a link".format(shown))
-        if path == self._folder or os.path.isdir(path):
+        if path in self._folders:
             return
         self._make_folders(os.path.dirname(path), shown)
         try:
             os.mkdir(path, 0o755)
         except FileExistsError as error:
             raise PackageError("{!r} lies below something that is not a folder".format(shown)) from error
+        self._folders.add(path)
 
     def _place_file(self, tar: tarfile.TarFile, member: tarfile.TarInfo, path: str) -> None:
         if member.mode & 0o6000:
@@ -180,9 +219,12 @@ class _Unpacking:
         content = tar.extractfile(member)
         if content is None:
             raise PackageError("{!r} has no content".format(member.name))
-        _make_way(path, member.name)
         mode = (member.mode & 0o777) | 0o600
-        fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, mode)
+        try:
+            fd = os.open(path, _NEW_FILE, mode)
+        except FileExistsError:
+            self._make_way(path, member.name)
+            fd = os.open(path, _NEW_FILE, mode)
         with os.fdopen(fd, "wb") as file:
             shutil.copyfileobj(content, file, _PIECE_BYTES)
 
@@ -191,14 +233,30 @@ class _Unpacking:
         if os.path.islink(source) or not os.path.isfile(source):
             raise PackageError("{!r} links to {!r}, not a file before it".format(member.name, member.linkname))
         if source != path:
-            _make_way(path, member.name)
+            self._make_way(path, member.name)
             os.link(source, path, follow_symlinks=False)
 
     def _remember_symlink(self, member: tarfile.TarInfo, path: str) -> None:
         if member.linkname.startswith("/") or not member.linkname or "\0" in member.linkname:
             raise PackageError("{!r} links to {!r}, outside the package".format(member.name, member.linkname))
-        _make_way(path, member.name)
+        self._make_way(path, member.name)
         self._symlinks[path] = member.linkname
+
+    def _make_way(self, path: str, shown: str) -> None:
+        """A later member replaces an earlier one of the same name, as tar does; but not a whole folder."""
+        try:
+            os.unlink(path)
+        except FileNotFoundError:
+            return
+        except (IsADirectoryError, PermissionError) as error:
+            raise PackageError("{!r} would replace a folder".format(shown)) from error
+        self._count_replaced(shown)
+
+    def _count_replaced(self, shown: str) -> None:
+        self._replaced += 1
+        if self._replaced > self._limits.replaced:
+            message = "{!r} replaces an earlier entry of the same name, as {} others do"
+            raise PackageError(message.format(shown, self._limits.replaced))
 
     def _place_symlinks(self) -> None:
         """Last, so that nothing was written through one; and checked when all stand, since they can lean on each
@@ -210,13 +268,3 @@ class _Unpacking:
             if end != self._folder and not end.startswith(self._folder + os.sep):
                 shown = os.path.relpath(path, self._folder)
                 raise PackageError("{!r} links to {!r}, outside the package".format(shown, target))
-
-
-def _make_way(path: str, shown: str) -> None:
-    """A later member replaces an earlier one of the same name, as tar does; but not a whole folder."""
-    try:
-        os.unlink(path)
-    except FileNotFoundError:
-        pass
-    except (IsADirectoryError, PermissionError) as error:
-        raise PackageError("{!r} would replace a folder".format(shown)) from error

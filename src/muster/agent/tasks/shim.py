@@ -81,13 +81,13 @@ class Shim:
     def _spawn(self, folder: str, order: Mapping[str, Any]) -> int:
         groups, confined = Joining(*order["groups"]), order.get("confinement")
         if confined is None:
-            return command.spawn(folder, order["cwd"], groups, order["argv"], order["env"])
+            return command.spawn(folder, order["cwd"], groups, order["argv"], order["env"], order.get("given"))
         entered = [path for path in (groups.through, *groups.itself) if path]
         started = Command(folder, os.path.join(folder, LOG), order["cwd"], entered, order["argv"], order["env"])
         confinement = Confinement(*confined)
         if confinement.namespaced:
             return confined_start.spawn(started, confinement)
-        self._loop.call_later(_SPARE_AFTER_S, self._spare.prepare)
+        self._loop.call_later(_SPARE_AFTER_S, lambda: self._spare.prepare(started, confinement))
         return self._spare.become(started, confinement) or confined_start.spawn(started, confinement)
 
     def _record_start(self, claim: int, identity: Identity) -> None:

@@ -50,7 +50,9 @@ class ShimLink:
         env: Mapping[str, str],
         confinement: Optional[Confinement] = None,
         log_bytes: Optional[int] = None,
+        given: Optional[str] = None,
     ) -> None:
+        """`given` is what the command reads on its standard input."""
         order: Dict[str, Any] = {
             "task": task,
             "folder": folder,
@@ -62,6 +64,8 @@ class ShimLink:
         }
         if confinement is not None:
             order["confinement"] = confinement
+        if given is not None:
+            order["given"] = given
         self._ordered[task] = order
         if self._channel is not None:
             self._channel.send(order)

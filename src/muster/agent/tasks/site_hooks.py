@@ -12,11 +12,12 @@ import threading
 from typing import Callable, Dict, Mapping, Optional
 
 from muster.agent.system import disk
+from muster.agent.system.descriptors import write_into
 from muster.agent.system.loop import Loop
 from muster.agent.system.processes import MARK, kill_all, marked
-from muster.agent.system.site_scripts import run_script
+from muster.agent.system.site_scripts import ScriptEnd, run_script
 from muster.agent.tasks.table import Task
-from muster.agent.tasks.task_folder import EPILOG
+from muster.agent.tasks.task_folder import EPILOG, LOG
 from muster.agent.tasks.task_scripts import Script, TaskScripts
 
 _SWEEP_WITHIN_S = 30.0
@@ -47,9 +48,11 @@ class SiteHooks:
             return
         self._in_prolog[task.uid] = _nothing
 
-        def ended(problem: str) -> None:
+        def ended(end: ScriptEnd) -> None:
             then = self._in_prolog.pop(task.uid)
-            go(problem)
+            if not end.problem:
+                _show(task, end.output)
+            go(end.problem)
             then()
 
         self._run(scripts.prolog, scripts.variables, ended)
@@ -68,8 +71,8 @@ class SiteHooks:
             return
         epilog, variables = scripts.epilog, scripts.variables
 
-        def ended(problem: str) -> None:
-            task.node_problem = "epilog: {}".format(problem) if problem else ""
+        def ended(end: ScriptEnd) -> None:
+            task.node_problem = "epilog: {}".format(end.problem) if end.problem else ""
             try:
                 disk.write_json(path, {"done": True, "problem": task.node_problem})
             except OSError:
@@ -84,16 +87,16 @@ class SiteHooks:
         else:
             run()
 
-    def _run(self, script: Script, variables: Mapping[str, str], ended: Callable[[str], None]) -> None:
+    def _run(self, script: Script, variables: Mapping[str, str], ended: Callable[[ScriptEnd], None]) -> None:
         """On a thread of its own: a script that hangs must not keep others from the few threads of the loop."""
 
         def work() -> None:
             self._is_swept.wait(_SWEEP_WITHIN_S)
             try:
-                problem = run_script(script.argv, script.timeout_s, {**variables, MARK: self._mark})
+                end = run_script(script.argv, script.timeout_s, {**variables, MARK: self._mark})
             except Exception as error:
-                problem = repr(error)
-            self._loop.post(lambda: ended(problem))
+                end = ScriptEnd(repr(error))
+            self._loop.post(lambda: ended(end))
 
         threading.Thread(target=work, daemon=True).start()
 
@@ -102,6 +105,17 @@ class SiteHooks:
             kill_all(marked(self._marks, but=self._mark))
         finally:
             self._is_swept.set()
+
+
+def _show(task: Task, output: str) -> None:
+    """Put what the prolog has printed at the head of the task's log, where its owner and admins look."""
+    lines = "".join("prolog: {}\n".format(line) for line in output.splitlines())
+    if not lines:
+        return
+    try:
+        write_into(os.path.join(task.folder, LOG), lines.encode("utf-8", "replace"))
+    except OSError:
+        pass  # the disk is full: the command will report it
 
 
 def _nothing() -> None:

@@ -27,6 +27,7 @@ class Stopping:
         self._settling = settling
         self._boot = current_boot
         self.on_terminate: List[Callable[[Task], None]] = []
+        self.on_kill: List[Callable[[Task], None]] = []
         settling.on_running.append(self._stop_if_asked)
 
     def stop(self, task: Task, grace_s: float) -> None:
@@ -90,6 +91,8 @@ class Stopping:
         else:
             cgroups.kill(task.groups)
         kill_all(pids)
+        for callback in self.on_kill:
+            callback(task)
         if time.monotonic() - began > _SUPERVISOR_GRACE_S and self._is_ours(task):
             assert task.pid is not None
             send(task.pid, signal.SIGKILL)

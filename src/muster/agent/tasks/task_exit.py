@@ -21,17 +21,25 @@ from muster.agent.tasks.site_hooks import SiteHooks
 from muster.agent.tasks.stragglers import Stragglers
 from muster.agent.tasks.survivors import Lingering
 from muster.agent.tasks.table import ENDED, LOST, RUNNING, Task, TaskBook
+from muster.agent.tasks.task_helper import HelpedTasks
 
 _KILLED = 128 + signal.SIGKILL
 
 
 class Settling:
     def __init__(
-        self, book: TaskBook, exits: ExitWatch, stragglers: Stragglers, hooks: SiteHooks, current_boot: str
+        self,
+        book: TaskBook,
+        exits: ExitWatch,
+        stragglers: Stragglers,
+        helped: HelpedTasks,
+        hooks: SiteHooks,
+        current_boot: str,
     ) -> None:
         self._book = book
         self._exits = exits
         self._stragglers = stragglers
+        self._helped = helped
         self._hooks = hooks
         self._lingering = Lingering(exits, current_boot)
         self._boot = current_boot
@@ -214,7 +222,7 @@ class Settling:
             self._stragglers.after(task)
         for callback in self.on_ending:
             callback(task)
-        self._hooks.after(task, lambda: self._tell_end(task, phase))
+        self._helped.reclaim(task, lambda: self._hooks.after(task, lambda: self._tell_end(task, phase)))
 
     def _tell_end(self, task: Task, phase: str) -> None:
         task.phase = phase

@@ -38,7 +38,6 @@ class TaskSecrets:
         if task.masks is None:
             return
         masks = task.masks
-        remove_tree(os.path.join(task.folder, task_folder.SECRETS))
         try:
             folder = os.open(task.folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         except OSError:
@@ -85,6 +84,7 @@ def _write(secrets: str, path: str, value: bytes) -> None:
 
 
 def _mask_and_remove(folder: int, masks: Masks) -> None:
+    remove_tree(task_folder.SECRETS, folder)
     flags = os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
     try:
         log = os.open(task_folder.LOG, flags, dir_fd=folder)

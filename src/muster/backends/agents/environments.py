@@ -32,7 +32,7 @@ class AgentEnvironments:
             await agent.ask("ping")  # which waits for the connection, and so for what the agent reports
         answer = await agent.ask(
             "environments",
-            isolation=None if user is None else self._isolation.account_order(agent, user),
+            isolation=None if user is None else await self._isolation.account_order(agent, user),
             conda=settings.conda_root,
             folders=[
                 {"name": folder.name, "path": folder.path} for folder in settings.folders if folder.name in folders
@@ -44,7 +44,7 @@ class AgentEnvironments:
 
     async def test(self, node: str, environment: Environment, gpu: int | None, user: str) -> Trial:
         agent = self._agent_of(node)
-        isolation = self._isolation.trial_order(agent, user, environment.path)
+        isolation = await self._isolation.trial_order(agent, user, environment.path)
         answer = await agent.ask("test_environment", isolation=isolation, **self._trial(node, environment, gpu))
         return Trial(
             node=node,

@@ -13,6 +13,7 @@ import structlog
 
 from muster.backends.agents.connection import AgentNode
 from muster.domain.access import is_open
+from muster.domain.accounts import USER_ID_PREFIX
 from muster.domain.clusters import PhysicalCluster
 from muster.domain.errors import BackendError, Problem
 from muster.domain.isolation import IsolationMode
@@ -21,8 +22,10 @@ from muster.domain.needs import folder_name
 from muster.domain.specs import JobSpec
 from muster.launch.containers import DOCKER, Engine
 from muster.ports.capabilities import GivenIsolation
+from muster.ports.user_ids import UserIds, no_user_ids
 
 _ROOT_NEEDED = "the agent there is not root, and cannot start tasks under other accounts"
+_NOT_TRIED = "environments in folders of users cannot be tried there, because the agent is not root"
 _ROOTFUL_DOCKER = "docker runs as root and the agent's account may call it, so that any task there could become root"
 _OTHER_GPUS = "tasks can open GPUs that were allocated to others"
 _OUTLIVE = "processes that hide from their session can outlive their task"
@@ -42,11 +45,13 @@ class PoolIsolation:
         agents: Callable[[], Iterable[AgentNode]],
         own_user: str,
         identity: str,
+        user_ids: UserIds = no_user_ids,
     ) -> None:
         self._settings = settings
         self._agents = agents
         self._own_user = own_user
         self._identity = identity
+        self._user_ids = user_ids
 
     def ready(self, agent: AgentNode) -> None:
         """The node is connected. What it cannot do is said at once, and not when the first job comes."""
@@ -120,33 +125,36 @@ class PoolIsolation:
             "an admin can allow it with `trustUsers: true` in the cluster's file; see the guide to isolation",
         )
 
-    def trial_order(self, agent: AgentNode, user: str, path: str) -> dict[str, Any] | None:
+    async def trial_order(self, agent: AgentNode, user: str, path: str) -> dict[str, Any] | None:
         """How an environment is tried for a user. One that is in a folder of the node, at `path`, may have been made by
         its users. Raises BackendError."""
-        order = self._order(agent, user, (path,))
+        order = await self._order(agent, user, (path,))
         if order is None:
             return None
         if problem := self._distrust(self.given()):
             raise BackendError(problem.message, reason=CANNOT_ISOLATE)
+        if path and order["mode"] == IsolationMode.USER and not self.has_accounts(agent):
+            raise BackendError(_NOT_TRIED, reason=CANNOT_ISOLATE)
         if path and order["mode"] == IsolationMode.NONE and self._mode(agent) is IsolationMode.CONTAINER:
             raise BackendError("only images can be tried here: all tasks run in containers", reason=CANNOT_ISOLATE)
         return order
 
-    def order(self, agent: AgentNode, request: LaunchRequest) -> dict[str, Any] | None:
+    async def order(self, agent: AgentNode, request: LaunchRequest) -> dict[str, Any] | None:
         """What the agent is asked for. None if the task belongs to the owner of the account. Raises BackendError."""
-        return self._order(agent, request.owner, request.links.values())
+        return await self._order(agent, request.owner, request.links.values())
 
-    def _order(self, agent: AgentNode, owner: str, shown: Iterable[str]) -> dict[str, Any] | None:
+    async def _order(self, agent: AgentNode, owner: str, shown: Iterable[str]) -> dict[str, Any] | None:
         """`shown` are paths that the owner may use; the folders in which they are become visible."""
-        order = self.account_order(agent, owner)
+        order = await self.account_order(agent, owner)
         return None if order is None else {**order, "folders": _visible_folders(self._settings(), owner, shown)}
 
-    def account_order(self, agent: AgentNode, owner: str) -> dict[str, Any] | None:
+    async def account_order(self, agent: AgentNode, owner: str) -> dict[str, Any] | None:
         """Under which account the agent acts for this user. None if it is the agent's own. Raises BackendError."""
         if owner == self._own_user:
             return None
         if problem := self._problem(agent):
             raise BackendError(f"node {agent.node.name}: {problem}", reason=CANNOT_ISOLATE)
+        owner_id = await self._user_ids(owner)
         settings, mode = self._settings(), self._mode(agent)
         first, last = settings.isolation.first_uid, settings.isolation.last_uid
         # A container confines its task. With an account of its own it needs nothing but that account.
@@ -155,29 +163,30 @@ class PoolIsolation:
         return {
             "mode": str(contained if mode is IsolationMode.CONTAINER else mode),
             "owner": owner,
+            "owner_id": owner_id,
             "account": settings.isolation.accounts.get(owner),
-            "uid": first + _spread(f"{self._identity}/{owner}") % (last - first + 1),
+            "uid": first + _spread(f"{self._identity}/{_number_key(owner, owner_id)}") % (last - first + 1),
             "first_uid": first,
             "last_uid": last,
         }
 
     def has_accounts(self, agent: AgentNode) -> bool:
-        """Whether the node starts tasks under the accounts of their owners."""
+        """Whether the agent itself can act under the accounts of its users. By a helper it can only start tasks."""
         return bool(_abilities(agent)["user"])
 
     def _mode(self, agent: AgentNode) -> IsolationMode:
         wished, can = self._settings().isolation.mode, _abilities(agent)
         if wished is not None:
             return wished
-        if can["user"]:
+        if can["user"] or _has_helper(can):
             return IsolationMode.USER
         return IsolationMode.NAMESPACE if can["namespace"] else IsolationMode.NONE
 
     def _problem(self, agent: AgentNode) -> str:
         """Why the node cannot do what the cluster's file says."""
         wished, can = self._settings().isolation.mode, _abilities(agent)
-        if wished is IsolationMode.USER and not can["user"]:
-            return _ROOT_NEEDED
+        if wished is IsolationMode.USER and not can["user"] and not _has_helper(can):
+            return _root_needed(can)
         if wished is IsolationMode.NAMESPACE and not can["namespace"]:
             return str(can["why"])
         return ""
@@ -205,7 +214,23 @@ def _abilities(agent: AgentNode) -> Mapping[str, Any]:
 
 
 def _why_not(agent: AgentNode) -> str:
-    return f"{_ROOT_NEEDED}; {_abilities(agent)['why']}"
+    can = _abilities(agent)
+    return f"{_root_needed(can)}; {can['why']}"
+
+
+def _has_helper(can: Mapping[str, Any]) -> bool:
+    return can.get("helper") == ""
+
+
+def _root_needed(can: Mapping[str, Any]) -> str:
+    why = can.get("helper")
+    return f"{_ROOT_NEEDED} ({why})" if why else _ROOT_NEEDED
+
+
+def _number_key(owner: str, owner_id: str) -> str:
+    """What the number of an owner without an account is derived from. The users of earlier versions, whose ids have no
+    prefix, keep the number that was derived from their name, on nodes that are added later, too."""
+    return owner_id if owner_id.startswith(USER_ID_PREFIX) else owner
 
 
 def _spread(text: str) -> int:

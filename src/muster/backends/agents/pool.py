@@ -44,6 +44,7 @@ from muster.ports.backend import (
     Scope,
 )
 from muster.ports.capabilities import Capabilities, CommandEnd, CommandOutput, TaskRef, TaskSecrets
+from muster.ports.user_ids import UserIds, no_user_ids
 
 _log = structlog.get_logger("backends.pool")
 
@@ -62,6 +63,7 @@ class AgentPool:
         own_user: str = "",
         identity: str = "",
         log_bytes: int | None = None,
+        user_ids: UserIds = no_user_ids,
     ) -> None:
         self.cluster = settings.name
         self.settings = settings
@@ -74,7 +76,9 @@ class AgentPool:
         self._cleanup = PoolCleanup(self._agent)
         self._addresses = Addresses(self._agent)
         self._shipping = ArchiveTransfer(self._ask_node, lambda node: self._agent(node).outward)
-        self._isolation = isolation = PoolIsolation(lambda: self.settings, self._nodes.values, own_user, identity)
+        self._isolation = isolation = PoolIsolation(
+            lambda: self.settings, self._nodes.values, own_user, identity, user_ids
+        )
         self._probes = NodeProbes(lambda: self.settings, lambda: list(self._nodes.values()), isolation.engine_found)
         self._health = HealthChecks(lambda: self.settings, self._nodes.values)
         engines = self._probes.engines

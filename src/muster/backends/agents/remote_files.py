@@ -68,7 +68,7 @@ class AgentFiles:
     def __init__(
         self,
         agent: Callable[[str], AgentNode],
-        account_order: Callable[[AgentNode, str], Mapping[str, Any] | None],
+        account_order: Callable[[AgentNode, str], Awaitable[Mapping[str, Any] | None]],
     ) -> None:
         self._agent = agent
         self._account_order = account_order
@@ -111,11 +111,13 @@ class AgentFiles:
         async def read(start: int, size: int) -> bytes:
             return data[start - offset : start - offset + size]
 
-        def step() -> Awaitable[None]:
+        async def step() -> None:
             nonlocal tries
             tries += 1
-            write = partial(self._raw, "fs_write", place, upload=upload.key, overwrite=upload.overwrite)
-            return send(write, read, received, end, self._agent(place.node).outward, moved)
+            # The account is found once for all pieces: they must be sent in their order, so nothing is waited for.
+            ask = await self._acting(place)
+            write = partial(ask, "fs_write", upload=upload.key, overwrite=upload.overwrite)
+            await send(write, read, received, end, self._agent(place.node).outward, moved)
 
         await self._answered(place, patiently(step, lambda: received))
         return received
@@ -183,12 +185,17 @@ class AgentFiles:
         return await self._answered(place, patiently(lambda: self._raw(op, place, **arguments)))
 
     async def _raw(self, op: str, place: Place, **arguments: Any) -> Message:
+        ask = await self._acting(place)
+        return await ask(op, **arguments)
+
+    async def _acting(self, place: Place) -> Callable[..., Awaitable[Message]]:
+        """Returns what asks the agent for operations on this place, with the rights of the user."""
         agent, isolation = self._agent(place.node), None
         if place.user is not None:
             if not agent.hello:
                 await agent.ask("ping")  # which waits for the connection, and so for what the agent reports
-            isolation = self._account_order(agent, place.user)
-        return await agent.ask(op, root=place.root, path=place.path, isolation=isolation, **arguments)
+            isolation = await self._account_order(agent, place.user)
+        return partial(agent.ask, root=place.root, path=place.path, user=place.user, isolation=isolation)
 
     async def _answered(self, place: Place, asking: Awaitable[Found]) -> Found:
         try:

@@ -89,7 +89,7 @@ class TaskLauncher:
         if not agent.hello:
             await agent.ask("ping")  # which waits for the connection, and so for what the agent reports
         request = self._isolation.with_image(request)
-        isolation = self._isolation.order(agent, request)
+        isolation = await self._isolation.order(agent, request)
         if request.secrets:
             request = _with_variables(agent, request, secrets)
         if request.image:

@@ -1,6 +1,7 @@
 """The local backend: it starts one agent, and restarts it when it dies. Tasks outlive both the agent and the server."""
 
 import asyncio
+import errno
 import os
 import stat
 import sys
@@ -9,8 +10,9 @@ from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import IO
 
+from muster.agent.system.disk import read_json
 from muster.agent.tasks.log_limits import dropped_of
-from muster.agent.tasks.task_folder import MASKED
+from muster.agent.tasks.task_folder import FACTS, MASKED, OWN
 from muster.backends.agents.agent_channel import ByteReader, ByteWriter
 from muster.backends.agents.connection import AgentNode, agent_arguments
 from muster.backends.agents.logs import AgentLogs
@@ -22,6 +24,7 @@ from muster.domain.errors import BackendError
 from muster.domain.nodes import NodeState
 from muster.ports.archives import Archives
 from muster.ports.capabilities import TaskRef
+from muster.ports.user_ids import UserIds, no_user_ids
 
 _PASSED_ON = ("MUSTER_FAKE_GPUS",)
 _LEAVE_WITHIN_S = 5.0
@@ -42,11 +45,14 @@ class LocalBackend(AgentPool):
         own_user: str = "",
         identity: str = "",
         log_bytes: int | None = None,
+        user_ids: UserIds = no_user_ids,
     ) -> None:
         self._root = root
         self._epoch = epoch
         settings = PhysicalCluster(cluster, "local")
-        super().__init__(settings, archives, own_user=own_user, identity=identity, log_bytes=log_bytes)
+        super().__init__(
+            settings, archives, own_user=own_user, identity=identity, log_bytes=log_bytes, user_ids=user_ids
+        )
         agent = AgentNode(
             node,
             cluster,
@@ -102,7 +108,8 @@ class LocalBackend(AgentPool):
 
 
 class LinkedLogs(PoolLogs):
-    """Logs on the server's own disk. They are collected as hard links, unless bytes are missing in them."""
+    """Logs on the server's own disk. They are collected as hard links, unless bytes are missing in them or the task was
+    somebody else's: a process that has the log open could change a link to it after the end of the job."""
 
     def __init__(self, agent: AgentOf, logs: AgentLogs, root: Path) -> None:
         super().__init__(agent, logs)
@@ -116,6 +123,9 @@ class LinkedLogs(PoolLogs):
             if (dropped := _dropped(source, self._logs.most_collected)) is not None:
                 await asyncio.to_thread(_copy, source, target, dropped)
                 return dropped
+            if not (read_json(str(source.with_name(FACTS))) or {}).get(OWN):
+                await asyncio.to_thread(_copy_once, source, target)
+                return None
             os.makedirs(target.parent, exist_ok=True)  # noqa: PTH103 - several times cheaper than Path.mkdir
             try:
                 os.link(source, target, follow_symlinks=False)
@@ -148,6 +158,18 @@ def _dropped(source: Path, most: int) -> DroppedBytes | None:
         return DroppedBytes.beyond(most, info.st_size, missing)
     finally:
         os.close(descriptor)
+
+
+def _copy_once(source: Path, target: Path) -> None:
+    """A log that was collected before is not collected again: it may have been changed since."""
+    if target.exists():
+        return
+    try:
+        _copy(source, target, None)
+    except OSError as error:
+        if error.errno not in (errno.ENOENT, errno.ELOOP):
+            raise
+        target.touch()  # the task put a link in its log's place, or removed it
 
 
 def _copy(source: Path, target: Path, dropped: DroppedBytes | None) -> None:

@@ -20,6 +20,7 @@ def _builder(site: Site) -> Builder:
             own_user=site.own_user,
             identity=site.identity,
             log_bytes=site.log_bytes,
+            user_ids=site.user_ids,
         )
 
     return build

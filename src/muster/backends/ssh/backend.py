@@ -23,6 +23,7 @@ from muster.domain.errors import BackendError
 from muster.domain.nodes import Node, NodeState
 from muster.ports.archives import Archives
 from muster.ports.backend import BackendListener
+from muster.ports.user_ids import UserIds, no_user_ids
 
 _log = structlog.get_logger("backends.ssh")
 _CHECK_EVERY_S = 5.0
@@ -43,10 +44,13 @@ class SshBackend(AgentPool):
         connect_within_s: float = CONNECT_WITHIN_S,
         own_user: str = "",
         log_bytes: int | None = None,
+        user_ids: UserIds = no_user_ids,
     ) -> None:
         """`identity` distinguishes this server from others that use the same machines. `connect_within_s` is how long a
         request waits for a connection that is being made."""
-        super().__init__(settings, archives, own_user=own_user, identity=identity, log_bytes=log_bytes)
+        super().__init__(
+            settings, archives, own_user=own_user, identity=identity, log_bytes=log_bytes, user_ids=user_ids
+        )
         self._machines = machines
         self._identity = identity
         self._epoch = epoch

@@ -21,6 +21,7 @@ def _builder(site: Site) -> Builder:
         machines=MachineIdentities(Machine.of_this_server()),
         own_user=site.own_user,
         log_bytes=site.log_bytes,
+        user_ids=site.user_ids,
     )
 
 

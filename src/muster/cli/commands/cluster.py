@@ -45,8 +45,8 @@ def check(files: tuple[Path, ...], folder: Path | None, output: str) -> None:
 
     Without FILE, all files in the server's folder are checked, including the key and password files that they name, so
     run the command as the account that runs the server. A FILE is checked as if it were already in that folder. A FILE
-    that is not YAML is read as a list of nodes such as gpu_slaver_info.json. The command changes nothing and contacts
-    no server.
+    that is not YAML is read as a list of nodes such as gpu_slaver_info.json. A user or group in an access list that the
+    server's database does not have is a warning. The command changes nothing and contacts no server.
 
     \b
     Examples:
@@ -58,6 +58,8 @@ def check(files: tuple[Path, ...], folder: Path | None, output: str) -> None:
     problems = [Problem(**item) for item in found["items"]]
     if "error" in found:
         raise Failure(found["error"], hint=found["hint"], problems=tuple(map(str, problems)))
+    for warning in found["warnings"]:
+        say(f"warning: {warning}")
     if output == "table":
         for problem in problems:
             echo(str(problem))

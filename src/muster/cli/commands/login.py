@@ -14,7 +14,7 @@ from muster.cli.terminal import echo
 from muster.client import certificates, contexts
 from muster.client.client import Client
 from muster.client.contexts import Context
-from muster.client.errors import BAD_INPUT, MusterError
+from muster.client.errors import MusterError, needs_https
 from muster.client.transport import Timeouts, parsed_address
 
 if TYPE_CHECKING:
@@ -107,9 +107,7 @@ def _with_scheme(server: str) -> str:
         return server
     encrypted = address._replace(scheme="https").geturl()
     if is_chosen:
-        raise MusterError(
-            f"the server at {server} speaks HTTPS", code=BAD_INPUT, hint=f"use its address: muster login {encrypted}"
-        )
+        raise needs_https(server, encrypted)
     return encrypted
 
 

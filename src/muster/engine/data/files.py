@@ -224,7 +224,7 @@ class Files:
     def _uploading(self, user: User, where: Address, sending: Sending) -> tuple[Place, Upload]:
         check_sha256(sending.sha256, "a file is announced by its sha256")
         place = self._places.place(user, where, changing=True)
-        key = _digest(user.name, where.node or "", place.root, place.path, sending.sha256)
+        key = _digest(_key(user), where.node or "", place.root, place.path, sending.sha256)
         return place, Upload(key, sending.size, sending.sha256, sending.overwrite, sending.executable)
 
     def _space(self, user: User, where: Address) -> FileSpace:
@@ -275,7 +275,12 @@ def _run(run: str | None) -> str:
 
 def _scoped(user: User, run: str) -> str:
     """The key of a run. No user can continue the run of another."""
-    return _digest(user.name, run)
+    return _digest(_key(user), run)
+
+
+def _key(user: User) -> str:
+    """A later user of the same name continues nothing."""
+    return user.id or user.name
 
 
 def _digest(*words: str) -> str:

@@ -14,6 +14,7 @@ from muster.lib.partial_files import PartialFile, WrongDigest, size_of, sync_fol
 from muster.ports.files import WrongOffset
 from muster.ports.store import Change
 
+_DIGEST_LENGTH = 64
 _NAME_SAFE = re.compile(r"[^A-Za-z0-9._@-]")
 
 
@@ -110,6 +111,12 @@ class PackageStore:
     @property
     def _uploads(self) -> Path:
         return self._context.packages / "uploads"
+
+
+def drop_unfinished_uploads(packages: Path, owner: str) -> None:
+    """What somebody of this name has begun to upload is not continued by a later user who has the name."""
+    for path in (packages / "uploads").glob(f"{_safe(owner)}.{'?' * _DIGEST_LENGTH}"):
+        path.unlink(missing_ok=True)
 
 
 def _safe(owner: str) -> str:

@@ -43,7 +43,7 @@ def note_ends(context: Context, cluster: str, tasks: Sequence[Task]) -> None:
         if isinstance(task.state, TaskFailed) and _is_its_own(task.state.fault)
     }
     for name, fault in blamed.items():
-        _failed(context, cluster, name, fault.cause, is_certain=fault.code in CERTAIN)
+        _failed(context, cluster, name, _shown(fault), is_certain=fault.code in CERTAIN)
 
 
 def note_problem(context: Context, cluster: str, node: str, problem: str) -> None:

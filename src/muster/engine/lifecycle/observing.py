@@ -8,7 +8,7 @@ import structlog
 
 from muster.domain.diagnosis import classify
 from muster.domain.errors import MusterError, StaleWrite, Unavailable
-from muster.domain.jobs import HOLDING, Job, Stopping
+from muster.domain.jobs import HOLDING, Job, Outcome, Running, Starting, Stopping, Verdict
 from muster.domain.tasks import (
     Task,
     TaskFailed,
@@ -25,7 +25,7 @@ from muster.domain.tasks import (
     move_task,
 )
 from muster.engine.context import Context
-from muster.engine.lifecycle.completion import RETRY_S, apply_moves, is_decided, stop_orphan
+from muster.engine.lifecycle.completion import RETRY_S, apply_moves, is_decided, stop, stop_orphan
 from muster.engine.lifecycle.node_holds import note_problem
 from muster.engine.state.open_jobs import Entry
 from muster.ports.backend import Observation, Phase
@@ -81,6 +81,7 @@ async def observe(context: Context, entry: Entry) -> None:
         if not isinstance(entry.job.state, HOLDING):
             return
         try:
+            await _cancel_removed(context, entry, observations)
             moved = await moves(context, entry, observations)
             checkpoint_at = newest_checkpoint(entry, observations, context.clock())
             if moved or checkpoint_at is not None or is_decided(context, entry):
@@ -88,6 +89,14 @@ async def observe(context: Context, entry: Entry) -> None:
         except (Unavailable, StaleWrite) as error:
             _log.warning("not written, will try again", job=entry.job.id, error=str(error))
             asyncio.get_running_loop().call_later(RETRY_S, _again, context, observations)
+
+
+async def _cancel_removed(context: Context, entry: Entry, observations: Sequence[Observation]) -> None:
+    """Cancel an attempt that somebody has removed in the engine itself. Its tasks have not failed."""
+    reason = next((seen.cancelled for seen in observations if seen.cancelled and seen.task_id in entry.tasks), "")
+    if reason and isinstance(entry.job.state, Starting | Running):
+        by = context.backends[entry.job.cluster].settings.backend
+        await stop(context, entry, Verdict(Outcome.CANCEL, reason, by=by))
 
 
 def _stop_what_is_over(context: Context, entry: Entry, observations: Sequence[Observation]) -> None:

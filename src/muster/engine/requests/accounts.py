@@ -8,9 +8,10 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from muster.domain.accounts import SESSION_PREFIX, Identity, Token, TokenScope, User, UserRole
+from muster.domain.accounts import SESSION_PREFIX, USER_ID_PREFIX, Identity, Token, TokenScope, User, UserRole
 from muster.domain.errors import Conflict, Forbidden, NotAuthenticated, NotFound
 from muster.engine.context import Context
+from muster.engine.data.packages import drop_unfinished_uploads
 from muster.engine.lifecycle.access_holds import check_access
 from muster.engine.requests.login_attempts import LoginAttempts
 from muster.engine.requests.passwords import Passwords
@@ -151,8 +152,11 @@ class Accounts:
                 f"jobs of a former user {name} have not ended",
                 hint=f"see `muster get jobs --owner {name}`, and kill them",
             )
-        user = User(name, role, now, await self._passwords.hash(password), groups=_tidy(groups), id=new_id())
+        user = User(
+            name, role, now, await self._passwords.hash(password), groups=_tidy(groups), id=USER_ID_PREFIX + new_id()
+        )
         event = audit_event("user.create", actor, now, user=name, role=str(role))
+        drop_unfinished_uploads(self._context.packages, name)
         await self._context.store.apply(Change(new_user=user, new_identity=identity, events=[event]))
         return user
 

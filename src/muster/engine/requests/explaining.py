@@ -192,12 +192,17 @@ def _attempts(tasks: Sequence[Task]) -> list[AttemptStory]:
         members = [task for task in tasks if task.attempt == attempt]
         starts = [task.started_at for task in members if task.started_at is not None]
         ends = [task.ended_at for task in members if task.ended_at is not None]
-        broken = [task for task in members if isinstance(task.state, TaskFailed | TaskLost)]
-        states = ", ".join(f"{task.name} {task.state_name}" for task in broken) or ", ".join(
-            sorted({task.state_name for task in members})
-        )
-        stories.append(AttemptStory(attempt, min(starts, default=None), max(ends, default=None), states))
+        stories.append(AttemptStory(attempt, min(starts, default=None), max(ends, default=None), _outcome(members)))
     return stories
+
+
+def _outcome(members: Sequence[Task]) -> str:
+    """The tasks that failed, with the cause of the first; or the states of all."""
+    causes = [task.state.fault.cause for task in members if isinstance(task.state, TaskFailed | TaskLost)]
+    if not causes:
+        return ", ".join(sorted({task.state_name for task in members}))
+    broken = [f"{task.name} {task.state_name}" for task in members if isinstance(task.state, TaskFailed | TaskLost)]
+    return f"{', '.join(broken)}: {causes[0]}" if causes[0] else ", ".join(broken)
 
 
 async def _evidence(

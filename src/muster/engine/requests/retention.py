@@ -22,6 +22,7 @@ from muster.ports.store import Change
 
 _log = structlog.get_logger("engine.retention")
 _EVERY_S = 3600.0
+_HELD_S = 10.0
 _BATCH = 200
 _DAY_S = 86400.0
 UNFINISHED_UPLOAD_S = _DAY_S
@@ -30,8 +31,11 @@ EXPIRED_TOKEN_S = _DAY_S
 
 
 async def run_retention(context: Context) -> None:
-    """Remove once an hour what is past its time."""
+    """Remove once an hour what is past its time. A server that is held after a restore removes nothing."""
     while True:
+        if context.is_held:
+            await asyncio.sleep(_HELD_S)
+            continue
         for step in (_retain_jobs, expire_data, expire_uploads, purge_tokens):
             try:
                 if removed := await step(context):

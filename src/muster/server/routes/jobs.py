@@ -113,7 +113,7 @@ async def list_jobs(
     owner: Annotated[str | None, Query(description="`me` is you.")] = None,
     cluster: str | None = None,
     vc: Annotated[str | None, Query(description="A virtual cluster.")] = None,
-    label: Annotated[list[str] | None, Query(description="key=value; repeat for several.")] = None,
+    label: Annotated[list[str] | None, Query(max_length=100, description="key=value; repeat for several.")] = None,
     text: Annotated[str | None, Query(max_length=200, description="Part of name, owner or id.")] = None,
     name: str | None = None,
     since: Annotated[str | None, Query(description="ISO time, or an age such as 7d.")] = None,

@@ -15,6 +15,7 @@ from muster.domain.errors import NotFound
 from muster.domain.events import Event
 from muster.engine.cluster_access import visible_clusters
 from muster.engine.data.following import LogCursor, Wanted, check_workers, follow_job
+from muster.engine.nodes.hidden_folders import names_hidden_folder
 from muster.engine.requests.accounts import Principal
 from muster.server.access import Action, may
 from muster.server.ranges import ranged_around
@@ -160,14 +161,21 @@ async def _events(
 
 def visible(parts: Services, me: Principal, event: Event) -> Event | None:
     """Returns the event as this person may see it, or None. A reason may quote a log, so only the owner sees it; why a
-    node cannot be reached reveals how the server logs in, so only admins see it."""
+    node cannot be reached reveals how the server logs in, so only admins see it; an alert about a folder is for those
+    who may use the folder."""
     if may(me, Action.AUDIT_SEE, event.owner, private=parts.private_jobs):
         return event
     if event.kind.startswith("node."):
-        if event.data.get("cluster") not in visible_clusters(parts.context, me.user):
-            return None
-        is_for_everybody = event.kind != "node.unreachable"
-        return event if is_for_everybody else replace(event, data={**event.data, "message": ""})
+        return _visible_of_node(parts, me, event)
     if event.kind.startswith("audit.") or not may(me, Action.JOB_SEE, event.owner, private=parts.private_jobs):
         return None
     return Event(event.kind, event.at, event.job_id, None, event.owner, {**event.data, "reason": ""}, event.seq)
+
+
+def _visible_of_node(parts: Services, me: Principal, event: Event) -> Event | None:
+    cluster, message = event.data.get("cluster"), str(event.data.get("message", ""))
+    if cluster not in visible_clusters(parts.context, me.user):
+        return None
+    if names_hidden_folder(message, parts.context.backends[cluster].settings, me.user):
+        return None
+    return replace(event, data={**event.data, "message": ""}) if event.kind == "node.unreachable" else event
