@@ -10,7 +10,7 @@ SEED ?= 1
 unexport PYTHONDONTWRITEBYTECODE
 .DEFAULT_GOAL := help
 
-.PHONY: help setup setup-dev setup-system demo up test test-shipping test-long test-frameworks search check bench fmt lock docs clean
+.PHONY: help setup setup-dev setup-system demo up test test-shipping test-kube kube-up kube-down test-long test-frameworks search check bench fmt lock docs clean
 
 help: ## list the targets
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -39,10 +39,19 @@ up: setup ## serve on http://127.0.0.1:7070
 	@$(BIN)/muster up
 
 test: setup-dev setup-system ## set everything up and run all tests
-	$(PYTEST) -n $(WORKERS) --dist worksteal -m "not frameworks and not shipping"
+	$(PYTEST) -n $(WORKERS) --dist worksteal -m "not frameworks and not shipping and not kube"
 
 test-shipping: setup-dev setup-system ## build the image and follow the production guide, which takes minutes
 	$(PYTEST) -m shipping tests/integration/shipping
+
+test-kube: setup-dev ## run the tests that need a real Kubernetes cluster, which they start and remove
+	$(PYTEST) -n 3 --dist loadfile -m kube tests/kube tests/contract/backends
+
+kube-up: setup-dev ## start a real Kubernetes cluster of two nodes on this machine
+	@$(BIN)/python -m scripts.kube up
+
+kube-down: setup-dev ## remove the cluster of kube-up
+	@$(BIN)/python -m scripts.kube down
 
 test-long: setup-dev setup-system ## 500 faults on two servers of one database (SEED=1), which takes an hour
 	MUSTER_FAULT_STEPS=500 MUSTER_FAULT_SEED=$(SEED) $(PYTEST) --timeout=0 -n 2 tests/integration/reliability/test_two_servers_under_faults.py

@@ -6,6 +6,8 @@ import sys
 from collections.abc import Sequence
 from types import FrameType
 
+from bench.kube.case import CASE as OPERATOR
+from bench.kube.submitting import CASE as SUBMITTING
 from bench.muster.case import Case
 from bench.muster.catalogue import CASES, OPTIONAL
 from bench.muster.server import MusterAbsent
@@ -19,6 +21,7 @@ from bench.scheduling.catalogue import CASES as SCHEDULING
 from bench.table import Row, Sheet, Unit, render
 
 INTERRUPTED = 130
+KUBERNETES = (OPERATOR, SUBMITTING)
 
 
 def main() -> int:
@@ -64,11 +67,11 @@ def _arguments() -> argparse.Namespace:
 
 
 def _case_names() -> list[str]:
-    return [case.name for case in (*CASES, *POOL, *SCHEDULING, *OPTIONAL)]
+    return [case.name for case in (*CASES, *POOL, *SCHEDULING, *KUBERNETES, *OPTIONAL)]
 
 
 def _list() -> None:
-    for case in (*CASES, *POOL, *SCHEDULING, *OPTIONAL):
+    for case in (*CASES, *POOL, *SCHEDULING, *KUBERNETES, *OPTIONAL):
         print(f"{case.name:15} {case.summary}")
     for name, peer in PEERS.items():
         print(f"{name:15} peer: {peer().method}")
@@ -76,8 +79,8 @@ def _list() -> None:
 
 def _cases(only: Sequence[str], *, with_demo: bool) -> list[Case]:
     if only:
-        return [case for case in (*CASES, *POOL, *SCHEDULING, *OPTIONAL) if case.name in only]
-    return [*CASES, *POOL, *SCHEDULING, *(OPTIONAL if with_demo else ())]
+        return [case for case in (*CASES, *POOL, *SCHEDULING, *KUBERNETES, *OPTIONAL) if case.name in only]
+    return [*CASES, *POOL, *SCHEDULING, *KUBERNETES, *(OPTIONAL if with_demo else ())]
 
 
 def _wanted(only: Sequence[str], cases: Sequence[Case]) -> dict[str, frozenset[Measure]]:

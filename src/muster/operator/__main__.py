@@ -1,0 +1,8 @@
+"""`python -m muster.operator`, which `muster operator` starts."""
+
+import sys
+
+from muster.operator.process import main
+
+if __name__ == "__main__":
+    sys.exit(main())

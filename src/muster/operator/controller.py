@@ -1,0 +1,280 @@
+"""The shell of the operator: watches, asks the core what to do, and does it.
+
+It is level-triggered: a change only puts the job's key into the work queue, and a look at the job starts from what
+exists. Looks at different jobs run concurrently, looks at one job never do.
+"""
+
+import asyncio
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any, NoReturn
+
+import structlog
+
+from muster.domain.errors import MusterError
+from muster.kubernetes.connection import Connection
+from muster.kubernetes.errors import Missing, Outdated
+from muster.kubernetes.resources import HOST_PORT, PADDLE_JOBS, Key, annotations_of, key_of, owner_uid, uid_of
+from muster.lib.backoff import exponential
+from muster.lib.clock import Clock
+from muster.operator.caches import Caches
+from muster.operator.environment import PEERS
+from muster.operator.event_recording import EventRecorder
+from muster.operator.executing import Executor, Held
+from muster.operator.gang_scheduling import GangScheduling
+from muster.operator.memory import JobMemory, UnknownFields
+from muster.operator.metrics import Metrics
+from muster.operator.paddle_job import Intranet, PaddleJob, instant, read_job
+from muster.operator.phases import ENDED
+from muster.operator.plans import JobEvent, Plan
+from muster.operator.pod_states import PodView, pod_state, read_pod
+from muster.operator.ports import Claim, PortRange, block_for
+from muster.operator.reconcile import plan
+from muster.operator.status import is_urgent, status_patch
+from muster.operator.work_queue import WorkQueue
+from muster.operator.world import World
+from muster.operator.writer import Writer
+
+_log = structlog.get_logger("operator.controller")
+_WORKERS = 16
+_ROUNDS = 5
+"""How often in one look the core may ask for more. What is left is done in the next."""
+_LEISURE_S, _MOST_LEISURE_S = 10.0, 60.0
+"""How old a status is before a mere change of its counts is written. It doubles, so that a slow start costs little."""
+_FIRST_RETRY_S, _LONGEST_RETRY_S = 1.0, 300.0
+_PORTS_RETRY_S = 30.0
+_LEAVING_S = 30.0
+_TERMINATING = "because it is being terminated"
+"""The API server's words about a namespace that is being deleted. The job in it is deleted next."""
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    namespace: str | None = None
+    init_image: str = ""
+    ports: PortRange = field(default_factory=PortRange)
+
+
+class Controller:
+    def __init__(
+        self, connection: Connection, options: Options, scheduling: GangScheduling, metrics: Metrics, clock: Clock
+    ) -> None:
+        self._options, self._scheduling, self._metrics, self._clock = options, scheduling, metrics, clock
+        self._queue = WorkQueue()
+        self.caches = Caches(connection, options.namespace, self._queue.add, scheduling)
+        self._writer = Writer(connection, metrics)
+        self._executor = Executor(connection, self._writer, self.caches, clock)
+        self._events = EventRecorder(self._writer, clock)
+        self._memories: dict[Key, JobMemory] = {}
+        self._blocks: dict[str, Claim] = {}
+        self._unknown_fields = UnknownFields()
+
+    async def run(self) -> NoReturn:
+        async with asyncio.TaskGroup() as tasks:
+            for cache in self.caches.all:
+                tasks.create_task(cache.run())
+            for cache in self.caches.all:
+                await cache.synced.wait()
+            await self._scheduling.start(tasks, self._queue.add)
+            _log.info("synced", jobs=len(self.caches.jobs), pods=len(self.caches.pods))
+            for _ in range(_WORKERS):
+                tasks.create_task(self._work())
+        raise AssertionError("the loops of the controller do not end")
+
+    async def _work(self) -> NoReturn:
+        while True:
+            key = await self._queue.take()
+            self._metrics.waiting.set(len(self._queue))
+            try:
+                with self._metrics.reconcile_seconds.time():
+                    await self._look_at(key)
+            finally:
+                self._queue.done(key)
+
+    async def _look_at(self, key: Key) -> None:
+        """One look at a job. Whatever goes wrong concerns this job alone, and is tried again."""
+        memory = self._memories.setdefault(key, JobMemory())
+        try:
+            await self._reconcile(key, memory)
+        except (Missing, Outdated):
+            self._retry(key, memory, "changed", limit_s=5.0)
+        except MusterError as error:
+            _log.warning("look at a job failed", job=_text(key), error=str(error))
+            self._retry(key, memory, "failed", limit_s=60.0)
+        except Exception:
+            _log.exception("look at a job failed", job=_text(key))
+            self._retry(key, memory, "failed", limit_s=_LONGEST_RETRY_S)
+        else:
+            memory.failures = 0 if not memory.refusal and not memory.foreign else memory.failures
+            self._metrics.reconciles.labels("done").inc()
+
+    def _retry(self, key: Key, memory: JobMemory, result: str, *, limit_s: float) -> None:
+        memory.failures += 1
+        self._metrics.reconciles.labels(result).inc()
+        self._queue.add_after(key, exponential(memory.failures, first_s=_FIRST_RETRY_S, limit_s=limit_s))
+
+    async def _reconcile(self, key: Key, memory: JobMemory) -> None:
+        if self.caches.jobs.get(key) is None:
+            self._forget(key)
+            return
+        self._release_held_names(memory)
+        events: list[JobEvent] = []
+        for _ in range(_ROUNDS):
+            raw = self.caches.jobs.get(key)
+            if raw is None:
+                return
+            job = read_job(raw)
+            planned = self._plan(job, memory)
+            if planned.has_actions:
+                is_held = await self._execute(key, job, memory, planned)
+                events += [event for event in planned.events if event not in events and not is_held]
+                continue
+            events += [event for event in planned.events if event not in events]
+            break
+        await self._conclude(key, job, memory, planned, events)
+
+    def _plan(self, job: PaddleJob, memory: JobMemory) -> Plan:
+        return plan(
+            job,
+            self._world(job, memory),
+            self._clock(),
+            self._scheduling.schedule,
+            init_image=self._options.init_image,
+        )
+
+    async def _execute(self, key: Key, job: PaddleJob, memory: JobMemory, planned: Plan) -> bool:
+        """Returns whether something was refused."""
+        try:
+            await self._executor.run(job, memory, planned.stages)
+        except Held as error:
+            memory.failures += 1
+            pause = exponential(memory.failures, first_s=2.0, limit_s=_LONGEST_RETRY_S)
+            memory.retry_at = self._clock() + pause
+            memory.refusal = "" if _TERMINATING in str(error) else str(error)
+            self._queue.add_after(key, pause)
+            return True
+        if planned.creates and not memory.foreign:
+            memory.refusal, memory.failures = "", 0
+        return False
+
+    def _release_held_names(self, memory: JobMemory) -> None:
+        """Names of somebody else are tried again now and then."""
+        if memory.foreign and self._clock() >= memory.retry_at:
+            memory.foreign.clear()
+
+    async def _conclude(
+        self, key: Key, job: PaddleJob, memory: JobMemory, planned: Plan, events: list[JobEvent]
+    ) -> None:
+        now = self._clock()
+        if planned.status is not None:
+            try:
+                await self._write_status(key, job, memory, planned.status, now)
+            except Outdated:  # somebody changed the job: what happened is reported nevertheless
+                self._queue.add_after(key, _FIRST_RETRY_S)
+        for event in events:
+            await self._events.record(job, event)
+        if planned.wake_at is not None:
+            self._queue.add_after(key, planned.wake_at - now)
+        if now < memory.retry_at:
+            self._queue.add_after(key, memory.retry_at - now)  # a look in between has taken the timer's place
+        elif planned.has_actions:
+            self._queue.add_after(key, _FIRST_RETRY_S)
+        if memory.foreign and now >= memory.retry_at:
+            memory.failures += 1
+            pause = exponential(memory.failures, first_s=5.0, limit_s=60.0)
+            memory.retry_at = now + pause
+            self._queue.add_after(key, pause)
+
+    async def _write_status(self, key: Key, job: PaddleJob, memory: JobMemory, wanted: Any, now: float) -> None:
+        after = self._unknown_fields.without(wanted)
+        if after == job.status:
+            return
+        urgent = is_urgent(job.status, after)
+        due = memory.status_at + exponential(memory.leisurely + 1, first_s=_LEISURE_S, limit_s=_MOST_LEISURE_S)
+        if not urgent and now < due:
+            self._queue.add_after(key, due - now)
+            return
+        changed = status_patch(job.status, after)
+        version = job.raw["metadata"]["resourceVersion"]
+        made = await self._writer.patch(
+            PADDLE_JOBS,
+            job.name,
+            {"metadata": {"resourceVersion": version}, "status": changed},
+            job.namespace,
+            subresource="status",
+        )
+        memory.status_at, memory.leisurely = now, 0 if urgent else memory.leisurely + 1
+        self._unknown_fields.learn(changed, made.get("status") or {})
+        self.caches.jobs.remember(made)
+
+    def _world(self, job: PaddleJob, memory: JobMemory) -> World:
+        services = {
+            key_of(one)[1]: uid_of(one)
+            for one in self.caches.services.of(job.uid)
+            if "deletionTimestamp" not in one["metadata"]
+        }
+        config = next((one for one in self.caches.config_maps.of(job.uid) if key_of(one)[1] == job.name), None)
+        world = World(
+            pods=tuple(self._pods(job)),
+            services=services,
+            config=None if config is None else config.get("data") or {},
+            config_peers="" if config is None else annotations_of(config).get(PEERS, ""),
+            foreign=memory.foreign,
+            earlier=self._earlier(job),
+            refusal=memory.refusal,
+            is_held=self._clock() < memory.retry_at,
+        )
+        if job.intranet is not Intranet.HOST:
+            return world
+        block = block_for(job.uid, self._claims(), self._options.ports)
+        if block is None:
+            taken = f"all ports from {self._options.ports.first} to {self._options.ports.last} are taken"
+            self._queue.add_after((job.namespace, job.name), _PORTS_RETRY_S)
+            return replace(world, refusal=taken, is_held=True)
+        self._blocks[job.uid] = Claim(job.uid, job.created_at, block)
+        return replace(world, first_port=block)
+
+    def _pods(self, job: PaddleJob) -> Iterator[PodView]:
+        now = self._clock()
+        for raw in self.caches.pods.of(job.uid):
+            pod = read_pod(raw)
+            if pod is None:
+                continue
+            if not pod.is_leaving and self._executor.is_deleted(pod.uid):
+                pod = replace(pod, leaves_at=now + _LEAVING_S)  # the watch has not reported it yet
+            yield pod
+
+    def _earlier(self, job: PaddleJob) -> frozenset[str]:
+        """The names that pods and services of an earlier job of this name still have."""
+        return frozenset(
+            name
+            for name in job.pod_names
+            for cache in (self.caches.pods, self.caches.services)
+            if (found := cache.get((job.namespace, name))) is not None and owner_uid(found) != job.uid
+        )
+
+    def _claims(self) -> Iterator[Claim]:
+        for raw in self.caches.jobs:
+            uid, metadata = uid_of(raw), raw["metadata"]
+            if uid in self._blocks:
+                yield self._blocks[uid]
+                continue
+            block = str((metadata.get("annotations") or {}).get(HOST_PORT, ""))
+            if block.isdigit() and not self._has_left(raw):
+                yield Claim(uid, instant(metadata.get("creationTimestamp")) or 0.0, int(block))
+
+    def _has_left(self, raw: Any) -> bool:
+        """Whether a job has ended and none of its pods uses its ports any more."""
+        has_ended = (raw.get("status") or {}).get("phase") in tuple(ENDED)
+        return has_ended and all(pod_state(pod).has_ended for pod in self.caches.pods.of(uid_of(raw)))
+
+    def _forget(self, key: Key) -> None:
+        self._memories.pop(key, None)
+        self._queue.forget(key)
+        known = {uid_of(raw) for raw in self.caches.jobs} if self._blocks else set()
+        for uid in [uid for uid in self._blocks if uid not in known]:
+            del self._blocks[uid]
+
+
+def _text(key: Key) -> str:
+    return "/".join(key)

@@ -1,0 +1,35 @@
+"""What the core answers: what to do, the status that follows, what to report, and when to look again."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from muster.operator.actions import Action, Create
+
+
+@dataclass(frozen=True, slots=True)
+class JobEvent:
+    """An event on the job, for people: `Normal` unless it is a warning."""
+
+    reason: str
+    message: str
+    is_warning: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    stages: tuple[tuple[Action, ...], ...] = ()
+    """The actions of a stage may be carried out at the same time; the next stage only if all of them succeeded."""
+    status: Mapping[str, Any] | None = None
+    """The whole status; None leaves it as it is."""
+    events: tuple[JobEvent, ...] = ()
+    wake_at: float | None = None
+
+    @property
+    def has_actions(self) -> bool:
+        return any(self.stages)
+
+    @property
+    def creates(self) -> tuple[str, ...]:
+        """The names of the objects that it creates."""
+        return tuple(action.name for stage in self.stages for action in stage if isinstance(action, Create))

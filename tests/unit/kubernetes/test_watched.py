@@ -1,0 +1,238 @@
+"""The connection and its cache, towards an API server that answers as the test says: a tiny HTTP server."""
+
+import asyncio
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+
+from muster.domain.errors import Invalid, Unreachable
+from muster.kubernetes.connection import Connection, connect
+from muster.kubernetes.errors import Denied, Exists, Missing, Outdated, Refused
+from muster.kubernetes.resources import PODS, key_of
+from muster.kubernetes.watched import Change, Watched
+
+pytestmark = pytest.mark.fast
+
+Answer = tuple[int, list[Any]]
+
+
+@dataclass
+class TinyApiServer:
+    """Gives the answers in their order, each a status and the lines of its body; then it keeps watches waiting."""
+
+    url: str = ""
+    answers: list[Answer] = field(default_factory=list)
+    asked: list[tuple[str, dict[str, str]]] = field(default_factory=list)
+
+
+@pytest.fixture
+def api() -> Iterator[TinyApiServer]:
+    tiny = TinyApiServer()
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            split = urlsplit(self.path)
+            tiny.asked.append((split.path, {name: values[0] for name, values in parse_qs(split.query).items()}))
+            status, lines = tiny.answers.pop(0) if tiny.answers else (503, [{"message": "no more answers"}])
+            self.send_response(status)
+            self.send_header("Content-Type", "application/json")
+            self.end_headers()
+            for line in lines:
+                self.wfile.write(json.dumps(line).encode() + b"\n")
+
+        def log_message(self, *args: object) -> None:
+            pass
+
+    class Server(ThreadingHTTPServer):
+        def handle_error(self, *args: object) -> None:
+            """A client that goes in the middle of an answer is part of the tests."""
+
+    server = Server(("127.0.0.1", 0), Handler)
+    tiny.url = f"http://127.0.0.1:{server.server_port}"
+    Thread(target=server.serve_forever, daemon=True).start()
+    yield tiny
+    server.shutdown()
+    server.server_close()
+
+
+@pytest.fixture
+def kubeconfig(api: TinyApiServer, tmp_path: Path) -> Path:
+    file = tmp_path / "kubeconfig"
+    config = {
+        "current-context": "c",
+        "contexts": [
+            {"name": "c", "context": {"cluster": "c", "user": "u", "namespace": "lab"}},
+            {"name": "other", "context": {"cluster": "c", "user": "u"}},
+        ],
+        "clusters": [{"name": "c", "cluster": {"server": api.url}}],
+        "users": [{"name": "u", "user": {"token": "t"}}],
+    }
+    file.write_text(json.dumps(config))
+    return file
+
+
+def pod(name: str, version: int, **status: str) -> dict[str, Any]:
+    metadata = {"namespace": "lab", "name": name, "resourceVersion": str(version)}
+    return {"metadata": metadata, "status": status}
+
+
+def listing(version: int, *pods: dict[str, Any], **more: str) -> Answer:
+    return 200, [{"metadata": {"resourceVersion": str(version), **more}, "items": pods}]
+
+
+def events(*events: tuple[str, dict[str, Any]]) -> Answer:
+    return 200, [{"type": kind, "object": one} for kind, one in events]
+
+
+async def until_asked(api: TinyApiServer, cache: Watched, times: int) -> None:
+    """Follow until the server has been asked so often, and the answers have arrived."""
+    following = asyncio.create_task(cache.run())
+    async with asyncio.timeout(60):
+        while len(api.asked) < times:
+            await asyncio.sleep(0.01)
+    following.cancel()
+    await asyncio.wait([following])
+
+
+def run_cache(api: TinyApiServer, kubeconfig: Path, times: int) -> tuple[Watched, list[Change]]:
+    changes: list[Change] = []
+
+    async def run() -> Watched:
+        connection = connect(kubeconfig)
+        cache = Watched(connection, PODS, changed=changes.append, group=lambda one: one["status"].get("phase", ""))
+        await until_asked(api, cache, times)
+        await connection.close()
+        return cache
+
+    return asyncio.run(run()), changes
+
+
+def names(cache: Watched) -> dict[str, str]:
+    return {key_of(one)[1]: str(one["metadata"]["resourceVersion"]) for one in cache}
+
+
+def test_a_watch_continues_from_the_last_event_or_bookmark(api: TinyApiServer, kubeconfig: Path) -> None:
+    api.answers = [
+        listing(10, pod("a", 5)),
+        events(("ADDED", pod("b", 11)), ("BOOKMARK", {"metadata": {"resourceVersion": "20"}})),
+        events(("MODIFIED", pod("a", 21, phase="Running")), ("DELETED", pod("b", 22))),
+    ]
+    cache, changes = run_cache(api, kubeconfig, 4)
+    assert names(cache) == {"a": "21"}
+    assert [asked.get("resourceVersion") for _, asked in api.asked] == [None, "10", "20", "22"]
+    assert all(asked["allowWatchBookmarks"] == "true" for _, asked in api.asked[1:])
+    assert [key_of(one)[1] for one in cache.of("Running")] == ["a"]
+    assert [(change.before is None, change.after is None) for change in changes] == [
+        (True, False),
+        (True, False),
+        (False, False),
+        (False, True),
+    ]
+
+
+@pytest.mark.parametrize(
+    "expired", [(410, [{"reason": "Expired"}]), (200, [{"type": "ERROR", "object": {"code": 410, "message": "old"}}])]
+)
+def test_an_expired_version_is_listed_again_and_differences_are_reported(
+    api: TinyApiServer, kubeconfig: Path, expired: Answer
+) -> None:
+    api.answers = [listing(10, pod("a", 5), pod("b", 6)), expired, listing(30, pod("b", 6), pod("c", 25))]
+    cache, changes = run_cache(api, kubeconfig, 4)
+    assert names(cache) == {"b": "6", "c": "25"}
+    reported = [(key_of(change.object)[1], change.after is None) for change in changes]
+    assert reported == [("a", False), ("b", False), ("c", False), ("a", True)]
+
+
+def test_a_server_that_is_away_for_a_while_is_asked_again(api: TinyApiServer, kubeconfig: Path) -> None:
+    away: Answer = (503, [{"message": "starting"}])
+    api.answers = [away, listing(10, pod("a", 5)), away, away, events(("ADDED", pod("b", 12)))]
+    cache, _ = run_cache(api, kubeconfig, 6)
+    assert names(cache) == {"a": "5", "b": "12"}
+    assert [asked.get("resourceVersion") for _, asked in api.asked] == [None, None, "10", "10", "10", "12"]
+
+
+def test_pages_are_joined(api: TinyApiServer, kubeconfig: Path) -> None:
+    api.answers = [listing(10, pod("a", 5), **{"continue": "next"}), listing(10, pod("b", 6))]
+    cache, _ = run_cache(api, kubeconfig, 3)
+    assert names(cache) == {"a": "5", "b": "6"}
+    assert api.asked[1][1]["continue"] == "next"
+
+
+def test_an_own_write_is_known_at_once_and_never_replaced_by_an_older_event(
+    api: TinyApiServer, kubeconfig: Path
+) -> None:
+    api.answers = [listing(10), events(("ADDED", pod("a", 11)), ("MODIFIED", pod("a", 13)))]
+    changes: list[Change] = []
+
+    async def run() -> Watched:
+        connection = connect(kubeconfig)
+        cache = Watched(connection, PODS, changed=changes.append)
+        cache.remember(pod("a", 12))
+        await until_asked(api, cache, 3)
+        await connection.close()
+        return cache
+
+    cache = asyncio.run(run())
+    assert names(cache) == {"a": "13"}
+    versions = [change.object["metadata"]["resourceVersion"] for change in changes]
+    assert versions == ["12", "13"]
+
+
+async def get_answer(kubeconfig: Path) -> object:
+    connection: Connection = connect(kubeconfig)
+    try:
+        return await connection.get(PODS, "a", "lab")
+    finally:
+        await connection.close()
+
+
+@pytest.mark.parametrize(
+    ("status", "reason", "error"),
+    [
+        (404, "NotFound", Missing),
+        (409, "AlreadyExists", Exists),
+        (409, "Conflict", Outdated),
+        (403, "Forbidden", Denied),
+        (401, "Unauthorized", Denied),
+        (422, "Invalid", Refused),
+        (429, "TooManyRequests", Unreachable),
+        (500, "InternalError", Unreachable),
+    ],
+)
+def test_each_refusal_is_the_error_that_its_caller_reacts_to(
+    api: TinyApiServer, kubeconfig: Path, status: int, reason: str, error: type[Exception]
+) -> None:
+    api.answers = [(status, [{"reason": reason, "message": "the words of the server"}])]
+    with pytest.raises(error, match="the words of the server") as caught:
+        asyncio.run(get_answer(kubeconfig))
+    assert type(caught.value) is error
+
+
+def test_nobody_listening_is_unreachable(kubeconfig: Path) -> None:
+    config = json.loads(kubeconfig.read_text())
+    config["clusters"][0]["cluster"]["server"] = "http://127.0.0.1:1"
+    kubeconfig.write_text(json.dumps(config))
+    with pytest.raises(Unreachable):
+        asyncio.run(get_answer(kubeconfig))
+
+
+def test_the_namespace_is_that_of_the_context(kubeconfig: Path) -> None:
+    assert connect(kubeconfig).namespace == "lab"
+    assert connect(kubeconfig, "other").namespace == "default"
+
+
+def test_a_kubeconfig_that_cannot_be_used_is_invalid(kubeconfig: Path, tmp_path: Path) -> None:
+    with pytest.raises(Invalid, match="not found"):
+        connect(kubeconfig, "unknown")
+    with pytest.raises(Invalid, match="not found"):
+        connect(tmp_path / "missing")
+    kubeconfig.write_text("[1, 2]")
+    with pytest.raises(Invalid):
+        connect(kubeconfig)
