@@ -11,6 +11,7 @@ from pathlib import Path
 from muster.domain.clusters import PhysicalCluster
 from muster.ports.archives import Archives
 from muster.ports.backend import Backend
+from muster.ports.user_ids import UserIds, no_user_ids
 from muster.settings.cluster_kinds import ClusterKind
 
 
@@ -30,6 +31,7 @@ class Site:
     """The Muster user to whom the Unix account of the server belongs. Their tasks may do what the account may do."""
     log_bytes: int | None = None
     """How much is kept of one task's log. None: everything."""
+    user_ids: UserIds = no_user_ids
 
 
 Builder = Callable[[PhysicalCluster], Backend]

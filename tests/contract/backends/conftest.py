@@ -5,8 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from scripts.kube.cluster import Cluster
 from tests.contract.backends.fake_harness import FakeHarness
 from tests.contract.backends.harness import Harness
+from tests.contract.backends.kube_harness import KubeHarness, KubeSite, kube_site
 from tests.contract.backends.local_harness import LocalHarness
 from tests.contract.backends.observing import Site, opened
 from tests.contract.backends.queue_harness import QueueHarness
@@ -21,8 +23,9 @@ HARNESSES: Mapping[str, Make] = {
     "toy-engine": lambda folder, _: QueueHarness(folder),
     "local": lambda folder, _: LocalHarness(folder),
     "ssh": lambda folder, request: SshHarness(folder, request.getfixturevalue("contract_host")),
+    "kubernetes": lambda folder, request: KubeHarness(folder, request.getfixturevalue("contract_kube")),
 }
-_FAST = ("fake",)
+_MARKS = {"fake": pytest.mark.fast, "kubernetes": pytest.mark.kube}
 
 
 @pytest.fixture(scope="session")
@@ -35,7 +38,13 @@ def contract_host() -> Iterator[Host]:
         yield pool[0]
 
 
-@pytest.fixture(params=[pytest.param(kind, marks=pytest.mark.fast if kind in _FAST else ()) for kind in HARNESSES])
+@pytest.fixture(scope="session")
+def contract_kube(kube_cluster: Cluster) -> Iterator[KubeSite]:
+    with kube_site(kube_cluster) as site:
+        yield site
+
+
+@pytest.fixture(params=[pytest.param(kind, marks=_MARKS.get(kind, ())) for kind in HARNESSES])
 def harness(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Harness]:
     made = HARNESSES[request.param](tmp_path, request)
     yield made

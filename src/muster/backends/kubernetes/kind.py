@@ -1,0 +1,23 @@
+"""The Kubernetes backend as the server registers it."""
+
+from functools import partial
+
+from muster.backends.kinds import BackendKind, Builder, Site
+from muster.backends.kubernetes.cluster_file import KUBERNETES_CLUSTERS
+
+
+def _builder(site: Site) -> Builder:
+    """Servers without Kubernetes start faster without its library."""
+    from muster.backends.kubernetes.backend import KubernetesBackend
+
+    return partial(
+        KubernetesBackend,
+        archives=site.archives,
+        identity=site.identity,
+        home=site.home / "kubernetes",
+        log_bytes=site.log_bytes,
+        certificate=site.home / "tls.crt",
+    )
+
+
+KUBERNETES = BackendKind(KUBERNETES_CLUSTERS, _builder)

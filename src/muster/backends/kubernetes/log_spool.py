@@ -1,0 +1,167 @@
+"""The log of one task on the server's disk, as it arrives line by line from the API server.
+
+Kubernetes knows no positions in a log, only the time of each line. So that positions stay what they were, also after a
+restart of the server, a cursor next to the log says how far it is complete and at which time.
+"""
+
+import asyncio
+import json
+import os
+import re
+from collections.abc import AsyncGenerator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from muster.agent.system.holes import can_punch
+from muster.agent.tasks.masking import Masks
+from muster.domain.dropped_bytes import DroppedBytes
+
+_LONGEST_LINE = 1 << 20
+_FRACTION = re.compile(r"\.[0-9]+")
+_CURSOR_APART_S = 1.0
+
+
+class LogSpool:
+    """Takes the bytes of a stream with a timestamp before each line, and keeps the lines without it."""
+
+    def __init__(self, path: Path, limit: int | None = None) -> None:
+        self.path = path
+        self.size = 0
+        """The length of the log, with what was dropped of it."""
+        self.dropped: DroppedBytes | None = None
+        self._limit = limit
+        self.has_ended = asyncio.Event()
+        """Set when the task has ended, so that nothing more will be written than what is written already."""
+        self.is_complete = asyncio.Event()
+        """Set when all that the task wrote is here, or as much as there will ever be."""
+        self.masks = Masks(())
+        self._rest = b""
+        self._skipping = 0
+        self._last, self._repeats = "", 0
+        self._written_at = 0.0
+        self._grown = asyncio.Event()
+        self._file: int | None = None
+        self._restore()
+
+    @property
+    def since(self) -> str:
+        """The time from which the rest of the log is asked for; empty at its beginning. The API server knows whole
+        seconds, so that lines come again that are here already."""
+        return _FRACTION.sub("", self._last)
+
+    def begin(self) -> None:
+        """A new stream begins, at `since`."""
+        self._rest = b""
+        self._skipping = self._repeats
+
+    def feed(self, data: bytes) -> None:
+        *lines, rest = (self._rest + data).split(b"\n")
+        if len(rest) > _LONGEST_LINE:
+            lines, rest = [*lines, rest], b""
+        self._rest = rest
+        new = b"".join(self._masked(text) for line in lines if (text := self._new(line)) is not None)
+        self._append(new)
+
+    def end(self) -> None:
+        """The stream has ended: what is left of it is a line, too."""
+        if self._rest:
+            self.feed(b"\n")
+
+    async def growth(self) -> AsyncGenerator[int]:
+        """Yields the size now and whenever it has grown, and ends when the log is complete."""
+        last = -1
+        while True:
+            changed, is_complete = self._grown, self.is_complete.is_set()
+            if self.size != last:
+                last = self.size
+                yield last
+            if is_complete:
+                return
+            await changed.wait()
+
+    def complete(self) -> None:
+        self.is_complete.set()
+        self._wake()
+        self.close()
+
+    def close(self) -> None:
+        if self._file is not None:
+            self._write_cursor()
+            os.close(self._file)
+            self._file = None
+
+    def remove(self) -> None:
+        self.complete()
+        for path in (self.path, self._cursor):
+            path.unlink(missing_ok=True)
+
+    @property
+    def _cursor(self) -> Path:
+        return self.path.with_suffix(".cursor")
+
+    def _new(self, line: bytes) -> bytes | None:
+        """The line without its time; None if it is here already."""
+        time, _, text = line.partition(b" ")
+        stamp = time.decode("ascii", "replace")
+        if self._last and stamp < self._last and len(stamp) > 19:
+            return None
+        if stamp == self._last:
+            if self._skipping:
+                self._skipping -= 1
+                return None
+            self._repeats += 1
+        else:
+            self._last, self._repeats, self._skipping = stamp, 1, 0
+        return text + b"\n"
+
+    def _masked(self, text: bytes) -> bytes:
+        return self.masks.masked(text)
+
+    def _append(self, data: bytes) -> None:
+        if not data:
+            return
+        if self._file is None:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            self._file = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+        os.write(self._file, data)
+        self.size += len(data)
+        self._keep_limit()
+        now = asyncio.get_running_loop().time()
+        if now - self._written_at > _CURSOR_APART_S:
+            self._written_at = now
+            self._write_cursor()
+        self._wake()
+
+    def _keep_limit(self) -> None:
+        """Drop the middle of a log that has become too long, and more than needed: this is not for every line."""
+        kept = self.size - (self.dropped.length if self.dropped else 0)
+        if self._limit is None or kept <= self._limit or self._file is None:
+            return
+        dropped = DroppedBytes.beyond(self._limit - self._limit // 8, self.size, self.dropped)
+        if dropped is not None and can_punch(self._file, dropped.start, dropped.length):
+            self.dropped = dropped
+
+    def _wake(self) -> None:
+        self._grown.set()
+        self._grown = asyncio.Event()
+
+    def _write_cursor(self) -> None:
+        cursor: dict[str, Any] = {"size": self.size, "last": self._last, "repeats": self._repeats}
+        if self.dropped is not None:
+            cursor["dropped"] = [self.dropped.start, self.dropped.end]
+        partial = self._cursor.with_suffix(".partial")
+        partial.write_text(json.dumps(cursor))
+        partial.rename(self._cursor)
+
+    def _restore(self) -> None:
+        """Continue from the cursor. What was written after it is fetched again."""
+        with suppress(OSError, ValueError, KeyError, TypeError):
+            cursor = json.loads(self._cursor.read_text())
+            size = min(int(cursor["size"]), self.path.stat().st_size)
+            if size == cursor["size"]:
+                os.truncate(self.path, size)
+                self.size, self._last, self._repeats = size, str(cursor["last"]), int(cursor["repeats"])
+                self.dropped = DroppedBytes.reported(cursor.get("dropped"))
+                return
+        self.path.unlink(missing_ok=True)

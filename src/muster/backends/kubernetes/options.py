@@ -1,0 +1,55 @@
+"""The settings of a Kubernetes cluster that only its backend knows."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+from muster.domain.pools import PoolCapacity
+
+NVIDIA, AMD = "nvidia.com/gpu", "amd.com/gpu"
+GPU_LABELS = ("nvidia.com/gpu.product", "amd.com/gpu.product-name")
+"""Labels of nodes that name the model of their GPUs, as the makers' own tools set them."""
+
+
+class JobObjects(StrEnum):
+    """What a gang becomes in the cluster."""
+
+    AUTO = "auto"
+    """A PaddleJob if the job is one and the cluster has the resource, otherwise pods."""
+    PADDLE_JOB = "paddlejob"
+    PODS = "pods"
+
+
+@dataclass(frozen=True, slots=True)
+class KubernetesOptions:
+    kubeconfig: Path | None = None
+    """None: the account of the pod in which the server runs."""
+    context: str | None = None
+    namespace: str | None = None
+    """The namespace of all tasks, or a template with `{user}`. None: the namespace of the kubeconfig."""
+    image: str | None = None
+    """The image of tasks whose job names none."""
+    image_pull_policy: str | None = None
+    image_pull_secrets: tuple[str, ...] = ()
+    init_image: str | None = None
+    """The image of the step that brings packages; the image of the task if it is None."""
+    node_selector: Mapping[str, str] = field(default_factory=dict)
+    tolerations: tuple[Mapping[str, Any], ...] = ()
+    service_account: str | None = None
+    priority_class: str | None = None
+    runtime_class: str | None = None
+    scheduler: str | None = None
+    security_context: Mapping[str, Any] = field(default_factory=dict)
+    volumes: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """By the name of a folder, where its files are: a volume source as a pod has it."""
+    gpu_resources: tuple[str, ...] = (NVIDIA, AMD)
+    gpu_models: Mapping[str, str] = field(default_factory=dict)
+    """How Muster calls the GPUs that a label of a node names."""
+    head_start: PoolCapacity = field(default_factory=PoolCapacity)
+    jobs: JobObjects = JobObjects.AUTO
+
+    @property
+    def is_per_user(self) -> bool:
+        return "{user}" in (self.namespace or "")

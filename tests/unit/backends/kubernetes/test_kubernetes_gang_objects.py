@@ -1,0 +1,157 @@
+"""The objects of a gang, as they are created and as they are shown."""
+
+import base64
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import yaml
+
+from muster.backends.kubernetes.gang_objects import rendered
+from muster.backends.kubernetes.names import address, gang_name, host_name, pod_name, user_namespace
+from muster.backends.kubernetes.options import KubernetesOptions
+from muster.backends.kubernetes.pods import unexpanded
+from muster.domain.clusters import Folder, PhysicalCluster
+from muster.domain.specs import Framework, Input, Mount, Runtime, SecretUse, Spread, Together, Where
+from tests.conftest import Golden
+from tests.parts.building import a_ps_spec, a_role, a_spec
+from tests.unit.backends.kubernetes.building import OPTIONS, a_launch, objects_of
+
+pytestmark = pytest.mark.fast
+OWNER = {"kind": "ConfigMap", "name": "muster-j1-1", "uid": "u1"}
+GOLDEN = Path(__file__).parent / "golden"
+
+
+def test_a_gang_is_shown_as_it_is_created(golden: Golden) -> None:
+    spec = a_ps_spec(
+        1,
+        1,
+        framework=Framework.PADDLE,
+        package="a" * 64,
+        env={"PASSWORD": "hunter2"},
+        secrets=(SecretUse("key", "KEY"), SecretUse("key", file="key.pem")),
+    )
+    text = rendered(objects_of(a_launch(spec)))
+    assert "hunter2" not in text
+    golden(GOLDEN / "gang.yaml", text)
+
+
+def test_names_follow_from_ids_and_differ_where_those_differ() -> None:
+    assert gang_name("j1.2") == "muster-j1-2"
+    assert pod_name("j1.2.worker.13") == "muster-j1-2-worker-13"
+    assert address("j1.2.worker.13") == "worker-13.muster-j1-2"
+    assert host_name("data_loader", 0) != host_name("data-loader", 0)
+    assert len(host_name("A" * 32, 4095)) <= 63
+    assert user_namespace("ml-{user}", "amy") == "ml-amy"
+    assert user_namespace("ml-{user}", "Amy@example.org") != user_namespace("ml-{user}", "amy-example-org")
+    assert len(user_namespace("ml-{user}", "a" * 200)) <= 63
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"), [("$HOME", "$HOME"), ("$(date)", "$$(date)"), ("$$", "$$$"), ("a$$(b", "a$$$$(b")]
+)
+def test_kubernetes_expands_nothing_in_commands_and_variables(text: str, expected: str) -> None:
+    assert unexpanded(text) == expected
+
+
+def test_a_task_gets_its_environment_resources_and_place() -> None:
+    role = a_role("worker", 2, cpu=2, memory=1 << 30, gpus=1, models=("A100",))
+    where = Where(labels={"zone": "a", "ssd": "*"}, not_nodes=("n7",), spread=Spread.APART)
+    launch = a_launch(a_spec(role, where=where, grace_s=2.5))
+    pod = objects_of(launch).pods(OWNER)["j1.1.worker.1"]
+    spec, (main,) = pod["spec"], pod["spec"]["containers"]
+    env = {one["name"]: one.get("value") for one in main["env"]}
+    assert (env["MUSTER_RANK"], env["MUSTER_HOSTS_WORKER"]) == ("1", "worker-0.muster-j1-1,worker-1.muster-j1-1")
+    assert main["resources"]["limits"] == {"memory": str(1 << 30), "nvidia.com/gpu": "1"}
+    assert main["resources"]["requests"]["cpu"] == "2000m"
+    assert (spec["hostname"], spec["subdomain"], spec["terminationGracePeriodSeconds"]) == (
+        "worker-1",
+        "muster-j1-1",
+        3,
+    )
+    assert spec["automountServiceAccountToken"] is False
+    (term,) = spec["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]["nodeSelectorTerms"]
+    assert term["matchExpressions"] == [
+        {"key": "ssd", "operator": "Exists"},
+        {"key": "zone", "operator": "In", "values": ["a"]},
+        {"key": "kubernetes.io/hostname", "operator": "NotIn", "values": ["n7"]},
+        {"key": "nvidia.com/gpu.product", "operator": "In", "values": ["NVIDIA-A100-SXM4-80GB"]},
+    ]
+    assert spec["affinity"]["podAntiAffinity"]
+    assert pod["metadata"]["annotations"]["muster/file.trainer_id"] == "1\n"
+
+
+def test_a_gang_that_stays_together_has_an_affinity_to_itself() -> None:
+    pods = objects_of(a_launch(a_spec(a_role("worker", 2), where=Where(together=Together.RACK)))).pods(OWNER)
+    (rule,) = pods["j1.1.worker.0"]["spec"]["affinity"]["podAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]
+    assert (rule["topologyKey"], rule["labelSelector"]["matchLabels"]) == ("rack", {"muster/gang": "j1.1"})
+
+
+def test_a_single_task_without_a_package_needs_no_step_before_it_and_no_service() -> None:
+    objects = objects_of(a_launch(a_spec()))
+    assert objects.service(OWNER) is None
+    assert objects.secret(OWNER, {}) is None
+    assert "initContainers" not in objects.pods(OWNER)["j1.1.worker.0"]["spec"]
+
+
+def test_the_addresses_of_archives_and_the_values_of_secrets_are_in_the_secret_alone() -> None:
+    spec = a_spec(
+        package="a" * 64, inputs=(Input(f"{'b' * 64}/x.bin", "data/x.bin"),), secrets=(SecretUse("key", "KEY"),)
+    )
+    launch = replace(a_launch(spec), secret_values={"key": b"s3cret"})
+    objects = objects_of(launch)
+    urls = {"a" * 64: "http://server/a?signature=1", "b" * 64: "http://server/b?signature=2"}
+    secret = objects.secret(OWNER, urls)
+    assert secret is not None
+    data = {key: base64.b64decode(value).decode() for key, value in secret["data"].items()}
+    assert data["secret.key"] == "s3cret"
+    assert data["archives"].splitlines() == [
+        f"{'a' * 64}\thttp://server/a?signature=1\t\t.",
+        f"{'b' * 64}\thttp://server/b?signature=2\tx.bin\tdata/x.bin",
+    ]
+    others = yaml.safe_dump([objects.owner(), objects.pods(OWNER)])
+    assert "signature" not in others
+    assert "s3cret" not in others
+
+
+def test_folders_of_the_cluster_are_mounted_where_the_job_wants_them() -> None:
+    folders = (Folder("data", "/folders/data"), Folder("envs", "/folders/envs"))
+    volumes = {
+        "data": {"persistentVolumeClaim": {"claimName": "criteo"}},
+        "envs": {"nfs": {"server": "s", "path": "/"}},
+    }
+    options = replace(OPTIONS, volumes=volumes)
+    cluster = PhysicalCluster("k8s", "kubernetes", folders=folders, options=options)
+    mounts = (Mount("data/train", "/data", read_only=True), Mount("data", "all"))
+    spec = a_spec(mounts=mounts, runtime=Runtime(venv="envs/py310"))
+    pod = objects_of(a_launch(spec, cluster), options, cluster).pods(OWNER)["j1.1.worker.0"]
+    (main,) = pod["spec"]["containers"]
+    found = [one for one in main["volumeMounts"] if one["name"].startswith("folder-")]
+    assert found == [
+        {"name": "folder-data", "mountPath": "/data", "subPath": "train", "readOnly": True},
+        {"name": "folder-data", "mountPath": "/muster/work/all"},
+        {"name": "folder-envs", "mountPath": "/folders/envs/py310", "subPath": "py310", "readOnly": True},
+    ]
+    assert {one["name"]: one for one in pod["spec"]["volumes"]}["folder-data"] == {
+        "name": "folder-data",
+        "persistentVolumeClaim": {"claimName": "criteo"},
+    }
+
+
+def test_the_cluster_file_decides_about_nodes_accounts_and_images() -> None:
+    options = KubernetesOptions(
+        image="default:1",
+        init_image="fetch:1",
+        service_account="runner",
+        node_selector={"pool": "ml"},
+        tolerations=({"operator": "Exists"},),
+        image_pull_secrets=("registry",),
+        priority_class="batch",
+        scheduler="volcano",
+    )
+    pod = objects_of(a_launch(a_spec(package="a" * 64)), options).pods(OWNER)["j1.1.worker.0"]["spec"]
+    assert (pod["containers"][0]["image"], pod["initContainers"][0]["image"]) == ("default:1", "fetch:1")
+    assert (pod["serviceAccountName"], pod["automountServiceAccountToken"]) == ("runner", True)
+    assert (pod["nodeSelector"], pod["tolerations"]) == ({"pool": "ml"}, [{"operator": "Exists"}])
+    assert (pod["priorityClassName"], pod["schedulerName"]) == ("batch", "volcano")
+    assert pod["imagePullSecrets"] == [{"name": "registry"}]

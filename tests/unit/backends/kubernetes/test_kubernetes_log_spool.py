@@ -1,0 +1,99 @@
+"""Logs as they arrive from the API server: lines with their times, which may come twice."""
+
+from pathlib import Path
+
+import pytest
+
+from muster.agent.tasks.masking import Masks
+from muster.backends.kubernetes.log_spool import LogSpool
+from muster.backends.kubernetes.logs import PodLogs
+from muster.ports.capabilities import TaskRef
+
+pytestmark = [pytest.mark.fast, pytest.mark.anyio]
+
+
+def line(second: int, text: str, part: int = 1, zone: str = "Z") -> bytes:
+    return f"2026-01-02T03:04:{second:02}.{part:09}{zone} {text}\n".encode()
+
+
+async def test_lines_lose_their_times_however_the_stream_is_cut(tmp_path: Path) -> None:
+    spool = LogSpool(tmp_path / "a.log")
+    stream = line(1, "one") + line(2, "two words") + line(3, "")
+    for position in range(len(stream)):
+        spool.feed(stream[position : position + 1])
+    assert spool.path.read_bytes() == b"one\ntwo words\n\n"
+    assert spool.size == spool.path.stat().st_size
+
+
+async def test_what_comes_again_after_a_break_is_kept_once(tmp_path: Path) -> None:
+    spool = LogSpool(tmp_path / "a.log")
+    first = line(1, "one") + line(2, "two") + line(2, "same time")
+    spool.feed(first + b"2026-01-02T03:04:05.0")
+    assert spool.since == "2026-01-02T03:04:02Z"
+    spool.begin()
+    spool.feed(line(2, "two") + line(2, "same time") + line(2, "third of that time") + line(5, "five"))
+    spool.end()
+    assert spool.path.read_bytes() == b"one\ntwo\nsame time\nthird of that time\nfive\n"
+
+
+async def test_a_log_continues_after_a_restart_of_the_server(tmp_path: Path) -> None:
+    before = LogSpool(tmp_path / "a.log")
+    before.feed(line(1, "one") + line(2, "two"))
+    before.close()
+    with before.path.open("ab") as file:
+        file.write(b"written after the cursor")
+    after = LogSpool(tmp_path / "a.log")
+    assert (after.size, after.since) == (8, "2026-01-02T03:04:02Z")
+    after.begin()
+    after.feed(line(2, "two") + line(3, "three"))
+    assert after.path.read_bytes() == b"one\ntwo\nthree\n"
+
+
+async def test_a_log_without_a_usable_cursor_begins_again(tmp_path: Path) -> None:
+    (tmp_path / "a.log").write_text("unknown")
+    spool = LogSpool(tmp_path / "a.log")
+    assert (spool.size, spool.since) == (0, "")
+
+
+async def test_the_zone_of_a_node_is_kept(tmp_path: Path) -> None:
+    spool = LogSpool(tmp_path / "a.log")
+    spool.feed(line(1, "one", zone="+08:00"))
+    assert spool.since == "2026-01-02T03:04:01+08:00"
+
+
+async def test_secrets_never_reach_the_disk(tmp_path: Path) -> None:
+    spool = LogSpool(tmp_path / "a.log")
+    spool.masks = Masks([b"hunter2"])
+    spool.feed(line(1, "it is hunter2, yes"))
+    assert spool.path.read_bytes() == b"it is *******, yes\n"
+
+
+async def test_growth_ends_when_the_log_is_complete(tmp_path: Path) -> None:
+    spool = LogSpool(tmp_path / "a.log")
+    growth = spool.growth()
+    assert await anext(growth) == 0
+    spool.feed(line(1, "one"))
+    assert await anext(growth) == 4
+    spool.complete()
+    assert [size async for size in growth] == []
+
+
+async def test_a_log_beyond_its_limit_loses_its_middle_and_keeps_its_positions(tmp_path: Path) -> None:
+    logs = PodLogs(tmp_path, 64 << 10)
+    spool = logs._spool("j1.1.worker.0")
+    text = b""
+    for number in range(3000):
+        line_text = f"{number:06} {'x' * 60}\n"
+        text += line_text.encode()
+        spool.feed(f"2026-01-02T03:04:05.{number:09}Z {line_text}".encode())
+    logs.ended("j1.1.worker.0")
+    ref = TaskRef("j1.1.worker.0")
+    dropped = await logs.collect(ref, tmp_path / "out" / "a.log")
+    assert dropped is not None
+    assert (tmp_path / "out" / "a.log").read_bytes() == text[: dropped.start] + text[dropped.end :]
+    assert (tmp_path / "out" / "a.log").stat().st_size <= 64 << 10
+    chunk = await logs.read(ref, len(text) - 10, 100)
+    assert (chunk.data, chunk.size, chunk.ended, chunk.dropped) == (text[-10:], len(text), True, dropped)
+    assert (await logs.read(ref, dropped.start, 100)).data == b""
+    assert await logs.tail_offset(ref, 100_000) == dropped.start
+    assert LogSpool(spool.path).dropped == dropped, "a restarted server knows what is missing"
