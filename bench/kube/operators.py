@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bench.measuring import cpu_seconds, process_tree
-from muster.operator.environment import PEERS
+from muster.operator.job.environment import PEERS
 from scripts.kube.cluster import Cluster
 from scripts.kube.processes import wait_until
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from muster.operator.cleaning import CLEANED
-from muster.operator.conditions import find
-from muster.operator.paddle_job import CleanPolicy
+from muster.operator.job.paddle_job import CleanPolicy
+from muster.operator.planning.cleaning import CLEANED
+from muster.operator.planning.conditions import find
 from tests.parts.kube import Kube, KubeNamespace, new_namespace, phase, pod
 from tests.parts.kube_operator import running_operator
 from tests.parts.paddle_jobs import (

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from muster.operator.writer import CRASH_AFTER
+from muster.operator.control.writer import CRASH_AFTER
 from tests.parts.kube import Kube, KubeNamespace, new_namespace, phase
 from tests.parts.kube_operator import OperatorProcess, running_operator
 from tests.parts.paddle_jobs import (

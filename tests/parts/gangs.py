@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from muster.operator.paddle_job import PaddleJob, read_job
+from muster.operator.job.paddle_job import PaddleJob, read_job
 from muster.operator.scheduling.gangs import Gang, gang_of
 from muster.operator.scheduling.nodes import Node
 from muster.operator.scheduling.room import Footprint, Room

@@ -2,7 +2,7 @@
 
 import sys
 
-from muster.operator.process import main
+from muster.operator.process.main import main
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -9,9 +9,9 @@ import pytest
 import yaml
 
 from muster.domain.specs import Mode
-from muster.operator.paddle_job import ROLES, CleanPolicy, Intranet
-from muster.operator.phases import Phase
-from muster.operator.pod_states import PodState
+from muster.operator.job.paddle_job import ROLES, CleanPolicy, Intranet
+from muster.operator.job.phases import Phase
+from muster.operator.job.pod_states import PodState
 from scripts.paddlejob_crd.definition import current, old, written
 
 pytestmark = pytest.mark.fast

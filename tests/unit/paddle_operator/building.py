@@ -5,13 +5,13 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from muster.kubernetes.resources import ATTEMPT, CONFIG_MAPS, PADDLE_JOBS, PODS, RES_TYPE, SERVICES, annotations_of
-from muster.operator.actions import Action, Create, Delete, DeleteAll, Patch
-from muster.operator.environment import PEERS
-from muster.operator.paddle_job import PaddleJob, read_job
-from muster.operator.plans import JobEvent, Plan
-from muster.operator.pod_states import PodState, PodView
-from muster.operator.reconcile import Scheduling, plan, without_gang_scheduling
-from muster.operator.world import World
+from muster.operator.job.actions import Action, Create, Delete, DeleteAll, Patch
+from muster.operator.job.environment import PEERS
+from muster.operator.job.paddle_job import PaddleJob, read_job
+from muster.operator.job.pod_states import PodState, PodView
+from muster.operator.job.world import World
+from muster.operator.planning.plans import JobEvent, Plan
+from muster.operator.planning.reconcile import Scheduling, plan, without_gang_scheduling
 
 NOW = 1_800_000_000.0
 

@@ -5,15 +5,15 @@ from typing import Any
 import pytest
 
 from muster.kubernetes.resources import PODS
-from muster.operator.actions import Delete, DeleteAll, Patch
-from muster.operator.cleaning import CLEANED
-from muster.operator.conditions import find, read_conditions
-from muster.operator.paddle_job import CleanPolicy
-from muster.operator.phases import Phase
-from muster.operator.pod_states import PodState
-from muster.operator.reconcile import plan
-from muster.operator.times import timestamp
-from muster.operator.world import World
+from muster.operator.job.actions import Delete, DeleteAll, Patch
+from muster.operator.job.paddle_job import CleanPolicy
+from muster.operator.job.phases import Phase
+from muster.operator.job.pod_states import PodState
+from muster.operator.job.times import timestamp
+from muster.operator.job.world import World
+from muster.operator.planning.cleaning import CLEANED
+from muster.operator.planning.conditions import find, read_conditions
+from muster.operator.planning.reconcile import plan
 from tests.unit.paddle_operator.building import NOW, Cluster, environment, job_object
 
 pytestmark = pytest.mark.fast

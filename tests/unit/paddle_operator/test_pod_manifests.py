@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from muster.operator.environment import gang_variables, peers_digest, pod_port
-from muster.operator.manifests import restart_policy
-from muster.operator.pod_states import PodState
-from muster.operator.ports import Claim, PortRange, block_for, parse_range
+from muster.operator.job.environment import gang_variables, peers_digest, pod_port
+from muster.operator.job.pod_states import PodState
+from muster.operator.job.ports import Claim, PortRange, block_for, parse_range
+from muster.operator.planning.manifests import restart_policy
 from tests.unit.paddle_operator.building import Cluster, environment, job_object, make_job, role
 
 pytestmark = pytest.mark.fast

@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 from muster.kubernetes.resources import ATTEMPT, RES_TYPE
-from muster.operator.environment import PEERS
-from muster.operator.memory import UnknownFields
-from muster.operator.pod_states import PodState, prune_pod, read_pod
-from muster.operator.work_queue import WorkQueue
+from muster.operator.control.memory import UnknownFields
+from muster.operator.control.work_queue import WorkQueue
+from muster.operator.job.environment import PEERS
+from muster.operator.job.pod_states import PodState, prune_pod, read_pod
 
 pytestmark = pytest.mark.fast
 

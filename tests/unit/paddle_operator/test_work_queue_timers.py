@@ -2,7 +2,7 @@ import asyncio
 
 import uvloop
 
-from muster.operator.work_queue import WorkQueue
+from muster.operator.control.work_queue import WorkQueue
 
 _KEY = ("ns", "job")
 

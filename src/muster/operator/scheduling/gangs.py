@@ -6,8 +6,8 @@ from typing import Any
 
 from muster.kubernetes.amounts import PODS, Amounts, pod_requests, total
 from muster.kubernetes.resources import Key
-from muster.operator.paddle_job import PaddleJob, RoleSpec
-from muster.operator.phases import ENDED, phase_of
+from muster.operator.job.paddle_job import PaddleJob, RoleSpec
+from muster.operator.job.phases import ENDED, phase_of
 
 DEFAULT_SCHEDULER = "default-scheduler"
 _PLACING = ("nodeName", "nodeSelector", "affinity", "tolerations")

@@ -3,13 +3,13 @@
 from dataclasses import replace
 
 from muster.kubernetes.resources import JOB_UID, PODS
-from muster.operator.actions import DeleteAll, Patch
-from muster.operator.paddle_job import PaddleJob
-from muster.operator.pod_states import PodView
+from muster.operator.job.actions import DeleteAll, Patch
+from muster.operator.job.paddle_job import PaddleJob
+from muster.operator.job.pod_states import PodView
+from muster.operator.job.world import World
 from muster.operator.scheduling.guard import Hold, HoldReason
 from muster.operator.scheduling.room import GATE
 from muster.operator.scheduling.verdict import Verdict
-from muster.operator.world import World
 
 FIRST_WITH_GATES = (1, 27)
 """The first version of Kubernetes that has scheduling gates without being asked for them."""

@@ -3,11 +3,11 @@
 from typing import Any
 
 from muster.kubernetes.resources import Object, Resource
-from muster.operator.paddle_job import PaddleJob
+from muster.operator.job.paddle_job import PaddleJob
+from muster.operator.job.world import World
 from muster.operator.scheduling import pod_groups
 from muster.operator.scheduling.gangs import DEFAULT_SCHEDULER, gang_of, scheduler_names
 from muster.operator.scheduling.verdict import Verdict
-from muster.operator.world import World
 
 GROUP, PLURAL = "scheduling.k8s.io", "podgroups"
 WAITING = "WaitingForPodGroup"

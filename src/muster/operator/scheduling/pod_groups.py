@@ -14,8 +14,8 @@ from muster.kubernetes.resources import (
     owner_uid,
     uid_of,
 )
-from muster.operator.actions import Action, Create, Delete
-from muster.operator.paddle_job import PaddleJob
+from muster.operator.job.actions import Action, Create, Delete
+from muster.operator.job.paddle_job import PaddleJob
 
 
 def manifest(job: PaddleJob, spec: Mapping[str, Any]) -> dict[str, Any]:

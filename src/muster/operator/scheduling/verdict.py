@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from muster.operator.actions import Action
+from muster.operator.job.actions import Action
 
 
 @dataclass(frozen=True, slots=True)

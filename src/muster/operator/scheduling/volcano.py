@@ -11,12 +11,12 @@ from typing import Any
 from muster.domain.specs import WORKER_ROLE
 from muster.kubernetes.amounts import quantity
 from muster.kubernetes.resources import Object, Resource, annotations_of
-from muster.operator.actions import Patch
-from muster.operator.paddle_job import PaddleJob
+from muster.operator.job.actions import Patch
+from muster.operator.job.paddle_job import PaddleJob
+from muster.operator.job.world import World
 from muster.operator.scheduling import pod_groups
 from muster.operator.scheduling.gangs import gang_of, scheduler_names
 from muster.operator.scheduling.verdict import Verdict
-from muster.operator.world import World
 
 VOLCANO_GROUPS = Resource("scheduling.volcano.sh", "v1beta1", "PodGroup", "podgroups")
 SCHEDULER = "volcano"

@@ -9,7 +9,7 @@ from muster.backends.kubernetes.names import pod_name
 from muster.backends.kubernetes.paddle_jobs import expected, suits
 from muster.backends.kubernetes.pod_state import task_of
 from muster.domain.specs import Framework, JobSpec, Role
-from muster.operator.paddle_job import read_job
+from muster.operator.job.paddle_job import read_job
 from muster.ports.backend import Phase
 from tests.conftest import Golden
 from tests.parts.building import a_ps_spec, a_role, a_spec

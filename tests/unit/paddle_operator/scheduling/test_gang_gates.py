@@ -6,14 +6,14 @@ from typing import Any
 import pytest
 
 from muster.kubernetes.resources import PODS
-from muster.operator.actions import Create, DeleteAll, Patch
-from muster.operator.plans import Plan
-from muster.operator.pod_states import PodState, PodView
-from muster.operator.reconcile import plan
+from muster.operator.job.actions import Create, DeleteAll, Patch
+from muster.operator.job.pod_states import PodState, PodView
+from muster.operator.job.world import World
+from muster.operator.planning.plans import Plan
+from muster.operator.planning.reconcile import plan
 from muster.operator.scheduling import gates
 from muster.operator.scheduling.guard import Hold, HoldReason
 from muster.operator.scheduling.room import GATE
-from muster.operator.world import World
 from tests.parts.gangs import job
 
 _NOW = 1_767_225_600.0

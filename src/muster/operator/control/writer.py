@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 from muster.kubernetes.connection import Connection
 from muster.kubernetes.resources import EVENTS, Object, Resource, selector
-from muster.operator.metrics import Metrics
+from muster.operator.control.metrics import Metrics
 
 CRASH_AFTER = "MUSTER_OPERATOR_CRASH_AFTER"
 """A variable for tests: after so many writes the operator kills itself, as if the machine had lost power."""

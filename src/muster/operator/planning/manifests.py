@@ -15,8 +15,8 @@ from muster.kubernetes.resources import (
     RESOURCE_ANNOTATION,
     owner_reference,
 )
-from muster.operator.environment import FIRST_PORT, PEERS, PORTS, VARIABLE_PREFIX, PodVariables, pod_port
-from muster.operator.paddle_job import Intranet, PaddleJob, RoleSpec
+from muster.operator.job.environment import FIRST_PORT, PEERS, PORTS, VARIABLE_PREFIX, PodVariables, pod_port
+from muster.operator.job.paddle_job import Intranet, PaddleJob, RoleSpec
 from muster.operator.scheduling.verdict import Verdict
 
 COORDINATOR = "coord-paddle"

@@ -4,8 +4,8 @@ it needs."""
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
-from muster.operator.paddle_job import Intranet, PaddleJob
-from muster.operator.pod_states import PodView
+from muster.operator.job.paddle_job import Intranet, PaddleJob
+from muster.operator.job.pod_states import PodView
 
 _ELASTIC_PATIENCE_S = 10.0
 """How long an elastic job waits for all its pods before it starts with those that it has."""

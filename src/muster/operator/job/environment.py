@@ -16,7 +16,7 @@ from muster.domain.specs import PS_ROLE, WORKER_ROLE, Framework, JobSpec, Role
 from muster.domain.tasks import Task, TaskLaunching, task_id
 from muster.launch.frameworks import paddle
 from muster.launch.frameworks.paddle import HETER_ROLE
-from muster.operator.paddle_job import Intranet, PaddleJob, RoleSpec
+from muster.operator.job.paddle_job import Intranet, PaddleJob, RoleSpec
 
 FIRST_PORT, PORTS = 36000, 20
 """The ports of a pod: the first is its endpoint."""

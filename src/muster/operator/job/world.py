@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from muster.operator.environment import FIRST_PORT
-from muster.operator.pod_states import PodView
+from muster.operator.job.environment import FIRST_PORT
+from muster.operator.job.pod_states import PodView
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from muster.operator.environment import PORTS
+from muster.operator.job.environment import PORTS
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,14 +17,14 @@ from muster.kubernetes.errors import Missing, Refused
 from muster.kubernetes.resources import PODS, Key, Object, Resource, key_of
 from muster.kubernetes.watched import Change, Watched
 from muster.lib.clock import Clock
-from muster.operator.guarding import GuardedScheduling
-from muster.operator.paddle_job import PaddleJob
-from muster.operator.pod_states import prune_pod
+from muster.operator.control.guarding import GuardedScheduling
+from muster.operator.job.paddle_job import PaddleJob
+from muster.operator.job.pod_states import prune_pod
+from muster.operator.job.world import World
 from muster.operator.scheduling import kubernetes_groups, pod_groups, volcano
 from muster.operator.scheduling.gangs import is_over
 from muster.operator.scheduling.guard import TAKE_BACK_S
 from muster.operator.scheduling.verdict import Verdict
-from muster.operator.world import World
 
 Wake = Callable[[Key], None]
 _log = structlog.get_logger("operator.scheduling")

@@ -13,11 +13,11 @@ from muster.kubernetes.connection import Connection
 from muster.kubernetes.errors import Exists, Missing, Outdated, Refused
 from muster.kubernetes.resources import JOB_UID, PADDLE_JOBS, PODS, Resource, labels_of, owner_uid
 from muster.lib.clock import Clock
-from muster.operator.actions import Action, Create, Delete, DeleteAll, Patch
-from muster.operator.caches import Caches
-from muster.operator.memory import JobMemory
-from muster.operator.paddle_job import PaddleJob
-from muster.operator.writer import Writer
+from muster.operator.control.caches import Caches
+from muster.operator.control.memory import JobMemory
+from muster.operator.control.writer import Writer
+from muster.operator.job.actions import Action, Create, Delete, DeleteAll, Patch
+from muster.operator.job.paddle_job import PaddleJob
 
 _log = structlog.get_logger("operator.executing")
 _AT_ONCE = 16

@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping
 
-from muster.operator.paddle_job import CleanPolicy
-from muster.operator.phases import Phase
+from muster.operator.job.paddle_job import CleanPolicy
+from muster.operator.job.phases import Phase
 
 CLEANED: Mapping[CleanPolicy, tuple[Phase, ...]] = {
     CleanPolicy.ALWAYS: (Phase.COMPLETED, Phase.FAILED),

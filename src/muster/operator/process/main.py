@@ -18,12 +18,12 @@ from muster.kubernetes.connection import Connection, connect
 from muster.lib.clock import wall_clock
 from muster.lib.ids import new_id
 from muster.lib.quantities import parse_duration
-from muster.operator.controller import Controller, Options
-from muster.operator.gang_scheduling import gang_scheduling
-from muster.operator.health import Heartbeat, endpoints
-from muster.operator.leader import Leadership, LeaseLost
-from muster.operator.metrics import Metrics
-from muster.operator.ports import parse_range
+from muster.operator.control.controller import Controller, Options
+from muster.operator.control.gang_scheduling import gang_scheduling
+from muster.operator.control.metrics import Metrics
+from muster.operator.job.ports import parse_range
+from muster.operator.process.health import Heartbeat, endpoints
+from muster.operator.process.leader import Leadership, LeaseLost
 
 _log = structlog.get_logger("operator")
 

@@ -19,7 +19,7 @@ from muster.kubernetes.resources import (
     uid_of,
 )
 from muster.kubernetes.watched import Change, Watched
-from muster.operator.gang_scheduling import GangScheduling
+from muster.operator.control.gang_scheduling import GangScheduling
 
 _LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 

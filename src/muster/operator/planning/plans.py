@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from muster.operator.actions import Action, Create
+from muster.operator.job.actions import Action, Create
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from muster.kubernetes.connection import Connection
 from muster.kubernetes.errors import Exists, Missing, Outdated
 from muster.kubernetes.resources import LEASES
 from muster.lib.clock import Clock
-from muster.operator.times import precise_timestamp
+from muster.operator.job.times import precise_timestamp
 
 LEASE = "b2a304f2.paddlepaddle.org"
 """The name of paddle-operator's lease, so that the two never act at the same time."""

@@ -5,10 +5,10 @@ import structlog
 from muster.domain.errors import MusterError
 from muster.kubernetes.resources import PADDLE_JOBS
 from muster.lib.clock import Clock
-from muster.operator.paddle_job import PaddleJob
-from muster.operator.plans import JobEvent
-from muster.operator.times import timestamp
-from muster.operator.writer import Writer
+from muster.operator.control.writer import Writer
+from muster.operator.job.paddle_job import PaddleJob
+from muster.operator.job.times import timestamp
+from muster.operator.planning.plans import JobEvent
 
 _log = structlog.get_logger("operator.events")
 _COMPONENT = "paddlejob-controller"

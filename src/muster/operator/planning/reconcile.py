@@ -9,20 +9,20 @@ from typing import Any
 
 from muster.kubernetes.resources import ATTEMPT, CONFIG_MAPS, HOST_PORT, JOB_UID, PADDLE_JOBS, PODS, SERVICES
 from muster.lib.backoff import exponential
-from muster.operator import conditions as cond
-from muster.operator import manifests
-from muster.operator.actions import Action, Create, Delete, DeleteAll, Patch
-from muster.operator.cleaning import CLEANED
-from muster.operator.environment import PEERS, GangVariables, gang_variables, peers_digest
-from muster.operator.membership import membership
-from muster.operator.paddle_job import Intranet, PaddleJob, instant
-from muster.operator.phases import ENDED, Phase, has_completed, next_phase, phase_of
-from muster.operator.plans import JobEvent, Plan
-from muster.operator.pod_states import PodState, PodView
+from muster.operator.job.actions import Action, Create, Delete, DeleteAll, Patch
+from muster.operator.job.environment import PEERS, GangVariables, gang_variables, peers_digest
+from muster.operator.job.membership import membership
+from muster.operator.job.paddle_job import Intranet, PaddleJob, instant
+from muster.operator.job.phases import ENDED, Phase, has_completed, next_phase, phase_of
+from muster.operator.job.pod_states import PodState, PodView
+from muster.operator.job.times import timestamp
+from muster.operator.job.world import World
+from muster.operator.planning import conditions as cond
+from muster.operator.planning import manifests
+from muster.operator.planning.cleaning import CLEANED
+from muster.operator.planning.plans import JobEvent, Plan
+from muster.operator.planning.status import Status, counts, wanted_before
 from muster.operator.scheduling.verdict import Verdict
-from muster.operator.status import Status, counts, wanted_before
-from muster.operator.times import timestamp
-from muster.operator.world import World
 
 Scheduling = Callable[[PaddleJob, World], Verdict]
 _LONGEST_BACKOFF_S = 360.0

@@ -4,9 +4,9 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from muster.kubernetes.resources import JOB_UID, RES_TYPE, selector
-from muster.operator.paddle_job import ROLES, PaddleJob, RoleSpec
-from muster.operator.phases import Phase
-from muster.operator.pod_states import PodState, PodView
+from muster.operator.job.paddle_job import ROLES, PaddleJob, RoleSpec
+from muster.operator.job.phases import Phase
+from muster.operator.job.pod_states import PodState, PodView
 
 Status = dict[str, Any]
 _COUNTED = (*ROLES, "elastic")

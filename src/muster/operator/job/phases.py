@@ -13,8 +13,8 @@ from collections.abc import Collection
 from enum import StrEnum
 
 from muster.domain.specs import WORKER_ROLE
-from muster.operator.paddle_job import PaddleJob, RoleSpec
-from muster.operator.pod_states import PodState, PodView
+from muster.operator.job.paddle_job import PaddleJob, RoleSpec
+from muster.operator.job.pod_states import PodState, PodView
 
 
 class Phase(StrEnum):

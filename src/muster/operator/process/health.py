@@ -13,7 +13,7 @@ from wsgiref.simple_server import WSGIRequestHandler, WSGIServer, make_server
 from prometheus_client import make_wsgi_app
 
 from muster.domain.errors import Invalid
-from muster.operator.metrics import Metrics
+from muster.operator.control.metrics import Metrics
 
 Probe = Callable[[], bool]
 App = Callable[[dict[str, Any], Any], Iterable[bytes]]

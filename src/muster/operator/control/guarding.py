@@ -19,16 +19,16 @@ from muster.kubernetes.errors import Denied
 from muster.kubernetes.resources import JOB_UID, NODES, PODS, Key, Object, Resource, key_of
 from muster.kubernetes.watched import Change, Watched
 from muster.lib.clock import Clock
-from muster.operator.paddle_job import PaddleJob, instant
-from muster.operator.phases import Phase, phase_of
-from muster.operator.pod_states import prune_pod
+from muster.operator.job.paddle_job import PaddleJob, instant
+from muster.operator.job.phases import Phase, phase_of
+from muster.operator.job.pod_states import prune_pod
+from muster.operator.job.world import World
 from muster.operator.scheduling import gates, volcano
 from muster.operator.scheduling.gangs import DEFAULT_SCHEDULER, gang_of, is_over, scheduler_names
 from muster.operator.scheduling.guard import Guard
 from muster.operator.scheduling.nodes import read_node
 from muster.operator.scheduling.room import Room, footprint
 from muster.operator.scheduling.verdict import Verdict
-from muster.operator.world import World
 
 _log = structlog.get_logger("operator.guard")
 PRIORITY_CLASSES = Resource("scheduling.k8s.io", "v1", "PriorityClass", "priorityclasses", is_namespaced=False)

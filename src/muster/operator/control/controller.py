@@ -17,23 +17,23 @@ from muster.kubernetes.errors import Missing, Outdated
 from muster.kubernetes.resources import HOST_PORT, PADDLE_JOBS, Key, annotations_of, key_of, owner_uid, uid_of
 from muster.lib.backoff import exponential
 from muster.lib.clock import Clock
-from muster.operator.caches import Caches
-from muster.operator.environment import PEERS
-from muster.operator.event_recording import EventRecorder
-from muster.operator.executing import Executor, Held
-from muster.operator.gang_scheduling import GangScheduling
-from muster.operator.memory import JobMemory, UnknownFields
-from muster.operator.metrics import Metrics
-from muster.operator.paddle_job import Intranet, PaddleJob, instant, read_job
-from muster.operator.phases import ENDED
-from muster.operator.plans import JobEvent, Plan
-from muster.operator.pod_states import PodView, pod_state, read_pod
-from muster.operator.ports import Claim, PortRange, block_for
-from muster.operator.reconcile import plan
-from muster.operator.status import is_urgent, status_patch
-from muster.operator.work_queue import WorkQueue
-from muster.operator.world import World
-from muster.operator.writer import Writer
+from muster.operator.control.caches import Caches
+from muster.operator.control.event_recording import EventRecorder
+from muster.operator.control.executing import Executor, Held
+from muster.operator.control.gang_scheduling import GangScheduling
+from muster.operator.control.memory import JobMemory, UnknownFields
+from muster.operator.control.metrics import Metrics
+from muster.operator.control.work_queue import WorkQueue
+from muster.operator.control.writer import Writer
+from muster.operator.job.environment import PEERS
+from muster.operator.job.paddle_job import Intranet, PaddleJob, instant, read_job
+from muster.operator.job.phases import ENDED
+from muster.operator.job.pod_states import PodView, pod_state, read_pod
+from muster.operator.job.ports import Claim, PortRange, block_for
+from muster.operator.job.world import World
+from muster.operator.planning.plans import JobEvent, Plan
+from muster.operator.planning.reconcile import plan
+from muster.operator.planning.status import is_urgent, status_patch
 
 _log = structlog.get_logger("operator.controller")
 _WORKERS = 16
