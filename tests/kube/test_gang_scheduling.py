@@ -66,8 +66,12 @@ def operator(
             try:
                 yield found
             except BaseException:
-                print(found.said[-6000:])
+                print(found.said[-6000:], *map(_summary, namespace.all("PaddleJob") + namespace.all("Pod")), sep="\n")
                 raise
+
+
+def _summary(one: Object) -> str:
+    return f"{one['kind']} {one['metadata']['name']}: {one.get('status')}"
 
 
 def _condition(job: Object, kind: str) -> Object:

@@ -23,6 +23,7 @@ _log = structlog.get_logger("kubernetes.watched")
 _WATCH_S = 300
 _SHORTEST_PAUSE_S, _LONGEST_PAUSE_S = 0.05, 10.0
 """Between two requests. A proxy that ends every watch at once must not keep us busy."""
+_DELETIONS_KNOWN = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +72,8 @@ class Watched:
         self._groups: dict[str, dict[Key, Object]] = {}
         self._version = ""
         self._failures = 0
+        self._deleted: dict[Key, str] = {}
+        """The version at which an object was deleted, for the latest deletions."""
         self.synced = asyncio.Event()
         """Set after the first complete list. Until then the cache must not be believed."""
 
@@ -92,8 +95,11 @@ class Watched:
         return self.synced.is_set() and not self._failures
 
     def remember(self, one: dict[str, Any]) -> None:
-        """Take over the answer to one's own write, without waiting for the watch to report it."""
-        self._put(one)
+        """Take over the answer to one's own write, without waiting for the watch to report it. The watch may have been
+        faster, and have reported that the object is gone since."""
+        deleted = self._deleted.get(key_of(one), "")
+        if not _is_later(deleted, _version_of(one)):
+            self._put(one)
 
     def forget(self, key: Key) -> None:
         """Take over that one's own request deleted the object, or that the object turned out not to exist."""
@@ -131,7 +137,7 @@ class Watched:
         async for event in events:
             self._failures = 0
             if event.kind == "DELETED":
-                self._remove(key_of(event.object))
+                self._note_deletion(event.object)
             elif event.kind != "BOOKMARK":
                 self._put(event.object)
             self._version = str(event.object["metadata"]["resourceVersion"])
@@ -151,6 +157,17 @@ class Watched:
         for key in gone:
             self._remove(key)
         return version
+
+    def _note_deletion(self, one: dict[str, Any]) -> None:
+        """An object of the same name may have been created since, and be known from the answer to one's own write."""
+        key, version = key_of(one), _version_of(one)
+        self._deleted.pop(key, None)
+        self._deleted[key] = version
+        if len(self._deleted) > _DELETIONS_KNOWN:
+            del self._deleted[next(iter(self._deleted))]
+        known = self._objects.get(key)
+        if known is not None and not _is_newer(known, version):
+            self._remove(key)
 
     def _put(self, one: dict[str, Any]) -> None:
         key = key_of(one)
@@ -193,5 +210,8 @@ def _version_of(one: Object) -> str:
 def _is_newer(one: Object, version: str) -> bool:
     """Whether the object is newer than that version. Versions of one resource are numbers that grow; of others nothing
     is known, so the last to arrive counts."""
-    own = _version_of(one)
-    return own.isdigit() and version.isdigit() and int(own) > int(version)
+    return _is_later(_version_of(one), version)
+
+
+def _is_later(one: str, other: str) -> bool:
+    return one.isdigit() and other.isdigit() and int(one) > int(other)

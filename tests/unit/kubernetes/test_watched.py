@@ -185,6 +185,43 @@ def test_an_own_write_is_known_at_once_and_never_replaced_by_an_older_event(
     assert versions == ["12", "13"]
 
 
+def test_an_answer_that_comes_after_the_end_of_its_object_does_not_bring_it_back(
+    api: TinyApiServer, kubeconfig: Path
+) -> None:
+    api.answers = [listing(10, pod("a", 5)), events(("MODIFIED", pod("a", 11)), ("DELETED", pod("a", 12)))]
+
+    async def run() -> Watched:
+        connection = connect(kubeconfig)
+        cache = Watched(connection, PODS)
+        await until_asked(api, cache, 3)
+        await connection.close()
+        return cache
+
+    cache = asyncio.run(run())
+    cache.remember(pod("a", 11))
+    assert names(cache) == {}
+    cache.remember(pod("a", 14))
+    assert names(cache) == {"a": "14"}
+
+
+def test_an_object_outlives_the_report_that_an_earlier_one_of_its_name_is_gone(
+    api: TinyApiServer, kubeconfig: Path
+) -> None:
+    api.answers = [listing(10), events(("DELETED", pod("a", 11)), ("ADDED", pod("b", 12)))]
+    changes: list[Change] = []
+
+    async def run() -> Watched:
+        connection = connect(kubeconfig)
+        cache = Watched(connection, PODS, changed=changes.append)
+        cache.remember(pod("a", 13))
+        await until_asked(api, cache, 3)
+        await connection.close()
+        return cache
+
+    assert names(asyncio.run(run())) == {"a": "13", "b": "12"}
+    assert all(change.after is not None for change in changes)
+
+
 async def get_answer(kubeconfig: Path) -> object:
     connection: Connection = connect(kubeconfig)
     try:

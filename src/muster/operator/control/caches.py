@@ -20,18 +20,21 @@ from muster.kubernetes.resources import (
 )
 from muster.kubernetes.watched import Change, Watched
 from muster.operator.control.gang_scheduling import GangScheduling
+from muster.operator.job.pod_states import pod_state
 
 _LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 
 
 class Caches:
-    """`changed` is called with the key of the job that a change concerns."""
+    """`changed` is called with the key of the job that a change concerns, and `pod_left` with the namespace of a pod
+    that ended or is gone."""
 
     def __init__(
         self,
         connection: Connection,
         namespace: str | None,
         changed: Callable[[Key], None],
+        pod_left: Callable[[str], None],
         scheduling: GangScheduling,
     ) -> None:
         def job_changed(change: Change) -> None:
@@ -42,6 +45,8 @@ class Caches:
         def pod_changed(change: Change) -> None:
             scheduling.pod_changed(change)
             part_changed(change)
+            if change.after is None or (pod_state(change.after).has_ended and not _had_ended(change.before)):
+                pod_left(key_of(change.object)[0])
 
         def part_changed(change: Change) -> None:
             name, _ = owner_of(change.object)
@@ -84,6 +89,10 @@ class Caches:
     @property
     def are_synced(self) -> bool:
         return all(cache.synced.is_set() for cache in self.all)
+
+
+def _had_ended(pod: Object | None) -> bool:
+    return pod is not None and pod_state(pod).has_ended
 
 
 def prune_job(raw: dict[str, Any]) -> Object:

@@ -34,6 +34,7 @@ from muster.operator.job.world import World
 from muster.operator.planning.plans import JobEvent, Plan
 from muster.operator.planning.reconcile import plan
 from muster.operator.planning.status import is_urgent, status_patch
+from muster.operator.scheduling.gangs import is_over
 
 _log = structlog.get_logger("operator.controller")
 _WORKERS = 16
@@ -42,6 +43,9 @@ _ROUNDS = 5
 _LEISURE_S, _MOST_LEISURE_S = 10.0, 60.0
 """How old a status is before a mere change of its counts is written. It doubles, so that a slow start costs little."""
 _FIRST_RETRY_S, _LONGEST_RETRY_S = 1.0, 300.0
+_FIRST_REFUSAL_S, _LONGEST_REFUSAL_S = 2.0, 60.0
+_QUOTA_S = 1.0
+"""How long Kubernetes may take to count a pod out of a quota."""
 _PORTS_RETRY_S = 30.0
 _LEAVING_S = 30.0
 _TERMINATING = "because it is being terminated"
@@ -61,11 +65,13 @@ class Controller:
     ) -> None:
         self._options, self._scheduling, self._metrics, self._clock = options, scheduling, metrics, clock
         self._queue = WorkQueue()
-        self.caches = Caches(connection, options.namespace, self._queue.add, scheduling)
+        self.caches = Caches(connection, options.namespace, self._queue.add, self._pod_left, scheduling)
         self._writer = Writer(connection, metrics)
         self._executor = Executor(connection, self._writer, self.caches, clock)
         self._events = EventRecorder(self._writer, clock)
         self._memories: dict[Key, JobMemory] = {}
+        self._refused: set[Key] = set()
+        """The jobs whose pods the API server refused, for example because a quota is exhausted."""
         self._blocks: dict[str, Claim] = {}
         self._unknown_fields = UnknownFields()
 
@@ -148,14 +154,28 @@ class Controller:
             await self._executor.run(job, memory, planned.stages)
         except Held as error:
             memory.failures += 1
-            pause = exponential(memory.failures, first_s=2.0, limit_s=_LONGEST_RETRY_S)
+            pause = exponential(memory.failures, first_s=_FIRST_REFUSAL_S, limit_s=_LONGEST_REFUSAL_S)
             memory.retry_at = self._clock() + pause
             memory.refusal = "" if _TERMINATING in str(error) else str(error)
+            self._refused.add(key)
             self._queue.add_after(key, pause)
             return True
         if planned.creates and not memory.foreign:
             memory.refusal, memory.failures = "", 0
+            self._refused.discard(key)
         return False
+
+    def _pod_left(self, namespace: str) -> None:
+        """The namespace's quota will have room in a moment. The first in the order of jobs tries, which is the guard's
+        order, too: if all did, none might get all its pods."""
+        jobs = [read_job(raw) for key in self._refused if key[0] == namespace and (raw := self.caches.jobs.get(key))]
+        first = min((job for job in jobs if not is_over(job)), key=lambda job: (job.created_at, job.name), default=None)
+        if first is None:
+            return
+        key = (first.namespace, first.name)
+        memory = self._memories[key]
+        memory.failures, memory.retry_at = 0, min(memory.retry_at, self._clock() + _QUOTA_S)
+        self._queue.add_after(key, _QUOTA_S)
 
     def _release_held_names(self, memory: JobMemory) -> None:
         """Names of somebody else are tried again now and then."""
@@ -270,6 +290,7 @@ class Controller:
 
     def _forget(self, key: Key) -> None:
         self._memories.pop(key, None)
+        self._refused.discard(key)
         self._queue.forget(key)
         known = {uid_of(raw) for raw in self.caches.jobs} if self._blocks else set()
         for uid in [uid for uid in self._blocks if uid not in known]:
