@@ -1,41 +1,24 @@
 """The phases that every job's status went through, from a watch: no change is missed between two looks."""
 
-import contextlib
-import json
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from itertools import pairwise
-from types import TracebackType
-from typing import Self
+from typing import Any
 
-import httpx
-
-from tests.parts.kube import Kube, Refused
+from tests.parts.following import Following
+from tests.parts.kube import Kube
 
 _ORDER = {"": 0, "Pending": 1, "Starting": 2, "Running": 3, "Completed": 4, "Succeed": 4, "Failed": 4}
 _ENDS = frozenset({"Completed", "Succeed", "Failed"})
 
 
 class PhaseWatch:
-    """Follows the jobs of a namespace while it is open."""
-
-    def __init__(self, kube: Kube, namespace: str) -> None:
-        self._kube = kube
-        self._path = f"/apis/batch.paddlepaddle.org/v1/namespaces/{namespace}/paddlejobs?watch=1"
+    def __init__(self) -> None:
         self._phases: dict[str, list[str]] = {}
         self._ended_at: dict[str, float] = {}
         self._changed = threading.Condition()
-        self._closing = threading.Event()
-        self._thread = threading.Thread(target=self._follow, daemon=True)
-
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._closing.set()
 
     def await_ends(self, count: int, timeout_s: float) -> float:
         """Wait until so many jobs have ended. Gives the time at which the last of them did."""
@@ -60,17 +43,10 @@ class PhaseWatch:
         with self._changed:
             return {tuple(phases) for phases in self._phases.values()}
 
-    def _follow(self) -> None:
-        while not self._closing.wait(0.2):
-            with contextlib.suppress(Refused, httpx.HTTPError):  # a resource that is new is not served at once
-                for line in self._kube.lines(self._path):
-                    event = json.loads(line)
-                    if event["type"] in ("ADDED", "MODIFIED"):
-                        self._note(event["object"])
-                    if self._closing.is_set():
-                        return
-
-    def _note(self, job: dict[str, dict[str, str]]) -> None:
+    def note(self, event: dict[str, Any]) -> None:
+        if event["type"] not in ("ADDED", "MODIFIED"):
+            return
+        job = event["object"]
         name, phase = job["metadata"]["name"], job.get("status", {}).get("phase", "")
         with self._changed:
             seen = self._phases.setdefault(name, [])
@@ -79,3 +55,12 @@ class PhaseWatch:
             if phase in _ENDS and name not in self._ended_at:
                 self._ended_at[name] = time.monotonic()
                 self._changed.notify_all()
+
+
+@contextmanager
+def watched_phases(kube: Kube, namespace: str) -> Iterator[PhaseWatch]:
+    """Follows the jobs of a namespace while it is open."""
+    phases = PhaseWatch()
+    path = f"/apis/batch.paddlepaddle.org/v1/namespaces/{namespace}/paddlejobs?watch=1"
+    with Following(kube, path, phases.note):
+        yield phases

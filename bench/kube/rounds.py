@@ -13,7 +13,7 @@ from pathlib import Path
 from bench.kube.audit import AuditLog
 from bench.kube.jobs import COLLECTIVE, Shape
 from bench.kube.operators import Operator, RunningOperator
-from bench.kube.phases import PhaseWatch
+from bench.kube.phases import watched_phases
 from bench.kube.stages import pod_stages
 from scripts.kube.cluster import Cluster, remove_cluster, start_cluster
 from scripts.kube.fake_nodes import start_fake_nodes
@@ -58,7 +58,7 @@ class Bench:
     def run(self, shape: Shape, jobs: int) -> Round:
         namespace = new_namespace(self._kube, f"bench-{secrets.token_hex(3)}")
         since, before = self._audit.position(), self._operator.cost()
-        with PhaseWatch(self._kube, namespace.name) as watch:
+        with watched_phases(self._kube, namespace.name) as watch:
             began = time.monotonic()
             _create_all(namespace, shape, jobs)
             ended = watch.await_ends(jobs, _JOB_TIMEOUT_S + 2 * jobs)

@@ -21,7 +21,7 @@ from tests.parts.paddle_jobs import (
     paddle_role,
     release,
 )
-from tests.parts.pod_history import PodHistory
+from tests.parts.pod_history import PodHistory, pod_history
 from tests.parts.server import polls
 
 pytestmark = [pytest.mark.kube, pytest.mark.xdist_group("cluster-faults")]
@@ -45,7 +45,7 @@ def operator(disturbed: Kube, tmp_path_factory: pytest.TempPathFactory) -> Itera
     log = tmp_path_factory.mktemp("operator") / "operator.log"
     with running_operator(disturbed.cluster.layout.kubeconfig_of("operator"), log) as running:
         yield running
-        assert running.process.poll() is None, running.said[-4000:]
+        assert running.is_running, running.said[-4000:]
 
 
 @pytest.fixture
@@ -57,7 +57,7 @@ def place(disturbed: Kube, operator: OperatorProcess) -> Iterator[KubeNamespace]
 
 @pytest.fixture
 def history(place: KubeNamespace) -> Iterator[PodHistory]:
-    with PodHistory(place) as followed:
+    with pod_history(place) as followed:
         yield followed
 
 

@@ -11,7 +11,7 @@ from muster.operator.job.paddle_job import CleanPolicy
 from muster.operator.planning.cleaning import CLEANED
 from muster.operator.planning.conditions import find
 from tests.parts.kube import Kube, KubeNamespace, new_namespace, phase, pod
-from tests.parts.kube_operator import running_operator
+from tests.parts.operator_process import running_operator
 from tests.parts.paddle_jobs import (
     FAILS,
     SUCCEEDS,
@@ -32,7 +32,8 @@ def served(kube: Kube, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kub
     """A namespace with an operator. Jobs have names of their own, and are left to the end."""
     install_definition(kube)
     namespace = new_namespace(kube, f"operator-{secrets.token_hex(3)}")
-    with running_operator(kube, namespace.name, tmp_path_factory.mktemp("operator") / "log"):
+    log = tmp_path_factory.mktemp("operator") / "log"
+    with running_operator(kube.cluster.kubeconfig, log, f"--namespace={namespace.name}"):
         yield namespace
     namespace.remove()
 

@@ -8,7 +8,7 @@ import pytest
 
 from muster.operator.control.writer import CRASH_AFTER
 from tests.parts.kube import Kube, KubeNamespace, new_namespace, phase
-from tests.parts.kube_operator import OperatorProcess, running_operator
+from tests.parts.operator_process import OperatorProcess, running_operator
 from tests.parts.paddle_jobs import (
     SUCCEEDS,
     WAITS,
@@ -34,7 +34,7 @@ def definition(kube: Kube) -> None:
 def test_death_after_every_write_loses_and_doubles_nothing(
     namespace: KubeNamespace, tmp_path: Path, intranet: str
 ) -> None:
-    operator = OperatorProcess(namespace.kube, namespace.name, tmp_path / "log")
+    operator = OperatorProcess(_kubeconfig(namespace), tmp_path / "log", (f"--namespace={namespace.name}",))
     ps, worker = paddle_role(1, WAITS), paddle_role(2, SUCCEEDS)
     namespace.create(paddle_job("job", ps=ps, worker=worker, intranet=intranet, withGloo=1))
     for _ in range(MOST_LIVES):
@@ -46,8 +46,12 @@ def test_death_after_every_write_loses_and_doubles_nothing(
             break
     operator.kill()
     job = namespace.get("PaddleJob", "job")
-    assert (phase(job), job["status"]["worker"]["succeeded"]) == ("Completed", 2), operator.log.read_text()
+    assert (phase(job), job["status"]["worker"]["succeeded"]) == ("Completed", 2), operator.said
     assert placed_pods(namespace) == {"job-ps-0": 1, "job-worker-0": 1, "job-worker-1": 1}
+
+
+def _kubeconfig(namespace: KubeNamespace) -> Path:
+    return namespace.kube.cluster.kubeconfig
 
 
 def _is_done(namespace: KubeNamespace) -> bool:
@@ -55,16 +59,16 @@ def _is_done(namespace: KubeNamespace) -> bool:
 
 
 def test_another_replica_takes_over_when_the_leader_dies(namespace: KubeNamespace, tmp_path: Path) -> None:
-    arguments = ("--leader-elect", "--leader-elect-namespace", namespace.name)
+    arguments = (f"--namespace={namespace.name}", "--leader-elect", f"--leader-elect-namespace={namespace.name}")
     with (
-        running_operator(namespace.kube, namespace.name, tmp_path / "first", *arguments) as first,
-        running_operator(namespace.kube, namespace.name, tmp_path / "second", *arguments) as second,
+        running_operator(_kubeconfig(namespace), tmp_path / "first", *arguments) as first,
+        running_operator(_kubeconfig(namespace), tmp_path / "second", *arguments) as second,
     ):
         namespace.await_object("Lease", "b2a304f2.paddlepaddle.org", lambda one: one["spec"]["holderIdentity"])
         namespace.create(paddle_job("job", worker=paddle_role(1, WAITS)))
         namespace.await_object("PaddleJob", "job", lambda one: phase(one) == "Running", PATIENCE_S)
-        leader, other = (first, second) if "synced" in first.log.read_text() else (second, first)
-        assert "synced" not in other.log.read_text()
+        leader, other = (first, second) if "synced" in first.said else (second, first)
+        assert "synced" not in other.said
         leader.kill()
         namespace.patch("PaddleJob", "job", {"spec": {"worker": {"replicas": 2}}})
         await_workers(namespace, "job", 2)
@@ -76,7 +80,7 @@ def test_another_replica_takes_over_when_the_leader_dies(namespace: KubeNamespac
 
 def test_a_namespace_that_is_deleted_is_left_in_peace(kube: Kube, tmp_path: Path) -> None:
     namespace = new_namespace(kube, f"leaving-{secrets.token_hex(3)}")
-    with running_operator(kube, namespace.name, tmp_path / "log") as operator:
+    with running_operator(_kubeconfig(namespace), tmp_path / "log", f"--namespace={namespace.name}") as operator:
         namespace.create(paddle_job("job", worker=paddle_role(2, WAITS)))
         namespace.await_object("PaddleJob", "job", lambda one: phase(one) == "Running", PATIENCE_S)
         namespace.remove()
@@ -86,9 +90,9 @@ def test_a_namespace_that_is_deleted_is_left_in_peace(kube: Kube, tmp_path: Path
             }:
                 break
         else:
-            raise AssertionError(f"the namespace stays:\n{operator.log.read_text()}")
+            raise AssertionError(f"the namespace stays:\n{operator.said}")
         assert operator.is_running
-        assert operator.log.read_text().count("being terminated") < 10
+        assert operator.said.count("being terminated") < 10
 
 
 def test_malformed_jobs_stop_nobody(kube: Kube, namespace: KubeNamespace, tmp_path: Path) -> None:
@@ -98,6 +102,6 @@ def test_malformed_jobs_stop_nobody(kube: Kube, namespace: KubeNamespace, tmp_pa
     namespace.create(odd)
     namespace.patch("PaddleJob", "odd", {"status": {"phase": "Terminating", "restarts": 0}}, "status")
     namespace.create(paddle_job("even", worker=paddle_role(1, SUCCEEDS)))
-    with running_operator(kube, namespace.name, tmp_path / "log"):
+    with running_operator(_kubeconfig(namespace), tmp_path / "log", f"--namespace={namespace.name}"):
         for name in ("odd", "even"):
             namespace.await_object("PaddleJob", name, lambda one: phase(one) == "Completed", PATIENCE_S)

@@ -5,11 +5,11 @@ from typing import Any
 import pytest
 
 from muster.kubernetes.resources import PODS
+from muster.kubernetes.times import timestamp
 from muster.operator.job.actions import Delete, DeleteAll, Patch
 from muster.operator.job.paddle_job import CleanPolicy
 from muster.operator.job.phases import Phase
 from muster.operator.job.pod_states import PodState
-from muster.operator.job.times import timestamp
 from muster.operator.job.world import World
 from muster.operator.planning.cleaning import CLEANED
 from muster.operator.planning.conditions import find, read_conditions

@@ -7,16 +7,16 @@ from typing import Any
 
 from muster.agent.gpus.models import model_name
 from muster.backends.kubernetes.options import GPU_LABELS, KubernetesOptions
-from muster.backends.kubernetes.pod_state import seconds
 from muster.backends.kubernetes.pods import GpuChoice
 from muster.domain.nodes import Node, NodeState
 from muster.domain.pools import Pool, PoolCapacity
 from muster.domain.resources import Capacity, Device, Resources
 from muster.kubernetes.amounts import pod_requests, thousandths, whole
+from muster.kubernetes.taints import Taint, Toleration, is_state, is_tolerated, keeps_out
+from muster.kubernetes.times import instant
 
 UNNAMED_MODEL = "GPU"
 """The model of GPUs for which a node has no label."""
-_KEEPS_OUT = ("NoSchedule", "NoExecute")
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +81,7 @@ def read_node(one: Mapping[str, Any], options: KubernetesOptions) -> KubeNode:
         products=products,
         labels=labels,
         is_ready=is_ready,
-        not_ready_since=None if is_ready else seconds(ready.get("lastTransitionTime")),
+        not_ready_since=None if is_ready else instant(ready.get("lastTransitionTime")),
         not_ready_why="" if is_ready else str(ready.get("message") or ready.get("reason") or ""),
         closed="cordoned in Kubernetes" if spec.get("unschedulable") else taint,
         is_ours=is_selected,
@@ -179,21 +179,10 @@ def _address(status: Mapping[str, Any]) -> str:
     return str(found.get("InternalIP") or found.get("Hostname") or "")
 
 
-def _taint(taints: Iterable[Mapping[str, Any]], tolerations: Iterable[Mapping[str, Any]]) -> str:
-    """The first taint that keeps tasks out. Those that Kubernetes itself sets for a node that is not ready or cordoned
-    are known from its state."""
+def _taint(taints: Iterable[Taint], tolerations: Iterable[Toleration]) -> str:
+    """The first taint that keeps tasks out. The state of the node is known from elsewhere."""
     known = tuple(tolerations)
     for taint in taints:
-        key = str(taint.get("key", ""))
-        is_state = key.startswith("node.kubernetes.io/")
-        if taint.get("effect") in _KEEPS_OUT and not is_state and not any(_tolerates(one, taint) for one in known):
-            return f"has the taint {key}, which the tolerations of the cluster's file do not name"
+        if keeps_out(taint) and not is_state(taint) and not is_tolerated(taint, known):
+            return f"has the taint {taint.get('key', '')}, which the tolerations of the cluster's file do not name"
     return ""
-
-
-def _tolerates(toleration: Mapping[str, Any], taint: Mapping[str, Any]) -> bool:
-    if toleration.get("effect") not in (None, "", taint.get("effect")):
-        return False
-    if toleration.get("operator") == "Exists":
-        return toleration.get("key") in (None, "", taint.get("key"))
-    return toleration.get("key") == taint.get("key") and (toleration.get("value") or "") == (taint.get("value") or "")

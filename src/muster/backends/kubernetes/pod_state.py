@@ -1,11 +1,11 @@
 """Turns the state of a pod into an observation of its task."""
 
 from collections.abc import Iterator, Mapping
-from datetime import datetime
 from typing import Any
 
 from muster.backends.kubernetes.names import GANG, TASK
 from muster.kubernetes.resources import RES_TYPE
+from muster.kubernetes.times import instant
 from muster.ports.backend import Observation, Phase
 
 MAIN, INIT = "task", "prepare"
@@ -69,7 +69,7 @@ def _observed(pod: Mapping[str, Any], ordered: bool) -> Observation:
     if ended := state.get("terminated") or _unknown_end(status, main):
         return _ended(pod, task, own, node, ended, ordered=ordered)
     if "running" in state:
-        started_at = seconds(state["running"].get("startedAt"))
+        started_at = instant(state["running"].get("startedAt"))
         return Observation(task, Phase.RUNNING, own, node, started_at=started_at)
     if status.get("phase") in ("Failed", "Succeeded"):
         return _never_ran(pod, task, own, node)
@@ -89,7 +89,7 @@ def _ended(
 ) -> Observation:
     status = pod["status"]
     exit_code = ended.get("exitCode")
-    started_at, ended_at = seconds(ended.get("startedAt")), seconds(ended.get("finishedAt"))
+    started_at, ended_at = instant(ended.get("startedAt")), instant(ended.get("finishedAt"))
     if not started_at:  # the container could not be started at all
         words = _words(ended.get("reason"), ended.get("message"))
         return Observation(task, Phase.ENDED, own, node, error_code="bad-request", error_message=words)
@@ -171,16 +171,6 @@ def _signal(exit_code: int | None, number: int | None) -> int | None:
     if number:
         return number
     return exit_code - 128 if exit_code is not None and 128 < exit_code <= 128 + _LARGEST_SIGNAL else None
-
-
-def seconds(timestamp: str | None) -> float | None:
-    if not timestamp or timestamp.startswith("0001-"):
-        return None
-    try:
-        found = datetime.fromisoformat(timestamp).timestamp()
-    except ValueError:
-        return None
-    return found if found > 0 else None
 
 
 def _words(reason: object, message: object) -> str:

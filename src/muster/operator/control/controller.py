@@ -15,6 +15,7 @@ from muster.domain.errors import MusterError
 from muster.kubernetes.connection import Connection
 from muster.kubernetes.errors import Missing, Outdated
 from muster.kubernetes.resources import HOST_PORT, PADDLE_JOBS, Key, annotations_of, key_of, owner_uid, uid_of
+from muster.kubernetes.times import instant
 from muster.lib.backoff import exponential
 from muster.lib.clock import Clock
 from muster.operator.control.caches import Caches
@@ -26,7 +27,7 @@ from muster.operator.control.metrics import Metrics
 from muster.operator.control.work_queue import WorkQueue
 from muster.operator.control.writer import Writer
 from muster.operator.job.environment import PEERS
-from muster.operator.job.paddle_job import Intranet, PaddleJob, instant, read_job
+from muster.operator.job.paddle_job import Intranet, PaddleJob, read_job
 from muster.operator.job.phases import ENDED
 from muster.operator.job.pod_states import PodView, pod_state, read_pod
 from muster.operator.job.ports import Claim, PortRange, block_for

@@ -4,10 +4,10 @@ import structlog
 
 from muster.domain.errors import MusterError
 from muster.kubernetes.resources import PADDLE_JOBS
+from muster.kubernetes.times import timestamp
 from muster.lib.clock import Clock
 from muster.operator.control.writer import Writer
 from muster.operator.job.paddle_job import PaddleJob
-from muster.operator.job.times import timestamp
 from muster.operator.planning.plans import JobEvent
 
 _log = structlog.get_logger("operator.events")

@@ -17,9 +17,10 @@ from muster.domain.errors import Unreachable
 from muster.kubernetes.connection import Connection
 from muster.kubernetes.errors import Denied
 from muster.kubernetes.resources import JOB_UID, NODES, PODS, Key, Object, Resource, key_of
+from muster.kubernetes.times import instant
 from muster.kubernetes.watched import Change, Watched
 from muster.lib.clock import Clock
-from muster.operator.job.paddle_job import PaddleJob, instant
+from muster.operator.job.paddle_job import PaddleJob
 from muster.operator.job.phases import Phase, phase_of
 from muster.operator.job.pod_states import prune_pod
 from muster.operator.job.world import World

@@ -12,8 +12,8 @@ from typing import Any
 
 from muster.domain.specs import PS_ROLE, WORKER_ROLE, Mode
 from muster.kubernetes.resources import Object, annotations_of, key_of, uid_of
+from muster.kubernetes.times import instant
 from muster.launch.frameworks.paddle import HETER_ROLE
-from muster.lib.clock import from_iso
 
 ROLES = (PS_ROLE, WORKER_ROLE, HETER_ROLE)
 _MOST_REPLICAS = 10_000
@@ -247,14 +247,6 @@ class _Reading:
         if given is not None and not isinstance(given, Mapping):
             self._problems.append(f"{path} is not a mapping")
         return _mapping(given)
-
-
-def instant(text: object) -> float | None:
-    """The time that an object of the API names, if it is one."""
-    try:
-        return from_iso(text) if isinstance(text, str) else None
-    except ValueError:
-        return None
 
 
 def _mapping(given: object) -> Mapping[str, Any]:

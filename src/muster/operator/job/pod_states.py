@@ -6,8 +6,8 @@ from enum import StrEnum
 from typing import Any
 
 from muster.kubernetes.resources import ATTEMPT, RES_TYPE, Object, annotations_of, key_of, labels_of, owner_of, uid_of
+from muster.kubernetes.times import instant
 from muster.operator.job.environment import PEERS
-from muster.operator.job.paddle_job import instant
 
 _KEPT_LABELS = (RES_TYPE, ATTEMPT)
 

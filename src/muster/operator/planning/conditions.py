@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from muster.operator.job.times import timestamp
+from muster.kubernetes.times import timestamp
 
 Conditions = tuple[Mapping[str, Any], ...]
 

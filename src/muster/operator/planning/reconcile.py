@@ -8,14 +8,14 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from muster.kubernetes.resources import ATTEMPT, CONFIG_MAPS, HOST_PORT, JOB_UID, PADDLE_JOBS, PODS, SERVICES
+from muster.kubernetes.times import instant, timestamp
 from muster.lib.backoff import exponential
 from muster.operator.job.actions import Action, Create, Delete, DeleteAll, Patch
 from muster.operator.job.environment import PEERS, GangVariables, gang_variables, peers_digest
 from muster.operator.job.membership import membership
-from muster.operator.job.paddle_job import Intranet, PaddleJob, instant
+from muster.operator.job.paddle_job import Intranet, PaddleJob
 from muster.operator.job.phases import ENDED, Phase, has_completed, next_phase, phase_of
 from muster.operator.job.pod_states import PodState, PodView
-from muster.operator.job.times import timestamp
 from muster.operator.job.world import World
 from muster.operator.planning import conditions as cond
 from muster.operator.planning import manifests

@@ -16,8 +16,8 @@ from muster.domain.errors import MusterError
 from muster.kubernetes.connection import Connection
 from muster.kubernetes.errors import Exists, Missing, Outdated
 from muster.kubernetes.resources import LEASES
+from muster.kubernetes.times import precise_timestamp
 from muster.lib.clock import Clock
-from muster.operator.job.times import precise_timestamp
 
 LEASE = "b2a304f2.paddlepaddle.org"
 """The name of paddle-operator's lease, so that the two never act at the same time."""

@@ -11,10 +11,8 @@ from typing import Any
 
 from muster.kubernetes.amounts import Amounts, read_amounts
 from muster.kubernetes.resources import Object, labels_of
+from muster.kubernetes.taints import Taint, is_state, is_tolerated, keeps_out
 
-_KEEPS_AWAY = ("NoSchedule", "NoExecute")
-_PASSING_TAINTS = "node.kubernetes.io/"
-"""Taints with this prefix come and go with the state of the node."""
 _CORDONED = {"key": "node.kubernetes.io/unschedulable", "effect": "NoSchedule"}
 
 
@@ -22,19 +20,19 @@ _CORDONED = {"key": "node.kubernetes.io/unschedulable", "effect": "NoSchedule"}
 class Node:
     name: str
     labels: Mapping[str, str]
-    taints: tuple[Mapping[str, Any], ...]
+    taints: tuple[Taint, ...]
     offers: Amounts
 
     @property
     def recovered(self) -> "Node":
         """The node as it will be when it is ready and nobody has cordoned it."""
-        lasting = tuple(one for one in self.taints if not str(one.get("key", "")).startswith(_PASSING_TAINTS))
+        lasting = tuple(one for one in self.taints if not is_state(one))
         return self if lasting == self.taints else Node(self.name, self.labels, lasting, self.offers)
 
 
 def read_node(raw: Object) -> Node:
     spec, status = raw.get("spec") or {}, raw.get("status") or {}
-    taints = [one for one in spec.get("taints") or () if one.get("effect") in _KEEPS_AWAY]
+    taints = [one for one in spec.get("taints") or () if keeps_out(one)]
     if spec.get("unschedulable") and not any(one.get("key") == _CORDONED["key"] for one in taints):
         taints.append(_CORDONED)
     return Node(
@@ -54,19 +52,9 @@ def may_run_on(spec: Mapping[str, Any], node: Node) -> bool:
     if isinstance(selector, Mapping) and any(node.labels.get(key) != value for key, value in selector.items()):
         return False
     tolerations = [one for one in spec.get("tolerations") or () if isinstance(one, Mapping)]
-    if not all(any(_tolerates(one, taint) for one in tolerations) for taint in node.taints):
+    if not all(is_tolerated(taint, tolerations) for taint in node.taints):
         return False
     return _affinity_matches(spec.get("affinity"), node)
-
-
-def _tolerates(toleration: Mapping[str, Any], taint: Mapping[str, Any]) -> bool:
-    if toleration.get("effect") and toleration["effect"] != taint.get("effect"):
-        return False
-    if toleration.get("key") and toleration["key"] != taint.get("key"):
-        return False
-    if toleration.get("operator") in (None, "", "Equal"):
-        return bool(toleration.get("key")) and (toleration.get("value") or "") == (taint.get("value") or "")
-    return True
 
 
 def _affinity_matches(affinity: object, node: Node) -> bool:

@@ -10,7 +10,7 @@ from functools import lru_cache
 
 from muster.kubernetes.amounts import Amounts, pod_requests
 from muster.kubernetes.resources import ATTEMPT, Key, Object, labels_of
-from muster.operator.job.paddle_job import instant
+from muster.kubernetes.times import instant
 from muster.operator.scheduling.nodes import Node
 
 GATE = "batch.paddlepaddle.org/gang"
