@@ -59,7 +59,8 @@ def test_what_is_no_number_of_gpus_says_what_would_be(value: object) -> None:
     ("value", "count"),
     [
         ("512Mi", 512 << 20), ("2Gi", 2 << 30), ("8GB", 8 * 10**9), ("1.5Ki", 1536), (1024, 1024), ("3k", 3000),
-        ("1Ti", 1 << 40), ("9007199254740993", 9007199254740993),
+        ("1Ti", 1 << 40), ("512MiB", 512 << 20), ("2 GiB", 2 << 30), ("3kB", 3000),
+        ("9007199254740993", 9007199254740993),
     ],
 )  # fmt: skip
 def test_bytes_are_read_exactly(value: str | int, count: int) -> None:
