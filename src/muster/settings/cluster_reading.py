@@ -128,7 +128,20 @@ class Reading:
     def _take_virtual(self, found: Found) -> None:
         if problem := self._without_backend(found):
             raise Invalid("", problems=(problem,))
-        self._virtual.append((found, read_virtual_cluster(found.document, self._default(found))))
+        data = found.document.data
+        named = data.get("cluster") if isinstance(data, dict) else None
+        problems = list(self._stray(named if isinstance(named, str) else None, found))
+        physical = self.given[0]
+        try:
+            physical = self._default(found)
+        except Invalid as error:
+            problems += error.problems
+        try:
+            self._virtual.append((found, read_virtual_cluster(found.document, physical)))
+        except Invalid as error:
+            problems += error.problems
+        if problems:
+            raise Invalid("", problems=tuple(problems))
 
     def _without_backend(self, found: Found) -> Problem | None:
         """A physical cluster that does not say its backend is not taken for a virtual one, which always has a name."""
@@ -153,7 +166,8 @@ class Reading:
         others = [name for name in self._known if name != default]
         if len(others) == 1:
             return others[0]
-        hint = f"known clusters: {', '.join(others)}" if others else "there is no other cluster"
+        known = f"name one of {', '.join(others)}" if others else "add a cluster and name it here"
+        hint = f"{known}, or remove `enabled: false` from {own.cluster.file}"
         raise Invalid("", problems=(found.problem("cluster", f"is missing, and {default} is switched off", hint),))
 
     def _add(self, cluster: str, nodes: Iterable[ClusterNode]) -> None:
@@ -169,7 +183,6 @@ class Reading:
         """Problems that show only when documents are compared with each other."""
         first: dict[str, Found] = {}
         for found, vc in self._virtual:
-            yield from self._stray(vc.cluster, found)
             if vc.name in self._known:
                 yield found.problem("name", f"{vc.name} is the name of a physical cluster", "choose another name")
             elif vc.name in first:

@@ -105,7 +105,12 @@ def _left(trial: _Trial, files: Files, now: Files, problems: Sequence[Problem]) 
         stays = "its last valid version stays in effect" if name in files else "is left out"
         told = [] if name in wrong else trial.problems(_with(files, {name: now.get(name)}))
         why = [str(problem) for problem in told if problem not in problems]
-        yield Problem("", f"{stays}: {'; '.join(why)}" if why else f"{stays} until it is fixed", file=name)
+        to_fix = _are(sorted({problem.file for problem in told if problem.file and is_document(name)}) or ["it"])
+        yield Problem("", f"{stays}: {'; '.join(why)}" if why else f"{stays} until {to_fix} fixed", file=name)
+
+
+def _are(names: Sequence[str]) -> str:
+    return f"{' and '.join(names)} {'is' if len(names) == 1 else 'are'}"
 
 
 def _settled(trial: _Trial, files: Files, problems: Sequence[Problem]) -> Settled:

@@ -87,6 +87,22 @@ def test_what_needs_a_file_that_is_left_out_is_left_out_too_and_says_why(scene: 
     assert scene.nodes == {"lab": ["gpu1", "gpu2", "gpu3"]}
 
 
+def test_a_machine_that_a_virtual_cluster_needs_is_not_switched_off_and_the_file_to_fix_is_named(scene: Scene) -> None:
+    scene.settle({"vcs.yaml": "name: a\n"})
+    told = scene.settle({"local.yaml": "backend: local\nenabled: false\n"})
+    advice = "add a cluster and name it here, or remove `enabled: false` from local.yaml"
+    assert told == [
+        f"vcs.yaml, line 1: cluster: is missing, and local is switched off ({advice})",
+        "local.yaml: is left out until vcs.yaml is fixed",
+    ]
+    assert scene.virtual == ["a"]
+
+
+def test_a_cluster_that_is_not_there_is_told_together_with_the_other_mistakes(scene: Scene) -> None:
+    told = scene.settle({"vcs.yaml": "name: a\ncluster: lap\npolicy: best\n"})
+    assert [line.partition(": ")[0] for line in told] == ["vcs.yaml, line 2", "vcs.yaml, line 3", "vcs.yaml"]
+
+
 def test_a_file_that_is_taken_away_is_gone_and_may_come_back(scene: Scene) -> None:
     scene.settle({"lab.yaml": LAB, "vcs.yaml": "name: a\n"})
     assert scene.settle({"lab.yaml": None, "wrong.yaml": "["}) != []
@@ -100,7 +116,7 @@ def test_a_file_that_others_need_stays_though_it_is_taken_away(scene: Scene) -> 
     scene.settle({"lab.yaml": LAB, "vcs.yaml": "name: a\ncluster: lab\n"})
     assert scene.settle({"lab.yaml": None}) == [
         "vcs.yaml, line 2: cluster: there is no cluster 'lab' (known clusters: local)",
-        f"lab.yaml: its last valid version stays in effect {MENDED}",
+        "lab.yaml: its last valid version stays in effect until vcs.yaml is fixed",
     ]
     assert scene.nodes == {"lab": ["gpu1", "gpu2"]}
     assert scene.settle({"vcs.yaml": None}) == []
