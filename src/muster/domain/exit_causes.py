@@ -26,7 +26,7 @@ class Ending:
 
 LOST = Ending(
     "node-lost", PLATFORM, "The node or its agent stopped answering while the task ran.",
-    "The job needs no fix: it is retried on another node.", retryable=True,
+    "The job needs no fix: it is retried, on another node if there is one.", retryable=True,
 )  # fmt: skip
 NO_TRACE = Ending(
     "no-exit-code", PLATFORM, "The task disappeared without an exit code; its node was probably restarted.",
@@ -63,7 +63,7 @@ LAUNCH_ERRORS: Mapping[str, Ending] = {
     ),
     "prolog": Ending(
         "prolog", PLATFORM, "The prolog of the node failed, so the task was not started: {message}.",
-        "The job needs no fix: it is retried on another node.", retryable=True,
+        "The job needs no fix: it is retried, on another node if there is one.", retryable=True,
     ),
     "no-ports": Ending(
         "no-ports", CAPACITY, "The node had too few free ports for the task.",

@@ -233,6 +233,20 @@ def test_what_can_never_run_is_told_the_largest_that_could(roles: tuple[Role, ..
     assert (reason.code, reason.message) == ("never", words)
 
 
+@pytest.mark.parametrize(
+    ("role", "advice"),
+    [
+        (a_role(gpus=4), "ask for less"),
+        (a_role(replicas=2, gpus=4), "ask for less per task"),
+        (a_role(replicas=3, gpus=1), "ask for fewer replicas or less per task"),
+    ],
+)
+def test_what_can_never_run_is_advised_only_what_would_help(role: Role, advice: str) -> None:
+    reason = a_cluster(a_node("n1", 8, 32 * GIB, "A100", "A100")).never_fits(a_demand(1, role))
+    assert reason is not None
+    assert reason.change == advice
+
+
 def test_an_elastic_gang_can_run_if_its_smallest_size_can() -> None:
     state = a_cluster(a_gpu_node("n1", 4))
     assert state.never_fits(a_demand(1, gpus(1, 8, least=4))) is None

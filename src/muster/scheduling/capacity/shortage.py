@@ -95,22 +95,26 @@ def never(shape: Shape, nodes: NodeIndex) -> Reason:
         alone = shown(kind, amount_of(kind, hopeless.want), hopeless.want)
         role = hopeless.members[0][0]
         message = f"one {role} task asks for {alone}, and no node has that; the largest that could run: {largest}"
+        change = "ask for less per task" if shape.tasks > 1 else "ask for less"
     else:
         kind = lacks(shape, nodes)
         want, have = amounts(kind, shape, suiting)
         one = next((group.want for group in shape.groups if amount_of(kind, group.want)), shape.groups[0].want)
-        tasks = f"its {shape.tasks} tasks" if shape.tasks > 1 else "its task"
+        tasks, fewer = f"its {shape.tasks} tasks", "ask for fewer replicas or less per task"
+        if shape.tasks == 1:
+            tasks, fewer = "its task", "ask for less"
         if want <= have and (limit := _apart(shape, kind, want, suiting)) is not None:
             message = f"{tasks} must run {_within(shape)} and ask for {shown(kind, want, one)}, but {limit}"
-            change = "ask for fewer replicas or less per task, or for another `together`; admins label nodes"
+            change = f"{fewer}, or for another `together`; admins label nodes"
             return Reason("never", message, change, {"largest": largest})
+        change = fewer
         apart = f", and not {shown(kind, amount_of(kind, one), one)} on one node for each" if want <= have else ""
         message = (
             f"{tasks} must run together and ask for {shown(kind, want, one)}, but the whole cluster"
             f" has {shown_free(kind, have)}{apart}; the largest that could run: {largest}"
             + (" on one node" if len(capacities) > 1 else "")
         )
-    return Reason("never", message, "ask for fewer replicas or less per task", {"largest": largest})
+    return Reason("never", message, change, {"largest": largest})
 
 
 _WITHIN = {Together.RACK: "in one rack", Together.SWITCH: "under one switch", Together.NODE: "on one node"}
