@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from muster.domain.errors import Conflict, Forbidden, Invalid, Unplaceable
+from muster.domain.errors import Conflict, Invalid, Unplaceable
 from muster.domain.jobs import Held, Job, Queued
 from muster.domain.specs import Dependency, Priority
 from muster.engine.requests import commands
@@ -159,7 +159,7 @@ async def test_a_job_is_moved_to_another_virtual_cluster_by_its_rules(lab: Labor
     assert (await lab.job(job_id)).vc == "vision"
     with pytest.raises(Invalid, match="small cannot run this job"):
         await move_to(lab.context, job_id, "amy", "small")
-    with pytest.raises(Forbidden):
+    with pytest.raises(Invalid, match="there is no cluster 'closed'"):
         await move_to(lab.context, job_id, "amy", "closed")
     await bump(lab.context, job_id, "amy", Priority.LOW, is_admin=False)
     moved = await move_to(lab.context, job_id, "amy", "small")

@@ -4,9 +4,9 @@ import pytest
 
 from muster.domain.access import may_use
 from muster.domain.accounts import User, UserRole
-from muster.domain.errors import Conflict, Forbidden, Invalid, Unplaceable
+from muster.domain.errors import Conflict, Invalid, Unplaceable
 from muster.domain.resources import Resources
-from muster.domain.specs import Priority, Role
+from muster.domain.specs import Priority, Role, SecretUse
 from muster.engine.requests.admission import admit, admit_all
 from muster.ports.store import Change
 from tests.parts.building import a_role, a_spec
@@ -65,9 +65,10 @@ async def test_only_users_and_members_of_groups_are_let_in(lab: Laboratory) -> N
     assert [name for name, user in people.items() if may_use(vision, user)] == ["amy", "bo", "cy"]
     for name in ("amy", "bo", "cy"):
         assert (await admit(lab.context, a_spec(cluster="vision"), name)).vc == "vision"
-    with pytest.raises(Forbidden, match="di may not use virtual cluster vision") as refused:
-        await admit(lab.context, a_spec(cluster="vision"), "di")
-    assert refused.value.hint == "di may use open"
+    for hidden in ("vision", "nowhere"):
+        with pytest.raises(Invalid, match=f"there is no cluster '{hidden}'") as refused:
+            await admit(lab.context, a_spec(cluster=hidden), "di")
+        assert [problem.hint for problem in refused.value.problems] == ["known clusters: lab, open"]
 
 
 async def test_every_problem_of_a_job_is_told_at_once(lab: Laboratory) -> None:
@@ -75,6 +76,13 @@ async def test_every_problem_of_a_job_is_told_at_once(lab: Laboratory) -> None:
     with pytest.raises(Invalid) as refused:
         await admit(lab.context, a_spec(cluster="vision", preemptible=False, package="0" * 64), "amy")
     assert [problem.path for problem in refused.value.problems] == ["mounts", "priority", "preemptible", "package"]
+
+
+async def test_a_cluster_that_is_not_there_is_told_together_with_everything_else(lab: Laboratory) -> None:
+    spec = a_spec(cluster="nowhere", package="0" * 64, secrets=(SecretUse("wandb", "WANDB_API_KEY"),))
+    with pytest.raises(Invalid, match="there is no cluster 'nowhere'") as refused:
+        await admit(lab.context, spec, "amy")
+    assert [problem.path for problem in refused.value.problems] == ["cluster", "package", "secrets[0].name"]
 
 
 async def test_a_job_outside_the_virtual_clusters_must_be_ready_to_leave(lab: Laboratory) -> None:

@@ -51,9 +51,9 @@ def test_only_members_and_admins_submit(site: Site, cluster: str) -> None:
         ("/jobs", {"spec": held(cluster)}, {"dryRun": True}),
         ("/jobs:bulk", {"specs": [held(cluster)]}, {}),
     ):
-        refused = problem(site.outsider.post(path, body, params=query), 403, "forbidden")
-        assert refused["detail"].startswith(f"{site.outsider.name} may not use cluster ")
-        assert refused["hint"] == "ask an admin"
+        refused = problem(site.outsider.post(path, body, params=query), 422, "invalid")
+        assert refused["detail"] == f"there is no cluster {cluster!r}", "as if it did not exist"
+        assert refused["problems"][0]["hint"] == "ask an admin for access to a cluster"
         assert site.member.post(path, body, params=query).status_code in (200, 201)
     assert ok(site.admin.post("/jobs", {"spec": held(cluster)}), 201)["cluster"] in CLUSTERS
 
@@ -69,13 +69,13 @@ def test_a_waiting_job_cannot_be_moved_there_nor_explained_as_if_it_were(site: S
     ok(site.admin.send("PATCH", f"/users/{site.outsider.name}", json={"groups": [GROUP]}))
     job = site.outsider.submit(held("local"))["id"]
     ok(site.admin.send("PATCH", f"/users/{site.outsider.name}", json={"groups": []}))
-    problem(site.outsider.get(f"/jobs/{job}/explain", params={"what_if": f"cluster={BATCH}"}), 403, "forbidden")
-    problem(site.outsider.post(f"/jobs/{job}/move", {"to": BATCH}), 403, "forbidden")
-    problem(site.outsider.post(f"/jobs/{job}/change", {"set": {"cluster": "fast"}}), 403, "forbidden")
+    problem(site.outsider.get(f"/jobs/{job}/explain", params={"what_if": f"cluster={BATCH}"}), 422, "invalid")
+    problem(site.outsider.post(f"/jobs/{job}/move", {"to": BATCH}), 422, "invalid")
+    problem(site.outsider.post(f"/jobs/{job}/change", {"set": {"cluster": "fast"}}), 422, "invalid")
     refused = problem(site.outsider.post(f"/jobs/{job}/resume"), 409, "conflict")
     assert f"{site.outsider.name} may no longer use cluster local" in refused["detail"]
     ok(site.outsider.post(f"/jobs/{job}/kill"), 202)
-    problem(site.outsider.post(f"/jobs/{job}/retry"), 403, "forbidden")
+    problem(site.outsider.post(f"/jobs/{job}/retry"), 422, "invalid")
 
 
 def test_files_environments_and_nodes_are_not_there_for_others(site: Site) -> None:

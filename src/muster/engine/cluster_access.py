@@ -11,7 +11,7 @@ from muster.domain.virtual_clusters import VirtualCluster
 from muster.engine.context import Context
 from muster.engine.state.cluster_settings import DEFAULT
 
-_NOBODY = User("", UserRole.USER, 0.0)
+NOBODY = User("", UserRole.USER, 0.0)
 
 
 def visible_clusters(context: Context, user: User) -> list[str]:
@@ -31,7 +31,7 @@ def usable_virtual_clusters(context: Context, user: User) -> list[VirtualCluster
 
 def known_clusters(context: Context, user: User | None) -> str:
     """The names of all clusters that the user may use, for hints; without a user, those that are for everybody."""
-    user = user or _NOBODY
+    user = user or NOBODY
     names = [*sorted(usable_clusters(context, user)), *sorted(vc.name for vc in usable_virtual_clusters(context, user))]
     return ", ".join(names)
 
@@ -114,6 +114,14 @@ async def lost_access(context: Context, job: Job) -> str | None:
         if user is None or not may_use(shared, user):
             return f"{job.owner} may no longer use {what}"
     return None
+
+
+def may_know(context: Context, user: User, name: str) -> bool:
+    """Whether the user may use the cluster, or could if it were not switched off."""
+    access = [settings.access for settings in context.config.physical if settings.name == name]
+    return _is_visible(context, user, name) or (
+        is_switched_off(context, name) and all(may_use(one, user) for one in access)
+    )
 
 
 def _is_visible(context: Context, user: User, name: str) -> bool:

@@ -32,6 +32,7 @@ from muster.wire.documents import MAX_DEPTH, Document
 from muster.wire.spec_checks import PARAM, cross_checks, unknown_params
 from muster.wire.spec_problems import MAX_KEYS, MAX_PROBLEMS, largest_mapping, problems_of
 from muster.wire.spec_schema import CompletionIn, InputIn, JobSpecIn, ResourcesIn, RoleIn, WhereIn
+from muster.wire.unreadable_spec import UnreadableSpec
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,15 +107,7 @@ def reading_of(
     problems += islice(unknown_params(overridden, params or {}), MAX_PROBLEMS)
     if not problems:
         return Reading(_spec(model), translation.warnings, placed)
-    raise _too_many(problems, uncounted)
-
-
-def _too_many(problems: list[Problem], uncounted: int) -> Invalid:
-    count = len(problems) + uncounted
-    shown = sorted(problems[:MAX_PROBLEMS], key=lambda found: found.line or 0)
-    said = "the job spec has 1 problem" if count == 1 else f"the job spec has {count} problems"
-    hint = f"the first {len(shown)} are shown" if len(shown) < count else ""
-    return Invalid(said, hint=hint, problems=tuple(shown))
+    raise UnreadableSpec(problems, uncounted, data, placed)
 
 
 def spec_to_wire(spec: JobSpec) -> dict[str, Any]:

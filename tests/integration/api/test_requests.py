@@ -180,6 +180,19 @@ def test_a_dry_run_shows_the_exact_environment_and_starts_nothing(me: Caller) ->
     assert name not in me.get("/events", params={"kind": "audit."}).text
 
 
+def test_names_that_nobody_knows_are_told_beside_all_other_problems(me: Caller) -> None:
+    source = "name: x\ncluster: lap\ncomand: python\nsecrets:\n- {name: wandb, env: KEY}\n- {name: '!', env: B}\n"
+    told = problem(me.post("/jobs", {"source": source}), 422, "invalid")
+    assert [(item["path"], item["line"]) for item in told["problems"]] == [
+        ("command", 1),
+        ("cluster", 2),
+        ("comand", 3),
+        ("secrets[0].name", 5),
+        ("secrets[1].name", 6),
+    ]
+    assert told["detail"] == "the job spec has 5 problems"
+
+
 def test_all_problems_of_a_source_are_told_at_once_with_their_lines(me: Caller) -> None:
     source = "name: bad name\ncomand: true\nroles:\n  worker:\n    replicas: many\n    command: run\n"
     told = problem(me.post("/jobs", {"source": source}), 422, "invalid")

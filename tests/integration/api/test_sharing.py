@@ -72,9 +72,10 @@ def test_groups_are_for_admins_to_give(admin: Caller, guest: Caller) -> None:
 
 def test_a_job_of_a_stranger_is_refused_and_one_of_a_member_runs(member: Caller, guest: Caller) -> None:
     spec = {"name": unique("hello"), "cluster": "vision", "command": "echo $GREETING"}
-    refused = problem(guest.post("/jobs", {"spec": spec}), 403, "forbidden")
-    assert refused["hint"] == f"{guest.name} may use open"
-    problem(guest.post("/jobs:bulk", {"specs": [spec]}), 403, "forbidden")
+    refused = problem(guest.post("/jobs", {"spec": spec}), 422, "invalid")
+    assert refused["detail"] == "there is no cluster 'vision'", "as if it did not exist"
+    assert refused["problems"][0]["hint"] == "known clusters: local, open"
+    problem(guest.post("/jobs:bulk", {"specs": [spec]}), 422, "invalid")
     job = member.submit(spec)
     assert member.server.wait(job["id"])["state"] == "Succeeded"
     assert "hello" in member.get(f"/jobs/{job['id']}/logs/raw", params={"task": "worker-0"}).text

@@ -8,7 +8,7 @@ from muster.domain.accounts import User
 from muster.domain.errors import Conflict, Invalid, Problem, Rejected, TooLarge, Unavailable
 from muster.domain.exit_causes import SECRET
 from muster.domain.secrets import Secret, SecretKind, kind_of
-from muster.domain.specs import JobSpec
+from muster.domain.specs import JobSpec, SecretUse
 from muster.engine.context import Context
 from muster.engine.state.event_builders import audit_event
 from muster.ports.secret_box import SecretBox
@@ -48,14 +48,17 @@ async def remove_secret(context: Context, owner: User, name: str, *, actor: str)
     await context.store.apply(Change(removed_secret=(owner.id, name), events=[event]))
 
 
-async def missing_secrets(context: Context, spec: JobSpec, owner: str) -> list[Problem]:
-    """The problems of a spec whose secrets its owner does not have, or has not in the form that it asks for."""
-    if not spec.secrets:
+async def missing_secrets(context: Context, uses: Sequence[SecretUse], owner: str) -> list[Problem]:
+    """The problems of a spec whose secrets its owner does not have, or has not in the form that it asks for. A use
+    without a name has a problem of its own already."""
+    if not uses:
         return []
     user = await context.store.user(owner)
     known = {one.name: one for one in await context.store.secrets(user.id)} if user is not None else {}
     problems = []
-    for place, use in enumerate(spec.secrets):
+    for place, use in enumerate(uses):
+        if not use.name:
+            continue
         secret = known.get(use.name)
         if secret is None:
             hint = f"create it: muster secret set {use.name}"

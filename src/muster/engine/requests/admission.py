@@ -7,19 +7,20 @@ from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
 
 from muster.domain.access import is_open, may_use
-from muster.domain.errors import Conflict, Forbidden, Invalid, Problem, TooMany, Unplaceable
+from muster.domain.errors import Conflict, Invalid, Problem, TooMany, Unplaceable
 from muster.domain.jobs import Held, Job, Queued
 from muster.domain.needs import folders_used
 from muster.domain.reasons import Reason
-from muster.domain.specs import JobSpec, tasks_at_most
+from muster.domain.specs import JobSpec, SecretUse, tasks_at_most
 from muster.domain.virtual_clusters import VirtualCluster
 from muster.engine.cluster_access import (
+    NOBODY,
     advice,
     chosen_cluster,
     is_open_to_all,
     is_switched_off,
     known_clusters,
-    usable_virtual_clusters,
+    may_know,
 )
 from muster.engine.context import Context
 from muster.engine.data.disk_usage import require_room
@@ -56,21 +57,15 @@ async def readmit(context: Context, job: Job, spec: JobSpec) -> Job:
 
 async def _admit(context: Context, spec: JobSpec, owner: str) -> Job:
     _require_few_tasks(context, spec)
-    cluster, vc = _destination(context, await chosen_cluster(context, spec.cluster, owner))
-    await _require_cluster(context, cluster, owner)
+    problems, spec = await _wherever_it_runs(context, spec, owner)
+    try:
+        cluster, vc = await _destination(context, spec.cluster, owner)
+    except Invalid as error:
+        raise Invalid(error.message, hint=error.hint, problems=(*error.problems, *problems)) from None
     if vc is not None:
-        await _require_virtual(context, vc, owner)
         spec = with_defaults(spec, vc.defaults)
     name = vc.name if vc else cluster
-    problems = [*context.backends[cluster].cannot_honour(spec), *_refusals(context, cluster, vc, spec)]
-    problems += await _closed_folders(context, cluster, spec, owner)
-    problems += await _unsafe_places(context, cluster, spec, owner)
-    if spec.package is not None and await context.store.package(spec.package, owner) is None:
-        problems.append(Problem("package", f"no package {spec.package} of {owner}", "upload the folder first"))
-    problems += [problem async for problem in _missing_inputs(context, spec, owner)]
-    problems += await _unusable_secrets(context, cluster, spec, owner)
-    spec, unmet = await resolved(context, spec, owner)
-    problems += unmet
+    problems = [*await _refusals(context, cluster, vc, spec, owner), *problems]
     if problems:
         raise Invalid(f"cluster {name} cannot run this job", problems=tuple(problems))
     now = context.clock()
@@ -114,18 +109,66 @@ async def _missing_inputs(context: Context, spec: JobSpec, owner: str) -> AsyncI
             yield Problem(f"inputs[{place}].source", f"no input {one.source} of {owner}", "upload it first")
 
 
-def _destination(context: Context, name: str) -> tuple[str, VirtualCluster | None]:
+async def unknown_names(
+    context: Context, cluster: str | None, secrets: Sequence[SecretUse], owner: str
+) -> list[Problem]:
+    """The problems of a spec that has others too: the cluster that it names, and its secrets, without all the rest."""
+    problems = await missing_secrets(context, secrets, owner)
+    if cluster:
+        try:
+            await _destination(context, cluster, owner)
+        except Invalid as error:
+            problems += error.problems
+    return problems
+
+
+async def _wherever_it_runs(context: Context, spec: JobSpec, owner: str) -> tuple[list[Problem], JobSpec]:
+    """The problems that the job has on every cluster, and the spec with the ids of the jobs that it depends on."""
+    problems = []
+    if spec.package is not None and await context.store.package(spec.package, owner) is None:
+        problems.append(Problem("package", f"no package {spec.package} of {owner}", "upload the folder first"))
+    problems += [problem async for problem in _missing_inputs(context, spec, owner)]
+    problems += await missing_secrets(context, spec.secrets, owner)
+    spec, unmet = await resolved(context, spec, owner)
+    return [*problems, *unmet], spec
+
+
+async def _destination(context: Context, named: str | None, owner: str) -> tuple[str, VirtualCluster | None]:
     """The physical cluster and the virtual one: the one that the job names, or the default for jobs that name the
-    physical cluster."""
+    physical cluster. Raises Invalid; a cluster that the owner may not use is refused like one that does not exist."""
+    name = await chosen_cluster(context, named, owner)
     vc = context.config.virtual.get(name)
     if vc is None:
         vc = context.config.virtual.get(DEFAULT)
-        if vc is None or vc.cluster != name:
-            return name, None
-    return vc.cluster, vc
+        vc = vc if vc is not None and vc.cluster == name else None
+    cluster = name if vc is None else vc.cluster
+    if is_open_to_all(context, cluster) and (vc is None or is_open(vc)):
+        return cluster, vc  # most are, and need no look-up of the user
+    user = await context.store.user(owner)
+    message = f"there is no cluster {name!r}"
+    if (vc is None or may_use(vc, user or NOBODY)) and may_know(context, user or NOBODY, cluster):
+        if not is_switched_off(context, cluster):
+            return cluster, vc
+        message = f"cluster {cluster} is switched off"
+    usable = known_clusters(context, user)
+    hint = f"known clusters: {usable}" if usable else advice(context, user)
+    raise Invalid(message, problems=(Problem("cluster", message, hint),))
 
 
-def _refusals(context: Context, cluster: str, vc: VirtualCluster | None, spec: JobSpec) -> list[Problem]:
+async def _refusals(
+    context: Context, cluster: str, vc: VirtualCluster | None, spec: JobSpec, owner: str
+) -> list[Problem]:
+    """The problems that the job has on this cluster only."""
+    problems = [*context.backends[cluster].cannot_honour(spec), *_refused_sharing(context, cluster, vc, spec)]
+    problems += await _closed_folders(context, cluster, spec, owner)
+    problems += await _unsafe_places(context, cluster, spec, owner)
+    if spec.secrets and not context.backends[cluster].capabilities.secrets:
+        message = f"cluster {cluster} cannot give secrets to tasks"
+        problems.append(Problem("secrets", message, "use a cluster that can"))
+    return problems
+
+
+def _refused_sharing(context: Context, cluster: str, vc: VirtualCluster | None, spec: JobSpec) -> list[Problem]:
     if vc is not None:
         return refusals(spec, vc)
     if spec.preemptible or not context.config.of(cluster):
@@ -158,42 +201,6 @@ async def _unsafe_places(context: Context, cluster: str, spec: JobSpec, owner: s
         return []
     user = await context.store.user(owner)
     return [] if user is not None and user.is_admin else [problem]
-
-
-async def _unusable_secrets(context: Context, cluster: str, spec: JobSpec, owner: str) -> list[Problem]:
-    if spec.secrets and not context.backends[cluster].capabilities.secrets:
-        return [Problem("secrets", f"cluster {cluster} cannot give secrets to tasks", "use a cluster that can")]
-    return await missing_secrets(context, spec, owner)
-
-
-async def _require_cluster(context: Context, cluster: str, owner: str) -> None:
-    if is_open_to_all(context, cluster):
-        return  # most are, and need no look-up of the user
-    user = await context.store.user(owner)
-    usable = known_clusters(context, user)
-    backend = context.backends.get(cluster)
-    if is_switched_off(context, cluster):
-        raise _no_such_cluster(f"cluster {cluster} is switched off", usable, advice(context, user))
-    if backend is None:
-        raise _no_such_cluster(f"there is no cluster {cluster!r}", usable, advice(context, user))
-    if user is None or not may_use(backend.settings.access, user):
-        hint = f"{owner} may use {usable}" if usable else "ask an admin"
-        raise Forbidden(f"{owner} may not use cluster {cluster}", hint=hint)
-
-
-def _no_such_cluster(message: str, usable: str, otherwise: str) -> Invalid:
-    hint = f"known clusters: {usable}" if usable else otherwise
-    return Invalid(message, problems=(Problem("cluster", message, hint),))
-
-
-async def _require_virtual(context: Context, vc: VirtualCluster, owner: str) -> None:
-    if is_open(vc):
-        return
-    user = await context.store.user(owner)
-    if user is None or not may_use(vc, user):
-        usable = ", ".join(sorted(one.name for one in usable_virtual_clusters(context, user))) if user else ""
-        hint = f"{owner} may use {usable}" if usable else "ask an admin"
-        raise Forbidden(f"{owner} may not use virtual cluster {vc.name}", hint=hint)
 
 
 def _require_room(context: Context, vc: VirtualCluster, owner: str, count: int) -> None:

@@ -26,6 +26,7 @@ from muster.domain.launch_requests import LaunchRequest
 from muster.domain.specs import JobSpec
 from muster.engine.requests import changing, commands
 from muster.engine.requests.accounts import Principal
+from muster.engine.requests.admission import unknown_names
 from muster.engine.requests.explaining import explain, what_if
 from muster.launch.secret_variables import masked_variables
 from muster.ports.backend import ContainerCommand
@@ -43,6 +44,7 @@ from muster.wire.response_models import response_model
 from muster.wire.spec_patch import changed_spec, read_changes
 from muster.wire.spec_problems import MAX_PROBLEMS
 from muster.wire.specs import Reading, read_source, reading_of, spec_from_document, spec_to_wire
+from muster.wire.unreadable_spec import UnreadableSpec
 from muster.wire.views import job_view as plain_job_view
 from muster.wire.views import task_view
 
@@ -78,10 +80,10 @@ async def submit(
     """A repeated call with the same Idempotency-Key answers the job of the first one. `dryRun=true` answers what would
     be started, and starts nothing."""
     require(me, Action.JOB_SUBMIT)
-    if submitted.is_long:
-        reading = await off_the_loop(parts.parsing, _read, submitted.body, parts.dialects)
-    else:
-        reading = _read(submitted.body, parts.dialects)
+    try:
+        reading = await _reading(submitted, parts)
+    except UnreadableSpec as error:
+        raise error.with_more(await unknown_names(parts.context, error.cluster, error.secrets, me.name)) from None
     if dry_run:
         with relating_problems_to(reading):
             found = await commands.dry_run(parts.context, reading.spec, me.name)
@@ -294,6 +296,12 @@ def _request_view(request: LaunchRequest, container: ContainerCommand | None) ->
 
 def _container_view(command: ContainerCommand) -> ContainerCommandOut:
     return {"engine": command.engine, "argv": list(command.argv), "why": command.why}
+
+
+async def _reading(submitted: Submitted, parts: Services) -> Reading:
+    if submitted.is_long:
+        return await off_the_loop(parts.parsing, _read, submitted.body, parts.dialects)
+    return _read(submitted.body, parts.dialects)
 
 
 def _read(body: requests.SubmitIn, dialects: Sequence[Dialect]) -> Reading:
