@@ -122,6 +122,16 @@ def test_a_token_allows_what_its_scope_says(token: Token, allowed: set[tuple[str
     assert {call for call in CALLS if is_allowed(call)} == allowed
 
 
+@pytest.mark.parametrize(
+    ("call", "needed"), [(("POST", "/api/v1/jobs"), "submit"), (("POST", "/api/v1/nodes"), "admin")]
+)
+def test_a_refusal_names_the_scope_that_would_do(call: tuple[str, str], needed: str) -> None:
+    token = Token("t-1", "amy", "ci", "", 0.0, scope=TokenScope.READ)
+    with pytest.raises(Forbidden, match=f"this token has the scope read, and this needs {needed}") as refused:
+        require_scope(token, *call)
+    assert refused.value.hint.endswith(f"muster tokens create NAME --scope {needed}")
+
+
 async def test_a_narrow_token_of_an_admin_has_no_rights_of_an_admin(bare_context: Context) -> None:
     accounts = Accounts(bare_context, 3600.0)
     user = await accounts.create_user("root", UserRole.ADMIN, None, actor="root")

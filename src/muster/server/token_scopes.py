@@ -8,6 +8,7 @@ from muster.domain.errors import Forbidden
 
 _READING = ("GET", "HEAD")
 _SUBMITTING = re.compile(r"/api/v1/(jobs(:bulk|/.*)?|packages/.*|clusters/[^/]+/files(/.*)?)")
+_WIDENING = (TokenScope.READ, TokenScope.SUBMIT, TokenScope.ADMIN)
 _OF_ANY_JOB = re.compile(r"/api/v1/(whoami|logout|login)")
 
 
@@ -16,20 +17,22 @@ def require_scope(token: Token, method: str, path: str) -> None:
         return
     if path == "/api/v1/logout":
         return
-    if not _is_in_scope(token, method, path):
-        only = f" of job {token.job_id}" if token.job_id else ""
-        another = "create another: muster tokens create NAME --scope read|submit|admin"
-        raise Forbidden(
-            f"this token is for {token.scope}{only} only", hint="name the job by its id" if token.job_id else another
-        )
-
-
-def _is_in_scope(token: Token, method: str, path: str) -> bool:
     if token.job_id is not None and not _is_of_job(token.job_id, path):
-        return False
-    if method in _READING or token.scope is TokenScope.ADMIN:
+        raise Forbidden(f"this token is for job {token.job_id} only", hint="name the job by its id")
+    if _is_in_scope(token.scope, method, path):
+        return
+    needed = next(scope for scope in _WIDENING if _is_in_scope(scope, method, path))
+    of_job = f" --job {token.job_id}" if token.job_id else ""
+    raise Forbidden(
+        f"this token has the scope {token.scope}, and this needs {needed}",
+        hint=f"log in with `muster login`, or create another token: muster tokens create NAME --scope {needed}{of_job}",
+    )
+
+
+def _is_in_scope(scope: TokenScope, method: str, path: str) -> bool:
+    if method in _READING or scope is TokenScope.ADMIN:
         return True
-    return token.scope is TokenScope.SUBMIT and _SUBMITTING.fullmatch(path) is not None
+    return scope is TokenScope.SUBMIT and _SUBMITTING.fullmatch(path) is not None
 
 
 def _is_of_job(job_id: str, path: str) -> bool:

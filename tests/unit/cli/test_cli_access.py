@@ -210,6 +210,13 @@ def test_the_scope_of_tokens_is_shown(server: TinyServer) -> None:
     assert "read" in muster(server, "whoami").out
 
 
+@pytest.mark.parametrize(("role", "words"), [("user", "everything that you may do"), ("admin", "admin")])
+def test_a_user_with_an_unlimited_token_is_not_called_admin(server: TinyServer, role: str, words: str) -> None:
+    server.on("GET", "/whoami", Answer(200, {"user": "li", "role": role, "scope": "admin", "server": {"version": "1"}}))
+    lines = dict(line.split(":", 1) for line in muster(server, "whoami").out.splitlines())
+    assert (lines["Role"].strip(), lines["Scope"].strip()) == (role, words)
+
+
 def test_a_lifetime_needs_its_unit(server: TinyServer) -> None:
     outcome = muster(server, "tokens", "create", "ci", "--expires", "30")
     assert outcome.code == 2

@@ -1,5 +1,8 @@
 """`muster whoami`."""
 
+from collections.abc import Mapping
+from typing import Any
+
 import click
 
 from muster.cli.session import connect
@@ -25,5 +28,11 @@ def command(output: str) -> None:
         print_document(who, output)
     else:
         version = who["server"]["version"]
-        pairs = [("User", who["user"]), ("Role", who["role"]), ("Scope", who.get("scope")), ("Server", client.server)]
+        pairs = [("User", who["user"]), ("Role", who["role"]), ("Scope", _scope(who)), ("Server", client.server)]
         print_pairs([*pairs, ("Version", version)])
+
+
+def _scope(who: Mapping[str, Any]) -> str | None:
+    """A token of the widest scope, `admin`, gives nobody more rights than they have, and must not read as if it did."""
+    scope = who.get("scope")
+    return "everything that you may do" if scope == "admin" and who["role"] != "admin" else scope
