@@ -65,6 +65,27 @@ def complete_secrets(ctx: click.Context, _parameter: click.Parameter, incomplete
     return _completions(ctx, incomplete, lambda client: [(one.name, one.owner) for one in client.secrets()])
 
 
+def complete_clusters(ctx: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    return _completions(ctx, incomplete, _physical)
+
+
+def complete_virtual_clusters(ctx: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    return _completions(ctx, incomplete, _virtual)
+
+
+def complete_destinations(ctx: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Completes what a job may name as its cluster: a virtual or a physical one."""
+    return _completions(ctx, incomplete, lambda client: [*_virtual(client), *_physical(client)])
+
+
+def _physical(client: "Client") -> Names:
+    return [(one.name, one.backend) for one in client.clusters()]
+
+
+def _virtual(client: "Client") -> Names:
+    return [(one.name, f"virtual cluster of {one.cluster}") for one in client.virtual_clusters().items]
+
+
 def _completions(ctx: click.Context, incomplete: str, names: "Callable[[Client], Names]") -> list[CompletionItem]:
     """The names that begin like this, each with its help. They must come quickly, or none is offered, because the user
     is waiting."""

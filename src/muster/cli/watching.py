@@ -20,14 +20,22 @@ _AT_LEAST_S = 5.0  # ages and usage change without events
 
 
 def watch(
-    client: "Client", fetch: Callable[[], Sequence[Item]], columns: Callable[[], list[Column[Item]]], output: str
+    client: "Client",
+    fetch: Callable[[], Sequence[Item]],
+    columns: Callable[[Sequence[Item]], list[Column[Item]]],
+    output: str,
 ) -> None:
     """Runs until interrupted. On a terminal the table is drawn in place; in a pipe each change is printed."""
     client.transport.on_notice = lambda _: None  # a message would end up in the middle of the table
     woken = threading.Event()
     threading.Thread(target=_wake_on_events, args=(client, woken), daemon=True).start()
     if sys.stdout.isatty() and output in ("table", "wide"):
-        _draw_in_place(lambda: "\n".join(table_lines(fetch(), columns(), output)), woken)
+
+        def draw() -> str:
+            items = fetch()
+            return "\n".join(table_lines(items, columns(items), output))
+
+        _draw_in_place(draw, woken)
     else:
         _print_changes(fetch, columns, output, woken)
 
@@ -46,12 +54,12 @@ def _draw_in_place(draw: Callable[[], str], woken: threading.Event) -> None:
 
 def _print_changes(
     fetch: Callable[[], Sequence[Item]],
-    columns: Callable[[], list[Column[Item]]],
+    columns: Callable[[Sequence[Item]], list[Column[Item]]],
     output: str,
     woken: threading.Event,
 ) -> None:
     known: dict[str, object] = {}
-    titled = False
+    chosen: list[Column[Item]] = []
     while True:
         items = fetch()
         changed = [item for item in items if known.get(_key(item)) != item.raw]
@@ -63,9 +71,9 @@ def _print_changes(
             for item in changed:
                 echo(item.raw.get("name"))
         elif changed:
-            lines = table_lines(changed, columns(), output)
-            echo("\n".join(lines[1:] if titled else lines))
-            titled = True
+            is_first, chosen = not chosen, chosen or columns(items)
+            lines = table_lines(changed, chosen, output)
+            echo("\n".join(lines if is_first else lines[1:]))
         _pause(woken)
 
 

@@ -24,6 +24,14 @@ def test_jobs_are_a_table_with_the_promised_columns(server: TinyServer) -> None:
     assert "\x1b" not in outcome.out
 
 
+def test_jobs_of_several_users_show_their_owner(server: TinyServer) -> None:
+    jobs = [a_job(), a_job(name="resnet", owner="bo")]
+    server.on("GET", "/jobs", Answer(200, {"items": jobs, "nextCursor": None}))
+    titles, *rows = (line.split() for line in muster(server, "get", "jobs").out.splitlines())
+    assert titles == ["NAME", "OWNER", *JOB_TITLES[1:]]
+    assert [row[:2] for row in rows] == [[job["name"], job["owner"]] for job in jobs]
+
+
 def test_wide_jobs_have_more_columns(server: TinyServer) -> None:
     with_job(server)
     titles = muster(server, "get", "jobs", "-o", "wide").out.splitlines()[0].split()

@@ -93,6 +93,30 @@ def test_job_names_are_completed_from_the_server(server: TinyServer, monkeypatch
     assert ShellComplete(cli, {}, "muster", "_MUSTER_COMPLETE").get_completions(["logs"], "m") == []
 
 
+@pytest.mark.parametrize(
+    ("words", "names"),
+    [
+        (["get", "jobs", "--cluster"], ["lab"]),
+        (["get", "jobs", "--vc"], ["languages"]),
+        (["submit", "job.yaml", "--cluster"], ["languages", "lab"]),
+        (["move", "mnist", "--to"], ["languages", "lab"]),
+        (["vc", "describe"], ["languages"]),
+    ],
+)
+def test_names_of_clusters_are_completed(
+    server: TinyServer, monkeypatch: pytest.MonkeyPatch, words: list[str], names: list[str]
+) -> None:
+    clusters = [{"name": name, "backend": "ssh", "state": "Ready", "nodes": 1} for name in ("lab", "attic")]
+    nothing = {"gpu": 0, "gpuModels": {}, "cpu": "0", "memory": "0"}
+    shares = dict.fromkeys(("guaranteed", "used", "borrowed", "lent"), nothing)
+    virtual = [{"name": name, "cluster": "lab", **shares} for name in ("vision", "languages")]
+    server.on("GET", "/clusters", Answer(200, {"items": clusters}))
+    server.on("GET", "/virtual-clusters", Answer(200, {"items": virtual}))
+    monkeypatch.setenv("MUSTER_SERVER", server.url)
+    completed = ShellComplete(cli, {}, "muster", "_MUSTER_COMPLETE").get_completions(words, "la")
+    assert [item.value for item in completed] == names
+
+
 def test_commands_are_completed_without_the_server() -> None:
     completed = ShellComplete(cli, {}, "muster", "_MUSTER_COMPLETE").get_completions([], "su")
     assert [item.value for item in completed] == ["submit"]

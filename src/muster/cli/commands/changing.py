@@ -4,7 +4,7 @@ import click
 
 from muster.cli.bulk_actions import act_on_jobs
 from muster.cli.key_values import parse_assignments
-from muster.cli.shared_options import jobs_argument, output_option
+from muster.cli.shared_options import complete_destinations, jobs_argument, output_option
 
 _PRIORITIES = ("low", "normal", "high", "urgent")
 
@@ -28,7 +28,14 @@ def bump(jobs: tuple[str, ...], priority: str, output: str) -> None:
 
 @click.command()
 @jobs_argument
-@click.option("--to", "destination", required=True, metavar="VC", help="A virtual or physical cluster.")
+@click.option(
+    "--to",
+    "destination",
+    required=True,
+    metavar="VC",
+    help="A virtual or physical cluster.",
+    shell_complete=complete_destinations,
+)
 @output_option("name", "json", "yaml", default="name")
 def move(jobs: tuple[str, ...], destination: str, output: str) -> None:
     """Move waiting jobs to another virtual cluster. The same rules apply as for a submission there.

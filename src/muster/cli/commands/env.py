@@ -7,7 +7,7 @@ import click
 
 from muster.cli.lazy_group import Group
 from muster.cli.session import connect, say, say_warning
-from muster.cli.shared_options import complete_nodes, output_option
+from muster.cli.shared_options import complete_clusters, complete_nodes, output_option
 from muster.cli.tables.environment_columns import environment_columns, trial_columns
 from muster.cli.tables.output import print_document, print_list
 from muster.cli.tables.text_tables import render
@@ -33,7 +33,7 @@ def command() -> None:
 
 
 @command.command("list")
-@click.option("--cluster", metavar="NAME", help="Only this cluster.")
+@click.option("--cluster", metavar="NAME", help="Only this cluster.", shell_complete=complete_clusters)
 @click.option("--node", metavar="NAME", help="On this node only.", shell_complete=complete_nodes)
 @output_option()
 def list_(cluster: str | None, node: str | None, output: str) -> None:
@@ -61,7 +61,10 @@ def list_(cluster: str | None, node: str | None, output: str) -> None:
 @command.command()
 @click.argument("name")
 @click.option(
-    "--cluster", metavar="NAME", help="The cluster; if absent, the default one, or the one that has the environment."
+    "--cluster",
+    metavar="NAME",
+    help="The cluster; if absent, the default one, or the one that has the environment.",
+    shell_complete=complete_clusters,
 )
 @click.option("--node", metavar="NAME", help="On this node only.", shell_complete=complete_nodes)
 @output_option("table", "json", "yaml")

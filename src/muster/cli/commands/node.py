@@ -10,7 +10,7 @@ from muster.cli.key_values import parse_texts
 from muster.cli.lazy_group import Group
 from muster.cli.node_readiness import wait_until_ready
 from muster.cli.session import connect, say
-from muster.cli.shared_options import complete_nodes
+from muster.cli.shared_options import complete_clusters, complete_nodes
 
 if TYPE_CHECKING:
     from muster.client.client import Client
@@ -55,6 +55,7 @@ for _one in (
 @click.option(
     "--cluster",
     help=f"The SSH cluster to join; if absent, the only one, or {_FIRST}. A cluster that does not exist is created.",
+    shell_complete=complete_clusters,
 )
 @click.option("--key-file", metavar="PATH", help="A private key on the server, readable only by the server's account.")
 @click.option("--password", is_flag=True, help="Ask for the password of the account, or read it from standard input.")
@@ -112,7 +113,7 @@ def add(
 
 @command.command()
 @click.argument("name", shell_complete=complete_nodes)
-@click.option("--cluster", help="The cluster, if several have a node of that name.")
+@click.option("--cluster", help="The cluster, if several have a node of that name.", shell_complete=complete_clusters)
 def remove(name: str, cluster: str | None) -> None:
     """Remove a node that `muster node add` added. Its running tasks continue to their end; it gets no new ones.
 

@@ -8,7 +8,7 @@ import click
 
 from muster.cli.bulk_actions import act_on_nodes
 from muster.cli.session import connect, say, say_warning
-from muster.cli.shared_options import complete_nodes, output_option
+from muster.cli.shared_options import complete_clusters, complete_nodes, output_option
 from muster.cli.tables.columns import node_status_columns
 from muster.cli.tables.output import print_list
 
@@ -21,7 +21,7 @@ _reason = click.option("--reason", default="", metavar="TEXT", help="The reason,
 
 
 @click.command("list")
-@click.option("--cluster", help="Only the nodes of this cluster.")
+@click.option("--cluster", help="Only the nodes of this cluster.", shell_complete=complete_clusters)
 @output_option()
 def list_nodes(cluster: str | None, output: str) -> None:
     """List nodes with their states and alerts.

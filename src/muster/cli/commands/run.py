@@ -11,7 +11,7 @@ from muster.cli.job_following import exit_with_outcome, follow
 from muster.cli.key_values import parse_assignments, parse_secrets, parse_texts, read_env_file
 from muster.cli.option_types import Parsed
 from muster.cli.session import connect, say
-from muster.cli.shared_options import output_option
+from muster.cli.shared_options import complete_destinations, output_option
 from muster.cli.tables.output import print_document
 from muster.cli.terminal import echo
 from muster.cli.transfer_progress import announce_packing, upload_progress
@@ -36,7 +36,9 @@ _GPU = Parsed("gpus", lambda text: gpu_number(parse_gpu(text)))
 @click.option("-m", "--memory", metavar="SIZE", help="Memory for each task: 512Mi, 8Gi.")
 @click.option("-n", "--name", help="The name of the job; derived from the command if absent.")
 @click.option("--framework", type=click.Choice(_FRAMEWORKS), help="The framework whose variables the tasks get.")
-@click.option("--cluster", metavar="NAME", help="The cluster or virtual cluster to run on.")
+@click.option(
+    "--cluster", metavar="NAME", help="The cluster or virtual cluster to run on.", shell_complete=complete_destinations
+)
 @click.option("--priority", type=click.Choice(["low", "normal", "high", "urgent"]), help="The priority of the job.")
 @click.option(
     "-e", "--env", "env", multiple=True, metavar="K=V", help="An environment variable for all tasks; repeatable."

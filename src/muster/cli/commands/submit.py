@@ -10,7 +10,7 @@ from muster.cli.dry_run import print_dry_run
 from muster.cli.job_following import exit_with_outcome, follow, wait_quietly
 from muster.cli.key_values import parse_assignments
 from muster.cli.session import connect, say
-from muster.cli.shared_options import output_option
+from muster.cli.shared_options import complete_destinations, output_option
 from muster.cli.tables.output import print_document
 from muster.cli.terminal import echo
 from muster.cli.transfer_progress import announce_packing, upload_progress
@@ -30,7 +30,9 @@ from muster.client.views import JobView
 )
 @click.option("--param", "params", multiple=True, metavar="NAME=VALUE", help="Set a parameter: lr=0.01; repeatable.")
 @click.option("-n", "--name", help="Another name for the job.")
-@click.option("--cluster", metavar="NAME", help="The cluster or virtual cluster to run on.")
+@click.option(
+    "--cluster", metavar="NAME", help="The cluster or virtual cluster to run on.", shell_complete=complete_destinations
+)
 @click.option("--hold", is_flag=True, help="Submit the job as held; it does not start until `muster resume`.")
 @click.option("--dry-run", is_flag=True, help="Check the job and show what would be started, but start nothing.")
 @click.option("--wait", is_flag=True, help="Wait for the job to end. The exit code is 0 if it succeeded, else 1.")

@@ -6,7 +6,7 @@ import click
 
 from muster.cli.lazy_group import Group
 from muster.cli.session import connect, say, say_warning
-from muster.cli.shared_options import output_option
+from muster.cli.shared_options import complete_virtual_clusters, output_option
 from muster.cli.tables.cluster_columns import amount_text, error_text, virtual_cluster_columns
 from muster.cli.tables.output import print_document, print_list, print_pairs
 from muster.client.cluster_views import VirtualClusterView
@@ -51,7 +51,7 @@ def list_(output: str) -> None:
 
 
 @command.command()
-@click.argument("name")
+@click.argument("name", shell_complete=complete_virtual_clusters)
 @output_option("table", "json", "yaml")
 def describe(name: str, output: str) -> None:
     """Show everything about a virtual cluster.

@@ -13,12 +13,14 @@ from muster.lib.quantities import about_bytes
 _NONE = (None, "", 0, "0")
 
 
-def job_columns() -> list[Column[JobView]]:
+def job_columns(jobs: Sequence[JobView] = ()) -> list[Column[JobView]]:
+    """The columns for these jobs. Their owner stands in the short table too if they belong to several users."""
     now = datetime.now(UTC)
+    is_of_one = len({job.owner for job in jobs}) <= 1
     return [
         Column("NAME", lambda job: job.name),
         Column("ID", lambda job: job.id, wide=True),
-        Column("OWNER", lambda job: job.owner, wide=True),
+        Column("OWNER", lambda job: job.owner, wide=is_of_one),
         Column("CLUSTER", lambda job: job.vc or job.cluster, wide=True),
         Column("STATE", lambda job: job.state, colour=state_colour),
         Column("MODE", lambda job: job.mode),

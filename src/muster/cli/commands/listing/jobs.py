@@ -5,7 +5,7 @@ from typing import Any
 import click
 
 from muster.cli.session import connect, say
-from muster.cli.shared_options import output_option
+from muster.cli.shared_options import complete_clusters, complete_virtual_clusters, output_option
 from muster.cli.tables.columns import job_columns
 from muster.cli.tables.output import print_list
 from muster.cli.watching import watch
@@ -20,8 +20,10 @@ _PAGE = 50
 )
 @click.option("--owner", metavar="USER", help="Only jobs of this user.")
 @click.option("--mine", is_flag=True, help="Only your jobs.")
-@click.option("--cluster", metavar="NAME", help="Only jobs on this cluster.")
-@click.option("--vc", metavar="NAME", help="Only jobs in this virtual cluster.")
+@click.option("--cluster", metavar="NAME", help="Only jobs on this cluster.", shell_complete=complete_clusters)
+@click.option(
+    "--vc", metavar="NAME", help="Only jobs in this virtual cluster.", shell_complete=complete_virtual_clusters
+)
 @click.option("-l", "--label", multiple=True, metavar="K=V", help="Only jobs with this label; repeatable.")
 @click.option("--text", metavar="TEXT", help="Only jobs that contain this text.")
 @click.option("--since", metavar="TIME", help="Only jobs since this time, or within this period: 2026-01-31, 7d, 2h.")
@@ -47,7 +49,8 @@ def command(
 ) -> None:
     """List jobs, newest first.
 
-    SUCC, FAIL and ACTIVE count the workers that succeeded, failed or still run.
+    SUCC, FAIL and ACTIVE count the workers that succeeded, failed or still run. If the jobs belong to several users,
+    the table also has their OWNER.
 
     \b
     Examples:
@@ -76,7 +79,7 @@ def command(
         watch(client, fetch, job_columns, output)
         return
     jobs = fetch()
-    print_list(jobs, job_columns(), output)
+    print_list(jobs, job_columns(jobs), output)
     if not jobs:
         say("no jobs")
     elif not all_ and len(jobs) == limit and output not in ("json", "yaml"):

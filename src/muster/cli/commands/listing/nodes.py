@@ -24,6 +24,6 @@ def command(watched: bool, output: str) -> None:
     """
     client = connect()
     if watched:
-        watch(client, client.nodes, node_columns, output)
+        watch(client, client.nodes, lambda _: node_columns(), output)
     else:
         print_list(client.nodes(), node_columns(), output)

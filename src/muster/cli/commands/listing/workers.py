@@ -30,7 +30,7 @@ def command(job: str, attempt: str | None, watched: bool, output: str) -> None:
     handle = client.job(job)
     check_attempt(handle.view, int(attempt) if attempt and attempt.isdecimal() else None)
     if watched:
-        watch(client, lambda: handle.tasks(attempt), task_columns, output)
+        watch(client, lambda: handle.tasks(attempt), lambda _: task_columns(), output)
         return
     tasks = handle.tasks(attempt)
     print_list(tasks, task_columns(), output)
