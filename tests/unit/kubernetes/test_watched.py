@@ -4,11 +4,8 @@ import asyncio
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
 from typing import Any
-from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
@@ -17,65 +14,34 @@ from muster.kubernetes.connection import Connection, connect
 from muster.kubernetes.errors import Denied, Exists, Missing, Outdated, Refused
 from muster.kubernetes.resources import PODS, key_of
 from muster.kubernetes.watched import Change, Watched
+from tests.parts.tiny_api_server import Answer, kubeconfig_for, tiny_api_server
 
 pytestmark = pytest.mark.fast
-
-Answer = tuple[int, list[Any]]
 
 
 @dataclass
 class TinyApiServer:
-    """Gives the answers in their order, each a status and the lines of its body; then it keeps watches waiting."""
+    """Gives the answers in their order; then it is out of order."""
 
     url: str = ""
     answers: list[Answer] = field(default_factory=list)
     asked: list[tuple[str, dict[str, str]]] = field(default_factory=list)
 
+    def answer(self, path: str, params: dict[str, str]) -> Answer:
+        self.asked.append((path, params))
+        return self.answers.pop(0) if self.answers else (503, [{"message": "no more answers"}])
+
 
 @pytest.fixture
 def api() -> Iterator[TinyApiServer]:
     tiny = TinyApiServer()
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            split = urlsplit(self.path)
-            tiny.asked.append((split.path, {name: values[0] for name, values in parse_qs(split.query).items()}))
-            status, lines = tiny.answers.pop(0) if tiny.answers else (503, [{"message": "no more answers"}])
-            self.send_response(status)
-            self.send_header("Content-Type", "application/json")
-            self.end_headers()
-            for line in lines:
-                self.wfile.write(json.dumps(line).encode() + b"\n")
-
-        def log_message(self, *args: object) -> None:
-            pass
-
-    class Server(ThreadingHTTPServer):
-        def handle_error(self, *args: object) -> None:
-            """A client that goes in the middle of an answer is part of the tests."""
-
-    server = Server(("127.0.0.1", 0), Handler)
-    tiny.url = f"http://127.0.0.1:{server.server_port}"
-    Thread(target=server.serve_forever, daemon=True).start()
-    yield tiny
-    server.shutdown()
-    server.server_close()
+    with tiny_api_server(tiny.answer) as tiny.url:
+        yield tiny
 
 
 @pytest.fixture
 def kubeconfig(api: TinyApiServer, tmp_path: Path) -> Path:
-    file = tmp_path / "kubeconfig"
-    config = {
-        "current-context": "c",
-        "contexts": [
-            {"name": "c", "context": {"cluster": "c", "user": "u", "namespace": "lab"}},
-            {"name": "other", "context": {"cluster": "c", "user": "u"}},
-        ],
-        "clusters": [{"name": "c", "cluster": {"server": api.url}}],
-        "users": [{"name": "u", "user": {"token": "t"}}],
-    }
-    file.write_text(json.dumps(config))
-    return file
+    return kubeconfig_for(api.url, tmp_path)
 
 
 def pod(name: str, version: int, **status: str) -> dict[str, Any]:

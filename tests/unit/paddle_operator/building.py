@@ -10,7 +10,7 @@ from muster.operator.job.environment import PEERS
 from muster.operator.job.paddle_job import PaddleJob, read_job
 from muster.operator.job.pod_states import PodState, PodView
 from muster.operator.job.world import World
-from muster.operator.planning.plans import JobEvent, Plan
+from muster.operator.planning.plans import JobEvent, LogLine, Plan
 from muster.operator.planning.reconcile import Scheduling, plan, without_gang_scheduling
 
 NOW = 1_800_000_000.0
@@ -57,6 +57,7 @@ class Cluster:
     config_peers: str = ""
     done: list[Action] = field(default_factory=list)
     events: list[JobEvent] = field(default_factory=list)
+    log: list[LogLine] = field(default_factory=list)
     status_writes: list[dict[str, Any]] = field(default_factory=list)
     world: World = field(default_factory=World)
     scheduling: Scheduling = without_gang_scheduling
@@ -83,6 +84,7 @@ class Cluster:
         for _ in range(20):
             found = plan(self.job, self._world(), self.now, self.scheduling)
             self.events += [event for event in found.events if event not in self.events]
+            self.log += found.log
             for stage in found.stages:
                 for action in stage:
                     self._act(action)

@@ -240,6 +240,45 @@ def test_a_finished_job_is_deleted_after_its_time_to_live() -> None:
     assert cluster.is_deleted
 
 
+def test_the_log_tells_each_end_of_a_job_once() -> None:
+    cluster = Cluster(job_object(ps=1, worker=2, intranet="Service", ttlSecondsAfterFinished=60))
+    cluster.start()
+    cluster.now += 90
+    cluster.set_all(PodState.SUCCEEDED, "worker")
+    cluster.settle()
+    cluster.settle()
+    cluster.now += 60
+    cluster.settle()
+    told = [(line.text, dict(line.details)) for line in cluster.log]
+    assert told == [
+        (
+            "job completed",
+            {
+                "reason": "WorkersSucceeded",
+                "message": "All workers succeeded.",
+                "mode": "PS",
+                "pods": 3,
+                "restarts": 0,
+                "seconds": 90,
+            },
+        ),
+        ("job cleaned up", {"phase": "Completed", "policy": "OnCompletion", "pods": 3, "services": 3}),
+        ("job deleted after its time to live", {"ttl_s": 60, "phase": "Completed"}),
+    ]
+
+
+def test_the_log_tells_why_a_job_failed() -> None:
+    cluster = Cluster(job_object(worker=1))
+    cluster.start()
+    cluster.set("demo-worker-0", PodState.FAILED, failure="container paddle exited with code 3")
+    cluster.settle()
+    [line] = cluster.log
+    assert (line.text, line.details["message"]) == (
+        "job failed",
+        "demo-worker-0: container paddle exited with code 3",
+    )
+
+
 def test_a_finished_job_stays_finished() -> None:
     cluster = Cluster(job_object(worker=1, cleanPodPolicy="Never"))
     cluster.start()

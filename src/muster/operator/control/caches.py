@@ -86,10 +86,6 @@ class Caches:
         """Whether users may make objects of this kind for their jobs."""
         return self._scheduling.cache_of(resource) is not None
 
-    @property
-    def are_synced(self) -> bool:
-        return all(cache.synced.is_set() for cache in self.all)
-
 
 def _had_ended(pod: Object | None) -> bool:
     return pod is not None and pod_state(pod).has_ended

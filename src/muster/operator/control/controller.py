@@ -75,6 +75,8 @@ class Controller:
         """The jobs whose pods the API server refused, for example because a quota is exhausted."""
         self._blocks: dict[str, Claim] = {}
         self._unknown_fields = UnknownFields()
+        self.is_synced = False
+        """Whether everything is known that jobs depend on, including what gang scheduling watches."""
 
     async def run(self) -> NoReturn:
         async with asyncio.TaskGroup() as tasks:
@@ -83,6 +85,7 @@ class Controller:
             for cache in self.caches.all:
                 await cache.synced.wait()
             await self._scheduling.start(tasks, self._queue.add)
+            self.is_synced = True
             _log.info("synced", jobs=len(self.caches.jobs), pods=len(self.caches.pods))
             for _ in range(_WORKERS):
                 tasks.create_task(self._work())
@@ -128,12 +131,14 @@ class Controller:
         events: list[JobEvent] = []
         for _ in range(_ROUNDS):
             raw = self.caches.jobs.get(key)
-            if raw is None:
+            if raw is None or self._executor.is_deleted(uid_of(raw)):
                 return
             job = read_job(raw)
             planned = self._plan(job, memory)
             if planned.has_actions:
                 is_held = await self._execute(key, job, memory, planned)
+                if not is_held:
+                    _tell(job, planned)
                 events += [event for event in planned.events if event not in events and not is_held]
                 continue
             events += [event for event in planned.events if event not in events]
@@ -189,7 +194,8 @@ class Controller:
         now = self._clock()
         if planned.status is not None:
             try:
-                await self._write_status(key, job, memory, planned.status, now)
+                if await self._write_status(key, job, memory, planned.status, now) and not planned.has_actions:
+                    _tell(job, planned)
             except Outdated:  # somebody changed the job: what happened is reported nevertheless
                 self._queue.add_after(key, _FIRST_RETRY_S)
         for event in events:
@@ -206,15 +212,16 @@ class Controller:
             memory.retry_at = now + pause
             self._queue.add_after(key, pause)
 
-    async def _write_status(self, key: Key, job: PaddleJob, memory: JobMemory, wanted: Any, now: float) -> None:
+    async def _write_status(self, key: Key, job: PaddleJob, memory: JobMemory, wanted: Any, now: float) -> bool:
+        """Returns whether it was written: it is not if nothing changed, or too little for now."""
         after = self._unknown_fields.without(wanted)
         if after == job.status:
-            return
+            return False
         urgent = is_urgent(job.status, after)
         due = memory.status_at + exponential(memory.leisurely + 1, first_s=_LEISURE_S, limit_s=_MOST_LEISURE_S)
         if not urgent and now < due:
             self._queue.add_after(key, due - now)
-            return
+            return False
         changed = status_patch(job.status, after)
         version = job.raw["metadata"]["resourceVersion"]
         made = await self._writer.patch(
@@ -227,6 +234,7 @@ class Controller:
         memory.status_at, memory.leisurely = now, 0 if urgent else memory.leisurely + 1
         self._unknown_fields.learn(changed, made.get("status") or {})
         self.caches.jobs.remember(made)
+        return True
 
     def _world(self, job: PaddleJob, memory: JobMemory) -> World:
         services = {
@@ -296,6 +304,11 @@ class Controller:
         known = {uid_of(raw) for raw in self.caches.jobs} if self._blocks else set()
         for uid in [uid for uid in self._blocks if uid not in known]:
             del self._blocks[uid]
+
+
+def _tell(job: PaddleJob, planned: Plan) -> None:
+    for line in planned.log:
+        _log.info(line.text, job=f"{job.namespace}/{job.name}", uid=job.uid, **line.details)
 
 
 def _text(key: Key) -> str:

@@ -25,9 +25,6 @@ _DELETION_KNOWN_S = 30.0
 """How long a deletion that was asked for is believed in before the watch confirms it."""
 
 
-_DELETIONS_KNOWN = 1000
-
-
 class Held(MusterError):
     """The API server refuses to create an object. The job shows why, and it is tried again later."""
 
@@ -113,14 +110,19 @@ class Executor:
     def _gone(
         self, job: PaddleJob, resource: Resource, found: Sequence[tuple[str, str]], *, is_immediate: bool
     ) -> None:
-        """Pods take a while to go. Everything else goes at once."""
-        if len(self._deleted) > _DELETIONS_KNOWN:
-            self._deleted = {uid: at for uid, at in self._deleted.items() if self.is_deleted(uid)}
+        """Pods and jobs take a while to go. Everything else goes at once."""
+        self._forget_old_deletions()
         for name, uid in found:
-            if resource is PODS and not is_immediate:
+            if resource in (PODS, PADDLE_JOBS) and not is_immediate:
+                self._deleted.pop(uid, None)
                 self._deleted[uid] = self._clock()
             else:
                 self._forget(resource, job.namespace, name)
+
+    def _forget_old_deletions(self) -> None:
+        """The oldest come first."""
+        while self._deleted and not self.is_deleted(oldest := next(iter(self._deleted))):
+            del self._deleted[oldest]
 
     def _remember(self, resource: Resource, made: dict[str, object]) -> None:
         cache = self._caches.of(resource)

@@ -1,7 +1,7 @@
 """What the core answers: what to do, the status that follows, what to report, and when to look again."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from muster.operator.job.actions import Action, Create
@@ -17,6 +17,14 @@ class JobEvent:
 
 
 @dataclass(frozen=True, slots=True)
+class LogLine:
+    """A line of the operator's log about what happened to a job. Unlike an event it costs no write."""
+
+    text: str
+    details: Mapping[str, object] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class Plan:
     stages: tuple[tuple[Action, ...], ...] = ()
     """The actions of a stage may be carried out at the same time; the next stage only if all of them succeeded."""
@@ -24,6 +32,8 @@ class Plan:
     """The whole status; None leaves it as it is."""
     events: tuple[JobEvent, ...] = ()
     wake_at: float | None = None
+    log: tuple[LogLine, ...] = ()
+    """What is logged once the actions have been carried out, or the status written if there are none."""
 
     @property
     def has_actions(self) -> bool:

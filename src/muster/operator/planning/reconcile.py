@@ -10,7 +10,7 @@ from typing import Any
 from muster.kubernetes.resources import ATTEMPT, CONFIG_MAPS, HOST_PORT, JOB_UID, PADDLE_JOBS, PODS, SERVICES
 from muster.kubernetes.times import instant, timestamp
 from muster.lib.backoff import exponential
-from muster.operator.job.actions import Action, Create, Delete, DeleteAll, Patch
+from muster.operator.job.actions import Action, Create, Delete, Patch
 from muster.operator.job.environment import PEERS, GangVariables, gang_variables, peers_digest
 from muster.operator.job.membership import membership
 from muster.operator.job.paddle_job import Intranet, PaddleJob
@@ -19,8 +19,8 @@ from muster.operator.job.pod_states import PodState, PodView
 from muster.operator.job.world import World
 from muster.operator.planning import conditions as cond
 from muster.operator.planning import manifests
-from muster.operator.planning.cleaning import CLEANED
-from muster.operator.planning.plans import JobEvent, Plan
+from muster.operator.planning.cleaning import DEADLINE, after_end, delete_all
+from muster.operator.planning.plans import JobEvent, LogLine, Plan
 from muster.operator.planning.status import Status, counts, wanted_before
 from muster.operator.scheduling.verdict import Verdict
 
@@ -28,7 +28,6 @@ Scheduling = Callable[[PaddleJob, World], Verdict]
 _LONGEST_BACKOFF_S = 360.0
 _LOST_NODE_S = 30.0
 """How long after its grace period a pod may stay before it is deleted without its node's consent."""
-_DEADLINE = "DeadlineExceeded"
 
 
 def without_gang_scheduling(job: PaddleJob, world: World) -> Verdict:
@@ -46,7 +45,7 @@ def plan(
     if job.is_leaving:
         return Plan()  # the garbage collector deletes what the job owns
     if phase_of(job) in ENDED:
-        return _after_end(job, world, now, schedule(job, world))
+        return after_end(job, world, now, schedule(job, world))
     if job.problems:
         return _invalid(job, now)
     if job.is_suspended:
@@ -71,7 +70,7 @@ class _Active:
         if failed := self._failed_pods():
             return self._fail("PodFailed", f"{failed[0].name}: {failed[0].failure}")
         if self._is_overdue():
-            return self._end(Phase.FAILED, _DEADLINE, f"The job ran longer than {self._job.deadline_s} s.")
+            return self._end(Phase.FAILED, DEADLINE, f"The job ran longer than {self._job.deadline_s} s.")
         return self._progress()
 
     def _progress(self) -> Plan:
@@ -113,7 +112,7 @@ class _Active:
         old = [pod for pod in self._world.pods if pod.attempt != job.attempt and not pod.is_leaving]
         for attempt in sorted({pod.attempt for pod in old}):
             labels = {JOB_UID: job.uid, ATTEMPT: str(attempt)}
-            found.append(_delete_all(PODS, labels, [pod for pod in old if pod.attempt == attempt]))
+            found.append(delete_all(labels, [pod for pod in old if pod.attempt == attempt]))
         for pod in self._current:
             if pod.name not in wanted or (pod.state is PodState.FAILED and self._is_replaced(pod)):
                 found.append(Delete(PODS, pod.name, pod.uid))
@@ -248,7 +247,19 @@ class _Active:
         status.pop("restartTime", None)
         if phase is Phase.FAILED:
             self._events.append(JobEvent("Failed", message, is_warning=True))
-        return Plan(status=status, events=tuple(self._events))
+        return Plan(status=status, events=tuple(self._events), log=(self._end_line(phase, reason, message),))
+
+    def _end_line(self, phase: Phase, reason: str, message: str) -> LogLine:
+        started = instant(self._job.status.get("startTime"))
+        details: dict[str, object] = {
+            "reason": reason,
+            "message": message,
+            "mode": self._job.mode,
+            "pods": len(self._current),
+            "restarts": self._job.attempt,
+            "seconds": None if started is None else round(self._now - started),
+        }
+        return LogLine("job completed" if phase is Phase.COMPLETED else "job failed", details)
 
     def _status(self, phase: Phase) -> Status:
         job = self._job
@@ -318,43 +329,7 @@ def _suspended(job: PaddleJob, world: World, now: float, verdict: Verdict) -> Pl
         **counts(job, ()),
         "conditions": list(after),
     }
-    gone = (_delete_all(PODS, {JOB_UID: job.uid}, pods),) if pods else ()
+    gone = (delete_all({JOB_UID: job.uid}, pods),) if pods else ()
     is_new = not cond.holds(before, cond.SUSPENDED)
     events = (JobEvent("Suspended", "spec.suspend is true: the pods are deleted"),) if is_new else ()
     return Plan((verdict.actions, gone), status, events)
-
-
-def _after_end(job: PaddleJob, world: World, now: float, verdict: Verdict) -> Plan:
-    pods = [pod for pod in world.pods if not pod.is_leaving]
-    gone: list[Action] = []
-    if phase_of(job) in CLEANED[job.clean_policy]:
-        if pods:
-            gone.append(_delete_all(PODS, {JOB_UID: job.uid}, pods))
-        gone += [Delete(SERVICES, name, uid) for name, uid in world.services.items()]
-    elif _failure_reason(job) == _DEADLINE:
-        gone += [Delete(PODS, pod.name, pod.uid) for pod in pods if not pod.state.has_ended]
-    status = None if gone else _late_counts(job, pods)
-    ended = instant(job.status.get("completionTime"))
-    if job.ttl_s is None or ended is None:
-        return Plan((verdict.actions, tuple(gone)), status)
-    if now >= ended + job.ttl_s:
-        return Plan(((Delete(PADDLE_JOBS, job.name, job.uid),),))
-    return Plan((verdict.actions, tuple(gone)), status, wake_at=ended + job.ttl_s)
-
-
-def _late_counts(job: PaddleJob, pods: Sequence[PodView]) -> Status | None:
-    """The status with new counts if more pods run than were counted at the end: short workers may have succeeded before
-    their servers were reported as running. Pods that end later are not worth a write."""
-    found = counts(job, [pod for pod in pods if pod.attempt == job.attempt])
-    before = {role.name: job.status.get(role.name) or {} for role in job.roles}
-    if all(found[name]["running"] <= (known.get("running") or 0) for name, known in before.items()):
-        return None
-    return {**job.status, **found}
-
-
-def _failure_reason(job: PaddleJob) -> str:
-    return str((cond.find(cond.read_conditions(job.status), cond.FAILED) or {}).get("reason") or "")
-
-
-def _delete_all(resource: Any, labels: dict[str, str], pods: Sequence[PodView]) -> DeleteAll:
-    return DeleteAll(resource, labels, tuple((pod.name, pod.uid) for pod in pods))

@@ -59,7 +59,7 @@ async def _run(given: argparse.Namespace) -> None:
 
     def is_ready() -> bool:
         """A replica that waits for the lease is ready: it has nothing else to do."""
-        return controller.caches.are_synced or (leadership is not None and not leadership.is_held)
+        return controller.is_synced or (leadership is not None and not leadership.is_held)
 
     heartbeat = Heartbeat()
     with endpoints(
