@@ -16,8 +16,20 @@ class ResourcesOut(TypedDict):
     gpuType: Annotated[list[str], "The GPU models asked for, in order of preference; an empty list means any."]
 
 
+class RoleCountsOut(TypedDict):
+    role: str
+    replicas: int
+    active: int
+    succeeded: int
+    failed: int
+
+
 class JobOut(TypedDict):
     id: str
+    origin: Annotated[
+        str,
+        "`muster`; or the engine of its cluster, such as `kubernetes`, if it was made there: it is only shown then.",
+    ]
     name: str
     owner: str
     state: JobStateName
@@ -43,6 +55,7 @@ class JobOut(TypedDict):
     labels: dict[str, str]
     resources: ResourcesOut
     version: int
+    roles: NotRequired[Annotated[list[RoleCountsOut], "The roles of a job that was not made with Muster."]]
 
 
 class JobPage(TypedDict):

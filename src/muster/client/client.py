@@ -134,7 +134,8 @@ class Client:
             return self._by_prefix(ref, error)
 
     def jobs(self, *, limit: int | None = None, **filters: Any) -> Iterator[JobView]:
-        """Newest first. Filters: state, owner (`me`), cluster, vc, label, text, name, since, until.
+        """Newest first. Filters: state, owner (`me`), cluster, vc, label, text, name, since, until, and
+        origin="others" for jobs that were made in a cluster itself.
 
         for job in client.jobs(state=["Running", "Queued"], owner="me", since="7d"):
             print(job.name, job.state)

@@ -53,6 +53,11 @@ class JobView:
     raw: Raw = field(repr=False)
 
     @property
+    def origin(self) -> str:
+        """`muster`, or the engine of its cluster, such as `kubernetes`, in which somebody made it."""
+        return str(self.raw.get("origin") or "muster")
+
+    @property
     def ended(self) -> bool:
         return self.state in FINAL_STATES
 

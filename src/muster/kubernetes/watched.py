@@ -76,6 +76,8 @@ class Watched:
         """The version at which an object was deleted, for the latest deletions."""
         self.synced = asyncio.Event()
         """Set after the first complete list. Until then the cache must not be believed."""
+        self.problem = ""
+        """Why the last attempt to list or to watch failed; empty if it went well."""
 
     def get(self, key: Key) -> Object | None:
         return self._objects.get(key)
@@ -113,7 +115,7 @@ class Watched:
             except Expired:
                 self._version = ""
             except MusterError as error:
-                self._failures += 1
+                self._failures, self.problem = self._failures + 1, error.message
                 _log.warning("watch interrupted", resource=self._resource.plural, error=str(error))
             except Exception:
                 self._version, self._failures = "", self._failures + 1
@@ -125,6 +127,7 @@ class Watched:
         if not self._version:
             self._version = await self._list()
             self.synced.set()
+            self.problem = ""
         seconds = _WATCH_S + random.randrange(60)  # noqa: S311 - so that watches do not end all at once
         events = self._connection.watch(
             self._resource,
@@ -135,13 +138,13 @@ class Watched:
             fields=self._fields,
         )
         async for event in events:
-            self._failures = 0
+            self._failures, self.problem = 0, ""
             if event.kind == "DELETED":
                 self._note_deletion(event.object)
             elif event.kind != "BOOKMARK":
                 self._put(event.object)
             self._version = str(event.object["metadata"]["resourceVersion"])
-        self._failures = 0
+        self._failures, self.problem = 0, ""
 
     async def _list(self) -> str:
         found: set[Key] = set()

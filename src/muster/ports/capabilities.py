@@ -19,6 +19,7 @@ from muster.domain.specs import JobSpec
 from muster.domain.tasks import Task
 from muster.ports.environments import Environments
 from muster.ports.files import FileSpace
+from muster.ports.foreign_jobs import ForeignJobs
 
 
 @dataclass(frozen=True, slots=True)
@@ -274,6 +275,7 @@ class Capabilities:
     environments: Environments | None = None
     isolation: TaskIsolation | None = None
     secrets: TaskSecrets | None = None
+    foreign_jobs: ForeignJobs | None = None
 
     def names(self) -> tuple[str, ...]:
         """The names of the offered capabilities, as the API lists them."""

@@ -15,6 +15,7 @@ from muster.engine.data.archives import SignedArchives
 from muster.engine.data.files import Files
 from muster.engine.data.logs import LogReader
 from muster.engine.data.packages import PackageStore
+from muster.engine.requests import foreign_jobs
 from muster.engine.requests.accounts import Accounts, Principal
 from muster.engine.requests.directory_login import DirectoryLogin
 from muster.engine.requests.explaining import live_reason
@@ -78,12 +79,21 @@ class Services:
 
     async def find_job(self, principal: Principal, ref: str, action: Action) -> Job:
         """Finds a job by id or by name: the caller's newest of that name, else anybody's newest. A job that the caller
-        may not see is refused with the same words as one that never existed."""
+        may not see is refused with the same words as one that never existed. A job that was made in the engine of a
+        cluster is Conflict: Muster changes none, and has nothing of it but what `foreign_job` returns."""
+        if (foreign := self.foreign_job(principal, ref)) is not None:
+            raise foreign_jobs.refusal(foreign) if action is Action.JOB_CHANGE else foreign_jobs.unreadable(foreign)
         job = await self._look_up(principal, ref)
         if job is None or not may(principal, Action.JOB_SEE, job.owner, private=self.private_jobs):
-            raise NotFound(f"there is no job {ref!r}", hint="see `muster get jobs --all`")
+            others = foreign_jobs.named(self.context, principal, ref)
+            hint = f"did you mean {others[0]}?" if others else "see `muster get jobs --all`"
+            raise NotFound(f"there is no job {ref!r}", hint=hint)
         require(principal, action, job.owner, private=self.private_jobs)
         return job
+
+    def foreign_job(self, principal: Principal, ref: str) -> foreign_jobs.Found | None:
+        """The job that was made in the engine of a cluster and has this id, if the caller may see one."""
+        return foreign_jobs.find(self.context, principal, ref)
 
     def job_view(self, principal: Principal, job: Job) -> JobOut:
         """Builds the view without the reason for people who may not read the job: a fault may quote its log."""

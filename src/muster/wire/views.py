@@ -23,6 +23,9 @@ from muster.domain.tasks import Task, TaskFailed, TaskLost, TaskWaiting
 from muster.lib.clock import iso, optional_iso
 from muster.lib.quantities import format_bytes, format_cpu, format_duration, gpu_number
 
+OWN_ORIGIN = "muster"
+"""The origin of jobs that were submitted to Muster."""
+
 
 def job_view(job: Job, *, reason: str | None = None) -> JobOut:
     spec = job.spec
@@ -30,6 +33,7 @@ def job_view(job: Job, *, reason: str | None = None) -> JobOut:
     roles = [(role.resources, sizes.get(role.name, role.replicas)) for role in spec.roles]
     return {
         "id": job.id,
+        "origin": OWN_ORIGIN,
         "name": spec.name,
         "owner": job.owner,
         "state": cast("JobStateName", job.state_name),

@@ -76,6 +76,38 @@ def test_all_jobs_are_read_to_the_last_page(server: TinyServer) -> None:
     assert muster(server, "get", "jobs", "--all", "-o", "name").out == "a\nb\n"
 
 
+OTHER = {"id": "k8s:research:ctr", "name": "ctr", "origin": "kubernetes", "owner": "research"}
+
+
+def test_jobs_that_were_not_made_with_muster_are_listed_below(server: TinyServer) -> None:
+    own = Answer(200, {"items": [a_job()], "nextCursor": None})
+    server.on("GET", "/jobs", own, Answer(200, {"items": [a_job(**OTHER)], "nextCursor": None}))
+    lines = muster(server, "get", "jobs").out.splitlines()
+    assert lines[2:4] == ["", "Not made with Muster:"]
+    assert lines[5].split()[:2] == ["k8s:research:ctr", "kubernetes"]
+    assert [one.query.get("origin") for one in server.asked] == [None, ["others"]]
+
+
+def test_a_document_has_jobs_of_one_origin(server: TinyServer) -> None:
+    server.on("GET", "/jobs", Answer(200, {"items": [a_job(**OTHER)], "nextCursor": None}))
+    document = muster(server, "get", "jobs", "--others", "-o", "json").document
+    assert [one["id"] for one in document["items"]] == ["k8s:research:ctr"]
+    assert [one.query["origin"] for one in server.asked] == [["others"]]
+
+
+def test_a_server_that_knows_no_origins_lists_nothing_twice(server: TinyServer) -> None:
+    with_job(server)
+    assert "Not made" not in muster(server, "get", "jobs").out
+
+
+def test_a_job_that_was_not_made_with_muster_is_described_as_such(server: TinyServer) -> None:
+    roles = [{"role": "worker", "replicas": 3, "active": 2, "succeeded": 1, "failed": 0}]
+    server.on("GET", "/jobs/k8s%3Aresearch%3Actr", Answer(200, a_job(**OTHER, roles=roles)))
+    shown = muster(server, "describe", "k8s:research:ctr").out
+    assert "kubernetes; it was not made with Muster" in shown
+    assert "worker x3: 2 active, 1 succeeded, 0 failed" in shown
+
+
 def test_workers_are_listed_with_the_promised_columns(server: TinyServer) -> None:
     with_job(server)
     server.on("GET", f"/jobs/{ID}/tasks", Answer(200, {"items": [a_task(state="Failed", exitCode=3)]}))

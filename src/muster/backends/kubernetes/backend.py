@@ -13,6 +13,7 @@ import structlog
 from muster.backends.kubernetes.archive_renewal import renew, waiting_secrets
 from muster.backends.kubernetes.capacity import gpu_choice, listed_nodes
 from muster.backends.kubernetes.cluster_view import ClusterView
+from muster.backends.kubernetes.foreign_jobs import ForeignPaddleJobs
 from muster.backends.kubernetes.gang_objects import GangObjects, rendered
 from muster.backends.kubernetes.launching import create_gang
 from muster.backends.kubernetes.logs import PodLogs
@@ -100,7 +101,8 @@ class KubernetesBackend:
         self._has_paddle_jobs = False
         self._known_pool: Pool | None = None
         self._known_nodes: list[Node] = []
-        self.capabilities = Capabilities(engine=self, logs=self._logs, cleanup=self, secrets=TaskSecrets())
+        self._foreign = ForeignPaddleJobs(self._labels)
+        self.capabilities = self._offered()
 
     @property
     def _options(self) -> KubernetesOptions:
@@ -118,6 +120,7 @@ class KubernetesBackend:
     async def configure(self, settings: PhysicalCluster) -> None:
         is_same = settings.options == self.settings.options
         self.settings = settings
+        self.capabilities = self._offered()
         if not is_same and self._running is not None:
             await self._disconnect()
             self._running = asyncio.create_task(self._run(), name=f"kubernetes {self.cluster}")
@@ -221,6 +224,10 @@ class KubernetesBackend:
 
     async def past_ends(self, node: str, job_ids: Sequence[str]) -> Sequence[PastEnd]:
         return []
+
+    def _offered(self) -> Capabilities:
+        foreign = self._foreign if self._options.shows_foreign_jobs else None
+        return Capabilities(engine=self, logs=self._logs, cleanup=self, secrets=TaskSecrets(), foreign_jobs=foreign)
 
     def _becomes_paddle_job(self, spec: JobSpec) -> bool:
         wanted = self._options.jobs
@@ -326,6 +333,8 @@ class KubernetesBackend:
                     group.create_task(self._announce(self._view))
                     group.create_task(self._look_at_nodes(self._view))
                     group.create_task(self._renew_archives(self._connection, self._view))
+                    if self._options.shows_foreign_jobs:
+                        group.create_task(self._foreign.run(self._connection, self._options))
             except* MusterError as errors:
                 self._problem = str(errors.exceptions[0])
                 _log.warning("cluster not watched", cluster=self.cluster, error=self._problem)

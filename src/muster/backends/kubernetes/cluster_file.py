@@ -29,6 +29,15 @@ def _namespace(value: str) -> str:
     return value
 
 
+def _one_namespace(value: str) -> str:
+    if "{user}" in value:
+        raise ValueError("expected the name of a namespace")
+    return _namespace(value)
+
+
+Namespace = Annotated[str, AfterValidator(_one_namespace)]
+
+
 def _absolute_file(value: str) -> str:
     if value != IN_CLUSTER and not value.startswith("/"):
         raise ValueError(f"expected the absolute path of a file on the server, or {IN_CLUSTER}")
@@ -138,6 +147,10 @@ class KubernetesIn(SharedIn):
     jobs: JobObjects = Field(
         JobObjects.AUTO, description="Whether Paddle jobs become PaddleJobs of the operator: auto, paddlejob or pods."
     )
+    show_others: bool | list[Namespace] = Field(
+        False,
+        description="Show PaddleJobs that were not made with Muster: true for those of all namespaces, or a list.",
+    )
     lost_after: Seconds = Field(60.0, description="Tasks on a node that is not ready for this long are lost.")
 
 
@@ -162,6 +175,8 @@ def _complete(cluster: PhysicalCluster, model: KubernetesIn) -> PhysicalCluster:
         gpu_models=dict(model.gpu_models),
         head_start=model.head_start.capacity(),
         jobs=model.jobs,
+        shows_foreign_jobs=bool(model.show_others),
+        foreign_namespaces=tuple(model.show_others) if isinstance(model.show_others, list) else (),
     )
     return replace(cluster, lost_after_s=model.lost_after, options=options)
 

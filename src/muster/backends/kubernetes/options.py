@@ -49,6 +49,10 @@ class KubernetesOptions:
     """How Muster calls the GPUs that a label of a node names."""
     head_start: PoolCapacity = field(default_factory=PoolCapacity)
     jobs: JobObjects = JobObjects.AUTO
+    shows_foreign_jobs: bool = False
+    """Whether PaddleJobs that this server has not made are shown."""
+    foreign_namespaces: tuple[str, ...] = ()
+    """Where they are looked for; all namespaces if there are none."""
 
     @property
     def is_per_user(self) -> bool:

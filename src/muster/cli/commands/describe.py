@@ -16,6 +16,7 @@ from muster.cli.terminal import echo
 from muster.client.client import Client
 from muster.client.errors import MusterError
 from muster.client.handles import JobHandle
+from muster.client.views import JobView
 
 _EVENTS_SHOWN = 15
 _KINDS = ("job", "jobs", "node", "nodes", "cluster", "clusters")
@@ -50,6 +51,9 @@ def command(ctx: click.Context, ref: str, output: str) -> None:
 
 def _describe_job(client: Client, ref: str, output: str) -> None:
     handle = client.job(ref)
+    if handle.view.origin != "muster":
+        _describe_other(handle.view, output)
+        return
     tasks = handle.tasks()
     events = list(handle.events())
     spec = _spec(handle)
@@ -88,6 +92,36 @@ def _describe_job(client: Client, ref: str, output: str) -> None:
     if events:
         echo("\nEvents:")
         print_list(events[-_EVENTS_SHOWN:], event_columns(), "table")
+
+
+def _describe_other(job: JobView, output: str) -> None:
+    """A job that was not made with Muster: the cluster's engine says no more about it."""
+    if output != "table":
+        print_document(job.raw, output)
+        return
+    print_pairs(
+        [
+            ("Name", job.name),
+            ("Id", job.id),
+            ("Origin", f"{job.origin}; it was not made with Muster, which only shows it"),
+            ("State", click.style(job.state, fg=state_colour(job.state))),
+            ("Reason", job.reason),
+            ("Namespace", job.owner),
+            ("Cluster", job.cluster),
+            ("Mode", job.mode),
+            ("Framework", job.raw.get("framework")),
+            ("Restarts", job.raw.get("retries")),
+            ("Resources", resources_text(job.raw.get("resources"))),
+            ("Labels", " ".join(f"{key}={value}" for key, value in (job.raw.get("labels") or {}).items())),
+            ("Created", job.raw.get("createdAt")),
+            ("Started", job.raw.get("startedAt")),
+            ("Ended", job.raw.get("endedAt")),
+        ]
+    )
+    echo("\nRoles:")
+    for role in job.raw.get("roles") or ():
+        counts = f"{role['active']} active, {role['succeeded']} succeeded, {role['failed']} failed"
+        echo(f"  {role['role']} x{role['replicas']}: {counts}")
 
 
 def _spec(handle: JobHandle) -> dict[str, Any] | None:

@@ -37,6 +37,25 @@ def job_columns(jobs: Sequence[JobView] = ()) -> list[Column[JobView]]:
     ]
 
 
+def other_job_columns(jobs: Sequence[JobView] = ()) -> list[Column[JobView]]:
+    """Jobs that were not made with Muster. Their ids name the cluster and the namespace."""
+    now = datetime.now(UTC)
+    return [
+        Column("ID", lambda job: job.id),
+        Column("ORIGIN", lambda job: job.origin),
+        Column("STATE", lambda job: job.state, colour=state_colour),
+        Column("MODE", lambda job: job.mode),
+        Column("SUCC", lambda job: job.succeeded, right=True),
+        Column("FAIL", lambda job: job.failed, right=True),
+        Column("ACTIVE", lambda job: job.active, right=True),
+        Column("RESOURCES", lambda job: resources_text(job.raw.get("resources")), wide=True),
+        Column("CREATED", lambda job: ago(job.created_at, now)),
+        Column("START", lambda job: ago(job.started_at, now), wide=True),
+        Column("END", lambda job: ago(job.ended_at, now)),
+        Column("REASON", lambda job: job.reason),
+    ]
+
+
 def task_columns() -> list[Column[TaskView]]:
     now = datetime.now(UTC)
     return [

@@ -39,6 +39,23 @@ async function loadJobs() {
   keepFocus(at("jobs"), rows);
   at("jobs-note").textContent = rows.length ? "" : word(text ? "noMatch" : "noJobs");
   at("more").hidden = !answer.nextCursor || shownJobs >= 1000;
+  await loadOthers(text);
+}
+
+// Jobs that were made in a cluster itself, such as with kubectl. They are shown, and cannot be changed here.
+async function loadOthers(text) {
+  const query = new URLSearchParams({ origin: "others", limit: "1000" });
+  if (text) query.set("text", text);
+  const answer = await call(`/jobs?${query}`);
+  keepFocus(at("others"), answer.items.map(otherRow));
+  at("others-part").hidden = !answer.items.length;
+}
+
+function otherRow(job) {
+  const row = jobRow(job);
+  row.insertBefore(cell(job.origin), row.cells[1]);
+  row.insertBefore(cell(job.cluster), row.cells[1]);
+  return row;
 }
 
 function jobRow(job) {
@@ -81,7 +98,8 @@ let me = null; // {user, role}
 let openJob = null; // the id of the job that is shown, if any
 let isAtMachines = false;
 
-const isMine = (job) => job.owner === me.user || me.role === "admin";
+const isMine = (job) => isOwn(job) && (job.owner === me.user || me.role === "admin");
+const isOwn = (job) => job.origin === "muster";
 
 async function loadJob() {
   const ref = openJob;
@@ -89,7 +107,7 @@ async function loadJob() {
   const job = await call(jobPath(ref));
   const [tasks, explanation] = await Promise.all([
     call(`${jobPath(ref)}/tasks`),
-    isMine(job) ? call(`${jobPath(ref)}/explain`) : null,
+    isMine(job) || !isOwn(job) ? call(`${jobPath(ref)}/explain`) : null,
   ]);
   if (ref !== openJob) return null; // the user has opened another job in the meantime
   openJob = job.id; // the address may contain a name instead
@@ -106,7 +124,9 @@ function showJob(job, explanation) {
   at("job-state").className = `state ${job.state}`;
   at("kill").hidden = FINAL.has(job.state) || !isMine(job);
   at("kill").disabled = job.state === "Stopping";
-  const facts = [job.id, job.owner, job.cluster, job.mode, job.framework, word("attempt", { n: job.attempt })];
+  const roles = (job.roles ?? []).map((role) => `${role.role} ${role.active}/${role.replicas}`);
+  const facts = [job.id, isOwn(job) ? "" : job.origin, job.owner, job.cluster, job.mode, job.framework, ...roles,
+    word("attempt", { n: job.attempt })];
   at("job-facts").replaceChildren(facts.filter(Boolean).join(" · "));
   for (const [label, iso] of [["started", job.startedAt], ["ended", job.endedAt]]) {
     if (iso) at("job-facts").append(` · ${word(label)} `, time(iso));
@@ -312,7 +332,7 @@ function showOneJob() {
     const job = await loadJob();
     if (!job) return;
     if (isMine(job)) followLog();
-    else at("log").textContent = word("notYours");
+    else at("log").textContent = word(isOwn(job) ? "notYours" : "notMuster");
     at("job-name").tabIndex = -1;
     at("job-name").focus();
   });
@@ -370,7 +390,8 @@ window.addEventListener("hashchange", route);
 document.addEventListener("visibilitychange", refreshMachines);
 setInterval(refreshTimes, 1_000);
 setInterval(() => {
-  if (events && !openJob && !isAtMachines && !document.hidden) attempt(loadNodes);
+  if (!events || openJob || isAtMachines || document.hidden) return;
+  attempt(() => Promise.all([loadNodes(), loadOthers(at("filter").value.trim())]));
 }, NODES_MS);
 setInterval(refreshMachines, MACHINES_MS);
 enter();

@@ -24,7 +24,7 @@ from muster.domain.errors import Invalid, Problem
 from muster.domain.jobs import JOB_STATES, Job
 from muster.domain.launch_requests import LaunchRequest
 from muster.domain.specs import JobSpec
-from muster.engine.requests import changing, commands
+from muster.engine.requests import changing, commands, foreign_jobs
 from muster.engine.requests.accounts import Principal
 from muster.engine.requests.admission import unknown_names
 from muster.engine.requests.explaining import explain, what_if
@@ -33,6 +33,7 @@ from muster.ports.backend import ContainerCommand
 from muster.ports.store import JobFilter, RequestKey
 from muster.server.access import Action, require
 from muster.server.explanation_views import explanation_view, what_if_view
+from muster.server.foreign_job_views import foreign_explanation, foreign_job_view
 from muster.server.request_body import SUBMISSION_DOCUMENTED, Submitted, off_the_loop, read_submission
 from muster.server.services import Services, authenticated, services
 from muster.server.submission_warnings import relating_problems_to, with_warnings
@@ -45,14 +46,15 @@ from muster.wire.spec_patch import changed_spec, read_changes
 from muster.wire.spec_problems import MAX_PROBLEMS
 from muster.wire.specs import Reading, read_source, reading_of, spec_from_document, spec_to_wire
 from muster.wire.unreadable_spec import UnreadableSpec
+from muster.wire.views import OWN_ORIGIN, task_view
 from muster.wire.views import job_view as plain_job_view
-from muster.wire.views import task_view
 
 router = APIRouter(tags=["jobs"])
 Me = Annotated[Principal, Depends(authenticated)]
 Parts = Annotated[Services, Depends(services)]
 RepeatKey = Annotated[str | None, Header(max_length=200)]
 _MAX_WAIT_S = 60.0
+_OTHERS = "others"
 _SUBMITTED: dict[int | str, dict[str, Any]] = {
     200: {
         "model": response_model(JobOut) | response_model(DryRunOut),
@@ -121,10 +123,14 @@ async def list_jobs(
     since: Annotated[str | None, Query(description="ISO time, or an age such as 7d.")] = None,
     until: str | None = None,
     limit: Annotated[int, Query(ge=1, le=1000)] = 50,
-    cursor: Annotated[str | None, Query(max_length=200)] = None,
+    cursor: Annotated[str | None, Query(max_length=400)] = None,
+    origin: Annotated[str, Query(description="`others`: jobs made in a cluster itself, such as with kubectl.")] = "",
 ) -> Response:
+    """Lists Muster's own jobs. Those that were made in the engine of a cluster are a list of their own."""
     owner = me.name if owner == "me" else owner
-    if parts.private_jobs and not me.is_admin:
+    if origin not in ("", OWN_ORIGIN, _OTHERS):
+        raise Invalid(f"{origin!r} is not an origin of jobs", hint=f"{OWN_ORIGIN} or {_OTHERS}")
+    if origin != _OTHERS and parts.private_jobs and not me.is_admin:
         if owner not in (None, me.name):
             return JSONResponse(JobPage(items=[], nextCursor=None))
         owner = me.name
@@ -140,6 +146,9 @@ async def list_jobs(
         created_after=instant("since", since, now),
         created_before=instant("until", until, now),
     )
+    if origin == _OTHERS:
+        others = foreign_jobs.page(foreign_jobs.visible(parts.context, me), where, limit=limit, cursor=cursor)
+        return JSONResponse(JobPage(items=list(map(foreign_job_view, others.items)), nextCursor=others.next_cursor))
     page = await parts.context.store.jobs(where, limit=limit, cursor=cursor)
     items = [parts.job_view(me, job) for job in page.items]
     return JSONResponse(JobPage(items=items, nextCursor=page.next_cursor))
@@ -147,6 +156,9 @@ async def list_jobs(
 
 @router.get("/jobs/{ref}", response_model=response_model(JobOut), summary="One job, by id or name")
 async def get_job(ref: str, me: Me, parts: Parts) -> Response:
+    """A job that was made in the engine of a cluster has an id such as `k8s:research:mnist`."""
+    if (foreign := parts.foreign_job(me, ref)) is not None:
+        return JSONResponse(foreign_job_view(foreign))
     job = await parts.find_job(me, ref, Action.JOB_SEE)
     return JSONResponse(parts.job_view(me, job))
 
@@ -164,7 +176,10 @@ async def get_tasks(
     parts: Parts,
     attempt: Annotated[str | None, Query(pattern=r"^(all|[0-9]{1,6})$", description="A number, or `all`.")] = None,
 ) -> Response:
-    """Lists the tasks of the current attempt unless another is asked for."""
+    """Lists the tasks of the current attempt unless another is asked for. Of a job that was not made with Muster they
+    are not known."""
+    if parts.foreign_job(me, ref) is not None:
+        return JSONResponse(TaskList(items=[]))
     job = await parts.find_job(me, ref, Action.JOB_SEE)
     wanted = None if attempt == "all" else int(attempt) if attempt else max(job.attempt, 1)
     tasks = [task_view(task) for task in await parts.context.store.tasks(job.id, wanted)]
@@ -183,6 +198,8 @@ async def get_explanation(
     ] = None,
 ) -> Response:
     """`what_if` also answers for a waiting job as it would be with these changes, and changes nothing."""
+    if not changes and (foreign := parts.foreign_job(me, ref)) is not None:
+        return JSONResponse(foreign_explanation(foreign, parts.context.clock()))
     job = await parts.find_job(me, ref, Action.JOB_READ)
     found = await explain(parts.context, parts.logs, job)
     supposed = await _supposed(parts, job, read_changes(changes)) if changes else None

@@ -6,9 +6,11 @@ import click
 
 from muster.cli.session import connect, say
 from muster.cli.shared_options import complete_clusters, complete_virtual_clusters, output_option
-from muster.cli.tables.columns import job_columns
+from muster.cli.tables.columns import job_columns, other_job_columns
 from muster.cli.tables.output import print_list
+from muster.cli.terminal import echo
 from muster.cli.watching import watch
+from muster.client.client import Client
 from muster.client.views import JobView
 
 _PAGE = 50
@@ -31,6 +33,7 @@ _PAGE = 50
     "--limit", type=click.IntRange(min=1), default=_PAGE, show_default=True, help="The largest number of jobs to list."
 )
 @click.option("--all", "all_", is_flag=True, help="List all jobs, however many there are.")
+@click.option("--others", is_flag=True, help="Only jobs that were not made with Muster, such as with kubectl.")
 @click.option("-w", "--watch", "watched", is_flag=True, help="Keep the table on the screen and update it.")
 @output_option()
 def command(
@@ -44,13 +47,15 @@ def command(
     since: str | None,
     limit: int,
     all_: bool,
+    others: bool,
     watched: bool,
     output: str,
 ) -> None:
     """List jobs, newest first.
 
     SUCC, FAIL and ACTIVE count the workers that succeeded, failed or still run. If the jobs belong to several users,
-    the table also has their OWNER.
+    the table also has their OWNER. If the file of a cluster says so, jobs that were made there without Muster are
+    listed below, to be seen only. With -o json they need --others.
 
     \b
     Examples:
@@ -58,6 +63,7 @@ def command(
       muster get jobs --mine --state Running --watch
       muster get jobs --since 7d --label team=ads -o wide
       muster get jobs --all -o json
+      muster get jobs --others --owner research
     """
     if mine and owner:
         raise click.UsageError("--mine and --owner cannot be used together")
@@ -72,15 +78,31 @@ def command(
         "since": since,
     }
 
+    most = None if all_ else limit
+    columns = other_job_columns if others else job_columns
+
     def fetch() -> list[JobView]:
-        return list(client.jobs(limit=None if all_ else limit, **filters))
+        return _others(client, most, filters) if others else list(client.jobs(limit=most, **filters))
 
     if watched:
-        watch(client, fetch, job_columns, output)
+        watch(client, fetch, columns, output)
         return
     jobs = fetch()
-    print_list(jobs, job_columns(jobs), output)
+    print_list(jobs, columns(jobs), output)
+    if not others and output in ("table", "wide"):
+        _print_others(_others(client, most, filters), output)
     if not jobs:
         say("no jobs")
     elif not all_ and len(jobs) == limit and output not in ("json", "yaml"):
         say(f"only the newest {limit} jobs are shown; --limit N or --all shows more")
+
+
+def _others(client: Client, limit: int | None, filters: dict[str, Any]) -> list[JobView]:
+    """Jobs that were not made with Muster. An older server knows no origins, and answers its own jobs."""
+    return [job for job in client.jobs(limit=limit, origin="others", **filters) if job.origin != "muster"]
+
+
+def _print_others(jobs: list[JobView], output: str) -> None:
+    if jobs:
+        echo("\nNot made with Muster:")
+        print_list(jobs, other_job_columns(jobs), output)
