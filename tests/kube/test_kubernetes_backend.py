@@ -206,3 +206,26 @@ def test_a_server_that_was_killed_adopts_what_runs(server: MusterServer) -> None
     numbers = [int(line.rsplit(" ", 1)[1]) for line in lines if "line " in line]
     assert numbers == list(range(len(numbers))), "nothing is missing and nothing is there twice"
     assert len(numbers) > 50
+
+
+def test_top_shows_what_nodes_and_tasks_use(server: MusterServer) -> None:
+    """This cluster has no metrics-server; its kubelets answer, as the account may do everything."""
+    busy = ["python3", "-c", "held = bytearray(64 << 20)\nwhile True: sum(range(100000))"]
+    job = submitted(server, busy, resources={"cpu": "50m", "memory": "256Mi"})
+    name = becomes(server, job, "Running")["name"]
+    tasks: list[Any] = []
+    for _ in polls(120, every_s=0.5):
+        tasks = [one for one in server.json("top")["tasks"] if one["job"] == name]
+        tasks = [one for one in tasks if (one["cpuPercent"] or 0) > 5 and one["rssBytes"] > 64 << 20]
+        if tasks:
+            break
+    assert tasks, server.json("top")
+    (node,) = {one["node"] for one in tasks}
+    described = server.run("describe", f"node/{CLUSTER}/{node}", check=True).stdout
+    assert "CPU used" in described
+    usage = server.json("top")["nodes"][0]["usage"]
+    assert usage["memoryTotalBytes"] > usage["memoryUsedBytes"] > 0
+    assert usage["diskTotalBytes"] > 0
+    _, history = server.call("GET", f"/api/v1/nodes/{node}/usage?cluster={CLUSTER}")
+    assert history["items"]
+    server.run("kill", job, check=True)

@@ -395,6 +395,12 @@ class FakeUsage:
     def history(self, node: str, since: float = 0.0) -> Sequence[NodeUsage]:
         return [one for one in self.backend.past_samples.get(node, ()) if one.received_at > since]
 
+    async def look(self) -> None:
+        """Tests say what is there."""
+
+    def unknown_why(self) -> str:
+        return ""
+
 
 @dataclass(slots=True)
 class FakeOutputs:

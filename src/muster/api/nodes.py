@@ -83,6 +83,7 @@ class ClusterOut(TypedDict):
         IsolationOut | None, "How tasks of different users are kept apart; null if the cluster's own engine does it."
     ]
     access: Annotated[AccessOut | None, "Who may use it; for admins."]
+    notes: Annotated[list[str], "What it offers less than it could, and why, such as unknown usage."]
 
 
 class ClusterList(TypedDict):

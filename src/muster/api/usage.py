@@ -12,7 +12,7 @@ class TaskUsageOut(TypedDict):
     node: str
     cpuPercent: float | None
     rssBytes: int
-    processes: int
+    processes: Annotated[int | None, "null where it is not measured."]
 
 
 class UsageOut(TypedDict):

@@ -146,6 +146,9 @@ def _clusters(client: Client, role: str) -> Iterator[Finding]:
         return
     yield from _nodes(nodes)
     yield from _isolation(clusters)
+    for cluster in clusters:
+        for note in cluster.notes:
+            yield Finding(f"cluster {cluster.name}", "warn", note, f"see the guide to {cluster.backend} clusters")
     try:
         for name, why in unknown_names(client, clusters):
             yield Finding(f"access {name}", "warn", why, "correct `access` in the cluster's file, or add the user")

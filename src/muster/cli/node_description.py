@@ -55,12 +55,12 @@ def _labels(node: NodeView, *, found: bool) -> str:
 
 
 def _usage(usage: Mapping[str, Any]) -> list[tuple[str, Any]]:
-    if not usage:
-        return []
+    """Not every cluster measures all of them."""
+    cpu, memory, load = usage.get("cpuPercent"), usage.get("memoryUsedBytes"), usage.get("load1")
     return [
-        ("CPU used", f"{usage.get('cpuPercent') or 0:.0f} %"),
-        ("Memory used", about_bytes(usage.get("memoryUsedBytes") or 0)),
-        ("Load", f"{usage.get('load1') or 0:.2f}"),
+        *([("CPU used", f"{cpu:.0f} %")] if cpu is not None else []),
+        *([("Memory used", about_bytes(memory))] if memory is not None else []),
+        *([("Load", f"{load:.2f}")] if load is not None else []),
     ]
 
 

@@ -199,6 +199,8 @@ class ClusterView:
     isolation: "IsolationOut | None"
     access: "AccessOut | None"
     """Who may use it. Only admins see it."""
+    notes: Sequence[str]
+    """What it offers less than it could, and why."""
     raw: Raw = field(repr=False)
 
     @classmethod
@@ -213,6 +215,7 @@ class ClusterView:
             placement=raw.get("placement", "muster"),
             isolation=raw.get("isolation"),
             access=raw.get("access"),
+            notes=tuple(raw.get("notes") or ()),
             raw=raw,
         )
 

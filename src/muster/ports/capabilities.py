@@ -173,7 +173,8 @@ class TaskUsage:
     cpu_percent: float | None
     """CPU usage since the sample before, where 100 is one core. None in a task's first sample."""
     rss_bytes: int
-    processes: int
+    processes: int | None
+    """None where it is not measured."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,6 +195,14 @@ class Usage(Protocol):
 
     def history(self, node: str, since: float = 0.0) -> Sequence[NodeUsage]:
         """The samples of the last few minutes that came after `since`, oldest first, without the usage of tasks."""
+        ...
+
+    async def look(self) -> None:
+        """Somebody is about to look at the samples. Where they are taken only then, this waits a moment for them."""
+        ...
+
+    def unknown_why(self) -> str:
+        """Why there are no samples, and what to do about it; empty if there are some, or will be soon."""
         ...
 
 
@@ -284,6 +293,11 @@ class Capabilities:
     def latest_usage(self) -> Mapping[str, NodeUsage]:
         """The newest metrics of the nodes, or none if `usage` is not offered."""
         return self.usage.latest() if self.usage is not None else {}
+
+    def notes(self) -> tuple[str, ...]:
+        """What is offered less than it could be, and why."""
+        why = self.usage.unknown_why() if self.usage is not None else ""
+        return (f"usage is not known: {why}",) if why else ()
 
 
 _T = TypeVar("_T")

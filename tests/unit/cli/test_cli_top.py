@@ -89,6 +89,34 @@ def test_one_node_shows_its_cores_links_cards_and_alerts(busy: TinyServer) -> No
     assert "! GPU 1 is out of service: 3 memory errors" in out
 
 
+def test_what_a_cluster_does_not_measure_is_left_out(server: TinyServer) -> None:
+    measured = {"cpuPercent": 12.0, "memoryUsedBytes": 2**32, "memoryTotalBytes": 2**34}
+    node = a_node(usage=measured, running=[], labels={})
+    task = {"task": "mnist-worker-0", "job": "mnist", "owner": "amy", "node": "gpu-01", "cpuPercent": 250.0}
+    tasks = [{**task, "rssBytes": 2**20, "processes": None}]
+    server.on("GET", "/nodes/gpu-01", Answer(200, node))
+    server.on("GET", "/nodes/gpu-01/usage", Answer(200, {"node": "gpu-01", "items": [measured]}))
+    server.on("GET", "/usage", Answer(200, {"nodes": [node], "tasks": tasks}))
+    out = muster(server, "top", "gpu-01", "--once").out
+    assert "12%" in out
+    assert "Cores" not in out
+    assert "250%" in out
+    described = muster(server, "node", "describe", "gpu-01").out
+    assert "12 %" in described
+    assert "Load" not in described
+
+
+def test_describe_and_doctor_say_why_usage_is_not_known(server: TinyServer) -> None:
+    why = "usage is not known: the cluster has no metrics API: install metrics-server"
+    cluster = {"name": "k8s", "backend": "kubernetes", "nodes": 1, "state": "Ready", "notes": [why]}
+    server.on("GET", "/clusters", Answer(200, {"items": [cluster]}))
+    server.on("GET", "/nodes", Answer(200, {"items": []}))
+    server.on("GET", "/healthz", Answer(200, {}))
+    server.on("GET", "/whoami", Answer(200, {"user": "amy", "role": "user", "server": {"version": "1"}}))
+    assert why in muster(server, "describe", "cluster/k8s").out
+    assert why in muster(server, "doctor").out
+
+
 def test_programs_get_the_node_with_its_history(busy: TinyServer) -> None:
     document = muster(busy, "top", "gpu-01", "-o", "json").document
     assert document["node"]["name"] == "gpu-01"

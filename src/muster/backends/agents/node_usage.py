@@ -23,6 +23,12 @@ class PoolUsage:
     def history(self, node: str, since: float = 0.0) -> Sequence[NodeUsage]:
         return self._history[node].since(since) if node in self._history else ()
 
+    async def look(self) -> None:
+        """Nodes push samples by themselves."""
+
+    def unknown_why(self) -> str:
+        return ""
+
     def add(self, node: str, message: Message) -> NodeUsage:
         usage = self._latest[node] = self._meters[node].read(message)
         self._history[node].add(usage)

@@ -12,6 +12,7 @@ import structlog
 
 from muster.backends.kubernetes.archive_renewal import renew, waiting_secrets
 from muster.backends.kubernetes.capacity import gpu_choice, listed_nodes
+from muster.backends.kubernetes.cluster_usage import EVERY_S, ClusterUsage
 from muster.backends.kubernetes.cluster_view import ClusterView
 from muster.backends.kubernetes.foreign_jobs import ForeignPaddleJobs
 from muster.backends.kubernetes.gang_objects import GangObjects, rendered
@@ -83,6 +84,7 @@ class KubernetesBackend:
         log_bytes: int | None = None,
         certificate: Path | None = None,
         clock: Clock = wall_clock,
+        usage_every_s: float = EVERY_S,
     ) -> None:
         self.cluster = settings.name
         self.settings = settings
@@ -101,6 +103,7 @@ class KubernetesBackend:
         self._has_paddle_jobs = False
         self._known_pool: Pool | None = None
         self._known_nodes: list[Node] = []
+        self._usage = ClusterUsage(clock, usage_every_s)
         self._foreign = ForeignPaddleJobs(self._labels)
         self.capabilities = self._offered()
 
@@ -227,7 +230,14 @@ class KubernetesBackend:
 
     def _offered(self) -> Capabilities:
         foreign = self._foreign if self._options.shows_foreign_jobs else None
-        return Capabilities(engine=self, logs=self._logs, cleanup=self, secrets=TaskSecrets(), foreign_jobs=foreign)
+        return Capabilities(
+            engine=self,
+            logs=self._logs,
+            cleanup=self,
+            usage=self._usage,
+            secrets=TaskSecrets(),
+            foreign_jobs=foreign,
+        )
 
     def _becomes_paddle_job(self, spec: JobSpec) -> bool:
         wanted = self._options.jobs
@@ -333,6 +343,8 @@ class KubernetesBackend:
                     group.create_task(self._announce(self._view))
                     group.create_task(self._look_at_nodes(self._view))
                     group.create_task(self._renew_archives(self._connection, self._view))
+                    where = self._watched_namespace(self._connection)
+                    group.create_task(self._usage.run(self._connection, self._view, where, selector(self._labels)))
                     if self._options.shows_foreign_jobs:
                         group.create_task(self._foreign.run(self._connection, self._options))
             except* MusterError as errors:

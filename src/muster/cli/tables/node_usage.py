@@ -28,7 +28,9 @@ def node_lines(node: Raw, history: Sequence[Raw], width: int | None) -> list[str
     lines = usage_table(node_usage_columns({}), [node], width)
     if not usage:
         return [*lines, "", "there are no metrics of this node yet"]
-    lines += ["", *_charts(usage, history, width), "", "Cores, percent:", *_cores(usage, width)]
+    lines += ["", *_charts(usage, history, width)]
+    if usage.get("perCore"):
+        lines += ["", "Cores, percent:", *_cores(usage, width)]
     if usage.get("net"):
         lines += ["", *usage_table(_link_columns(), usage["net"], width)]
     if gpus := gpus_of(node, history):

@@ -1,6 +1,7 @@
 """Routes for clusters, nodes and what they use."""
 
-from collections.abc import Iterator
+import asyncio
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Annotated, cast
 
@@ -53,6 +54,7 @@ async def list_clusters(me: Me, parts: Parts) -> Response:
                 "placement": "muster" if backend.capabilities.engine is None else "engine",
                 "isolation": _isolation(backend.capabilities.isolation),
                 "access": access_view(backend.settings.access) if me.is_admin else None,
+                "notes": list(backend.capabilities.notes()),
             }
         )
     return JSONResponse(ClusterList(items=items))
@@ -77,6 +79,7 @@ async def list_nodes(
     me: Me, parts: Parts, cluster: Annotated[str | None, Query(description="Only those of this one.")] = None
 ) -> Response:
     require(me, Action.CLUSTER_SEE)
+    await _look(parts, [name for name in visible_clusters(parts.context, me.user) if cluster in (None, name)])
     return JSONResponse(NodeList(items=[view for view in _nodes(me, parts) if cluster in (None, view["cluster"])]))
 
 
@@ -85,6 +88,7 @@ async def get_node(name: str, me: Me, parts: Parts, cluster: OfCluster = None) -
     """Answers the node with its running tasks; those of jobs that the caller may not see are counted, not named."""
     require(me, Action.CLUSTER_SEE)
     node = find_node(parts.context, me.user, name, cluster)
+    await _look(parts, [node.cluster])
     detail: NodeDetailOut = {**seen_node(me, parts, node), "running": _running(me, parts, node)}
     return JSONResponse(detail)
 
@@ -94,6 +98,7 @@ async def get_usage(me: Me, parts: Parts) -> Response:
     require(me, Action.CLUSTER_SEE)
     tasks: list[TaskUsageOut] = []
     visible = visible_clusters(parts.context, me.user)
+    await _look(parts, parts.context.backends)
     for cluster in parts.context.backends:
         for node, usage in _heard(parts, cluster):
             for task_id, use in usage.tasks.items():
@@ -115,6 +120,12 @@ async def get_usage(me: Me, parts: Parts) -> Response:
                     }
                 )
     return JSONResponse(UsageOut(nodes=_nodes(me, parts), tasks=tasks))
+
+
+async def _look(parts: Services, clusters: Iterable[str]) -> None:
+    """Some clusters measure only while somebody looks."""
+    offered = (parts.context.backends[name].capabilities.usage for name in clusters)
+    await asyncio.gather(*(usage.look() for usage in offered if usage is not None))
 
 
 def _nodes(me: Principal, parts: Services) -> list[NodeOut]:
