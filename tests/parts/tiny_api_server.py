@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
@@ -13,15 +14,22 @@ Answer = tuple[int, list[Any]]
 """A status, and the lines of the body."""
 
 
+@dataclass(frozen=True)
+class Asked:
+    path: str
+    params: dict[str, str]
+    authorization: str
+
+
 @contextmanager
-def tiny_api_server(answer: Callable[[str, dict[str, str]], Answer]) -> Iterator[str]:
-    """Its URL. `answer` gets the path and the parameters of a GET, in a thread of the request: it may wait."""
+def tiny_api_server(answer: Callable[[Asked], Answer]) -> Iterator[str]:
+    """Its URL. `answer` is called for every GET, in a thread of its own: it may wait."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             split = urlsplit(self.path)
             params = {name: values[0] for name, values in parse_qs(split.query).items()}
-            status, lines = answer(split.path, params)
+            status, lines = answer(Asked(split.path, params, self.headers.get("Authorization", "")))
             self.send_response(status)
             self.send_header("Content-Type", "application/json")
             self.end_headers()

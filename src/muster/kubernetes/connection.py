@@ -1,10 +1,9 @@
 """A connection to an API server: where it is, who we are there, and the requests as functions.
 
-`lightkube` reads the kubeconfig and authenticates (tokens that are replaced in their file, client certificates, exec
-plugins). The requests are ours: watches with bookmarks and deletions by label are not offered by it.
+`lightkube` reads the kubeconfig and authenticates (tokens that are replaced in their file, client certificates). The
+requests are ours: watches with bookmarks and deletions by label are not offered by it.
 """
 
-import os
 import socket
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
@@ -14,13 +13,13 @@ from typing import Any
 
 import httpx2
 import msgspec
-from lightkube.config.client_adapter import user_auth, verify_cluster
-from lightkube.config.kubeconfig import SERVICE_ACCOUNT, KubeConfig, SingleConfig
+from lightkube.config.client_adapter import verify_cluster
 from lightkube.config.models import User
 from lightkube.core.exceptions import ConfigError
 
 from muster.domain.errors import Invalid, Unreachable
 from muster.kubernetes.errors import Missing, error_of
+from muster.kubernetes.kubeconfig import UNREADABLE, authentication, load_config
 from muster.kubernetes.resources import Object, Resource
 
 MERGE_PATCH = "application/merge-patch+json"
@@ -38,7 +37,6 @@ _KEEP_ALIVE = [
     (socket.IPPROTO_TCP, socket.TCP_KEEPCNT, 3),
 ]
 """A server that vanished without a word is noticed after half a minute, as client-go notices it."""
-_EXEC_API = "client.authentication.k8s.io/v1"
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,10 +206,10 @@ def connect(kubeconfig: Path | None = None, context: str | None = None) -> Conne
     """Without a file, the account of the pod in which we run is used, then $KUBECONFIG, then ~/.kube/config. Nothing is
     sent yet. A file that cannot be used is Invalid."""
     try:
-        config = _config(kubeconfig, context)
+        config = load_config(kubeconfig, context)
         verify = verify_cluster(config.cluster, config.user or User(), config.abs_file)
-        auth = user_auth(config.user)
-    except (ConfigError, OSError, KeyError, ValueError, TypeError, AttributeError) as error:
+        auth = authentication(config)
+    except UNREADABLE as error:
         where = f"{kubeconfig}" if kubeconfig else "the kubeconfig"
         raise Invalid(f"{where} cannot be used: {_words(error)}", hint="check it with `kubectl version`") from error
     transport = httpx2.AsyncHTTPTransport(
@@ -227,25 +225,6 @@ def connect(kubeconfig: Path | None = None, context: str | None = None) -> Conne
         headers={"User-Agent": "muster"},
     )
     return Connection(http, config.namespace)
-
-
-def _config(kubeconfig: Path | None, context: str | None) -> SingleConfig:
-    if kubeconfig is None and context is None and Path(SERVICE_ACCOUNT, "token").is_file():
-        loaded = KubeConfig.from_service_account()
-    else:
-        first = os.environ.get("KUBECONFIG", "").split(os.pathsep)[0] or "~/.kube/config"
-        loaded = KubeConfig.from_file(kubeconfig or first)
-    config = loaded.get(context)
-    if config is None or not config.cluster.server:
-        raise ConfigError("it names no server")
-    return config._replace(user=_with_known_exec_api(config.user))
-
-
-def _with_known_exec_api(user: User | None) -> User | None:
-    """lightkube refuses version v1 of the exec plugins' protocol, which for tokens is what v1beta1 is."""
-    if user is None or user.exec is None or user.exec.apiVersion != _EXEC_API:
-        return user
-    return msgspec.structs.replace(user, exec=msgspec.structs.replace(user.exec, apiVersion=f"{_EXEC_API}beta1"))
 
 
 async def _lines(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:

@@ -14,7 +14,7 @@ from muster.kubernetes.connection import Connection, connect
 from muster.kubernetes.errors import Denied, Exists, Missing, Outdated, Refused
 from muster.kubernetes.resources import PODS, key_of
 from muster.kubernetes.watched import Change, Watched
-from tests.parts.tiny_api_server import Answer, kubeconfig_for, tiny_api_server
+from tests.parts.tiny_api_server import Answer, Asked, kubeconfig_for, tiny_api_server
 
 pytestmark = pytest.mark.fast
 
@@ -27,8 +27,8 @@ class TinyApiServer:
     answers: list[Answer] = field(default_factory=list)
     asked: list[tuple[str, dict[str, str]]] = field(default_factory=list)
 
-    def answer(self, path: str, params: dict[str, str]) -> Answer:
-        self.asked.append((path, params))
+    def answer(self, asked: Asked) -> Answer:
+        self.asked.append((asked.path, asked.params))
         return self.answers.pop(0) if self.answers else (503, [{"message": "no more answers"}])
 
 

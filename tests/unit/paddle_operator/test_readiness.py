@@ -10,7 +10,7 @@ from muster.kubernetes.connection import connect
 from muster.operator.control.controller import Controller, Options
 from muster.operator.control.gang_scheduling import gang_scheduling
 from muster.operator.control.metrics import Metrics
-from tests.parts.tiny_api_server import Answer, kubeconfig_for, tiny_api_server
+from tests.parts.tiny_api_server import Answer, Asked, kubeconfig_for, tiny_api_server
 
 pytestmark = pytest.mark.fast
 PATIENCE_S = 60
@@ -22,7 +22,8 @@ class SlowNodes:
     def __init__(self) -> None:
         self.asked, self.answered = threading.Event(), threading.Event()
 
-    def answer(self, path: str, params: dict[str, str]) -> Answer:
+    def answer(self, asked: Asked) -> Answer:
+        path, params = asked.path, asked.params
         if path == "/version":
             return 200, [{"major": "1", "minor": "36"}]
         if path == "/api/v1/nodes" and params.get("limit") != "1":
