@@ -69,7 +69,7 @@ def test_a_job_made_with_kubectl_is_shown_until_it_is_deleted(server: MusterServ
 
 
 @pytest.mark.parametrize(
-    "command", [["kill"], ["hold"], ["bump"], ["retry"], ["delete"], ["change", "--set", "priority=high"]]
+    "command", [["kill"], ["hold"], ["bump"], ["retry"], ["delete", "-y"], ["change", "--set", "priority=high"]]
 )
 def test_every_change_is_refused_in_one_sentence(
     server: MusterServer, namespace: KubeNamespace, command: list[str]

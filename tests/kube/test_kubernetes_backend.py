@@ -122,6 +122,39 @@ def test_who_deletes_the_gang_in_kubernetes_cancels_the_job(
     assert "it began" in server.run("logs", job, check=True).stdout
 
 
+@pytest.mark.parametrize(("cluster", "kind"), [(CLUSTER, "configmap"), (PADDLE_CLUSTER, "paddlejob")])
+def test_who_deletes_the_gang_while_the_server_is_down_cancels_the_job(
+    server: MusterServer, namespace: KubeNamespace, cluster: str, kind: str
+) -> None:
+    job = submitted(server, LONG, cluster=cluster, framework="paddle", replicas=2, grace="1s", retry={"max": 3})
+    becomes(server, job, "Running")
+    server.kill()
+    namespace.kubectl("delete", kind, gang(job))
+    namespace.await_all("Pod", lambda pods: not pods, f"muster/gang={job}.1")
+    server.start()
+    ended = server.wait(job, 120)
+    assert (ended["state"], ended["attempt"]) == ("Cancelled", 1)
+    assert f"{gang(job)} was deleted in Kubernetes" in ended["reason"]
+
+
+def test_a_pod_that_was_deleted_while_the_server_is_down_is_a_fault_of_the_platform(
+    server: MusterServer, namespace: KubeNamespace
+) -> None:
+    job = submitted(server, LONG, grace="1s")
+    becomes(server, job, "Running")
+    server.kill()
+    namespace.delete("Pod", f"{gang(job)}-worker-0", grace_s=1)
+    namespace.await_gone("Pod", f"{gang(job)}-worker-0")
+    server.start()
+    for _ in polls(120):
+        _, found = server.call("GET", f"/api/v1/jobs/{job}")
+        if found["attempt"] == 2 and found["state"] == "Running":
+            break
+    assert (found["attempt"], found["state"]) == (2, "Running")
+    server.run("kill", job, check=True)
+    assert server.wait(job)["state"] == "Cancelled"
+
+
 def test_a_paddle_job_gives_tasks_what_they_have_elsewhere_and_is_stopped_with_its_pods(
     server: MusterServer, namespace: KubeNamespace
 ) -> None:

@@ -97,6 +97,9 @@ class FakeBackend:
     """The number of launches that succeed without an answer."""
     requests_lost: int = 0
     """The number of launches that fail without an answer."""
+    removal: str = ""
+    """Why attempts that are gone were removed by somebody; empty if their tasks were lost."""
+    removal_errors: int = 0
     port_errors: int = 0
     stop_errors: int = 0
     log_error: Exception | None = None
@@ -176,6 +179,7 @@ class FakeBackend:
     @property
     def capabilities(self) -> Capabilities:
         return Capabilities(
+            removals=self,
             ports=self,
             shipping=self,
             logs=FakeLogs(self),
@@ -301,6 +305,12 @@ class FakeBackend:
         self._answer(node)
         yield CommandOutput("stdout", " ".join(argv).encode())
         yield CommandEnd(0)
+
+    async def removed(self, tasks: Sequence[TaskRef]) -> str:
+        if self.removal_errors:
+            self.removal_errors -= 1
+            raise Unreachable("no answer")
+        return self.removal
 
     async def past_ends(self, node: str, job_ids: Sequence[str]) -> Sequence[PastEnd]:
         return []

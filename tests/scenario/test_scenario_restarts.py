@@ -7,6 +7,7 @@ import pytest
 from muster.domain.errors import Unavailable
 from muster.domain.nodes import NodeState
 from muster.engine.lifecycle.observing import receive
+from muster.engine.lifecycle.reconciling import reconcile
 from muster.engine.requests import commands
 from muster.ports.backend import Observation, Phase
 from tests.parts.building import a_node, a_ps_spec, a_role, a_spec
@@ -49,6 +50,43 @@ async def test_an_end_that_came_while_nobody_watched_is_seen(lab: Laboratory) ->
     lab.backend.end(f"{job_id}.1.worker.0", exit_code=5)
     await lab.open()
     await lab.becomes(job_id, "Failed")
+
+
+async def test_an_attempt_that_somebody_removed_while_nobody_watched_is_cancelled(lab: Laboratory) -> None:
+    job_id = await lab.submit(a_ps_spec(retry_max=3))
+    await lab.becomes(job_id, "Running")
+    await lab.close()
+    lab.backend.tasks.clear()
+    lab.backend.removal = "gang-1 was deleted there"
+    await lab.open()
+    await lab.becomes(job_id, "Cancelled")
+    job = await lab.job(job_id)
+    assert (job.attempt, job.reason) == (1, "gang-1 was deleted there")
+
+
+async def test_an_attempt_that_was_never_started_is_launched_whatever_is_not_there(lab: Laboratory) -> None:
+    lab.backend.requests_lost = 1
+    job_id = await lab.submit(a_spec())
+    await lab.until(lambda: not lab.backend.requests_lost)
+    await lab.close()
+    lab.backend.removal = "gang-1 was deleted there"
+    await lab.open()
+    await lab.becomes(job_id, "Running")
+    assert (await lab.job(job_id)).attempt == 1
+
+
+async def test_nothing_is_judged_while_nobody_knows_who_removed_an_attempt(lab: Laboratory) -> None:
+    job_id = await lab.submit(a_spec(retry_max=3))
+    await lab.becomes(job_id, "Running")
+    await lab.close()
+    lab.backend.tasks.clear()
+    lab.backend.removal, lab.backend.removal_errors = "gang-1 was deleted there", 1
+    await lab.open()
+    await lab.until(lambda: not lab.backend.removal_errors)
+    await lab.settled()
+    assert (await lab.job(job_id)).state_name == "Running"
+    await reconcile(lab.context, "lab")
+    await lab.becomes(job_id, "Cancelled")
 
 
 async def test_a_start_and_an_end_that_nobody_watched_are_both_told(lab: Laboratory) -> None:

@@ -50,6 +50,15 @@ class EngineQueue(Protocol):
         ...
 
 
+class Removals(Protocol):
+    """For engines in which people may remove a whole gang themselves, also while no server watches."""
+
+    async def removed(self, tasks: Sequence[TaskRef]) -> str:
+        """These tasks of one attempt had been started, and the engine does not know them any more. Says that somebody
+        removed the attempt, if so; empty if it is still there, so that its tasks were lost. Raises Unreachable."""
+        ...
+
+
 class PortReservations(Protocol):
     """For backends whose `assign` reserves ports on nodes, which have to be released if the attempt never starts."""
 
@@ -273,6 +282,7 @@ class Capabilities:
     """The capabilities of one backend. Those that are None are not offered."""
 
     engine: EngineQueue | None = None
+    removals: Removals | None = None
     ports: PortReservations | None = None
     shipping: Shipping | None = None
     logs: TaskLogs | None = None

@@ -20,6 +20,7 @@ from muster.backends.kubernetes.launching import create_gang
 from muster.backends.kubernetes.logs import PodLogs
 from muster.backends.kubernetes.names import (
     GANG,
+    SERVER,
     address,
     gang_name,
     own_labels,
@@ -28,6 +29,7 @@ from muster.backends.kubernetes.names import (
     user_namespace,
 )
 from muster.backends.kubernetes.options import JobObjects, KubernetesOptions
+from muster.backends.kubernetes.owners import Owners
 from muster.backends.kubernetes.paddle_jobs import expected, is_of_operator, own_name, suits
 from muster.backends.kubernetes.pod_state import handle, task_of
 from muster.backends.kubernetes.spec_support import cannot_honour
@@ -41,7 +43,7 @@ from muster.domain.pools import Pool
 from muster.domain.specs import JobSpec
 from muster.domain.tasks import Task
 from muster.kubernetes.connection import Connection, connect
-from muster.kubernetes.errors import Missing
+from muster.kubernetes.errors import Missing, Refused
 from muster.kubernetes.resources import CONFIG_MAPS, PADDLE_JOBS, PODS, key_of, labels_of
 from muster.kubernetes.watched import Change
 from muster.lib.backoff import exponential
@@ -225,6 +227,19 @@ class KubernetesBackend:
             with suppress(Missing):
                 await connection.delete(PODS, where[1], where[0], grace_s=1)
 
+    async def removed(self, tasks: Sequence[TaskRef]) -> str:
+        """Implements `ports.capabilities.Removals`: the gang is there as long as its owner is."""
+        connection = self._connected()
+        where = self._where(connection, tasks[0])
+        if where is None:
+            return ""
+        kinds = (CONFIG_MAPS, PADDLE_JOBS) if self._uses_paddle_jobs else (CONFIG_MAPS,)
+        try:
+            return await self._owners(connection).removal(tasks[0].task_id.rsplit(".", 2)[0], where[0], *kinds)
+        except Refused as error:
+            _log.warning("owner of lost tasks not read", task=tasks[0].task_id, error=str(error))
+            return ""
+
     async def past_ends(self, node: str, job_ids: Sequence[str]) -> Sequence[PastEnd]:
         return []
 
@@ -232,6 +247,7 @@ class KubernetesBackend:
         foreign = self._foreign if self._options.shows_foreign_jobs else None
         return Capabilities(
             engine=self,
+            removals=self,
             logs=self._logs,
             cleanup=self,
             usage=self._usage,
@@ -254,6 +270,9 @@ class KubernetesBackend:
             gpus_of=lambda asked: gpu_choice(asked, nodes, self._options),
             certificate=_text(self._certificate),
         )
+
+    def _owners(self, connection: Connection) -> Owners:
+        return Owners(connection, self._labels[SERVER])
 
     def _connected(self) -> Connection:
         if self._connection is None:
@@ -414,18 +433,13 @@ class KubernetesBackend:
 
     async def _look_at_owner(self, connection: Connection, pod: Mapping[str, Any], *, is_gone: bool) -> None:
         """Somebody deletes a pod of a task that Muster has not stopped. Did they delete the whole gang?"""
-        gang = labels_of(pod)[GANG]
         owner_kind = PADDLE_JOBS if is_of_operator(pod) else CONFIG_MAPS
         try:
-            owner = await connection.get(owner_kind, gang_name(gang), key_of(pod)[0])
-            is_withdrawn = bool(owner["metadata"].get("deletionTimestamp"))
-        except Missing:
-            is_withdrawn = True
+            words = await self._owners(connection).removal(labels_of(pod)[GANG], key_of(pod)[0], owner_kind)
         except MusterError as error:
             _log.warning("owner of a deleted pod not read", task=task_of(pod), error=str(error))
-            is_withdrawn = False
-        if is_withdrawn and (seen := self._table.observation(pod)) is not None:
-            words = f"{gang_name(gang)} was deleted in Kubernetes"
+            words = ""
+        if words and (seen := self._table.observation(pod)) is not None:
             self._tell(replace(seen, cancelled=words))
         if is_gone:
             self._say_gone(pod)

@@ -12,6 +12,7 @@ from dataclasses import replace
 import structlog
 
 from muster.domain.elastic import spec_of_attempt
+from muster.domain.errors import Unreachable
 from muster.domain.jobs import HOLDING, Job, Queued, Running, Starting, Stopping
 from muster.domain.resources import LEAST_CPU_M
 from muster.domain.tasks import Task, job_id_of
@@ -26,6 +27,7 @@ from muster.engine.lifecycle.restored import compare, note_missing, past_ends
 from muster.engine.lifecycle.run_history import load_run_times, load_usage
 from muster.engine.state.open_jobs import Entry
 from muster.ports.backend import Observation, Phase
+from muster.ports.capabilities import TaskRef
 from muster.scheduling.demand import JobDemand, Slot, demand_of
 
 _log = structlog.get_logger("engine.reconciling")
@@ -110,13 +112,27 @@ async def _resume(context: Context, entry: Entry, expected: list[Task], known: d
             if isinstance(entry.job.state, Stopping) and all(task.has_ended for task in entry.tasks.values()):
                 await apply_moves(context, entry, {})
         return
-    for task in missing:
-        if not may_be_launched(context, entry.job, task):
-            receive(context, Observation(task.id, Phase.LOST))
+    await _judge_gone(context, entry, [task for task in missing if not may_be_launched(context, entry.job, task)])
     if isinstance(entry.job.state, Starting):
         await relaunch(context, entry)
     if entry.deadline is None:
         watch_time_limit(context, entry, expire)
+
+
+async def _judge_gone(context: Context, entry: Entry, gone: list[Task]) -> None:
+    """Tasks that had been started and are not there any more were lost, unless somebody has removed the whole attempt
+    in the engine: that cancels the job. While the engine does not answer, nothing is judged; it is asked again."""
+    removals = context.backends[entry.job.cluster].capabilities.removals
+    cancelled = ""
+    if gone and removals is not None:
+        try:
+            cancelled = await removals.removed([TaskRef.of(task) for task in gone])
+        except Unreachable as error:
+            _log.warning("an attempt that is gone was not judged", job=entry.job.id, error=str(error))
+            return
+    for task in gone:
+        if entry.tasks.get(task.id) == task:
+            receive(context, Observation(task.id, Phase.LOST, cancelled=cancelled))
 
 
 def _stop_orphans(context: Context, cluster: str, known: dict[str, Observation]) -> None:
