@@ -15,11 +15,13 @@ from tests.parts.operator_process import running_operator
 from tests.parts.paddle_jobs import (
     FAILS,
     SUCCEEDS,
+    UNTIL_RELEASED,
     WAITS,
     await_workers,
     install_definition,
     paddle_job,
     paddle_role,
+    release,
 )
 
 pytestmark = pytest.mark.kube
@@ -85,6 +87,31 @@ def test_a_job_with_parameter_servers_completes(served: KubeNamespace, intranet:
     assert config["data"]["PADDLE_TRAINER_ENDPOINTS"] == ",".join(endpoints[2:])
     assert "Failed" not in [reason for one in pods for reason in events_of(served, one["metadata"]["name"])]
     assert events_of(served, name) == ["Created"]
+
+
+def test_heter_workers_run_beside_servers_and_workers(served: KubeNamespace) -> None:
+    """The job is complete when its workers are, and the heter workers know all others."""
+    roles = {"ps": paddle_role(1, WAITS), "worker": paddle_role(1, UNTIL_RELEASED), "heter": paddle_role(2, SUCCEEDS)}
+    served.create(paddle_job("heter", **roles, cleanPodPolicy="Never"))
+    for index in range(2):
+        served.await_object("Pod", f"heter-heter-{index}", _has_succeeded, PATIENCE_S)
+    assert await_phase(served, "heter", "Running")["status"]["heter"]["succeeded"] in (0, 1, 2)
+    release(served, "heter-worker-0")
+    job = await_phase(served, "heter", "Completed")
+    assert (job["status"]["heter"]["succeeded"], job["status"]["mode"]) == (2, "PS")
+    first, second, server, worker = pods_of(served, "heter")
+    endpoints = [f"{one['status']['podIP']}:36000" for one in (first, second, server, worker)]
+    for place, one in enumerate((first, second)):
+        env = report(one)
+        assert (env["TRAINING_ROLE"], env["PADDLE_TRAINER_ID"]) == ("HETER", str(place))
+        assert env["PADDLE_HETER_ENDPOINTS"] == ",".join(endpoints[:2])
+        assert env["PADDLE_PSERVERS_IP_PORT_LIST"] == endpoints[2]
+        assert (env["PADDLE_TRAINER_ENDPOINTS"], env["PADDLE_TRAINERS_NUM"]) == (endpoints[3], "1")
+    assert served.get("ConfigMap", "heter")["data"]["PADDLE_HETER_ENDPOINTS"] == ",".join(endpoints[:2])
+
+
+def _has_succeeded(one: Object) -> bool:
+    return bool(one["status"].get("phase") == "Succeeded")
 
 
 def test_a_collective_job_completes_and_is_cleaned(served: KubeNamespace) -> None:

@@ -1,5 +1,6 @@
 """The variables of pods in every mode, against paddle-operator's, and the pods that carry them."""
 
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -102,6 +103,34 @@ def test_ipv6_addresses_are_bracketed() -> None:
     assert env["PADDLE_TRAINER_ENDPOINTS"] == "[fd00::1]:36000,[fd00::2]:36000"
     assert env["PADDLE_TRAINERS"] == "fd00::1,fd00::2"
     assert env["PADDLE_CURRENT_ENDPOINT"] == "[fd00::2]:36000"
+
+
+@pytest.mark.parametrize("intranet", ["PodIP", "Host"])
+@pytest.mark.parametrize(
+    "spec",
+    [{"ps": 2, "worker": 2, "heter": 2, "withGloo": 1}, {"worker": 2}, {"worker": 2, "elastic": 1}, {"ps": 1}],
+    ids=["ps", "collective", "elastic", "servers-only"],
+)
+def test_no_ipv6_address_stands_before_a_port_without_brackets(spec: dict[str, Any], intranet: str) -> None:
+    cluster = Cluster(job_object(intranet=intranet, **spec))
+    cluster.settle()
+    for number, name in enumerate(cluster.pods):
+        cluster.set(name, PodState.PENDING, address=f"fd00::{number + 1}")
+    cluster.settle()
+    assert cluster.config is not None
+    places = [cluster.config, *(environment(cluster, name) for name in cluster.pods)]
+    joined = [
+        one
+        for variables in places
+        for key, value in variables.items()
+        if key.endswith(("_ENDPOINT", "_ENDPOINTS", "_PORT_LIST", "_MASTER"))
+        for one in value.split(",")
+        if one
+    ]
+    assert joined
+    assert [one for one in joined if not re.fullmatch(r"\[fd00::\d+\]:\d+", one)] == []
+    bare = [value for variables in places for key, value in variables.items() if key in ("POD_IP", "PADDLE_TRAINERS")]
+    assert not any("[" in value for value in bare)
 
 
 def test_heter_workers_have_their_own_ids_and_endpoints() -> None:
