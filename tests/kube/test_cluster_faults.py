@@ -5,11 +5,13 @@ This is the only file whose tests may disturb the second cluster: two would dist
 
 import secrets
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from scripts.kube.requirements import ClusterUnavailable
 from tests.parts.kube import Kube, KubeNamespace, Object, Refused, new_namespace, phase
+from tests.parts.kube_server import CLUSTER, server_over
 from tests.parts.kube_session import disturbed_cluster
 from tests.parts.operator_process import OperatorProcess, running_operator
 from tests.parts.paddle_jobs import (
@@ -117,6 +119,44 @@ def test_a_worker_of_a_lost_node_runs_again_on_another_and_the_job_ends(
     finally:
         cluster.start_node("n2")
         cluster.await_nodes("n1", "n2")
+
+
+def test_a_muster_job_of_a_lost_node_is_retried_as_a_fault_of_the_platform(
+    disturbed: Kube, place: KubeNamespace, tmp_path: Path
+) -> None:
+    """It is allowed no retry of its own, and none is charged to it."""
+    cluster = disturbed.cluster
+    (tmp_path / "data").mkdir()
+    settings = {"folders": {"data": str(tmp_path / "data")}, "imagePullPolicy": "Never", "lostAfter": "5s"}
+    command = "hostname; echo began >> /data/starts; while [ ! -e /data/go ]; do sleep 0.2; done; echo finished"
+    spec = {
+        "name": f"lost-{secrets.token_hex(3)}",
+        "cluster": CLUSTER,
+        "command": ["sh", "-c", command],
+        "resources": {"cpu": "50m"},
+        "mounts": [{"source": "data", "target": "/data"}],
+    }
+    with server_over(place, tmp_path / "home", settings) as server:
+        job = server.submit(spec)["id"]
+        server.wait_for_state(job, "Running", timeout_s=120)
+        (before,) = server.json("get", "workers", job)["items"]
+        try:
+            cluster.kill_node(before["node"])
+            after = before
+            for _ in polls(180):
+                (after,) = server.json("get", "workers", job)["items"]
+                if after["attempt"] == 2 and after["state"] == "Running":
+                    break
+            assert (after["attempt"], after["state"]) == (2, "Running"), server.run("explain", job).stdout
+            assert after["node"] != before["node"]
+            (tmp_path / "data" / "go").touch()
+            ended = server.wait(job, 120)
+            assert (ended["state"], ended["attempt"]) == ("Succeeded", 2)
+            told = server.run("events", job, check=True).stdout
+            assert f"node {before['node']} has not been ready for" in told
+        finally:
+            cluster.start_node(before["node"])
+            cluster.await_nodes("n1", "n2")
 
 
 def test_objects_that_make_no_sense_are_reported_and_do_not_stop_the_loop(
