@@ -56,9 +56,9 @@ kube-down: setup-dev ## remove the cluster of kube-up
 test-long: setup-dev setup-system ## 500 faults on two servers of one database (SEED=1), which takes an hour
 	MUSTER_FAULT_STEPS=500 MUSTER_FAULT_SEED=$(SEED) $(PYTEST) --timeout=0 -n 2 tests/integration/reliability/test_two_servers_under_faults.py
 
-test-frameworks: setup-dev ## train with PaddlePaddle and JAX, too (downloads them)
+test-frameworks: setup-dev ## train with PaddlePaddle and JAX, on Kubernetes too (downloads them)
 	scripts/install-frameworks.sh
-	$(PYTEST) -m frameworks tests/e2e/test_frameworks.py tests/e2e/test_frameworks_pool.py
+	$(PYTEST) -m frameworks tests/e2e/test_frameworks.py tests/e2e/test_frameworks_pool.py tests/kube/test_paddle_training.py
 
 search: setup-dev ## look for new failures of the scheduler in random clusters (SEED=1)
 	$(PYTEST) --timeout=0 tests/unit/scheduling/test_scheduling_machine.py --hypothesis-profile=searching --hypothesis-seed=$(SEED)
