@@ -1,13 +1,13 @@
 """Gang scheduling on a real cluster. The nodes offer a made-up resource of which each test has its own."""
 
 import contextlib
-import secrets
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.parts.kube import Kube, KubeNamespace, Object
+from tests.parts.kube_slots import Slots
 from tests.parts.operator_account import account
 from tests.parts.operator_process import OperatorProcess, running_operator
 from tests.parts.paddle_jobs import SUCCEEDS, WAITS, install_definition, paddle_job, paddle_role
@@ -18,23 +18,8 @@ _LONG_S = 240
 _SLEEPS = ("/bin/sh", "-c", "sleep 3")
 
 
-class Slots:
-    """A resource of the nodes that only one test asks for."""
-
-    def __init__(self, kube: Kube) -> None:
-        self._kube = kube
-        self._nodes = sorted(node["metadata"]["name"] for node in kube.nodes())[:2]
-        self.name = f"gang.test/{secrets.token_hex(4)}"
-
-    def offer(self, *amounts: int | None) -> None:
-        for node, amount in zip(self._nodes, amounts, strict=True):
-            offered = {self.name: None if amount is None else str(amount)}
-            self._kube.request(
-                "PATCH",
-                f"/api/v1/nodes/{node}/status",
-                {"status": {"capacity": offered, "allocatable": offered}},
-                "application/merge-patch+json",
-            )
+class PodSlots(Slots):
+    """A resource that the pods of one test ask for."""
 
     def role(self, replicas: int, command: tuple[str, ...], **pod: object) -> Object:
         role = paddle_role(replicas, command, **pod)
@@ -43,8 +28,8 @@ class Slots:
 
 
 @pytest.fixture
-def slots(kube: Kube) -> Iterator[Slots]:
-    found = Slots(kube)
+def slots(kube: Kube) -> Iterator[PodSlots]:
+    found = PodSlots(kube)
     yield found
     found.offer(None, None)
 
@@ -94,7 +79,7 @@ def _are_unschedulable(pods: list[Object]) -> bool:
     )
 
 
-def test_kubernetes_own_pod_group_starts_all_or_none(namespace: KubeNamespace, slots: Slots, tmp_path: Path) -> None:
+def test_kubernetes_own_pod_group_starts_all_or_none(namespace: KubeNamespace, slots: PodSlots, tmp_path: Path) -> None:
     slots.offer(2, 1)
     with operator(namespace, tmp_path, "--scheduling=kubernetes", rights=("podgroup",)):
         namespace.create(paddle_job("gang", cleanPodPolicy="Never", worker=slots.role(4, SUCCEEDS)))
@@ -108,7 +93,7 @@ def test_kubernetes_own_pod_group_starts_all_or_none(namespace: KubeNamespace, s
         namespace.await_object("PaddleJob", "gang", _completed, timeout_s=_LONG_S)
 
 
-def test_a_gate_holds_a_job_until_all_its_pods_fit(namespace: KubeNamespace, slots: Slots, tmp_path: Path) -> None:
+def test_a_gate_holds_a_job_until_all_its_pods_fit(namespace: KubeNamespace, slots: PodSlots, tmp_path: Path) -> None:
     slots.offer(2, 1)
     with operator(namespace, tmp_path):
         namespace.create(paddle_job("gang", cleanPodPolicy="Never", worker=slots.role(4, SUCCEEDS)))
@@ -128,7 +113,7 @@ def test_a_gate_holds_a_job_until_all_its_pods_fit(namespace: KubeNamespace, slo
 
 
 def test_two_jobs_of_which_one_fits_run_one_after_the_other(
-    namespace: KubeNamespace, slots: Slots, tmp_path: Path
+    namespace: KubeNamespace, slots: PodSlots, tmp_path: Path
 ) -> None:
     slots.offer(2, 1)
     with operator(namespace, tmp_path):
@@ -144,7 +129,9 @@ def test_two_jobs_of_which_one_fits_run_one_after_the_other(
         assert second["status"]["startTime"] >= first["status"]["completionTime"]
 
 
-def test_a_gang_that_starts_only_in_part_is_taken_back(namespace: KubeNamespace, slots: Slots, tmp_path: Path) -> None:
+def test_a_gang_that_starts_only_in_part_is_taken_back(
+    namespace: KubeNamespace, slots: PodSlots, tmp_path: Path
+) -> None:
     """The operator does not know that the pods may not be on one node; the scheduler does."""
     slots.offer(4, 0)
     apart = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [
@@ -165,7 +152,7 @@ def test_a_gang_that_starts_only_in_part_is_taken_back(namespace: KubeNamespace,
 
 
 def test_two_jobs_that_share_a_quota_for_one_of_them_both_complete(
-    namespace: KubeNamespace, slots: Slots, tmp_path: Path
+    namespace: KubeNamespace, slots: PodSlots, tmp_path: Path
 ) -> None:
     """Each may get some of its pods, so that neither gets all: one of them has to make way."""
     slots.offer(4, 4)
@@ -179,7 +166,7 @@ def test_two_jobs_that_share_a_quota_for_one_of_them_both_complete(
 
 
 def test_without_the_right_to_read_nodes_jobs_start_and_the_log_says_that_nobody_guards_them(
-    namespace: KubeNamespace, slots: Slots, tmp_path: Path
+    namespace: KubeNamespace, slots: PodSlots, tmp_path: Path
 ) -> None:
     slots.offer(2, 1)
     with operator(namespace, tmp_path, rights=()) as started:

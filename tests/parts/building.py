@@ -1,9 +1,11 @@
 """Builders of specs, jobs, tasks and nodes for tests of the pure core and the engine."""
 
+from dataclasses import replace
+
 from muster.domain.faults import Fault, FaultKind
 from muster.domain.jobs import Job, JobState, Queued, Running
 from muster.domain.nodes import Node, NodeState
-from muster.domain.resources import Capacity, Device, Placement, Resources
+from muster.domain.resources import Amounts, Capacity, Device, ExtendedDevice, Placement, Resources
 from muster.domain.specs import Completion, JobSpec, Priority, Role
 from muster.domain.tasks import Task, TaskRunning, TaskState, task_id
 
@@ -25,12 +27,13 @@ def a_role(
     completion: Completion | None = None,
     least: int | None = None,
     most: int | None = None,
+    extended: Amounts = (),
 ) -> Role:
     return Role(
         name,
         replicas,
         ("true",),
-        Resources(round(cpu * 1000), memory, gpus, models),
+        Resources(round(cpu * 1000), memory, gpus, models, extended=extended),
         completion=completion or Completion(),
         min_replicas=least,
         max_replicas=most,
@@ -77,3 +80,10 @@ def a_node(
     """A node. `models` are the models of its GPUs, in order of index."""
     devices = tuple(Device(index, model) for index, model in enumerate(models))
     return Node(name, "lab", "127.0.0.1", Capacity(round(cpu * 1000), memory, devices), state)
+
+
+def with_extended(node: Node, count: int, resource: str = "xilinx.com/fpga") -> Node:
+    """The node with so many devices of the resource, each with one file of its own."""
+    stem = resource.rpartition("/")[2]
+    devices = tuple(ExtendedDevice(resource, index, (f"/dev/{node.name}-{stem}{index}",)) for index in range(count))
+    return replace(node, capacity=replace(node.capacity, extended=(*node.capacity.extended, *devices)))

@@ -14,6 +14,15 @@ class ResourcesOut(TypedDict):
     memory: str
     gpu: Annotated[float, "0.5 is half of a GPU."]
     gpuType: Annotated[list[str], "The GPU models asked for, in order of preference; an empty list means any."]
+    devices: Annotated[dict[str, int], "Devices other than GPUs, by the name of their resource."]
+
+
+class ExtendedDeviceOut(TypedDict):
+    """A device other than a GPU that a task has."""
+
+    resource: str
+    index: Annotated[int, "Its place among the node's devices of that resource."]
+    paths: Annotated[list[str], "Its device files; empty if the cluster's own engine chooses the device."]
 
 
 class RoleCountsOut(TypedDict):
@@ -79,7 +88,8 @@ class RequestOut(TypedDict):
     argv: list[str]
     env: dict[str, str]
     ports: list[int]
-    devices: list[int]
+    devices: Annotated[list[int], "The indices of its GPUs."]
+    extendedDevices: list[ExtendedDeviceOut]
     image: str | None
     container: ContainerCommandOut | None
 
@@ -111,7 +121,8 @@ class TaskOut(TypedDict):
     attempt: int
     state: TaskStateName
     node: str
-    devices: list[int]
+    devices: Annotated[list[int], "The indices of its GPUs."]
+    extendedDevices: list[ExtendedDeviceOut]
     ports: list[int]
     startedAt: str | None
     endedAt: str | None

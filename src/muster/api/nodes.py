@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any, Literal, TypedDict
 
-from muster.api.jobs import TaskStateName
+from muster.api.jobs import ExtendedDeviceOut, TaskStateName
 
 Placement = Literal["muster", "engine"]
 
@@ -25,6 +25,11 @@ class GpuOut(TypedDict):
     outOfService: Annotated[str | None, "Why it is not allocated to new tasks, if so; a task that holds it keeps it."]
 
 
+class NodeDeviceOut(ExtendedDeviceOut):
+    job: Annotated[str | None, "The job that holds it now."]
+    outOfService: Annotated[str | None, "Why it is not allocated to new tasks, if so; a task that holds it keeps it."]
+
+
 class NodeOut(TypedDict):
     name: str
     cluster: str
@@ -35,6 +40,7 @@ class NodeOut(TypedDict):
     cpu: CpuOut
     memory: MemoryOut
     gpus: list[GpuOut]
+    devices: Annotated[list[NodeDeviceOut], "Devices other than GPUs."]
     tasks: int
     note: str
     alerts: Annotated[list[str], "Problems that an admin should look at."]

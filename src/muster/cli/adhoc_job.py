@@ -25,6 +25,7 @@ class RunOptions:
     memory: str | None = None
     gpu: float | None = None
     gpu_type: str | None = None
+    devices: Mapping[str, int] = field(default_factory=dict)
     framework: str | None = None
     cluster: str | None = None
     priority: str | None = None
@@ -49,6 +50,7 @@ def as_job(asked: RunOptions) -> Job:
         memory=asked.memory,
         gpu=asked.gpu,
         gpu_type=asked.gpu_type,
+        devices=asked.devices,
     )
     roles = {"worker": worker}
     if asked.ps:

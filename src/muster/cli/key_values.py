@@ -35,6 +35,19 @@ def parse_secrets(items: Iterable[str]) -> dict[str, str]:
     return found
 
 
+def parse_devices(items: Iterable[str]) -> dict[str, int]:
+    """`xilinx.com/fpga=1` becomes {"xilinx.com/fpga": 1}. The server says which names and numbers it accepts."""
+    found: dict[str, int] = {}
+    for item in items:
+        name, equals, count = item.partition("=")
+        if not equals or not name.strip() or not count.strip().isdecimal():
+            raise click.BadParameter(
+                f"{item!r} is not RESOURCE=COUNT, such as xilinx.com/fpga=1", param_hint="--device"
+            )
+        found[name.strip()] = int(count)
+    return found
+
+
 def parse_value(text: str) -> Any:
     stripped = text.strip()
     if stripped.lower() in _WORDS:

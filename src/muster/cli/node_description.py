@@ -39,6 +39,9 @@ def describe_node(node: NodeView, output: str) -> None:
     )
     for gpu in node.gpus:
         echo(f"GPU {gpu.get('index')}: {gpu.get('model')}, {_allocation(gpu)}")
+    for device in node.raw.get("devices") or ():
+        files = f" ({', '.join(device['paths'])})" if device["paths"] else ""
+        echo(f"{device['resource']} {device['index']}{files}: {_allocation(device)}")
     _print_section("Alerts", list(node.alerts))
     tasks = [f"{task['task']}, {task['state']}, of {task['owner']}" for task in node.raw.get("running") or ()]
     hidden = node.tasks - len(tasks)

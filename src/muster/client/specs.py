@@ -14,8 +14,8 @@ class Role:
 
         Role(command=["python", "train.py"], replicas=4, gpu=1, memory="8Gi")
 
-    `cpu`, `memory` and `gpu` are for each replica; `gpu=0.5` is half of one GPU. `extra` takes any other key of the
-    spec unchanged.
+    `cpu`, `memory` and `gpu` are for each replica; `gpu=0.5` is half of one GPU. So are `devices`, other devices by the
+    name of their resource: `{"xilinx.com/fpga": 1}`. `extra` takes any other key of the spec unchanged.
     """
 
     command: Command
@@ -24,15 +24,15 @@ class Role:
     memory: str | int | None = None
     gpu: float | None = None
     gpu_type: str | None = None
+    devices: Mapping[str, int] = field(default_factory=dict)
     env: Mapping[str, str] = field(default_factory=dict)
     extra: Mapping[str, Any] = field(default_factory=dict)
 
     def to_spec(self) -> dict[str, Any]:
-        resources = {"cpu": self.cpu, "memory": self.memory, "gpu": self.gpu, "gpuType": self.gpu_type}
         return _without_empty(
             replicas=self.replicas,
             command=_command(self.command),
-            resources=_without_empty(**resources),
+            resources=_resources(self),
             env=dict(self.env),
             **self.extra,
         )
@@ -67,6 +67,7 @@ class Job:
     memory: str | int | None = None
     gpu: float | None = None
     gpu_type: str | None = None
+    devices: Mapping[str, int] = field(default_factory=dict)
     roles: Mapping[str, Role] = field(default_factory=dict)
     framework: str | None = None
     cluster: str | None = None
@@ -85,7 +86,6 @@ class Job:
     extra: Mapping[str, Any] = field(default_factory=dict)
 
     def to_spec(self) -> dict[str, Any]:
-        resources = {"cpu": self.cpu, "memory": self.memory, "gpu": self.gpu, "gpuType": self.gpu_type}
         return _without_empty(
             name=self.name,
             cluster=self.cluster,
@@ -104,7 +104,7 @@ class Job:
             hold=self.hold or None,
             command=None if self.command is None else _command(self.command),
             replicas=self.replicas,
-            resources=_without_empty(**resources),
+            resources=_resources(self),
             roles={name: role.to_spec() for name, role in self.roles.items()},
             **self.extra,
         )
@@ -112,6 +112,12 @@ class Job:
 
 def _command(command: Command) -> str | list[str]:
     return command if isinstance(command, str) else [str(word) for word in command]
+
+
+def _resources(given: Role | Job) -> dict[str, Any]:
+    return _without_empty(
+        cpu=given.cpu, memory=given.memory, gpu=given.gpu, gpuType=given.gpu_type, devices=dict(given.devices)
+    )
 
 
 def _without_empty(**items: Any) -> dict[str, Any]:

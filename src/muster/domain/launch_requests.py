@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from muster.domain.gangs import Gang
+from muster.domain.resources import ExtendedDevice
 from muster.domain.specs import Input, Mount, SecretUse
 
 
@@ -20,6 +21,8 @@ class LaunchRequest:
     files: Mapping[str, str] = field(default_factory=dict)
     ports: tuple[int, ...] = ()
     devices: tuple[int, ...] = ()
+    extended: tuple[ExtendedDevice, ...] = ()
+    """The devices other than GPUs that the task gets."""
     memory_bytes: int | None = None
     cpu_m: int | None = None
     package: str | None = None

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
-from muster.domain.resources import Capacity, Device, Reserved
+from muster.domain.resources import Capacity, Device, ExtendedDevice, Reserved
 
 
 class NodeState(StrEnum):
@@ -35,6 +35,8 @@ class Node:
     """Why the node gets no new tasks although it is Ready, such as a health check that fails. Empty if it gets some."""
     withheld: tuple[Device, ...] = ()
     """The devices that are out of service and may come back. Only the scheduler's view of a node has them."""
+    withheld_extended: tuple[ExtendedDevice, ...] = ()
+    """The same for devices other than GPUs."""
 
     @property
     def is_usable(self) -> bool:
@@ -50,7 +52,13 @@ class Node:
         good = tuple(device for device in self.capacity.devices if not device.out_of_service)
         bad = tuple(replace(device, out_of_service="") for device in self.capacity.devices if device.out_of_service)
         capacity = replace(self.capacity, devices=good)
-        return replace(self, capacity=capacity, withheld=bad, note="", alerts=(), since=None)
+        node = replace(self, capacity=capacity, withheld=bad, note="", alerts=(), since=None)
+        return node._without_bad_extended() if capacity.extended else node
+
+    def _without_bad_extended(self) -> "Node":
+        good = tuple(device for device in self.capacity.extended if not device.out_of_service)
+        bad = tuple(replace(device, out_of_service="") for device in self.capacity.extended if device.out_of_service)
+        return replace(self, capacity=replace(self.capacity, extended=good), withheld_extended=bad)
 
     def held(self) -> "Node":
         """The node as everybody sees it: one that is held is Cordoned, and its note says why."""
@@ -60,8 +68,12 @@ class Node:
 
     def at_best(self) -> "Node":
         """The node as it would be if it were Ready with all its devices in service."""
-        capacity = replace(self.capacity, devices=(*self.capacity.devices, *self.withheld))
-        return replace(self, capacity=capacity, withheld=(), state=NodeState.READY)
+        capacity = replace(
+            self.capacity,
+            devices=(*self.capacity.devices, *self.withheld),
+            extended=(*self.capacity.extended, *self.withheld_extended),
+        )
+        return replace(self, capacity=capacity, withheld=(), withheld_extended=(), state=NodeState.READY)
 
 
 @dataclass(frozen=True, slots=True)

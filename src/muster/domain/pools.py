@@ -12,6 +12,8 @@ class PoolCapacity:
     memory_bytes: int = 0
     gpus: Mapping[str, int] = field(default_factory=dict)
     """Whole GPUs by model."""
+    extended: Mapping[str, int] = field(default_factory=dict)
+    """Devices other than GPUs, by the name of their resource."""
 
 
 @dataclass(frozen=True, slots=True)

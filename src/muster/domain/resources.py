@@ -1,5 +1,7 @@
 """Hardware resources: what tasks ask for, what nodes have, and the placement of a task."""
 
+from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 WHOLE_GPU = 1000
@@ -16,12 +18,16 @@ TASKS_PER_NODE = 1024
 """How many tasks run on a node at the same time, unless its cluster's file says otherwise."""
 
 
+Amounts = tuple[tuple[str, int], ...]
+"""Whole numbers by the names of extended resources, such as `xilinx.com/fpga`, in the order of the names."""
+
+
 @dataclass(frozen=True, slots=True)
 class Resources:
     """What one task asks for. `gpu_models` lists acceptable models in order of preference; empty means any.
 
     `gpus` is the number of devices that the task sees. `gpu_share` is the part of each that it needs, in thousandths:
-    below 1000 it shares the device with other tasks, and `gpus` is 1.
+    below 1000 it shares the device with other tasks, and `gpus` is 1. `extended` are devices other than GPUs.
     """
 
     cpu_m: int = 0
@@ -29,6 +35,7 @@ class Resources:
     gpus: int = 0
     gpu_models: tuple[str, ...] = ()
     gpu_share: int = WHOLE_GPU
+    extended: Amounts = ()
 
     @property
     def gpu_m(self) -> int:
@@ -56,6 +63,20 @@ class Device:
 
 
 @dataclass(frozen=True, slots=True)
+class ExtendedDevice:
+    """One device of a node that is not a GPU, such as an FPGA. Only whole ones are allocated."""
+
+    resource: str
+    """The name of the extended resource, such as `xilinx.com/fpga`."""
+    index: int
+    """Its place among the node's devices of that resource."""
+    paths: tuple[str, ...] = ()
+    """The device files that are the device. Unknown if an engine places tasks."""
+    out_of_service: str = ""
+    """Why the device is out of service; empty if it is in service."""
+
+
+@dataclass(frozen=True, slots=True)
 class Reserved:
     """What is kept on a node for the machine itself, and given to no task."""
 
@@ -72,6 +93,7 @@ class Capacity:
     devices: tuple[Device, ...] = ()
     tasks: int = 1 << 30
     """The number of tasks that may run at the same time, however little they ask for."""
+    extended: tuple[ExtendedDevice, ...] = ()
 
     def without(self, reserved: Reserved) -> "Capacity":
         """What is left for tasks."""
@@ -80,6 +102,12 @@ class Capacity:
 
     def gpu_models(self) -> tuple[str, ...]:
         return tuple(sorted({device.model for device in self.devices}))
+
+    def extended_indices(self) -> set[tuple[str, int]]:
+        return {(device.resource, device.index) for device in self.extended}
+
+    def extended_amounts(self) -> Amounts:
+        return tuple(sorted(Counter(device.resource for device in self.extended).items()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,3 +121,16 @@ class Placement:
     ports: tuple[int, ...] = field(default=())
     pool_devices: tuple[int, ...] = ()
     """If an engine places the task, the GPUs that it takes from the cluster's pooled capacity."""
+    extended: tuple[ExtendedDevice, ...] = ()
+    """Its devices other than GPUs. If an engine places the task, they are taken from the pooled capacity."""
+
+
+def times(amounts: Amounts, count: int) -> Amounts:
+    return tuple((name, amount * count) for name, amount in amounts)
+
+
+def total(parts: Iterable[Amounts]) -> Amounts:
+    found: Counter[str] = Counter()
+    for part in parts:
+        found.update(dict(part))
+    return tuple(sorted(found.items()))

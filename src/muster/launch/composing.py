@@ -59,6 +59,7 @@ class _Composer:
             files=self._files_of(task),
             ports=task.placement.ports,
             devices=task.placement.devices,
+            extended=task.placement.extended,
             memory_bytes=role.resources.memory_bytes or None,
             cpu_m=role.resources.cpu_m or None,
             package=spec.package,

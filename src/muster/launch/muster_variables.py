@@ -38,6 +38,7 @@ def _own(gang: Gang, task: Task) -> dict[str, str]:
         "MUSTER_RANK": str(task.rank),
         "MUSTER_NODE": task.placement.node,
         **_gpu_share(role),
+        **_device_files(task),
         **_own_ports(role, task),
     }
 
@@ -45,6 +46,14 @@ def _own(gang: Gang, task: Task) -> dict[str, str]:
 def _gpu_share(role: Role) -> dict[str, str]:
     """Nothing enforces the share of a GPU, but a program that knows its share can limit its own memory."""
     return {"MUSTER_GPU_SHARE": str(gpu_number(role.resources.gpu_share))} if role.resources.shares_gpu else {}
+
+
+def _device_files(task: Task) -> dict[str, str]:
+    """The files of its devices other than GPUs, by resource. If Kubernetes places the task, they are not known here."""
+    found: dict[str, list[str]] = {}
+    for device in task.placement.extended:
+        found.setdefault(f"MUSTER_DEVICES_{variable_name(device.resource)}", []).extend(device.paths)
+    return {name: ",".join(paths) for name, paths in found.items() if paths}
 
 
 def _own_ports(role: Role, task: Task) -> dict[str, str]:

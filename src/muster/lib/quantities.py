@@ -56,6 +56,14 @@ def parse_gpu(value: object) -> int:
     return int(millis)
 
 
+def parse_devices(value: object) -> int:
+    """A number of devices, of which a task gets whole ones."""
+    match = None if isinstance(value, bool) else re.fullmatch(r"[0-9]{1,5}", str(value).strip())
+    if match is None or not 1 <= int(match[0]) <= _MOST_GPUS:
+        raise ValueError(f"expected a whole number of devices from 1 to {_MOST_GPUS}")
+    return int(match[0])
+
+
 def parse_bytes(value: str | int | float) -> int:
     return _amount(value, _BYTES_UNITS, BYTES_ACCEPTED)
 

@@ -313,6 +313,10 @@ class ClusterState:
         """The used thousandths of each device that is shared."""
         return self._report.device_shares(node)
 
+    def extended_used(self, node: str) -> dict[tuple[str, int], str]:
+        """The job of each device other than a GPU, by resource and index."""
+        return self._report.extended_used(node)
+
     def backlog(self) -> tuple[int, float, float]:
         """How many jobs wait for hardware, the GPUs that they want together, and those that the smallest wants."""
         return self._report.backlog()

@@ -7,7 +7,7 @@ from muster.domain.clusters import PhysicalCluster
 from muster.domain.jobs import Job, Queued
 from muster.domain.needs import where_of
 from muster.domain.reasons import Reason
-from muster.domain.resources import Resources
+from muster.domain.resources import ExtendedDevice, Resources
 from muster.domain.specs import Where
 
 ANYWHERE = Where()
@@ -83,6 +83,8 @@ class Slot:
     node: str
     resources: Resources
     devices: tuple[int, ...] = ()
+    extended: tuple[ExtendedDevice, ...] = ()
+    """Its devices other than GPUs."""
 
 
 def gpus_of(job: JobDemand) -> float:

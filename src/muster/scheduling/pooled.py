@@ -3,10 +3,11 @@
 from collections.abc import Iterator, Mapping
 from zlib import crc32
 
+from muster.domain.extended_resources import offered
 from muster.domain.nodes import Node, NodeState
 from muster.domain.pools import Pool, PoolCapacity
 from muster.domain.reasons import Reason
-from muster.domain.resources import Capacity, Device, Resources
+from muster.domain.resources import Capacity, Device, ExtendedDevice, Resources, total
 from muster.lib.quantities import format_bytes, format_cpu
 from muster.scheduling.demand import JobDemand, TaskDemand
 
@@ -22,8 +23,12 @@ def pooled_node(cluster: str, pool: Pool | None) -> Node:
         return Node(cluster, cluster, "", Capacity(0, 0), NodeState.JOINING, note)
     amounts = (pool.available, pool.head_start)
     models = {model: sum(one.gpus.get(model, 0) for one in amounts) for one in amounts for model in one.gpus}
+    others = total(tuple(one.extended.items()) for one in amounts)
     capacity = Capacity(
-        sum(one.cpu_m for one in amounts), sum(one.memory_bytes for one in amounts), tuple(_devices(models))
+        sum(one.cpu_m for one in amounts),
+        sum(one.memory_bytes for one in amounts),
+        tuple(_devices(models)),
+        extended=tuple(ExtendedDevice(name, number) for name, count in others for number in range(count)),
     )
     return Node(cluster, cluster, "", capacity, NodeState.READY, pool.note)
 
@@ -50,13 +55,17 @@ def _smallest(job: JobDemand) -> list[TaskDemand]:
 
 
 def _too_large(pool: Pool, tasks: list[TaskDemand]) -> Iterator[str]:
+    missing = {name for task in tasks for name, _ in task.resources.extended if not pool.total.extended.get(name)}
+    if missing:
+        yield f"it asks for {', '.join(sorted(missing))}, and the cluster {offered(pool.total.extended)}"
     for task in tasks:
         if shortage := _shortage(pool.largest_node, task.resources):
             yield f"a task of {task.role} asks for {shortage} on one node"
     gpus, cpu_m = sum(one.resources.gpus for one in tasks), sum(one.resources.cpu_m for one in tasks)
     memory = sum(one.resources.memory_bytes for one in tasks)
     models = tuple({model for one in tasks for model in one.resources.gpu_models})
-    whole = Resources(cpu_m, memory, gpus, models if all(one.resources.gpu_models for one in tasks) else ())
+    known = models if all(one.resources.gpu_models for one in tasks) else ()
+    whole = Resources(cpu_m, memory, gpus, known, extended=total(one.resources.extended for one in tasks))
     if shortage := _shortage(pool.total, whole, together=True):
         yield f"its {len(tasks)} tasks ask for {shortage} in all"
 
@@ -74,4 +83,7 @@ def _shortage(capacity: PoolCapacity, want: Resources, *, together: bool = False
     if want.memory_bytes > capacity.memory_bytes:
         asked, most_bytes = format_bytes(want.memory_bytes), format_bytes(capacity.memory_bytes)
         return f"{asked} of memory, and the most there is is {most_bytes}"
+    for name, count in want.extended:
+        if count > (most_devices := capacity.extended.get(name, 0)):
+            return f"{count} {name}, and the most there is are {most_devices}"
     return ""

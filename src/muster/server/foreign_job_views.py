@@ -44,6 +44,7 @@ def foreign_job_view(found: Found) -> JobOut:
             "memory": format_bytes(asked.memory_bytes),
             "gpu": gpu_number(asked.gpu_m),
             "gpuType": [],
+            "devices": dict(asked.extended),
         },
         "version": 0,
         "roles": [

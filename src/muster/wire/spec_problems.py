@@ -8,6 +8,7 @@ from typing import Any, get_args, get_origin
 from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 
+from muster.domain import extended_resources
 from muster.domain.errors import Problem
 from muster.lib.nearest import nearest
 from muster.wire.documents import Path, dotted
@@ -28,6 +29,7 @@ _PATTERN_HINTS = {
     NAME_PATTERN: "letters, digits, '.', '_' and '-', at most 63, a letter or digit at both ends",
     ROLE_PATTERN: "letters, digits, '_' and '-', at most 32, a letter first",
     VARIABLE_PATTERN: "letters, digits and '_', no digit first",
+    extended_resources.PATTERN: f"expected {extended_resources.ACCEPTED}",
 }
 _TYPES = {
     "string_type": "text",
@@ -128,6 +130,8 @@ def _of_one(path: Path, error: Mapping[str, Any]) -> Problem:
 def _mapping_hint(path: Path) -> str:
     if path[-1] in ("env", "params", "labels"):
         return "a mapping of names to values"
+    if path[-1] == "devices":
+        return "a mapping of resources to numbers, such as {xilinx.com/fpga: 1}"
     if path == ("roles",):
         return "a mapping of role names to roles"
     return f"a mapping with {', '.join(keys_at(path))}"

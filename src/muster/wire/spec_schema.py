@@ -5,6 +5,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
 from pydantic.alias_generators import to_camel
 
+from muster.domain import extended_resources
 from muster.domain.specs import Framework, Needed, Priority, Spread
 from muster.lib import quantities
 
@@ -18,6 +19,7 @@ MAX_MOUNTS = 100
 MAX_SECRETS = 100
 MAX_LABELS = 100
 MAX_LABEL = 256
+MAX_DEVICES = 16
 
 _QUANTITY_SCHEMA = {"anyOf": [{"type": "string"}, {"type": "number", "minimum": 0}]}
 
@@ -88,6 +90,12 @@ Gpu = Annotated[
     ),
 ]
 Bytes = Annotated[int, BeforeValidator(quantities.parse_bytes), _shown(quantities.BYTES_ACCEPTED)]
+Resource = Annotated[str, Field(pattern=extended_resources.PATTERN), AfterValidator(extended_resources.check_name)]
+DeviceCount = Annotated[
+    int,
+    BeforeValidator(quantities.parse_devices),
+    WithJsonSchema({"type": "integer", "minimum": 1, "maximum": 1024}),
+]
 Seconds = Annotated[float, BeforeValidator(quantities.parse_duration), _shown(quantities.DURATION_ACCEPTED)]
 Text = Annotated[
     str,
@@ -122,6 +130,11 @@ class ResourcesIn(Strict):
         description="A number of GPUs, or a fraction of one such as 0.5. `exclusive` means 1 and `reuse` means 0.2.",
     )
     gpu_type: str | list[str] | None = Field(None, description="A GPU model, or several in order of preference.")
+    devices: dict[Resource, DeviceCount] = Field(
+        default_factory=dict,
+        max_length=MAX_DEVICES,
+        description="Devices other than GPUs, by the name of their resource: `{xilinx.com/fpga: 1}`.",
+    )
 
 
 class CompletionIn(Strict):

@@ -174,6 +174,7 @@ def _role_to_wire(role: Role) -> dict[str, Any]:
                 ("memory", _opt(quantities.format_bytes, resources.memory_bytes or None)),
                 ("gpu", quantities.gpu_number(resources.gpu_m)),
                 ("gpuType", list(resources.gpu_models)),
+                ("devices", dict(resources.extended)),
             )
             if v
         },
@@ -195,7 +196,7 @@ def _overridden(data: dict[str, Any], changes: Mapping[str, Any]) -> dict[str, A
     result = dict(data)
     own = {id(result): result}
     for path, value in changes.items():
-        *around, last = path.split(".")
+        *around, last = _keys(path)
         if len(around) > MAX_DEPTH:
             raise Invalid(f"cannot set {path[:200]}: it is nested too deeply")
         inner = result
@@ -203,6 +204,12 @@ def _overridden(data: dict[str, Any], changes: Mapping[str, Any]) -> dict[str, A
             inner = _own_mapping(inner, key, own, path)
         inner[last] = value
     return result
+
+
+def _keys(path: str) -> list[str]:
+    """The keys on the way to a value. The names of devices have dots in them."""
+    before, devices, name = path.partition("resources.devices.")
+    return [*before.split(".")[:-1], "resources", "devices", name] if devices else path.split(".")
 
 
 def _own_mapping(outer: dict[str, Any], key: str, own: dict[int, dict[str, Any]], path: str) -> dict[str, Any]:
@@ -294,7 +301,8 @@ def _resources(resources: ResourcesIn) -> Resources:
     cpu_m = DEFAULT_CPU_M if resources.cpu is None else resources.cpu
     is_shared = 0 < resources.gpu < WHOLE_GPU
     gpus, share = (1, resources.gpu) if is_shared else (resources.gpu // WHOLE_GPU, WHOLE_GPU)
-    return Resources(cpu_m, resources.memory or 0, gpus, tuple(models), share)
+    extended = tuple(sorted(resources.devices.items()))
+    return Resources(cpu_m, resources.memory or 0, gpus, tuple(models), share, extended)
 
 
 def _input(given: InputIn) -> Input:

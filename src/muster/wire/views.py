@@ -8,7 +8,7 @@ from muster.api.accounts import IdentityOut, TokenOut, UserOut
 from muster.api.artifacts import PackageOut
 from muster.api.events import EventOut
 from muster.api.explanations import FaultOut, ReasonOut
-from muster.api.jobs import JobMode, JobOut, JobStateName, TaskOut, TaskStateName
+from muster.api.jobs import ExtendedDeviceOut, JobMode, JobOut, JobStateName, TaskOut, TaskStateName
 from muster.api.nodes import NodeOut
 from muster.api.secrets import SecretOut
 from muster.domain.accounts import Identity, Package, Token, User
@@ -17,7 +17,7 @@ from muster.domain.faults import Fault
 from muster.domain.jobs import Job
 from muster.domain.nodes import Node
 from muster.domain.reasons import Reason
-from muster.domain.resources import WHOLE_GPU
+from muster.domain.resources import WHOLE_GPU, ExtendedDevice, times, total
 from muster.domain.secrets import Secret
 from muster.domain.tasks import Task, TaskFailed, TaskLost, TaskWaiting
 from muster.lib.clock import iso, optional_iso
@@ -62,6 +62,7 @@ def job_view(job: Job, *, reason: str | None = None) -> JobOut:
             "memory": format_bytes(sum(each.memory_bytes * count for each, count in roles)),
             "gpu": gpu_number(sum(each.gpu_m * count for each, count in roles)),
             "gpuType": list(dict.fromkeys(model for each, _ in roles if each.gpus for model in each.gpu_models)),
+            "devices": dict(total(times(each.extended, count) for each, count in roles if each.extended)),
         },
         "version": job.version,
     }
@@ -79,6 +80,7 @@ def task_view(task: Task) -> TaskOut:
         "state": cast("TaskStateName", task.state_name),
         "node": task.placement.node,
         "devices": list(task.placement.devices),
+        "extendedDevices": [extended_view(device) for device in task.placement.extended],
         "ports": list(task.placement.ports),
         "startedAt": optional_iso(task.started_at),
         "endedAt": optional_iso(task.ended_at),
@@ -90,6 +92,10 @@ def task_view(task: Task) -> TaskOut:
         view["waitReason"] = state.reason
         view["estimatedStart"] = optional_iso(state.starts_at)
     return view
+
+
+def extended_view(device: ExtendedDevice) -> ExtendedDeviceOut:
+    return {"resource": device.resource, "index": device.index, "paths": list(device.paths)}
 
 
 def event_view(event: Event) -> EventOut:
@@ -132,11 +138,13 @@ def node_view(
     memory_bytes: int,
     device_jobs: Mapping[int, str],
     device_shares: Mapping[int, int],
+    extended_jobs: Mapping[tuple[str, int], str],
     tasks: int,
     login: str | None,
     usage: dict[str, Any] | None,
 ) -> NodeOut:
-    """`device_shares` says how much of each shared device is allocated, in thousandths."""
+    """`device_shares` says how much of each shared device is allocated, in thousandths. `extended_jobs` are those that
+    have devices other than GPUs, by resource and index."""
     taken = {**dict.fromkeys(device_jobs, WHOLE_GPU), **device_shares}
     return {
         "name": node.name,
@@ -156,6 +164,16 @@ def node_view(
                 "outOfService": device.out_of_service or None,
             }
             for device in node.capacity.devices
+        ],
+        "devices": [
+            {
+                "resource": device.resource,
+                "index": device.index,
+                "paths": list(device.paths),
+                "job": extended_jobs.get((device.resource, device.index)),
+                "outOfService": device.out_of_service or None,
+            }
+            for device in node.capacity.extended
         ],
         "tasks": tasks,
         "note": node.note,

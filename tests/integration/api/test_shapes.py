@@ -23,7 +23,7 @@ from muster.domain.faults import Fault, FaultKind
 from muster.domain.jobs import JOB_STATES, Cancelled, Failed, Job, Outcome, Running, Stopping, Succeeded, Verdict
 from muster.domain.nodes import Node, NodeState
 from muster.domain.reasons import Reason
-from muster.domain.resources import Capacity, Device, Placement, Resources
+from muster.domain.resources import Capacity, Device, ExtendedDevice, Placement, Resources
 from muster.domain.specs import JobSpec, Mount, Role, Runtime
 from muster.domain.tasks import TASK_STATES, Task, TaskFailed, TaskLost
 from muster.domain.virtual_clusters import Defaults, Limits, Share, VirtualCluster
@@ -87,13 +87,18 @@ def test_everything_else_is_what_its_entity_says() -> None:
     shown(views.user_view(User("me", UserRole.ADMIN, NOW, groups=("a",))), UserOut)
     shown(views.token_view(Token("1", "me", "x", "hash", NOW, NOW, NOW)), TokenOut)
     shown(views.package_view(Package("0" * 64, "me", 5, NOW)), PackageOut)
-    capacity = Capacity(2000, 1 << 30, (Device(0, "A100"), Device(1, "A100")))
+    extended = (ExtendedDevice("a.b/c", 0, ("/dev/c0",)), ExtendedDevice("a.b/c", 1, ("/dev/c1",), "gone"))
+    capacity = Capacity(2000, 1 << 30, (Device(0, "A100"), Device(1, "A100")), extended=extended)
     node = Node("node", "local", "127.0.0.1", capacity, NodeState.READY, labels={"rack": "a"})
     given: Any = {"cpu_m": 500, "memory_bytes": 5, "device_jobs": {0: "a"}, "tasks": 1, "usage": {"load1": 0.5}}
-    given["login"] = "me@host"
+    given |= {"login": "me@host", "extended_jobs": {("a.b/c", 0): "a"}}
     whole, shared = (views.node_view(node, **given, device_shares=shares) for shares in ({}, {0: 750}))
     shown(whole, NodeOut)
     shown(shared, NodeOut)
+    assert [(one["paths"], one["job"], one["outOfService"]) for one in whole["devices"]] == [
+        (["/dev/c0"], "a", None),
+        (["/dev/c1"], None, "gone"),
+    ]
     assert [(gpu["job"], gpu["used"]) for gpu in whole["gpus"]] == [("a", 1), (None, 0)]
     assert [(gpu["job"], gpu["used"]) for gpu in shared["gpus"]] == [("a", 0.75), (None, 0)]
 

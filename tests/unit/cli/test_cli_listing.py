@@ -156,6 +156,17 @@ def test_a_gpu_that_is_shared_shows_how_much_of_it_is_allocated(
     assert line in muster(server, "describe", "node/gpu-01").out.splitlines()
 
 
+def test_other_devices_are_counted_and_described_with_why_one_is_out_of_service(server: TinyServer) -> None:
+    good = {"resource": "xilinx.com/fpga", "index": 0, "paths": ["/dev/xdma0"], "job": "mnist", "outOfService": None}
+    bad = {**good, "index": 1, "paths": ["/dev/xdma1"], "job": None, "outOfService": "/dev/xdma1 does not exist"}
+    server.on("GET", "/nodes", Answer(200, {"items": [a_node(devices=[good, bad])]}))
+    assert "xilinx.com/fpga:1/2 (1 out of service)" in muster(server, "get", "nodes", "-o", "wide").out
+    server.on("GET", "/nodes/gpu-01", Answer(200, a_node(devices=[good, bad])))
+    lines = muster(server, "describe", "node/gpu-01").out.splitlines()
+    assert "xilinx.com/fpga 0 (/dev/xdma0): mnist" in lines
+    assert "xilinx.com/fpga 1 (/dev/xdma1): free; out of service: /dev/xdma1 does not exist" in lines
+
+
 def test_describe_quotes_a_command_so_that_it_can_be_pasted(server: TinyServer) -> None:
     with_job(server)
     words = ["python3", "-c", 'print("a b")', "it's"]

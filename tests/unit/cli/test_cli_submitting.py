@@ -159,6 +159,23 @@ def test_run_asks_for_whole_gpus_or_a_part_of_one(server: TinyServer, text: str,
     assert server.asked[0].json["spec"]["roles"]["worker"]["resources"] == {"gpu": gpu}
 
 
+def test_run_asks_for_other_devices_by_their_resource(server: TinyServer) -> None:
+    server.on("POST", "/jobs", Answer(201, a_job()))
+    words = ["--device", "xilinx.com/fpga=1", "--device", "example.com/dsp=2", "--ps", "1"]
+    muster(server, "run", "--no-package", "-d", *words, "--", "true")
+    roles = server.asked[0].json["spec"]["roles"]
+    assert roles["worker"]["resources"] == {"devices": {"xilinx.com/fpga": 1, "example.com/dsp": 2}}
+    assert "resources" not in roles["ps"]
+
+
+@pytest.mark.parametrize("text", ["xilinx.com/fpga", "=1", "xilinx.com/fpga=all", "xilinx.com/fpga="])
+def test_run_refuses_devices_without_a_number(server: TinyServer, text: str) -> None:
+    outcome = muster(server, "run", "--no-package", "--device", text, "--", "true")
+    assert outcome.code == 2
+    assert "is not RESOURCE=COUNT, such as xilinx.com/fpga=1" in outcome.err
+    assert server.asked == []
+
+
 @pytest.mark.parametrize("text", ["1.5", "half", "-1"])
 def test_run_refuses_gpus_that_cannot_be_given(server: TinyServer, text: str) -> None:
     outcome = muster(server, "run", "--no-package", "--gpu", text, "--", "true")

@@ -99,6 +99,7 @@ def test_cut_text_is_never_too_wide(text: str, width: int) -> None:
             "cpu=1 memory=2Gi gpu=2 gpuType=A100,V100",
         ),
         ({"cpu": "500m", "memory": "0", "gpu": 0, "gpuType": []}, "cpu=500m"),
+        ({"cpu": "1", "gpuType": [], "devices": {"xilinx.com/fpga": 2}}, "cpu=1 xilinx.com/fpga=2"),
         ({}, None),
     ],
 )

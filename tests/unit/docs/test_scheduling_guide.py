@@ -48,7 +48,7 @@ def test_every_policy_is_explained() -> None:
 def test_every_reason_to_wait_is_explained() -> None:
     source = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "src/muster/scheduling").rglob("*.py"))
     codes = set(_CODE.findall(source)) - _TOLD_WHEN_LEAVING - _TOLD_AT_SUBMISSION
-    codes = {code.replace("{kind}", kind) for code in codes for kind in ("gpu", "cpu", "memory")}
+    codes = {code.replace("{kind}", kind) for code in codes for kind in ("gpu", "cpu", "memory", "device")}
 
     assert {"limit", "fragmented", "no-free-gpu"} <= codes
     assert {code for code in codes if f"`{code}`" not in GUIDE} == set()

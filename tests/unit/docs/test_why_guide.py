@@ -13,7 +13,7 @@ pytestmark = pytest.mark.fast
 GUIDE = ROOT / "docs/guides/why.md"
 OF_LEAVING = {"preempted", "reclaimed", "resize"}
 """The reasons for a preemption, of which only the sentence is shown."""
-KINDS = ("gpu", "cpu", "memory")
+KINDS = ("gpu", "cpu", "memory", "device")
 """What `no-free-…` may be about: a cluster without a node has a reason of its own."""
 
 

@@ -78,6 +78,39 @@ def test_what_the_engine_could_never_run_is_refused_with_the_most_there_is(
     assert (reason.code, message in reason.message) == ("never", True), reason.message
 
 
+def test_devices_are_counted_and_waited_for() -> None:
+    want = Resources(cpu_m=1000, extended=(("xilinx.com/fpga", 2),))
+    jobs = [a_job(f"j{number}", 1, want, created_at=float(number)) for number in range(3)]
+    free = PoolCapacity(64_000, 512 * GIB, {}, {"xilinx.com/fpga": 5})
+    assert started(a_pool(free), *jobs) == ["j0", "j1"]
+
+
+def test_a_device_that_the_engine_does_not_have_is_refused_with_what_it_offers() -> None:
+    job = a_job("j", 1, Resources(extended=(("xilinx.com/fpga", 1),)))
+    known = PoolCapacity(64_000, 512 * GIB, {}, {"intel.com/qat": 2, "example.com/dsp": 1})
+    reason = never_fits(Pool(known, known, known), job)
+    assert reason is not None
+    assert reason.message == "it asks for xilinx.com/fpga, and the cluster offers example.com/dsp, intel.com/qat"
+    nothing = never_fits(a_pool(), job)
+    assert nothing is not None
+    assert nothing.message.endswith("and the cluster offers no devices other than GPUs")
+
+
+@pytest.mark.parametrize(
+    ("count", "each", "message"),
+    [
+        (1, 3, "a task of worker asks for 3 xilinx.com/fpga, and the most there is are 2 on one node"),
+        (5, 1, "its 5 tasks ask for 5 xilinx.com/fpga, and the most there is are 4 in all"),
+    ],
+)
+def test_more_devices_than_there_are_is_refused_with_the_most_there_is(count: int, each: int, message: str) -> None:
+    total = PoolCapacity(64_000, 512 * GIB, {}, {"xilinx.com/fpga": 4})
+    node = PoolCapacity(64_000, 512 * GIB, {}, {"xilinx.com/fpga": 2})
+    reason = never_fits(Pool(total, total, node), a_job("j", count, Resources(extended=(("xilinx.com/fpga", each),))))
+    assert reason is not None
+    assert reason.message == message
+
+
 def test_an_elastic_gang_is_judged_at_its_smallest() -> None:
     job = a_job("j", 20, Resources(gpus=1), elastic=(Elastic("worker", 4, 20),))
     assert never_fits(a_pool(), job) is None

@@ -19,11 +19,12 @@ from muster.scheduling.cluster_state import ClusterState
 from muster.scheduling.demand import JobDemand, Slot
 from muster.scheduling.ordering.wait_queue import TOP_PRIORITY
 from muster.scheduling.plan import Plan
-from tests.parts.building import GIB, a_node, a_role
+from tests.parts.building import GIB, a_node, a_role, with_extended
 from tests.unit.scheduling.clusters import a_demand, a_vc, gpus
 
 pytestmark = pytest.mark.fast
 MODELS = ("A100", "V100")
+FPGA = "xilinx.com/fpga"
 VCS = ("", "art", "bio")
 SETTLED = 30
 """More cycles at one moment than this mean that the plan never comes to rest."""
@@ -34,6 +35,7 @@ _capacities = st.tuples(
     st.sampled_from(MODELS),
     st.sampled_from([1, 2, 2, 4, 0, 8]),
     st.sampled_from(["r", "s", ""]),
+    st.sampled_from([0, 0, 1, 2]),
 )
 _roles = st.one_of(
     st.builds(
@@ -51,6 +53,12 @@ _roles = st.one_of(
     ),
     st.builds(
         lambda cpu, memory: a_role(cpu=cpu, memory=memory * GIB), st.sampled_from([0, 0.5, 2]), st.integers(0, 4)
+    ),
+    st.builds(
+        lambda gpus, count, replicas: a_role(replicas=replicas, gpus=gpus, extended=((FPGA, count),)),
+        st.sampled_from([0, 0, 1]),
+        st.integers(1, 2),
+        st.integers(1, 2),
     ),
 )
 _wheres = st.sampled_from([Where(), Where(), Where(), Where(spread=Spread.APART), Where(together=Together.RACK)])
@@ -114,15 +122,16 @@ class Cluster(RuleBasedStateMachine):
     # Events
 
     @initialize(capacities=st.lists(_capacities, min_size=2, max_size=5), is_even=st.booleans())
-    def begin(self, capacities: list[tuple[int, int, str, int, str]], is_even: bool) -> None:
+    def begin(self, capacities: list[tuple[int, int, str, int, str, int]], is_even: bool) -> None:
         """Even: nodes with as many free GPUs are as good as each other, so it does not matter which is taken."""
         self.is_even = is_even
-        for number, (cpu, memory, model, count, rack) in enumerate(capacities):
+        for number, (cpu, memory, model, count, rack, fpgas) in enumerate(capacities):
             if is_even:
                 node = a_node(f"n{number}", 64, 64 * GIB, *["A100"] * count)
             else:
                 node = replace(
-                    a_node(f"n{number}", cpu, memory * GIB, *[model] * count), labels={"rack": rack} if rack else {}
+                    with_extended(a_node(f"n{number}", cpu, memory * GIB, *[model] * count), fpgas),
+                    labels={"rack": rack} if rack else {},
                 )
             self._node(node)
 
@@ -250,6 +259,8 @@ class Cluster(RuleBasedStateMachine):
         busy = {(slot.node, device) for left in self.leaving.values() for slot in left for device in slot.devices}
         whole = [slot for slot in slots if not slot.resources.shares_gpu]  # a part may be free beside one who leaves
         assert not busy & {(slot.node, device) for slot in whole for device in slot.devices}, "others still leave it"
+        others = {device for left in self.leaving.values() for slot in left for device in _extended(slot)}
+        assert not others & {device for slot in slots for device in _extended(slot)}, "others still leave it"
         self.held[job_id], self.since[job_id] = slots, self.now
 
     def _is_any_node_as_good(self) -> bool:
@@ -302,6 +313,8 @@ class Cluster(RuleBasedStateMachine):
             assert len(slot.devices) == slot.resources.gpus
             assert len(given) <= 1
             assert not slot.resources.gpu_models or given <= set(slot.resources.gpu_models)
+            assert Counter(device.resource for device in slot.extended) == dict(slot.resources.extended)
+            assert set(slot.extended) <= set(node.capacity.extended), "devices of another node"
 
     def _check_limits(self, new: set[str]) -> None:
         """Of every job that got slots in this cycle."""
@@ -335,6 +348,8 @@ class Cluster(RuleBasedStateMachine):
                 job, shape = waiting.job, waiting.shape
                 if job.vc != vc.name or self.state.limits.exceeded(job, shape, self.now) is not None:
                     continue
+                if any(task.resources.extended for task in job.tasks):
+                    continue  # devices other than GPUs are guaranteed to nobody
                 if any(first.job.vc == vc.name and first.key < waiting.key for first in aged):
                     continue  # the guarantee is kept for a job that has waited longest
                 slots = place(shape, copy.deepcopy(cells))
@@ -355,6 +370,11 @@ class Cluster(RuleBasedStateMachine):
             assert all(part <= 1000 for part in used.values()), "a device is held twice"
             for device in node.capacity.devices:
                 assert ledger.room_on(device.index) == 1000 - used[device.index]
+            others = [device for slot in here for device in slot.extended]
+            assert len(others) == len(set(others)), "a device is held twice"
+            free = [device for devices in ledger.free_extended.values() for device in devices.values()]
+            assert set(free) | set(others) == set(node.capacity.extended)
+            assert not set(free) & set(others)
 
     @invariant()
     def what_runs_fits_beside_what_leaves(self) -> None:
@@ -367,6 +387,8 @@ class Cluster(RuleBasedStateMachine):
             for slot in here:
                 used.update(dict.fromkeys(slot.devices, slot.resources.gpu_share))
             assert all(part <= 1000 for part in used.values())
+            others = [device for slot in here for device in slot.extended]
+            assert len(others) == len(set(others)), "a device is held twice"
 
     @invariant()
     def nobody_has_slots_and_waits(self) -> None:
@@ -387,6 +409,10 @@ class Cluster(RuleBasedStateMachine):
 
 def _ids(plan: Plan) -> tuple[set[str], set[str]]:
     return {start.job_id for start in plan.starts}, {preemption.job_id for preemption in plan.preemptions}
+
+
+def _extended(slot: Slot) -> list[tuple[str, str, int]]:
+    return [(slot.node, device.resource, device.index) for device in slot.extended]
 
 
 def gpu_m(job: JobDemand) -> int:

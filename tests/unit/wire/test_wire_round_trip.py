@@ -31,6 +31,7 @@ pytestmark = pytest.mark.fast
 
 _LETTERS = string.ascii_letters + string.digits
 _names = st.text(_LETTERS, min_size=1, max_size=20)
+_domains = st.text(string.ascii_lowercase, min_size=1, max_size=5).filter(lambda text: text != "requests")
 _variables = st.from_regex(r"[A-Za-z_][A-Za-z0-9_]{0,10}", fullmatch=True)
 _text = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=20).filter(
     lambda text: "${params." not in text
@@ -39,11 +40,14 @@ _seconds = st.floats(0, 1e9, allow_subnormal=False)
 _env = st.dictionaries(_variables, _text, max_size=3)
 _gpus = st.integers(0, 16).map(lambda whole: (whole, 1000)) | st.integers(1, 999).map(lambda share: (1, share))
 _resources = st.builds(
-    lambda cpu_m, memory_bytes, gpus, models: Resources(cpu_m, memory_bytes, gpus[0], models, gpus[1]),
+    lambda cpu_m, memory_bytes, gpus, models, devices: Resources(
+        cpu_m, memory_bytes, gpus[0], models, gpus[1], tuple(sorted(devices.items()))
+    ),
     st.integers(0, 10**6),
     st.integers(0, 10**15),
     _gpus,
     st.lists(_names, max_size=2).map(tuple),
+    st.dictionaries(st.builds("{}.example.com/{}".format, _domains, _names), st.integers(1, 1024), max_size=2),
 )
 _completions = st.builds(
     Completion,

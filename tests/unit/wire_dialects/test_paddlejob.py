@@ -85,6 +85,18 @@ def test_literal_env_labels_and_resources_are_taken() -> None:
     assert dict(job.labels) == {"team": "ads"}
 
 
+def test_extended_resources_become_devices() -> None:
+    text = in_worker_container("resources: {limits: {cpu: 1, xilinx.com/fpga: '2'}, requests: {amd.com/gpu: 1}}")
+
+    assert spec(text).role("worker").resources == Resources(1000, gpus=1, extended=(("xilinx.com/fpga", 2),))
+
+
+def test_resources_of_kubernetes_itself_are_refused_with_what_muster_gives() -> None:
+    (problem,) = problems(in_worker_container("resources: {limits: {hugepages-2Mi: 1Gi}}"))
+
+    assert "extended resources such as xilinx.com/fpga" in problem
+
+
 def test_host_paths_become_mounts_of_the_job() -> None:
     text = in_worker_container(
         "volumeMounts: [{name: d, mountPath: /data, subPath: criteo, readOnly: true}]\n"
@@ -200,9 +212,9 @@ def test_what_has_no_effect_is_one_warning_with_its_line(text: str, line: int, p
             {"roles.worker.env.T": "x"},
         ),
         (
-            in_worker_container("resources: {limits: {rdma/hca: 1}}"),
+            in_worker_container("resources: {limits: {hugepages-2Mi: 1Gi}}"),
             16,
-            f"{CONTAINER}.resources.limits.rdma/hca",
+            f"{CONTAINER}.resources.limits.hugepages-2Mi",
             {"roles.worker.resources": {"cpu": 1}},
         ),
         (

@@ -8,10 +8,11 @@ from typing import Any
 from muster.agent.gpus.models import model_name
 from muster.backends.kubernetes.options import GPU_LABELS, KubernetesOptions
 from muster.backends.kubernetes.pods import GpuChoice
+from muster.domain.extended_resources import is_name
 from muster.domain.nodes import Node, NodeState
 from muster.domain.pools import Pool, PoolCapacity
-from muster.domain.resources import Capacity, Device, Resources
-from muster.kubernetes.amounts import pod_requests, thousandths, whole
+from muster.domain.resources import Capacity, Device, ExtendedDevice, Resources
+from muster.kubernetes.amounts import pod_requests, thousandths, total, whole
 from muster.kubernetes.taints import Taint, Toleration, is_state, is_tolerated, keeps_out
 from muster.kubernetes.times import instant
 
@@ -26,9 +27,20 @@ class Usage:
     cpu_m: int = 0
     memory_bytes: int = 0
     gpus: int = 0
+    extended: Mapping[str, int] = field(default_factory=dict)
+    """Devices other than GPUs, by the name of their resource."""
 
     def __add__(self, other: "Usage") -> "Usage":
-        return Usage(self.cpu_m + other.cpu_m, self.memory_bytes + other.memory_bytes, self.gpus + other.gpus)
+        return Usage(
+            self.cpu_m + other.cpu_m,
+            self.memory_bytes + other.memory_bytes,
+            self.gpus + other.gpus,
+            total((self.extended, other.extended)) if self.extended or other.extended else {},
+        )
+
+    def __neg__(self) -> "Usage":
+        extended = {name: -count for name, count in self.extended.items()}
+        return Usage(-self.cpu_m, -self.memory_bytes, -self.gpus, extended)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +56,8 @@ class KubeNode:
     gpu_resource: str
     products: Mapping[str, str]
     """The labels that name the model of its GPUs."""
+    extended: Mapping[str, int] = field(default_factory=dict)
+    """Devices other than GPUs, by the name of their resource."""
     labels: Mapping[str, str] = field(default_factory=dict)
     is_ready: bool = True
     not_ready_since: float | None = None
@@ -79,6 +93,7 @@ def read_node(one: Mapping[str, Any], options: KubernetesOptions) -> KubeNode:
         model=_model(products.values(), options),
         gpu_resource=resource,
         products=products,
+        extended=extended_amounts({name: whole(amount) for name, amount in free.items()}, options),
         labels=labels,
         is_ready=is_ready,
         not_ready_since=None if is_ready else instant(ready.get("lastTransitionTime")),
@@ -88,11 +103,21 @@ def read_node(one: Mapping[str, Any], options: KubernetesOptions) -> KubeNode:
     )
 
 
+def extended_amounts(amounts: Mapping[str, int], options: KubernetesOptions) -> dict[str, int]:
+    """Those of the amounts that are devices other than GPUs."""
+    return {
+        name: count
+        for name, count in amounts.items()
+        if count > 0 and "/" in name and name not in options.gpu_resources and is_name(name)
+    }
+
+
 def pod_usage(pod: Mapping[str, Any], options: KubernetesOptions) -> Usage:
     """What a pod has reserved on its node."""
     needed = pod_requests(pod.get("spec") or {})
     gpus = sum(needed.get(name, 0) for name in options.gpu_resources)
-    return Usage(needed.get("cpu", 0), needed.get("memory", 0) // 1000, gpus // 1000)
+    extended = extended_amounts({name: amount // 1000 for name, amount in needed.items()}, options)
+    return Usage(needed.get("cpu", 0), needed.get("memory", 0) // 1000, gpus // 1000, extended)
 
 
 def holds_resources(pod: Mapping[str, Any]) -> bool:
@@ -108,12 +133,13 @@ def pool(nodes: Iterable[KubeNode], others: Mapping[str, Usage], head_start: Poo
     for node in ours:
         largest[node.model] = max(largest[node.model], node.gpus)
     return Pool(
-        total=_sum((node.model, Usage(node.cpu_m, node.memory_bytes, node.gpus)) for node in ours),
+        total=_sum((node.model, Usage(node.cpu_m, node.memory_bytes, node.gpus, node.extended)) for node in ours),
         available=_sum((node.model, usage) for node, usage in zip(open_nodes, left, strict=True)),
         largest_node=PoolCapacity(
             max((node.cpu_m for node in ours), default=0),
             max((node.memory_bytes for node in ours), default=0),
             {model: count for model, count in largest.items() if count},
+            {name: max(node.extended.get(name, 0) for node in ours) for node in ours for name in node.extended},
         ),
         head_start=head_start,
         note=note,
@@ -147,7 +173,10 @@ def _node(node: KubeNode, cluster: str) -> Node:
     elif node.closed:
         state, note = NodeState.CORDONED, node.closed
     devices = tuple(Device(index, node.model) for index in range(node.gpus))
-    capacity = Capacity(node.cpu_m, node.memory_bytes, devices)
+    extended = tuple(
+        ExtendedDevice(name, number) for name, count in sorted(node.extended.items()) for number in range(count)
+    )
+    capacity = Capacity(node.cpu_m, node.memory_bytes, devices, extended=extended)
     return Node(
         node.name, cluster, node.address, capacity, state, note, labels=dict(node.labels), since=node.not_ready_since
     )
@@ -155,17 +184,22 @@ def _node(node: KubeNode, cluster: str) -> Node:
 
 def _left(node: KubeNode, used: Usage) -> Usage:
     return Usage(
-        max(0, node.cpu_m - used.cpu_m), max(0, node.memory_bytes - used.memory_bytes), max(0, node.gpus - used.gpus)
+        max(0, node.cpu_m - used.cpu_m),
+        max(0, node.memory_bytes - used.memory_bytes),
+        max(0, node.gpus - used.gpus),
+        {name: max(0, count - used.extended.get(name, 0)) for name, count in node.extended.items()},
     )
 
 
 def _sum(parts: Iterable[tuple[str, Usage]]) -> PoolCapacity:
     cpu_m = memory_bytes = 0
     gpus: Counter[str] = Counter()
+    extended: Counter[str] = Counter()
     for model, usage in parts:
         cpu_m, memory_bytes = cpu_m + usage.cpu_m, memory_bytes + usage.memory_bytes
         gpus[model] += usage.gpus
-    return PoolCapacity(cpu_m, memory_bytes, {model: count for model, count in gpus.items() if count})
+        extended.update(usage.extended)
+    return PoolCapacity(cpu_m, memory_bytes, {model: count for model, count in gpus.items() if count}, dict(extended))
 
 
 def _model(products: Iterable[str], options: KubernetesOptions) -> str:

@@ -104,9 +104,10 @@ class HeadStartIn(Strict):
     cpu: Cpu = Field(0, description="CPU cores.")
     memory: Bytes = Field(0, description="Memory, such as 64Gi.")
     gpus: dict[str, int] = Field(default_factory=dict, description="GPUs by model.")
+    devices: dict[str, int] = Field(default_factory=dict, description="Devices other than GPUs, by resource.")
 
     def capacity(self) -> PoolCapacity:
-        return PoolCapacity(self.cpu, self.memory, dict(self.gpus))
+        return PoolCapacity(self.cpu, self.memory, dict(self.gpus), dict(self.devices))
 
 
 class KubernetesIn(SharedIn):

@@ -112,8 +112,7 @@ class ClusterView:
             return
         for pod, sign in ((change.before, -1), (change.after, 1)):
             if pod is not None and pod.get("node"):
-                used = pod["usage"]
-                self._others[pod["node"]] += Usage(sign * used.cpu_m, sign * used.memory_bytes, sign * used.gpus)
+                self._others[pod["node"]] += pod["usage"] if sign > 0 else -pod["usage"]
         self._gather()
 
     def _node_changed(self, change: Change) -> None:

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from muster.backends.kubernetes.capacity import extended_amounts
 from muster.backends.kubernetes.names import SERVER
 from muster.backends.kubernetes.options import KubernetesOptions
 from muster.backends.kubernetes.paddle_jobs import ROLES
@@ -140,7 +141,10 @@ def _resources(parts: Sequence[tuple[Mapping[str, Any], int]], options: Kubernet
         {name: amount * replicas for name, amount in pod_requests(template).items()} for template, replicas in parts
     )
     gpus = sum(needed.get(name, 0) for name in options.gpu_resources)
-    return Resources(needed.get("cpu", 0), needed.get("memory", 0) // 1000, gpus // 1000)
+    extended = extended_amounts({name: amount // 1000 for name, amount in needed.items()}, options)
+    return Resources(
+        needed.get("cpu", 0), needed.get("memory", 0) // 1000, gpus // 1000, extended=tuple(sorted(extended.items()))
+    )
 
 
 def _reason(status: Mapping[str, Any]) -> str:

@@ -187,12 +187,15 @@ class PodPlan:
 
 
 def resources(asked: Resources, gpus: GpuChoice | None) -> dict[str, Any]:
-    """Memory is reserved and limited to the same amount. CPU is reserved, and more of it may be used if it is idle."""
+    """Memory and devices are reserved and limited to the same amount. CPU is reserved, and more of it may be used if it
+    is idle."""
     requests, limits = {"cpu": f"{max(asked.cpu_m, LEAST_CPU_M)}m"}, {}
     if asked.memory_bytes:
         requests["memory"] = limits["memory"] = str(asked.memory_bytes)
     if gpus is not None and asked.gpus:
         requests[gpus.resource] = limits[gpus.resource] = str(asked.gpus)
+    for name, count in asked.extended:
+        requests[name] = limits[name] = str(count)
     return {"requests": requests, **({"limits": limits} if limits else {})}
 
 

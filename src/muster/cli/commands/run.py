@@ -8,7 +8,7 @@ import click
 from muster.cli.adhoc_job import RunOptions, as_job, folder_to_send
 from muster.cli.dry_run import print_dry_run
 from muster.cli.job_following import exit_with_outcome, follow
-from muster.cli.key_values import parse_assignments, parse_secrets, parse_texts, read_env_file
+from muster.cli.key_values import parse_assignments, parse_devices, parse_secrets, parse_texts, read_env_file
 from muster.cli.option_types import Parsed
 from muster.cli.session import connect, say
 from muster.cli.shared_options import complete_destinations, output_option
@@ -32,6 +32,13 @@ _GPU = Parsed("gpus", lambda text: gpu_number(parse_gpu(text)))
 )
 @click.option("-g", "--gpu", type=_GPU, metavar="GPUS", help="GPUs for each worker: 2, or 0.5 of one.")
 @click.option("--gpu-type", metavar="MODEL", help="The GPU model, such as A100.")
+@click.option(
+    "--device",
+    "devices",
+    multiple=True,
+    metavar="RESOURCE=COUNT",
+    help="Other devices for each worker: xilinx.com/fpga=1; repeatable.",
+)
 @click.option("-c", "--cpu", metavar="CORES", help="CPU for each task: 2, 0.5, 500m.")
 @click.option("-m", "--memory", metavar="SIZE", help="Memory for each task: 512Mi, 8Gi.")
 @click.option("-n", "--name", help="The name of the job; derived from the command if absent.")
@@ -78,6 +85,7 @@ def command(
     ps: int,
     gpu: float | None,
     gpu_type: str | None,
+    devices: tuple[str, ...],
     cpu: str | None,
     memory: str | None,
     name: str | None,
@@ -107,6 +115,7 @@ def command(
     Examples:
       muster run -- python train.py --epochs 3
       muster run --workers 2 --gpu 1 -- python train.py
+      muster run --device xilinx.com/fpga=1 -- ./emulate
       muster run --workers 2 --ps 2 --framework paddle -- python train.py
       muster run --input ~/data/mnist:data --outputs model/ -- python train.py
       muster run --secret wandb=WANDB_API_KEY -- python train.py
@@ -129,6 +138,7 @@ def command(
             memory=memory,
             gpu=gpu,
             gpu_type=gpu_type,
+            devices=parse_devices(devices),
             framework=framework,
             cluster=cluster,
             priority=priority,

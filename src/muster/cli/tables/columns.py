@@ -63,7 +63,7 @@ def task_columns() -> list[Column[TaskView]]:
         Column("ATTEMPT", lambda task: task.attempt, wide=True, right=True),
         Column("STATE", lambda task: task.state, colour=state_colour),
         Column("NODE", lambda task: task.node),
-        Column("DEVICES", lambda task: _joined(task.raw.get("devices")), wide=True),
+        Column("DEVICES", lambda task: _joined(_devices(task)), wide=True),
         Column("PORTS", lambda task: _joined(task.raw.get("ports")), wide=True),
         Column("START", lambda task: ago(task.started_at, now)),
         Column("END", lambda task: ago(task.ended_at, now)),
@@ -82,6 +82,7 @@ def node_columns() -> list[Column[NodeView]]:
         Column("MEMORY", lambda node: f"{about_bytes(node.memory_used)}/{about_bytes(node.memory_total)}", right=True),
         Column("GPU", lambda node: f"{node.gpus_used:g}/{len(node.gpus)}" if node.gpus else None, right=True),
         Column("MODEL", lambda node: _joined(sorted({str(gpu.get("model")) for gpu in node.gpus})), wide=True),
+        Column("DEVICES", lambda node: _joined(device_counts(node)), wide=True),
         Column("LABELS", lambda node: _joined(_given_labels(node)), wide=True),
         Column("TASKS", lambda node: node.tasks, right=True),
         Column("NOTE", lambda node: node.note),
@@ -174,11 +175,32 @@ def event_text(event: EventView) -> str:
 
 
 def resources_text(resources: Any) -> str | None:
-    """The resources as `cpu=1 memory=2Gi gpu=2 gpuType=A100,V100`."""
+    """The resources as `cpu=1 memory=2Gi gpu=2 gpuType=A100,V100 xilinx.com/fpga=1`."""
     if not resources:
         return None
-    texts = {name: _joined(value) if isinstance(value, list) else value for name, value in resources.items()}
+    named = {**resources, **resources.get("devices", {})}
+    named.pop("devices", None)
+    texts = {name: _joined(value) if isinstance(value, list) else value for name, value in named.items()}
     return " ".join(f"{name}={text}" for name, text in texts.items() if text not in _NONE) or None
+
+
+def device_counts(node: NodeView) -> list[str]:
+    """The devices of the node other than GPUs: how many are used, of how many, and how many are out of service."""
+    found: dict[str, list[Any]] = {}
+    for device in node.raw.get("devices") or ():
+        found.setdefault(device["resource"], []).append(device)
+    texts = []
+    for name, devices in sorted(found.items()):
+        bad = sum(bool(one["outOfService"]) for one in devices)
+        used = sum(bool(one["job"]) for one in devices)
+        texts.append(f"{name}:{used}/{len(devices)}{f' ({bad} out of service)' if bad else ''}")
+    return texts
+
+
+def _devices(task: TaskView) -> list[Any]:
+    """The GPUs by index, and other devices by their files."""
+    others = task.raw.get("extendedDevices") or ()
+    return [*(task.raw.get("devices") or ()), *(path for device in others for path in device["paths"])]
 
 
 def _joined(values: Sequence[Any] | None) -> str | None:

@@ -254,11 +254,16 @@ def planned_tasks(context: Context, job: Job, start: Start) -> list[Task]:
     """The tasks of the next attempt, placed as the scheduler planned. Where there is an engine, it chooses their nodes
     later."""
     if context.engine(job.cluster) is not None:
-        placements = {(slot.role, slot.index): Placement("", pool_devices=slot.devices) for slot in start.slots}
+        placements = {
+            (slot.role, slot.index): Placement("", pool_devices=slot.devices, extended=slot.extended)
+            for slot in start.slots
+        }
     else:
         addresses = {node.name: node.address for node in context.backends[job.cluster].nodes()}
         placements = {
-            (slot.role, slot.index): Placement(slot.node, addresses.get(slot.node, ""), slot.devices)
+            (slot.role, slot.index): Placement(
+                slot.node, addresses.get(slot.node, ""), slot.devices, extended=slot.extended
+            )
             for slot in start.slots
         }
     return attempt_tasks(_sized(job, start), job.attempt + 1, placements, context.clock())

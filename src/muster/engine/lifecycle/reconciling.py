@@ -172,6 +172,7 @@ def slots_of(context: Context, job: Job, tasks: Sequence[Task]) -> list[Slot]:
             pool or task.placement.node,
             job.spec.role(task.role).resources.at_least(LEAST_CPU_M),
             task.placement.pool_devices if pool else task.placement.devices,
+            task.placement.extended,
         )
         for task in tasks
     ]

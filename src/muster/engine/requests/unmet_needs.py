@@ -10,7 +10,7 @@ from muster.domain.needs import alert_prefix, needs_of, unmet
 from muster.domain.reasons import Reason
 from muster.engine.context import Context
 
-_CODES = ("not-in-order", "fragmented", "no-free-gpu", "no-free-cpu", "no-free-memory")
+_CODES = ("not-in-order", "fragmented", "no-free-gpu", "no-free-cpu", "no-free-memory", "no-free-device")
 """The reasons of jobs that wait for nodes. Some of these nodes may lack only a label."""
 _NODES_NAMED = 5
 

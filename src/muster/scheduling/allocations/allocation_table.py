@@ -1,7 +1,7 @@
 """Who has which slots on the nodes: running jobs, jobs that were preempted and still run, and jobs whose slots are
 still occupied by those. This part knows nothing of queues, limits and guarantees."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from muster.domain.nodes import Node
 from muster.domain.virtual_clusters import Share
@@ -34,7 +34,7 @@ class Allocations:
         for allocation in self.by_job.values():
             for slot in allocation.slots:
                 if slot.node == node.name:
-                    capacity.allocate_exactly(slot.resources, slot.devices)
+                    capacity.allocate_exactly(slot.resources, slot.devices, slot.extended)
                     capacity.jobs[allocation.job.job_id] = None
         self.nodes.put(capacity)
         self.nodes.misfits.forget()
@@ -115,7 +115,7 @@ class Allocations:
     def _still_there(self, allocation: Allocation) -> set[str]:
         """Preempted jobs that still have a device, CPU or memory that this job was given."""
         nodes = {slot.node for slot in allocation.slots}
-        devices = {(slot.node, device) for slot in allocation.slots for device in slot.devices}
+        devices = {key for slot in allocation.slots for key in _device_keys(slot)}
         left = [(job_id, s) for job_id, other in self.preempted.items() for s in other.slots if s.node in nodes]
         tight = set()
         for node in nodes:
@@ -125,7 +125,13 @@ class Allocations:
             if capacity.cpu_m < cpu_m or capacity.memory_bytes < memory:
                 tight.add(node)
         return {
-            job_id
-            for job_id, slot in left
-            if slot.node in tight or any((slot.node, device) in devices for device in slot.devices)
+            job_id for job_id, slot in left if slot.node in tight or any(key in devices for key in _device_keys(slot))
         }
+
+
+def _device_keys(slot: Slot) -> Iterator[tuple[str, str, int]]:
+    """What identifies its devices: the node, the resource, which is empty for GPUs, and the index."""
+    for device in slot.devices:
+        yield slot.node, "", device
+    for other in slot.extended:
+        yield slot.node, other.resource, other.index

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from math import inf
 
-from muster.domain.resources import Resources
+from muster.domain.resources import Resources, total
 from muster.scheduling.allocations.allocation import Allocation
 from muster.scheduling.allocations.allocation_table import Allocations
 from muster.scheduling.capacity.node_index import Allowed, NodeIndex
@@ -28,6 +28,7 @@ class Spare:
     cpu_m: int
     memory_bytes: int
     gpu_m: int
+    extended: dict[str, int] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -42,7 +43,9 @@ class Reservation:
         if self._ends_before(other, now):
             return None
         gang = Resources(
-            sum(task.resources.cpu_m for task in other.tasks), sum(task.resources.memory_bytes for task in other.tasks)
+            sum(task.resources.cpu_m for task in other.tasks),
+            sum(task.resources.memory_bytes for task in other.tasks),
+            extended=total(task.resources.extended for task in other.tasks if task.resources.extended),
         )
         gpu_m = sum(task.resources.gpu_m for task in other.tasks)
         return lambda capacity, want: self._leaves_enough(capacity.name, gang, gpu_m)
@@ -56,6 +59,8 @@ class Reservation:
                 spare.cpu_m -= slot.resources.cpu_m
                 spare.memory_bytes -= slot.resources.memory_bytes
                 spare.gpu_m -= slot.resources.gpu_m
+                for name, count in slot.resources.extended:
+                    spare.extended[name] = spare.extended.get(name, 0) - count
 
     def _ends_before(self, other: JobDemand, now: float) -> bool:
         return other.time_limit_s is not None and now + other.time_limit_s <= self.at
@@ -64,7 +69,10 @@ class Reservation:
         """Whether the whole gang may go to the node: several of its tasks may end up there."""
         spare = self.spare.get(node)
         return spare is None or (
-            spare.gpu_m >= gpu_m and spare.cpu_m >= gang.cpu_m and spare.memory_bytes >= gang.memory_bytes
+            spare.gpu_m >= gpu_m
+            and spare.cpu_m >= gang.cpu_m
+            and spare.memory_bytes >= gang.memory_bytes
+            and all(spare.extended.get(name, 0) >= count for name, count in gang.extended)
         )
 
 
@@ -142,7 +150,12 @@ class Reservations:
 def _left_besides(slots: Iterable[Slot], nodes: NodeIndex) -> dict[str, Spare]:
     used = {slot.node: nodes.by_name[slot.node] for slot in slots}
     return {
-        name: Spare(capacity.cpu_m, capacity.memory_bytes, 1000 * capacity.all_gpus())
+        name: Spare(
+            capacity.cpu_m,
+            capacity.memory_bytes,
+            1000 * capacity.all_gpus(),
+            {resource: len(free) for resource, free in capacity.free_extended.items()},
+        )
         for name, capacity in used.items()
     }
 

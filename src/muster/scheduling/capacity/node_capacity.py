@@ -1,17 +1,20 @@
 """What is free on one node. Allocating and freeing are exact inverses, so that a trial can be undone."""
 
 from bisect import insort
+from collections.abc import Iterable
 
 from muster.domain.nodes import Node
-from muster.domain.resources import WHOLE_GPU, Resources
+from muster.domain.resources import WHOLE_GPU, Amounts, ExtendedDevice, Resources
 
 
 class NodeCapacity:
-    """Whole devices by model, the used part of shared ones, CPU, memory and the number of tasks."""
+    """Whole devices by model, the used part of shared ones, CPU, memory, the number of tasks, and devices other than
+    GPUs."""
 
     __slots__ = (
         "cpu_m",
         "free_devices",
+        "free_extended",
         "indexed",
         "indexed_cpu",
         "is_usable",
@@ -36,6 +39,10 @@ class NodeCapacity:
         """Devices that nobody uses, by model, in ascending order."""
         for device in node.capacity.devices:
             insort(self.free_devices.setdefault(device.model, []), device.index)
+        self.free_extended: dict[str, dict[int, ExtendedDevice]] = {}
+        """Devices other than GPUs that nobody uses, by resource and index. A resource of the node stays in it."""
+        for other in node.capacity.extended:
+            self.free_extended.setdefault(other.resource, {})[other.index] = other
         self.shared: dict[int, int] = {}
         """The used thousandths of each shared device."""
         self.indexed: dict[str, int] = {}
@@ -54,17 +61,21 @@ class NodeCapacity:
         return sum(len(self.free_devices[model]) for model in self.acceptable(models))
 
     def shortage(self, want: Resources) -> str | None:
-        """The first kind of resource that is missing, or None when the task fits."""
+        """The first kind of resource that is missing, or None when the task fits. Devices other than GPUs are missing
+        by the name of their resource."""
         if want.gpus and self._device_model(want) is None:
             return "gpu"
         if self.cpu_m < want.cpu_m:
             return "cpu"
         if self.memory_bytes < want.memory_bytes:
             return "memory"
+        if want.extended and (lacking := self.lacks_extended(want.extended)) is not None:
+            return lacking
         return "task" if self.tasks < 1 else None
 
     def allocate(self, want: Resources) -> tuple[int, ...]:
-        """Allocate and return the devices. The caller has checked that there is no shortage."""
+        """Allocate and return the GPUs. The caller has checked that there is no shortage, and allocates the devices
+        other than GPUs with `allocate_extended`, if the task wants any."""
         self.tasks -= 1
         self.cpu_m -= want.cpu_m
         self.memory_bytes -= want.memory_bytes
@@ -78,8 +89,32 @@ class NodeCapacity:
         taken, self.free_devices[model] = free[: want.gpus], free[want.gpus :]
         return tuple(taken)
 
-    def allocate_exactly(self, want: Resources, devices: tuple[int, ...]) -> None:
+    def allocate_extended(self, want: Amounts) -> tuple[ExtendedDevice, ...]:
+        """Allocate and return devices other than GPUs, those with the lowest indices."""
+        taken = []
+        for resource, count in want:
+            free = self.free_extended[resource]
+            taken += [free.pop(index) for index in sorted(free)[:count]]
+        return tuple(taken)
+
+    def lacks_extended(self, want: Amounts) -> str | None:
+        """The first resource of which too few are free."""
+        return next((name for name, count in want if len(self.free_extended.get(name, ())) < count), None)
+
+    def has_extended(self, want: Amounts) -> bool:
+        """Whether the node has so many, used or not."""
+        have = dict(self.node.capacity.extended_amounts())
+        return all(have.get(name, 0) >= count for name, count in want)
+
+    def are_free(self, devices: Iterable[ExtendedDevice]) -> bool:
+        return all(device.index in self.free_extended.get(device.resource, ()) for device in devices)
+
+    def allocate_exactly(
+        self, want: Resources, devices: tuple[int, ...], extended: tuple[ExtendedDevice, ...] = ()
+    ) -> None:
         """Allocate these very devices: what a task already has, or what a guarantee names."""
+        for other in extended:
+            self.free_extended.get(other.resource, {}).pop(other.index, None)
         self.tasks -= 1
         self.cpu_m -= want.cpu_m
         self.memory_bytes -= want.memory_bytes
@@ -97,7 +132,9 @@ class NodeCapacity:
             if want.gpu_share < WHOLE_GPU:
                 self.shared[index] = self.shared.get(index, 0) + want.gpu_share
 
-    def free(self, want: Resources, devices: tuple[int, ...]) -> None:
+    def free(self, want: Resources, devices: tuple[int, ...], extended: tuple[ExtendedDevice, ...] = ()) -> None:
+        if extended:
+            self._free_extended(extended)
         self.tasks += 1
         self.cpu_m += want.cpu_m
         self.memory_bytes += want.memory_bytes
@@ -112,6 +149,12 @@ class NodeCapacity:
                     continue
             if index not in self.free_devices[model]:
                 insort(self.free_devices[model], index)
+
+    def _free_extended(self, devices: tuple[ExtendedDevice, ...]) -> None:
+        held = {(device.resource, device.index) for device in devices}
+        for known in self.node.capacity.extended:  # one that has left the node since is not among them
+            if (known.resource, known.index) in held:
+                self.free_extended[known.resource][known.index] = known
 
     def acceptable(self, models: tuple[str, ...]) -> list[str]:
         if not models:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 
 from muster.domain.nodes import Node
-from muster.domain.resources import Resources
+from muster.domain.resources import Amounts, Resources
 from muster.domain.specs import ANY_VALUE, Where
 from muster.scheduling.capacity.misfits import Misfits
 from muster.scheduling.capacity.node_capacity import NodeCapacity
@@ -79,14 +79,14 @@ class NodeIndex:
     def allocate_exactly(self, slot: Slot) -> None:
         capacity = self.by_name.get(slot.node)
         if capacity is not None:
-            capacity.allocate_exactly(slot.resources, slot.devices)
+            capacity.allocate_exactly(slot.resources, slot.devices, slot.extended)
             self._move(capacity)
             self.touched.add(slot.node)
 
     def free(self, slot: Slot) -> None:
         capacity = self.by_name.get(slot.node)
         if capacity is not None:
-            capacity.free(slot.resources, slot.devices)
+            capacity.free(slot.resources, slot.devices, slot.extended)
             self._move(capacity)
             self.freed(slot.node)
 
@@ -147,6 +147,8 @@ class NodeIndex:
 
     def fitting(self, want: Resources, allowed: Allowed | None = None, tasks: int = 1) -> Iterator[NodeCapacity]:
         """The nodes that hold the task, the fullest first; or several tasks, which want that much together."""
+        if want.extended:
+            allowed = _with_extended(want.extended, allowed)
         if not want.gpus:
             yield from self._fitting_cpu(want, allowed, tasks)
             return
@@ -196,7 +198,7 @@ class NodeIndex:
         return sorted(self._by_gpus)
 
     def _fitting_cpu(self, want: Resources, allowed: Allowed | None, tasks: int) -> Iterator[NodeCapacity]:
-        """Nodes without free GPUs come first, because a CPU task should leave GPUs to those who need them."""
+        """Nodes without free devices come first, because a CPU task should leave devices to those who need them."""
         later: list[NodeCapacity] = []
         for bucket in self._by_cpu[want.cpu_m.bit_length() :]:
             for capacity in bucket.values():
@@ -207,7 +209,9 @@ class NodeIndex:
                 ):
                     if allowed is not None and not allowed(capacity, want):
                         continue
-                    if any(capacity.free_devices.values()):
+                    if any(capacity.free_devices.values()) or (
+                        capacity.free_extended and any(capacity.free_extended.values())
+                    ):
                         later.append(capacity)
                         if len(later) > _FEW:
                             break
@@ -296,6 +300,13 @@ class NodeIndex:
         capacity.indexed.clear()
         del self._by_cpu[capacity.indexed_cpu][capacity.name]
         self._partial.pop(capacity.name, None)
+
+
+def _with_extended(want: Amounts, allowed: Allowed | None) -> Allowed:
+    """Only nodes on which so many devices other than GPUs are free."""
+    if allowed is None:
+        return lambda capacity, _: capacity.lacks_extended(want) is None
+    return lambda capacity, each: capacity.lacks_extended(want) is None and allowed(capacity, each)
 
 
 def suits(where: Where, node: Node) -> bool:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
-from muster.domain.resources import Resources
+from muster.domain.resources import Resources, times
 from muster.domain.specs import Spread, Together
 from muster.scheduling.capacity.node_capacity import NodeCapacity
 from muster.scheduling.capacity.node_index import Allowed, NodeIndex
@@ -59,7 +59,7 @@ def _anywhere(shape: Shape, nodes: NodeIndex, allowed: Allowed | None) -> tuple[
     if shape.one is not None:
         want = shape.one.resources
         for capacity in nodes.fitting(want, allowed):
-            return (Slot(shape.one.role, shape.one.index, capacity.name, want, nodes.allocate(capacity, want)),)
+            return (_slot(shape.one.role, shape.one.index, want, nodes, capacity),)
         return None
     return _gang(shape, nodes, allowed)
 
@@ -124,7 +124,7 @@ def _spread(
                 return None
             used[name] = None
             for role, index in left[:count]:
-                slots.append(Slot(role, index, name, want, nodes.allocate(nodes.by_name[name], want)))
+                slots.append(_slot(role, index, want, nodes, nodes.by_name[name]))
             left = left[count:]
     return tuple(slots)
 
@@ -159,7 +159,10 @@ def _next_node(
 
 
 def _times(want: Resources, tasks: int) -> Resources:
-    return Resources(want.cpu_m * tasks, want.memory_bytes * tasks, want.gpus * tasks, want.gpu_models)
+    extended = times(want.extended, tasks) if want.extended else ()
+    return Resources(
+        want.cpu_m * tasks, want.memory_bytes * tasks, want.gpus * tasks, want.gpu_models, extended=extended
+    )
 
 
 def _holds(capacity: NodeCapacity, want: Resources) -> int:
@@ -173,31 +176,35 @@ def _holds(capacity: NodeCapacity, want: Resources) -> int:
         counts.append(capacity.cpu_m // want.cpu_m)
     if want.memory_bytes:
         counts.append(capacity.memory_bytes // want.memory_bytes)
+    counts += [len(capacity.free_extended[name]) // count for name, count in want.extended]
     return max(1, min(counts))
 
 
 def _allocate_all(nodes: NodeIndex, name: str, groups: tuple[Group, ...]) -> tuple[Slot, ...]:
     capacity = nodes.by_name[name]
-    return tuple(
-        Slot(role, index, name, group.want, nodes.allocate(capacity, group.want))
-        for group in groups
-        for role, index in group.members
-    )
+    return tuple(_slot(role, index, group.want, nodes, capacity) for group in groups for role, index in group.members)
+
+
+def _slot(role: str, index: int, want: Resources, nodes: NodeIndex, capacity: NodeCapacity) -> Slot:
+    """Allocate what the task wants on the node."""
+    devices = nodes.allocate(capacity, want)
+    if not want.extended:
+        return Slot(role, index, capacity.name, want, devices)
+    return Slot(role, index, capacity.name, want, devices, capacity.allocate_extended(want.extended))
 
 
 def _of_model(groups: tuple[Group, ...], model: str) -> tuple[Group, ...]:
-    return tuple(
-        Group(Resources(g.want.cpu_m, g.want.memory_bytes, g.want.gpus, (model,), g.want.gpu_share), g.members)
-        if g.want.gpus
-        else g
-        for g in groups
-    )
+    return tuple(Group(_with_model(g.want, model), g.members) if g.want.gpus else g for g in groups)
+
+
+def _with_model(want: Resources, model: str) -> Resources:
+    return Resources(want.cpu_m, want.memory_bytes, want.gpus, (model,), want.gpu_share, want.extended)
 
 
 def _as_asked(slots: tuple[Slot, ...], shape: Shape) -> tuple[Slot, ...]:
     """The slots with the resources as the job asked for them, before a model was chosen."""
     asked = {member: group.want for group in shape.groups for member in group.members}
-    return tuple(Slot(s.role, s.index, s.node, asked[s.role, s.index], s.devices) for s in slots)
+    return tuple(Slot(s.role, s.index, s.node, asked[s.role, s.index], s.devices, s.extended) for s in slots)
 
 
 def _left(capacity: NodeCapacity, want: Resources) -> int:

@@ -1,4 +1,5 @@
-"""How much gangs want and nodes have of "gpu", "cpu", "memory" and "task" (room for tasks), in numbers and in words."""
+"""How much gangs want and nodes have of "gpu", "cpu", "memory" and "task" (room for tasks), in numbers and in words.
+Devices other than GPUs are kinds too, by the name of their resource."""
 
 from collections.abc import Sequence
 
@@ -17,11 +18,9 @@ def amounts(kind: str, shape: Shape, capacities: Sequence[NodeCapacity]) -> tupl
     want = sum(amount_of(kind, group.want) * len(group.members) for group in rivals)
     if kind == "gpu":
         return want, sum(_free_gpu_m(capacity, models) for capacity in capacities)
-    if kind == "memory":
-        return want, sum(capacity.memory_bytes for capacity in capacities)
-    if kind == "task":
-        return want, sum(max(capacity.tasks, 0) for capacity in capacities)
-    return want, sum(capacity.cpu_m for capacity in capacities)
+    return want, sum(
+        max(_free(kind, capacity), 0) if kind == "task" else _free(kind, capacity) for capacity in capacities
+    )
 
 
 def times(kind: str, want: Resources, capacities: Sequence[NodeCapacity]) -> int:
@@ -34,6 +33,8 @@ def times(kind: str, want: Resources, capacities: Sequence[NodeCapacity]) -> int
 
 
 def _free(kind: str, capacity: NodeCapacity) -> int:
+    if is_extended(kind):
+        return len(capacity.free_extended.get(kind, ()))
     return {"memory": capacity.memory_bytes, "cpu": capacity.cpu_m, "task": capacity.tasks}[kind]
 
 
@@ -60,7 +61,17 @@ def has_any(kind: str, capacity: NodeCapacity, want: Resources) -> bool:
     return _free(kind, capacity) > 0
 
 
+def is_extended(kind: str) -> bool:
+    return "/" in kind
+
+
+def extended_kinds(shape: Shape) -> list[str]:
+    return sorted({name for group in shape.groups for name, _ in group.want.extended})
+
+
 def amount_of(kind: str, want: Resources) -> int:
+    if is_extended(kind):
+        return dict(want.extended).get(kind, 0)
     return {"gpu": want.gpu_m, "memory": want.memory_bytes, "cpu": want.cpu_m, "task": 1}[kind]
 
 
@@ -68,6 +79,8 @@ def shown(kind: str, amount: int, want: Resources) -> str:
     if kind == "gpu":
         named = f" of model {' or '.join(want.gpu_models)}" if want.gpu_models else ""
         return f"{amount / 1000:g} GPU{'s' if amount != 1000 else ''}{named}"
+    if is_extended(kind):
+        return f"{amount} {kind}"
     if kind == "task":
         return f"room for {amount} task{'s' if amount != 1 else ''}"
     return f"{about_bytes(amount)} memory" if kind == "memory" else f"{format_cpu(amount)} CPU"
@@ -76,6 +89,8 @@ def shown(kind: str, amount: int, want: Resources) -> str:
 def shown_free(kind: str, amount: int) -> str:
     if kind == "gpu":
         return f"{amount / 1000:g}"
+    if is_extended(kind):
+        return str(amount)
     if kind == "task":
         return f"room for {amount}"
     return about_bytes(amount) if kind == "memory" else format_cpu(amount)

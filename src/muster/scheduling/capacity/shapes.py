@@ -3,7 +3,7 @@ for one of them serves all."""
 
 from dataclasses import dataclass, field
 
-from muster.domain.resources import Resources
+from muster.domain.resources import Resources, times, total
 from muster.domain.specs import Spread, Where
 from muster.scheduling.demand import JobDemand, TaskDemand
 
@@ -103,9 +103,11 @@ def _as_one(groups: tuple[Group, ...], where: Where) -> Resources | None:
         sum(group.want.memory_bytes * len(group.members) for group in groups),
         sum(group.want.gpus * len(group.members) for group in groups),
         next(iter(models), ()),
+        extended=total(times(group.want.extended, len(group.members)) for group in groups),
     )
 
 
-def _difficulty(want: Resources) -> tuple[bool, bool, int, int, int]:
-    """The order of placement: a task that accepts any model must not take the only GPUs that another one accepts."""
-    return want.gpus > 0, bool(want.gpu_models), want.gpu_m, want.cpu_m, want.memory_bytes
+def _difficulty(want: Resources) -> tuple[bool, bool, bool, int, int, int]:
+    """The order of placement: a task that accepts any model must not take the only GPUs that another one accepts, nor
+    one without other devices the node that has those."""
+    return want.gpus > 0, bool(want.extended), bool(want.gpu_models), want.gpu_m, want.cpu_m, want.memory_bytes

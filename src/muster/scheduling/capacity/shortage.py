@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from muster.domain.clusters import RESERVED
+from muster.domain.extended_resources import offered
 from muster.domain.needs import in_words, unmet, without_needs
 from muster.domain.nodes import Node, NodeState
 from muster.domain.reasons import Reason
@@ -12,7 +13,16 @@ from muster.domain.specs import Spread, Together
 from muster.lib.quantities import about_bytes, format_cpu
 from muster.scheduling.capacity.node_capacity import NodeCapacity
 from muster.scheduling.capacity.node_index import NodeIndex, suits
-from muster.scheduling.capacity.resource_amounts import amount_of, amounts, has_any, shown, shown_free, times
+from muster.scheduling.capacity.resource_amounts import (
+    amount_of,
+    amounts,
+    extended_kinds,
+    has_any,
+    is_extended,
+    shown,
+    shown_free,
+    times,
+)
 from muster.scheduling.capacity.shapes import Shape
 from muster.scheduling.capacity.topology import domains, label_of, without_label
 
@@ -26,14 +36,15 @@ def lacks(shape: Shape, nodes: NodeIndex) -> str:
     usable = list(_suiting(shape, nodes))
     if not usable:
         return "node"
-    for kind in ("gpu", "cpu", "memory", "task"):
+    for kind in ("gpu", *extended_kinds(shape), "cpu", "memory", "task"):
         want, free = amounts(kind, shape, usable)
         if want > free or any(times(kind, group.want, usable) < len(group.members) for group in shape.groups):
             return kind
     kinds = {capacity.shortage(group.want) for group in shape.groups for capacity in usable}
     if None in kinds and shape.gpu_m:
         return "gpu"
-    return next((kind for kind in ("cpu", "memory", "task") if kind in kinds), "gpu" if shape.gpu_m else "cpu")
+    known = ("cpu", "memory", *extended_kinds(shape), "task")
+    return next((kind for kind in known if kind in kinds), "gpu" if shape.gpu_m else "cpu")
 
 
 def short(shape: Shape, nodes: NodeIndex) -> Reason:
@@ -49,7 +60,7 @@ def short(shape: Shape, nodes: NodeIndex) -> Reason:
     wanted, available = shown(kind, want, one), shown_free(kind, free)
     gang = f" for {shape.tasks} tasks together" if shape.tasks > 1 and kind != "task" else ""
     numbers: dict[str, int | float | str] = {"kind": kind, "wanted": wanted, "free": available}
-    withheld = _withheld(usable, one.gpu_models) if kind == "gpu" else 0
+    withheld = _withheld(kind, usable, one.gpu_models)
     besides = f"; {withheld} more {'is' if withheld == 1 else 'are'} out of service" if withheld else ""
     if withheld:
         numbers["out_of_service"] = withheld
@@ -72,6 +83,7 @@ def short(shape: Shape, nodes: NodeIndex) -> Reason:
             "it starts when jobs on one of them end, or now if a task asks for less",
             {**numbers, "nodes": count, "on_one": each},
         )
+    kind = "device" if is_extended(kind) else kind
     return Reason(
         f"no-free-{kind}",
         f"needs {wanted}{gang}; {available} free now{besides}",
@@ -94,6 +106,10 @@ def never(shape: Shape, nodes: NodeIndex) -> Reason:
         kind = _shortest_kind(hopeless.want, suiting)
         alone = shown(kind, amount_of(kind, hopeless.want), hopeless.want)
         role = hopeless.members[0][0]
+        if is_extended(kind) and not any(kind in capacity.free_extended for capacity in capacities):
+            names = (name for capacity in capacities for name in capacity.free_extended)
+            message = f"one {role} task asks for {alone}, and no node has one: the cluster {offered(names)}"
+            return Reason("never", message, "name another cluster, or ask for what it offers", {"largest": largest})
         message = f"one {role} task asks for {alone}, and no node has that; the largest that could run: {largest}"
         change = "ask for less per task" if shape.tasks > 1 else "ask for less"
     else:
@@ -218,10 +234,19 @@ def _label_words(key: str, value: str) -> str:
 
 def _shortest_kind(want: Resources, capacities: Sequence[NodeCapacity]) -> str:
     kinds = {capacity.shortage(want) for capacity in capacities}
-    return next((kind for kind in ("cpu", "memory") if kind in kinds), "gpu")
+    for name, count in want.extended:  # where no node has enough of them, nothing else matters
+        if all(len(capacity.free_extended.get(name, ())) < count for capacity in capacities):
+            return name
+    known = ("cpu", "memory", *(name for name, _ in want.extended))
+    return next((kind for kind in known if kind in kinds), "gpu")
 
 
-def _withheld(capacities: Sequence[NodeCapacity], models: tuple[str, ...]) -> int:
+def _withheld(kind: str, capacities: Sequence[NodeCapacity], models: tuple[str, ...]) -> int:
+    """How many devices of the kind are out of service."""
+    if is_extended(kind):
+        return sum(one.resource == kind for capacity in capacities for one in capacity.node.withheld_extended)
+    if kind != "gpu":
+        return 0
     wanted = {model.lower() for model in models}
     devices = (device for capacity in capacities for device in capacity.node.withheld)
     return sum(not wanted or device.model.lower() in wanted for device in devices)
@@ -231,4 +256,5 @@ def _describe(node: Node) -> str:
     capacity = node.capacity
     counts = {model: sum(d.model == model for d in capacity.devices) for model in capacity.gpu_models()}
     gpus = ", ".join(f"{count} {model}" for model, count in counts.items()) or "no GPU"
-    return f"{format_cpu(capacity.cpu_m)} CPU, {about_bytes(capacity.memory_bytes)} memory, {gpus}"
+    others = "".join(f", {amount} {name}" for name, amount in capacity.extended_amounts())
+    return f"{format_cpu(capacity.cpu_m)} CPU, {about_bytes(capacity.memory_bytes)} memory, {gpus}{others}"

@@ -1,5 +1,6 @@
 """Deals the guarantees of virtual clusters out to nodes. The part of a node that a virtual cluster is guaranteed is a
-cell: devices, with the CPU and memory that belong to such a part of the node."""
+cell: devices, with the CPU and memory that belong to such a part of the node. Devices other than GPUs are guaranteed
+to nobody: all cells of a node have them, and who comes first gets them."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -32,6 +33,7 @@ def are_alike(one: Node, other: Node) -> bool:
         and one.labels == other.labels
         and one.state is other.state
         and [(d.index, d.model) for d in one.capacity.devices] == [(d.index, d.model) for d in other.capacity.devices]
+        and one.capacity.extended_indices() == other.capacity.extended_indices()
     )
 
 
@@ -135,7 +137,8 @@ def _add(
     one.memory_bytes -= memory
     before = cells.get((vc, one.node.name))
     had = before.capacity if before is not None else Capacity(0, 0)
-    capacity = Capacity(had.cpu_m + cpu_m, had.memory_bytes + memory, (*had.devices, *devices))
+    others = one.node.capacity.extended
+    capacity = Capacity(had.cpu_m + cpu_m, had.memory_bytes + memory, (*had.devices, *devices), extended=others)
     cells[vc, one.node.name] = replace(one.node, capacity=capacity)
 
 
@@ -145,7 +148,7 @@ def _devices(one: _Left, model: str) -> list[Device]:
 
 def moved(cell: Node, to: Node) -> Node:
     """The same cell on another node."""
-    return replace(to, capacity=cell.capacity)
+    return replace(to, capacity=replace(cell.capacity, extended=to.capacity.extended))
 
 
 def _total(nodes: Sequence[Node]) -> Share:

@@ -105,6 +105,8 @@ def _choices(
             return
         if suitable is not None and name not in suitable:
             continue
+        if want.extended and not nodes.by_name[name].has_extended(want.extended):
+            continue
         compared += 1
         victims = _victims_on(nodes.by_name[name], want, claim, index)
         if not victims:
@@ -209,7 +211,8 @@ def _are_free_on(capacity: NodeCapacity | None, slots: list[Slot]) -> bool:
     for slot in slots:
         for device in slot.devices:
             shares[device] = shares.get(device, 0) + slot.resources.gpu_share
-    return all(capacity.room_on(device) >= share for device, share in shares.items())
+    others = [device for slot in slots for device in slot.extended]
+    return capacity.are_free(others) and all(capacity.room_on(device) >= share for device, share in shares.items())
 
 
 def is_free_at(slot: Slot, nodes: NodeIndex) -> bool:
@@ -220,6 +223,7 @@ def is_free_at(slot: Slot, nodes: NodeIndex) -> bool:
         and capacity.cpu_m >= slot.resources.cpu_m
         and capacity.memory_bytes >= slot.resources.memory_bytes
         and capacity.tasks >= 1
+        and (not slot.extended or capacity.are_free(slot.extended))
     )
 
 
@@ -231,10 +235,10 @@ def _restore(allocations: Iterable[Allocation], index: PreemptionIndex) -> None:
 def _free_on(capacity: NodeCapacity, slots: Iterable[Slot]) -> None:
     for slot in slots:
         if slot.node == capacity.name:
-            capacity.free(slot.resources, slot.devices)
+            capacity.free(slot.resources, slot.devices, slot.extended)
 
 
 def _allocate_on(capacity: NodeCapacity, slots: Iterable[Slot]) -> None:
     for slot in slots:
         if slot.node == capacity.name:
-            capacity.allocate_exactly(slot.resources, slot.devices)
+            capacity.allocate_exactly(slot.resources, slot.devices, slot.extended)

@@ -72,6 +72,19 @@ class UsageReport:
         capacity = self._allocations.nodes.by_name.get(node)
         return dict(capacity.shared) if capacity is not None else {}
 
+    def extended_used(self, node: str) -> dict[tuple[str, int], str]:
+        """The job of each device other than a GPU, by resource and index."""
+        capacity = self._allocations.nodes.by_name.get(node)
+        held = [self._allocations.by_job.get(job_id) for job_id in (capacity.jobs if capacity is not None else ())]
+        return {
+            (device.resource, device.index): allocation.job.job_id
+            for allocation in held
+            if allocation is not None
+            for slot in allocation.slots
+            if slot.node == node
+            for device in slot.extended
+        }
+
     def backlog(self) -> tuple[int, float, float]:
         """How many jobs wait for hardware, the GPUs that they want together, and those that the smallest wants."""
         lanes = self._queue.lanes

@@ -46,7 +46,7 @@ from muster.wire.spec_patch import changed_spec, read_changes
 from muster.wire.spec_problems import MAX_PROBLEMS
 from muster.wire.specs import Reading, read_source, reading_of, spec_from_document, spec_to_wire
 from muster.wire.unreadable_spec import UnreadableSpec
-from muster.wire.views import OWN_ORIGIN, task_view
+from muster.wire.views import OWN_ORIGIN, extended_view, task_view
 from muster.wire.views import job_view as plain_job_view
 
 router = APIRouter(tags=["jobs"])
@@ -306,6 +306,7 @@ def _request_view(request: LaunchRequest, container: ContainerCommand | None) ->
         "env": {**request.env, **masked_variables(request.secrets)},
         "ports": list(request.ports),
         "devices": list(request.devices),
+        "extendedDevices": [extended_view(device) for device in request.extended],
         "image": request.image,
         "container": _container_view(container) if container else None,
     }

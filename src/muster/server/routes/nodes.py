@@ -147,6 +147,7 @@ def seen_node(me: Principal, parts: Services, node: Node) -> NodeOut:
         memory_bytes=memory_bytes,
         device_jobs=names,
         device_shares=cluster.device_shares(node.name),
+        extended_jobs={key: _job_name(me, parts, job) for key, job in cluster.extended_used(node.name).items()},
         tasks=len(context.open_jobs.tasks_on(node.cluster, node.name)),
         login=_login(parts, node) if is_admin else None,
         usage=node_usage_view(usage) if usage else None,

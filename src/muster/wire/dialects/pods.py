@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from muster.domain import extended_resources
 from muster.wire.dialects.translation import Translator
 from muster.wire.documents import Path
 
@@ -21,7 +22,7 @@ _GPU_LABELS = ("accelerator", "nvidia.com/gpu.product", "cloud.google.com/gke-ac
 _GPU_NOISE = re.compile(r"(nvidia|tesla|geforce|quadro|sxm\d*|pcie|\d+gb)", re.IGNORECASE)
 ROLE_BOUNDS = {"requests": "min", "limits": "max"}
 """How few and how many replicas will do, beside `replicas`."""
-_RESOURCES = {"cpu": "cpu", "memory": "memory", "nvidia.com/gpu": "gpu"}
+_RESOURCES = {"cpu": "cpu", "memory": "memory", **dict.fromkeys(extended_resources.GPUS, "gpu")}
 _REFERENCE = re.compile(r"(?<!\$)\$\(([A-Za-z_][A-Za-z0-9_]*)\)")
 _GIVEN = re.compile(r"PADDLE_\w+|TRAINING_ROLE|TRAINER_PORTS_NUM|POD_IP")
 """Variables that paddle-operator, and Muster, give every task."""
@@ -114,7 +115,7 @@ class PodRole:
             self._into.refuse((*self._pod_at, "containers", place), "Muster runs one container a task")
 
     def _node_selector(self, selector: Mapping[str, Any], at: Path) -> None:
-        has_gpu = any("nvidia.com/gpu" in part for part in self._asked.values())
+        has_gpu = any(name in part for part in self._asked.values() for name in extended_resources.GPUS)
         for label, value in selector.items():
             source = (*at, label)
             if label == "kubernetes.io/os" and value == "linux":
@@ -173,12 +174,14 @@ class PodRole:
             source = (*at, part, name)
             if name in _RESOURCES:
                 self._into.put((*self._to, "resources", _RESOURCES[name]), self._asked[part][name], source)
+            elif extended_resources.is_name(name):
+                self._into.put((*self._to, "resources", "devices", name), self._asked[part][name], source)
             elif name == "ephemeral-storage":
                 self._into.warn(source, "has no effect: disk space is not reserved")
             else:
                 self._into.refuse(
                     source,
-                    "Muster gives cpu, memory and nvidia.com/gpu",
+                    "Muster gives cpu, memory, GPUs and extended resources such as xilinx.com/fpga",
                     f"--set roles.{self.name}.resources={{cpu: 1}} says what to ask for instead",
                     settled_by=(*self._to, "resources"),
                 )

@@ -12,6 +12,7 @@ from tests.unit.backends.kubernetes.building import OPTIONS, a_node
 
 pytestmark = pytest.mark.fast
 GIB = 1 << 30
+FPGA = "xilinx.com/fpga"
 
 
 @pytest.mark.parametrize(
@@ -35,6 +36,29 @@ def test_the_pool_is_what_nodes_have_less_what_others_use() -> None:
     assert found.total == PoolCapacity(15_000, 64 * GIB, {"A100": 4})
     assert found.available == PoolCapacity(7_000, 63 * GIB, {"A100": 3})
     assert found.largest_node == PoolCapacity(7_500, 32 * GIB, {"A100": 4})
+
+
+def test_devices_are_counted_by_resource_beside_gpus() -> None:
+    first, second = a_node("n1", gpus=1), a_node("n2")
+    first["status"]["allocatable"] |= {FPGA: "3", "hugepages-2Mi": "1Gi", "example.com/dsp": "0"}
+    second["status"]["allocatable"] |= {FPGA: "2"}
+    nodes = [read_node(one, OPTIONS) for one in (first, second)]
+    pod = {"spec": {"containers": [{"resources": {"limits": {FPGA: "1", "nvidia.com/gpu": "1"}}}]}}
+
+    found = pool(nodes, {"n1": pod_usage(pod, OPTIONS)}, PoolCapacity())
+
+    assert (found.total.extended, found.available.extended, found.largest_node.extended) == (
+        {FPGA: 5},
+        {FPGA: 4},
+        {FPGA: 3},
+    )
+    assert [node.capacity.extended_amounts() for node in listed_nodes(nodes, "k8s")] == [((FPGA, 3),), ((FPGA, 2),)]
+
+
+def test_usage_of_devices_that_came_and_went_is_nothing() -> None:
+    used = Usage(500, GIB, 1, {FPGA: 2})
+    left = Usage() + used + -used
+    assert (left.cpu_m, left.gpus, left.extended[FPGA]) == (0, 0, 0)
 
 
 def test_nodes_that_take_no_tasks_count_for_the_total_alone() -> None:

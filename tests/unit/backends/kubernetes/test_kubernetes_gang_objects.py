@@ -54,6 +54,16 @@ def test_kubernetes_expands_nothing_in_commands_and_variables(text: str, expecte
     assert unexpanded(text) == expected
 
 
+def test_devices_are_limits_and_requests_of_the_container() -> None:
+    role = a_role(extended=(("example.com/dsp", 2), ("xilinx.com/fpga", 1)))
+    pods = objects_of(a_launch(a_spec(role))).pods(OWNER)
+    (pod,) = pods.values()
+    main = pod["spec"]["containers"][0]
+    wanted = {"example.com/dsp": "2", "xilinx.com/fpga": "1"}
+    assert main["resources"] == {"requests": {"cpu": "1000m", **wanted}, "limits": wanted}
+    assert not [one["name"] for one in main["env"] if one["name"].startswith("MUSTER_DEVICES")]
+
+
 def test_a_task_gets_its_environment_resources_and_place() -> None:
     role = a_role("worker", 2, cpu=2, memory=1 << 30, gpus=1, models=("A100",))
     where = Where(labels={"zone": "a", "ssd": "*"}, not_nodes=("n7",), spread=Spread.APART)
