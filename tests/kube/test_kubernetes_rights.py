@@ -1,59 +1,91 @@
-"""A server whose account has the rights that the guide asks for, and no others."""
+"""A server whose account may not see all of its cluster says so wherever somebody would ask."""
 
-import secrets
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
-from typing import Any
 
 import pytest
+import yaml
 
-from tests.parts.guide_account import guide_account
-from tests.parts.kube import Kube, new_namespace
-from tests.parts.kube_server import CLUSTER, server_over
+from tests.parts.kube import Kube, KubeNamespace
+from tests.parts.kube_account import grant, grant_everywhere, make_account, revoke_everywhere, rule
+from tests.parts.paddle_jobs import install_definition
 from tests.parts.server import MusterServer, polls
 
-pytestmark = [pytest.mark.kube, pytest.mark.xdist_group("kubernetes-rights")]
+pytestmark = [pytest.mark.kube]
+ACCOUNT = "muster"
+OWN = ("get", "list", "watch", "create", "delete")
+NO_NODES = "the account may not list nodes"
+NO_OTHERS = "the account may not list pods of all namespaces, so that what others use seems free"
 
 
-@pytest.fixture(scope="module")
-def server(kube: Kube, tmp_path_factory: pytest.TempPathFactory) -> Iterator[MusterServer]:
-    base = tmp_path_factory.mktemp("rights")
-    namespace = new_namespace(kube, f"rights-{secrets.token_hex(4)}")
-    with (
-        guide_account(namespace, base) as kubeconfig,
-        server_over(namespace, base / "home", {"kubeconfig": str(kubeconfig)}) as server,
-    ):
-        yield server
-    namespace.remove()
-
-
-def submitted(server: MusterServer, command: str, **more: Any) -> str:
-    spec = {"name": f"job-{secrets.token_hex(4)}", "cluster": CLUSTER, "command": command, **more}
-    return str(server.submit({"resources": {"cpu": "50m"}, **spec})["id"])
-
-
-def test_a_gang_with_a_package_and_a_secret_runs(server: MusterServer, tmp_path: Path) -> None:
-    (tmp_path / "src").mkdir()
-    (tmp_path / "src" / "words.txt").write_text("from the package\n")
-    server.run("secret", "set", "key", input="hidden", check=True)
-    file = tmp_path / "job.yaml"
-    file.write_text(
-        f"name: whole-{secrets.token_hex(4)}\ncluster: {CLUSTER}\npackage: ./src\nreplicas: 2\n"
-        "secrets: [{name: key, env: KEY}]\n"
-        "resources: {cpu: 50m}\ncommand: cat words.txt\n"
+@pytest.fixture
+def server(kube: Kube, namespace: KubeNamespace, tmp_path: Path) -> Iterator[MusterServer]:
+    """Its account may do everything in its own namespace."""
+    install_definition(kube)
+    kubeconfig = make_account(namespace, ACCOUNT, tmp_path)
+    grant(
+        namespace,
+        ACCOUNT,
+        rule(["pods", "configmaps", "services", "secrets"], OWN),
+        rule(["pods/log"], ["get"]),
+        rule(["secrets"], ["patch"]),
     )
-    job = server.json("submit", str(file))["id"]
-    assert server.wait(job, 120)["state"] == "Succeeded", server.run("explain", job).stdout
-    assert "from the package" in server.run("logs", job, check=True).stdout
+    home = tmp_path / "home"
+    (home / "clusters.d").mkdir(parents=True)
+    document = {
+        "backend": "kubernetes",
+        "kubeconfig": str(kubeconfig),
+        "namespace": namespace.name,
+        "image": "local/python:1",
+        "imagePullPolicy": "Never",
+        "jobs": "pods",
+        "showOthers": True,
+    }
+    (home / "clusters.d" / "k8s.yaml").write_text(yaml.safe_dump(document))
+    server = MusterServer(home, {"MUSTER_LOG_FILE": "server.log"})
+    server.start()
+    try:
+        yield server
+    finally:
+        server.stop()
 
 
-def test_usage_that_the_account_may_not_ask_for_is_unknown_with_a_reason(server: MusterServer) -> None:
-    """This cluster has no metrics-server."""
+def said(ask: Callable[[], str], words: str) -> str:
     told = ""
     for _ in polls(60):
-        server.run("top", "--once", check=True)
-        told = server.run("doctor").stdout
-        if "usage is not known" in told:
-            break
-    assert "usage is not known: the cluster has no metrics API: install metrics-server" in told
-    assert "the account may not get nodes/proxy" in told
+        told = ask()
+        if words in told:
+            return told
+    raise AssertionError(f"nobody said {words!r}: {told}")
+
+
+def test_missing_rights_are_told_where_somebody_would_look(server: MusterServer, namespace: KubeNamespace) -> None:
+    job = server.submit({"name": "waits", "cluster": "k8s", "command": ["sleep", "600"]})["id"]
+
+    def printed(*words: str) -> str:
+        done = server.run(*words)
+        return done.stdout + done.stderr
+
+    said(lambda: printed("explain", job), f"what cluster k8s has is not known: {NO_NODES}")
+    said(lambda: printed("describe", "cluster/k8s"), NO_NODES)
+    said(lambda: printed("get", "nodes"), f"cluster k8s: its capacity is not known, so that jobs wait: {NO_NODES}")
+    told = said(lambda: printed("doctor"), NO_NODES)
+    assert "jobs of others are not shown: the account may not list paddlejobs of all namespaces" in told
+    file = str(server.home / "clusters.d" / "k8s.yaml")
+    told = printed("cluster", "check", "--connect", file)
+    assert "cluster k8s: the account may not list, watch nodes: what is free is not known, and jobs wait" in told
+    assert "the account may not list, watch pods of all namespaces: what others use seems free" in told
+    assert "may not list, watch paddlejobs of all namespaces: jobs that were made with kubectl are not shown" in told
+    assert "jobs cannot run" not in told
+    assert NO_NODES not in printed("cluster", "check", file), "it asks nobody unless it is told to"
+
+    grant_everywhere(namespace, ACCOUNT, rule(["nodes"], ["get", "list", "watch"]))
+    try:
+        said(lambda: server.json("describe", job)["state"], "Running")
+        for command in (["describe", "cluster/k8s"], ["get", "nodes"], ["doctor"]):
+            said(partial(printed, *command), NO_OTHERS)
+        server.run("kill", job, check=True)
+        assert server.wait(job)["state"] == "Cancelled"
+    finally:
+        revoke_everywhere(namespace, ACCOUNT)

@@ -4,7 +4,7 @@ A backend is a package with a `BackendKind`, and one line in `muster.bootstrap.b
 distribution is a `BackendKind` that the distribution offers as an entry point of the group `muster.backends`.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -43,6 +43,8 @@ class BackendKind:
     clusters: ClusterKind
     builder: Callable[[Site], Builder]
     """Called once for a server, so that what all clusters of the kind share is made once."""
+    examine: Callable[[PhysicalCluster], Sequence[str]] | None = None
+    """Asks a cluster itself what its settings lack, such as rights of an account. None if there is nothing to ask."""
 
     @property
     def name(self) -> str:

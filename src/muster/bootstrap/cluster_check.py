@@ -12,6 +12,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from muster.backends.kinds import BackendKind
 from muster.backends.local.cluster_file import LOCAL
 from muster.bootstrap.backend_kinds import backend_kinds, cluster_kinds
 from muster.domain.access_names import unknown_names
@@ -25,13 +26,14 @@ from muster.stores.known_users import known_users
 def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="muster cluster check", description="Check cluster files.")
     parser.add_argument("--folder", type=Path)
+    parser.add_argument("--connect", action="store_true")
     parser.add_argument("files", nargs="*", type=Path)
     arguments = parser.parse_args(argv)
-    sys.stdout.write(json.dumps(_checked(arguments.folder, arguments.files)) + "\n")
+    sys.stdout.write(json.dumps(_checked(arguments.folder, arguments.files, connects=arguments.connect)) + "\n")
     return 0
 
 
-def _checked(folder: Path | None, files: Sequence[Path]) -> Mapping[str, Any]:
+def _checked(folder: Path | None, files: Sequence[Path], *, connects: bool) -> Mapping[str, Any]:
     try:
         place = folder or load_settings({}).clusters_folder
     except Invalid as error:
@@ -42,7 +44,10 @@ def _checked(folder: Path | None, files: Sequence[Path]) -> Mapping[str, Any]:
     if not files or problems:
         problems = [*problems, *kinds.problems]  # a backend that is missing may be why a file is wrong
     items = [asdict(problem) for problem in problems]
-    return {"folder": str(place), "items": items, "warnings": _unknown_names(checked, files)}
+    warnings = _unknown_names(checked, files)
+    if connects:
+        warnings += _examined(checked, files, kinds.found)
+    return {"folder": str(place), "items": items, "warnings": warnings}
 
 
 def _unknown_names(folder: ClusterFolder, files: Sequence[Path]) -> list[str]:
@@ -53,6 +58,19 @@ def _unknown_names(folder: ClusterFolder, files: Sequence[Path]) -> list[str]:
     except Invalid:
         return []
     return [] if settings is None or users is None else unknown_names(settings.physical, settings.virtual, users)
+
+
+def _examined(folder: ClusterFolder, files: Sequence[Path], kinds: Sequence[BackendKind]) -> list[str]:
+    """What the clusters of these files, or of all, say about the accounts that the files name."""
+    settings = settings_with(folder, files)
+    names = {file.name for file in files}
+    asked = {kind.name: kind.examine for kind in kinds if kind.examine is not None}
+    found = []
+    for cluster in settings.physical if settings is not None else ():
+        examine = asked.get(cluster.backend)
+        if examine is not None and (not names or Path(cluster.file).name in names):
+            found += [f"cluster {cluster.name}: {words}" for words in examine(cluster)]
+    return found
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ import structlog
 
 from muster.domain.errors import MusterError
 from muster.kubernetes.connection import Connection
-from muster.kubernetes.errors import Expired
+from muster.kubernetes.errors import Denied, Expired
 from muster.kubernetes.resources import Key, Object, Resource, key_of
 from muster.lib.backoff import exponential
 
@@ -115,7 +115,7 @@ class Watched:
             except Expired:
                 self._version = ""
             except MusterError as error:
-                self._failures, self.problem = self._failures + 1, error.message
+                self._failures, self.problem = self._failures + 1, self._words(error)
                 _log.warning("watch interrupted", resource=self._resource.plural, error=str(error))
             except Exception:
                 self._version, self._failures = "", self._failures + 1
@@ -171,6 +171,13 @@ class Watched:
         known = self._objects.get(key)
         if known is not None and not _is_newer(known, version):
             self._remove(key)
+
+    def _words(self, error: MusterError) -> str:
+        """For people who need not know under which name the account is known."""
+        if not isinstance(error, Denied):
+            return error.message
+        where = f" of namespace {self._namespace}" if self._namespace else " of all namespaces"
+        return f"the account may not list {self._resource.plural}{where if self._resource.is_namespaced else ''}"
 
     def _put(self, one: dict[str, Any]) -> None:
         key = key_of(one)

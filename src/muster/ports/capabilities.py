@@ -4,7 +4,7 @@ A backend that lacks one leaves it out of its `Capabilities`. Code that needs on
 without it the user gets the error `not-offered` with its name.
 """
 
-from collections.abc import AsyncGenerator, Callable, Collection, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
@@ -47,6 +47,11 @@ class EngineQueue(Protocol):
     def pool(self) -> Pool | None:
         """The resources that the engine can use, less those that others use. None while they are not known. This is
         called often: answer from memory, and call `nodes_changed` when it changes."""
+        ...
+
+    def unknown_why(self) -> str:
+        """Why the pool is not known, for people; empty if it is, or if there is nothing to say yet. Call
+        `nodes_changed` when it changes."""
         ...
 
 
@@ -306,8 +311,18 @@ class Capabilities:
 
     def notes(self) -> tuple[str, ...]:
         """What is offered less than it could be, and why."""
-        why = self.usage.unknown_why() if self.usage is not None else ""
-        return (f"usage is not known: {why}",) if why else ()
+        return tuple(self._notes())
+
+    def _notes(self) -> Iterator[str]:
+        pool = self.engine.pool() if self.engine is not None else None
+        if pool is not None and pool.note:
+            yield pool.note
+        if self.engine is not None and pool is None and (why := self.engine.unknown_why()):
+            yield f"its capacity is not known, so that jobs wait: {why}"
+        if self.foreign_jobs is not None and (why := self.foreign_jobs.unknown_why()):
+            yield f"jobs of others are not shown: {why}"
+        if self.usage is not None and (why := self.usage.unknown_why()):
+            yield f"usage is not known: {why}"
 
 
 _T = TypeVar("_T")

@@ -58,3 +58,7 @@ class ForeignJobs(Protocol):
     def jobs(self) -> Sequence[ForeignJob]:
         """All of them, in no order. This is called often: answer from memory."""
         ...
+
+    def unknown_why(self) -> str:
+        """Why they are not known, for people; empty if they are."""
+        ...

@@ -78,6 +78,9 @@ class DirectoryQueueBackend:
     def pool(self) -> Pool | None:
         return self._pool
 
+    def unknown_why(self) -> str:
+        return "" if self._pool is not None else "its folder cannot be read"
+
     async def assign(self, gang: Gang, ports: Mapping[str, int]) -> tuple[Task, ...]:
         return assign_symbols(gang, ports)
 

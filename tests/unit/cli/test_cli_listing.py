@@ -136,9 +136,17 @@ def a_node(used: float = 0, **changes: Any) -> dict[str, Any]:
     }
 
 
+def test_nodes_come_with_what_is_not_known_of_their_clusters(server: TinyServer) -> None:
+    server.on("GET", "/nodes", Answer(200, {"items": []}))
+    notes = ["its capacity is not known: the account may not list nodes"]
+    server.on("GET", "/clusters", Answer(200, {"items": [{"name": "k8s", "notes": notes}]}))
+    assert f"cluster k8s: {notes[0]}" in muster(server, "get", "nodes").err
+
+
 @pytest.mark.parametrize(("used", "shown"), [(1, "1/2"), (0.5, "0.5/2")])
 def test_nodes_show_what_is_given_of_them(server: TinyServer, used: float, shown: str) -> None:
     server.on("GET", "/nodes", Answer(200, {"items": [a_node(used)]}))
+    server.on("GET", "/clusters", Answer(200, {"items": []}))
     line = muster(server, "get", "nodes").out.splitlines()[1]
     assert line.split() == ["gpu-01", "local", "Ready", "2.5/8", "1.0", "GiB/16.0", "GiB", shown, "2", "-"]
 

@@ -124,6 +124,13 @@ def test_a_server_that_is_away_for_a_while_is_asked_again(api: TinyApiServer, ku
     assert [asked.get("resourceVersion") for _, asked in api.asked] == [None, None, "10", "10", "10", "12"]
 
 
+def test_a_missing_right_is_told_without_the_name_of_the_account(api: TinyApiServer, kubeconfig: Path) -> None:
+    denied = {"reason": "Forbidden", "message": 'pods is forbidden: User "somebody" cannot list resource "pods"'}
+    api.answers = [(403, [denied]), (403, [denied])]
+    cache, _ = run_cache(api, kubeconfig, 2)
+    assert cache.problem == "the account may not list pods of all namespaces"
+
+
 def test_pages_are_joined(api: TinyApiServer, kubeconfig: Path) -> None:
     api.answers = [listing(10, pod("a", 5), **{"continue": "next"}), listing(10, pod("b", 6))]
     cache, _ = run_cache(api, kubeconfig, 3)

@@ -139,6 +139,12 @@ class KubernetesBackend:
     def pool(self) -> Pool | None:
         return self._known_pool
 
+    def unknown_why(self) -> str:
+        """Implements `ports.capabilities.EngineQueue`, as `pool` does."""
+        if self._known_pool is not None:
+            return ""
+        return self._view.problem if self._view is not None else self._problem
+
     async def assign(self, gang: Gang, ports: Mapping[str, int]) -> tuple[Task, ...]:
         """Names and ports are known before the pods exist. Ports differ although every pod has an address of its own:
         programs may take it for granted."""
@@ -383,9 +389,13 @@ class KubernetesBackend:
             self._listener.reconnected(self.cluster, None)
 
     async def _look_at_nodes(self, view: ClusterView) -> None:
-        """Report the tasks of nodes that have been silent for too long."""
+        """Report the tasks of nodes that have been silent for too long, and why no nodes are known."""
+        told = ""
         while True:
             await asyncio.sleep(_LOOK_AT_NODES_S)
+            if self._listener is not None and self.unknown_why() != told:
+                told = self.unknown_why()
+                self._listener.nodes_changed(self.cluster)
             if all(node.is_ready for node in view.nodes):
                 continue
             for pod in view.pods:

@@ -17,6 +17,8 @@ from muster.kubernetes.watched import Change, Watched
 _GATHER_S = 0.05
 """How long changes of capacity are gathered before they are reported."""
 
+_BLIND = "the account may not list pods of all namespaces, so that what others use seems free"
+
 
 class ClusterView:
     """`pod_changed` is called for pods of Muster's tasks, `changed` when nodes or the pooled capacity may differ."""
@@ -61,8 +63,13 @@ class ClusterView:
     def pool(self) -> Pool | None:
         if not (self.node_objects.synced.is_set() and self.pods.synced.is_set()):
             return None
-        note = "" if self._sees_others else "the account may not see the pods of others, so that all seems free"
+        note = "" if self._sees_others else _BLIND
         return pool(self._nodes.values(), self._others, self._options.head_start, note)
+
+    @property
+    def problem(self) -> str:
+        """Why there is no pool; empty if there is one, or will be soon."""
+        return self.node_objects.problem or self.pods.problem
 
     def own_pods(self, gang: str) -> Iterable[Object]:
         return self.pods.of(gang)

@@ -52,9 +52,7 @@ class ForeignPaddleJobs:
     def jobs(self) -> Sequence[ForeignJob]:
         return [one["job"] for cache in self._caches for one in cache]
 
-    @property
-    def problem(self) -> str:
-        """Why they cannot be shown; empty if they can."""
+    def unknown_why(self) -> str:
         return self._problem or next((cache.problem for cache in self._caches if cache.problem), "")
 
     async def run(self, connection: Connection, options: KubernetesOptions) -> None:

@@ -1,9 +1,11 @@
 """The Kubernetes backend as the server registers it."""
 
+from collections.abc import Sequence
 from functools import partial
 
 from muster.backends.kinds import BackendKind, Builder, Site
 from muster.backends.kubernetes.cluster_file import KUBERNETES_CLUSTERS
+from muster.domain.clusters import PhysicalCluster
 
 
 def _builder(site: Site) -> Builder:
@@ -20,4 +22,10 @@ def _builder(site: Site) -> Builder:
     )
 
 
-KUBERNETES = BackendKind(KUBERNETES_CLUSTERS, _builder)
+def _examine(cluster: PhysicalCluster) -> Sequence[str]:
+    from muster.backends.kubernetes.rights import examine
+
+    return examine(cluster)
+
+
+KUBERNETES = BackendKind(KUBERNETES_CLUSTERS, _builder, _examine)

@@ -39,22 +39,27 @@ def command() -> None:
     type=click.Path(path_type=Path, file_okay=False),
     help="The folder with the cluster files [that of this machine's server: MUSTER_CLUSTERS, clusters.d in its home].",
 )
+@click.option(
+    "--connect", is_flag=True, help="Also ask Kubernetes clusters whether their account has the rights that it needs."
+)
 @output_option("table", "json", "yaml")
-def check(files: tuple[Path, ...], folder: Path | None, output: str) -> None:
+def check(files: tuple[Path, ...], folder: Path | None, connect: bool, output: str) -> None:
     """Report every mistake in cluster files, with its line. The exit code is 1 if there are mistakes, else 0.
 
     Without FILE, all files in the server's folder are checked, including the key and password files that they name, so
     run the command as the account that runs the server. A FILE is checked as if it were already in that folder. A FILE
     that is not YAML is read as a list of nodes such as gpu_slaver_info.json. A user or group in an access list that the
-    server's database does not have is a warning. The command changes nothing and contacts no server.
+    server's database does not have is a warning. The command changes nothing, and contacts no cluster without
+    --connect, which reports missing rights as warnings.
 
     \b
     Examples:
       muster cluster check
+      muster cluster check --connect k8s.yaml
       muster cluster check draft/lab.yaml && mv draft/lab.yaml ~/.muster/clusters.d/
       muster cluster check gpu_slaver_info.json -o json | jq -r '.items[] | "\\(.file):\\(.line) \\(.message)"'
     """
-    found = _checked(folder, files)
+    found = _checked(folder, files, connect)
     problems = [Problem(**item) for item in found["items"]]
     if "error" in found:
         raise Failure(found["error"], hint=found["hint"], problems=tuple(map(str, problems)))
@@ -70,9 +75,9 @@ def check(files: tuple[Path, ...], folder: Path | None, output: str) -> None:
     say(f"no mistakes in {', '.join(map(str, files)) or found['folder']}")
 
 
-def _checked(folder: Path | None, files: tuple[Path, ...]) -> dict[str, Any]:
+def _checked(folder: Path | None, files: tuple[Path, ...], connect: bool) -> dict[str, Any]:
     """Runs the check in a separate process, because only the backends of a server know which keys are valid."""
-    where = ["--folder", str(folder)] if folder else []
+    where = [*(["--folder", str(folder)] if folder else []), *(["--connect"] if connect else [])]
     words = [sys.executable, "-m", "muster.bootstrap.cluster_check", *where, "--", *map(str, files)]
     done = subprocess.run(words, stdout=subprocess.PIPE, check=False)
     if done.returncode != 0:

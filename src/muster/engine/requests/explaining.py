@@ -107,6 +107,13 @@ def _in_engine_queue(context: Context, job: Job) -> Reason | None:
     )
 
 
+def _pool_note(context: Context, job: Job) -> Reason | None:
+    """A remark on the capacity by which the job was handed over, if it waits in the engine's queue nevertheless."""
+    engine = context.engine(job.cluster)
+    pool = engine.pool() if engine is not None and _engine_wait(context, job) is not None else None
+    return Reason("engine-note", pool.note, "") if pool is not None and pool.note else None
+
+
 def _engine_wait(context: Context, job: Job) -> TaskWaiting | None:
     """The waiting task of the job that its engine expects to start last, or gives a reason for."""
     entry = context.open_jobs.get(job.id)
@@ -118,7 +125,7 @@ def _engine_wait(context: Context, job: Job) -> TaskWaiting | None:
 def live_reasons(context: Context, job: Job) -> tuple[Reason, ...]:
     """All reasons why the job waits, in order."""
     if isinstance(job.state, Starting):
-        found_now = (_sending(context, job), _in_engine_queue(context, job))
+        found_now = (_sending(context, job), _in_engine_queue(context, job), _pool_note(context, job))
         return tuple(reason for reason in found_now if reason is not None)
     cluster = _queue_of(context, job)
     found = cluster.reasons(job.id, context.clock()) if cluster is not None else ()
@@ -141,7 +148,19 @@ def _as_of_now(context: Context, job: Job, reason: Reason) -> Reason:
     """The reason with the present states of dependencies and nodes, which the scheduler does not know."""
     if reason.code == dependencies.CODE:
         return dependencies.reason(context, job)
+    if (unknown := _unknown_pool(context, job)) is not None:
+        return unknown
     return unmet_needs.detailed(context, job, reason)
+
+
+def _unknown_pool(context: Context, job: Job) -> Reason | None:
+    """Nothing is handed over to an engine that has not said what it has."""
+    engine = context.engine(job.cluster)
+    if engine is None or engine.pool() is not None:
+        return None
+    why = engine.unknown_why() or "it has not answered yet"
+    message = f"what cluster {job.cluster} has is not known: {why}"
+    return Reason("unknown-capacity", message, f"see `muster describe cluster/{job.cluster}`")
 
 
 def _fault(job: Job, tasks: Sequence[Task]) -> Fault | None:

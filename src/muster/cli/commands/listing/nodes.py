@@ -2,7 +2,7 @@
 
 import click
 
-from muster.cli.session import connect
+from muster.cli.session import connect, say
 from muster.cli.shared_options import output_option
 from muster.cli.tables.columns import node_columns
 from muster.cli.tables.output import print_list
@@ -27,3 +27,6 @@ def command(watched: bool, output: str) -> None:
         watch(client, client.nodes, lambda _: node_columns(), output)
     else:
         print_list(client.nodes(), node_columns(), output)
+        for cluster in client.clusters() if output in ("table", "wide") else ():
+            for note in cluster.notes:
+                say(f"cluster {cluster.name}: {note}")

@@ -1,0 +1,112 @@
+"""The rights that the account of a cluster's file needs, and which of them it lacks, for `muster cluster check`."""
+
+import asyncio
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from muster.backends.kubernetes.options import JobObjects, KubernetesOptions
+from muster.domain.clusters import PhysicalCluster
+from muster.domain.errors import MusterError
+from muster.kubernetes.connection import Connection, connect
+from muster.kubernetes.resources import (
+    CONFIG_MAPS,
+    NAMESPACES,
+    NODES,
+    PADDLE_JOBS,
+    PODS,
+    SECRETS,
+    SERVICES,
+    Resource,
+)
+
+_REVIEWS = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
+_FOLLOW, _OWN = ("list", "watch"), ("create", "delete", "get")
+_NO_JOBS = "jobs cannot run"
+
+
+@dataclass(frozen=True, slots=True)
+class Right:
+    resource: Resource
+    verbs: tuple[str, ...]
+    namespace: str | None
+    """None: in all namespaces, or for what is in none."""
+    without: str
+    """What follows if it is missing."""
+    subresource: str = ""
+
+    @property
+    def what(self) -> str:
+        return f"{self.resource.plural}/{self.subresource}" if self.subresource else self.resource.plural
+
+    @property
+    def where(self) -> str:
+        if not self.resource.is_namespaced:
+            return ""
+        return f" of namespace {self.namespace}" if self.namespace else " of all namespaces"
+
+
+def examine(cluster: PhysicalCluster) -> Sequence[str]:
+    """What the account of the cluster may not do, and what follows from that. The API server is asked."""
+    assert isinstance(cluster.options, KubernetesOptions)
+    return asyncio.run(_examined(cluster.options))
+
+
+async def _examined(options: KubernetesOptions) -> list[str]:
+    try:
+        connection = connect(options.kubeconfig, options.context)
+    except MusterError as error:
+        return [error.message]
+    try:
+        has_paddle_jobs = await connection.offers(PADDLE_JOBS)
+        rights = list(needed_rights(options, connection.namespace, has_paddle_jobs=has_paddle_jobs))
+        lacking = await asyncio.gather(*(_lacking(connection, right) for right in rights))
+    except MusterError as error:
+        return [error.message]
+    finally:
+        await connection.close()
+    return [
+        f"the account may not {', '.join(verbs)} {right.what}{right.where}: {right.without}"
+        for right, verbs in zip(rights, lacking, strict=True)
+        if verbs
+    ]
+
+
+def needed_rights(options: KubernetesOptions, default_namespace: str, *, has_paddle_jobs: bool) -> Iterator[Right]:
+    home = None if options.is_per_user else options.namespace or default_namespace
+    yield Right(NODES, _FOLLOW, None, "what is free is not known, and jobs wait")
+    yield Right(PODS, _FOLLOW, None, "what others use seems free")
+    if home is not None:
+        yield Right(PODS, _FOLLOW, home, _NO_JOBS)
+    yield Right(PODS, _OWN, home, _NO_JOBS)
+    yield Right(PODS, ("get",), home, "there are no logs", "log")
+    yield Right(CONFIG_MAPS, _OWN, home, _NO_JOBS)
+    yield Right(SERVICES, ("create",), home, "jobs of several tasks cannot run")
+    yield Right(SECRETS, ("create", "get", "patch"), home, "jobs with packages or secrets cannot run")
+    if options.is_per_user:
+        yield Right(NAMESPACES, ("create",), None, "the namespaces of new users have to be made by hand")
+    if has_paddle_jobs and options.jobs is not JobObjects.PODS:
+        yield Right(PADDLE_JOBS, (*_OWN, "list"), home, "jobs cannot become PaddleJobs: set `jobs: pods`")
+    if options.shows_foreign_jobs:
+        for namespace in options.foreign_namespaces or (None,):
+            yield Right(PADDLE_JOBS, _FOLLOW, namespace, "jobs that were made with kubectl are not shown")
+
+
+async def _lacking(connection: Connection, right: Right) -> list[str]:
+    return [verb for verb in right.verbs if not await _may(connection, right, verb)]
+
+
+async def _may(connection: Connection, right: Right, verb: str) -> bool:
+    asked = {
+        "group": right.resource.group,
+        "resource": right.resource.plural,
+        "subresource": right.subresource,
+        "verb": verb,
+        "namespace": right.namespace or "",
+    }
+    body = {
+        "apiVersion": "authorization.k8s.io/v1",
+        "kind": "SelfSubjectAccessReview",
+        "spec": {"resourceAttributes": asked},
+    }
+    answer = await connection.request("POST", _REVIEWS, body=body)
+    return bool((answer.get("status") or {}).get("allowed"))
