@@ -85,6 +85,14 @@ class MusterServer:
         context = json.loads((self.home / "context.json").read_text())
         return str(context["contexts"]["local"]["token"])
 
+    @property
+    def environment(self) -> dict[str, str]:
+        """The variables of whoever uses this server on this machine."""
+        return dict(self._env)
+
+    def command(self, *args: str) -> list[str]:
+        return [str(_BIN / "muster"), *args]
+
     def run(
         self, *args: str, check: bool = False, timeout_s: float = 120.0, **options: Any
     ) -> "subprocess.CompletedProcess[str]":

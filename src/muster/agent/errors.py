@@ -7,6 +7,7 @@ import errno
 BAD_REQUEST = "bad-request"
 DISK_FULL = "disk-full"
 NO_PORTS = "no-ports"
+NOT_RUNNING = "not-running"
 NOT_SHIPPED = "not-shipped"
 PACKAGE = "package"
 PROLOG = "prolog"

@@ -14,6 +14,10 @@ from muster.agent.diagnostics import Diagnostics
 from muster.agent.environments.node_probes import Surroundings
 from muster.agent.epoch import Epoch
 from muster.agent.errors import BAD_REQUEST, STILL_RUNNING, SYSTEM, TOO_LARGE, AgentError, from_os_error
+from muster.agent.execution.executions import Executions
+from muster.agent.execution.marks import Marks
+from muster.agent.execution.node_commands import NodeCommands
+from muster.agent.execution.task_commands import TaskCommands
 from muster.agent.files.blobs import BlobStore
 from muster.agent.files.operations import Filing
 from muster.agent.files.pieces import MAX_READ_BYTES
@@ -25,7 +29,6 @@ from muster.agent.isolation.probing import possible
 from muster.agent.isolation.task_confinement import isolation_of
 from muster.agent.node import facts
 from muster.agent.node.health_check import health_check
-from muster.agent.node.node_exec import Executing
 from muster.agent.node.usage import Sampler
 from muster.agent.node.usage_push import Metering
 from muster.agent.system.channel import Channel
@@ -60,7 +63,7 @@ from muster.agent.tasks.task_secrets import TaskSecrets
 
 _DISCOVERY_S = 9.0
 _HARMLESS = frozenset(
-    "ping hello list past_ends read_log tail_offset watch_log unwatch_log usage exec_read exec_stop".split()
+    "ping hello list past_ends read_log tail_offset watch_log unwatch_log usage exec_read exec_stop exec_resize".split()
 )
 """Operations that change nothing on the node, so that a server of an earlier epoch may still use them."""
 
@@ -133,7 +136,10 @@ class Service:
         self._settling.on_ending.append(self._containers.ended)
         self._checkpoints = Checkpoints(loop, inotify, self._task_told)
         self._settling.on_running.append(self._checkpoints.watch)
-        self._executing = Executing(loop, exits, root, self._answer)
+        self._executions = Executions(loop, self._answer)
+        self._exec_marks = Marks(loop, root)
+        node_commands = NodeCommands(loop, exits, self._exec_marks, self._executions)
+        task_commands = TaskCommands(loop, exits, self._exec_marks, self._executions, self._book, self._boot)
         self._metering = Metering(loop, self._book, self._usage_sampled, diagnostics)
         self._operations: Dict[str, Operation] = {
             "ping": self._ping,
@@ -152,9 +158,12 @@ class Service:
             "watch_log": self._watch_log,
             "unwatch_log": self._unwatch_log,
             "usage": self._usage,
-            "exec_start": self._executing.start,
-            "exec_read": self._executing.read,
-            "exec_stop": self._executing.stop,
+            "exec_start": node_commands.start,
+            "exec_in_task": task_commands.start,
+            "exec_read": self._executions.read,
+            "exec_write": self._executions.write,
+            "exec_resize": self._executions.resize,
+            "exec_stop": self._executions.stop,
         }
         self._slow_operations: Dict[str, SlowOperation] = {
             **Filing(identity_of=self._file_identity).operations(),
@@ -171,14 +180,14 @@ class Service:
         self._adopting.adopt_all(self._tasks_folder)
         self._groups.remove_unused([task.uid for task in self._book])
         self._retiring.clean_up_after_predecessor()
-        self._executing.sweep()
+        self._exec_marks.sweep()
         self._loop.run_blocking(lambda: find_gpus(os.environ), self._gpus_found)
         self._loop.call_later(_DISCOVERY_S, self._stop_waiting_for_gpus)
         self._channel = channel
 
     def leave(self) -> None:
-        """Handles the loss of the connection: commands that an admin runs through it are ended, and tasks continue."""
-        self._executing.stop_all()
+        """Handles the loss of the connection: commands that people run through it are ended, and tasks continue."""
+        self._executions.stop_all()
 
     def handle(self, request: Message) -> None:
         number = request.get("id")

@@ -19,7 +19,7 @@ from muster.bootstrap.tls import certificate_of
 from muster.lib.gc_tuning import tune_garbage_collector
 from muster.lib.ids import new_id, new_secret
 from muster.server.bounds import Bounds
-from muster.server.connections import ConnectionLimits, bounded_protocol
+from muster.server.connections import MAX_MESSAGE_BYTES, ConnectionLimits, WebSocketProtocol, bounded_protocol
 from muster.server.role_switch import RoleSwitch
 from muster.settings.server import ServerSettings
 from muster.stores.lease import SqlLease
@@ -81,7 +81,9 @@ def _config(installation: Installation, switch: RoleSwitch) -> uvicorn.Config:
         proxy_headers=bool(settings.trusted_proxies),
         forwarded_allow_ips=[str(network) for network in settings.trusted_proxies],
         lifespan="off",
-        ws="none",
+        ws=WebSocketProtocol,
+        ws_max_size=MAX_MESSAGE_BYTES,
+        ws_per_message_deflate=False,
         timeout_graceful_shutdown=1,
         timeout_keep_alive=60,
         ssl_context_factory=None if certificate is None else lambda *_: certificate.context,

@@ -26,6 +26,8 @@ ENTRIES = {
     "describe": _entry("describe", "Show everything about a job or a node.", INSPECT),
     "explain": _entry("explain", "Explain why a job waits, or why it failed.", INSPECT),
     "logs": _entry("logs", "Print or follow the logs of a job's workers.", INSPECT),
+    "exec": _entry("task_exec", "Run a command in a running task.", INSPECT),
+    "shell": _entry("task_exec", "Open a shell in a running task.", INSPECT, "shell"),
     "outputs": _entry("outputs", "List or download the output files of a job.", INSPECT),
     "events": _entry("events", "Show the events of one job or of all.", INSPECT),
     "checkpoint-done": _entry("checkpoint_done", "Report a checkpoint from inside a task.", RUN),

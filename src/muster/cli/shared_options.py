@@ -57,6 +57,16 @@ def complete_jobs(ctx: click.Context, _parameter: click.Parameter, incomplete: s
     return _completions(ctx, incomplete, names)
 
 
+def complete_workers(ctx: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Completes the workers of the job that the line names before."""
+    job = ctx.params.get("job")
+    if not job:
+        return []
+    return _completions(
+        ctx, incomplete, lambda client: [(task.short_name, task.state) for task in client.job(job).tasks()]
+    )
+
+
 def complete_nodes(ctx: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
     return _completions(ctx, incomplete, lambda client: [(node.name, node.state) for node in client.nodes()])
 

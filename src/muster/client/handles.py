@@ -17,6 +17,7 @@ from muster.client.views import EventView, ExplanationView, JobView, TaskView
 
 if TYPE_CHECKING:
     from muster.api.jobs import JobOut
+    from muster.client.task_commands import TaskCommand
 
 _WAIT_STEP_S = 30.0
 _LONGEST_PAUSE_S = 2.0
@@ -145,6 +146,21 @@ class JobHandle:
                 yield chunk
         finally:
             connection.close()
+
+    def command(
+        self, command: Sequence[str], *, task: str | None = None, terminal: Mapping[str, Any] | None = None
+    ) -> "TaskCommand":
+        """Runs a command in a running task, the first one if none is named (`worker-0`). `terminal` has `rows`,
+        `columns` and `kind`, the value of TERM.
+
+        with Client().job("mnist").command(["nvidia-smi"]) as command:
+            command.end_input()
+            for piece in command:
+                ...
+        """
+        from muster.client.task_commands import TaskCommand  # WebSockets are no business of `muster get jobs`
+
+        return TaskCommand(self._transport, f"{self._path}/exec", command, task, terminal)
 
     def outputs(self, attempt: int | None = None) -> OutputsView:
         """Returns the outputs that the server collected from its tasks, of the newest attempt or another."""

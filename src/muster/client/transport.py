@@ -28,6 +28,7 @@ Query = Mapping[str, QueryValue]
 
 _DROPPED = (ConnectionError, http.client.BadStatusLine, http.client.IncompleteRead, http.client.CannotSendRequest)
 _TRIES = 4
+_SWITCHING = 101
 _WARNING = "Muster-Warning"
 _RETRY_AFTER = "Retry-After"
 _LONGEST_WAIT_S = 15.0
@@ -182,6 +183,22 @@ class Transport:
             connection.close()
             raise
         return connection, response
+
+    def upgraded(self, request: Request, key: str) -> http.client.HTTPConnection:
+        """Sends the request on a separate connection, which is a WebSocket from the answer on. Errors are as for
+        `open`. The caller uses the connection's socket and closes the connection."""
+        headers = {"Upgrade": "websocket", "Connection": "Upgrade", "Sec-WebSocket-Version": "13"}
+        headers["Sec-WebSocket-Key"] = key
+        connection, response = self.open(replace(request, headers={**request.headers, **headers}))
+        if response.status != _SWITCHING:
+            connection.close()
+            raise MusterError(
+                f"{self.server} does not answer as a WebSocket",
+                code=BAD_ANSWER,
+                status=response.status,
+                hint="a proxy in front of the server may have to be told to pass WebSockets on",
+            )
+        return connection
 
     @contextmanager
     def content(self, request: Request, offset: int = 0) -> Iterator[http.client.HTTPResponse]:

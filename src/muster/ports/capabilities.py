@@ -5,6 +5,7 @@ without it the user gets the error `not-offered` with its name.
 """
 
 from collections.abc import AsyncGenerator, Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
@@ -232,6 +233,8 @@ class CommandEnd:
     exit_code: int
     """The exit code, or 128 plus the number of the signal that ended the command."""
     timed_out: bool = False
+    task_ended: bool = False
+    """Whether the command was killed because the task in which it ran has ended."""
 
 
 class NodeAdministration(Protocol):
@@ -248,6 +251,49 @@ class NodeAdministration(Protocol):
     def execute(self, node: str, argv: Sequence[str], timeout_s: float) -> AsyncGenerator[CommandOutput | CommandEnd]:
         """Run a command that is not a task. Yields its output as it comes (sometimes empty, as a heartbeat), then its
         end. The command is killed if the generator is closed early or the connection breaks."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Terminal:
+    """The terminal of a command. `kind` is the value of TERM."""
+
+    rows: int
+    columns: int
+    kind: str = "xterm-256color"
+
+
+class CommandSession(Protocol):
+    """A running command. Its input and its output may be used at the same time, each by one caller."""
+
+    async def send(self, data: bytes) -> None:
+        """Pass input to the command. Returns when the command, or a small buffer before it, has taken it. Input for a
+        command that takes none any more is dropped."""
+        ...
+
+    async def end_input(self) -> None:
+        """Close the input. At a terminal, this is what Ctrl-D does."""
+        ...
+
+    async def resize(self, rows: int, columns: int) -> None:
+        """Change the size of the terminal. Does nothing if there is none."""
+        ...
+
+    def output(self) -> AsyncGenerator[CommandOutput | CommandEnd]:
+        """Yields output as it comes (sometimes empty, as a heartbeat), and at last the end. At a terminal, all of it is
+        stdout. No more is taken from the command than is read here."""
+        ...
+
+
+class TaskCommands(Protocol):
+    """Commands that somebody runs in a running task, with its environment, in its folder, with its devices and under
+    its isolation."""
+
+    def run(
+        self, task: TaskRef, argv: Sequence[str], terminal: Terminal | None
+    ) -> AbstractAsyncContextManager[CommandSession]:
+        """Start the command. It is killed with everything that it has started when the context is left, when the
+        connection breaks, and when the task ends. Raises Conflict if the task is not running, and Unreachable."""
         ...
 
 
@@ -293,6 +339,7 @@ class Capabilities:
     logs: TaskLogs | None = None
     outputs: TaskOutputs | None = None
     cleanup: Cleanup | None = None
+    task_commands: TaskCommands | None = None
     usage: Usage | None = None
     node_administration: NodeAdministration | None = None
     files: FileSpace | None = None

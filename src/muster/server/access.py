@@ -17,6 +17,7 @@ class Action(StrEnum):
     JOB_SEE = "see a job's name, state and resources"
     JOB_READ = "read a job's spec, logs and explanation"
     JOB_CHANGE = "stop or change a job"
+    JOB_EXEC = "run a command in a job's task"
     PACKAGE_READ = "read a package"
     PACKAGE_UPLOAD = "upload a package"
     CLUSTER_SEE = "see clusters and nodes"
@@ -37,6 +38,7 @@ RIGHTS: dict[Action, Who] = {
     Action.JOB_SEE: Who.ANYBODY,
     Action.JOB_READ: Who.OWNER,
     Action.JOB_CHANGE: Who.OWNER,
+    Action.JOB_EXEC: Who.OWNER,
     Action.PACKAGE_READ: Who.OWNER,
     Action.PACKAGE_UPLOAD: Who.ANYBODY,
     Action.CLUSTER_SEE: Who.ANYBODY,

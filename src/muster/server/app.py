@@ -25,6 +25,7 @@ from muster.server.routes import (
     sharing,
     sign_in,
     system,
+    task_exec,
     usage,
 )
 from muster.server.services import Services
@@ -57,6 +58,7 @@ def create_app(services: Services) -> FastAPI:
         jobs,
         logs,
         outputs,
+        task_exec,
         nodes,
         files,
         node_adding,

@@ -10,6 +10,9 @@ from muster.domain.limits import Limits
 
 BODY_BYTES = 512 << 20
 """What all request bodies may take in memory while they are read, and half of it for those of one address."""
+COMMANDS_PER_USER = 32
+COMMANDS = 512
+"""How many commands may run in tasks at once."""
 
 
 class Bound:
@@ -78,3 +81,4 @@ class Bounds:
         )
         self.streams = Bound("streams", each=limits.streams_per_user, in_all=limits.streams)
         self.uploads = Bound("uploads", each=limits.uploads_per_user, in_all=limits.uploads)
+        self.commands = Bound("commands in tasks", each=COMMANDS_PER_USER, in_all=COMMANDS)

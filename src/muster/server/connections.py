@@ -5,12 +5,13 @@ lost, because the kernel resets a connection that is closed with unread bytes.
 """
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from http import HTTPStatus
 from ipaddress import IPv4Network, IPv6Network, ip_address
 from typing import Any
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn.protocols.websockets.wsproto_impl import WSProtocol
 
 from muster.domain.errors import MusterError, TooMany
 from muster.server.bounds import Bound
@@ -23,6 +24,10 @@ _LEAST_BYTES = 20 << 10
 """What must come of a body in the same time. It is less than any working connection carries."""
 _REFUSED_AT_ONCE = 64
 _RETRY = (408, 429, 503)
+
+
+MAX_MESSAGE_BYTES = 1 << 20
+"""The longest message on a WebSocket."""
 
 
 class ConnectionLimits:
@@ -50,6 +55,16 @@ def bounded_protocol(limits: ConnectionLimits) -> type[asyncio.Protocol]:
             super().__init__(limits, *arguments, **named)
 
     return Protocol
+
+
+class WebSocketProtocol(WSProtocol):
+    on_lost: Callable[[], None] | None = None
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        on_lost, self.on_lost = self.on_lost, None
+        if on_lost is not None:
+            on_lost()
+        super().connection_lost(exc)
 
 
 class _BoundedProtocol(HttpToolsProtocol):
@@ -108,6 +123,16 @@ class _BoundedProtocol(HttpToolsProtocol):
     def on_message_complete(self) -> None:
         self._is_partial = False
         super().on_message_complete()
+
+    def handle_websocket_upgrade(self) -> None:
+        """Another protocol takes over the connection, and gives it back."""
+        super().handle_websocket_upgrade()
+        self._disarm()
+        successor = self.transport.get_protocol()
+        assert isinstance(successor, WebSocketProtocol)
+        holder, self._holder = self._holder, None
+        if holder is not None:
+            successor.on_lost = lambda: self._limits.bound.give_back(holder)
 
     def send_400_response(self, msg: str) -> None:
         """Answers what cannot be parsed like every other error, and not in plain text."""

@@ -22,6 +22,7 @@ _TEXTS = {
     409: "The request conflicts with the present state.",
     413: "The request is too large.",
     422: "The request is invalid; the answer lists all problems.",
+    426: "The call is a WebSocket, and the request does not ask for one.",
     501: "The cluster does not offer this capability.",
     503: "A part of the platform does not answer; try again later.",
 }
@@ -31,6 +32,7 @@ _OPEN_TO_ALL = {"log_in", "login_ways", "begin_device", "finish_device", "get_ar
 _NEEDS_CAPABILITY = {
     "job_logs",
     "raw_log",
+    "exec_in_task",
     "list_outputs",
     "get_output",
     "list_environments",
@@ -75,6 +77,7 @@ _REFUSALS: dict[str, set[int]] = {
     "server_log": {403, 404},
     "job_logs": {403},
     "raw_log": {403},
+    "exec_in_task": {403, 426},
     "list_outputs": {403},
     "get_output": {403},
     "upload_piece": {409, 413},

@@ -49,7 +49,7 @@ class RoleSwitch:
 
 async def answer_unavailable(scope: Scope, receive: Receive, send: Send) -> None:
     """The role of a server that has none yet, because it starts or its database is away."""
-    if scope["type"] != "http":
+    if scope["type"] not in ("http", "websocket"):
         return
     if scope["path"] == "/healthz":
         await send({"type": "http.response.start", "status": 200, "headers": [(b"content-type", b"text/plain")]})

@@ -117,11 +117,29 @@ class DrainIn(CordonIn):
     now: bool = Field(False, description="What runs there goes back to the queue at once.")
 
 
+ExecWords = Annotated[
+    list[Annotated[str, Field(max_length=1 << 17)]],
+    Field(min_length=1, max_length=1000, description="The program and its arguments; no shell reads them."),
+]
+
+
 class ExecIn(Request):
-    command: list[Annotated[str, Field(max_length=1 << 17)]] = Field(
-        min_length=1, max_length=1000, description="The program and its arguments; no shell reads them."
-    )
+    command: ExecWords
     timeout: Seconds = Field(600.0, le=86_400, description="Then it is ended.")
+
+
+class TerminalIn(Request):
+    rows: int = Field(ge=1, le=10_000)
+    columns: int = Field(ge=1, le=10_000)
+    kind: str = Field("xterm-256color", pattern=r"^[A-Za-z0-9._+-]{1,64}$", description="The value of TERM.")
+
+
+class TaskExecIn(Request):
+    """The first message of a WebSocket on which a command runs in a task."""
+
+    command: ExecWords
+    task: str | None = Field(None, max_length=200, description="Such as worker-0; the first one if absent.")
+    terminal: TerminalIn | None = Field(None, description="Run the command at a terminal of this size.")
 
 
 class EnvironmentTestIn(Request):

@@ -51,6 +51,10 @@ class Agent:
             raise Refused(answer)
         return answer
 
+    def has_answer(self, number: int) -> bool:
+        """Whether the answer has come with those that were waited for."""
+        return number in self._answers
+
     def send(self, op: str, **fields: Any) -> int:
         self._next_id += 1
         assert self.process.stdin is not None

@@ -84,6 +84,7 @@ TABLE = (
     _job("GET", "/explain", "held", 200, 403),
     _job("GET", "/logs", "ran", 200, 403),
     _job("GET", "/logs/raw", "ran", 200, 403, query={"task": "worker-0"}),
+    _job("GET", "/exec", "ran", 426, 403),
     _job("GET", "/outputs", "ran", 200, 403),
     Row("GET", f"{API}/jobs/{{ref}}/outputs/{{path}}", 200, 403, 200, 404, {"ref": "ran", "path": "output"}),
     _job("POST", "/kill", "held", 202, 403, body={}),

@@ -43,7 +43,7 @@ shift 2
 mkdir "$dev"
 mount -t tmpfs -o mode=755 dev "$dev"
 for node in null zero full random urandom tty; do cp -a "/dev/$node" "$dev/"; done
-for link in fd stdin stdout stderr; do cp -a "/dev/$link" "$dev/"; done
+for link in fd stdin stdout stderr ptmx; do cp -a "/dev/$link" "$dev/"; done
 mkdir "$dev/shm" "$dev/pts"
 mount --bind /dev/shm "$dev/shm"
 mount --bind /dev/pts "$dev/pts"

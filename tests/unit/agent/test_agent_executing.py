@@ -9,10 +9,12 @@ from typing import Any
 
 import pytest
 
-from muster.agent.node.node_exec import Executing
+from muster.agent.execution.executions import Executions
+from muster.agent.execution.marks import Marks
+from muster.agent.execution.node_commands import NodeCommands
 from muster.agent.system.loop import Loop
 from muster.agent.system.process_exits import ExitWatch
-from muster.agent.system.processes import MARK, Identity, boot_id, is_alive, kill_all, read_stat
+from muster.agent.system.processes import EXEC_MARK, Identity, boot_id, is_alive, kill_all, read_stat
 
 pytestmark = pytest.mark.fast
 
@@ -30,10 +32,11 @@ class LateLoop(Loop):
 
 def test_a_command_that_starts_before_the_sweep_is_done_outlives_it(tmp_path: Path) -> None:
     loop = LateLoop()
-    executing = Executing(loop, ExitWatch(loop, boot_id()), str(tmp_path), lambda number, answer: None)
-    left = subprocess.Popen(["sleep", "1000"], env={**os.environ, MARK: str(tmp_path / "exec" / "earlier")})
-    executing.sweep()
-    started = int(executing.start({"argv": ["sleep", "1000"], "timeout_s": 1000})["exec"].partition("-")[0])
+    marks = Marks(loop, str(tmp_path))
+    commands = NodeCommands(loop, ExitWatch(loop, boot_id()), marks, Executions(loop, lambda number, answer: None))
+    left = subprocess.Popen(["sleep", "1000"], env={**os.environ, EXEC_MARK: str(tmp_path / "exec" / "earlier")})
+    marks.sweep()
+    started = int(commands.start({"argv": ["sleep", "1000"], "timeout_s": 1000})["exec"].partition("-")[0])
     try:
         (sweep,) = loop.late
         sweep()

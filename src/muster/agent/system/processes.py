@@ -13,8 +13,9 @@ from typing import Dict, Iterable, Iterator, List, NamedTuple, Optional, Sequenc
 
 # The folder and not the task's name: two agents on one machine may know tasks of the same name.
 MARK = "MUSTER_TASK_DIR"
+EXEC_MARK = "MUSTER_EXEC"
+"""The mark of a command that somebody runs on the node or in a task, besides that of the task."""
 
-_MARK_BYTES = MARK.encode("ascii") + b"="
 TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 
@@ -124,17 +125,18 @@ def find_members(targets: Sequence[Target], current_boot: str) -> Dict[str, List
     return {task: sorted(pids) for task, pids in members.items() if pids}
 
 
-def mark_of(pid: int) -> bytes:
+def mark_of(pid: int, variable: str = MARK) -> bytes:
     """The folder of the task that it says it belongs to; empty when it says nothing, or may not be asked."""
+    start = variable.encode("ascii") + b"="
     try:
         with open("/proc/{}/environ".format(pid), "rb") as file:
             environ = file.read()
     except OSError:
         return b""
-    if not environ.startswith(_MARK_BYTES):
-        _, found, environ = environ.partition(b"\0" + _MARK_BYTES)
+    if not environ.startswith(start):
+        _, found, environ = environ.partition(b"\0" + start)
         return environ.partition(b"\0")[0] if found else b""
-    return environ[len(_MARK_BYTES) :].partition(b"\0")[0]
+    return environ[len(start) :].partition(b"\0")[0]
 
 
 def is_first_of_namespace(pid: int) -> bool:
@@ -174,9 +176,9 @@ def _sessions(targets: Sequence[Target], current_boot: str) -> Dict[int, Tuple[s
     }
 
 
-def marked(mark: str, but: Optional[str] = None) -> List[int]:
+def marked(mark: str, but: Optional[str] = None, variable: str = MARK) -> List[int]:
     """The processes that have this mark, or one below it, in their environment, and not the other one."""
-    found = ((stat.pid, mark_of(stat.pid)) for stat in scan())
+    found = ((stat.pid, mark_of(stat.pid, variable)) for stat in scan())
     return [pid for pid, borne in found if _is_below(borne, mark) and not (but and _is_below(borne, but))]
 
 

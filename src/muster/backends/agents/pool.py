@@ -23,6 +23,7 @@ from muster.backends.agents.output_collection import OutputCollection
 from muster.backends.agents.preparation import Preparation
 from muster.backends.agents.remote_files import AgentFiles
 from muster.backends.agents.spec_support import cannot_honour
+from muster.backends.agents.task_commands import AgentCommands
 from muster.backends.agents.task_data import PoolCleanup, PoolLogs, PoolOutputs
 from muster.backends.agents.task_launch import TaskLauncher
 from muster.domain.clusters import PhysicalCluster
@@ -73,6 +74,7 @@ class AgentPool:
         self._usage = PoolUsage()
         self._logs = AgentLogs(log_bytes)
         self._exec = NodeExec()
+        self._task_commands = AgentCommands(self._agent)
         self._cleanup = PoolCleanup(self._agent)
         self._addresses = Addresses(self._agent)
         self._shipping = ArchiveTransfer(self._ask_node, lambda node: self._agent(node).outward)
@@ -99,6 +101,7 @@ class AgentPool:
             logs=self._task_logs(),
             outputs=PoolOutputs(OutputCollection(self._ask_node, lambda node: self._agent(node).inward)),
             cleanup=self._cleanup,
+            task_commands=self._task_commands,
             usage=self._usage,
             node_administration=self,
             files=AgentFiles(self._agent, isolation.account_order),
@@ -131,6 +134,7 @@ class AgentPool:
     async def close(self) -> None:
         self._cleanup.close()
         await self._exec.close()
+        await self._task_commands.close()
         await self._logs.close()
         await self._probes.close()
         await self._health.close()

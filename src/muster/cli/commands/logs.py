@@ -9,7 +9,7 @@ from muster.cli.failures import Failure
 from muster.cli.job_following import detach
 from muster.cli.log_printing import printer
 from muster.cli.session import connect, say
-from muster.cli.shared_options import job_argument
+from muster.cli.shared_options import complete_workers, job_argument
 from muster.client.handles import JobHandle
 from muster.client.views import TaskView
 
@@ -22,6 +22,7 @@ from muster.client.views import TaskView
     "workers",
     multiple=True,
     metavar="NAME",
+    shell_complete=complete_workers,
     help="Only this worker, such as worker-0, or this role, such as ps.",
 )
 @click.option("-f", "--follow", "followed", is_flag=True, help="Keep printing until the job ends.")

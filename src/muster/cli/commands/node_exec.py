@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from muster.cli.failures import Failure
+from muster.cli.remote_command import RemoteCommand, remote_words
 from muster.cli.session import connect, say
 from muster.cli.shared_options import complete_nodes, output_option
 from muster.cli.tables.output import print_document
@@ -16,23 +17,8 @@ from muster.cli.tables.output import print_document
 if TYPE_CHECKING:
     from muster.client.node_exec import CommandPiece, CommandResult
 
-_COMMAND = "muster.exec.command"
 _TIMED_OUT = 124
 """The exit code of timeout(1)."""
-
-
-class _Exec(click.Command):
-    """A click command that takes everything after `--` as the remote command, even if it looks like an option."""
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        if "--" in args:
-            place = args.index("--")
-            ctx.meta[_COMMAND] = args[place + 1 :]
-            args = args[:place]
-        return super().parse_args(ctx, args)
-
-    def collect_usage_pieces(self, ctx: click.Context) -> list[str]:
-        return [*super().collect_usage_pieces(ctx), "--", "COMMAND..."]
 
 
 @dataclass(slots=True)
@@ -56,7 +42,7 @@ class _NodeResult:
         }
 
 
-@click.command("exec", cls=_Exec)
+@click.command("exec", cls=RemoteCommand)
 @click.argument("names", metavar="NODE...", nargs=-1, required=True, shell_complete=complete_nodes)
 @click.option(
     "--timeout", default="10m", show_default=True, metavar="DURATION", help="Kill the command after this time."
@@ -79,7 +65,7 @@ def command(ctx: click.Context, names: tuple[str, ...], timeout: str, output: st
       muster node exec gpu1 gpu2 gpu3 -- df -h /data
       muster node exec gpu7 -o json -- sh -c 'uptime; who'
     """
-    words = ctx.meta.get(_COMMAND)
+    words = remote_words(ctx)
     if not words:
         raise click.UsageError("write the command after `--`: muster node exec gpu7 -- uptime")
     client, lock = connect(), Lock()

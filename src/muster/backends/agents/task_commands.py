@@ -1,0 +1,91 @@
+"""Runs commands in tasks on nodes with agents. They are killed when their session is left."""
+
+import asyncio
+import base64
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from typing import Any
+
+from muster.agent.errors import BAD_REQUEST, NOT_RUNNING, UNKNOWN_TASK
+from muster.backends.agents.connection import AgentNode, quietly
+from muster.domain.errors import BackendError, Conflict, Unreachable
+from muster.ports.capabilities import CommandEnd, CommandOutput, CommandSession, TaskRef, Terminal
+
+_PIECE_BYTES = 64 << 10
+
+
+class AgentCommands:
+    """Implements `TaskCommands`."""
+
+    def __init__(self, agent_of: Callable[[str], AgentNode]) -> None:
+        self._agent_of = agent_of
+        self._stopping: set[asyncio.Task[None]] = set()
+
+    @asynccontextmanager
+    async def run(self, task: TaskRef, argv: Sequence[str], terminal: Terminal | None) -> AsyncIterator[CommandSession]:
+        agent = self._agent_of(task.node)
+        name = await _started(agent, task, argv, terminal)
+        try:
+            yield _Session(agent, name)
+        finally:
+            # This runs in the background, because a request that is being cancelled must not wait for an answer.
+            stopping = asyncio.create_task(quietly(agent.ask("exec_stop", exec=name)))
+            self._stopping.add(stopping)
+            stopping.add_done_callback(self._stopping.discard)
+
+    async def close(self) -> None:
+        for task in self._stopping:
+            task.cancel()
+        await asyncio.gather(*self._stopping, return_exceptions=True)
+
+
+class _Session:
+    def __init__(self, agent: AgentNode, name: str) -> None:
+        self._agent = agent
+        self._name = name
+
+    async def send(self, data: bytes) -> None:
+        for start in range(0, len(data), _PIECE_BYTES):
+            await self._write(data[start : start + _PIECE_BYTES], is_last=False)
+
+    async def end_input(self) -> None:
+        await self._write(b"", is_last=True)
+
+    async def resize(self, rows: int, columns: int) -> None:
+        await self._ask("exec_resize", rows=rows, columns=columns)
+
+    async def output(self) -> AsyncGenerator[CommandOutput | CommandEnd]:
+        while True:
+            answer = await self._ask("exec_read")
+            for piece in answer["output"] or [{"stream": "stdout", "data": ""}]:
+                yield CommandOutput(str(piece["stream"]), base64.b64decode(piece["data"]))
+            if answer["ended"]:
+                yield CommandEnd(int(answer["exit_code"]), task_ended=bool(answer["task_ended"]))
+                return
+
+    async def _write(self, data: bytes, *, is_last: bool) -> None:
+        answer = await self._ask("exec_write", data=data, last=is_last)
+        while not answer["taken"]:
+            answer = await self._ask("exec_write", data=b"", last=is_last)
+
+    async def _ask(self, op: str, **arguments: Any) -> Any:
+        try:
+            return await self._agent.ask(op, exec=self._name, **arguments)
+        except BackendError as error:
+            if error.reason != BAD_REQUEST:
+                raise
+            # The connection broke, and the agent that answers now does not know the command.
+            raise Unreachable("the connection to the node was lost, and with it the command") from None
+
+
+async def _started(agent: AgentNode, task: TaskRef, argv: Sequence[str], terminal: Terminal | None) -> str:
+    shown = None
+    if terminal is not None:
+        shown = {"rows": terminal.rows, "columns": terminal.columns, "kind": terminal.kind}
+    try:
+        answer = await agent.ask("exec_in_task", task=task.task_id, argv=list(argv), terminal=shown)
+    except BackendError as error:
+        if error.reason in (NOT_RUNNING, UNKNOWN_TASK):
+            raise Conflict(error.message, hint="`muster get workers JOB` shows which tasks run") from None
+        raise
+    return str(answer["exec"])
