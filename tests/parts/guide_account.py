@@ -17,9 +17,9 @@ _NAME = "muster"
 
 
 @contextlib.contextmanager
-def guide_account(namespace: KubeNamespace, folder: Path) -> Iterator[Path]:
-    """The kubeconfig of the account, which may work in this namespace."""
-    within, everywhere = _rules()
+def guide_account(namespace: KubeNamespace, folder: Path, *, without: str = "") -> Iterator[Path]:
+    """The kubeconfig of the account, which may work in this namespace. It lacks the right to `without`."""
+    within, everywhere = ([one for one in rules if without not in one["resources"]] for rules in _rules())
     objects: list[Object] = [{"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": _NAME}}]
     objects += [*_role(namespace, "Role", within), *_role(namespace, "ClusterRole", everywhere)]
     text = yaml.safe_dump_all(objects)

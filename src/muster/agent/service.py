@@ -49,7 +49,7 @@ from muster.agent.tasks.input_cache import InputCache
 from muster.agent.tasks.launching import Launching
 from muster.agent.tasks.log_limits import LogLimiting
 from muster.agent.tasks.log_watch import LogWatching
-from muster.agent.tasks.outputs import Outputs
+from muster.agent.tasks.outputs import Outputs, work_folders
 from muster.agent.tasks.ports import PortLedger
 from muster.agent.tasks.retirement import Retiring
 from muster.agent.tasks.shim_link import ShimLink
@@ -168,7 +168,7 @@ class Service:
         self._slow_operations: Dict[str, SlowOperation] = {
             **Filing(identity_of=self._file_identity).operations(),
             **self._blobs.operations(),
-            **Outputs(root, self._book).operations(),
+            **Outputs(work_folders(root, self._book)).operations(),
             "health_check": health_check,
             **Surroundings(
                 lambda: (self._gpus or NOTHING_FOUND).source.source, self._accounts, self._groups, self._file_identity

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import httpcore2
 import httpx2
 import msgspec
 from lightkube.config.client_adapter import verify_cluster
@@ -20,7 +21,7 @@ from lightkube.core.exceptions import ConfigError
 from muster.domain.errors import Invalid, Unreachable
 from muster.kubernetes.errors import Missing, error_of
 from muster.kubernetes.kubeconfig import UNREADABLE, authentication, load_config
-from muster.kubernetes.resources import Object, Resource
+from muster.kubernetes.resources import ACCESS_REVIEWS, Object, Resource
 
 MERGE_PATCH = "application/merge-patch+json"
 JSON_PATCH = "application/json-patch+json"
@@ -37,6 +38,9 @@ _KEEP_ALIVE = [
     (socket.IPPROTO_TCP, socket.TCP_KEEPCNT, 3),
 ]
 """A server that vanished without a word is noticed after half a minute, as client-go notices it."""
+_SWITCHING = 101
+_READ_BYTES = 1 << 16
+_BROKEN = (httpx2.HTTPError, httpx2.StreamError, httpcore2.NetworkError, httpcore2.TimeoutException, OSError)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +57,26 @@ class WatchEvent:
 
     kind: str
     object: dict[str, Any]
+
+
+class Upgraded:
+    """A connection whose protocol is no longer HTTP."""
+
+    def __init__(self, stream: Any) -> None:
+        self._stream = stream
+
+    async def read(self) -> bytes:
+        """The next bytes; empty at the end."""
+        try:
+            return bytes(await self._stream.read(_READ_BYTES))
+        except _BROKEN as error:
+            raise Unreachable(f"the connection to the API server broke: {_words(error)}") from error
+
+    async def write(self, data: bytes) -> None:
+        try:
+            await self._stream.write(data, _ANSWER_S)
+        except _BROKEN as error:
+            raise Unreachable(f"the connection to the API server broke: {_words(error)}") from error
 
 
 class Connection:
@@ -142,6 +166,20 @@ class Connection:
         except (httpx2.HTTPError, httpx2.StreamError, ConfigError, OSError) as error:
             raise Unreachable(f"the API server's answer ended early: {_words(error)}") from error
 
+    @asynccontextmanager
+    async def upgraded(self, path: str, headers: Mapping[str, str]) -> AsyncIterator[Upgraded]:
+        """Ask for another protocol on the connection, as `headers` name it."""
+        try:
+            async with self._http.stream("GET", path, headers=headers) as answer:
+                if answer.status_code != _SWITCHING:
+                    told = _decoded(await answer.aread())
+                    if answer.status_code < 400:
+                        raise Unreachable("the API server does not switch protocols; is there a proxy before it?")
+                    raise error_of(answer.status_code, told)
+                yield Upgraded(answer.extensions["network_stream"])
+        except (*_BROKEN, ConfigError) as error:
+            raise Unreachable(f"no answer from the API server: {_words(error)}") from error
+
     async def create(self, resource: Resource, one: Object, namespace: str | None = None) -> dict[str, Any]:
         body = {"apiVersion": resource.api_version, "kind": resource.kind, **one}
         return dict(await self.request("POST", resource.path(namespace), body=body))
@@ -197,6 +235,13 @@ class Connection:
         except Missing:
             return False
         return any(one.get("name") == resource.plural for one in told.get("resources") or ())
+
+    async def may(self, verb: str, resource: Resource, subresource: str = "", *, namespace: str | None = None) -> bool:
+        """Whether the account has this right: in the namespace, or in all of them if none is given."""
+        asked = {"verb": verb, "group": resource.group, "resource": resource.plural, "subresource": subresource}
+        spec = {"resourceAttributes": {**asked, "namespace": namespace or ""}}
+        told = await self.create(ACCESS_REVIEWS, {"spec": spec})
+        return bool((told.get("status") or {}).get("allowed"))
 
     async def close(self) -> None:
         await self._http.aclose()

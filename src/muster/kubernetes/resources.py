@@ -39,6 +39,9 @@ NODES = Resource("", "v1", "Node", "nodes", is_namespaced=False)
 NAMESPACES = Resource("", "v1", "Namespace", "namespaces", is_namespaced=False)
 CLAIMS = Resource("", "v1", "PersistentVolumeClaim", "persistentvolumeclaims")
 LEASES = Resource("coordination.k8s.io", "v1", "Lease", "leases")
+ACCESS_REVIEWS = Resource(
+    "authorization.k8s.io", "v1", "SelfSubjectAccessReview", "selfsubjectaccessreviews", is_namespaced=False
+)
 NODE_METRICS = Resource("metrics.k8s.io", "v1beta1", "NodeMetrics", "nodes", is_namespaced=False)
 POD_METRICS = Resource("metrics.k8s.io", "v1beta1", "PodMetrics", "pods")
 PADDLE_JOBS = Resource("batch.paddlepaddle.org", "v1", "PaddleJob", "paddlejobs")

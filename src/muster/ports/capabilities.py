@@ -170,8 +170,8 @@ class Cleanup(Protocol):
     """For backends that keep data of a task after its end, until it is no longer needed."""
 
     def settled(self, task: TaskRef) -> None:
-        """The end of the task is recorded and its log is collected, so the backend may retire it. Returns at once.
-        Calling it twice, or never, does no harm."""
+        """The end of the task is recorded, and its log and outputs are collected, so the backend may retire it, and an
+        engine remove it. Returns at once. Calling it twice, or never, does no harm."""
         ...
 
     async def forget(self, task: TaskRef) -> None:

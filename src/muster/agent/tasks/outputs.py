@@ -11,7 +11,7 @@ import os
 import stat
 from fnmatch import fnmatchcase
 from itertools import repeat
-from typing import Any, Callable, Dict, FrozenSet, Iterator, List, Mapping, Optional, Sequence, Tuple
+from typing import TYPE_CHECKING, Any, Callable, Dict, FrozenSet, Iterator, List, Mapping, Optional, Sequence, Tuple
 
 from muster.agent import requests
 from muster.agent.errors import BAD_REQUEST, SYSTEM, AgentError
@@ -19,7 +19,9 @@ from muster.agent.files.confined import MAX_DEPTH, Walk, is_text, listing, looki
 from muster.agent.files.file_errors import CHANGED, TOO_DEEP
 from muster.agent.files.pieces import MAX_READ_BYTES, Answer, read_piece, version
 from muster.agent.tasks import task_folder
-from muster.agent.tasks.table import TaskBook
+
+if TYPE_CHECKING:
+    from muster.agent.tasks.table import TaskBook
 
 MAX_FILES = 20_000
 PAGE = 500
@@ -29,9 +31,10 @@ States = FrozenSet[int]
 
 
 class Outputs:
-    def __init__(self, root: str, book: TaskBook) -> None:
-        self._root = root
-        self._book = book
+    """`work_of` returns the working folder of a task, by its id."""
+
+    def __init__(self, work_of: Callable[[str], str]) -> None:
+        self._work = work_of
 
     def operations(self) -> Dict[str, Callable[[Mapping[str, Any]], Work]]:
         return {"outputs_list": self._list, "outputs_read": self._read}
@@ -52,11 +55,16 @@ class Outputs:
         wanted = request.get("version")
         return lambda: read(work, path, offset, limit, wanted)
 
-    def _work(self, uid: str) -> str:
-        """The working folder; a retired task has one too."""
-        task = self._book.get(uid)
-        folder = os.path.join(self._root, "ended", uid) if task is None else task.folder
+
+def work_folders(root: str, book: TaskBook) -> Callable[[str], str]:
+    """The working folders of this agent's tasks; a retired task has one too."""
+
+    def work_of(uid: str) -> str:
+        task = book.get(uid)
+        folder = os.path.join(root, "ended", uid) if task is None else task.folder
         return os.path.join(folder, task_folder.WORK)
+
+    return work_of
 
 
 class Pattern:

@@ -33,6 +33,14 @@ from muster.backends.kubernetes.owners import Owners
 from muster.backends.kubernetes.paddle_jobs import expected, is_of_operator, own_name, suits
 from muster.backends.kubernetes.pod_state import handle, task_of
 from muster.backends.kubernetes.spec_support import cannot_honour
+from muster.backends.kubernetes.task_outputs import (
+    PodOutputs,
+    has_keeper,
+    keeps_outputs,
+    may_execute,
+    overdue,
+    stop_beside,
+)
 from muster.backends.kubernetes.task_table import TaskTable
 from muster.domain.clusters import PhysicalCluster
 from muster.domain.errors import MusterError, Problem, Unreachable
@@ -64,7 +72,7 @@ from muster.ports.capabilities import Capabilities, PastEnd, TaskRef, TaskSecret
 
 _log = structlog.get_logger("backends.kubernetes")
 _ARCHIVE_LIFETIME_S = 6 * 3600.0
-_RENEW_ARCHIVES_S = 3600.0
+_TEND_PODS_S = 3600.0
 """Pods may wait for days. The addresses of their archives are renewed until they have been used."""
 _FIRST_PORT, _LAST_PORT = 36000, 65000
 _LOOK_AT_NODES_S = 5.0
@@ -106,6 +114,8 @@ class KubernetesBackend:
         self._known_pool: Pool | None = None
         self._known_nodes: list[Node] = []
         self._usage = ClusterUsage(clock, usage_every_s)
+        self._outputs = PodOutputs(self._reachable_pod)
+        self._may_execute = True
         self._foreign = ForeignPaddleJobs(self._labels)
         self.capabilities = self._offered()
 
@@ -131,7 +141,7 @@ class KubernetesBackend:
             self._running = asyncio.create_task(self._run(), name=f"kubernetes {self.cluster}")
 
     def cannot_honour(self, spec: JobSpec) -> list[Problem]:
-        return list(cannot_honour(spec, self.settings, self._options))
+        return list(cannot_honour(spec, self.settings, self._options, may_execute=self._may_execute))
 
     def nodes(self) -> list[Node]:
         return self._known_nodes
@@ -217,13 +227,17 @@ class KubernetesBackend:
         return Observed(tuple(found), Scope(everything=True))
 
     def settled(self, task: TaskRef) -> None:
-        """The gang is removed with the last of its tasks."""
+        """The gang is removed with the last of its tasks, and pods that still hold resources before that."""
         self._table.settle(task.task_id)
         self._logs.forget(task.task_id)
         gang = task.task_id.rsplit(".", 2)[0]
         left = self._view.own_pods(gang) if self._view is not None else ()
-        if self._connection is not None and all(task_of(pod) in self._table.settled for pod in left):
+        if self._connection is None:
+            return
+        if all(task_of(pod) in self._table.settled for pod in left):
             self._spawn(self._remove_gang(self._connection, gang, task))
+        elif any(task_of(pod) == task.task_id and has_keeper(pod) for pod in left):
+            self._spawn(self._remove_pod(self._connection, task))
 
     async def forget(self, task: TaskRef) -> None:
         connection = self._connected()
@@ -255,6 +269,7 @@ class KubernetesBackend:
             engine=self,
             removals=self,
             logs=self._logs,
+            outputs=self._outputs,
             cleanup=self,
             usage=self._usage,
             secrets=TaskSecrets(),
@@ -308,11 +323,35 @@ class KubernetesBackend:
             self._tell(self._table.unknown(task.task_id))
             return
         self._table.ordered.add(task.task_id)
+        if await self._stop_beside(connection, task, grace_s):
+            return
         try:
             # Without a second of grace, Kubernetes forgets a pod before its node has ended it.
             await connection.delete(PODS, where[1], where[0], grace_s=max(1, math.ceil(grace_s)))
         except Missing:
             self._tell(self._table.unknown(task.task_id))
+
+    async def _stop_beside(self, connection: Connection, task: TaskRef, grace_s: float) -> bool:
+        """Stop a task whose outputs will be collected without deleting its pod. Whether that was possible."""
+        pods = self._view.own_pods(task.task_id.rsplit(".", 2)[0]) if self._view is not None else ()
+        pod = next((one for one in pods if task_of(one) == task.task_id), None)
+        if pod is None or not keeps_outputs(pod):
+            return False
+        if await stop_beside(connection, *key_of(pod), grace_s):
+            return True
+        _log.warning("task stopped with its pod: its outputs are lost", task=task.task_id)
+        return False
+
+    def _reachable_pod(self, task: TaskRef) -> tuple[Connection, str, str] | None:
+        connection = self._connected()
+        where = self._where(connection, task)
+        return (connection, *where) if where is not None else None
+
+    async def _remove_pod(self, connection: Connection, task: TaskRef) -> None:
+        """If this fails, the pod is removed with its gang."""
+        if (where := self._where(connection, task)) is not None:
+            with suppress(MusterError):
+                await connection.delete(PODS, where[1], where[0], grace_s=1)
 
     async def _stop_paddle_jobs(self, connection: Connection, tasks: Sequence[TaskRef]) -> None:
         """The operator would replace pods that are deleted. Muster stops whole gangs, so their jobs go first."""
@@ -354,21 +393,22 @@ class KubernetesBackend:
         while True:
             try:
                 self._connection = connect(self._options.kubeconfig, self._options.context)
+                where = self._watched_namespace(self._connection)
                 self._view = ClusterView(
                     self._connection,
-                    self._watched_namespace(self._connection),
+                    where,
                     self._options,
                     self._labels,
                     self._pod_changed,
                     self._capacity_changed,
                 )
                 self._has_paddle_jobs = await self._connection.offers(PADDLE_JOBS)
+                self._may_execute = await may_execute(self._connection, where)
                 async with asyncio.TaskGroup() as group:
                     group.create_task(self._view.run())
                     group.create_task(self._announce(self._view))
                     group.create_task(self._look_at_nodes(self._view))
-                    group.create_task(self._renew_archives(self._connection, self._view))
-                    where = self._watched_namespace(self._connection)
+                    group.create_task(self._tend_pods(self._connection, self._view))
                     group.create_task(self._usage.run(self._connection, self._view, where, selector(self._labels)))
                     if self._options.shows_foreign_jobs:
                         group.create_task(self._foreign.run(self._connection, self._options))
@@ -402,15 +442,19 @@ class KubernetesBackend:
                 if view.is_own(pod) and self._lost_node(pod):
                     self._report(pod)
 
-    async def _renew_archives(self, connection: Connection, view: ClusterView) -> None:
+    async def _tend_pods(self, connection: Connection, view: ClusterView) -> None:
         while True:
-            await asyncio.sleep(_RENEW_ARCHIVES_S)
+            await asyncio.sleep(_TEND_PODS_S)
             pods = [pod for pod in view.pods if view.is_own(pod)]
             for namespace, name in waiting_secrets(pods):
                 try:
                     await renew(connection, namespace, name, lambda one: self._archives.url(one, _ARCHIVE_LIFETIME_S))
                 except MusterError as error:
                     _log.warning("archives not renewed", secret=name, error=str(error))
+            for namespace, name in overdue(pods, self._clock()):
+                _log.warning("pod removed, although its outputs were not collected", pod=name)
+                with suppress(MusterError):
+                    await connection.delete(PODS, name, namespace)
 
     async def _disconnect(self) -> None:
         if self._running is not None:

@@ -1,7 +1,7 @@
 """All objects of a gang, as they are created. The first owns the others: who deletes it deletes them all."""
 
 import base64
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -57,7 +57,7 @@ class GangObjects:
             files |= differing_files(gang, own)
         return {
             "metadata": metadata,
-            "data": {**preparation.scripts(self.launch.requests, peers, self.certificate), **files},
+            "data": {**self._scripts(peers), **files},
         }
 
     def service(self, owner: Mapping[str, Any]) -> dict[str, Any] | None:
@@ -84,7 +84,7 @@ class GangObjects:
     def pods(self, owner: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
         """The pods of the tasks that are pending, by task id."""
         gang = self.launch.gang
-        is_prepared = bool(preparation.scripts(self.launch.requests, [task.id for task in gang.tasks]))
+        is_prepared = bool(self._scripts([task.id for task in gang.tasks]))
         plan = PodPlan(gang, self.cluster, self.options, self.labels, self._shared_files(), is_prepared, self.name)
         tasks, found = {task.id: task for task in gang.tasks}, {}
         for request in self.launch.pending:
@@ -100,6 +100,10 @@ class GangObjects:
         found = paddle_job(self.launch.gang, whole.pods(owner), self.labels)
         found["metadata"]["ownerReferences"] = [dict(owner)]
         return found
+
+    def _scripts(self, peers: Sequence[str]) -> dict[str, str]:
+        has_outputs = bool(self.launch.gang.spec.outputs)
+        return preparation.scripts(self.launch.requests, peers, self.certificate, has_outputs=has_outputs)
 
     def _shared_files(self) -> frozenset[str]:
         first, *others = self.launch.requests

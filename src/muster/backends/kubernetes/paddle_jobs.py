@@ -25,13 +25,15 @@ _WITH_RANK = 'MUSTER_RANK=$(({offset} + PADDLE_TRAINER_ID)); export MUSTER_RANK;
 
 
 def suits(spec: JobSpec) -> bool:
-    """Whether the job can be a PaddleJob. One that asks for ports of its own cannot."""
+    """Whether the job can be a PaddleJob. One that asks for ports of its own cannot, and neither can one with outputs:
+    its pods outlive their tasks, while an operator takes the end of a pod for the end of its task."""
     roles = {role.name for role in spec.roles}
     return (
         spec.framework is Framework.PADDLE
         and WORKER_ROLE in roles
         and roles <= set(ROLES)
         and not any(role.ports for role in spec.roles)
+        and not spec.outputs
     )
 
 

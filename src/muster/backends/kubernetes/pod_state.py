@@ -8,8 +8,8 @@ from muster.kubernetes.resources import RES_TYPE
 from muster.kubernetes.times import instant
 from muster.ports.backend import Observation, Phase
 
-MAIN, INIT = "task", "prepare"
-"""The names of the container of the task and of the one that prepares it."""
+MAIN, INIT, KEEPER = "task", "prepare", "outputs"
+"""The names of the container of the task, of the one that prepares it, and of the one that keeps its outputs."""
 FETCH_FAILED, UNFIT_IMAGE, PACKAGE_BROKEN = 91, 92, 93
 """The exit codes of the preparing step: no answer from the server, no program to fetch with, and a wrong archive."""
 _STEP_ERRORS = {FETCH_FAILED: "fetch", UNFIT_IMAGE: "rejected", PACKAGE_BROKEN: "package"}

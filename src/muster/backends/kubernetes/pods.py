@@ -10,7 +10,7 @@ from muster.backends.kubernetes import preparation
 from muster.backends.kubernetes.names import FILE_PREFIX, GANG, JOB_NAME, OWNER, TASK, gang_name, host_name, pod_name
 from muster.backends.kubernetes.node_rules import affinity
 from muster.backends.kubernetes.options import KubernetesOptions
-from muster.backends.kubernetes.pod_state import INIT, MAIN
+from muster.backends.kubernetes.pod_state import INIT, KEEPER, MAIN
 from muster.backends.kubernetes.volumes import (
     FILES,
     SECRETS,
@@ -31,6 +31,7 @@ from muster.launch.secret_variables import FOLDER_VARIABLE
 
 _STEP_KEYS = (preparation.SHELL, preparation.PYTHON, preparation.PEERS, preparation.CERTIFICATE)
 _EXPANDED = re.compile(r"\$(?=[$(])")
+_FOR_EVER = "2147483647"
 ARCHIVES = "archives"
 """The volume with the addresses of archives, which only the preparing step sees."""
 
@@ -108,7 +109,7 @@ class PodPlan:
             "automountServiceAccountToken": options.service_account is not None,
             "terminationGracePeriodSeconds": max(1, math.ceil(spec.grace_s)),
             "initContainers": [self._init(image, request, found)] if self.is_prepared else [],
-            "containers": [main],
+            "containers": [main, *([self._keeper(image)] if spec.outputs else [])],
             "volumes": found.volumes,
             "serviceAccountName": options.service_account,
             "nodeSelector": dict(options.node_selector),
@@ -141,10 +142,26 @@ class PodPlan:
             **({"imagePullPolicy": policy} if policy else {}),
             "command": list(preparation.COMMAND),
             "workingDir": preparation.WORK_FOLDER,
-            "env": [{"name": "HOME", "value": preparation.WORK_FOLDER}],
+            "env": [
+                {"name": "HOME", "value": preparation.WORK_FOLDER},
+                *([{"name": preparation.OUTPUTS_VARIABLE, "value": "yes"}] if self.gang.spec.outputs else []),
+            ],
             "resources": {"requests": {"cpu": f"{LEAST_CPU_M}m"}},
             "volumeMounts": mounts,
             "terminationMessagePolicy": "FallbackToLogsOnError",
+            "securityContext": {"allowPrivilegeEscalation": False},
+        }
+
+    def _keeper(self, image: str) -> dict[str, Any]:
+        """It keeps the working directory after the task's end, until the server has collected the outputs there."""
+        policy = self.options.image_pull_policy
+        return {
+            "name": KEEPER,
+            "image": self.options.init_image or image,
+            **({"imagePullPolicy": policy} if policy else {}),
+            "command": ["sleep", _FOR_EVER],
+            "resources": {"requests": {"cpu": f"{LEAST_CPU_M}m"}},
+            "volumeMounts": [{"name": WORK, "mountPath": preparation.WORK_FOLDER, "readOnly": True}],
             "securityContext": {"allowPrivilegeEscalation": False},
         }
 

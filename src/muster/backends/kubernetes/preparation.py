@@ -15,14 +15,18 @@ CERTIFICATE = "server.crt"
 """The key with the certificate of a server that has made its own; empty for others."""
 SCRIPTS_FOLDER, PLAN_FOLDER, WORK_FOLDER = "/muster/prepare", "/muster/archives", "/muster/work"
 COMMAND = ("/bin/sh", f"{SCRIPTS_FOLDER}/{SHELL}")
+OUTPUTS_VARIABLE = "MUSTER_HAS_OUTPUTS"
+"""Set for the step if outputs will be collected, which needs Python 3."""
 _PEERS_WAIT_S = 600
 """How long a task waits for the names of its peers. They are known as soon as all pods have a node."""
 
 
-def scripts(requests: Sequence[LaunchRequest], peers: Iterable[str], certificate: str = "") -> dict[str, str]:
-    """What the gang's own object has for this step; empty if no task needs it."""
+def scripts(
+    requests: Sequence[LaunchRequest], peers: Iterable[str], certificate: str = "", *, has_outputs: bool = False
+) -> dict[str, str]:
+    """What the gang's own object has for this step; empty if no task needs it. For outputs it examines the image."""
     names = list(peers)
-    if len(names) < 2 and not any(request.digests for request in requests):
+    if len(names) < 2 and not has_outputs and not any(request.digests for request in requests):
         return {}
     waited = names if len(names) > 1 else []
     listed = "".join(f"{name}\n" for name in waited)
@@ -51,6 +55,8 @@ _SHELL = rf"""# Prepares a task. Exit codes:
 # {FETCH_FAILED} nothing was fetched, {UNFIT_IMAGE} the image lacks a program, {PACKAGE_BROKEN} a wrong archive.
 if command -v python3 >/dev/null 2>&1; then exec python3 "{SCRIPTS_FOLDER}/{PYTHON}"; fi
 fail() {{ code=$1; shift; echo "$*" >&2; exit "$code"; }}
+[ -z "${{{OUTPUTS_VARIABLE}:-}}" ] ||
+  fail {UNFIT_IMAGE} "outputs need Python 3, which the image lacks: set initImage in the file of the cluster"
 unfit="the image of the preparing step has neither Python 3 nor"
 trusted="{SCRIPTS_FOLDER}/{CERTIFICATE}"
 if command -v curl >/dev/null 2>&1; then

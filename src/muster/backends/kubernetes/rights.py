@@ -11,15 +11,16 @@ from muster.kubernetes.connection import Connection, connect
 from muster.kubernetes.resources import (
     CONFIG_MAPS,
     NAMESPACES,
+    NODE_METRICS,
     NODES,
     PADDLE_JOBS,
+    POD_METRICS,
     PODS,
     SECRETS,
     SERVICES,
     Resource,
 )
 
-_REVIEWS = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
 _FOLLOW, _OWN = ("list", "watch"), ("create", "delete", "get")
 _NO_JOBS = "jobs cannot run"
 
@@ -36,6 +37,8 @@ class Right:
 
     @property
     def what(self) -> str:
+        if self.resource in (NODE_METRICS, POD_METRICS):
+            return f"{self.resource.plural}.{self.resource.group}"
         return f"{self.resource.plural}/{self.subresource}" if self.subresource else self.resource.plural
 
     @property
@@ -79,6 +82,9 @@ def needed_rights(options: KubernetesOptions, default_namespace: str, *, has_pad
         yield Right(PODS, _FOLLOW, home, _NO_JOBS)
     yield Right(PODS, _OWN, home, _NO_JOBS)
     yield Right(PODS, ("get",), home, "there are no logs", "log")
+    yield Right(PODS, ("get", "create"), home, "jobs with outputs are refused", "exec")
+    for metrics, where in ((NODE_METRICS, None), (POD_METRICS, home)):
+        yield Right(metrics, ("list",), where, "usage is not known")
     yield Right(CONFIG_MAPS, _OWN, home, _NO_JOBS)
     yield Right(SERVICES, ("create",), home, "jobs of several tasks cannot run")
     yield Right(SECRETS, ("create", "get", "patch"), home, "jobs with packages or secrets cannot run")
@@ -92,21 +98,8 @@ def needed_rights(options: KubernetesOptions, default_namespace: str, *, has_pad
 
 
 async def _lacking(connection: Connection, right: Right) -> list[str]:
-    return [verb for verb in right.verbs if not await _may(connection, right, verb)]
-
-
-async def _may(connection: Connection, right: Right, verb: str) -> bool:
-    asked = {
-        "group": right.resource.group,
-        "resource": right.resource.plural,
-        "subresource": right.subresource,
-        "verb": verb,
-        "namespace": right.namespace or "",
-    }
-    body = {
-        "apiVersion": "authorization.k8s.io/v1",
-        "kind": "SelfSubjectAccessReview",
-        "spec": {"resourceAttributes": asked},
-    }
-    answer = await connection.request("POST", _REVIEWS, body=body)
-    return bool((answer.get("status") or {}).get("allowed"))
+    return [
+        verb
+        for verb in right.verbs
+        if not await connection.may(verb, right.resource, right.subresource, namespace=right.namespace)
+    ]

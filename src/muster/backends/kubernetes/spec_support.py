@@ -11,7 +11,10 @@ from muster.launch.containers import is_reference
 from muster.lib.nearest import nearest
 
 
-def cannot_honour(spec: JobSpec, cluster: PhysicalCluster, options: KubernetesOptions) -> Iterator[Problem]:
+def cannot_honour(
+    spec: JobSpec, cluster: PhysicalCluster, options: KubernetesOptions, *, may_execute: bool = True
+) -> Iterator[Problem]:
+    """`may_execute` says whether the account may run commands in pods."""
     image = spec.runtime.image or options.image
     if not image:
         yield Problem("runtime.image", f"cluster {cluster.name} runs containers", "name an image, such as paddle:2.6.1")
@@ -24,8 +27,9 @@ def cannot_honour(spec: JobSpec, cluster: PhysicalCluster, options: KubernetesOp
     for key, path in (("runtime.venv", spec.runtime.venv), ("runtime.conda", spec.runtime.conda)):
         if path and "/" in path and not (key == "runtime.venv" and spec.package and not path.startswith("/")):
             yield from _folder(key, path, cluster, options)
-    if spec.outputs:
-        yield Problem("outputs", "are not collected from Kubernetes", "write them to a folder of the cluster")
+    if spec.outputs and not may_execute:
+        lacks = f"the account of cluster {cluster.name} has no right to collect them: create on pods/exec"
+        yield Problem("outputs", lacks, "write them to a folder of the cluster, or have an admin grant it")
     for role in spec.roles:
         if role.resources.shares_gpu:
             path = f"roles.{role.name}.resources.gpu"

@@ -105,5 +105,5 @@ def test_what_kubernetes_cannot_do_is_said_with_its_path() -> None:
         "mounts[1].source",
     ]
     assert paths(replace(plain, runtime=Runtime(venv="envs/py310"))) == ["runtime.venv"]
-    assert paths(replace(plain, outputs=("model/*",))) == ["outputs"]
+    assert paths(replace(plain, outputs=("model/*",))) == []
     assert paths(shared) == ["roles.worker.resources.gpu"]

@@ -32,6 +32,7 @@ def a_paddle_spec(**fields: object) -> JobSpec:
         (a_spec(framework=Framework.TORCH), False),
         (a_spec(a_role("chief"), framework=Framework.PADDLE), False),
         (a_spec(Role("worker", 1, ("true",), ports=1), framework=Framework.PADDLE), False),
+        (a_paddle_spec(outputs=("model/",)), False),
     ],
 )
 def test_paddle_jobs_with_the_roles_of_the_operator_can_be_its_jobs(spec: JobSpec, expected: bool) -> None:

@@ -2,6 +2,7 @@
 
 import hashlib
 import io
+import os
 import ssl
 import subprocess
 import tarfile
@@ -13,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from muster.backends.kubernetes import preparation
+from muster.backends.kubernetes.pod_state import UNFIT_IMAGE
 from muster.domain.launch_requests import LaunchRequest
 from muster.domain.specs import Input
 
@@ -84,6 +86,17 @@ def test_a_damaged_archive_is_not_unpacked(tmp_path: Path) -> None:
     result = run(tmp_path, request, {wrong: (tmp_path / f"{digest}.tar.gz").as_uri()}, script="shell")
     assert result.returncode == 93
     assert f"the archive {wrong} is damaged" in result.stderr
+
+
+def test_an_image_without_python_cannot_have_its_outputs_collected(tmp_path: Path) -> None:
+    request = LaunchRequest("j1.1.worker.0", "", ("true",), {})
+    step = preparation.scripts([request], ["localhost"], has_outputs=True)
+    script = tmp_path / "prepare.sh"
+    script.write_text(step[preparation.SHELL].replace("command -v python3", "command -v no-such-python3"))
+    environment = {"PATH": os.environ["PATH"], preparation.OUTPUTS_VARIABLE: "yes"}
+    done = subprocess.run(["/bin/sh", script], capture_output=True, text=True, check=False, env=environment)
+    assert done.returncode == UNFIT_IMAGE
+    assert "set initImage" in done.stderr
 
 
 def test_nothing_is_prepared_for_a_single_task_without_files() -> None:

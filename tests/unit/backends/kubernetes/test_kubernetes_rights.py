@@ -18,6 +18,7 @@ def places(options: KubernetesOptions, *, has_paddle_jobs: bool = True) -> set[t
 def test_tasks_need_rights_in_their_namespace_alone() -> None:
     found = places(KubernetesOptions(namespace="ml"))
     assert {("pods", "ml"), ("pods/log", "ml"), ("paddlejobs", "ml"), ("pods", None), ("nodes", None)} <= found
+    assert {("pods/exec", "ml"), ("pods.metrics.k8s.io", "ml"), ("nodes.metrics.k8s.io", None)} <= found
     assert ("namespaces", None) not in found
     assert ("configmaps", "default") in places(KubernetesOptions())
 
