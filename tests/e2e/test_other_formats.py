@@ -3,8 +3,11 @@
 import json
 from pathlib import Path
 
+import pytest
+
 from tests.e2e.example_runs import EXAMPLES, MusterServer
 
+PADDLE_EXAMPLES = EXAMPLES.parent / "deploy" / "examples"
 PADDLEJOB = EXAMPLES / "paddlejob" / "job.yaml"
 CODE = EXAMPLES / "wide-and-deep-ps" / "src"
 HERE = ("--set", "runtime.image=null", "--set", f"package={CODE}")
@@ -34,6 +37,23 @@ def test_paddlejob_trains_on_this_machine_without_its_image(muster_server: Muste
     assert (job["state"], job["mode"]) == ("Succeeded", "PS")
     assert "warning: line 8: spec.cleanPodPolicy: has no effect" in ran.stderr
     assert muster_server.run("logs", job["id"]).stdout.count("held-out accuracy") == 2
+
+
+@pytest.mark.parametrize("example", sorted(path.stem for path in PADDLE_EXAMPLES.glob("*.yaml")))
+def test_an_example_of_the_operator_runs_on_this_machine_without_its_image(
+    muster_server: MusterServer, example: str
+) -> None:
+    """The image is what a machine without containers lacks, and so are the GPUs of one of them."""
+    roles = ("worker",) if example == "resnet" else ("worker", "ps")
+    words = [word for role in roles for word in ("--set", f"roles.{role}.command=echo done")]
+    words += ["--set", "runtime.image=null", "--set", "roles.worker.resources.gpu=0"]
+    name = f"{example.replace('_', '-')}-here"
+    ran = muster_server.run(
+        "submit", str(PADDLE_EXAMPLES / f"{example}.yaml"), *words, "--name", name, "--wait", "-o", "json"
+    )
+
+    assert ran.returncode == 0, ran.stderr
+    assert json.loads(ran.stdout)["state"] == "Succeeded"
 
 
 def test_image_is_taken_by_a_node_with_containers_or_refused_at_its_line_with_a_way_out(

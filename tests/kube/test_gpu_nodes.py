@@ -106,4 +106,4 @@ def test_more_than_one_node_has_is_refused_at_once(site: tuple[MusterServer, Kub
     spec = {"name": "huge", "cluster": CLUSTER, "command": "true", "resources": {"gpu": 3, "gpuType": "A100"}}
     status, answer = server.call("POST", "/api/v1/jobs", {"spec": spec})
     assert (status, answer["code"]) == (422, "unplaceable")
-    assert "asks for 3 A100 GPUs, and the most there is are 2 on one node" in answer["detail"]
+    assert "asks for 3 A100 GPUs, and there are at most 2 on one node" in answer["detail"]

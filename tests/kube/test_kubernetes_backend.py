@@ -1,5 +1,6 @@
 """Jobs of a real server on a real Kubernetes: the file of another cluster with one word changed."""
 
+import re
 import secrets
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,6 +16,7 @@ from tests.parts.server import MusterServer, polls
 
 pytestmark = [pytest.mark.kube, pytest.mark.xdist_group("kubernetes-backend")]
 EXAMPLES = Path(__file__).parents[2] / "examples"
+PADDLE_EXAMPLES = Path(__file__).parents[2] / "deploy" / "examples"
 LONG = ["sleep", "600"]
 
 
@@ -91,6 +93,30 @@ def test_an_example_runs_with_another_cluster_in_its_file(
     log = server.run("logs", job["id"], check=True).stdout
     assert "worker-0" in log
     assert "loss" in log or "accuracy" in log, "it is kept after the pods are gone"
+
+
+@pytest.mark.parametrize("cluster", [CLUSTER, PADDLE_CLUSTER])
+@pytest.mark.parametrize("example", sorted(path.stem for path in PADDLE_EXAMPLES.glob("wide_and_deep*.yaml")))
+def test_an_example_of_the_operator_is_submitted_as_it_is(
+    server: MusterServer, example: str, cluster: str, tmp_path: Path
+) -> None:
+    """All but its image, of which there is none here. The entry point of the one that is here ends at once."""
+    file = tmp_path / "job.yaml"
+    file.write_text(re.sub(r"image: \S+", "image: local/python:1", (PADDLE_EXAMPLES / f"{example}.yaml").read_text()))
+    name = f"job-{secrets.token_hex(4)}"
+    job = server.json("submit", str(file), "--cluster", cluster, "--name", name)
+    assert server.wait(job["id"], 120)["state"] == "Succeeded", server.run("explain", job["id"]).stdout
+
+
+def test_an_example_of_the_operator_with_gpus_is_refused_for_those_alone(server: MusterServer, tmp_path: Path) -> None:
+    file = tmp_path / "job.yaml"
+    file.write_text(re.sub(r"image: \S+", "image: local/python:1", (PADDLE_EXAMPLES / "resnet.yaml").read_text()))
+    words = ("submit", str(file), "--cluster", CLUSTER, "--hold", "--name")
+    refused = server.run(*words, f"job-{secrets.token_hex(4)}")
+    if refused.returncode:
+        assert "a task of worker asks for 1 GPU, and there are at most 0 on one node" in refused.stderr
+    taken = server.run(*words, f"job-{secrets.token_hex(4)}", "--set", "roles.worker.resources.gpu=0")
+    assert taken.returncode == 0, taken.stderr
 
 
 def test_a_job_that_finds_no_node_waits_with_the_words_of_the_scheduler(

@@ -72,7 +72,7 @@ def test_devices_are_refused_asked_for_and_waited_for(
 
     offer(server, slots, 1, 1)
     status, refused = server.call("POST", "/api/v1/jobs", {"spec": a_spec(slots, 2)})
-    assert (status, "and the most there is are 1 on one node" in refused["detail"]) == (422, True)
+    assert (status, "and there are at most 1 on one node" in refused["detail"]) == (422, True)
 
     first, second, third = (server.submit(a_spec(slots))["id"] for _ in range(3))
     for job in (first, second):

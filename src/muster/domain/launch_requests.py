@@ -17,6 +17,7 @@ class LaunchRequest:
     task_id: str
     node: str
     argv: tuple[str, ...]
+    """Empty if the image's own entry point is to run."""
     env: Mapping[str, str]
     files: Mapping[str, str] = field(default_factory=dict)
     ports: tuple[int, ...] = ()
@@ -37,6 +38,11 @@ class LaunchRequest:
     """The user whose job it is."""
     secrets: tuple[SecretUse, ...] = ()
     """The secrets that the task gets. Their values are not part of the request, which people may see."""
+
+    @property
+    def starts_where_image_says(self) -> bool:
+        """Whether the working directory is the image's own, for its entry point. Files of the job need the task's."""
+        return not self.argv and not self.digests and not self.links
 
     @property
     def gang_key(self) -> str:

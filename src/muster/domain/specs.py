@@ -98,6 +98,7 @@ class Role:
     name: str
     replicas: int
     command: tuple[str, ...]
+    """Empty if the image has an entry point of its own, which is to run."""
     resources: Resources = field(default_factory=Resources)
     env: Mapping[str, str] = field(default_factory=dict)
     ports: int = 0

@@ -116,6 +116,7 @@ class ContainerTask:
     task_id: str
     image: str
     argv: tuple[str, ...]
+    """Empty if the image's own entry point is to run."""
     env: Mapping[str, str] = field(default_factory=dict)
     mounts: tuple[Mount, ...] = ()
     """The mounts, with absolute paths as source and target."""
@@ -125,6 +126,8 @@ class ContainerTask:
     private_shm_bytes: int | None = None
     """Set for the task of a user who must not reach what others have: the size of a /dev/shm of its own. Such a task
     has its own IPC namespace, too, gains no rights from the image, and writes to its own files only."""
+    starts_where_image_says: bool = False
+    """Whether the working directory is the image's own, and not that of the task."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,6 +177,9 @@ def _podman(engine: Engine, content: ContainerTask, place: TaskFolder) -> Contai
     env = _environment(engine, content, place)
     lines = {name: value for name, value in sorted(env.items()) if _fits_a_line(value)}
     others = {name: value for name, value in sorted(env.items()) if name not in lines}
+    if others and not content.argv:
+        name = next(iter(others))
+        raise Invalid(f"env.{name}: the entry point of an image cannot get a value like this", hint="give it a command")
     script = f"{place.folder}/{VARIABLES_FILE}"
     setting = ("sh", "-c", _SET_VARIABLES, script) if others else ()
     name = container_name(content.task_id)
@@ -185,12 +191,12 @@ def _podman(engine: Engine, content: ContainerTask, place: TaskFolder) -> Contai
         *("--security-opt", "label=disable"),  # otherwise SELinux would hide the folders of the node
         *_rights_arguments(engine, content),
         *("--user", _user(engine, place)),
-        *("--workdir", place.work),
+        *(() if content.starts_where_image_says else ("--workdir", place.work)),
         *("--env-file", f"{place.folder}/{ENV_FILE}"),
         *(word for mount in (*_own_mounts(content, place), *content.mounts) for word in ("--mount", _bind(mount))),
         *device_arguments(engine, content.devices),
         *_limit_arguments(engine, content),
-        *("--entrypoint", ""),
+        *(("--entrypoint", "") if content.argv else ()),
         content.image,
         *setting,
         *content.argv,
@@ -206,11 +212,11 @@ def _apptainer(engine: Engine, content: ContainerTask, place: TaskFolder) -> Con
     mounts = [*_own_mounts(content, place), *content.mounts]
     argv = (
         engine.program,
-        "exec",
+        "exec" if content.argv else "run",
         "--cleanenv",
         *(() if content.private_shm_bytes is None else ("--containall",)),  # else it shares processes, /tmp and /dev
         *("--home", place.work),
-        *("--pwd", place.work),
+        *(() if content.starts_where_image_says else ("--pwd", place.work)),
         *(word for mount in mounts for word in ("--bind", _colons(mount))),
         *device_arguments(engine, content.devices),
         _apptainer_image(content.image),

@@ -77,13 +77,13 @@ def _shortage(capacity: PoolCapacity, want: Resources, *, together: bool = False
     most = sum(counts) if together else max(counts, default=0)
     if want.gpus > most:
         model = f" {'/'.join(want.gpu_models)}" if want.gpu_models else ""
-        return f"{want.gpus}{model} GPUs, and the most there is are {most}"
+        return f"{want.gpus}{model} GPU{'s' if want.gpus > 1 else ''}, and there are at most {most}"
     if want.cpu_m > capacity.cpu_m:
-        return f"{format_cpu(want.cpu_m)} CPUs, and the most there is are {format_cpu(capacity.cpu_m)}"
+        return f"{format_cpu(want.cpu_m)} CPUs, and there are at most {format_cpu(capacity.cpu_m)}"
     if want.memory_bytes > capacity.memory_bytes:
         asked, most_bytes = format_bytes(want.memory_bytes), format_bytes(capacity.memory_bytes)
-        return f"{asked} of memory, and the most there is is {most_bytes}"
+        return f"{asked} of memory, and there is at most {most_bytes}"
     for name, count in want.extended:
         if count > (most_devices := capacity.extended.get(name, 0)):
-            return f"{count} {name}, and the most there is are {most_devices}"
+            return f"{count} {name}, and there are at most {most_devices}"
     return ""

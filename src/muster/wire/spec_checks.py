@@ -39,8 +39,10 @@ def _form(data: Mapping[str, Any]) -> Iterator[Problem]:
     if data.get("roles") is not None:
         for key in flat:
             yield Problem(key, "cannot stand beside `roles`", f"move it to roles.{WORKER_ROLE}.{key}")
-    elif data.get("command") is None:
-        yield Problem("command", "is required", "or `roles` with a command each")
+    elif data.get("command") is None and not _mapping(data.get("runtime")).get("image"):
+        yield Problem(
+            "command", "is required", "or `roles` with a command each, or `runtime.image` with one of its own"
+        )
     if data.get("replicas") == 0:
         yield Problem("replicas", "must be at least 1")
 
@@ -49,6 +51,12 @@ def _roles(data: Mapping[str, Any]) -> Iterator[Problem]:
     roles = _mapping(data.get("roles"))
     if roles and all(_mapping(role).get("replicas") == 0 for role in roles.values()):
         yield Problem("roles", "ask for no task at all", "give a role at least one replica")
+    if not _mapping(data.get("runtime")).get("image"):
+        for name, role in roles.items():
+            if isinstance(role, Mapping) and role.get("command") is None:
+                yield Problem(
+                    f"roles.{name}.command", "is required", "or `runtime.image` with an entry point of its own"
+                )
     replicas = {name: _mapping(role).get("replicas", 1) for name, role in roles.items()}
     if replicas.get(PS_ROLE) and not replicas.get(WORKER_ROLE):
         yield Problem("roles", "has `ps` but no `worker`", "a parameter-server job needs both")

@@ -161,7 +161,11 @@ class RoleIn(CompletionIn):
     max: int | None = Field(
         None, ge=1, le=MAX_REPLICAS, description="The job may grow to this many tasks. The default is `replicas`."
     )
-    command: Command = Field(description="A string that a shell runs, or a list that runs without a shell.")
+    command: Command | None = Field(
+        None,
+        description="A string that a shell runs, or a list that runs without a shell. Without one, the entry point of"
+        " `runtime.image` runs.",
+    )
     resources: ResourcesIn = Field(default_factory=ResourcesIn)
     env: Env = Field(default_factory=dict, description="Variables of this role; they override the job's env.")
     ports: int = Field(
@@ -306,7 +310,9 @@ class JobSpecIn(CompletionIn):
     roles: dict[Annotated[str, Field(pattern=ROLE_PATTERN)], RoleIn] | None = Field(
         None, min_length=1, max_length=32, description="The roles by name; `ps` and `worker` have a special meaning."
     )
-    command: Command | None = Field(None, description="In a job without roles: the command.")
+    command: Command | None = Field(
+        None, description="In a job without roles: the command, if it is not the entry point of the image."
+    )
     replicas: int | None = Field(
         None, ge=0, le=MAX_REPLICAS, description="In a job without roles: the number of tasks."
     )

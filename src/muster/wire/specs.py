@@ -166,7 +166,7 @@ def _role_to_wire(role: Role) -> dict[str, Any]:
         "replicas": role.replicas,
         "min": role.min_replicas,
         "max": role.max_replicas,
-        "command": list(role.command),
+        "command": list(role.command) or None,
         "resources": {
             k: v
             for k, v in (
@@ -267,7 +267,7 @@ def _roles(model: JobSpecIn) -> list[tuple[str, RoleIn]]:
         replicas=1 if model.replicas is None else model.replicas,
         min=model.min,
         max=model.max,
-        command=model.command or "",
+        command=model.command,
         resources=model.resources or ResourcesIn(),
         env={},
         ports=model.ports or 0,
@@ -279,9 +279,10 @@ def _roles(model: JobSpecIn) -> list[tuple[str, RoleIn]]:
 
 
 def _role(name: str, role: RoleIn, has_ps: bool, fill: "_Substitution") -> Role:
+    command: tuple[str, ...] = ()
     if isinstance(role.command, str):
-        command: tuple[str, ...] = ("/bin/sh", "-c", fill.text(role.command))
-    else:
+        command = ("/bin/sh", "-c", fill.text(role.command))
+    elif role.command is not None:
         command = tuple(fill.text(word) for word in role.command)
     return Role(
         name=name,

@@ -120,7 +120,7 @@ def start(
     agent: Agent, engine: EnginePart, task: str, script: str, *, secrets: Any = None, **more: Any
 ) -> ContainerLaunch:
     hello = agent.ask("hello")
-    content = ContainerTask(task_id=task, image=IMAGE, argv=("sh", "-c", script), **more)
+    content = ContainerTask(task_id=task, **{"image": IMAGE, "argv": ("sh", "-c", script), **more})
     place = TaskFolder(f"{hello['root']}/tasks/{task}", hello["uid"], hello["gid"])
     ready = container_launch(as_found(agent, engine), content, place)
     agent.launch(
@@ -147,6 +147,21 @@ def test_exit_code_and_output_are_the_programs_own(agent: Agent, engine: EngineP
     assert agent.wait_phase("t", "ended")["exit_code"] == 7
     assert sorted(agent.log("t").decode().split()) == ["err", "out"]
     assert engine.names() == set()
+
+
+def test_the_entry_point_of_the_image_runs_where_the_image_says(agent: Agent, engine: EnginePart) -> None:
+    built, changes = (
+        "localhost/muster-entry:1",
+        ("WORKDIR /etc", 'ENTRYPOINT ["sh", "-c", "pwd; echo $0 $WORD; exit 5"]'),
+    )
+    engine.call("create", "--name", "draft", IMAGE, "true")
+    options = [word for change in (*changes, 'CMD ["and its argument"]') for word in ("--change", change)]
+    made = engine.call("commit", *options, "draft", built)
+    engine.call("rm", "draft")
+    assert made.returncode == 0, made.stderr
+    start(agent, engine, "t", "", image=built, argv=(), env={"WORD": "here"}, starts_where_image_says=True)
+    assert agent.wait_phase("t", "ended")["exit_code"] == 5
+    assert agent.log("t").decode() == "/etc\nand its argument here\n"
 
 
 def test_variables_come_as_they_are_and_stay_out_of_arguments_and_files(agent: Agent, engine: EnginePart) -> None:

@@ -200,9 +200,9 @@ async def test_what_the_engine_rejects_fails_in_its_words(site: Site) -> None:
 
 async def test_what_could_never_run_is_refused_with_the_most_there_is(site: Site) -> None:
     await site.until(lambda: site.backend.pool() is not None)
-    with pytest.raises(Unplaceable, match="a task of worker asks for 3 CPUs, and the most there is are 2 on one node"):
+    with pytest.raises(Unplaceable, match="a task of worker asks for 3 CPUs, and there are at most 2 on one node"):
         await site.submit(one(cpu=3))
-    with pytest.raises(Unplaceable, match="its 5 tasks ask for 5 CPUs, and the most there is are 4 in all"):
+    with pytest.raises(Unplaceable, match="its 5 tasks ask for 5 CPUs, and there are at most 4 in all"):
         await site.submit(a_spec(a_role("worker", 5)))
 
 

@@ -51,6 +51,23 @@ CONTENT = ContainerTask(
 )
 
 
+@pytest.mark.parametrize(
+    ("name", "ending"),
+    [("podman", ["paddlepaddle/paddle:2.6.1"]), ("apptainer", ["docker://paddlepaddle/paddle:2.6.1"])],
+)
+def test_the_entry_point_of_an_image_runs_where_the_image_says(name: str, ending: list[str]) -> None:
+    content = replace(CONTENT, argv=(), env={"EPOCHS": "3"}, starts_where_image_says=True)
+    told = container_launch(ENGINES[name], content, PLACE)
+    assert list(told.command[-1:]) == ending
+    assert not {"--entrypoint", "--workdir", "--pwd", "exec"} & set(told.command)
+    assert "run" in told.command
+
+
+def test_the_entry_point_of_an_image_gets_no_variable_that_the_engine_would_change() -> None:
+    with pytest.raises(Invalid, match=r"env\.LINES: the entry point of an image cannot get a value like this"):
+        container_launch(ENGINES["podman"], replace(CONTENT, argv=()), PLACE)
+
+
 @pytest.mark.parametrize("name", ENGINES)
 def test_what_an_engine_is_told(name: str, golden: Callable[[Path, str], None]) -> None:
     told = container_launch(ENGINES[name], CONTENT, PLACE)

@@ -62,11 +62,11 @@ def test_devices_of_a_model_keep_their_indices_when_another_model_joins() -> Non
 @pytest.mark.parametrize(
     ("count", "want", "message"),
     [
-        (1, Resources(gpus=5), "a task of worker asks for 5 GPUs, and the most there is are 4 on one node"),
-        (1, Resources(gpus=3, gpu_models=("T4",)), "a task of worker asks for 3 T4 GPUs, and the most there is are 2"),
-        (5, Resources(gpus=1, gpu_models=("T4",)), "its 5 tasks ask for 5 T4 GPUs, and the most there is are 4 in all"),
-        (13, Resources(gpus=1), "its 13 tasks ask for 13 GPUs, and the most there is are 12 in all"),
-        (1, Resources(cpu_m=17_000), "a task of worker asks for 17 CPUs, and the most there is are 16 on one node"),
+        (1, Resources(gpus=5), "a task of worker asks for 5 GPUs, and there are at most 4 on one node"),
+        (1, Resources(gpus=3, gpu_models=("T4",)), "a task of worker asks for 3 T4 GPUs, and there are at most 2"),
+        (5, Resources(gpus=1, gpu_models=("T4",)), "its 5 tasks ask for 5 T4 GPUs, and there are at most 4 in all"),
+        (13, Resources(gpus=1), "its 13 tasks ask for 13 GPUs, and there are at most 12 in all"),
+        (1, Resources(cpu_m=17_000), "a task of worker asks for 17 CPUs, and there are at most 16 on one node"),
         (5, Resources(memory_bytes=120 * GIB), "its 5 tasks ask for"),
     ],
 )
@@ -99,8 +99,8 @@ def test_a_device_that_the_engine_does_not_have_is_refused_with_what_it_offers()
 @pytest.mark.parametrize(
     ("count", "each", "message"),
     [
-        (1, 3, "a task of worker asks for 3 xilinx.com/fpga, and the most there is are 2 on one node"),
-        (5, 1, "its 5 tasks ask for 5 xilinx.com/fpga, and the most there is are 4 in all"),
+        (1, 3, "a task of worker asks for 3 xilinx.com/fpga, and there are at most 2 on one node"),
+        (5, 1, "its 5 tasks ask for 5 xilinx.com/fpga, and there are at most 4 in all"),
     ],
 )
 def test_more_devices_than_there_are_is_refused_with_the_most_there_is(count: int, each: int, message: str) -> None:

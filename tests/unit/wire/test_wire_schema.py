@@ -69,7 +69,7 @@ def test_examples_are_accepted_by_schema_and_reader_alike(path: Path, schema: An
         {"name": "a", "command": "x", "env": {"1X": "y"}},
         {"name": "a", "command": "x", "env": {"X": []}},
         {"name": "a", "command": "x", "gloo": 3},
-        {"name": "a", "roles": {"worker": {}}},
+        {"name": "a", "roles": {"worker": {"command": []}}},
         {"name": "a", "roles": {"9": {"command": "x"}}},
         {"name": "a", "roles": {}},
     ],

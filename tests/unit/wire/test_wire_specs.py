@@ -23,11 +23,13 @@ from muster.domain.specs import (
     Together,
     Where,
 )
-from muster.wire.specs import read_spec
+from muster.wire.specs import read_spec, spec_to_wire
 from tests.conftest import Golden
 
 pytestmark = pytest.mark.fast
 HERE = Path(__file__).parent
+NO_COMMAND = "or `roles` with a command each, or `runtime.image` with one of its own"
+NO_ENTRY_POINT = "or `runtime.image` with an entry point of its own"
 
 DESIGN = """
 name: wide-and-deep
@@ -272,7 +274,7 @@ def _problems(text: str) -> list[Problem]:
             "name: a\nparams: {rate: 1}\ncommand:\n- x\n- ${params.rat}",
             Problem("command", "there is no param 'rat'", "did you mean rate?", 3),
         ),
-        ("name: a", Problem("command", "is required", "or `roles` with a command each", 1)),
+        ("name: a", Problem("command", "is required", NO_COMMAND, 1)),
         (
             "name: a\nreplicas: 2\nroles: {worker: {command: x}}",
             Problem("replicas", "cannot stand beside `roles`", "move it to roles.worker.replicas", 2),
@@ -300,7 +302,7 @@ def _problems(text: str) -> list[Problem]:
             "name: a\ncommand: x\nparams: {lr: .inf}",
             Problem("params.lr", "input should be a finite number", "got inf", 3),
         ),
-        ("name: a\nroles:\n  str: {}", Problem("roles.str.command", "is required", "", 3)),
+        ("name: a\nroles:\n  str: {}", Problem("roles.str.command", "is required", NO_ENTRY_POINT, 3)),
         (
             "name: a\nroles:\n  resources: {command: x, cpu: 1}",
             Problem(
@@ -491,3 +493,10 @@ def test_an_unknown_key_is_compared_with_the_keys_of_its_part(part: str, said: s
     with pytest.raises(Invalid) as refused:
         read_spec(f"name: j\n{'' if part.startswith('roles') else 'command: x'}\n{part}\n")
     assert [str(problem).partition(": ")[2] for problem in refused.value.problems if said in str(problem)] == [said]
+
+
+@pytest.mark.parametrize("text", ["name: a", "name: a\nroles: {worker: {replicas: 2}, ps: {command: serve}}"])
+def test_a_task_without_a_command_runs_the_entry_point_of_its_image(text: str) -> None:
+    spec = read_spec(f"{text}\nruntime: {{image: 'trainer:1'}}")
+    assert spec.role("worker").command == ()
+    assert read_spec(json.dumps(spec_to_wire(spec))) == spec

@@ -1,5 +1,7 @@
 """A PaddleJob, field by field: what it becomes, and the one thing said of what cannot be."""
 
+from pathlib import Path
+
 import pytest
 
 from muster.domain.resources import Resources
@@ -58,6 +60,23 @@ def test_plain_job_needs_no_word() -> None:
     assert reading.spec.runtime.image == "repo/worker:v1"
     assert reading.spec.role("worker").command == ("python", "train.py", "3")
     assert reading.spec.role("ps").replicas == 1
+
+
+def test_container_without_a_command_runs_the_entry_point_of_its_image() -> None:
+    bare = changed(JOB, "            command: [python]\n            args: [train.py, 3]\n", "")
+    assert spec(bare).role("worker").command == ()
+    told = problems(bare, {"runtime.image": None})
+    assert [problem.partition(" (")[0] for problem in told] == [f"line 12: {CONTAINER}.command: is required"]
+
+
+def test_arguments_alone_are_refused_because_the_entry_point_is_not_known() -> None:
+    (told,) = problems(changed(JOB, "            command: [python]\n", ""))
+    assert "command: is required: arguments alone need a command to be added to" in told
+
+
+@pytest.mark.parametrize("path", sorted((Path(__file__).parents[3] / "deploy" / "examples").glob("*.yaml")), ids=str)
+def test_examples_of_the_operator_are_taken_as_they_are(path: Path) -> None:
+    assert read_source(path.read_text()).spec.framework is Framework.PADDLE
 
 
 def test_heter_workers_become_a_role_of_their_own() -> None:

@@ -147,6 +147,7 @@ def _content(request: LaunchRequest, hello: Mapping[str, Any], secret: str) -> C
         devices=request.devices,
         memory_bytes=request.memory_bytes,
         cpu_m=request.cpu_m,
+        starts_where_image_says=request.starts_where_image_says,
     )
 
 

@@ -34,6 +34,7 @@ def suits(spec: JobSpec) -> bool:
         and roles <= set(ROLES)
         and not any(role.ports for role in spec.roles)
         and not spec.outputs
+        and all(role.command for role in spec.roles)  # a command can be given its rank, an entry point cannot
     )
 
 

@@ -135,13 +135,12 @@ class PodRole:
             self._references(given, (*self.at, key))
             words += given
         self._into.trace(target, source)
-        if not self.container.get("command"):
-            hint = f"--set roles.{self.name}.command='python train.py' names it"
-            self._into.refuse(
-                source, "is required: Muster does not know the image's own entry point", hint, settled_by=target
-            )
-        else:
+        if self.container.get("command"):
             self._into.put(target, [_text(word) for word in words], source)
+        elif words or not self.image:
+            hint = f"--set roles.{self.name}.command='python train.py' names it"
+            why = "arguments alone need a command to be added to" if words else "there is no image with an entry point"
+            self._into.refuse(source, f"is required: {why}", hint, settled_by=target)
 
     def _variables(self) -> None:
         for place, variable in enumerate(self._env):

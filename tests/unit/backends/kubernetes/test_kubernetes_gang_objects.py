@@ -10,6 +10,7 @@ import yaml
 from muster.backends.kubernetes.gang_objects import rendered
 from muster.backends.kubernetes.names import address, gang_name, host_name, pod_name, user_namespace
 from muster.backends.kubernetes.options import KubernetesOptions
+from muster.backends.kubernetes.paddle_jobs import suits
 from muster.backends.kubernetes.pods import unexpanded
 from muster.domain.clusters import Folder, PhysicalCluster
 from muster.domain.specs import Framework, Input, Mount, Runtime, SecretUse, Spread, Together, Where
@@ -165,3 +166,13 @@ def test_the_cluster_file_decides_about_nodes_accounts_and_images() -> None:
     assert (pod["nodeSelector"], pod["tolerations"]) == ({"pool": "ml"}, [{"operator": "Exists"}])
     assert (pod["priorityClassName"], pod["schedulerName"]) == ("batch", "volcano")
     assert pod["imagePullSecrets"] == [{"name": "registry"}]
+
+
+def test_a_task_without_a_command_runs_the_entry_point_of_its_image_where_that_says() -> None:
+    role = replace(a_role("worker", 1), command=())
+    launch = a_launch(a_spec(role, runtime=Runtime(image="trainer:1"), framework=Framework.PADDLE))
+    (pod,) = objects_of(launch).pods(OWNER).values()
+    (container,) = pod["spec"]["containers"]
+    assert container["image"] == "trainer:1"
+    assert not {"command", "workingDir"} & container.keys()
+    assert not suits(launch.gang.spec), "an entry point cannot be given its rank"
