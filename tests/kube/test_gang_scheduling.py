@@ -51,7 +51,8 @@ def operator(
             try:
                 yield found
             except BaseException:
-                print(found.said[-6000:], *map(_summary, namespace.all("PaddleJob") + namespace.all("Pod")), sep="\n")
+                found_objects = map(_summary, namespace.all("PaddleJob") + namespace.all("Pod"))
+                print(found.said[-6000:], f"exit code {found.process.poll()}", *found_objects, sep="\n")
                 raise
 
 

@@ -1,5 +1,6 @@
 """PaddleJobs for tests, with programs that need nothing but the image of the test cluster."""
 
+import fcntl
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -47,6 +48,10 @@ def release(namespace: KubeNamespace, *pods: str) -> None:
         namespace.kubectl("exec", pod, "--container=paddle", "--", "touch", "/tmp/released")
 
 
+_have_definition: set[Path] = set()
+"""The folders of clusters in which this process has installed it."""
+
+
 def paddle_job(name: str, **spec: Any) -> Object:
     return {
         "apiVersion": "batch.paddlepaddle.org/v1",
@@ -66,9 +71,16 @@ def paddle_role(replicas: int, command: tuple[str, ...], **pod: Any) -> Object:
 
 
 def install_definition(kube: Kube) -> None:
-    """Install the definition of PaddleJob, or bring it up to date, and wait until jobs can be made."""
-    kube.kubectl("apply", "-f", str(DEPLOY / "v1" / "crd.yaml"))
+    """Install the definition of PaddleJob, or bring it up to date, and wait until jobs can be made. Once is enough for
+    a cluster, and `kubectl apply` fails if two processes create the same object."""
+    root = kube.cluster.layout.root
+    if root in _have_definition:
+        return
+    with (root / "definition.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        kube.kubectl("apply", "-f", str(DEPLOY / "v1" / "crd.yaml"))
     await_definition(kube)
+    _have_definition.add(root)
 
 
 def await_definition(kube: Kube) -> None:
