@@ -159,7 +159,7 @@ def test_two_jobs_that_share_a_quota_for_one_of_them_both_complete(
     slots.offer(4, 4)
     quota = {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "few"}, "spec": {"hard": {"pods": "5"}}}
     namespace.create(quota)
-    with operator(namespace, tmp_path, "--gang-timeout=20s"):
+    with operator(namespace, tmp_path, "--gang-timeout=5s"):
         for name in ("one", "two"):
             namespace.create(paddle_job(name, worker=slots.role(4, _SLEEPS)))
         for name in ("one", "two"):
