@@ -52,7 +52,7 @@ def operator(
                 yield found
             except BaseException:
                 found_objects = map(_summary, namespace.all("PaddleJob") + namespace.all("Pod"))
-                print(found.said[-6000:], f"exit code {found.process.poll()}", *found_objects, sep="\n")
+                print(found.said[-6000:], f"the operator runs: {found.is_running}", *found_objects, sep="\n")
                 raise
 
 
