@@ -38,11 +38,8 @@ class LaunchRequest:
     """The user whose job it is."""
     secrets: tuple[SecretUse, ...] = ()
     """The secrets that the task gets. Their values are not part of the request, which people may see."""
-
-    @property
-    def starts_where_image_says(self) -> bool:
-        """Whether the working directory is the image's own, for its entry point. Files of the job need the task's."""
-        return not self.argv and not self.digests and not self.links
+    starts_where_image_says: bool = False
+    """Whether the working directory is the image's own, for its entry point, and not that of the task."""
 
     @property
     def gang_key(self) -> str:

@@ -40,6 +40,8 @@ class _Composer:
         self._gang = gang
         self._mounts = mounts_of(spec)
         self._commands = {role.name: runtime_command(spec.runtime, conda_root, role.command) for role in spec.roles}
+        mounted = any(not mount.target.startswith("/") for mount in spec.mounts)
+        self._uses_own_folder = bool(spec.package or spec.inputs or spec.outputs or mounted)
         self._runtime = runtime_environment(spec.runtime, conda_root)
         self._framework_variables = RECIPES[spec.framework].environment(gang)
         self._muster_variables = muster_variables(gang)
@@ -68,6 +70,7 @@ class _Composer:
             mounts=self._mounts.binds,
             links=self._mounts.links,
             secrets=spec.secrets,
+            starts_where_image_says=not role.command and not self._uses_own_folder,
         )
 
     def _environment(self, role: Role, task: Task) -> dict[str, str]:

@@ -2,11 +2,12 @@ import json
 import subprocess
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from muster.domain.errors import Invalid
-from muster.domain.specs import Framework, Runtime
+from muster.domain.specs import Framework, Mount, Runtime
 
 from .gangs import composed, environments, on_engine, placed, role, spec
 
@@ -41,6 +42,24 @@ def test_users_cannot_change_identity_or_widen_devices(name: str) -> None:
 
 def test_users_may_set_what_lets_a_task_call_muster() -> None:
     assert environments(spec(role(env={"MUSTER_SERVER": "http://x"})))[0]["MUSTER_SERVER"] == "http://x"
+
+
+@pytest.mark.parametrize(
+    ("more", "expected"),
+    [
+        ({}, True),
+        ({"mounts": (Mount("/data", "/data"),)}, True),
+        ({"mounts": (Mount("/data", "data"),)}, False),
+        ({"package": "0" * 64}, False),
+        ({"outputs": ("model/",)}, False),
+    ],
+)
+def test_an_entry_point_starts_where_its_image_says_unless_the_job_has_files_there(
+    more: dict[str, Any], expected: bool
+) -> None:
+    image = Runtime(image="trainer:1")
+    assert composed(spec(replace(role(), command=()), runtime=image, **more))[0].starts_where_image_says is expected
+    assert not composed(spec(runtime=image, **more))[0].starts_where_image_says
 
 
 def test_cpu_tasks_see_no_device() -> None:
