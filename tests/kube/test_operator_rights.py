@@ -11,31 +11,15 @@ import pytest
 import yaml
 
 from tests.parts.kube import Kube, KubeNamespace, Refused, new_namespace
+from tests.parts.operator_account import Right, granted, manifests
 from tests.parts.operator_process import running_operator
-from tests.parts.paddle_jobs import DEPLOY, SUCCEEDS, WAITS, install_definition, paddle_job, paddle_role
+from tests.parts.paddle_jobs import SUCCEEDS, WAITS, install_definition, paddle_job, paddle_role
 from tests.parts.server import polls
 from tests.parts.volcano import API, install_volcano
 
 pytestmark = pytest.mark.kube
 ACCOUNT = "paddle-manager-sa"
 WITHIN_S = 60
-Right = tuple[str, str, str]
-"""API group, resource with its subresource, verb."""
-
-
-def manifests() -> list[dict[str, Any]]:
-    return list(yaml.safe_load_all((DEPLOY / "v1" / "operator.yaml").read_text(encoding="utf-8")))
-
-
-def granted() -> set[Right]:
-    return {
-        (group, resource, verb)
-        for one in manifests()
-        for rule in one.get("rules", ())
-        for group in rule["apiGroups"]
-        for resource in rule["resources"]
-        for verb in rule["verbs"]
-    }
 
 
 @pytest.fixture

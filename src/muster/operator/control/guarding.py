@@ -92,12 +92,12 @@ class GuardedScheduling:
     async def start(self, tasks: asyncio.TaskGroup, wake: Callable[[Key], None]) -> None:
         """The guard is only asked when it knows all nodes and pods."""
         self._has_gates = await self._version() >= gates.FIRST_WITH_GATES
-        self._is_on = await self._may_list(NODES) and await self._may_list(PODS)
+        off = "the gang guard is off: it needs the right to list nodes and the pods of all namespaces"
+        self._is_on = await self._may_list(NODES, off) and await self._may_list(PODS, off)
         if not self._is_on:
-            _log.warning("the gang guard is off: the account may not list nodes and the pods of all namespaces")
             return
         caches = [self._nodes(), self._other_pods()]
-        if await self._may_list(PRIORITY_CLASSES):
+        if await self._may_list(PRIORITY_CLASSES, "the gang guard knows no priorities of jobs"):
             caches.append(self._priority_classes())
         for cache in caches:
             tasks.create_task(cache.run())
@@ -155,10 +155,12 @@ class GuardedScheduling:
         found = await self._answer("/version")
         return _number(found.get("major")), _number(found.get("minor"))
 
-    async def _may_list(self, resource: Resource) -> bool:
+    async def _may_list(self, resource: Resource, otherwise: str) -> bool:
+        """`otherwise` is logged with the right that is missing."""
         try:
             await self._answer(resource.path())
-        except Denied:
+        except Denied as error:
+            _log.warning(otherwise, error=error.message)
             return False
         return True
 

@@ -103,7 +103,10 @@ class _Active:
         if self._job.intranet is Intranet.HOST and not is_known and not self._world.is_held:
             patch = {"metadata": {"annotations": {HOST_PORT: str(self._world.first_port)}}}
             first.append(Patch(PADDLE_JOBS, self._job.name, patch))
-        return (*first, *self._verdict.actions)
+        wanted = self._verdict.actions
+        if self._world.is_held:
+            wanted = tuple(action for action in wanted if not isinstance(action, Create))
+        return (*first, *wanted)
 
     def _deletions(self) -> tuple[Action, ...]:
         job = self._job

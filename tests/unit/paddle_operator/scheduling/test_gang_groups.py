@@ -7,6 +7,7 @@ import pytest
 from muster.operator.job.actions import Create, Delete, Patch
 from muster.operator.job.pod_states import PodState, PodView
 from muster.operator.job.world import World
+from muster.operator.planning.reconcile import plan
 from muster.operator.scheduling import kubernetes_groups, pod_groups, volcano
 from muster.operator.scheduling.kubernetes_groups import kubernetes_groups as resource_of
 from muster.operator.scheduling.volcano import VOLCANO_GROUPS
@@ -68,6 +69,14 @@ def test_a_group_is_made_before_any_pod() -> None:
         "queue": "research",
         "priorityClassName": "high",
     }
+
+
+def test_a_group_that_was_refused_is_not_asked_for_again_at_once_and_the_refusal_is_an_event() -> None:
+    one = job("job", 1, schedulingPolicy={})
+    world = World(refusal="PodGroup job: forbidden", is_held=True)
+    found = plan(one, world, 1_800_000_000.0, lambda job, world: volcano.with_own_group(job, world, None))
+    assert not found.has_actions
+    assert ("Refused", "PodGroup job: forbidden") in [(event.reason, event.message) for event in found.events]
 
 
 def test_the_pods_of_an_own_group_have_volcanos_annotations() -> None:
