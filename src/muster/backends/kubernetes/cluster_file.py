@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 import yaml
 from pydantic import AfterValidator, BeforeValidator, Field
 
+from muster.backends.kubernetes.names import DIGEST_LENGTH
 from muster.backends.kubernetes.options import AMD, NVIDIA, JobObjects, KubernetesOptions
 from muster.domain.clusters import PhysicalCluster
 from muster.domain.errors import Problem
@@ -23,7 +24,7 @@ _SOURCES = ("claim", "hostPath", "nfs", "configMap")
 
 
 def _namespace(value: str) -> str:
-    shown = value.replace("{user}", "x", 1)
+    shown = value.replace("{user}", "x" * DIGEST_LENGTH, 1)
     if not (0 < len(shown) <= 63 and shown.replace("-", "a").isalnum() and shown == shown.lower().strip("-")):
         raise ValueError("expected the name of a namespace, in which {user} may stand for the user")
     return value

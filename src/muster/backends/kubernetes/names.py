@@ -14,6 +14,10 @@ JOB_NAME, OWNER, TASKS, FILE_PREFIX = "muster/job-name", "muster/owner", "muster
 
 _ODD = re.compile(r"[^a-z0-9-]+")
 _LONGEST_LABEL = 63
+DIGEST_LENGTH = 16
+"""The least room that the name of a user needs in that of a namespace."""
+_DIGEST = re.compile(rf"(^|-)[0-9a-f]{{{DIGEST_LENGTH}}}$")
+_SYSTEM = re.compile(r"kube-.*|default")
 
 
 def gang_name(gang_key: str) -> str:
@@ -38,7 +42,16 @@ def address(task_id: str) -> str:
 
 
 def user_namespace(template: str, user: str) -> str:
-    return template.replace("{user}", _label(user, _LONGEST_LABEL - len(template) + len("{user}")))
+    """The namespace of a user: no other user has it, whatever names people choose, and it is none of Kubernetes' own.
+    A name that cannot be used as it is, or looks like one that was changed here, gets a digest."""
+    plain = _ODD.sub("-", user.lower()).strip("-")
+    found = template.replace("{user}", plain)
+    is_usable = plain == user and len(found) <= _LONGEST_LABEL and not _DIGEST.search(plain)
+    if is_usable and not _SYSTEM.fullmatch(found):
+        return found
+    digest = hashlib.sha256(user.encode()).hexdigest()[:DIGEST_LENGTH]
+    longest = max(0, _LONGEST_LABEL - len(template) + len("{user}") - DIGEST_LENGTH - 1)
+    return template.replace("{user}", f"{plain[:longest].rstrip('-')}-{digest}".lstrip("-"))
 
 
 def own_labels(server: str, cluster: str) -> dict[str, str]:

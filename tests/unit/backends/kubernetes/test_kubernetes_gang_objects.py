@@ -43,9 +43,23 @@ def test_names_follow_from_ids_and_differ_where_those_differ() -> None:
     assert address("j1.2.worker.13") == "worker-13.muster-j1-2"
     assert host_name("data_loader", 0) != host_name("data-loader", 0)
     assert len(host_name("A" * 32, 4095)) <= 63
+
+
+@pytest.mark.parametrize("template", ["ml-{user}", "{user}", "{user}-jobs", "m" * 47 + "{user}"])
+@pytest.mark.parametrize("user", ["Amy", "amy@example.org", "a" * 200, "-", "赵", "0123456789abcdef"])
+def test_nobody_can_take_the_name_that_gives_them_the_namespace_of_another_user(template: str, user: str) -> None:
+    before, _, after = template.partition("{user}")
+    namespace = user_namespace(template, user)
+    inner = namespace.removeprefix(before).removesuffix(after)
+    assert len(namespace) <= 63
+    assert user_namespace(template, inner) != namespace, "this name is a user's own, too"
+    assert user_namespace(template, user.lower().replace("@", "-").replace(".", "-") + "x") != namespace
+
+
+def test_a_plain_name_is_the_namespace_unless_it_is_one_of_kubernetes() -> None:
     assert user_namespace("ml-{user}", "amy") == "ml-amy"
-    assert user_namespace("ml-{user}", "Amy@example.org") != user_namespace("ml-{user}", "amy-example-org")
-    assert len(user_namespace("ml-{user}", "a" * 200)) <= 63
+    for template, user in (("kube-{user}", "system"), ("{user}", "kube-system"), ("{user}", "default")):
+        assert user_namespace(template, user) not in ("kube-system", "default")
 
 
 @pytest.mark.parametrize(
