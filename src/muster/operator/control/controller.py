@@ -5,8 +5,7 @@ exists. Looks at different jobs run concurrently, looks at one job never do.
 """
 
 import asyncio
-from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
 import structlog
@@ -14,8 +13,7 @@ import structlog
 from muster.domain.errors import MusterError
 from muster.kubernetes.connection import Connection
 from muster.kubernetes.errors import Missing, Outdated
-from muster.kubernetes.resources import HOST_PORT, PADDLE_JOBS, Key, annotations_of, key_of, owner_uid, uid_of
-from muster.kubernetes.times import instant
+from muster.kubernetes.resources import PADDLE_JOBS, Key, uid_of
 from muster.lib.backoff import exponential
 from muster.lib.clock import Clock
 from muster.operator.control.caches import Caches
@@ -24,14 +22,11 @@ from muster.operator.control.executing import Executor, Held
 from muster.operator.control.gang_scheduling import GangScheduling
 from muster.operator.control.memory import JobMemory, UnknownFields
 from muster.operator.control.metrics import Metrics
+from muster.operator.control.observing import Observer
 from muster.operator.control.work_queue import WorkQueue
 from muster.operator.control.writer import Writer
-from muster.operator.job.environment import PEERS
-from muster.operator.job.paddle_job import Intranet, PaddleJob, read_job
-from muster.operator.job.phases import ENDED
-from muster.operator.job.pod_states import PodView, pod_state, read_pod
-from muster.operator.job.ports import Claim, PortRange, block_for
-from muster.operator.job.world import World
+from muster.operator.job.paddle_job import PaddleJob, read_job
+from muster.operator.job.ports import PortRange
 from muster.operator.planning.plans import JobEvent, Plan
 from muster.operator.planning.reconcile import plan
 from muster.operator.planning.status import is_urgent, status_patch
@@ -48,7 +43,6 @@ _FIRST_REFUSAL_S, _LONGEST_REFUSAL_S = 2.0, 60.0
 _QUOTA_S = 1.0
 """How long Kubernetes may take to count a pod out of a quota."""
 _PORTS_RETRY_S = 30.0
-_LEAVING_S = 30.0
 _TERMINATING = "because it is being terminated"
 """The API server's words about a namespace that is being deleted. The job in it is deleted next."""
 
@@ -73,7 +67,7 @@ class Controller:
         self._memories: dict[Key, JobMemory] = {}
         self._refused: set[Key] = set()
         """The jobs whose pods the API server refused, for example because a quota is exhausted."""
-        self._blocks: dict[str, Claim] = {}
+        self._observer = Observer(self.caches, options.ports, self._executor.is_deleted, clock)
         self._unknown_fields = UnknownFields()
         self.is_synced = False
         """Whether everything is known that jobs depend on, including what gang scheduling watches."""
@@ -146,13 +140,10 @@ class Controller:
         await self._conclude(key, job, memory, planned, events)
 
     def _plan(self, job: PaddleJob, memory: JobMemory) -> Plan:
-        return plan(
-            job,
-            self._world(job, memory),
-            self._clock(),
-            self._scheduling.schedule,
-            init_image=self._options.init_image,
-        )
+        now, world = self._clock(), self._observer.world(job, memory)
+        if world.is_held and now >= memory.retry_at:  # not refused: no ports are left
+            self._queue.add_after((job.namespace, job.name), _PORTS_RETRY_S)
+        return plan(job, world, now, self._scheduling.schedule, init_image=self._options.init_image)
 
     async def _execute(self, key: Key, job: PaddleJob, memory: JobMemory, planned: Plan) -> bool:
         """Returns whether something was refused."""
@@ -236,74 +227,11 @@ class Controller:
         self.caches.jobs.remember(made)
         return True
 
-    def _world(self, job: PaddleJob, memory: JobMemory) -> World:
-        services = {
-            key_of(one)[1]: uid_of(one)
-            for one in self.caches.services.of(job.uid)
-            if "deletionTimestamp" not in one["metadata"]
-        }
-        config = next((one for one in self.caches.config_maps.of(job.uid) if key_of(one)[1] == job.name), None)
-        world = World(
-            pods=tuple(self._pods(job)),
-            services=services,
-            config=None if config is None else config.get("data") or {},
-            config_peers="" if config is None else annotations_of(config).get(PEERS, ""),
-            foreign=memory.foreign,
-            earlier=self._earlier(job),
-            refusal=memory.refusal,
-            is_held=self._clock() < memory.retry_at,
-        )
-        if job.intranet is not Intranet.HOST:
-            return world
-        block = block_for(job.uid, self._claims(), self._options.ports)
-        if block is None:
-            taken = f"all ports from {self._options.ports.first} to {self._options.ports.last} are taken"
-            self._queue.add_after((job.namespace, job.name), _PORTS_RETRY_S)
-            return replace(world, refusal=taken, is_held=True)
-        self._blocks[job.uid] = Claim(job.uid, job.created_at, block)
-        return replace(world, first_port=block)
-
-    def _pods(self, job: PaddleJob) -> Iterator[PodView]:
-        now = self._clock()
-        for raw in self.caches.pods.of(job.uid):
-            pod = read_pod(raw)
-            if pod is None:
-                continue
-            if not pod.is_leaving and self._executor.is_deleted(pod.uid):
-                pod = replace(pod, leaves_at=now + _LEAVING_S)  # the watch has not reported it yet
-            yield pod
-
-    def _earlier(self, job: PaddleJob) -> frozenset[str]:
-        """The names that pods and services of an earlier job of this name still have."""
-        return frozenset(
-            name
-            for name in job.pod_names
-            for cache in (self.caches.pods, self.caches.services)
-            if (found := cache.get((job.namespace, name))) is not None and owner_uid(found) != job.uid
-        )
-
-    def _claims(self) -> Iterator[Claim]:
-        for raw in self.caches.jobs:
-            uid, metadata = uid_of(raw), raw["metadata"]
-            if uid in self._blocks:
-                yield self._blocks[uid]
-                continue
-            block = str((metadata.get("annotations") or {}).get(HOST_PORT, ""))
-            if block.isdigit() and not self._has_left(raw):
-                yield Claim(uid, instant(metadata.get("creationTimestamp")) or 0.0, int(block))
-
-    def _has_left(self, raw: Any) -> bool:
-        """Whether a job has ended and none of its pods uses its ports any more."""
-        has_ended = (raw.get("status") or {}).get("phase") in tuple(ENDED)
-        return has_ended and all(pod_state(pod).has_ended for pod in self.caches.pods.of(uid_of(raw)))
-
     def _forget(self, key: Key) -> None:
         self._memories.pop(key, None)
         self._refused.discard(key)
         self._queue.forget(key)
-        known = {uid_of(raw) for raw in self.caches.jobs} if self._blocks else set()
-        for uid in [uid for uid in self._blocks if uid not in known]:
-            del self._blocks[uid]
+        self._observer.forget(key)
 
 
 def _tell(job: PaddleJob, planned: Plan) -> None:
