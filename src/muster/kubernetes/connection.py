@@ -5,7 +5,7 @@ requests are ours: watches with bookmarks and deletions by label are not offered
 """
 
 import socket
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +14,7 @@ from typing import Any
 import httpcore2
 import httpx2
 import msgspec
+from httpx2.websockets import AsyncWebSocketSession, WebSocketUpgradeError
 from lightkube.config.client_adapter import verify_cluster
 from lightkube.config.models import User
 from lightkube.core.exceptions import ConfigError
@@ -180,6 +181,24 @@ class Connection:
         except (*_BROKEN, ConfigError) as error:
             raise Unreachable(f"no answer from the API server: {_words(error)}") from error
 
+    @asynccontextmanager
+    async def websocket(
+        self, path: str, params: Sequence[tuple[str, str]], protocols: Sequence[str]
+    ) -> AsyncIterator[AsyncWebSocketSession]:
+        """A WebSocket that speaks one of these protocols. TCP notices a server that vanished; a reader that is slow
+        must not count as one."""
+        try:
+            async with self._http.websocket(
+                path, params=list(params), subprotocols=list(protocols), keepalive_ping_interval_seconds=None
+            ) as socket:
+                yield socket
+        except WebSocketUpgradeError as error:
+            raise error_of(error.response.status_code, _decoded(await _body(error.response))) from error
+        except BaseExceptionGroup as group:  # the session wraps whatever is raised in it
+            raise _first(group) from None
+        except (httpx2.HTTPError, ConfigError, OSError) as error:
+            raise Unreachable(f"no answer from the API server: {_words(error)}") from error
+
     async def create(self, resource: Resource, one: Object, namespace: str | None = None) -> dict[str, Any]:
         body = {"apiVersion": resource.api_version, "kind": resource.kind, **one}
         return dict(await self.request("POST", resource.path(namespace), body=body))
@@ -281,6 +300,18 @@ async def _lines(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
             yield b"".join(parts)
             parts.clear()
         parts.append(rest)
+
+
+async def _body(answer: httpx2.Response) -> bytes:
+    try:
+        return await answer.aread()
+    except (httpx2.HTTPError, httpx2.StreamError):
+        return b""
+
+
+def _first(group: BaseExceptionGroup[BaseException]) -> BaseException:
+    first = group.exceptions[0]
+    return _first(first) if isinstance(first, BaseExceptionGroup) else first
 
 
 def _decoded(content: bytes) -> Any:

@@ -33,6 +33,7 @@ from muster.backends.kubernetes.owners import Owners
 from muster.backends.kubernetes.paddle_jobs import expected, is_of_operator, own_name, suits
 from muster.backends.kubernetes.pod_state import handle, task_of
 from muster.backends.kubernetes.spec_support import cannot_honour
+from muster.backends.kubernetes.task_commands import PodCommands
 from muster.backends.kubernetes.task_outputs import (
     PodOutputs,
     has_keeper,
@@ -102,6 +103,7 @@ class KubernetesBackend:
         self._certificate = certificate
         self._labels = own_labels(identity, settings.name)
         self._table = TaskTable()
+        self._task_commands = PodCommands(self._connected)
         self._logs = PodLogs(home / settings.name, log_bytes)
         self._listener: BackendListener | None = None
         self._connection: Connection | None = None
@@ -271,6 +273,7 @@ class KubernetesBackend:
             logs=self._logs,
             outputs=self._outputs,
             cleanup=self,
+            task_commands=self._task_commands,
             usage=self._usage,
             secrets=TaskSecrets(),
             foreign_jobs=foreign,

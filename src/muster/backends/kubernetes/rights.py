@@ -82,7 +82,7 @@ def needed_rights(options: KubernetesOptions, default_namespace: str, *, has_pad
         yield Right(PODS, _FOLLOW, home, _NO_JOBS)
     yield Right(PODS, _OWN, home, _NO_JOBS)
     yield Right(PODS, ("get",), home, "there are no logs", "log")
-    yield Right(PODS, ("get", "create"), home, "jobs with outputs are refused", "exec")
+    yield Right(PODS, ("get", "create"), home, "jobs with outputs are refused, and so is `muster exec`", "exec")
     for metrics, where in ((NODE_METRICS, None), (POD_METRICS, home)):
         yield Right(metrics, ("list",), where, "usage is not known")
     yield Right(CONFIG_MAPS, _OWN, home, _NO_JOBS)
