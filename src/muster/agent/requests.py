@@ -89,6 +89,18 @@ def argument_list(value: Any) -> Tuple[str, ...]:
     return tuple(value)
 
 
+def device_paths(request: Mapping[str, Any], key: str) -> Tuple[str, ...]:
+    """Paths of device files, all of them in /dev."""
+    paths = request.get(key) or []
+    if not isinstance(paths, list) or not all(map(_is_device_path, paths)):
+        raise bad_request("{} must be a list of paths in /dev".format(key))
+    return tuple(paths)
+
+
+def _is_device_path(path: Any) -> bool:
+    return is_clean(path) and path.startswith("/dev/") and not {"", ".", ".."} & set(path[1:].split("/"))
+
+
 def is_clean(value: Any) -> bool:
     return isinstance(value, str) and "\0" not in value
 

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 from muster.domain.access import Access
 from muster.domain.isolation import IsolationSettings
 from muster.domain.node_scripts import NodeScripts
-from muster.domain.resources import TASKS_PER_NODE, Reserved
+from muster.domain.resources import TASKS_PER_NODE, DeviceFiles, Reserved
 
 RESERVED = "muster/"
 """The prefix of labels that say what a node was found to have. Only the backend sets them."""
@@ -95,6 +95,8 @@ class PhysicalCluster:
     """Who may use the cluster."""
     is_enabled: bool = True
     """Whether the cluster takes jobs. The server's own machine is switched off in its file; others have none then."""
+    devices: DeviceFiles = field(default_factory=dict)
+    """The devices other than GPUs that each node has, unless the node says otherwise."""
     scripts: NodeScripts = field(default_factory=NodeScripts)
     """The programs of the admin that its agents run."""
     options: object = None

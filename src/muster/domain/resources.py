@@ -1,7 +1,7 @@
 """Hardware resources: what tasks ask for, what nodes have, and the placement of a task."""
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 WHOLE_GPU = 1000
@@ -60,6 +60,10 @@ class Device:
     memory_bytes: int = 0
     out_of_service: str = ""
     """Why the device is out of service; empty if it is in service."""
+
+
+DeviceFiles = Mapping[str, tuple[tuple[str, ...], ...]]
+"""By the name of an extended resource, the files of each device that a node has of it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -121,6 +121,8 @@ class ContainerTask:
     mounts: tuple[Mount, ...] = ()
     """The mounts, with absolute paths as source and target."""
     devices: tuple[int, ...] = ()
+    device_files: tuple[str, ...] = ()
+    """The files of its devices other than GPUs."""
     memory_bytes: int | None = None
     cpu_m: int | None = None
     private_shm_bytes: int | None = None
@@ -195,6 +197,7 @@ def _podman(engine: Engine, content: ContainerTask, place: TaskFolder) -> Contai
         *("--env-file", f"{place.folder}/{ENV_FILE}"),
         *(word for mount in (*_own_mounts(content, place), *content.mounts) for word in ("--mount", _bind(mount))),
         *device_arguments(engine, content.devices),
+        *(word for path in content.device_files for word in ("--device", path)),
         *_limit_arguments(engine, content),
         *(("--entrypoint", "") if content.argv else ()),
         content.image,
@@ -219,6 +222,7 @@ def _apptainer(engine: Engine, content: ContainerTask, place: TaskFolder) -> Con
         *(() if content.starts_where_image_says else ("--pwd", place.work)),
         *(word for mount in mounts for word in ("--bind", _colons(mount))),
         *device_arguments(engine, content.devices),
+        *(word for path in content.device_files for word in ("--bind", path)),
         _apptainer_image(content.image),
         *content.argv,
     )

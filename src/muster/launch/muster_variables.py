@@ -2,8 +2,10 @@
 
 import json
 import re
+from collections.abc import Iterable
 
 from muster.domain.gangs import Gang, host
+from muster.domain.resources import ExtendedDevice
 from muster.domain.specs import JobSpec, Role
 from muster.domain.tasks import Task
 from muster.launch.endpoints import Variables, endpoint
@@ -38,7 +40,7 @@ def _own(gang: Gang, task: Task) -> dict[str, str]:
         "MUSTER_RANK": str(task.rank),
         "MUSTER_NODE": task.placement.node,
         **_gpu_share(role),
-        **_device_files(task),
+        **device_variables(task.placement.extended),
         **_own_ports(role, task),
     }
 
@@ -48,10 +50,10 @@ def _gpu_share(role: Role) -> dict[str, str]:
     return {"MUSTER_GPU_SHARE": str(gpu_number(role.resources.gpu_share))} if role.resources.shares_gpu else {}
 
 
-def _device_files(task: Task) -> dict[str, str]:
-    """The files of its devices other than GPUs, by resource. If Kubernetes places the task, they are not known here."""
+def device_variables(devices: Iterable[ExtendedDevice]) -> dict[str, str]:
+    """The files of devices other than GPUs, by resource. If Kubernetes places the task, they are not known here."""
     found: dict[str, list[str]] = {}
-    for device in task.placement.extended:
+    for device in devices:
         found.setdefault(f"MUSTER_DEVICES_{variable_name(device.resource)}", []).extend(device.paths)
     return {name: ",".join(paths) for name, paths in found.items() if paths}
 

@@ -13,9 +13,9 @@ from muster.domain.access import Access
 from muster.domain.clusters import RESERVED
 from muster.domain.isolation import FIRST_UID, LAST_UID, IsolationMode
 from muster.domain.node_scripts import HealthCheck, TaskScript
-from muster.domain.resources import TASKS_PER_NODE, Reserved
+from muster.domain.resources import TASKS_PER_NODE, DeviceFiles, Reserved
 from muster.wire.cluster_problems import Parts
-from muster.wire.spec_schema import NAME_PATTERN, Bytes, Cpu, Name, Seconds, Strict, Text
+from muster.wire.spec_schema import NAME_PATTERN, Bytes, Cpu, Name, Resource, Seconds, Strict, Text
 
 _NAME = re.compile(NAME_PATTERN)
 _NODE = re.compile(r"\w([\w.-]{0,251}\w)?")
@@ -129,6 +129,45 @@ class AccessIn(Strict):
         return Access(tuple(self.users), tuple(self.groups))
 
 
+_DEVICE_FILE = re.compile(r"/dev(/(?!\.\.?(/|$))[A-Za-z0-9._@+-]+)+")
+
+
+def _devices(value: Any) -> Any:
+    """A file alone is a device with one file, and `/dev/xdma0` is short for a list of one device."""
+    items = [value] if isinstance(value, str) else value
+    return [[item] if isinstance(item, str) else item for item in items] if isinstance(items, list) else value
+
+
+def _distinct(value: list[list[str]]) -> list[list[str]]:
+    if len({frozenset(files) for files in value}) < len(value):
+        raise ValueError("expected each device once")
+    return value
+
+
+DeviceFile = Annotated[
+    str,
+    AfterValidator(
+        matching(
+            _DEVICE_FILE, "the path of a device file, such as /dev/xdma0, of letters, digits, '.', '_', '@', '+', '-'"
+        )
+    ),
+]
+Devices = dict[
+    Resource,
+    Annotated[
+        list[Annotated[list[DeviceFile], Field(min_length=1, max_length=64)]],
+        BeforeValidator(_devices),
+        AfterValidator(_distinct),
+        Field(min_length=1, max_length=1024),
+    ],
+]
+"""The files of the devices that a node has, by resource."""
+
+
+def device_files(given: Devices) -> DeviceFiles:
+    return {name: tuple(tuple(files) for files in devices) for name, devices in sorted(given.items())}
+
+
 MaxTasks = Annotated[int, Field(ge=1, le=1 << 20)]
 
 
@@ -225,6 +264,10 @@ class IsolatingIn(SharedIn):
     image: str | None = Field(None, description="With `isolation: container`: the image for jobs without one.")
     health_checks: list[HealthCheckIn] = Field(
         default_factory=list, description="Programs that run on each node; one that fails one gets no new tasks."
+    )
+    devices: Devices = Field(
+        default_factory=dict,
+        description="The devices other than GPUs that each node has, by resource, each by its file or a list of files.",
     )
     prolog: TaskScriptIn | None = Field(None, description="A program that runs on the node before each task.")
     epilog: TaskScriptIn | None = Field(None, description="A program that runs on the node after each task.")

@@ -1,7 +1,7 @@
 """An agent with a running task of a victim, on which a task of an attacker tries everything that it should not do.
 
-The agent has a /dev of its own with two GPUs, the first of which is the victim's and the second the attacker's. They
-are harmless devices under the names of GPUs.
+The agent has a /dev of its own with two GPUs, the first of which is the victim's and the second the attacker's, and
+with two FPGAs. They are harmless devices under other names.
 """
 
 import hashlib
@@ -49,6 +49,9 @@ mount --bind /dev/shm "$dev/shm"
 mount --bind /dev/pts "$dev/pts"
 mknod -m 666 "$dev/nvidia0" c 1 5
 mknod -m 666 "$dev/nvidia1" c 1 7
+mknod -m 666 "$dev/fpga0" c 1 8
+mknod -m 666 "$dev/fpga1" c 1 9
+ln -s fpga1 "$dev/fpga-by-name"
 mount --rbind "$dev" /dev
 case $version in
 0) hidden="cgroup*" ;;

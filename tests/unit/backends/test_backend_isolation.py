@@ -11,7 +11,7 @@ from muster.domain.clusters import PhysicalCluster
 from muster.domain.errors import Problem
 from muster.domain.isolation import IsolationMode, IsolationSettings
 from muster.launch.containers import DOCKER, PODMAN, Engine
-from tests.parts.building import a_spec
+from tests.parts.building import a_node, a_spec, with_extended
 
 pytestmark = pytest.mark.fast
 
@@ -24,18 +24,26 @@ def alerts(mode: IsolationMode, engine: Engine | None, uid: int = 1000) -> list[
     """The alerts of a node whose agent found this engine."""
     noted: list[str] = []
     hello = {"uid": uid, "isolation": CAN}
-    node = SimpleNamespace(name="n1")
+    node = a_node("n1")
     agent = SimpleNamespace(node=node, hello=hello, note_alerts=lambda source, found: noted.extend(found))
     cluster = PhysicalCluster("lab", "ssh", isolation=IsolationSettings(mode))
     PoolIsolation(lambda: cluster, lambda: [], "me", "server").engine_found(cast("AgentNode", agent), engine)
     return noted
 
 
-def gaps(*, gpus: Any = GPU, source: str = "nvml", **can: Any) -> tuple[IsolationMode | None, tuple[str, ...]]:
+def gaps(
+    *, gpus: Any = GPU, source: str = "nvml", fpgas: int = 0, **can: Any
+) -> tuple[IsolationMode | None, tuple[str, ...]]:
     hello = {"gpus": gpus, "gpu_source": source, "uid": 0, "isolation": {**CAN, **can}}
-    agent = cast("AgentNode", SimpleNamespace(node=SimpleNamespace(name="n1"), hello=hello))
+    agent = cast("AgentNode", SimpleNamespace(node=with_extended(a_node("n1"), fpgas), hello=hello))
     given = PoolIsolation(lambda: PhysicalCluster("lab", "ssh"), lambda: [agent], "me", "server").given()
     return given.mode, given.gaps
+
+
+def test_devices_other_than_gpus_that_are_not_closed_are_a_gap() -> None:
+    assert gaps(gpus=[], fpgas=1) == (IsolationMode.USER, ())
+    told = "tasks can open devices that were allocated to others: no controller"
+    assert gaps(gpus=[], fpgas=1, devices="no controller") == (IsolationMode.USER, (f"node n1: {told}",))
 
 
 def test_what_a_sound_node_gives_has_no_gap() -> None:
@@ -90,7 +98,7 @@ def test_other_engines_are_no_alert(mode: IsolationMode, engine: Engine | None, 
 def refused(owner: str, *abilities: bool) -> Problem | None:
     """What is said of a job where the file wants accounts, and each node can start tasks under them or not."""
     agents = [
-        SimpleNamespace(node=SimpleNamespace(name=f"n{n}"), hello={"gpus": [], "isolation": {**CAN, "user": can}})
+        SimpleNamespace(node=a_node(f"n{n}"), hello={"gpus": [], "isolation": {**CAN, "user": can}})
         for n, can in enumerate(abilities)
     ]
     cluster = PhysicalCluster("lab", "ssh", isolation=IsolationSettings(IsolationMode.USER))
@@ -112,7 +120,7 @@ def test_a_job_that_some_node_can_isolate_is_accepted() -> None:
 
 async def ordered(owner_id: str) -> dict[str, Any]:
     hello = {"gpus": [], "isolation": CAN}
-    agent = cast("AgentNode", SimpleNamespace(node=SimpleNamespace(name="n1"), hello=hello))
+    agent = cast("AgentNode", SimpleNamespace(node=a_node("n1"), hello=hello))
 
     async def user_ids(name: str) -> str:
         return owner_id

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from muster.domain.errors import Invalid
+from muster.domain.resources import ExtendedDevice
 from muster.domain.specs import Framework, Mount, Runtime
 
 from .gangs import composed, environments, on_engine, placed, role, spec
@@ -86,6 +87,22 @@ def test_tasks_that_share_a_card_see_it_and_know_their_part() -> None:
 @pytest.mark.parametrize("gpus", [0, 1, 2])
 def test_tasks_with_cards_of_their_own_are_told_of_no_share(gpus: int) -> None:
     assert "MUSTER_GPU_SHARE" not in environments(spec(role(gpus=gpus)))[0]
+
+
+def test_tasks_know_the_files_of_their_other_devices_whatever_the_user_says() -> None:
+    job = spec(role(), env={"MUSTER_DEVICES_XILINX_COM_FPGA": "/dev/mem"})
+    given = (
+        ExtendedDevice("xilinx.com/fpga", 0, ("/dev/xdma0",)),
+        ExtendedDevice("xilinx.com/fpga", 2, ("/dev/xdma2", "/dev/xdma2_user")),
+        ExtendedDevice("example.com/dsp.x", 0, ("/dev/dsp0",)),
+    )
+    (task,) = placed(job)
+    (request,) = composed(job, [replace(task, placement=replace(task.placement, extended=given))])
+    assert request.extended == given
+    assert {name: value for name, value in request.env.items() if name.startswith("MUSTER_DEVICES")} == {
+        "MUSTER_DEVICES_XILINX_COM_FPGA": "/dev/xdma0,/dev/xdma2,/dev/xdma2_user",
+        "MUSTER_DEVICES_EXAMPLE_COM_DSP_X": "/dev/dsp0",
+    }
 
 
 def test_devices_of_an_engine_are_not_hidden() -> None:

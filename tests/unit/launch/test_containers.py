@@ -46,6 +46,7 @@ CONTENT = ContainerTask(
     env={"EPOCHS": "3", "TOKEN": "hunter2", "LINES": "one\ntwo", "CUDA_VISIBLE_DEVICES": "2,3"},
     mounts=(Mount("/mnt/data/criteo", "/data", read_only=True), Mount("/mnt/models", "/models")),
     devices=(2, 3),
+    device_files=("/dev/xdma0", "/dev/xdma1"),
     memory_bytes=2 << 30,
     cpu_m=1500,
 )
@@ -186,7 +187,7 @@ def test_task_is_in_the_groups_that_may_open_amds_cards(engine: Engine, groups: 
 
 
 def test_task_without_cards_asks_for_none() -> None:
-    told = container_launch(ENGINES["podman"], replace(CONTENT, devices=()), PLACE)
+    told = container_launch(ENGINES["podman"], replace(CONTENT, devices=(), device_files=()), PLACE)
     assert "--device" not in told.argv
 
 

@@ -111,6 +111,18 @@ def test_devices_that_are_held_stay_held_over_a_restart_and_when_the_node_change
     assert paths(queue(again, a_demand(2, fpgas())), "j2") == ["/dev/n1-fpga1"]
 
 
+def test_devices_are_the_same_by_their_files_when_their_order_changes() -> None:
+    node = a_board("n1", 2)
+    state = a_cluster(node)
+    assert paths(queue(state, a_demand(1, fpgas())), "j1") == ["/dev/n1-fpga0"]
+    one, other = node.capacity.extended
+    swapped = (replace(other, index=0), replace(one, index=1))
+    state.node_changed(replace(node, capacity=replace(node.capacity, extended=swapped)))
+    assert paths(queue(state, a_demand(2, fpgas())), "j2") == ["/dev/n1-fpga1"]
+    state.released("j1")
+    assert paths(queue(state, a_demand(3, fpgas())), "j3") == ["/dev/n1-fpga0"]
+
+
 def test_a_device_that_is_out_of_service_is_given_to_nobody_and_named_in_the_reason() -> None:
     node = a_board("n1", 2)
     bad = replace(node.capacity.extended[0], out_of_service="/dev/n1-fpga0 does not exist")

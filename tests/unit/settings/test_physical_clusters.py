@@ -171,7 +171,7 @@ WRONG: Mapping[str, tuple[str, str]] = {
     "node shape": (
         "backend: ssh\nnodes:\n- 7\n",
         "line 3: nodes[0]: is 7 (a mapping with user, port, keyFile, passwordFile, jump, hostKeys, interface, python,"
-        " root, name, host, hostKey, address, labels, gpus, gpuModels)",
+        " root, name, host, hostKey, address, labels, gpus, gpuModels, devices)",
     ),
     "nodes": ("backend: ssh\nnodes: gpu1\n", "line 2: nodes: is 'gpu1' (expected a list)"),
     "nameless": (

@@ -1,4 +1,4 @@
-"""The slow operations that examine the node: its folders, container engines and environments."""
+"""The slow operations that examine the node: its devices, folders, container engines and environments."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from muster.agent.environments import discovery
 from muster.agent.environments.container_engines import find_engines
 from muster.agent.environments.trials import EnvironmentTests, trial
 from muster.agent.files.folder_checks import FolderChecks, folder_orders
+from muster.agent.isolation import device_files
 from muster.agent.isolation.accounts import Accounts
+from muster.agent.requests import device_paths
 from muster.agent.system.file_identity import FileIdentity
 from muster.agent.tasks.cgroups import Groups
 
@@ -33,11 +35,16 @@ class Surroundings:
 
     def operations(self) -> Dict[str, Callable[[Mapping[str, Any]], Work]]:
         return {
+            "check_devices": self._check_devices,
             "check_folders": self._check_folders,
             "engines": self._engines,
             "environments": self._environments,
             "test_environment": self._test_environment,
         }
+
+    def _check_devices(self, request: Mapping[str, Any]) -> Work:
+        paths = device_paths(request, "paths")
+        return lambda: {"problems": device_files.problems(paths)}
 
     def _check_folders(self, request: Mapping[str, Any]) -> Work:
         orders = folder_orders(request)

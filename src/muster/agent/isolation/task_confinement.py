@@ -8,6 +8,7 @@ from typing import Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple
 from muster.agent.isolation import views
 from muster.agent.isolation.accounts import Account, Accounts
 from muster.agent.isolation.confined_start import Confinement
+from muster.agent.isolation.device_files import others_numbers
 from muster.agent.isolation.gpu_files import DeviceNumber, gpu_files, other_gpus
 from muster.agent.isolation.orders import NAMESPACE, NONE, USER, IsolationOrder
 
@@ -24,9 +25,12 @@ class Isolation(NamedTuple):
     def is_confined(self) -> bool:
         return self.order.mode != NONE
 
-    def closed_devices(self, devices: Sequence[int]) -> Sequence[DeviceNumber]:
-        """The GPUs of others, which the control group of a task has to close. A namespaced task does not see them."""
-        return other_gpus(devices) if self.order.mode == USER else ()
+    def closed_devices(
+        self, gpus: Sequence[int], own: Sequence[str] = (), others: Sequence[str] = ()
+    ) -> Sequence[DeviceNumber]:
+        """The GPUs and other devices of others, which the control group of a task has to close. A namespaced task does
+        not see them. `own` and `others` are files of devices that are not GPUs."""
+        return [*other_gpus(gpus), *others_numbers(own, others)] if self.order.mode == USER else ()
 
     def environment(self, own: Mapping[str, str], work: str) -> Dict[str, str]:
         """What the task inherits. The home of the server's account, and what is in it, is not for others."""
@@ -36,14 +40,19 @@ class Isolation(NamedTuple):
         return {**inherited, "HOME": home, "USER": name, "LOGNAME": name}
 
     def confinement(
-        self, task_folder: str, own: Sequence[Tuple[str, bool]], inputs: Sequence[str], devices: Sequence[int]
+        self,
+        task_folder: str,
+        own: Sequence[Tuple[str, bool]],
+        inputs: Sequence[str],
+        gpus: Sequence[int],
+        device_files: Sequence[str] = (),
     ) -> Confinement:
         """`own` are the parts of the task's folder that are for the task: the path, and whether it is read-only."""
         identity = None if self.account is None else (self.account.uid, self.account.gid, list(self.account.groups))
         folders = [(folder.path, folder.read_only) for folder in self.order.folders]
         folders += [(path, True) for path in inputs]
         if self.order.mode == NAMESPACE:
-            return Confinement(identity, True, None, [*own, *folders], gpu_files(devices))
+            return Confinement(identity, True, None, [*own, *folders], [*gpu_files(gpus), *device_files])
         covered = views.blocked_ancestor(task_folder)
         return Confinement(identity, False, covered, [(task_folder, False), *folders], [])
 

@@ -1,6 +1,6 @@
 """What an isolated task sees of the file system, built of mounts in a namespace of its own.
 
-A namespaced task sees the system read-only, what was listed for it, devices that belong to nobody and its GPUs, and an
+A namespaced task sees the system read-only, what was listed for it, devices that belong to nobody and its own, and an
 empty /tmp. All else is absent. A task that has only an account of its own sees everything that its account may read;
 but where the folder of the task is below one that its account cannot pass, such as /root, that one is covered by an
 empty folder which leads to the task's own.
@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 import stat
-from typing import Iterable, NamedTuple, Optional, Sequence
+from typing import Iterable, Mapping, NamedTuple, Optional, Sequence
 
 from muster.agent.isolation import system_calls
 from muster.agent.isolation.system_calls import BIND, NO_DEVICES, NO_EXEC, NO_SUID, PRIVATE, READ_ONLY, RECURSIVE
@@ -42,6 +42,7 @@ def enter_system_view(workshop: str, binds: Sequence[Bind], devices: Sequence[st
     any folder; it serves as a mount point for a moment."""
     # Where links lead is found out now: the old root will not be the root any more.
     sources = {bind: os.path.realpath(bind.path) for bind in binds}
+    files = {path: os.path.realpath(path) for path in [*("/dev/" + name for name in _DEVICES), *devices]}
     system_calls.mount("none", "/", None, RECURSIVE | PRIVATE)
     system_calls.mount("muster", workshop, "tmpfs", _SAFE, "mode=755")
     for name in (_OLD, _NEW):
@@ -54,7 +55,7 @@ def enter_system_view(workshop: str, binds: Sequence[Bind], devices: Sequence[st
     for path in _NAME_SERVICE:
         if os.path.isdir(_OLD + path):
             _show(Bind(path, read_only=True), path)
-    _make_devices(devices)
+    _make_devices(files)
     for name in ("/tmp", "/var/tmp"):
         os.makedirs(_NEW + name, 0o755)
         system_calls.mount("muster", _NEW + name, "tmpfs", _SAFE, "mode=1777")
@@ -95,14 +96,15 @@ def _show(bind: Bind, source: str) -> None:
         _bind(_OLD + source, _NEW + bind.path, bind.read_only, os.path.isdir(_OLD + source))
 
 
-def _make_devices(devices: Sequence[str]) -> None:
+def _make_devices(files: Mapping[str, str]) -> None:
+    """`files` are those that the task sees, with where they really are."""
     folder = _NEW + "/dev"
     os.mkdir(folder, 0o755)
     system_calls.mount("muster", folder, "tmpfs", NO_SUID, "mode=755")
-    for path in [*("/dev/" + name for name in _DEVICES), *devices]:
-        if os.path.exists(_OLD + path):
-            _mount_point(_NEW + path, os.path.isdir(_OLD + path))
-            system_calls.mount(_OLD + path, _NEW + path, None, BIND | RECURSIVE)
+    for path, source in files.items():
+        if os.path.exists(_OLD + source):
+            _mount_point(_NEW + path, os.path.isdir(_OLD + source))
+            system_calls.mount(_OLD + source, _NEW + path, None, BIND | RECURSIVE)
     for name in ("pts", "shm"):
         os.mkdir(os.path.join(folder, name), 0o755)
     system_calls.mount("muster", folder + "/shm", "tmpfs", _SAFE, "mode=1777")

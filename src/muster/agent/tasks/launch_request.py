@@ -12,6 +12,7 @@ from muster.agent.isolation.orders import IsolationOrder, isolation_order
 from muster.agent.requests import (
     argument_list,
     bad_request,
+    device_paths,
     digest,
     is_clean,
     relative_path,
@@ -87,6 +88,10 @@ class LaunchOrder:
     log_bytes: Optional[int]
     max_tasks: Optional[int]
     devices: Tuple[int, ...]
+    device_files: Tuple[str, ...]
+    """The files of its devices other than GPUs."""
+    other_device_files: Tuple[str, ...]
+    """Those of the devices that this node has besides, which are not for the task."""
     links: Mapping[str, str]
     container: Optional[ContainerRef]
     isolation: Optional[IsolationOrder]
@@ -118,6 +123,8 @@ def launch_order(request: Mapping[str, Any]) -> LaunchOrder:
         log_bytes=_log_bytes(request),
         max_tasks=_max_tasks(request),
         devices=_numbers(request, "devices", 0, 4095),
+        device_files=device_paths(request, "device_files"),
+        other_device_files=device_paths(request, "other_device_files"),
         links=_links(request.get("links")),
         container=_container(request.get("container")),
         isolation=isolation_order(request.get("isolation")),

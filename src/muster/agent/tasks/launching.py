@@ -211,7 +211,8 @@ class Launching:
         own = [(task_folder.WORK, False), (task_folder.CHECKPOINT, False)]
         own += [(name, True) for name in (*order.files, *_secrets_folder(order))]
         parts = [(os.path.join(task.folder, name), is_read_only) for name, is_read_only in own]
-        return isolation.confinement(task.folder, parts, self._contents(order, isolation), order.devices)
+        contents = self._contents(order, isolation)
+        return isolation.confinement(task.folder, parts, contents, order.devices, order.device_files)
 
     def _contents(self, order: LaunchOrder, isolation: Isolation) -> List[str]:
         return [self._blobs.input_folder(one.digest, _secret(isolation)) for one in order.inputs]
@@ -281,8 +282,10 @@ def _own_files(order: LaunchOrder) -> List[str]:
 
 
 def _closed_devices(order: LaunchOrder, isolation: Optional[Isolation]) -> Sequence[DeviceNumber]:
-    """In a container, the engine shows the task its own GPUs only."""
-    return () if isolation is None or _needs_agent(order, isolation) else isolation.closed_devices(order.devices)
+    """In a container, the engine shows the task its own devices only."""
+    if isolation is None or _needs_agent(order, isolation):
+        return ()
+    return isolation.closed_devices(order.devices, order.device_files, order.other_device_files)
 
 
 def _secrets_folder(order: LaunchOrder) -> List[str]:

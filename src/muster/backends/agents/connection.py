@@ -19,7 +19,7 @@ from muster.backends.agents.flow_control import Pace
 from muster.backends.agents.gpu_health import known_devices
 from muster.domain.errors import BackendError, MusterError, Rejected, Unreachable
 from muster.domain.nodes import Node, NodeState
-from muster.domain.resources import Capacity, Device
+from muster.domain.resources import Capacity, Device, ExtendedDevice
 from muster.lib.backoff import exponential
 
 Connector = Callable[[], AbstractAsyncContextManager[tuple[ByteReader, ByteWriter]]]
@@ -146,6 +146,10 @@ class AgentNode:
         )
         self._change(capacity=replace(capacity, devices=devices))
 
+    def note_extended(self, devices: tuple[ExtendedDevice, ...]) -> None:
+        """The node has these devices other than GPUs."""
+        self._change(capacity=replace(self.node.capacity, extended=devices))
+
     def note_time(self, theirs: float) -> None:
         """Take the node's time from one of its samples."""
         if self.clock.sampled(theirs, time.time()):
@@ -259,7 +263,8 @@ def _node(before: Node, hello: Message) -> Node:
         for gpu in hello["gpus"]
     )
     known = known_devices(before.capacity.devices, devices)
-    capacity = Capacity(int(hello["cpus"]) * 1000, int(hello["memory_bytes"]), known)
+    cpu_m, memory_bytes = int(hello["cpus"]) * 1000, int(hello["memory_bytes"])
+    capacity = Capacity(cpu_m, memory_bytes, known, extended=before.capacity.extended)
     limits = hello["limits"]
     note = "" if limits["memory"] else f"memory limits are not enforced here: {limits['why']}"
     return replace(before, capacity=capacity, note=note)

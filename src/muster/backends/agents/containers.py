@@ -145,6 +145,7 @@ def _content(request: LaunchRequest, hello: Mapping[str, Any], secret: str) -> C
         env=request.env,
         mounts=(*request.mounts, *inputs),
         devices=request.devices,
+        device_files=tuple(dict.fromkeys(path for device in request.extended for path in device.paths)),
         memory_bytes=request.memory_bytes,
         cpu_m=request.cpu_m,
         starts_where_image_says=request.starts_where_image_says,

@@ -27,6 +27,7 @@ from muster.ports.user_ids import UserIds, no_user_ids
 _ROOT_NEEDED = "the agent there is not root, and cannot start tasks under other accounts"
 _NOT_TRIED = "environments in folders of users cannot be tried there, because the agent is not root"
 _ROOTFUL_DOCKER = "docker runs as root and the agent's account may call it, so that any task there could become root"
+_OTHER_DEVICES = "tasks can open devices that were allocated to others"
 _OTHER_GPUS = "tasks can open GPUs that were allocated to others"
 _OUTLIVE = "processes that hide from their session can outlive their task"
 _ROCM = "rocm-smi"
@@ -199,6 +200,8 @@ class PoolIsolation:
         can = _abilities(agent)
         if problem := can.get("groups"):
             yield f"{_OUTLIVE}: {problem}"
+        if agent.node.capacity.extended and (problem := can.get("devices")):
+            yield f"{_OTHER_DEVICES}: {problem}"
         if not agent.hello["gpus"]:
             return
         if agent.hello["gpu_source"] == _ROCM:

@@ -1,5 +1,5 @@
-"""Probes every node for folders, conda and container engines: when it connects, when the cluster's file changes, and
-from time to time.
+"""Probes every node for devices, folders, conda and container engines: when it connects, when the cluster's file
+changes, and from time to time.
 """
 
 import asyncio
@@ -10,9 +10,11 @@ import structlog
 
 from muster.backends.agents.connection import AgentNode
 from muster.backends.agents.containers import Engines
+from muster.backends.agents.device_files import DeviceWatch
 from muster.backends.agents.shared_folders import FolderWatch
 from muster.domain.clusters import PhysicalCluster
 from muster.domain.errors import BackendError
+from muster.domain.resources import DeviceFiles
 from muster.launch.containers import Engine
 
 _log = structlog.get_logger("backends.node_probes")
@@ -27,9 +29,11 @@ class NodeProbes:
         settings: Callable[[], PhysicalCluster],
         agents: Callable[[], Iterable[AgentNode]],
         engine_found: Callable[[AgentNode, Engine | None], None],
+        device_files: Callable[[str], DeviceFiles],
     ) -> None:
         self.engines = Engines()
         self.folders = FolderWatch(settings, agents)
+        self._devices = DeviceWatch(device_files)
         self._agents = agents
         self._engine_found = engine_found
         self._probing: set[asyncio.Task[None]] = set()
@@ -37,6 +41,7 @@ class NodeProbes:
 
     def ready(self, agent: AgentNode) -> None:
         """The node is connected, for the first time or again."""
+        self._devices.declare(agent)
         self._spawn(self._probe_and_label(agent, with_engine=True))
         if self._rounds is None:
             self._rounds = asyncio.create_task(self._probe_periodically(), name="node probes")
@@ -44,6 +49,7 @@ class NodeProbes:
     def settings_changed(self) -> None:
         self.folders.label_nodes()
         for agent in self._agents():
+            self._devices.declare(agent)
             if agent.node.is_reachable:
                 self._spawn(self._probe_and_label(agent, with_engine=False))
 
@@ -73,6 +79,7 @@ class NodeProbes:
 
     async def _probe(self, agent: AgentNode, *, with_engine: bool) -> None:
         try:
+            await self._devices.probe(agent)
             await self.folders.probe(agent)
             if with_engine:
                 self._engine_found(agent, await self.engines.probe(agent))

@@ -31,6 +31,7 @@ from muster.domain.errors import BackendError, NotFound, Problem, Unreachable
 from muster.domain.gangs import Gang
 from muster.domain.launch_requests import GangLaunch, LaunchRequest
 from muster.domain.nodes import Node
+from muster.domain.resources import DeviceFiles
 from muster.domain.specs import JobSpec
 from muster.domain.tasks import Task
 from muster.ports.archives import Archives
@@ -81,7 +82,9 @@ class AgentPool:
         self._isolation = isolation = PoolIsolation(
             lambda: self.settings, self._nodes.values, own_user, identity, user_ids
         )
-        self._probes = NodeProbes(lambda: self.settings, lambda: list(self._nodes.values()), isolation.engine_found)
+        self._probes = NodeProbes(
+            lambda: self.settings, lambda: list(self._nodes.values()), isolation.engine_found, self.device_files
+        )
         self._health = HealthChecks(lambda: self.settings, self._nodes.values)
         engines = self._probes.engines
         self._launcher = TaskLauncher(
@@ -221,6 +224,10 @@ class AgentPool:
     def withheld(self, agent: AgentNode) -> Mapping[int, str]:
         """Why GPUs that work are not allocated through this node, by index."""
         return {}
+
+    def device_files(self, node: str) -> DeviceFiles:
+        """The devices other than GPUs that the node should have."""
+        return self.settings.devices
 
     def changed(self, agent: AgentNode) -> None:
         if self._listener is not None:

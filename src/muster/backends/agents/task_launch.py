@@ -3,7 +3,7 @@
 import asyncio
 from base64 import b64encode
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import zip_longest
 from pathlib import Path
@@ -18,6 +18,8 @@ from muster.backends.agents.isolation import PoolIsolation
 from muster.domain.errors import BackendError, MusterError, Unreachable
 from muster.domain.launch_requests import GangLaunch, LaunchRequest
 from muster.domain.node_scripts import NodeScripts, TaskScript
+from muster.domain.resources import ExtendedDevice
+from muster.launch.muster_variables import device_variables
 from muster.launch.secret_variables import secret_files, secret_variables
 from muster.ports.archives import Archives
 from muster.ports.backend import Launched
@@ -106,6 +108,7 @@ class TaskLauncher:
             ports=list(request.ports),
             port_owner=request.gang_key if request.ports else None,
             devices=list(request.devices),
+            **_device_files(agent, request),
             limits=_limits(request),
             log_bytes=self._log_bytes,
             max_tasks=self._max_tasks(),
@@ -132,6 +135,16 @@ class TaskLauncher:
         """An archive is on the disk that the agent shares with the server, or in the agent's own store."""
         path: Path | None = None if self._ships else self._archives.path(digest)
         return {"digest": digest, "path": None if path is None else str(path)}
+
+
+def _device_files(agent: AgentNode, request: LaunchRequest) -> dict[str, list[str]]:
+    """The files of its devices other than GPUs, and of those that the node has besides."""
+    own, known = _paths(request.extended), _paths(agent.node.capacity.extended)
+    return {"device_files": own, "other_device_files": [path for path in known if path not in own]}
+
+
+def _paths(devices: Iterable[ExtendedDevice]) -> list[str]:
+    return list(dict.fromkeys(path for device in devices for path in device.paths))
 
 
 def _in_turns(requests: Sequence[LaunchRequest]) -> Sequence[LaunchRequest]:
@@ -179,6 +192,7 @@ def _scripts(scripts: NodeScripts, request: LaunchRequest) -> dict[str, Any] | N
             "MUSTER_OWNER": request.owner,
             "MUSTER_NODE": request.node,
             "MUSTER_GPUS": ",".join(map(str, request.devices)),
+            **device_variables(request.extended),
         },
     }
 

@@ -7,7 +7,7 @@ from pydantic import Field
 from muster.domain.clusters import PhysicalCluster
 from muster.settings.cluster_kinds import ClusterKind
 from muster.wire.physical_clusters import isolation_of, script_problems, scripts_of
-from muster.wire.physical_schema import AGENT_PARTS, IsolatingIn
+from muster.wire.physical_schema import AGENT_PARTS, IsolatingIn, device_files
 
 LOCAL = "local"
 """The name of the backend, and of its only cluster."""
@@ -26,6 +26,7 @@ def _complete(cluster: PhysicalCluster, model: LocalIn) -> PhysicalCluster:
         scripts=scripts_of(model),
         is_enabled=model.enabled,
         max_tasks=model.max_tasks,
+        devices=device_files(model.devices),
     )
 
 

@@ -21,6 +21,7 @@ from muster.backends.ssh.options import SshNode, ssh_nodes, ssh_options
 from muster.domain.clusters import PhysicalCluster
 from muster.domain.errors import BackendError
 from muster.domain.nodes import Node, NodeState
+from muster.domain.resources import DeviceFiles
 from muster.ports.archives import Archives
 from muster.ports.backend import BackendListener
 from muster.ports.user_ids import UserIds, no_user_ids
@@ -105,6 +106,10 @@ class SshBackend(AgentPool):
     def usage_received(self, agent: AgentNode) -> None:
         self._machines.identify(agent)
         agent.note_alerts("machine", self._machines.alerts(agent))
+
+    def device_files(self, node: str) -> DeviceFiles:
+        member = self._members.get(node)
+        return self.settings.devices if member is None or member.devices is None else member.devices
 
     def withheld(self, agent: AgentNode) -> Mapping[int, str]:
         return self._machines.gpus_elsewhere(agent)

@@ -6,6 +6,7 @@ from enum import StrEnum
 from typing import Any
 
 from muster.domain.clusters import PhysicalCluster
+from muster.domain.resources import DeviceFiles
 
 
 class HostKeys(StrEnum):
@@ -57,6 +58,8 @@ class SshNode:
     """Where the node keeps its tasks. A relative path starts at the home folder of the account."""
     labels: Mapping[str, str] = field(default_factory=dict)
     claims: Claims = field(default_factory=Claims)
+    devices: DeviceFiles | None = None
+    """Its devices other than GPUs. If it is None, it has those that the cluster names for every node."""
     file: str = field(default="", compare=False)
     """Where the node is written. A node that only moved to another file or line is still the same node."""
     line: int | None = field(default=None, compare=False)

@@ -23,7 +23,8 @@ from muster.domain.jobs import (
 )
 from muster.domain.launch_requests import LaunchRequest
 from muster.domain.needs import needs_of, unmet
-from muster.domain.resources import Placement
+from muster.domain.nodes import Node
+from muster.domain.resources import Amounts, ExtendedDevice, Placement
 from muster.domain.specs import JobSpec
 from muster.engine.cluster_access import lost_access
 from muster.engine.context import Context
@@ -150,7 +151,8 @@ def _shown_placements(backend: Backend, spec: JobSpec) -> dict[tuple[str, int], 
     """Placements of all tasks on the first suitable node, with devices and ports in order."""
     nodes = backend.nodes()
     needs = needs_of(spec, backend.settings)
-    first = next((node for node in nodes if not unmet(needs, node.labels)), nodes[0] if nodes else None)
+    usable = [node for node in nodes if not unmet(needs, node.labels)] or nodes
+    first = next((node for node in usable if _has_devices(node, spec)), usable[0] if usable else None)
     where = (first.name, first.address) if first else ("", "")
     placements: dict[tuple[str, int], Placement] = {}
     port = 20000
@@ -158,9 +160,22 @@ def _shown_placements(backend: Backend, spec: JobSpec) -> dict[tuple[str, int], 
         for index in range(role.replicas):
             count = ports_needed(spec, role, index)
             devices = tuple(range(role.resources.gpus))
-            placements[role.name, index] = Placement(*where, devices, tuple(range(port, port + count)))
+            extended = _shown_devices(first, role.resources.extended) if first else ()
+            ports = tuple(range(port, port + count))
+            placements[role.name, index] = Placement(*where, devices, ports, extended=extended)
             port += count
     return placements
+
+
+def _has_devices(node: Node, spec: JobSpec) -> bool:
+    """Whether the node has the devices other than GPUs of each task."""
+    have = dict(node.capacity.extended_amounts())
+    return all(have.get(name, 0) >= count for role in spec.roles for name, count in role.resources.extended)
+
+
+def _shown_devices(node: Node, wanted: Amounts) -> tuple[ExtendedDevice, ...]:
+    known = node.capacity.extended
+    return tuple(one for name, count in wanted for one in [one for one in known if one.resource == name][:count])
 
 
 async def kill(context: Context, job_id: str, actor: str, grace_s: float | None = None) -> Job:

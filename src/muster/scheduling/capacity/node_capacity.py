@@ -107,14 +107,16 @@ class NodeCapacity:
         return all(have.get(name, 0) >= count for name, count in want)
 
     def are_free(self, devices: Iterable[ExtendedDevice]) -> bool:
-        return all(device.index in self.free_extended.get(device.resource, ()) for device in devices)
+        found = [self._known(device) for device in devices]
+        return all(device is not None and device.index in self.free_extended[device.resource] for device in found)
 
     def allocate_exactly(
         self, want: Resources, devices: tuple[int, ...], extended: tuple[ExtendedDevice, ...] = ()
     ) -> None:
         """Allocate these very devices: what a task already has, or what a guarantee names."""
         for other in extended:
-            self.free_extended.get(other.resource, {}).pop(other.index, None)
+            if (known := self._known(other)) is not None:
+                self.free_extended[known.resource].pop(known.index, None)
         self.tasks -= 1
         self.cpu_m -= want.cpu_m
         self.memory_bytes -= want.memory_bytes
@@ -133,8 +135,9 @@ class NodeCapacity:
                 self.shared[index] = self.shared.get(index, 0) + want.gpu_share
 
     def free(self, want: Resources, devices: tuple[int, ...], extended: tuple[ExtendedDevice, ...] = ()) -> None:
-        if extended:
-            self._free_extended(extended)
+        for other in extended:
+            if (known := self._known(other)) is not None:
+                self.free_extended[known.resource][known.index] = known
         self.tasks += 1
         self.cpu_m += want.cpu_m
         self.memory_bytes += want.memory_bytes
@@ -150,11 +153,14 @@ class NodeCapacity:
             if index not in self.free_devices[model]:
                 insort(self.free_devices[model], index)
 
-    def _free_extended(self, devices: tuple[ExtendedDevice, ...]) -> None:
-        held = {(device.resource, device.index) for device in devices}
-        for known in self.node.capacity.extended:  # one that has left the node since is not among them
-            if (known.resource, known.index) in held:
-                self.free_extended[known.resource][known.index] = known
+    def _known(self, held: ExtendedDevice) -> ExtendedDevice | None:
+        """The device of the node that a task holds, or None if it has left the node since. The cluster's file may have
+        changed the order of devices, but not what their files are."""
+        for device in self.node.capacity.extended:
+            is_same = device.paths == held.paths if held.paths else device.index == held.index
+            if is_same and device.resource == held.resource:
+                return device
+        return None
 
     def acceptable(self, models: tuple[str, ...]) -> list[str]:
         if not models:

@@ -22,6 +22,7 @@ from muster.domain.nodes import NodeSettings
 from muster.settings.cluster_kinds import ClusterKind, NamedPath
 from muster.wire.documents import Document
 from muster.wire.physical_clusters import isolation_of, script_problems, scripts_of
+from muster.wire.physical_schema import device_files
 
 
 class SshListing:
@@ -73,6 +74,7 @@ def _complete(cluster: PhysicalCluster, model: SshIn) -> PhysicalCluster:
         isolation=isolation_of(model),
         scripts=scripts_of(model),
         max_tasks=model.max_tasks,
+        devices=device_files(model.devices),
     )
 
 

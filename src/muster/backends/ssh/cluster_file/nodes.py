@@ -13,7 +13,7 @@ from muster.domain.errors import Problem
 from muster.domain.nodes import NodeSettings
 from muster.wire.cluster_problems import located, refused
 from muster.wire.documents import Document
-from muster.wire.physical_schema import NODE_NAME_ACCEPTED, is_node_name
+from muster.wire.physical_schema import NODE_NAME_ACCEPTED, device_files, is_node_name
 
 _LABELS_ONLY = frozenset({"name", "labels"})
 _SECRETS = ("keyFile", "passwordFile")
@@ -67,6 +67,7 @@ def ssh_node(node: SshNodeIn, defaults: LoginIn, line: int | None) -> SshNode:
         root=value("root"),
         labels=dict(node.labels),
         claims=_claims(node),
+        devices=None if node.devices is None else device_files(node.devices),
         line=line,
     )
 

@@ -10,6 +10,7 @@ from muster.backends.ssh.options import HostKeys
 from muster.domain.errors import Problem
 from muster.wire.physical_schema import (
     AGENT_PARTS,
+    Devices,
     IsolatingIn,
     Labels,
     ListedNodeName,
@@ -112,6 +113,9 @@ class SshNodeIn(LoginIn):
     gpus: Annotated[int, Field(ge=0, le=1024)] | None = Field(None, description="How many it should have.")
     gpu_models: Annotated[list[Text], BeforeValidator(listed)] = Field(
         default_factory=list, description="Which it should have."
+    )
+    devices: Devices | None = Field(
+        None, description="Its devices other than GPUs, by resource; those of the cluster, if absent."
     )
 
 
