@@ -17,6 +17,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from muster.lib.fingerprints import fingerprint_of, unverified_context
 from muster.server.passed_on import HEADER, passed_on_header, signed_client, target_of
 from muster.server.role_switch import UNTOUCHED, unavailable
+from muster.server.socket_forwarding import SocketExchange
 
 _CONNECT_WITHIN_S = 2.0
 _WAIT_FOR_HOLDER_S = 8.0
@@ -25,6 +26,9 @@ _READ_BYTES = 1 << 16
 _HOP_BY_HOP = frozenset({b"connection", b"keep-alive", b"te", b"trailer", b"transfer-encoding", b"upgrade"})
 _BY_PROXIES = frozenset({b"forwarded", b"x-forwarded-for", b"x-forwarded-proto", HEADER})
 """Headers that say who the client is. This server has read them if it trusts the proxy."""
+_OF_HANDSHAKE = frozenset(
+    {b"host", *(b"sec-websocket-" + name for name in (b"key", b"version", b"extensions", b"protocol"))}
+)
 _OWN_PATHS = ("/healthz", "/metrics", "/page/", "/openapi.json", "/api/v1/server/log")
 _SAFE = ("GET", "HEAD")
 
@@ -51,7 +55,7 @@ class Forwarding:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         path = str(scope.get("path", ""))
-        if scope["type"] != "http" or path == "/" or path.startswith(_OWN_PATHS):
+        if scope["type"] not in ("http", "websocket") or path == "/" or path.startswith(_OWN_PATHS):
             await self._own(scope, receive, send)
             return
         if passed_on_header(scope) is not None:  # else two servers that take each other for the holder would never end
@@ -60,7 +64,10 @@ class Forwarding:
         scope[UNTOUCHED] = True
         connected = await self._connected()
         scope.pop(UNTOUCHED)
-        if connected is not None:
+        if connected is not None and scope["type"] == "websocket":
+            exchange = SocketExchange(receive, send, connected.reader, connected.writer)
+            await exchange.run(scope, _host(scope), _passed_headers(scope, connected.key))
+        elif connected is not None:
             await _Exchange(scope, receive, send, connected).run()
         elif _can_be_read(scope):
             await self._own(scope, receive, send)
@@ -90,7 +97,7 @@ async def refuse(scope: Scope, receive: Receive, send: Send, why: str) -> None:
 def _can_be_read(scope: Scope) -> bool:
     """Whether the store alone can answer. Streams and waits need a server that learns of changes."""
     is_stream = b"follow" in scope["query_string"] or scope["path"].endswith("/wait")
-    return scope["method"] in _SAFE and scope["path"].startswith("/api/") and not is_stream
+    return scope.get("method") in _SAFE and scope["path"].startswith("/api/") and not is_stream
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +126,17 @@ async def _connect(holder: Holder) -> _Connection:
 def _context(pinned: str) -> ssl.SSLContext:
     """The holder's certificate is the one in the lease; without one there, it must be signed as others are."""
     return unverified_context() if pinned else ssl.create_default_context()
+
+
+def _passed_headers(scope: Scope, key: str) -> list[tuple[bytes, bytes]]:
+    """Those of a handshake are made anew."""
+    left_out = _HOP_BY_HOP | _BY_PROXIES | (_OF_HANDSHAKE if scope["type"] == "websocket" else frozenset())
+    kept = [(name, value) for name, value in scope["headers"] if name not in left_out]
+    return [*kept, (HEADER, signed_client(scope, key))]
+
+
+def _host(scope: Scope) -> str:
+    return next((value.decode("latin-1") for name, value in scope["headers"] if name == b"host"), "muster")
 
 
 class _Exchange:
@@ -181,11 +199,11 @@ class _Exchange:
 
     def _request(self) -> h11.Request:
         scope = self._scope
-        headers = [(name, value) for name, value in scope["headers"] if name not in _HOP_BY_HOP | _BY_PROXIES]
+        headers = _passed_headers(scope, self._key)
         names = {name for name, _ in headers}
         if b"content-length" not in names and scope["method"] not in _SAFE:
             headers.append((b"transfer-encoding", b"chunked"))
-        headers += [(HEADER, signed_client(scope, self._key)), (b"connection", b"close")]
+        headers.append((b"connection", b"close"))
         return h11.Request(method=scope["method"], target=target_of(scope), headers=headers)
 
     async def _write(self, event: h11.Event) -> None:

@@ -7,7 +7,7 @@ import hmac
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 HEADER = b"x-muster-client"
-_SCHEMES = ("http", "https")
+_SCHEMES = ("http", "https", "ws", "wss")
 
 
 class PassedOn:
@@ -18,7 +18,7 @@ class PassedOn:
         self._key = key
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http" and (header := passed_on_header(scope)) is not None:
+        if scope["type"] in ("http", "websocket") and (header := passed_on_header(scope)) is not None:
             scope = {**scope, **_client(scope, header, self._key)}
         await self._app(scope, receive, send)
 
@@ -48,6 +48,6 @@ def _client(scope: Scope, header: bytes, key: str) -> Scope:
 
 
 def _signed(scope: Scope, address: str, scheme: str, key: str) -> bytes:
-    said = b"\n".join((scope["method"].encode(), target_of(scope), address.encode(), scheme.encode()))
+    said = b"\n".join((str(scope.get("method", "GET")).encode(), target_of(scope), address.encode(), scheme.encode()))
     digest = hmac.new(key.encode(), said, hashlib.sha256).hexdigest()
     return f"{address} {scheme} {digest}".encode()

@@ -54,6 +54,18 @@ def test_the_standby_passes_commands_and_reads_on(pair: Pair, tmp_path: Path) ->
     assert not list((second.home / "node").glob("tasks/*")), "the standby has launched something"
 
 
+def test_the_standby_passes_commands_in_tasks_on(pair: Pair) -> None:
+    _, second = pair
+    job = second.submit({"name": "entered", "command": "sleep 1000"})["id"]
+    second.wait_for_state(job, "Running")
+    text = "x" * 200_000
+    done = second.run("exec", job, "-i", "--", "sh", "-c", "cat; echo err >&2; exit 7", input=text)
+    assert (done.returncode, done.stdout, done.stderr) == (7, text, "err\n")
+    assert "has no worker" in second.run("exec", job, "-w", "worker-9", "--", "true").stderr
+    assert "there is no job" in second.run("exec", "no-such-job", "--", "true").stderr
+    second.run("kill", job, check=True)
+
+
 def test_the_standby_takes_over_when_the_first_one_is_killed_and_nothing_runs_twice(pair: Pair, tmp_path: Path) -> None:
     first, second = pair
     records = tmp_path / "records"
