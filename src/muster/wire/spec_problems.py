@@ -89,7 +89,10 @@ def _path(location: Sequence[str | int], data: Any) -> Path:
     for part in location:
         if isinstance(data, str | int | float) or (isinstance(data, Mapping) and isinstance(part, int)):
             continue
-        is_there = part in data if isinstance(data, Mapping) else isinstance(part, int) and isinstance(data, list)
+        if isinstance(data, Mapping):
+            is_there = part in data
+        else:
+            is_there = isinstance(part, int) and isinstance(data, list) and part < len(data)
         if not is_there and isinstance(part, str) and _UNION_MARKS.match(part):
             continue
         path.append(part)

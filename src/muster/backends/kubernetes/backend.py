@@ -15,6 +15,7 @@ from muster.backends.kubernetes.capacity import gpu_choice, listed_nodes
 from muster.backends.kubernetes.cluster_usage import EVERY_S, ClusterUsage
 from muster.backends.kubernetes.cluster_view import ClusterView
 from muster.backends.kubernetes.foreign_jobs import ForeignPaddleJobs
+from muster.backends.kubernetes.gang_groups import GangGroups
 from muster.backends.kubernetes.gang_objects import GangObjects, rendered
 from muster.backends.kubernetes.launching import create_gang
 from muster.backends.kubernetes.logs import PodLogs
@@ -53,7 +54,7 @@ from muster.domain.specs import JobSpec
 from muster.domain.tasks import Task
 from muster.kubernetes.connection import Connection, connect
 from muster.kubernetes.errors import Missing, Refused
-from muster.kubernetes.resources import CONFIG_MAPS, PADDLE_JOBS, PODS, key_of, labels_of
+from muster.kubernetes.resources import CONFIG_MAPS, PADDLE_JOBS, PODS, Resource, key_of, labels_of
 from muster.kubernetes.watched import Change
 from muster.lib.backoff import exponential
 from muster.lib.clock import Clock, wall_clock
@@ -119,6 +120,7 @@ class KubernetesBackend:
         self._outputs = PodOutputs(self._reachable_pod)
         self._may_execute = True
         self._foreign = ForeignPaddleJobs(self._labels)
+        self._groups = GangGroups(self._options.scheduling)
         self.capabilities = self._offered()
 
     @property
@@ -138,6 +140,8 @@ class KubernetesBackend:
         is_same = settings.options == self.settings.options
         self.settings = settings
         self.capabilities = self._offered()
+        if not is_same:
+            self._groups = GangGroups(self._options.scheduling)
         if not is_same and self._running is not None:
             await self._disconnect()
             self._running = asyncio.create_task(self._run(), name=f"kubernetes {self.cluster}")
@@ -155,7 +159,7 @@ class KubernetesBackend:
         """Implements `ports.capabilities.EngineQueue`, as `pool` does."""
         if self._known_pool is not None:
             return ""
-        return self._view.problem if self._view is not None else self._problem
+        return (self._view.problem or self._groups.problem) if self._view is not None else self._problem
 
     async def assign(self, gang: Gang, ports: Mapping[str, int]) -> tuple[Task, ...]:
         """Names and ports are known before the pods exist. Ports differ although every pod has an address of its own:
@@ -170,10 +174,13 @@ class KubernetesBackend:
         return tuple(assigned)
 
     def render(self, launch: GangLaunch) -> Rendered:
-        return Rendered((RenderedFile(f"{gang_name(launch.gang.key)}.yaml", rendered(self._objects(launch))),))
+        return Rendered(
+            (RenderedFile(f"{gang_name(launch.gang.key)}.yaml", rendered(self._objects(launch, self._groups.shown()))),)
+        )
 
     async def launch(self, launch: GangLaunch) -> Launched:
         connection, key = self._connected(), launch.gang.key
+        objects = self._objects(launch, self._groups.required())
         namespace = self._namespace(connection, launch.gang.owner)
         urls = {digest: self._archives.url(digest, _ARCHIVE_LIFETIME_S) for digest in launch.requests[0].digests}
         lock = self._launches.setdefault(key, asyncio.Lock())
@@ -181,7 +188,7 @@ class KubernetesBackend:
             async with lock:
                 await create_gang(
                     connection,
-                    self._objects(launch),
+                    objects,
                     namespace,
                     urls,
                     makes_namespace=self._options.is_per_user,
@@ -284,7 +291,7 @@ class KubernetesBackend:
         is_meant = wanted is JobObjects.PADDLE_JOB or (wanted is JobObjects.AUTO and self._has_paddle_jobs)
         return is_meant and suits(spec)
 
-    def _objects(self, launch: GangLaunch) -> GangObjects:
+    def _objects(self, launch: GangLaunch, groups: Resource | None) -> GangObjects:
         nodes = tuple(self._view.nodes) if self._view is not None else ()
         return GangObjects(
             launch,
@@ -292,6 +299,7 @@ class KubernetesBackend:
             self._options,
             self._labels,
             gpus_of=lambda asked: gpu_choice(asked, nodes, self._options),
+            groups=groups,
             certificate=_text(self._certificate),
         )
 
@@ -413,6 +421,7 @@ class KubernetesBackend:
                     group.create_task(self._look_at_nodes(self._view))
                     group.create_task(self._tend_pods(self._connection, self._view))
                     group.create_task(self._usage.run(self._connection, self._view, where, selector(self._labels)))
+                    group.create_task(self._groups.find(self._connection, self._options, self._capacity_changed))
                     if self._options.shows_foreign_jobs:
                         group.create_task(self._foreign.run(self._connection, self._options))
             except* MusterError as errors:
@@ -540,7 +549,8 @@ class KubernetesBackend:
     def _capacity_changed(self) -> None:
         if self._view is None or self._listener is None:
             return
-        nodes, pool = listed_nodes(self._view.nodes, self.cluster), self._view.pool()
+        nodes = listed_nodes(self._view.nodes, self.cluster)
+        pool = None if self._groups.problem else self._view.pool()
         if (nodes, pool) != (self._known_nodes, self._known_pool):
             self._known_nodes, self._known_pool = nodes, pool
             self._listener.nodes_changed(self.cluster)

@@ -9,10 +9,11 @@ import yaml
 from pydantic import AfterValidator, BeforeValidator, Field
 
 from muster.backends.kubernetes.names import DIGEST_LENGTH
-from muster.backends.kubernetes.options import AMD, NVIDIA, JobObjects, KubernetesOptions
+from muster.backends.kubernetes.options import AMD, NVIDIA, JobObjects, KubernetesOptions, Scheduling
 from muster.domain.clusters import PhysicalCluster
 from muster.domain.errors import Problem
 from muster.domain.pools import PoolCapacity
+from muster.kubernetes.pod_groups import DEFAULT_SCHEDULER, VOLCANO_SCHEDULER
 from muster.lib.nearest import nearest
 from muster.settings.cluster_kinds import ClusterKind
 from muster.wire.cluster_problems import Parts
@@ -149,6 +150,10 @@ class KubernetesIn(SharedIn):
     jobs: JobObjects = Field(
         JobObjects.AUTO, description="Whether Paddle jobs become PaddleJobs of the operator: auto, paddlejob or pods."
     )
+    scheduling: Scheduling = Field(
+        Scheduling.NONE,
+        description="Who starts all pods of a gang or none: kubernetes or volcano, by a PodGroup; none: Muster alone.",
+    )
     show_others: bool | list[Namespace] = Field(
         False,
         description="Show PaddleJobs that were not made with Muster: true for those of all namespaces, or a list.",
@@ -177,6 +182,7 @@ def _complete(cluster: PhysicalCluster, model: KubernetesIn) -> PhysicalCluster:
         gpu_models=dict(model.gpu_models),
         head_start=model.head_start.capacity(),
         jobs=model.jobs,
+        scheduling=model.scheduling,
         shows_foreign_jobs=bool(model.show_others),
         foreign_namespaces=tuple(model.show_others) if isinstance(model.show_others, list) else (),
     )
@@ -184,7 +190,14 @@ def _complete(cluster: PhysicalCluster, model: KubernetesIn) -> PhysicalCluster:
 
 
 def _problems(model: KubernetesIn) -> Iterable[Problem]:
-    return [*_folder_problems(model), *_kubeconfig_problems(model)]
+    return [*_folder_problems(model), *_kubeconfig_problems(model), *_scheduling_problems(model)]
+
+
+def _scheduling_problems(model: KubernetesIn) -> Iterator[Problem]:
+    """A PodGroup means nothing to another scheduler than its own."""
+    own = {Scheduling.KUBERNETES: DEFAULT_SCHEDULER, Scheduling.VOLCANO: VOLCANO_SCHEDULER}.get(model.scheduling)
+    if own is not None and model.scheduler not in (None, own):
+        yield Problem("scheduler", f"`scheduling: {model.scheduling}` needs the scheduler {own}", "leave it out")
 
 
 def _folder_problems(model: KubernetesIn) -> Iterator[Problem]:

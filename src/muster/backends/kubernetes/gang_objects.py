@@ -15,7 +15,17 @@ from muster.backends.kubernetes.pods import GpuChoice, PodPlan, secret_key
 from muster.domain.clusters import PhysicalCluster
 from muster.domain.launch_requests import GangLaunch, LaunchRequest
 from muster.domain.resources import Resources
-from muster.kubernetes.resources import PADDLE_JOBS
+from muster.kubernetes.amounts import PODS, pod_requests, total
+from muster.kubernetes.pod_groups import (
+    GROUP_NAME,
+    VOLCANO_GROUPS,
+    VOLCANO_SCHEDULER,
+    kubernetes_group_spec,
+    kubernetes_member,
+    quantities,
+    volcano_group_spec,
+)
+from muster.kubernetes.resources import PADDLE_JOBS, Resource
 from muster.launch.secret_variables import MASK
 
 HIDDEN = "(hidden)"
@@ -31,6 +41,8 @@ class GangObjects:
     labels: Mapping[str, str]
     """The labels of every object of this backend."""
     gpus_of: Callable[[Resources], GpuChoice]
+    groups: Resource | None = None
+    """The PodGroups by which a scheduler starts all pods of the gang or none, if they are used."""
     certificate: str = ""
     """The certificate of this server, if it has made its own: pods fetch archives from it."""
 
@@ -91,8 +103,36 @@ class GangObjects:
             task = tasks[request.task_id]
             asked = gang.spec.role(task.role).resources
             gpus = self.gpus_of(asked) if asked.gpus else None
-            found[task.id] = plan.pod(task, request, gpus, owner)
+            found[task.id] = self._member(plan.pod(task, request, gpus, owner))
         return found
+
+    def pod_group(self, owner: Mapping[str, Any]) -> dict[str, Any] | None:
+        """The PodGroup of the gang. A single pod needs none, and the operator sees to those of PaddleJobs."""
+        if not self._has_group:
+            return None
+        whole = replace(self, launch=replace(self.launch, started=frozenset()), groups=None)
+        pods, priority_class = whole.pods(owner).values(), self.options.priority_class or ""
+        if self.groups == VOLCANO_GROUPS:
+            needed = total(pod_requests(pod["spec"]) for pod in pods)
+            needed.pop(PODS)
+            spec = volcano_group_spec(len(pods), quantities(needed), priority_class=priority_class)
+        else:
+            spec = kubernetes_group_spec(len(pods), priority_class)
+        return {"metadata": self._metadata(owner), "spec": spec}
+
+    @property
+    def _has_group(self) -> bool:
+        return self.groups is not None and not self.is_paddle_job and len(self.launch.gang.tasks) > 1
+
+    def _member(self, pod: dict[str, Any]) -> dict[str, Any]:
+        if not self._has_group:
+            return pod
+        if self.groups == VOLCANO_GROUPS:
+            pod["metadata"]["annotations"][GROUP_NAME] = self.name
+            pod["spec"]["schedulerName"] = VOLCANO_SCHEDULER
+        else:
+            pod["spec"] |= kubernetes_member(self.name)
+        return pod
 
     def paddle_job(self, owner: Mapping[str, Any]) -> dict[str, Any]:
         """The PaddleJob that stands for all pods."""
@@ -130,6 +170,8 @@ def rendered(objects: GangObjects) -> str:
         documents.append(_document("Service", service))
     if (secret := shown.secret(owner, dict.fromkeys(launch.requests[0].digests, MASK))) is not None:
         documents.append({**_document("Secret", secret), "data": dict.fromkeys(secret["data"], MASK)})
+    if objects.groups is not None and (group := shown.pod_group(owner)) is not None:
+        documents.append({"apiVersion": objects.groups.api_version, "kind": objects.groups.kind, **group})
     if objects.is_paddle_job:
         documents.append({"apiVersion": PADDLE_JOBS.api_version, "kind": PADDLE_JOBS.kind, **shown.paddle_job(owner)})
     else:

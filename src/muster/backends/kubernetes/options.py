@@ -22,6 +22,16 @@ class JobObjects(StrEnum):
     PODS = "pods"
 
 
+class Scheduling(StrEnum):
+    """Who starts all pods of a gang or none."""
+
+    NONE = "none"
+    """Muster alone, by what it admits. Others may take room in between."""
+    KUBERNETES = "kubernetes"
+    """The scheduler of Kubernetes, by a PodGroup of scheduling.k8s.io."""
+    VOLCANO = "volcano"
+
+
 @dataclass(frozen=True, slots=True)
 class KubernetesOptions:
     kubeconfig: Path | None = None
@@ -49,6 +59,7 @@ class KubernetesOptions:
     """How Muster calls the GPUs that a label of a node names."""
     head_start: PoolCapacity = field(default_factory=PoolCapacity)
     jobs: JobObjects = JobObjects.AUTO
+    scheduling: Scheduling = Scheduling.NONE
     shows_foreign_jobs: bool = False
     """Whether PaddleJobs that this server has not made are shown."""
     foreign_namespaces: tuple[str, ...] = ()

@@ -4,10 +4,11 @@ import asyncio
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from muster.backends.kubernetes.options import JobObjects, KubernetesOptions
+from muster.backends.kubernetes.options import JobObjects, KubernetesOptions, Scheduling
 from muster.domain.clusters import PhysicalCluster
 from muster.domain.errors import MusterError
 from muster.kubernetes.connection import Connection, connect
+from muster.kubernetes.pod_groups import VOLCANO_GROUPS, kubernetes_groups
 from muster.kubernetes.resources import (
     CONFIG_MAPS,
     NAMESPACES,
@@ -88,6 +89,9 @@ def needed_rights(options: KubernetesOptions, default_namespace: str, *, has_pad
     yield Right(CONFIG_MAPS, _OWN, home, _NO_JOBS)
     yield Right(SERVICES, ("create",), home, "jobs of several tasks cannot run")
     yield Right(SECRETS, ("create", "get", "patch"), home, "jobs with packages or secrets cannot run")
+    if options.scheduling is not Scheduling.NONE:
+        groups = VOLCANO_GROUPS if options.scheduling is Scheduling.VOLCANO else kubernetes_groups("")
+        yield Right(groups, ("create",), home, f"`scheduling: {options.scheduling}` cannot be used")
     if options.is_per_user:
         yield Right(NAMESPACES, ("create",), None, "the namespaces of new users have to be made by hand")
     if has_paddle_jobs and options.jobs is not JobObjects.PODS:

@@ -31,6 +31,8 @@ from muster.lib.quantities import format_duration
 from muster.scheduling.allocations.usage_views import WhatIf
 from muster.scheduling.cluster_state import ClusterState
 
+_MOST_ENGINE_REASONS = 4
+
 
 @dataclass(frozen=True, slots=True)
 class AttemptStory:
@@ -84,7 +86,7 @@ def live_reason(context: Context, job: Job) -> Reason | None:
     """The first reason why a job waits, as the last scheduling cycle found it. For a starting job it is the transfer to
     its nodes, or what the engine of its cluster says."""
     if isinstance(job.state, Starting):
-        return _sending(context, job) or _in_engine_queue(context, job)
+        return _sending(context, job) or next(iter(_in_engine_queue(context, job)), None)
     cluster = _queue_of(context, job)
     reason = cluster.reason(job.id) if cluster is not None else None
     return None if reason is None else _as_of_now(context, job, reason)
@@ -97,35 +99,40 @@ def _sending(context: Context, job: Job) -> Reason | None:
     return Reason("sending", progress, "it starts when all of it has arrived") if progress else None
 
 
-def _in_engine_queue(context: Context, job: Job) -> Reason | None:
-    waits = _engine_wait(context, job)
-    if waits is None:
-        return None
-    why = f": {waits.reason}" if waits.reason else ""
-    return Reason(
-        "engine", f"waiting in the queue of {job.cluster}{why}", "it starts when its cluster's engine starts it"
-    )
+def _in_engine_queue(context: Context, job: Job) -> list[Reason]:
+    """What the engine says about the tasks that wait in its queue. Of a gang that started halfway, some tasks wait only
+    for the others, so that each reason is named once, with a task that has it."""
+    tasks: dict[str, Task] = {}
+    for task, waits in _engine_waits(context, job):
+        tasks.setdefault(waits.reason, task)
+    found = []
+    for reason, task in list(tasks.items())[:_MOST_ENGINE_REASONS]:
+        why = f": {reason}" if reason else ""
+        which = f" ({task.role}-{task.index})" if len(tasks) > 1 else ""
+        message = f"waiting in the queue of {job.cluster}{why}{which}"
+        found.append(Reason("engine", message, "it starts when its cluster's engine starts it"))
+    return found
 
 
 def _pool_note(context: Context, job: Job) -> Reason | None:
     """A remark on the capacity by which the job was handed over, if it waits in the engine's queue nevertheless."""
     engine = context.engine(job.cluster)
-    pool = engine.pool() if engine is not None and _engine_wait(context, job) is not None else None
+    pool = engine.pool() if engine is not None and _engine_waits(context, job) else None
     return Reason("engine-note", pool.note, "") if pool is not None and pool.note else None
 
 
-def _engine_wait(context: Context, job: Job) -> TaskWaiting | None:
-    """The waiting task of the job that its engine expects to start last, or gives a reason for."""
+def _engine_waits(context: Context, job: Job) -> list[tuple[Task, TaskWaiting]]:
+    """The waiting tasks of the job: first those that the engine expects to start last."""
     entry = context.open_jobs.get(job.id)
-    states = [task.state for task in entry.current_tasks()] if entry is not None else []
-    waits = [state for state in states if isinstance(state, TaskWaiting)]
-    return max(waits, key=lambda state: (state.starts_at or 0.0, state.reason), default=None)
+    tasks = entry.current_tasks() if entry is not None else []
+    found = [(task, task.state) for task in tasks if isinstance(task.state, TaskWaiting)]
+    return sorted(found, key=lambda one: (-(one[1].starts_at or 0.0), not one[1].reason, one[1].reason))
 
 
 def live_reasons(context: Context, job: Job) -> tuple[Reason, ...]:
     """All reasons why the job waits, in order."""
     if isinstance(job.state, Starting):
-        found_now = (_sending(context, job), _in_engine_queue(context, job), _pool_note(context, job))
+        found_now = (_sending(context, job), *_in_engine_queue(context, job), _pool_note(context, job))
         return tuple(reason for reason in found_now if reason is not None)
     cluster = _queue_of(context, job)
     found = cluster.reasons(job.id, context.clock()) if cluster is not None else ()
@@ -134,8 +141,8 @@ def live_reasons(context: Context, job: Job) -> tuple[Reason, ...]:
 
 def _estimate(context: Context, job: Job) -> float | None:
     if isinstance(job.state, Starting):
-        waits = _engine_wait(context, job)
-        return waits.starts_at if waits is not None else None
+        waits = _engine_waits(context, job)
+        return waits[0][1].starts_at if waits else None
     cluster = _queue_of(context, job)
     return cluster.estimate(job.id, context.clock()) if cluster is not None else None
 

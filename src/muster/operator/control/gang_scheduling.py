@@ -13,8 +13,8 @@ import structlog
 
 from muster.domain.errors import Invalid, MusterError
 from muster.kubernetes.connection import Connection
-from muster.kubernetes.errors import Missing, Refused
-from muster.kubernetes.resources import PODS, Key, Object, Resource, key_of
+from muster.kubernetes.pod_group_discovery import find_kubernetes_groups, find_volcano_groups
+from muster.kubernetes.resources import Key, Object, Resource, key_of
 from muster.kubernetes.watched import Change, Watched
 from muster.lib.clock import Clock
 from muster.operator.control.guarding import GuardedScheduling
@@ -175,12 +175,7 @@ class VolcanoGroups:
         self._connection = connection
 
     async def find(self) -> Resource:
-        if await self._connection.offers(volcano.VOLCANO_GROUPS):
-            return volcano.VOLCANO_GROUPS
-        raise Missing(
-            f"the API server has no PodGroups of Volcano ({volcano.VOLCANO_GROUPS.api_version}): is it installed?",
-            status=404,
-        )
+        return await find_volcano_groups(self._connection)
 
     def applies(self, job: PaddleJob) -> bool:
         return volcano.applies(job)
@@ -194,45 +189,13 @@ class KubernetesGroups:
         self._connection, self._namespace = connection, namespace or connection.namespace
 
     async def find(self) -> Resource:
-        resource = await self._offered()
-        if resource is None:
-            words = f"the API server has no PodGroups of {kubernetes_groups.GROUP}: they need Kubernetes 1.36 or newer"
-            raise Missing(f"{words}, with the feature gate GenericWorkload", status=404)
-        if not await self._accepts_members():
-            raise Missing("the API server ignores spec.schedulingGroup of pods: enable GenericWorkload", status=404)
-        return resource
+        return await find_kubernetes_groups(self._connection, self._namespace)
 
     def applies(self, job: PaddleJob) -> bool:
         return kubernetes_groups.applies(job)
 
     def verdict(self, job: PaddleJob, world: World, group: Object | None, resource: Resource) -> Verdict:
         return kubernetes_groups.with_group(job, world, group, resource)
-
-    async def _offered(self) -> Resource | None:
-        """Versions come and go while the API is young, so the API server is asked."""
-        try:
-            found = await self._connection.request("GET", f"/apis/{kubernetes_groups.GROUP}")
-        except Missing:
-            return None
-        for version in found.get("versions") or ():
-            resource = kubernetes_groups.kubernetes_groups(str(version.get("version")))
-            if await self._connection.offers(resource):
-                return resource
-        return None
-
-    async def _accepts_members(self) -> bool:
-        """An API server may offer PodGroups and drop the pods' field about them. A pod that is not really created shows
-        it; if it is refused, nothing is known."""
-        member = {
-            "metadata": {"generateName": "gang-"},
-            "spec": {"schedulingGroup": {"podGroupName": "gang"}, "containers": [{"name": "main", "image": "none"}]},
-        }
-        path = PODS.path(self._namespace)
-        try:
-            made = await self._connection.request("POST", path, params={"dryRun": "All"}, body=member)
-        except Refused:
-            return True
-        return "schedulingGroup" in (made.get("spec") or {})
 
 
 def _prune_group(raw: dict[str, Any]) -> Object:

@@ -16,6 +16,7 @@ import structlog
 from muster.domain.errors import Unreachable
 from muster.kubernetes.connection import Connection
 from muster.kubernetes.errors import Denied
+from muster.kubernetes.pod_groups import DEFAULT_SCHEDULER
 from muster.kubernetes.resources import JOB_UID, NODES, PODS, Key, Object, Resource, key_of
 from muster.kubernetes.times import instant
 from muster.kubernetes.watched import Change, Watched
@@ -25,7 +26,7 @@ from muster.operator.job.phases import Phase, phase_of
 from muster.operator.job.pod_states import prune_pod
 from muster.operator.job.world import World
 from muster.operator.scheduling import gates, volcano
-from muster.operator.scheduling.gangs import DEFAULT_SCHEDULER, gang_of, is_over, scheduler_names
+from muster.operator.scheduling.gangs import gang_of, is_over, scheduler_names
 from muster.operator.scheduling.guard import Guard
 from muster.operator.scheduling.nodes import read_node
 from muster.operator.scheduling.room import Room, footprint

@@ -9,7 +9,6 @@ from muster.kubernetes.resources import Key
 from muster.operator.job.paddle_job import PaddleJob, RoleSpec
 from muster.operator.job.phases import ENDED, phase_of
 
-DEFAULT_SCHEDULER = "default-scheduler"
 _PLACING = ("nodeName", "nodeSelector", "affinity", "tolerations")
 _HIGHEST = 10**9
 

@@ -9,8 +9,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from muster.domain.specs import WORKER_ROLE
-from muster.kubernetes.amounts import quantity
-from muster.kubernetes.resources import Object, Resource, annotations_of
+from muster.kubernetes.pod_groups import (
+    GROUP_NAME,
+    VOLCANO_GROUPS,
+    VOLCANO_SCHEDULER,
+    quantities,
+    volcano_group_spec,
+)
+from muster.kubernetes.resources import Object, annotations_of
 from muster.operator.job.actions import Patch
 from muster.operator.job.paddle_job import PaddleJob
 from muster.operator.job.world import World
@@ -18,9 +24,6 @@ from muster.operator.scheduling import pod_groups
 from muster.operator.scheduling.gangs import gang_of, scheduler_names
 from muster.operator.scheduling.verdict import Verdict
 
-VOLCANO_GROUPS = Resource("scheduling.volcano.sh", "v1beta1", "PodGroup", "podgroups")
-SCHEDULER = "volcano"
-GROUP_NAME = "scheduling.k8s.io/group-name"
 _TASK, _JOB, _VERSION, _QUEUE = (
     f"volcano.sh/{name}" for name in ("task-spec", "job-name", "job-version", "queue-name")
 )
@@ -31,19 +34,19 @@ WAITING = "WaitingForPodGroup"
 def names_volcano(job: PaddleJob) -> bool:
     """Whether the user asks for Volcano by the template of the workers."""
     worker = job.role(WORKER_ROLE)
-    return worker is not None and worker.template["spec"].get("schedulerName") == SCHEDULER
+    return worker is not None and worker.template["spec"].get("schedulerName") == VOLCANO_SCHEDULER
 
 
 def with_user_group(job: PaddleJob) -> Verdict:
     """All pods join the PodGroup that the user made: the template of the workers speaks for all roles."""
     worker = job.role(WORKER_ROLE)
     named = annotations_of(worker.template).get(GROUP_NAME) if worker is not None else None
-    return Verdict(scheduler_name=SCHEDULER, shared_annotations={GROUP_NAME: named or job.name})
+    return Verdict(scheduler_name=VOLCANO_SCHEDULER, shared_annotations={GROUP_NAME: named or job.name})
 
 
 def applies(job: PaddleJob) -> bool:
     """Whether the automatic form takes the job: no role names another scheduler."""
-    return scheduler_names(job) <= {SCHEDULER}
+    return scheduler_names(job) <= {VOLCANO_SCHEDULER}
 
 
 def with_own_group(job: PaddleJob, world: World, group: Object | None) -> Verdict:
@@ -53,7 +56,7 @@ def with_own_group(job: PaddleJob, world: World, group: Object | None) -> Verdic
     if spec.get("queue"):
         shared[_QUEUE] = spec["queue"]
     pods = Verdict(
-        scheduler_name=SCHEDULER,
+        scheduler_name=VOLCANO_SCHEDULER,
         shared_annotations=shared,
         role_annotations={role.name: {_TASK: role.name} for role in job.roles},
     )
@@ -74,14 +77,6 @@ def with_own_group(job: PaddleJob, world: World, group: Object | None) -> Verdic
 def _group_spec(job: PaddleJob) -> dict[str, Any]:
     gang, policy = gang_of(job), job.scheduling
     given = policy.get("minResources")
-    needed: Mapping[str, Any] = given if isinstance(given, Mapping) and given else _quantities(gang.resources)
-    spec: dict[str, Any] = {"minMember": gang.size, "minResources": dict(needed)}
-    if policy.get("queue"):
-        spec["queue"] = str(policy["queue"])
-    if policy.get("priorityClass"):
-        spec["priorityClassName"] = str(policy["priorityClass"])
-    return spec
-
-
-def _quantities(amounts: Mapping[str, int]) -> dict[str, str]:
-    return {name: quantity(amount) for name, amount in sorted(amounts.items())}
+    needed: Mapping[str, Any] = given if isinstance(given, Mapping) and given else quantities(gang.resources)
+    queue, priority_class = (str(policy.get(key) or "") for key in ("queue", "priorityClass"))
+    return volcano_group_spec(gang.size, needed, queue=queue, priority_class=priority_class)

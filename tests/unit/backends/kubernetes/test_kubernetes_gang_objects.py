@@ -1,6 +1,7 @@
 """The objects of a gang, as they are created and as they are shown."""
 
 import base64
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,7 +14,8 @@ from muster.backends.kubernetes.options import KubernetesOptions
 from muster.backends.kubernetes.paddle_jobs import suits
 from muster.backends.kubernetes.pods import unexpanded
 from muster.domain.clusters import Folder, PhysicalCluster
-from muster.domain.specs import Framework, Input, Mount, Runtime, SecretUse, Spread, Together, Where
+from muster.domain.specs import Framework, Input, JobSpec, Mount, Runtime, SecretUse, Spread, Together, Where
+from muster.kubernetes.pod_groups import VOLCANO_GROUPS, kubernetes_groups
 from tests.conftest import Golden
 from tests.parts.building import a_ps_spec, a_role, a_spec
 from tests.unit.backends.kubernetes.building import OPTIONS, a_launch, objects_of
@@ -67,6 +69,43 @@ def test_a_plain_name_is_the_namespace_unless_it_is_one_of_kubernetes() -> None:
 )
 def test_kubernetes_expands_nothing_in_commands_and_variables(text: str, expected: str) -> None:
     assert unexpanded(text) == expected
+
+
+def test_a_gang_belongs_to_a_pod_group_of_kubernetes() -> None:
+    groups = kubernetes_groups("v1alpha2")
+    objects = replace(objects_of(a_launch(a_spec(a_role(replicas=3)))), groups=groups)
+    group = objects.pod_group(OWNER)
+    assert group is not None
+    assert (group["metadata"]["name"], group["metadata"]["ownerReferences"]) == ("muster-j1-1", [OWNER])
+    assert group["spec"] == {"schedulingPolicy": {"gang": {"minCount": 3}}}
+    assert [pod["spec"]["schedulingGroup"] for pod in objects.pods(OWNER).values()] == [
+        {"podGroupName": "muster-j1-1"}
+    ] * 3
+    kinds = [one["kind"] for one in yaml.safe_load_all(rendered(objects))]
+    assert kinds == ["ConfigMap", "Service", "PodGroup", "Pod", "Pod", "Pod"]
+
+
+def test_a_gang_belongs_to_a_pod_group_of_volcano() -> None:
+    launch = a_launch(a_spec(a_role(replicas=2, cpu=2)))
+    launch = replace(launch, started=frozenset({"j1.1.worker.0"}))
+    objects = replace(objects_of(launch), groups=VOLCANO_GROUPS)
+    group = objects.pod_group(OWNER)
+    assert group is not None
+    assert (group["spec"]["minMember"], group["spec"]["minResources"]["cpu"]) == (2, "4"), "also of those that run"
+    (pod,) = objects.pods(OWNER).values()
+    assert pod["spec"]["schedulerName"] == "volcano"
+    assert pod["metadata"]["annotations"]["scheduling.k8s.io/group-name"] == "muster-j1-1"
+
+
+@pytest.mark.parametrize(
+    ("spec", "name_of"),
+    [(a_spec(), address), (a_ps_spec(1, 1, framework=Framework.PADDLE), pod_name)],
+    ids=["single task", "PaddleJob"],
+)
+def test_a_single_pod_and_a_paddle_job_need_no_group(spec: JobSpec, name_of: Callable[[str], str]) -> None:
+    objects = replace(objects_of(a_launch(spec, name_of=name_of)), groups=VOLCANO_GROUPS)
+    assert objects.pod_group(OWNER) is None
+    assert all("schedulerName" not in pod["spec"] for pod in objects.pods(OWNER).values())
 
 
 def test_devices_are_limits_and_requests_of_the_container() -> None:

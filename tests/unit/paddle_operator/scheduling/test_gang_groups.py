@@ -4,13 +4,13 @@ from typing import Any
 
 import pytest
 
+from muster.kubernetes.pod_groups import VOLCANO_GROUPS
+from muster.kubernetes.pod_groups import kubernetes_groups as resource_of
 from muster.operator.job.actions import Create, Delete, Patch
 from muster.operator.job.pod_states import PodState, PodView
 from muster.operator.job.world import World
 from muster.operator.planning.reconcile import plan
 from muster.operator.scheduling import kubernetes_groups, pod_groups, volcano
-from muster.operator.scheduling.kubernetes_groups import kubernetes_groups as resource_of
-from muster.operator.scheduling.volcano import VOLCANO_GROUPS
 from tests.parts.gangs import SLOT, job
 
 _GROUPS = resource_of("v1alpha2")
