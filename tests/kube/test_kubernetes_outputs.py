@@ -14,6 +14,21 @@ from tests.parts.paddle_jobs import install_definition
 from tests.parts.server import MusterServer, polls
 
 pytestmark = [pytest.mark.kube, pytest.mark.xdist_group("kubernetes-outputs")]
+_KILLS_THE_KEEPER = """
+import os, pathlib, signal, time
+pathlib.Path("x").write_text("1")
+while True:
+    for place in pathlib.Path("/proc").glob("[0-9]*"):
+        try:
+            is_first = "PPid:\\t0\\n" in (place / "status").read_text()
+            if is_first and (place / "cmdline").read_bytes().startswith(b"sleep"):
+                os.kill(int(place.name), signal.SIGTERM)
+                print("it runs", flush=True)
+                time.sleep(600)
+        except OSError:
+            continue
+    time.sleep(0.2)
+"""
 Site = tuple[MusterServer, KubeNamespace]
 
 
@@ -108,6 +123,22 @@ def test_a_task_that_ignores_the_signal_is_killed_after_its_grace_and_keeps_its_
     assert [one["path"] for one in collected(server, job)["items"]] == ["kept"]
 
 
+def test_a_task_that_ends_the_container_beside_it_loses_its_own_outputs_and_nothing_stays(site: Site) -> None:
+    server, namespace = site
+    job = submitted(server, "", command=["python3", "-c", _KILLS_THE_KEEPER], outputs=["x"])
+    running(server, job, "it runs")
+    namespace.await_object("Pod", f"muster-{job}-1-worker-0", lambda one: not _keeps(one))
+    server.run("kill", job, check=True)
+    assert server.wait(job, 120)["state"] == "Cancelled"
+    namespace.await_gone("ConfigMap", f"muster-{job}-1")
+    found: Any = None
+    for _ in polls(60, every_s=0.2):
+        _, found = server.call("GET", f"/api/v1/jobs/{job}/outputs")
+        if found["problems"]:
+            break
+    assert "its pod is gone, and its outputs with it" in found["problems"][0]
+
+
 def test_a_paddle_job_with_outputs_runs_as_pods(site: Site) -> None:
     server, namespace = site
     job = submitted(server, "echo $PADDLE_TRAINER_ID >id", cluster=PADDLE_CLUSTER, framework="paddle", outputs=["id"])
@@ -130,5 +161,12 @@ def test_a_server_that_was_away_at_the_end_collects_the_outputs_afterwards(site:
 
 
 def _has_ended(pod: Object) -> bool:
-    states = {one["name"]: one["state"] for one in pod["status"].get("containerStatuses") or ()}
-    return "terminated" in states.get("task", {}) and "running" in states.get("outputs", {})
+    return "terminated" in _states(pod).get("task", {}) and _keeps(pod)
+
+
+def _keeps(pod: Object) -> bool:
+    return "running" in _states(pod).get("outputs", {})
+
+
+def _states(pod: Object) -> dict[str, Any]:
+    return {one["name"]: one["state"] for one in pod["status"].get("containerStatuses") or ()}

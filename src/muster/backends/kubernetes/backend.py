@@ -78,6 +78,7 @@ _TEND_PODS_S = 3600.0
 """Pods may wait for days. The addresses of their archives are renewed until they have been used."""
 _FIRST_PORT, _LAST_PORT = 36000, 65000
 _LOOK_AT_NODES_S = 5.0
+_STOPS_AT_ONCE = 32
 
 
 class KubernetesBackend:
@@ -117,8 +118,9 @@ class KubernetesBackend:
         self._known_pool: Pool | None = None
         self._known_nodes: list[Node] = []
         self._usage = ClusterUsage(clock, usage_every_s)
-        self._outputs = PodOutputs(self._reachable_pod)
+        self._outputs = PodOutputs(self._reachable_pod, self._outputs_gone)
         self._may_execute = True
+        self._stopping = asyncio.Semaphore(_STOPS_AT_ONCE)
         self._foreign = ForeignPaddleJobs(self._labels)
         self._groups = GangGroups(self._options.scheduling)
         self.capabilities = self._offered()
@@ -348,8 +350,9 @@ class KubernetesBackend:
         pod = next((one for one in pods if task_of(one) == task.task_id), None)
         if pod is None or not keeps_outputs(pod):
             return False
-        if await stop_beside(connection, *key_of(pod), grace_s):
-            return True
+        async with self._stopping:
+            if await stop_beside(connection, *key_of(pod), grace_s):
+                return True
         _log.warning("task stopped with its pod: its outputs are lost", task=task.task_id)
         return False
 
@@ -357,6 +360,14 @@ class KubernetesBackend:
         connection = self._connected()
         where = self._where(connection, task)
         return (connection, *where) if where is not None else None
+
+    def _outputs_gone(self, task: TaskRef) -> None:
+        """Nobody settles such a task. If it was the last of its gang, nothing else would remove that."""
+        gang, view = task.task_id.rsplit(".", 2)[0], self._view
+        if self._connection is None or view is None or not view.pods.synced.is_set():
+            return
+        if all(task_of(pod) in self._table.settled for pod in view.own_pods(gang)):
+            self._spawn(self._remove_gang(self._connection, gang, task))
 
     async def _remove_pod(self, connection: Connection, task: TaskRef) -> None:
         """If this fails, the pod is removed with its gang."""
@@ -463,10 +474,9 @@ class KubernetesBackend:
                     await renew(connection, namespace, name, lambda one: self._archives.url(one, _ARCHIVE_LIFETIME_S))
                 except MusterError as error:
                     _log.warning("archives not renewed", secret=name, error=str(error))
-            for namespace, name in overdue(pods, self._clock()):
-                _log.warning("pod removed, although its outputs were not collected", pod=name)
-                with suppress(MusterError):
-                    await connection.delete(PODS, name, namespace)
+            for task in overdue(pods, self._clock()):
+                _log.warning("pod removed, although its outputs were not collected", task=task.task_id)
+                self.settled(task)
 
     async def _disconnect(self) -> None:
         if self._running is not None:

@@ -40,14 +40,13 @@ class ClusterUsage:
         self._history: dict[str, UsageHistory] = defaultdict(lambda: UsageHistory(_KEPT))
         self._why = ""
         self._is_connected = False
-        self._looked_at = self._asked_at = float("-inf")
+        self._looked_at = self._asked_at = self._taken_at = float("-inf")
         self._look = asyncio.Event()
         self._asked = asyncio.Event()
 
     def latest(self) -> Mapping[str, NodeUsage]:
         self._looked()
-        oldest = self._clock() - _OLD_S
-        return {name: usage for name, usage in self._latest.items() if usage.received_at >= oldest}
+        return self._latest if self._clock() - self._taken_at < _OLD_S else {}
 
     def history(self, node: str, since: float = 0.0) -> Sequence[NodeUsage]:
         self._looked()
@@ -113,10 +112,13 @@ class ClusterUsage:
 
     def _take(self, reading: Reading, view: ClusterView) -> None:
         now, tasks = self._clock(), _tasks(reading, view)
+        self._taken_at = now
         known = {node.name for node in view.nodes}
-        for name in self._latest.keys() - known:
-            self._latest.pop(name)
-            self._history.pop(name, None)
+        for name in self._history.keys() - known:
+            self._history.pop(name)
+        self._latest = {
+            name: usage for name, usage in self._latest.items() if name in known and now - usage.received_at < _OLD_S
+        }
         for name, measured in reading.nodes.items():
             if name not in known:
                 continue

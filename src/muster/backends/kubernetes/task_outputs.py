@@ -16,11 +16,11 @@ from muster.agent.tasks.outputs import MAX_FILES, PAGE
 from muster.backends.agents.flow_control import Pace
 from muster.backends.agents.output_collection import OutputCollection
 from muster.backends.kubernetes.pod_link import PodLink, linked
-from muster.backends.kubernetes.pod_state import KEEPER, MAIN
+from muster.backends.kubernetes.pod_state import KEEPER, MAIN, handle_of, task_of
 from muster.domain.errors import BackendError, MusterError, Unreachable
 from muster.kubernetes.connection import Connection
 from muster.kubernetes.errors import Denied, Missing, Refused
-from muster.kubernetes.resources import PODS, Key, key_of
+from muster.kubernetes.resources import PODS
 from muster.kubernetes.times import instant
 from muster.ports.capabilities import Collected, TaskRef
 
@@ -35,28 +35,33 @@ Where = Callable[[TaskRef], tuple[Connection, str, str] | None]
 
 
 class PodOutputs:
-    """Implements `ports.capabilities.TaskOutputs`."""
+    """Implements `ports.capabilities.TaskOutputs`. `gone` is called for a task whose pod went before its outputs were
+    collected: nobody will ask for it again."""
 
-    def __init__(self, where: Where) -> None:
-        self._where = where
+    def __init__(self, where: Where, gone: Callable[[TaskRef], None]) -> None:
+        self._where, self._gone = where, gone
 
     async def collect(
         self, task: TaskRef, patterns: Sequence[str], target: Path, admit: Callable[[int], bool]
     ) -> Collected:
         found = self._where(task)
         if found is None:
-            raise Unreachable("its pod is gone, and its outputs with it")
+            raise self._lost(task)
         try:
             async with linked(*found, KEEPER) as link:
                 return await collected_over(link, task.task_id, patterns, target, admit)
         except Missing:
-            raise Unreachable("its pod is gone, and its outputs with it") from None
+            raise self._lost(task) from None
         except Denied:
             raise BackendError("the account of the cluster may not create pods/exec") from None
         except Refused as error:
             raise BackendError(f"its pod gives no outputs: {error.message}") from None
         except Unreachable as error:  # no other connection is made by itself, so that it has to be tried again
             raise BackendError(error.message) from None
+
+    def _lost(self, task: TaskRef) -> Unreachable:
+        self._gone(task)
+        return Unreachable("its pod is gone, and its outputs with it")
 
 
 async def collected_over(
@@ -86,8 +91,8 @@ def has_keeper(pod: Mapping[str, Any]) -> bool:
     return any(one.get("name") == KEEPER for one in pod["spec"].get("containers") or ())
 
 
-def overdue(pods: Iterable[Mapping[str, Any]], now: float) -> Iterator[Key]:
-    """Pods whose outputs could not be collected for a day. They still hold what their tasks were given."""
+def overdue(pods: Iterable[Mapping[str, Any]], now: float) -> Iterator[TaskRef]:
+    """Tasks whose outputs could not be collected for a day. Their pods still hold what they were given."""
     for pod in pods:
         if not has_keeper(pod):
             continue
@@ -95,7 +100,7 @@ def overdue(pods: Iterable[Mapping[str, Any]], now: float) -> Iterator[Key]:
             ended = (one.get("state") or {}).get("terminated") or {}
             ended_at = instant(ended.get("finishedAt"))
             if one.get("name") == MAIN and ended_at is not None and now - ended_at > _KEPT_S:
-                yield key_of(pod)
+                yield TaskRef(task_of(pod), handle_of(pod))
 
 
 def keeps_outputs(pod: Mapping[str, Any]) -> bool:

@@ -17,7 +17,7 @@ from muster.backends.kubernetes.task_outputs import collected_over, overdue
 from muster.domain.clusters import PhysicalCluster
 from muster.domain.errors import BackendError, Unreachable
 from muster.domain.specs import JobSpec, Role
-from muster.ports.capabilities import Collected
+from muster.ports.capabilities import Collected, TaskRef
 from tests.unit.backends.kubernetes.building import LATER_AT, OPTIONS, TASK, a_launch, a_pod, ended, objects_of
 
 pytestmark = pytest.mark.fast
@@ -159,7 +159,7 @@ def test_a_pod_is_given_up_when_its_outputs_could_not_be_collected_for_a_day() -
     assert not list(overdue([pod], LATER_AT + 90_000)), "it has no outputs"
     pod["spec"]["containers"] = [{"name": "task"}, {"name": "outputs"}]
     assert not list(overdue([pod, {**pod, "status": {}}], LATER_AT + 3600))
-    assert list(overdue([pod], LATER_AT + 90_000)) == [("ml", "muster-j1-1-worker-0")]
+    assert list(overdue([pod], LATER_AT + 90_000)) == [TaskRef(TASK, "ml/muster-j1-1-worker-0")]
 
 
 def test_outputs_are_refused_where_the_account_may_not_collect_them() -> None:

@@ -153,13 +153,19 @@ def with_usage(api: TinyCluster, folder: Path, act: Callable[[ClusterUsage], Awa
     asyncio.run(scenario())
 
 
+async def becomes(usage: ClusterUsage, condition: Callable[[], object]) -> None:
+    """Look again and again."""
+    while not condition():
+        await usage.look()
+        await asyncio.sleep(0.005)
+
+
 def test_the_metrics_api_says_what_nodes_and_tasks_use(api: TinyCluster, tmp_path: Path) -> None:
     metrics_api(api)
     api.answers["/api/v1/pods"] = listed(task_pod())
 
     async def act(usage: ClusterUsage) -> None:
-        while not usage.latest():
-            await usage.look()
+        await becomes(usage, usage.latest)
         found = usage.latest()["n1"]
         assert found.metrics["cpu_percent"] == 25.0
         assert (found.metrics["memory_used_bytes"], found.metrics["memory_total_bytes"]) == (2**30, 2**36)
@@ -176,8 +182,7 @@ def test_a_measurement_that_is_asked_for_again_is_in_the_history_once(api: TinyC
     metrics_api(api)
 
     async def act(usage: ClusterUsage) -> None:
-        while api.measurements().count(f"{METRICS}/pods") < 4:
-            await usage.look()
+        await becomes(usage, lambda: api.measurements().count(f"{METRICS}/pods") >= 4)
         assert len(usage.history("n1")) == 1
 
     with_usage(api, tmp_path, act, every_s=0.0)
@@ -188,16 +193,14 @@ def test_without_a_metrics_api_the_kubelets_are_asked(api: TinyCluster, tmp_path
     api.answers[SUMMARY] = 200, summary()
 
     async def act(usage: ClusterUsage) -> None:
-        while not usage.latest():
-            await usage.look()
+        await becomes(usage, usage.latest)
         first = usage.latest()["n1"]
         assert first.metrics["cpu_percent"] == 50.0
         assert (first.metrics["disk_used_bytes"], first.metrics["disk_total_bytes"]) == (60, 100)
         assert first.metrics["net"] == [], "a rate needs two moments"
         assert first.tasks == {TASK: TaskUsage(50.0, 4096, 3)}
         api.answers[SUMMARY] = 200, summary("2026-01-02T03:04:15Z", received=3000)
-        while len(usage.history("n1")) < 2:
-            await usage.look()
+        await becomes(usage, lambda: len(usage.history("n1")) == 2)
         assert usage.latest()["n1"].metrics["net"] == [{"name": "eth0", "rx_bytes_s": 200.0, "tx_bytes_s": 0.0}]
 
     with_usage(api, tmp_path, act, every_s=0.0)
@@ -208,8 +211,7 @@ def test_usage_that_nobody_may_read_is_unknown_and_says_why(api: TinyCluster, tm
     api.answers[SUMMARY] = 403, DENIED
 
     async def act(usage: ClusterUsage) -> None:
-        while not usage.unknown_why():
-            await usage.look()
+        await becomes(usage, usage.unknown_why)
         assert "may not list nodes and pods of metrics.k8s.io" in usage.unknown_why()
         assert "nodes/proxy" in usage.unknown_why()
         before = len(api.measurements())
@@ -226,12 +228,10 @@ def test_a_metrics_server_that_is_down_is_asked_again(api: TinyCluster, tmp_path
     api.answers[SUMMARY] = 403, DENIED
 
     async def act(usage: ClusterUsage) -> None:
-        while not usage.unknown_why():
-            await usage.look()
+        await becomes(usage, usage.unknown_why)
         assert "the metrics API does not answer" in usage.unknown_why()
         metrics_api(api)
-        while not usage.latest():
-            await usage.look()
+        await becomes(usage, usage.latest)
         assert usage.unknown_why() == ""
 
     with_usage(api, tmp_path, act, every_s=0.0)
@@ -244,8 +244,7 @@ def test_nothing_is_asked_while_nothing_runs_and_nobody_looks(api: TinyCluster, 
         for _ in range(50):
             await asyncio.sleep(0)
         assert not api.measurements()
-        while not usage.latest():
-            await usage.look()
+        await becomes(usage, usage.latest)
 
     with_usage(api, tmp_path, act, every_s=0.001)
 
