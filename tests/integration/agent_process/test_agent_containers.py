@@ -5,7 +5,7 @@ import shutil
 import signal
 import sys
 import tempfile
-from base64 import b64encode
+from base64 import b64decode, b64encode
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, TypeVar
@@ -400,3 +400,44 @@ def command(pid: int) -> list[str]:
     """The name of its program and its first argument."""
     words = Path(f"/proc/{pid}/cmdline").read_bytes().decode().split("\0")
     return [words[0].rsplit("/", 1)[-1], *words[1:2]]
+
+
+def test_a_command_in_a_container_is_like_its_program_and_leaves_nothing(agent: Agent, engine: EnginePart) -> None:
+    env = {"PLAIN": "a b", "LINES": "one\ntwo"}
+    start(agent, engine, "t", "touch ready; exec sleep 1000", env=env)
+    started(agent, "t")
+    said, code = in_task(agent, "sh", "-c", 'echo "$PLAIN|$LINES|$PWD|$MUSTER_TASK_UID"; exit 7')
+    assert (said, code) == (f"a b|one\ntwo|{work(agent, 't')}|t\n", 7)
+    if engine.ground is None:  # the machine of the rootless engine has no terminals
+        said, code = in_task(agent, "sh", "-c", "test -t 0 && test -t 1", terminal={"rows": 21, "columns": 77})
+        assert code == 0, said
+    argv = ["sh", "-c", "setsid sleep 65432 & touch began; sleep 65432"]
+    name = agent.ask("exec_in_task", task="t", argv=argv, terminal=None)["exec"]
+    wait_until((work(agent, "t") / "began").exists, "the command")
+    wait_until(lambda: sleepers("65432"), "what it started")
+    agent.ask("exec_stop", exec=name)
+    wait_until(lambda: not sleepers("65432"), "all of it to be gone")
+    agent.ask("stop", task="t", grace_s=0)
+    agent.wait_phase("t", "ended")
+    wait_until(lambda: engine.names() == set(), "the container to be removed")
+
+
+def in_task(agent: Agent, *argv: str, terminal: dict[str, int] | None = None) -> tuple[str, int]:
+    name = agent.ask("exec_in_task", task="t", argv=list(argv), terminal=terminal)["exec"]
+    said = b""
+    while True:
+        answer = agent.ask("exec_read", exec=name)
+        said += b"".join(b64decode(piece["data"]) for piece in answer["output"])
+        if answer["ended"]:
+            return said.decode(), answer["exit_code"]
+
+
+def sleepers(seconds: str) -> list[int]:
+    found = []
+    for process in Path("/proc").iterdir():
+        try:
+            if process.name.isdigit() and process.joinpath("cmdline").read_bytes() == f"sleep\0{seconds}\0".encode():
+                found.append(int(process.name))
+        except OSError:
+            continue
+    return found
