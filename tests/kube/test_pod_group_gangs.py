@@ -65,30 +65,3 @@ def test_a_gang_that_fits_runs_and_leaves_no_group(site: tuple[str, MusterServer
             if not namespace.kubectl("get", "podgroups.scheduling.k8s.io", "--output=name").strip():
                 return
         raise AssertionError("the group is still there")
-
-
-def test_a_cluster_without_the_groups_that_its_file_asks_for_starts_nothing_and_says_why(
-    site: tuple[str, MusterServer, KubeNamespace],
-) -> None:
-    scheduling, server, namespace = site
-    if scheduling != "none":
-        pytest.skip("once is enough")
-    file = server.home / "clusters.d" / f"{CLUSTER}.yaml"
-    before = file.read_text()
-    file.write_text(before.replace("scheduling: none", "scheduling: volcano"))
-    job = ""
-    try:
-        for _ in polls(60):
-            if "PodGroups cannot be used" in server.run("describe", f"cluster/{CLUSTER}").stdout:
-                break
-        job = submitted(server, 2, ["true"])
-        told = ""
-        for _ in polls(60):
-            told = server.run("explain", job, check=True).stdout
-            if "PodGroups" in told:
-                break
-        assert "PodGroups cannot be used: the API server has no PodGroups of Volcano" in told
-        assert namespace.all("Pod", f"muster/gang={job}.1") == []
-    finally:
-        file.write_text(before)
-    assert server.wait(job, 120)["state"] == "Succeeded"
