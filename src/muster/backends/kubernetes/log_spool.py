@@ -19,11 +19,17 @@ from muster.domain.dropped_bytes import DroppedBytes
 
 _LONGEST_LINE = 1 << 20
 _FRACTION = re.compile(r"\.[0-9]+")
+_TIME = re.compile(rb"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]+)?(Z|[+-][0-9]{2}:[0-9]{2})")
+_KUBELET_ERROR = re.compile(rb"unable to retrieve container logs for [a-z0-9.-]+://[0-9a-f]*$")
+"""What the kubelet writes at the end of the stream, even behind an unfinished line, if the container is gone."""
 _CURSOR_APART_S = 1.0
 
 
 class LogSpool:
-    """Takes the bytes of a stream with a timestamp before each line, and keeps the lines without it."""
+    """Takes the bytes of a stream with a timestamp before each line, and keeps the lines without it.
+
+    The kubelet reports errors in the stream itself, as text. That has no timestamp, and is left out: it is not output.
+    """
 
     def __init__(self, path: Path, limit: int | None = None) -> None:
         self.path = path
@@ -38,6 +44,7 @@ class LogSpool:
         self.masks = Masks(())
         self._rest = b""
         self._skipping = 0
+        self._is_cut, self._is_cut_new = False, False
         self._last, self._repeats = "", 0
         self._written_at = 0.0
         self._grown = asyncio.Event()
@@ -53,18 +60,28 @@ class LogSpool:
     def begin(self) -> None:
         """A new stream begins, at `since`."""
         self._rest = b""
+        self._is_cut = False
         self._skipping = self._repeats
 
     def feed(self, data: bytes) -> None:
         *lines, rest = (self._rest + data).split(b"\n")
-        if len(rest) > _LONGEST_LINE:
+        is_too_long = len(rest) > _LONGEST_LINE
+        if is_too_long:
             lines, rest = [*lines, rest], b""
         self._rest = rest
-        new = b"".join(self._masked(text) for line in lines if (text := self._new(line)) is not None)
-        self._append(new)
+        new = []
+        for line in lines:
+            text = self._continued(line) if self._is_cut else self._new(line)
+            self._is_cut = False
+            if text is not None:
+                new.append(self._masked(text))
+        if is_too_long:
+            self._is_cut, self._is_cut_new = True, text is not None
+        self._append(b"".join(new))
 
     def end(self) -> None:
         """The stream has ended: what is left of it is a line, too."""
+        self._rest = _KUBELET_ERROR.sub(b"", self._rest)
         if self._rest:
             self.feed(b"\n")
 
@@ -101,8 +118,10 @@ class LogSpool:
         return self.path.with_suffix(".cursor")
 
     def _new(self, line: bytes) -> bytes | None:
-        """The line without its time; None if it is here already."""
+        """The line without its time; None if it is here already, or is none of the task."""
         time, _, text = line.partition(b" ")
+        if not _TIME.fullmatch(time):
+            return None
         stamp = time.decode("ascii", "replace")
         if self._last and stamp < self._last and len(stamp) > 19:
             return None
@@ -114,6 +133,10 @@ class LogSpool:
         else:
             self._last, self._repeats, self._skipping = stamp, 1, 0
         return text + b"\n"
+
+    def _continued(self, line: bytes) -> bytes | None:
+        """The rest of a line that was too long to be taken at once. It has no time of its own."""
+        return line + b"\n" if self._is_cut_new else None
 
     def _masked(self, text: bytes) -> bytes:
         return self.masks.masked(text)

@@ -61,6 +61,46 @@ async def test_the_zone_of_a_node_is_kept(tmp_path: Path) -> None:
     assert spool.since == "2026-01-02T03:04:01+08:00"
 
 
+GONE = b"unable to retrieve container logs for containerd://44a5ada9723a05336154064cfe53c7d5"
+
+
+@pytest.mark.parametrize("words", [GONE, GONE + b"\n", b"failed to create fsnotify watcher: too many open files"])
+async def test_what_the_kubelet_says_in_the_stream_is_no_output(tmp_path: Path, words: bytes) -> None:
+    spool = LogSpool(tmp_path / "a.log")
+    spool.feed(line(1, "one"))
+    since = spool.since
+    spool.begin()
+    spool.feed(words)
+    spool.end()
+    assert (spool.path.read_bytes(), spool.since) == (b"one\n", since)
+
+
+async def test_what_the_kubelet_says_behind_an_unfinished_line_is_no_output(tmp_path: Path) -> None:
+    spool = LogSpool(tmp_path / "a.log")
+    spool.feed(line(1, "step 1 of 3").rstrip(b"\n") + GONE)
+    spool.end()
+    assert spool.path.read_bytes() == b"step 1 of 3\n"
+
+
+async def test_a_line_of_the_task_may_quote_the_kubelet(tmp_path: Path) -> None:
+    spool = LogSpool(tmp_path / "a.log")
+    spool.feed(line(1, GONE.decode()))
+    spool.end()
+    assert spool.path.read_bytes() == GONE + b"\n"
+
+
+async def test_a_very_long_line_is_kept_whole_and_once(tmp_path: Path) -> None:
+    spool = LogSpool(tmp_path / "a.log")
+    words = [b"word " * 300_000, b"more " * 300_000, b"and its end"]
+    for _ in range(2):
+        spool.begin()
+        for part in (line(1, "").rstrip(b"\n"), *words, b"\n"):
+            spool.feed(part)
+        spool.end()
+    spool.feed(line(2, "next"))
+    assert spool.path.read_bytes() == b"\n".join([*words, b"next"]) + b"\n"
+
+
 async def test_secrets_never_reach_the_disk(tmp_path: Path) -> None:
     spool = LogSpool(tmp_path / "a.log")
     spool.masks = Masks([b"hunter2"])
