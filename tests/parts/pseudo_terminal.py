@@ -52,6 +52,8 @@ class AtTerminal:
         while self.process.poll() is None:
             assert time.monotonic() < deadline, f"it has not ended: {self.screen!r}"
             self._read()
+        while self._read():
+            pass  # what it printed last
         return self.process.returncode
 
     @property
@@ -65,9 +67,12 @@ class AtTerminal:
         os.close(self._master)
         os.close(self._slave)
 
-    def _read(self) -> None:
-        if select.select([self._master], [], [], 0.05)[0]:
-            self.screen += os.read(self._master, 1 << 16).decode("utf-8", "replace")
+    def _read(self) -> bool:
+        """Whether there was something to read."""
+        if not select.select([self._master], [], [], 0.05)[0]:
+            return False
+        self.screen += os.read(self._master, 1 << 16).decode("utf-8", "replace")
+        return True
 
 
 @contextmanager
