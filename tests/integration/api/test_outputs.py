@@ -1,6 +1,8 @@
 """Outputs and inputs over the API and by the command, on a real server."""
 
 import hashlib
+import json
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -97,6 +99,19 @@ def test_the_command_sends_inputs_and_fetches_outputs(muster_server: MusterServe
     again = muster_server.run("outputs", name, "--get", cwd=tmp_path, check=True)
     assert "2 files" in again.stderr
     assert (tmp_path / name / "model/w").exists()
+
+
+def test_files_with_any_name_are_fetched(muster_server: MusterServer, tmp_path: Path) -> None:
+    names = ["a", "b\nc", "d\r", "e\n", "f\t\x1b[1m\x7f", "g%0a%2F", "h?x=1#y&z", "i j ", "k\\l", "数据 é", "z"]
+    name = unique("names")
+    script = f"import os; os.mkdir('m'); [open('m/' + one, 'w').write(one) for one in {names!a}]"
+    (tmp_path / "job.json").write_text(
+        json.dumps({"name": name, "command": f"python3 -c {shlex.quote(script)}", "outputs": ["m/"]})
+    )
+    muster_server.run("submit", str(tmp_path / "job.json"), "--wait", check=True)
+    muster_server.run("outputs", name, "--get", str(tmp_path / "got"), check=True)
+    found = {path.name: path.read_bytes() for path in (tmp_path / "got/m").iterdir()}
+    assert found == {one: one.encode() for one in names}
 
 
 def test_run_takes_inputs_and_outputs_as_options(muster_server: MusterServer, tmp_path: Path) -> None:

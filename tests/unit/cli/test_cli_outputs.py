@@ -85,3 +85,14 @@ def test_get_of_what_will_never_come_whole_fails_without_promising_more(
     assert outcome.code == 1
     assert "some outputs are missing" in outcome.err
     assert "when the node is reachable again" not in outcome.err
+
+
+def test_get_names_the_file_that_cannot_be_had_and_fetches_the_others(server: TinyServer, tmp_path: Path) -> None:
+    items = [{**ITEM, "path": "a\nb"}, {**ITEM, "path": "../up"}, ITEM]
+    serving(server, told(items=items))
+    outcome = muster(server, "outputs", "mnist", "--get", str(tmp_path / "got"))
+    assert outcome.code == 1
+    assert "2 of 3 outputs cannot be downloaded" in outcome.err
+    assert r"'a\nb'" in outcome.err
+    assert "'../up'" in outcome.err
+    assert (tmp_path / "got/model/w").exists()
