@@ -115,3 +115,15 @@ def test_words_that_no_engine_takes_are_refused_with_an_image_only() -> None:
     assert problems(mounts=mounts) == []
     found = problems(mounts=mounts, runtime=Runtime(image="paddle"))
     assert [problem.path for problem in found] == ["mounts[0].source", "mounts[0].target"]
+
+
+@pytest.mark.parametrize("target", ["/", "//", "/proc", "/proc/sys", "/sys/", "/dev", "/x/../proc", "//proc"])
+def test_nothing_is_mounted_where_the_container_itself_has_something(target: str) -> None:
+    found = problems(runtime=Runtime(image="paddle"), mounts=(Mount("data", target),))
+    assert [problem.path for problem in found] == ["mounts[0].target"]
+    assert target in found[0].message
+
+
+@pytest.mark.parametrize("target", ["/data", "/dev/hugepages", "/process", "data"])
+def test_other_targets_in_a_container_are_taken(target: str) -> None:
+    assert problems(runtime=Runtime(image="paddle"), mounts=(Mount("data", target),)) == []

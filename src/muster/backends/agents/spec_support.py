@@ -8,6 +8,7 @@ from muster.domain.errors import Problem
 from muster.domain.needs import folder_name
 from muster.domain.specs import JobSpec, Mount
 from muster.launch.containers import is_image
+from muster.launch.mount_targets import refused_target
 from muster.lib.nearest import nearest
 
 _DESCRIBE = "nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml describes the GPUs to podman"
@@ -69,6 +70,8 @@ def _mount(path: str, mount: Mount, settings: PhysicalCluster, *, is_contained: 
                 f"{mount.target} is absolute, and without a container nothing can be mounted there",
                 "write a relative target, which becomes a link in the working directory, or choose a runtime.image",
             )
+        elif problem := refused_target(target, mount.target):
+            yield problem
     elif any(part in ("", ".", "..") for part in mount.target.split("/")):
         yield Problem(target, f"{mount.target!r} is not a path in the working directory", "for example data/train")
     if is_contained:

@@ -3,12 +3,17 @@
 from collections.abc import Iterator
 
 from muster.backends.kubernetes.options import KubernetesOptions
+from muster.backends.kubernetes.preparation import PLAN_FOLDER, SCRIPTS_FOLDER, WORK_FOLDER
+from muster.backends.kubernetes.volumes import MEMORY_FOLDER, SECRETS_FOLDER, TASK_FOLDER
 from muster.domain.clusters import PhysicalCluster
 from muster.domain.errors import Problem
 from muster.domain.needs import folder_name
 from muster.domain.specs import JobSpec
 from muster.launch.containers import is_reference
+from muster.launch.mount_targets import is_at_or_below, plain_path, refused_target
 from muster.lib.nearest import nearest
+
+_OWN_FOLDERS = (WORK_FOLDER, TASK_FOLDER, SECRETS_FOLDER, SCRIPTS_FOLDER, PLAN_FOLDER, MEMORY_FOLDER)
 
 
 def cannot_honour(
@@ -24,6 +29,8 @@ def cannot_honour(
         yield from _folder(f"mounts[{place}].source", mount.source, cluster, options)
         if any(part in (".", "..") for part in mount.target.split("/")):
             yield Problem(f"mounts[{place}].target", f"{mount.target!r} has . or .. in it", "write the path without it")
+        elif problem := _target(f"mounts[{place}].target", mount.target):
+            yield problem
     for key, path in (("runtime.venv", spec.runtime.venv), ("runtime.conda", spec.runtime.conda)):
         if path and "/" in path and not (key == "runtime.venv" and spec.package and not path.startswith("/")):
             yield from _folder(key, path, cluster, options)
@@ -34,6 +41,19 @@ def cannot_honour(
         if role.resources.shares_gpu:
             path = f"roles.{role.name}.resources.gpu"
             yield Problem(path, "Kubernetes hands out whole GPUs", "ask for 1, or use a cluster with agents")
+
+
+def _target(key: str, target: str) -> Problem | None:
+    """Targets in the working directory are free, except for that directory itself."""
+    if not target.startswith("/"):
+        return None
+    place = plain_path(target)
+    is_taken = any(is_at_or_below(place, own) or is_at_or_below(own, place) for own in _OWN_FOLDERS)
+    if place == WORK_FOLDER or (is_taken and not is_at_or_below(place, WORK_FOLDER)):
+        return refused_target(key, target) or Problem(
+            key, f"{target} is a folder that every task on Kubernetes has from Muster", "choose another place"
+        )
+    return refused_target(key, target)
 
 
 def _folder(path: str, source: str, cluster: PhysicalCluster, options: KubernetesOptions) -> Iterator[Problem]:

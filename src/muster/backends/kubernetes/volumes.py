@@ -12,6 +12,7 @@ from muster.domain.needs import folder_name
 from muster.domain.specs import JobSpec, Mount
 
 TASK_FOLDER, SECRETS_FOLDER = "/muster/task", "/muster/secrets"
+MEMORY_FOLDER = "/dev/shm"  # noqa: S108 - where every pod has its shared memory
 FILES, WORK, TASK, MEMORY, SECRETS = "files", "work", "task", "shared-memory", "secrets"
 
 
@@ -33,7 +34,7 @@ def add_own_folders(found: Volumes, memory_bytes: int | None) -> None:
     found.add(WORK, {"emptyDir": {}}, {"mountPath": WORK_FOLDER})
     found.add(TASK, {"emptyDir": {}}, {"mountPath": TASK_FOLDER})
     limit = {"sizeLimit": str(memory_bytes)} if memory_bytes else {}
-    found.add(MEMORY, {"emptyDir": {"medium": "Memory", **limit}}, {"mountPath": "/dev/shm"})  # noqa: S108
+    found.add(MEMORY, {"emptyDir": {"medium": "Memory", **limit}}, {"mountPath": MEMORY_FOLDER})
 
 
 def add_cluster_folders(found: Volumes, spec: JobSpec, cluster: PhysicalCluster, options: KubernetesOptions) -> None:

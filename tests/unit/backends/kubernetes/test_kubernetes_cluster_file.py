@@ -8,7 +8,7 @@ import pytest
 from muster.backends.kubernetes.cluster_file import KUBERNETES_CLUSTERS
 from muster.backends.kubernetes.options import JobObjects, KubernetesOptions
 from muster.backends.kubernetes.spec_support import cannot_honour
-from muster.domain.clusters import PhysicalCluster
+from muster.domain.clusters import Folder, PhysicalCluster
 from muster.domain.errors import Invalid
 from muster.domain.resources import Resources
 from muster.domain.specs import JobSpec, Mount, Role, Runtime
@@ -107,3 +107,19 @@ def test_what_kubernetes_cannot_do_is_said_with_its_path() -> None:
     assert paths(replace(plain, runtime=Runtime(venv="envs/py310"))) == ["runtime.venv"]
     assert paths(replace(plain, outputs=("model/*",))) == []
     assert paths(shared) == ["roles.worker.resources.gpu"]
+
+
+TAKEN = (
+    *("/", "/proc", "/sys/fs", "/dev", "/dev/shm", "/muster", "/muster/work", "/muster//work/"),
+    *("/muster/task", "/muster/task/x", "/muster/secrets", "/muster/prepare", "/muster/archives"),
+)
+FREE = ("/data", "data", "/muster/work/data", "/mustered", "/dev/hugepages")
+
+
+@pytest.mark.parametrize("target", [*TAKEN, *FREE])
+def test_targets_of_mounts_are_not_the_folders_that_a_pod_has_anyway(target: str) -> None:
+    cluster = PhysicalCluster("k8s", "kubernetes", folders=(Folder("data", "/mnt/data"),))
+    options = KubernetesOptions(image="paddle:2.6.1", volumes={"data": {"emptyDir": {}}})
+    spec = JobSpec("demo", (Role("worker", 1, ("true",)),), mounts=(Mount("data", target),))
+    found = list(cannot_honour(spec, cluster, options))
+    assert [problem.path for problem in found] == (["mounts[0].target"] if target in TAKEN else [])
