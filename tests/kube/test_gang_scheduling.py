@@ -152,8 +152,9 @@ def test_a_gang_that_starts_only_in_part_is_taken_back(
         assert not any(pod["spec"].get("nodeName") for pod in pods)
 
 
+@pytest.mark.parametrize("intranet", ["PodIP", "Service"])
 def test_two_jobs_that_share_a_quota_for_one_of_them_both_complete(
-    namespace: KubeNamespace, slots: PodSlots, tmp_path: Path
+    namespace: KubeNamespace, slots: PodSlots, tmp_path: Path, intranet: str
 ) -> None:
     """Each may get some of its pods, so that neither gets all: one of them has to make way."""
     slots.offer(4, 4)
@@ -161,9 +162,23 @@ def test_two_jobs_that_share_a_quota_for_one_of_them_both_complete(
     namespace.create(quota)
     with operator(namespace, tmp_path, "--gang-timeout=5s"):
         for name in ("one", "two"):
-            namespace.create(paddle_job(name, worker=slots.role(4, _SLEEPS)))
+            namespace.create(paddle_job(name, intranet=intranet, worker=slots.role(4, _SLEEPS)))
         for name in ("one", "two"):
             namespace.await_object("PaddleJob", name, _completed, timeout_s=_LONG_S)
+
+
+def test_a_job_that_exceeds_its_quota_runs_not_even_in_part_and_lets_others_run(
+    namespace: KubeNamespace, slots: PodSlots, tmp_path: Path
+) -> None:
+    slots.offer(4, 4)
+    quota = {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "few"}, "spec": {"hard": {"pods": "3"}}}
+    namespace.create(quota)
+    with operator(namespace, tmp_path, "--gang-timeout=5s"):
+        namespace.create(paddle_job("large", intranet="Service", worker=slots.role(5, _SLEEPS)))
+        namespace.await_all("Pod", lambda found: len(found) == 3, timeout_s=_LONG_S)
+        namespace.create(paddle_job("small", worker=slots.role(2, _SLEEPS)))
+        namespace.await_object("PaddleJob", "small", _completed, timeout_s=_LONG_S)
+        assert "startTime" not in namespace.get("PaddleJob", "large").get("status", {})
 
 
 def test_without_the_right_to_read_nodes_jobs_start_and_the_log_says_that_nobody_guards_them(

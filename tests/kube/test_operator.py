@@ -207,6 +207,16 @@ def test_what_the_api_server_refuses_is_shown_until_it_is_allowed(served: KubeNa
     await_phase(served, "refused", "Completed")
 
 
+def test_why_a_container_does_not_start_is_shown_on_the_job(served: KubeNamespace) -> None:
+    role = paddle_role(1, SUCCEEDS)
+    role["template"]["spec"]["containers"][0]["image"] = "registry.invalid/nothing:1"
+    served.create(paddle_job("unpulled", worker=role))
+    found = served.await_object("PaddleJob", "unpulled", lambda job: condition(job, "PodsStarted"), PATIENCE_S)
+    shown = condition(found, "PodsStarted")
+    assert (shown["status"], shown["reason"]) == ("False", "NotStarting")
+    assert "unpulled-worker-0: the image registry.invalid/nothing:1 of container" in shown["message"]
+
+
 def test_an_elastic_job_goes_on_with_the_workers_that_there_is_room_for(served: KubeNamespace) -> None:
     """The second worker can never be scheduled."""
     command = ("python3", "-c", "import os, time\nwhile not os.path.exists('/tmp/done'): time.sleep(0.2)")

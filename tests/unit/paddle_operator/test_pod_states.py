@@ -93,6 +93,35 @@ def test_a_failure_is_told_in_words(status: dict[str, Any], told: str) -> None:
     assert found.failure == told
 
 
+@pytest.mark.parametrize(
+    ("status", "told"),
+    [
+        ({"state": {"waiting": {"reason": "ContainerCreating"}}}, ""),
+        (
+            {"state": {"waiting": {"reason": "ErrImagePull"}}, "image": "i:1"},
+            "the image i:1 of container paddle cannot",
+        ),
+        (
+            {"state": {"waiting": {"reason": "ImagePullBackOff"}}, "image": "i:1"},
+            "the image i:1 of container paddle cannot",
+        ),
+        (
+            {"state": {"waiting": {"reason": "CreateContainerConfigError", "message": 'secret "s" not found'}}},
+            'container paddle cannot be created: secret "s" not found',
+        ),
+        ({"restartCount": 1, "lastState": {"terminated": {"exitCode": 3}}, "state": {"running": {}}}, ""),
+        (
+            {"restartCount": 7, "lastState": {"terminated": {"exitCode": 3}}, "state": {"running": {}}},
+            "container paddle exited with code 3 and is restarted again and again",
+        ),
+    ],
+)
+def test_why_a_container_does_not_start_is_told_in_words_that_stay(status: dict[str, Any], told: str) -> None:
+    found = read_pod(prune_pod(pod("Pending", containerStatuses=[{"name": "paddle", **status}])))
+    assert found is not None
+    assert found.trouble.startswith(told) if told else not found.trouble
+
+
 def test_pods_that_the_operator_did_not_make_are_no_replicas() -> None:
     raw = pod("Running")
     del raw["metadata"]["labels"][ATTEMPT]

@@ -42,6 +42,8 @@ _FIRST_RETRY_S, _LONGEST_RETRY_S = 1.0, 300.0
 _FIRST_REFUSAL_S, _LONGEST_REFUSAL_S = 2.0, 60.0
 _QUOTA_S = 1.0
 """How long Kubernetes may take to count a pod out of a quota."""
+_TRIED_AGAIN = 20
+"""How many refused jobs try again when a pod of their namespace is gone."""
 _PORTS_RETRY_S = 30.0
 _TERMINATING = "because it is being terminated"
 """The API server's words about a namespace that is being deleted. The job in it is deleted next."""
@@ -146,7 +148,7 @@ class Controller:
         return plan(job, world, now, self._scheduling.schedule, init_image=self._options.init_image)
 
     async def _execute(self, key: Key, job: PaddleJob, memory: JobMemory, planned: Plan) -> bool:
-        """Returns whether something was refused."""
+        """Returns whether something was refused, or its name belongs to somebody else."""
         try:
             await self._executor.run(job, memory, planned.stages)
         except Held as error:
@@ -160,19 +162,18 @@ class Controller:
         if planned.creates and not memory.foreign:
             memory.refusal, memory.failures = "", 0
             self._refused.discard(key)
-        return False
+        return bool(memory.foreign)
 
     def _pod_left(self, namespace: str) -> None:
-        """The namespace's quota will have room in a moment. The first in the order of jobs tries, which is the guard's
-        order, too: if all did, none might get all its pods."""
+        """The namespace's quota will have room in a moment. The refused jobs try one after another, in the guard's
+        order: if all did at once, none might get all its pods."""
         jobs = [read_job(raw) for key in self._refused if key[0] == namespace and (raw := self.caches.jobs.get(key))]
-        first = min((job for job in jobs if not is_over(job)), key=lambda job: (job.created_at, job.name), default=None)
-        if first is None:
-            return
-        key = (first.namespace, first.name)
-        memory = self._memories[key]
-        memory.failures, memory.retry_at = 0, min(memory.retry_at, self._clock() + _QUOTA_S)
-        self._queue.add_after(key, _QUOTA_S)
+        waiting = sorted((job for job in jobs if not is_over(job)), key=lambda job: (job.created_at, job.name))
+        for place, job in enumerate(waiting[:_TRIED_AGAIN], start=1):
+            key, pause = (job.namespace, job.name), place * _QUOTA_S
+            memory = self._memories[key]
+            memory.failures, memory.retry_at = 0, min(memory.retry_at, self._clock() + pause)
+            self._queue.add_after(key, pause)
 
     def _release_held_names(self, memory: JobMemory) -> None:
         """Names of somebody else are tried again now and then."""

@@ -11,7 +11,7 @@ import structlog
 from muster.domain.errors import MusterError
 from muster.kubernetes.connection import Connection
 from muster.kubernetes.errors import Exists, Missing, Outdated, Refused
-from muster.kubernetes.resources import JOB_UID, PADDLE_JOBS, PODS, Resource, labels_of, owner_uid
+from muster.kubernetes.resources import JOB_UID, PADDLE_JOBS, PODS, Resource, labels_of, owner_uid, uid_of
 from muster.lib.clock import Clock
 from muster.operator.control.caches import Caches
 from muster.operator.control.memory import JobMemory
@@ -42,16 +42,25 @@ class Executor:
 
     async def run(self, job: PaddleJob, memory: JobMemory, stages: Sequence[Sequence[Action]]) -> None:
         for stage in stages:
-            results = await asyncio.gather(
-                *(self._limited(job, memory, action) for action in stage), return_exceptions=True
-            )
-            failures = [result for result in results if isinstance(result, BaseException)]
+            failures: list[Exception] = []
+            await asyncio.gather(*(self._limited(job, memory, action, failures) for action in stage))
             if failures:
                 raise failures[0]
 
-    async def _limited(self, job: PaddleJob, memory: JobMemory, action: Action) -> None:
+    async def _limited(self, job: PaddleJob, memory: JobMemory, action: Action, failures: list[Exception]) -> None:
+        """What was not begun when another action failed, or when somebody deleted the job, is left: a large job would
+        otherwise be refused thousands of times, or outlive its deletion."""
         async with self._limit:
-            await self._act(job, memory, action)
+            if failures or self._is_gone(job):
+                return
+            try:
+                await self._act(job, memory, action)
+            except Exception as error:
+                failures.append(error)
+
+    def _is_gone(self, job: PaddleJob) -> bool:
+        raw = self._caches.jobs.get((job.namespace, job.name))
+        return raw is None or uid_of(raw) != job.uid or "deletionTimestamp" in raw["metadata"]
 
     async def _act(self, job: PaddleJob, memory: JobMemory, action: Action) -> None:
         match action:

@@ -10,6 +10,9 @@ from muster.kubernetes.times import instant
 from muster.operator.job.environment import PEERS
 
 _KEPT_LABELS = (RES_TYPE, ATTEMPT)
+_BAD_IMAGE = ("ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull", "RegistryUnavailable")
+_BAD_CONFIG = ("CreateContainerConfigError", "CreateContainerError", "RunContainerError")
+_MANY_RESTARTS = 2
 
 
 class PodState(StrEnum):
@@ -42,6 +45,8 @@ class PodView:
     """When the node has to have stopped it; None if nobody deleted it."""
     failure: str = ""
     """Why it failed, for people."""
+    trouble: str = ""
+    """Why its containers do not start, or not for long, for people."""
     gates: tuple[str, ...] = ()
     """What keeps the scheduler from it."""
 
@@ -70,6 +75,7 @@ def read_pod(raw: Object) -> PodView | None:
         created_at=instant(metadata.get("creationTimestamp")) or 0.0,
         leaves_at=instant(metadata.get("deletionTimestamp")),
         failure=_failure(raw) if state is PodState.FAILED else "",
+        trouble="" if state.has_ended else _trouble(status),
         gates=tuple(str(gate.get("name")) for gate in (raw.get("spec") or {}).get("schedulingGates") or ()),
     )
 
@@ -127,11 +133,21 @@ def prune_pod(raw: dict[str, Any]) -> Object:
 
 
 def _pruned_container(status: Mapping[str, Any]) -> dict[str, Any]:
-    state = {
-        kind: {key: detail[key] for key in ("exitCode", "reason", "signal") if detail.get(key) is not None}
-        for kind, detail in (status.get("state") or {}).items()
-    }
-    return {"name": status.get("name"), "ready": bool(status.get("ready")), "state": state}
+    state = {kind: _pruned_state(kind, detail) for kind, detail in (status.get("state") or {}).items()}
+    kept = {"name": status.get("name"), "ready": bool(status.get("ready")), "state": state}
+    if "waiting" in state:
+        kept["image"] = status.get("image")
+    if (status.get("restartCount") or 0) >= _MANY_RESTARTS:
+        last = (status.get("lastState") or {}).get("terminated") or {}
+        kept |= {"restartCount": _MANY_RESTARTS, "lastExit": last.get("exitCode")}
+    return kept
+
+
+def _pruned_state(kind: str, detail: Mapping[str, Any]) -> dict[str, Any]:
+    kept = {key: detail[key] for key in ("exitCode", "reason", "signal") if detail.get(key) is not None}
+    if kind == "waiting" and detail.get("reason") in _BAD_CONFIG:
+        kept["message"] = str(detail.get("message") or "")[:300]
+    return kept
 
 
 def _main_exit(raw: Object) -> PodState | None:
@@ -159,6 +175,19 @@ def _is_ready(status: Mapping[str, Any]) -> bool:
 
 def _init_runs(status: Mapping[str, Any]) -> bool:
     return any("running" in (one.get("state") or {}) for one in status.get("initContainerStatuses") or ())
+
+
+def _trouble(status: Mapping[str, Any]) -> str:
+    """The words stay the same while it lasts: the kubelet's own change with every attempt."""
+    for one in [*(status.get("initContainerStatuses") or ()), *(status.get("containerStatuses") or ())]:
+        waiting = (one.get("state") or {}).get("waiting") or {}
+        if waiting.get("reason") in _BAD_IMAGE:
+            return f"the image {one.get('image')} of container {one.get('name')} cannot be pulled"
+        if waiting.get("reason") in _BAD_CONFIG:
+            return f"container {one.get('name')} cannot be created: {waiting.get('message')}"
+        if one.get("lastExit"):
+            return f"container {one.get('name')} exited with code {one['lastExit']} and is restarted again and again"
+    return ""
 
 
 def _failure(raw: Object) -> str:

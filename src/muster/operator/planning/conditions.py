@@ -10,6 +10,8 @@ Conditions = tuple[Mapping[str, Any], ...]
 RUNNING, COMPLETED, FAILED = "Running", "Completed", "Failed"
 SUSPENDED, RESTARTING = "Suspended", "Restarting"
 SPEC_VALID, FIELDS_IGNORED, PODS_CREATED, NAME_CONFLICT = "SpecValid", "FieldsIgnored", "PodsCreated", "NameConflict"
+PODS_STARTED = "PodsStarted"
+"""False while containers cannot start, or fail again and again."""
 ADMITTED = "Admitted"
 """False while gang scheduling keeps the job from starting."""
 

@@ -28,6 +28,8 @@ Scheduling = Callable[[PaddleJob, World], Verdict]
 _LONGEST_BACKOFF_S = 360.0
 _LOST_NODE_S = 30.0
 """How long after its grace period a pod may stay before it is deleted without its node's consent."""
+_CREATED_AT_ONCE = 500
+"""Of a larger gang, the rest is created in the next calls, so that it takes neither all memory nor all attention."""
 
 
 def without_gang_scheduling(job: PaddleJob, world: World) -> Verdict:
@@ -144,11 +146,12 @@ class _Active:
             for role in job.roles
             for index in range(role.replicas)
             if job.pod_name(role.name, index) not in taken
-        ]
+        ][:_CREATED_AT_ONCE]
         services: list[Action] = []
         if job.intranet is Intranet.SERVICE:
             known = world.services.keys() | world.earlier | world.foreign.keys()
-            services = [Create(SERVICES, manifests.service(job, name)) for name in job.pod_names if name not in known]
+            names = [name for name in job.pod_names if name not in known][:_CREATED_AT_ONCE]
+            services = [Create(SERVICES, manifests.service(job, name)) for name in names]
         if not missing:
             return tuple(services)
         variables = self._variables({name: name for name in job.pod_names})
@@ -296,6 +299,8 @@ class _Active:
         self._problem(cond.FIELDS_IGNORED, "; ".join(job.ignored), "FieldsIgnored")
         self._problem(cond.NAME_CONFLICT, taken and f"{taken} exists and does not belong to this job", "NameConflict")
         self._problem(cond.PODS_CREATED, world.refusal, "Refused")
+        stuck = next((pod for pod in self._current if pod.trouble), None)
+        self._problem(cond.PODS_STARTED, f"{stuck.name}: {stuck.trouble}" if stuck else "", "NotStarting")
         self._problem(cond.ADMITTED, self._verdict.reason, self._verdict.code, is_warning=self._verdict.is_warning)
 
     def _problem(self, kind: str, message: str, reason: str, *, is_warning: bool = True) -> None:

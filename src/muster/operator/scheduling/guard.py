@@ -87,7 +87,7 @@ class Guard:
             self._note_start(gang, free)
             return self._taken_back(gang, now)
         if gang.uid in self._released:
-            return None
+            return self._held_by_refusal(gang, now)
         before = self._waiting.get(gang.uid)
         if before is None or before.gang.signature != gang.signature:
             self._enqueue(gang, now)
@@ -233,6 +233,14 @@ class Guard:
             left = gang.without(key for key in gang.pods if (pod := self._room.pod(key)) is not None and pod.node)
             self._assume(left, fit(left, self._room))
         self._started[gang.uid] = gang
+
+    def _held_by_refusal(self, gang: Gang, now: float) -> Hold | None:
+        """All pods of a released gang may wait behind their gates for some that the API server refuses."""
+        if gang.refused_at is None:
+            self._started.pop(gang.uid, None)
+            return None
+        self._started[gang.uid] = gang
+        return self._taken_back(gang, now)
 
     def _taken_back(self, gang: Gang, now: float) -> Hold | None:
         """Of several gangs that are stuck, the last in the order is taken back: the others may get its room."""

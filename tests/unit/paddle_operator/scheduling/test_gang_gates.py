@@ -29,11 +29,13 @@ def _world(*gates_of_pods: tuple[str, ...]) -> World:
     )
 
 
-def _plan(hold: Hold | None, world: World, *, has_gates: bool = True, **status: Any) -> Plan:
+def _plan(
+    hold: Hold | None, world: World, *, has_gates: bool = True, intranet: str = "PodIP", worker: int = 2, **status: Any
+) -> Plan:
     def schedule(one: Any, seen: World) -> Any:
         return gates.verdict(hold, one, seen, has_gates=has_gates)
 
-    return plan(job(status=status), world, _NOW, schedule)
+    return plan(job(worker=worker, intranet=intranet, status=status), world, _NOW, schedule)
 
 
 def _created(planned: Plan) -> list[Any]:
@@ -104,3 +106,31 @@ def test_a_job_that_is_held_writes_its_status_once() -> None:
     assert again.status == first.status
     assert not again.events
     assert not again.has_actions
+
+
+def test_pods_that_would_start_at_once_wait_behind_gates_for_those_that_may_be_refused() -> None:
+    planned = _plan(None, World(), intranet="Service")
+    assert [pod["spec"]["schedulingGates"] for pod in _created(planned)] == [[{"name": GATE}]] * 2
+    assert _condition(planned) is None
+    refused = _plan(None, _world((GATE,)), intranet="Service")
+    assert not any(isinstance(action, Patch) and action.resource is PODS for action in refused.stages[0])
+    complete = _plan(None, _world((GATE,), (GATE,)), intranet="Service")
+    assert [action.name for action in complete.stages[0] if isinstance(action, Patch)] == [
+        "job-worker-0",
+        "job-worker-1",
+    ]
+
+
+def test_a_pod_that_replaces_a_lost_one_waits_for_nobody() -> None:
+    [pod] = _created(_plan(None, _world(()), intranet="Service", phase="Running"))
+    assert "schedulingGates" not in pod["spec"]
+
+
+def test_of_a_large_job_that_can_never_fit_nothing_is_created() -> None:
+    hold = Hold(HoldReason.TOO_LARGE, "the nodes cannot hold all pods")
+    assert len(_created(_plan(hold, World(), worker=4))) == 4
+    assert not _created(_plan(hold, World(), worker=1000, intranet="Service"))
+
+
+def test_a_large_gang_is_created_bit_by_bit() -> None:
+    assert 0 < len(_created(_plan(None, World(), worker=3000))) < 1000

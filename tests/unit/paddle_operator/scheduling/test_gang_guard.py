@@ -258,6 +258,18 @@ def test_a_gang_of_which_some_pods_are_refused_makes_way_for_others() -> None:
     assert cluster.reason(gang("g", 2), _NOW + 182) is None
 
 
+def test_a_gang_whose_pods_wait_behind_gates_for_refused_ones_makes_way_too() -> None:
+    cluster = _Cluster(node("a", 4))
+    one = gang("g", 2, refused_at=_NOW)
+    assert cluster.reason(one) is None
+    cluster.room.put_pod(one.pods[0], Footprint(one.members[0].amounts, attempt=one.attempt, is_held=True))
+    assert cluster.reason(one, _NOW + 100) is None
+    assert cluster.guard.due_at() == _NOW + 120
+    hold = cluster.guard.hold(one, _NOW + 120)
+    assert hold is not None
+    assert (hold.is_new, hold.bars_pods) == (True, True)
+
+
 def test_a_large_job_runs_although_small_ones_keep_coming() -> None:
     """Four slots, and every ten seconds a job for one of them, which takes it for half a minute."""
     cluster = _Cluster(node("a", 4))
