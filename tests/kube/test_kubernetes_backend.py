@@ -216,13 +216,13 @@ def test_a_job_ends_as_its_container_did(server: MusterServer) -> None:
     eats = "data = []\nwhile True: data.append(bytearray(1 << 20))"
     jobs = {
         "exit": submitted(server, ["sh", "-c", "exit 7"]),
-        "bad-request": submitted(server, LONG, runtime={"image": "local/no-such-image:1"}),
+        "image": submitted(server, LONG, runtime={"image": "local/no-such-image:1"}),
         "memory": submitted(server, ["python3", "-c", eats], resources={"cpu": "50m", "memory": "48Mi"}),
         "not-found": submitted(server, ["no-such-program"]),
     }
     assert {server.wait(job, 120)["state"] for job in jobs.values()} == {"Failed"}
     faults = {name: server.json("explain", job)["fault"]["code"] for name, job in jobs.items()}
-    assert faults == {"exit": "exit", "bad-request": "bad-request", "memory": "memory", "not-found": "bad-request"}
+    assert faults == {"exit": "exit", "image": "image", "memory": "memory", "not-found": "bad-request"}
 
 
 def test_folders_of_the_cluster_file_are_mounted(server: MusterServer) -> None:

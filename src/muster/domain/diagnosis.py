@@ -9,6 +9,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
+from muster.domain.container_failures import ENGINE_FAILED, engine_failure
 from muster.domain.exit_causes import (
     EXIT_CODES,
     EXITED,
@@ -61,13 +62,18 @@ def classify(
     lost: bool = False,
     error_code: str = "",
     error_message: str = "",
+    is_contained: bool = False,
     time_limit_hit: bool = False,
     log_tail: str = "",
     memory_bytes: int | None = None,
     time_limit_s: float | None = None,
     task: str | None = None,
 ) -> Fault:
-    """The cause of a failure. `memory_bytes` and `time_limit_s` are what the task asked for; the message names them."""
+    """The cause of a failure. `is_contained` says that a container engine of the node ran the program. `memory_bytes`
+    and `time_limit_s` are what the task asked for; the message names them."""
+    if is_contained and exit_code == ENGINE_FAILED and (failure := engine_failure(_lines(log_tail))):
+        error_code, error_message = failure
+        exit_code = None  # it is the engine's, not the program's
     if lost:
         fault = LOST.fault()
         if error_message:

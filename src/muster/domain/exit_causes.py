@@ -6,6 +6,7 @@ This module contains only data; `diagnosis` decides which row applies. The texts
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from muster.domain.container_failures import ENGINE, IMAGE, REGISTRY
 from muster.domain.faults import Fault, FaultKind
 
 USER, PLATFORM, CAPACITY = FaultKind.USER, FaultKind.PLATFORM, FaultKind.CAPACITY
@@ -80,6 +81,19 @@ LAUNCH_ERRORS: Mapping[str, Ending] = {
     "bad-request": Ending(
         "bad-request", CONFIGURATION, "The node refused the task: {message}.",
         "Fix the command, environment or files of the job and submit it again.",
+    ),
+    IMAGE: Ending(
+        IMAGE, CONFIGURATION, "The image of the job cannot be pulled: {message}.",
+        "Check the name in runtime.image, that the image has been pushed, and that the cluster may pull it.",
+    ),
+    REGISTRY: Ending(
+        REGISTRY, PLATFORM, "The image cannot be had from its registry now: {message}.",
+        "It is retried; if that keeps failing, check the registry's name in runtime.image, or ask an admin about it.",
+        retryable=True,
+    ),
+    ENGINE: Ending(
+        ENGINE, CONFIGURATION, "The container engine did not start the container: {message}.",
+        "Check runtime.image and the mounts of the job; `muster doctor` checks the engine of a node.", retryable=True,
     ),
     "too-large": Ending(
         "too-large", CONFIGURATION, "The task's environment or files are larger than a node accepts: {message}.",

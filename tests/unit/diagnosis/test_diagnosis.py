@@ -89,6 +89,9 @@ def test_the_exit_code_is_quoted(exit_code: int) -> None:
         ("too-many-tasks", FaultKind.CAPACITY, True),
         ("package", FaultKind.CONFIGURATION, False),
         ("bad-request", FaultKind.CONFIGURATION, False),
+        ("image", FaultKind.CONFIGURATION, False),
+        ("registry", FaultKind.PLATFORM, True),
+        ("container-engine", FaultKind.CONFIGURATION, True),
         ("too-large", FaultKind.CONFIGURATION, False),
         ("secret", FaultKind.CONFIGURATION, False),
         ("rejected", FaultKind.CONFIGURATION, False),
@@ -109,6 +112,7 @@ def test_the_matrix_of_launch_errors_is_complete() -> None:
         "too-many-tasks",
         "package",
         "bad-request",
+        *("image", "registry", "container-engine"),
         "too-large",
         "secret",
         REJECTED,
@@ -238,3 +242,25 @@ def test_a_program_that_could_not_write_its_last_words_failed_for_the_disk() -> 
 def test_what_the_log_says_comes_before_a_full_disk() -> None:
     assert classify(exit_code=1, disk_full=True, log_tail="MemoryError: x\n").code == "memory"
     assert classify(signal=15, disk_full=True).code != "disk-full"
+
+
+@pytest.mark.parametrize(
+    ("log", "code", "kind"),
+    [
+        ('Error: short-name "a/b:1" did not resolve to an alias and no registries', "image", FaultKind.CONFIGURATION),
+        ("docker: Error response from daemon: pull access denied for b\n\nRun 'docker run --help'", "image", None),
+        ("Trying to pull r:1/b:1...\nError: pinging container registry r:1: dial tcp: refused", "registry", None),
+        ("Error: statfs /nothing: no such file or directory", "container-engine", FaultKind.CONFIGURATION),
+    ],
+)
+def test_an_engine_that_failed_is_not_the_program(log: str, code: str, kind: FaultKind | None) -> None:
+    fault = classify(exit_code=125, is_contained=True, log_tail=log)
+    assert (fault.code, fault.exit_code) == (code, None)
+    assert kind in (None, fault.kind)
+    assert "exit code" not in fault.cause
+    assert classify(exit_code=125, log_tail=log).code != code
+
+
+def test_a_program_in_a_container_may_end_with_the_code_of_an_engine() -> None:
+    fault = classify(exit_code=125, is_contained=True, log_tail="epoch 1")
+    assert (fault.code, fault.exit_code) == ("exit", 125)

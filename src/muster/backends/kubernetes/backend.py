@@ -104,7 +104,7 @@ class KubernetesBackend:
         self._archives, self._clock = archives, clock
         self._certificate = certificate
         self._labels = own_labels(identity, settings.name)
-        self._table = TaskTable()
+        self._table = TaskTable(pull_timeout_s=self._options.image_pull_timeout_s, clock=clock)
         self._task_commands = PodCommands(self._connected)
         self._logs = PodLogs(home / settings.name, log_bytes)
         self._listener: BackendListener | None = None

@@ -127,6 +127,9 @@ class KubernetesIn(SharedIn):
         None, description="The image that brings packages, with Python 3 or curl and tar; that of the task if absent."
     )
     image_pull_policy: Literal["Always", "IfNotPresent", "Never"] | None = None
+    image_pull_timeout: Seconds = Field(
+        600.0, description="A task whose image a node has failed to pull for this long is given up."
+    )
     image_pull_secrets: list[Text] = Field(default_factory=list, description="Secrets of the namespace for registries.")
     node_selector: dict[str, str] = Field(default_factory=dict, description="Labels of the nodes that run tasks.")
     tolerations: list[TolerationIn] = Field(default_factory=list, description="Taints that tasks tolerate.")
@@ -168,6 +171,7 @@ def _complete(cluster: PhysicalCluster, model: KubernetesIn) -> PhysicalCluster:
         namespace=model.namespace,
         image=model.image,
         image_pull_policy=model.image_pull_policy,
+        image_pull_timeout_s=model.image_pull_timeout,
         image_pull_secrets=tuple(model.image_pull_secrets),
         init_image=model.init_image,
         node_selector=dict(model.node_selector),

@@ -42,6 +42,8 @@ class KubernetesOptions:
     image: str | None = None
     """The image of tasks whose job names none."""
     image_pull_policy: str | None = None
+    image_pull_timeout_s: float = 600.0
+    """How long a node may fail to pull the image of a task before the task is given up."""
     image_pull_secrets: tuple[str, ...] = ()
     init_image: str | None = None
     """The image of the step that brings packages; the image of the task if it is None."""

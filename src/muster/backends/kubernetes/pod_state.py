@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from muster.backends.kubernetes.names import GANG, TASK
+from muster.domain.container_failures import IMAGE, is_gone
 from muster.kubernetes.resources import RES_TYPE
 from muster.kubernetes.times import instant
 from muster.ports.backend import Observation, Phase
@@ -16,8 +17,7 @@ _STEP_ERRORS = {FETCH_FAILED: "fetch", UNFIT_IMAGE: "rejected", PACKAGE_BROKEN: 
 _NEVER = frozenset(("InvalidImageName", "ErrImageNeverPull", "CreateContainerConfigError"))
 """Reasons of a waiting container that no amount of waiting removes."""
 _BACK_OFF = "ImagePullBackOff"
-_GONE = ("not found", "manifest unknown", "does not exist", "unauthorized", "access denied", "forbidden")
-"""What registries say about an image that nobody will ever get from them with this name and account."""
+_PULL_ERRORS = (_BACK_OFF, "ErrImagePull")
 _LARGEST_SIGNAL = 64
 
 
@@ -137,9 +137,19 @@ def _broken(status: Mapping[str, Any]) -> tuple[str, str] | None:
     """Why a container of the pod will never start; None while it may."""
     for waiting in _waiting(status):
         reason, message = waiting.get("reason"), str(waiting.get("message") or "")
-        if reason in _NEVER or (reason == _BACK_OFF and any(words in message.lower() for words in _GONE)):
+        if reason in _NEVER:
             return "bad-request", _words(reason, message)
+        if reason == _BACK_OFF and is_gone(message):
+            return IMAGE, _words(reason, message)
     return None
+
+
+def pull_error(pod: Mapping[str, Any]) -> str:
+    """Why an image of the pod has not been pulled so far, in the words of its node; empty if nothing has failed."""
+    for waiting in _waiting(pod.get("status") or {}):
+        if waiting.get("reason") in _PULL_ERRORS:
+            return _words(waiting["reason"], waiting.get("message"))
+    return ""
 
 
 def _wait_reason(status: Mapping[str, Any], node: str | None) -> str:

@@ -2,11 +2,15 @@
 whose pods are gone.
 """
 
-from collections.abc import Iterator, Mapping
+import math
+import time
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from muster.backends.kubernetes.pod_state import disruption, is_leaving, observed, task_of
+from muster.backends.kubernetes.pod_state import disruption, is_leaving, observed, pull_error, task_of
+from muster.domain.container_failures import REGISTRY
+from muster.lib.quantities import format_duration
 from muster.ports.backend import Observation, Phase
 
 _OVER = (Phase.ENDED, Phase.LOST)
@@ -21,6 +25,12 @@ class TaskTable:
     settled: set[str] = field(default_factory=set)
     """Tasks that nobody wants to know of any more, although their pods may still be there."""
 
+    pull_timeout_s: float = math.inf
+    """How long a node may fail to pull the image of a task before the task is given up."""
+    clock: Callable[[], float] = time.time
+    pulling: dict[str, float] = field(default_factory=dict)
+    """Since when nodes fail to pull the images of tasks."""
+
     def observation(self, pod: Mapping[str, Any], lost_node: str = "") -> Observation | None:
         """What the pod says about its task; None for a task that is settled."""
         task = task_of(pod)
@@ -29,9 +39,26 @@ class TaskTable:
         if (end := self.ends.get(task)) is not None:
             return end
         found = observed(pod, ordered=task in self.ordered, lost_node=lost_node)
+        if found.phase is Phase.WAITING:
+            found = self._given_up(pod, found)
+        else:
+            self.pulling.pop(task, None)
         if found.phase is Phase.ENDED:
             self.ends[task] = found
         return found
+
+    def _given_up(self, pod: Mapping[str, Any], found: Observation) -> Observation:
+        """The end of a task whose image does not come."""
+        words = pull_error(pod)
+        if not words:
+            self.pulling.pop(found.task_id, None)
+            return found
+        failed_s = self.clock() - self.pulling.setdefault(found.task_id, self.clock())
+        if failed_s < self.pull_timeout_s:
+            return found
+        why = f"tried for {format_duration(failed_s)}: {words}"
+        node = pod["spec"].get("nodeName")
+        return Observation(found.task_id, Phase.ENDED, found.handle, node, error_code=REGISTRY, error_message=why)
 
     def gone(self, pod: Mapping[str, Any]) -> Observation | None:
         """What to say about a task whose pod does not exist any more."""
@@ -63,6 +90,7 @@ class TaskTable:
 
     def settle(self, task: str) -> None:
         self.settled.add(task)
+        self.pulling.pop(task, None)
         self.ends.pop(task, None)
         self.ordered.discard(task)
 

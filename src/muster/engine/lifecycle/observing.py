@@ -210,9 +210,10 @@ async def _end(context: Context, job: Job, task: Task, observation: Observation)
         lost=observation.phase is Phase.LOST,
         error_code=observation.error_code,
         error_message=observation.error_message,
+        is_contained=bool(job.spec.runtime.image) and context.backends[job.cluster].capabilities.engine is None,
         log_tail="" if observation.phase is Phase.LOST else await log_tail(context, job, task),
     )
-    fault = replace(fault, task=task.name, exit_code=observation.exit_code, signal=observation.signal)
+    fault = replace(fault, task=task.name)
     return TaskLost(at, fault) if observation.phase is Phase.LOST else TaskFailed(at, fault)
 
 

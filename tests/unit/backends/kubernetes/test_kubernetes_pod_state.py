@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from muster.backends.kubernetes.pod_state import observed
+from muster.backends.kubernetes.task_table import TaskTable
 from muster.ports.backend import Observation, Phase
 from tests.unit.backends.kubernetes.building import AT, LATER_AT, TASK, a_pod, ended, running
 
@@ -120,7 +121,6 @@ def test_a_failed_preparation_has_its_own_code_and_words(exit_code: int, error_c
     "state",
     [
         waiting("InvalidImageName", "couldn't parse image name"),
-        waiting("ImagePullBackOff", 'pulling "nothing:1": not found'),
         waiting("CreateContainerConfigError", 'secret "x" not found'),
         {"terminated": {"exitCode": 128, "reason": "StartError", "startedAt": "1970-01-01T00:00:00Z"}},
     ],
@@ -129,6 +129,31 @@ def test_what_can_never_start_is_refused(state: dict[str, Any]) -> None:
     found = observed(a_pod(state, phase="Pending"))
     assert (found.phase, found.error_code, found.exit_code) == (Phase.ENDED, "bad-request", None)
     assert found.error_message
+
+
+def test_an_image_that_does_not_exist_is_the_fault_of_the_job() -> None:
+    found = observed(a_pod(waiting("ImagePullBackOff", 'pulling "nothing:1": not found'), phase="Pending"))
+    assert (found.phase, found.error_code) == (Phase.ENDED, "image")
+    assert "nothing:1" in found.error_message
+
+
+def test_an_image_that_does_not_come_is_waited_for_only_so_long() -> None:
+    now = [0.0]
+    table = TaskTable(pull_timeout_s=600.0, clock=lambda: now[0])
+
+    def seen(at: float, state: dict[str, Any]) -> tuple[Phase, str]:
+        now[0] = at
+        found = table.observation(a_pod(state, phase="Pending"))
+        assert found is not None
+        return found.phase, found.error_code
+
+    waits = (Phase.WAITING, "")
+    assert seen(0, waiting("ErrImagePull", "dial tcp: timeout")) == waits
+    assert seen(500, waiting("ImagePullBackOff", "dial tcp: timeout")) == waits
+    assert seen(599, waiting("ContainerCreating")) == waits
+    assert seen(700, waiting("ErrImagePull", "dial tcp: timeout")) == waits
+    assert seen(1300, waiting("ImagePullBackOff", "dial tcp: timeout")) == (Phase.ENDED, "registry")
+    assert table.ends[TASK].error_message == "tried for 10m: ImagePullBackOff: dial tcp: timeout"
 
 
 def test_a_pod_that_its_node_did_not_admit_ends_with_the_reason() -> None:
