@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import httpcore2
 import httpx2
 import msgspec
 from httpx2.websockets import AsyncWebSocketSession, WebSocketUpgradeError
@@ -39,9 +38,6 @@ _KEEP_ALIVE = [
     (socket.IPPROTO_TCP, socket.TCP_KEEPCNT, 3),
 ]
 """A server that vanished without a word is noticed after half a minute, as client-go notices it."""
-_SWITCHING = 101
-_READ_BYTES = 1 << 16
-_BROKEN = (httpx2.HTTPError, httpx2.StreamError, httpcore2.NetworkError, httpcore2.TimeoutException, OSError)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,26 +54,6 @@ class WatchEvent:
 
     kind: str
     object: dict[str, Any]
-
-
-class Upgraded:
-    """A connection whose protocol is no longer HTTP."""
-
-    def __init__(self, stream: Any) -> None:
-        self._stream = stream
-
-    async def read(self) -> bytes:
-        """The next bytes; empty at the end."""
-        try:
-            return bytes(await self._stream.read(_READ_BYTES))
-        except _BROKEN as error:
-            raise Unreachable(f"the connection to the API server broke: {_words(error)}") from error
-
-    async def write(self, data: bytes) -> None:
-        try:
-            await self._stream.write(data, _ANSWER_S)
-        except _BROKEN as error:
-            raise Unreachable(f"the connection to the API server broke: {_words(error)}") from error
 
 
 class Connection:
@@ -166,20 +142,6 @@ class Connection:
                 yield answer.aiter_bytes()
         except (httpx2.HTTPError, httpx2.StreamError, ConfigError, OSError) as error:
             raise Unreachable(f"the API server's answer ended early: {_words(error)}") from error
-
-    @asynccontextmanager
-    async def upgraded(self, path: str, headers: Mapping[str, str]) -> AsyncIterator[Upgraded]:
-        """Ask for another protocol on the connection, as `headers` name it."""
-        try:
-            async with self._http.stream("GET", path, headers=headers) as answer:
-                if answer.status_code != _SWITCHING:
-                    told = _decoded(await answer.aread())
-                    if answer.status_code < 400:
-                        raise Unreachable("the API server does not switch protocols; is there a proxy before it?")
-                    raise error_of(answer.status_code, told)
-                yield Upgraded(answer.extensions["network_stream"])
-        except (*_BROKEN, ConfigError) as error:
-            raise Unreachable(f"no answer from the API server: {_words(error)}") from error
 
     @asynccontextmanager
     async def websocket(

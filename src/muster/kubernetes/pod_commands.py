@@ -22,6 +22,7 @@ STDIN, STDOUT, STDERR, STATUS, RESIZE = range(5)
 _CLOSE = 255
 _V5, _V4 = "v5.channel.k8s.io", "v4.channel.k8s.io"
 _CTRL_D = b"\x04"
+_SENT_BYTES = 32 << 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +44,8 @@ class PodCommand:
         self._has_terminal = has_terminal
 
     async def send(self, data: bytes) -> None:
-        await self._send(STDIN, data)
+        for start in range(0, len(data), _SENT_BYTES):
+            await self._send(STDIN, data[start : start + _SENT_BYTES])
 
     async def end_input(self) -> None:
         if self._has_terminal:
@@ -85,7 +87,8 @@ async def run_in_pod(
     argv: Sequence[str],
     terminal: tuple[int, int] | None = None,
 ) -> AsyncIterator[PodCommand]:
-    """`terminal` has rows and columns. Kubernetes kills nothing when this is left."""
+    """`terminal` has rows and columns. Nothing secret may be in `argv`: the API server's audit log has it. Kubernetes
+    kills nothing when this is left."""
     has_terminal = terminal is not None
     params: list[tuple[str, str]] = [("container", container), ("stdin", "true"), ("stdout", "true")]
     params += [("tty", "true")] if has_terminal else [("stderr", "true")]

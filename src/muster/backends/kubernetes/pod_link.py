@@ -13,9 +13,10 @@ from muster.agent.system.frames import FrameDecoder, FrameError, Message, encode
 from muster.backends.kubernetes.pod_program import COMMAND, program
 from muster.domain.errors import BackendError, MusterError, Unreachable
 from muster.kubernetes.connection import Connection
-from muster.kubernetes.pod_exec import PodCommand, executing
+from muster.kubernetes.pod_commands import STDOUT, PodCommand, PodOutput, run_in_pod
 
 _ANSWER_S = 60.0
+_STDERR_BYTES = 2000
 
 
 class PodLink:
@@ -34,7 +35,7 @@ class PodLink:
             if self._end is not None:
                 raise self._end
             self._waiting.append(answer)
-            await self._command.write(encode({"op": op, **arguments}))
+            await self._command.send(encode({"op": op, **arguments}))
         try:
             async with asyncio.timeout(_ANSWER_S):
                 told = await answer
@@ -46,12 +47,18 @@ class PodLink:
 
     async def read(self) -> None:
         """Hand out answers until the program ends."""
-        decoder = FrameDecoder()
+        decoder, stderr = FrameDecoder(), b""
         end: MusterError = Unreachable("the connection to the pod has ended")
         try:
-            async for data in self._command.output():
-                for message in decoder.feed(data):
+            while isinstance(told := await self._command.receive(), PodOutput):
+                if told.channel != STDOUT:
+                    stderr = (stderr + told.data)[-_STDERR_BYTES:]
+                    continue
+                for message in decoder.feed(told.data):
                     self._answered(message)
+            if told.exit_code:
+                words = stderr.decode(errors="replace").strip().splitlines() or [f"exit code {told.exit_code}"]
+                end = BackendError(f"a command in the pod failed: {words[-1]}", reason="exec")
         except FrameError as error:
             end = BackendError(f"the pod answers nonsense: {error}")
         except MusterError as error:
@@ -71,8 +78,8 @@ class PodLink:
 
 @asynccontextmanager
 async def linked(connection: Connection, namespace: str, pod: str, container: str) -> AsyncIterator[PodLink]:
-    async with executing(connection, namespace, pod, container, COMMAND) as command:
-        await command.write(program())
+    async with run_in_pod(connection, namespace, pod, container, COMMAND) as command:
+        await command.send(program())
         link = PodLink(command)
         reading = asyncio.create_task(link.read(), name=f"link {pod}")
         try:

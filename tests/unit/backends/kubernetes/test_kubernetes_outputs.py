@@ -17,6 +17,7 @@ from muster.backends.kubernetes.task_outputs import collected_over, overdue
 from muster.domain.clusters import PhysicalCluster
 from muster.domain.errors import BackendError, Unreachable
 from muster.domain.specs import JobSpec, Role
+from muster.kubernetes.pod_commands import STDOUT, PodOutput
 from muster.ports.capabilities import Collected, TaskRef
 from tests.unit.backends.kubernetes.building import LATER_AT, OPTIONS, TASK, a_launch, a_pod, ended, objects_of
 
@@ -62,13 +63,12 @@ class LyingPod:
         self._answer = answer if isinstance(answer, bytes) else encode(answer)
         self._asked: asyncio.Queue[None] = asyncio.Queue()
 
-    async def write(self, data: bytes) -> None:
+    async def send(self, data: bytes) -> None:
         self._asked.put_nowait(None)
 
-    async def output(self) -> Any:
-        while True:
-            await self._asked.get()
-            yield self._answer
+    async def receive(self) -> PodOutput:
+        await self._asked.get()
+        return PodOutput(STDOUT, self._answer)
 
 
 def collected(answer: Mapping[str, Any] | bytes, target: Path) -> Collected:
