@@ -184,7 +184,7 @@ class PodPlan:
 
     def _secret_files(self, uses: Iterable[SecretUse]) -> dict[str, Any]:
         items = [{"key": secret_key(use.name), "path": use.file} for use in uses if use.file]
-        return {"secret": {"secretName": self.own_name, "items": items, "defaultMode": 0o444}}
+        return {"secret": {"secretName": self.own_name, "items": items, "defaultMode": secret_mode(self.options)}}
 
     def _variables(self, request: LaunchRequest) -> list[dict[str, Any]]:
         given = {"HOME": preparation.WORK_FOLDER, **request.env, "MUSTER_TASK_DIR": TASK_FOLDER}
@@ -201,6 +201,15 @@ class PodPlan:
         if any(use.file for use in request.secrets):
             found.append({"name": FOLDER_VARIABLE, "value": SECRETS_FOLDER})
         return found
+
+
+def secret_mode(options: KubernetesOptions) -> int:
+    """The mode of files with secrets. They belong to root, so that tasks which are known to run as somebody else need
+    more than 0400. With an fsGroup, Kubernetes itself lets that group read them."""
+    context = options.security_context
+    user = context.get("runAsUser")
+    is_other = user != 0 if user is not None else bool(context.get("runAsNonRoot"))
+    return 0o444 if is_other and context.get("fsGroup") is None else 0o400
 
 
 def resources(asked: Resources, gpus: GpuChoice | None) -> dict[str, Any]:

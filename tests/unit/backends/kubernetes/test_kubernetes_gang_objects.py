@@ -4,6 +4,7 @@ import base64
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -12,7 +13,7 @@ from muster.backends.kubernetes.gang_objects import rendered
 from muster.backends.kubernetes.names import address, gang_name, host_name, pod_name, user_namespace
 from muster.backends.kubernetes.options import KubernetesOptions
 from muster.backends.kubernetes.paddle_jobs import suits
-from muster.backends.kubernetes.pods import unexpanded
+from muster.backends.kubernetes.pods import secret_mode, unexpanded
 from muster.domain.clusters import Folder, PhysicalCluster
 from muster.domain.specs import Framework, Input, JobSpec, Mount, Runtime, SecretUse, Spread, Together, Where
 from muster.kubernetes.pod_groups import VOLCANO_GROUPS, kubernetes_groups
@@ -156,6 +157,21 @@ def test_a_single_task_without_a_package_needs_no_step_before_it_and_no_service(
     assert objects.service(OWNER) is None
     assert objects.secret(OWNER, {}) is None
     assert "initContainers" not in objects.pods(OWNER)["j1.1.worker.0"]["spec"]
+
+
+@pytest.mark.parametrize(
+    ("context", "mode"),
+    [
+        ({}, 0o400),
+        ({"runAsUser": 0}, 0o400),
+        ({"runAsUser": 1000, "fsGroup": 1000}, 0o400),
+        ({"fsGroup": 1000}, 0o400),
+        ({"runAsUser": 1000}, 0o444),
+        ({"runAsNonRoot": True}, 0o444),
+    ],
+)
+def test_files_with_secrets_are_readable_by_the_account_of_the_task(context: dict[str, Any], mode: int) -> None:
+    assert secret_mode(KubernetesOptions(security_context=context)) == mode
 
 
 def test_the_addresses_of_archives_and_the_values_of_secrets_are_in_the_secret_alone() -> None:
