@@ -40,6 +40,8 @@ def in_own_words(problem: Problem, root: type[BaseModel], parts: Parts) -> Probl
         guess = nearest(last, known)
         return replace(problem, hint=f"did you mean {guess}?" if guess else f"known keys: {', '.join(known)}")
     if problem.hint.startswith("a mapping with "):
+        if last not in parts and last in _keys_at(around, root, parts):
+            return replace(problem, hint="a mapping")  # its keys are free
         return replace(problem, hint=f"a mapping with {', '.join(_keys_at([*around, last], root, parts))}")
     return problem
 

@@ -14,6 +14,7 @@ from muster.domain.clusters import PhysicalCluster
 from muster.domain.errors import Problem
 from muster.domain.pools import PoolCapacity
 from muster.kubernetes.pod_groups import DEFAULT_SCHEDULER, VOLCANO_SCHEDULER
+from muster.launch.containers import is_reference
 from muster.lib.nearest import nearest
 from muster.settings.cluster_kinds import ClusterKind
 from muster.wire.cluster_problems import Parts
@@ -25,6 +26,8 @@ _SOURCES = ("claim", "hostPath", "nfs", "configMap")
 
 
 def _namespace(value: str) -> str:
+    if value == "{user}":
+        raise ValueError("expected more than {user}, such as muster-{user}: users could get namespaces of others")
     shown = value.replace("{user}", "x" * DIGEST_LENGTH, 1)
     if not (0 < len(shown) <= 63 and shown.replace("-", "a").isalnum() and shown == shown.lower().strip("-")):
         raise ValueError("expected the name of a namespace, in which {user} may stand for the user")
@@ -38,6 +41,21 @@ def _one_namespace(value: str) -> str:
 
 
 Namespace = Annotated[str, AfterValidator(_one_namespace)]
+
+
+def _labels(value: Any) -> Any:
+    if not isinstance(value, Mapping):
+        raise ValueError("expected a mapping of labels, such as {pool: training}")
+    return value
+
+
+def _image(value: str) -> str:
+    if not is_reference(value):
+        raise ValueError("expected the name of an image, such as paddle:2.6.1")
+    return value
+
+
+Image = Annotated[Text, AfterValidator(_image)]
 
 
 def _absolute_file(value: str) -> str:
@@ -122,8 +140,8 @@ class KubernetesIn(SharedIn):
     namespace: Annotated[str, AfterValidator(_namespace)] | None = Field(
         None, description="Where tasks run: one namespace, or one for each user such as muster-{user}."
     )
-    image: Text | None = Field(None, description="The image of tasks whose job names none.")
-    init_image: Text | None = Field(
+    image: Image | None = Field(None, description="The image of tasks whose job names none.")
+    init_image: Image | None = Field(
         None, description="The image that brings packages, with Python 3 or curl and tar; that of the task if absent."
     )
     image_pull_policy: Literal["Always", "IfNotPresent", "Never"] | None = None
@@ -131,7 +149,9 @@ class KubernetesIn(SharedIn):
         600.0, description="A task whose image a node has failed to pull for this long is given up."
     )
     image_pull_secrets: list[Text] = Field(default_factory=list, description="Secrets of the namespace for registries.")
-    node_selector: dict[str, str] = Field(default_factory=dict, description="Labels of the nodes that run tasks.")
+    node_selector: Annotated[dict[str, str], BeforeValidator(_labels)] = Field(
+        default_factory=dict, description="Labels of the nodes that run tasks."
+    )
     tolerations: list[TolerationIn] = Field(default_factory=list, description="Taints that tasks tolerate.")
     service_account: Text | None = Field(None, description="The account of tasks; they have no token if absent.")
     priority_class: Text | None = Field(None, description="The PriorityClass of pods.")

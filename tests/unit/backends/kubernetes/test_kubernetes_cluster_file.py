@@ -88,6 +88,29 @@ def test_mistakes_have_their_lines(tmp_path: Path) -> None:
     assert "line 2" in problems("backend: kubernetes\nnamespace: Not_A_Name\n")[0]
 
 
+@pytest.mark.parametrize("namespace", ["muster-{user}", "{user}-ml"])
+def test_a_namespace_for_each_user_has_more_than_the_name_of_the_user(namespace: str) -> None:
+    options = read(f'backend: kubernetes\nnamespace: "{namespace}"\n').options
+    assert isinstance(options, KubernetesOptions)
+    assert options.is_per_user
+    assert "such as muster-{user}" in problems('backend: kubernetes\nnamespace: "{user}"\n')[0]
+
+
+def test_mappings_of_free_keys_are_not_mistaken_for_the_whole_file() -> None:
+    (labels,) = problems("backend: kubernetes\nnodeSelector: [x]\n")
+    assert "a mapping of labels" in labels
+    (context,) = problems("backend: kubernetes\nsecurityContext: [x]\n")
+    assert "a mapping" in context
+    assert "backend" not in labels + context
+
+
+@pytest.mark.parametrize("key", ["image", "initImage"])
+def test_images_of_a_file_have_the_name_of_an_image(key: str) -> None:
+    (problem,) = problems(f"backend: kubernetes\n{key}: 'a b'\n")
+    assert problem.startswith(f"line 2: {key}: ")
+    assert "the name of an image" in problem
+
+
 def test_what_kubernetes_cannot_do_is_said_with_its_path() -> None:
     options = KubernetesOptions(image="paddle:2.6")
     cluster = PhysicalCluster("k8s", "kubernetes", options=options)
