@@ -85,6 +85,21 @@ def test_every_change_is_refused_in_one_sentence(
     namespace.delete("PaddleJob", name)
 
 
+@pytest.mark.parametrize("options", [[], ["-f"], ["-w", "worker"], ["--raw"]])
+def test_logs_are_refused_with_the_command_that_shows_them(
+    server: MusterServer, namespace: KubeNamespace, options: list[str]
+) -> None:
+    name = f"logs-{'-'.join(options).strip('-').replace('--', '-') or 'plain'}"
+    job_id = f"{PADDLE_CLUSTER}:{namespace.name}:{name}"
+    namespace.create(paddle_job(name, worker=paddle_role(1, WAITS), suspend=True))
+    awaited(server, lambda jobs: job_id in jobs)
+    refused = server.run("logs", job_id, *options)
+    assert refused.returncode == 1
+    assert f"{job_id} was made with kubectl: only its state and its explanation are shown here" in refused.stderr
+    assert f"kubectl --namespace {namespace.name} logs" in refused.stderr
+    namespace.delete("PaddleJob", name)
+
+
 def test_a_job_that_muster_made_is_not_shown_twice(server: MusterServer, namespace: KubeNamespace) -> None:
     spec = {"name": "own", "cluster": PADDLE_CLUSTER, "framework": "paddle", "command": ["sleep", "600"]}
     job = server.submit({**spec, "replicas": 2, "resources": {"cpu": "50m"}})["id"]

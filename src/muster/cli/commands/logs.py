@@ -47,6 +47,9 @@ def command(
     if raw and (followed or tail is not None):
         raise click.UsageError("--raw prints the whole file and cannot be used with --follow or --tail")
     handle = connect().job(job)
+    if handle.view.origin != "muster":
+        next(iter(handle.logs()), None)  # the server refuses it, and says where these logs are
+        return
     check_attempt(handle.view, attempt)
     tasks = handle.tasks(attempt)
     chosen = _chosen(tasks, workers, handle)
