@@ -39,11 +39,23 @@ Builder = Callable[[PhysicalCluster], Backend]
 
 
 @dataclass(frozen=True, slots=True)
+class Examination:
+    """What a cluster said about its settings."""
+
+    notes: Sequence[str] = ()
+    """How it was reached, where the file leaves that open."""
+    failures: Sequence[str] = ()
+    """Why no job could run."""
+    warnings: Sequence[str] = ()
+    """What does not work, or is not known, although jobs can run."""
+
+
+@dataclass(frozen=True, slots=True)
 class BackendKind:
     clusters: ClusterKind
     builder: Callable[[Site], Builder]
     """Called once for a server, so that what all clusters of the kind share is made once."""
-    examine: Callable[[PhysicalCluster], Sequence[str]] | None = None
+    examine: Callable[[PhysicalCluster], Examination] | None = None
     """Asks a cluster itself what its settings lack, such as rights of an account. None if there is nothing to ask."""
 
     @property

@@ -1,22 +1,23 @@
 """The process behind `muster cluster check`: `python -m muster.bootstrap.cluster_check`. It knows all backends.
 
-It prints one JSON object: the `folder`, the problems as `items`, and `warnings`; or an `error` with its `hint` and
-`items`.
+It prints one JSON object: the `folder`, the problems as `items`, `warnings` and `notes`; or an `error` with its
+`hint` and `items`.
 """
 
 import argparse
 import json
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from muster.backends.kinds import BackendKind
+from muster.backends.kinds import BackendKind, Examination
 from muster.backends.local.cluster_file import LOCAL
 from muster.bootstrap.backend_kinds import backend_kinds, cluster_kinds
 from muster.domain.access_names import unknown_names
-from muster.domain.errors import Invalid
+from muster.domain.clusters import PhysicalCluster
+from muster.domain.errors import Invalid, Problem
 from muster.settings.cluster_check import check, settings_with
 from muster.settings.clusters import ClusterFolder
 from muster.settings.server import load_settings
@@ -43,11 +44,14 @@ def _checked(folder: Path | None, files: Sequence[Path], *, connects: bool) -> M
     problems = check(checked, files)
     if not files or problems:
         problems = [*problems, *kinds.problems]  # a backend that is missing may be why a file is wrong
+    warnings, notes = _unknown_names(checked, files), []
+    for cluster, said in _examined(checked, files, kinds.found) if connects else ():
+        name, file = f"cluster {cluster.name}", Path(cluster.file).name
+        problems = [*problems, *(Problem("", f"{name}: {words}", file=file) for words in said.failures)]
+        warnings += [f"{name}: {words}" for words in said.warnings]
+        notes += [f"{name}: {words}" for words in said.notes]
     items = [asdict(problem) for problem in problems]
-    warnings = _unknown_names(checked, files)
-    if connects:
-        warnings += _examined(checked, files, kinds.found)
-    return {"folder": str(place), "items": items, "warnings": warnings}
+    return {"folder": str(place), "items": items, "warnings": warnings, "notes": notes}
 
 
 def _unknown_names(folder: ClusterFolder, files: Sequence[Path]) -> list[str]:
@@ -60,17 +64,17 @@ def _unknown_names(folder: ClusterFolder, files: Sequence[Path]) -> list[str]:
     return [] if settings is None or users is None else unknown_names(settings.physical, settings.virtual, users)
 
 
-def _examined(folder: ClusterFolder, files: Sequence[Path], kinds: Sequence[BackendKind]) -> list[str]:
+def _examined(
+    folder: ClusterFolder, files: Sequence[Path], kinds: Sequence[BackendKind]
+) -> Iterator[tuple[PhysicalCluster, Examination]]:
     """What the clusters of these files, or of all, say about the accounts that the files name."""
     settings = settings_with(folder, files)
     names = {file.name for file in files}
     asked = {kind.name: kind.examine for kind in kinds if kind.examine is not None}
-    found = []
     for cluster in settings.physical if settings is not None else ():
         examine = asked.get(cluster.backend)
         if examine is not None and (not names or Path(cluster.file).name in names):
-            found += [f"cluster {cluster.name}: {words}" for words in examine(cluster)]
-    return found
+            yield cluster, examine(cluster)
 
 
 if __name__ == "__main__":

@@ -54,6 +54,15 @@ def load_config(kubeconfig: Path | None, context: str | None) -> SingleConfig:
     return config
 
 
+def described(kubeconfig: Path | None, context: str | None) -> str:
+    """Which file, context and API server `load_config` chooses."""
+    config = load_config(kubeconfig, context)
+    if config.fname is None:
+        return f"the account of this pod, API server {config.cluster.server}"
+    found = "" if kubeconfig is not None else " (the cluster's file names no `kubeconfig`, and this is no pod)"
+    return f"{config.fname}{found}, context {config.context_name}, API server {config.cluster.server}"
+
+
 def authentication(config: SingleConfig) -> httpx2.Auth | None:
     user = config.user
     has_token = user is not None and (user.token is not None or user.token_file is not None)

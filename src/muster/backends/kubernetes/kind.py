@@ -1,9 +1,8 @@
 """The Kubernetes backend as the server registers it."""
 
-from collections.abc import Sequence
 from functools import partial
 
-from muster.backends.kinds import BackendKind, Builder, Site
+from muster.backends.kinds import BackendKind, Builder, Examination, Site
 from muster.backends.kubernetes.cluster_file import KUBERNETES_CLUSTERS
 from muster.domain.clusters import PhysicalCluster
 
@@ -22,7 +21,7 @@ def _builder(site: Site) -> Builder:
     )
 
 
-def _examine(cluster: PhysicalCluster) -> Sequence[str]:
+def _examine(cluster: PhysicalCluster) -> Examination:
     from muster.backends.kubernetes.rights import examine
 
     return examine(cluster)

@@ -40,7 +40,7 @@ def command() -> None:
     help="The folder with the cluster files [that of this machine's server: MUSTER_CLUSTERS, clusters.d in its home].",
 )
 @click.option(
-    "--connect", is_flag=True, help="Also ask Kubernetes clusters whether their account has the rights that it needs."
+    "--connect", is_flag=True, help="Also ask Kubernetes clusters whether jobs could run there, and which rights lack."
 )
 @output_option("table", "json", "yaml")
 def check(files: tuple[Path, ...], folder: Path | None, connect: bool, output: str) -> None:
@@ -50,7 +50,8 @@ def check(files: tuple[Path, ...], folder: Path | None, connect: bool, output: s
     run the command as the account that runs the server. A FILE is checked as if it were already in that folder. A FILE
     that is not YAML is read as a list of nodes such as gpu_slaver_info.json. A user or group in an access list that the
     server's database does not have is a warning. The command changes nothing, and contacts no cluster without
-    --connect, which reports missing rights as warnings.
+    --connect. That says which kubeconfig, context and namespace are used. It is a mistake, too, if no job could run
+    there; rights without which jobs run are warnings.
 
     \b
     Examples:
@@ -63,6 +64,8 @@ def check(files: tuple[Path, ...], folder: Path | None, connect: bool, output: s
     problems = [Problem(**item) for item in found["items"]]
     if "error" in found:
         raise Failure(found["error"], hint=found["hint"], problems=tuple(map(str, problems)))
+    for note in found["notes"]:
+        say(note)
     for warning in found["warnings"]:
         say(f"warning: {warning}")
     if output == "table":
