@@ -128,7 +128,7 @@ def _policies(into: Translator, spec: dict[str, Any], replicas: int) -> None:
             case "cleanPodPolicy":
                 into.warn(source, "has no effect: Muster keeps no pods", "records and logs of ended tasks are kept")
             case "intranet" if value != "PodIP":
-                into.warn(source, f"{value!r} has no effect: tasks reach each other by address", "as with PodIP")
+                into.warn(source, f"{value!r} has no effect: tasks reach each other in the way of their cluster")
             case "sampleSetRef":
                 into.refuse(
                     source,

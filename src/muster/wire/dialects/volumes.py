@@ -52,7 +52,7 @@ def _mounts(into: Translator, role: PodRole) -> list[tuple[dict[str, Any], Path]
         if kind == "hostPath":
             mounts.append((_mount(volume[kind], asked, target), source))
         elif kind == "emptyDir" and target == _SHARED_MEMORY:
-            into.warn(at, f"has no effect: tasks use the node's own {_SHARED_MEMORY}")
+            into.warn(at, f"has no effect: every task has {_SHARED_MEMORY} anyway")
         elif name not in refused:
             refused.add(name)
             into.refuse(at, f"Muster cannot mount this: {_shown(kind, volume)}", _INSTEAD, settled_by=("mounts",))
