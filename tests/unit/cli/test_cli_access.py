@@ -202,6 +202,14 @@ def test_tokens_are_revoked_by_a_name_that_is_unique(server: TinyServer) -> None
     assert "2 of li, 3 of amy" in several.err
 
 
+def test_a_token_of_the_widest_scope_does_not_read_as_an_admins(server: TinyServer) -> None:
+    server.on("GET", "/tokens", Answer(200, {"items": [{"id": "1", "name": "ci", "user": "li", "scope": "admin"}]}))
+    listed = muster(server, "get", "tokens").out
+    assert "everything" in listed
+    assert "admin" not in listed
+    assert muster(server, "get", "tokens", "-o", "json").document["items"][0]["scope"] == "admin"
+
+
 def test_the_scope_of_tokens_is_shown(server: TinyServer) -> None:
     server.on("GET", "/tokens", Answer(200, {"items": [{"id": "1", "name": "ci", "user": "li", "scope": "submit"}]}))
     me = {"user": "li", "role": "user", "scope": "read", "server": {"version": "1"}}
