@@ -31,8 +31,9 @@ def nodes_view(client: Client, width: int | None) -> str:
     # Each chart is one request to the server, so only a few nodes get one.
     charted = [node_ref(node) for node in nodes if node.get("usage")] if len(nodes) <= _CHARTED_NODES else []
     histories = {ref: _history(client, ref, _CHARTED) for ref in charted}
-    lines = usage_table(node_usage_columns(histories), nodes, width)
-    lines += _gpu_lines([gpu for node in nodes for gpu in gpus_of(node)], width)
+    is_several = len({node["cluster"] for node in nodes}) > 1
+    lines = usage_table(node_usage_columns(histories, shows_cluster=is_several), nodes, width)
+    lines += _gpu_lines([gpu for node in nodes for gpu in gpus_of(node)], width, shows_cluster=is_several)
     return "\n".join([*lines, *_task_lines(usage.get("tasks") or [], width)])
 
 
@@ -61,14 +62,14 @@ def _history(client: Client, ref: str, since: str | None) -> Sequence[Raw]:
         raise
 
 
-def _gpu_lines(gpus: list[GpuUsage], width: int | None) -> list[str]:
+def _gpu_lines(gpus: list[GpuUsage], width: int | None, *, shows_cluster: bool) -> list[str]:
     if not gpus:
         return []
     shown = gpus
     if len(gpus) > _GPUS_SHOWN:
         shown = [gpu for gpu in gpus if gpu.facts.get("job") or gpu.facts.get("outOfService")][:_GPUS_SHOWN]
     more = len(gpus) - len(shown)
-    lines = ["", *usage_table(gpu_columns(shows_recent=False), shown, width)]
+    lines = ["", *usage_table(gpu_columns(shows_recent=False, shows_cluster=shows_cluster), shown, width)]
     return [*lines, f"and {more} more: muster top NODE"] if more else lines
 
 

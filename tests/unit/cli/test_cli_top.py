@@ -183,3 +183,12 @@ def test_no_line_is_wider_than_the_terminal(server: TinyServer, draw: Draw, widt
 )
 def test_a_sparkline_shows_the_last_values(values: list[float | None], shown: str) -> None:
     assert sparkline(values, 100, 3) == shown
+
+
+def test_nodes_of_several_clusters_are_told_apart(server: TinyServer) -> None:
+    nodes = [a_node(usage=None), a_node(usage=None, cluster="k8s")]
+    server.on("GET", "/usage", Answer(200, {"nodes": nodes, "tasks": []}))
+    lines = muster(server, "top", "--once").out.splitlines()
+    assert lines[0].split()[:2] == ["CLUSTER", "NODE"]
+    assert [line.split()[:2] for line in lines[1:3]] == [["lab", "gpu-01"], ["k8s", "gpu-01"]]
+    assert [line.split()[:3] for line in lines[4:7:2]] == [["CLUSTER", "NODE", "GPU"], ["lab", "gpu-01", "1"]]

@@ -26,6 +26,7 @@ _SILENT = ("Joining", "Unreachable", "Retired")
 class GpuUsage:
     """A GPU: its description, its current metrics, and its past load."""
 
+    cluster: str
     node: str
     facts: Raw
     now: Raw
@@ -42,6 +43,7 @@ def gpus_of(node: Raw, history: Sequence[Raw] = ()) -> list[GpuUsage]:
     before = [_by_index(sample) for sample in history]
     return [
         GpuUsage(
+            node["cluster"],
             node["name"],
             gpu,
             now.get(gpu["index"], {}),
@@ -51,11 +53,13 @@ def gpus_of(node: Raw, history: Sequence[Raw] = ()) -> list[GpuUsage]:
     ]
 
 
-def node_usage_columns(histories: Histories) -> list[Column[Raw]]:
+def node_usage_columns(histories: Histories, *, shows_cluster: bool = False) -> list[Column[Raw]]:
     def recent(node: Raw) -> str:
         return sparkline([sample.get("cpuPercent") for sample in histories.get(node_ref(node), ())], 100, _SPARKS)
 
+    cluster: Column[Raw] = Column("CLUSTER", lambda node: node["cluster"])
     return [
+        *([cluster] if shows_cluster else []),
         Column("NODE", lambda node: node["name"]),
         Column("STATE", lambda node: node["state"], colour=state_colour),
         Column("CPU", lambda node: percent_text(usage_of(node).get("cpuPercent")), right=True),
@@ -70,9 +74,11 @@ def node_usage_columns(histories: Histories) -> list[Column[Raw]]:
     ]
 
 
-def gpu_columns(*, shows_recent: bool) -> list[Column[GpuUsage]]:
+def gpu_columns(*, shows_recent: bool, shows_cluster: bool = False) -> list[Column[GpuUsage]]:
     recent: Column[GpuUsage] = Column("RECENT", lambda gpu: sparkline(gpu.loads, 100, _SPARKS))
+    cluster: Column[GpuUsage] = Column("CLUSTER", lambda gpu: gpu.cluster)
     return [
+        *([cluster] if shows_cluster else []),
         Column("NODE", lambda gpu: gpu.node),
         Column("GPU", lambda gpu: gpu.facts.get("index"), right=True),
         Column("MODEL", lambda gpu: gpu.facts.get("model")),
