@@ -9,7 +9,7 @@ import pytest
 
 from tests.integration.api.calling import Caller, ok
 from tests.integration.api.people import new_user
-from tests.parts.kube import Kube, KubeNamespace
+from tests.parts.kube import Kube, KubeNamespace, new_namespace
 from tests.parts.kube_server import CLUSTER, server_over
 from tests.parts.server import MusterServer
 
@@ -94,3 +94,24 @@ def test_a_dry_run_creates_no_namespace(kube: Kube, site: tuple[MusterServer, st
     file.write_text(f"name: shown\ncluster: {CLUSTER}\ncommand: 'true'\n")
     server.run("submit", "--dry-run", str(file), check=True)
     assert _namespaces(kube, prefix) == before
+
+
+def test_a_namespace_of_somebody_else_is_used_only_if_an_admin_says_so(
+    kube: Kube, site: tuple[MusterServer, str]
+) -> None:
+    server, prefix = site
+    user = new_user(Caller(server, server.token, "admin"), "cy")
+    place = new_namespace(kube, f"{prefix}-{user.name}")
+    job = _submitted(user, "hello")
+    assert server.wait(job)["state"] == "Failed"
+    explained = server.run("explain", job, check=True).stdout
+    assert f"namespace {place.name} was not made by this server" in " ".join(explained.split())
+    assert place.all("Pod") == []
+    assert place.all("Secret") == []
+    mark = explained.partition("muster/server=")[2][:16]
+    kube.kubectl("label", "namespace", place.name, f"muster/server={mark}")
+    spec = {"name": "allowed", "cluster": CLUSTER, "command": SHOWS, "resources": {"cpu": "50m"}}
+    allowed = str(user.submit(spec)["id"])
+    server.wait_for_state(allowed, "Running", timeout_s=120)
+    server.run("kill", allowed, check=True)
+    assert server.wait(allowed)["state"] == "Cancelled"

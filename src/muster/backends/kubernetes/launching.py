@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from muster.backends.kubernetes.gang_objects import GangObjects
-from muster.backends.kubernetes.names import SERVER
+from muster.backends.kubernetes.names import OWNER, SERVER
 from muster.domain.errors import BackendError, Rejected
 from muster.kubernetes.connection import Connection
 from muster.kubernetes.errors import Denied, Exists, Missing, Refused
@@ -17,6 +17,7 @@ from muster.kubernetes.resources import (
     SECRETS,
     SERVICES,
     Resource,
+    annotations_of,
     labels_of,
     owner_reference,
 )
@@ -43,20 +44,34 @@ async def _create_owner(
     connection: Connection, objects: GangObjects, namespace: str, makes_namespace: bool
 ) -> Mapping[str, Any]:
     try:
+        if makes_namespace:
+            await _ensure_user_namespace(connection, objects, namespace)
         return await _created_or_found(connection, objects, namespace)
     except Missing as error:
-        if not makes_namespace:
-            hint = f"create it with `kubectl create namespace {namespace}`"
-            raise Rejected(f"there is no namespace {namespace}", hint=hint, reason="no-namespace") from error
+        hint = f"create it with `kubectl create namespace {namespace}`"
+        raise Rejected(f"there is no namespace {namespace}", hint=hint, reason="no-namespace") from error
     except Refused as error:
         raise _classified(error) from error
+
+
+async def _ensure_user_namespace(connection: Connection, objects: GangObjects, namespace: str) -> None:
+    """Create the namespace of a user. One that is there may belong to somebody else: it is used only if this server
+    made it for that user, or an admin has labelled it."""
+    user, server = objects.launch.gang.owner, objects.labels[SERVER]
     try:
-        await connection.create(NAMESPACES, {"metadata": {"name": namespace, "labels": dict(objects.labels)}})
-    except Exists:
-        pass
-    except Refused as error:
-        raise _classified(error) from error
-    return await _created_or_found(connection, objects, namespace)
+        found = await connection.get(NAMESPACES, namespace)
+    except Missing:
+        metadata = {"name": namespace, "labels": dict(objects.labels), "annotations": {OWNER: user}}
+        try:
+            found = await connection.create(NAMESPACES, {"metadata": metadata})
+        except Exists:
+            found = await connection.get(NAMESPACES, namespace)
+    if labels_of(found).get(SERVER) != server:
+        message = f"namespace {namespace} was not made by this server, and is not used for {user}"
+        hint = f"an admin can allow it: kubectl label --overwrite namespace {namespace} {SERVER}={server}"
+        raise Rejected(f"{message}; {hint}", reason="foreign-namespace")
+    if annotations_of(found).get(OWNER, user) != user:
+        raise Rejected(f"namespace {namespace} belongs to another user than {user}", reason="foreign-namespace")
 
 
 async def _created_or_found(connection: Connection, objects: GangObjects, namespace: str) -> Mapping[str, Any]:

@@ -127,6 +127,7 @@ def needed_rights(options: KubernetesOptions, default_namespace: str, *, has_pad
         groups = VOLCANO_GROUPS if options.scheduling is Scheduling.VOLCANO else kubernetes_groups("")
         yield Right(groups, ("create",), home, f"`scheduling: {options.scheduling}` cannot be used")
     if options.is_per_user:
+        yield Right(NAMESPACES, ("get",), None, _NO_JOBS, is_vital=True)
         yield Right(NAMESPACES, ("create",), None, "the namespaces of new users have to be made by hand")
     if has_paddle_jobs and options.jobs is not JobObjects.PODS:
         yield Right(PADDLE_JOBS, (*_OWN, "list"), home, "jobs cannot become PaddleJobs: set `jobs: pods`")

@@ -34,6 +34,8 @@ def test_a_namespace_for_each_user_needs_rights_everywhere() -> None:
     found = places(KubernetesOptions(namespace="muster-{user}"))
     assert {namespace for _, namespace in found} == {None}
     assert ("namespaces", None) in found
+    rights = needed_rights(KubernetesOptions(namespace="muster-{user}"), "default", has_paddle_jobs=False)
+    assert any(right.what == "namespaces" and right.verbs == ("get",) and right.is_vital for right in rights)
 
 
 @pytest.mark.parametrize(
