@@ -14,7 +14,11 @@ MAIN, INIT, KEEPER = "task", "prepare", "outputs"
 FETCH_FAILED, UNFIT_IMAGE, PACKAGE_BROKEN = 91, 92, 93
 """The exit codes of the preparing step: no answer from the server, no program to fetch with, and a wrong archive."""
 _STEP_ERRORS = {FETCH_FAILED: "fetch", UNFIT_IMAGE: "rejected", PACKAGE_BROKEN: "package"}
-_NEVER = frozenset(("InvalidImageName", "ErrImageNeverPull", "CreateContainerConfigError"))
+_NEVER = {
+    "InvalidImageName": IMAGE,
+    "ErrImageNeverPull": IMAGE,
+    "CreateContainerConfigError": "bad-request",
+}
 """Reasons of a waiting container that no amount of waiting removes."""
 _BACK_OFF = "ImagePullBackOff"
 _PULL_ERRORS = (_BACK_OFF, "ErrImagePull")
@@ -138,7 +142,7 @@ def _broken(status: Mapping[str, Any]) -> tuple[str, str] | None:
     for waiting in _waiting(status):
         reason, message = waiting.get("reason"), str(waiting.get("message") or "")
         if reason in _NEVER:
-            return "bad-request", _words(reason, message)
+            return _NEVER[reason], _words(reason, message)
         if reason == _BACK_OFF and is_gone(message):
             return IMAGE, _words(reason, message)
     return None

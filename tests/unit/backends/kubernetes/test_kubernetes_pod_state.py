@@ -120,7 +120,6 @@ def test_a_failed_preparation_has_its_own_code_and_words(exit_code: int, error_c
 @pytest.mark.parametrize(
     "state",
     [
-        waiting("InvalidImageName", "couldn't parse image name"),
         waiting("CreateContainerConfigError", 'secret "x" not found'),
         {"terminated": {"exitCode": 128, "reason": "StartError", "startedAt": "1970-01-01T00:00:00Z"}},
     ],
@@ -131,8 +130,16 @@ def test_what_can_never_start_is_refused(state: dict[str, Any]) -> None:
     assert found.error_message
 
 
-def test_an_image_that_does_not_exist_is_the_fault_of_the_job() -> None:
-    found = observed(a_pod(waiting("ImagePullBackOff", 'pulling "nothing:1": not found'), phase="Pending"))
+@pytest.mark.parametrize(
+    ("reason", "message"),
+    [
+        ("ImagePullBackOff", 'pulling "nothing:1": not found'),
+        ("InvalidImageName", 'couldn\'t parse image name "nothing:1"'),
+        ("ErrImageNeverPull", 'Container image "nothing:1" is not present with pull policy of Never'),
+    ],
+)
+def test_an_image_that_does_not_exist_is_the_fault_of_the_job(reason: str, message: str) -> None:
+    found = observed(a_pod(waiting(reason, message), phase="Pending"))
     assert (found.phase, found.error_code) == (Phase.ENDED, "image")
     assert "nothing:1" in found.error_message
 
