@@ -204,12 +204,10 @@ class PodPlan:
 
 
 def secret_mode(options: KubernetesOptions) -> int:
-    """The mode of files with secrets. They belong to root, so that tasks which are known to run as somebody else need
-    more than 0400. With an fsGroup, Kubernetes itself lets that group read them."""
+    """The mode of files with secrets. They belong to root, and images choose whom their programs run as: 0400 suits
+    only tasks that are known to run as root. With an fsGroup, Kubernetes itself lets that group read them."""
     context = options.security_context
-    user = context.get("runAsUser")
-    is_other = user != 0 if user is not None else bool(context.get("runAsNonRoot"))
-    return 0o444 if is_other and context.get("fsGroup") is None else 0o400
+    return 0o400 if context.get("runAsUser") == 0 or context.get("fsGroup") is not None else 0o444
 
 
 def resources(asked: Resources, gpus: GpuChoice | None) -> dict[str, Any]:

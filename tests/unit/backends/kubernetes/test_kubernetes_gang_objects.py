@@ -162,7 +162,7 @@ def test_a_single_task_without_a_package_needs_no_step_before_it_and_no_service(
 @pytest.mark.parametrize(
     ("context", "mode"),
     [
-        ({}, 0o400),
+        ({}, 0o444),
         ({"runAsUser": 0}, 0o400),
         ({"runAsUser": 1000, "fsGroup": 1000}, 0o400),
         ({"fsGroup": 1000}, 0o400),
