@@ -21,6 +21,7 @@ _SUFFIXES: Mapping[str, Decimal] = {
     **{f"{unit}i": Decimal(2) ** (10 * power) for power, unit in enumerate("KMGTPE", 1)},
 }
 _POD_LEVEL = ("cpu", "memory")
+_BYTES, _UNITS = ("memory", "ephemeral-storage"), ("", "Ki", "Mi", "Gi", "Ti")
 
 
 @lru_cache(maxsize=4096)
@@ -41,6 +42,16 @@ def whole(quantity: str | int | float) -> int:
 def quantity(amount: int) -> str:
     """The shortest way to write it exactly."""
     return str(amount // 1000) if amount % 1000 == 0 else f"{amount}m"
+
+
+def for_people(name: str, amount: int) -> str:
+    """Bytes as people write them, rounded; everything else exactly."""
+    if name not in _BYTES:
+        return quantity(amount)
+    size, power = amount / 1000, 0
+    while size >= 1024 and power < len(_UNITS) - 1:
+        size, power = size / 1024, power + 1
+    return f"{size:.1f}".removesuffix(".0") + _UNITS[power]
 
 
 def read_amounts(given: object) -> dict[str, int]:

@@ -13,11 +13,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from muster.kubernetes.amounts import PODS, quantity, total
+from muster.kubernetes.amounts import PODS, for_people, total
 from muster.kubernetes.resources import Key
 from muster.lib.backoff import exponential
 from muster.operator.scheduling.fitting import Fit, Kept, fit, fit_on_empty_nodes
 from muster.operator.scheduling.gangs import Gang
+from muster.operator.scheduling.nodes import may_run_on
 from muster.operator.scheduling.room import Booking, Footprint, Room
 
 PATIENCE_S = 300.0
@@ -183,21 +184,25 @@ class Guard:
             return _Waiting(gang, Hold(HoldReason.WAITS, f"{words}: what is free is kept for a job that comes first"))
         if (at_best := fit_on_empty_nodes(gang, self._room)).missing:
             words = f"The nodes cannot hold all {gang.size} pods of the gang at once, even if nothing else ran"
-            found = _Waiting(gang, Hold(HoldReason.TOO_LARGE, f"{words}: {self._shortage(gang, at_best)}"))
+            shortage = self._shortage(gang, at_best, "and the nodes have {}")
+            found = _Waiting(gang, Hold(HoldReason.TOO_LARGE, f"{words}: {shortage}"))
         else:
-            hold = Hold(HoldReason.WAITS, f"{words}: {self._shortage(gang, result)}")
-            found = _Waiting(gang, hold, result.lacking)
+            shortage = self._shortage(gang, result, "and too little of the {} on the nodes is free")
+            found = _Waiting(gang, Hold(HoldReason.WAITS, f"{words}: {shortage}"), result.lacking)
         self._failed[gang.signature] = replace(found, growth=self._room.growth)
         return found
 
-    def _shortage(self, gang: Gang, result: Fit) -> str:
+    def _shortage(self, gang: Gang, result: Fit, has: str) -> str:
+        """Only what seldom changes is in the words: each change of them is a write."""
         if not result.lacking:
             return "no node matches their node selector, affinity and tolerations"
-        offered = total(node.offers for node in self._room.nodes)
+        specs = [members.spec for members in gang.members]
+        usable = [node for node in self._room.nodes if any(may_run_on(spec, node.recovered) for spec in specs)]
+        offered = total(node.offers for node in usable)
         names = sorted(result.lacking, key=lambda name: (name == PODS, "/" not in name, name))
         needs = gang.amounts
         return "; ".join(
-            f"they need {quantity(needs[name])} {name}, and the nodes have {quantity(offered.get(name, 0))}"
+            f"they need {for_people(name, needs[name])} {name}, {has.format(for_people(name, offered.get(name, 0)))}"
             for name in names[:_SHOWN]
             if name in needs
         )

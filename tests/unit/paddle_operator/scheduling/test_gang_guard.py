@@ -56,7 +56,7 @@ def test_with_room_for_three_of_four_none_is_released() -> None:
     assert hold.reason is HoldReason.WAITS
     assert hold.message == (
         "The pods are held back until all 4 of the gang can start at once: they need 4 example.com/slot, "
-        "and the nodes have 6"
+        "and too little of the 6 on the nodes is free"
     )
     cluster.room.put_pod(("ns", "other"), None)
     assert cluster.guard.due_at() is not None
@@ -72,6 +72,14 @@ def test_a_gang_that_can_never_fit_says_so() -> None:
     assert "they need 4 example.com/slot, and the nodes have 3" in hold.message
     cluster.room.put_node(node("b", 1))
     assert cluster.guard.sweep(_NOW) == [("ns", "g")]
+
+
+def test_only_nodes_that_the_pods_may_use_are_counted_and_bytes_are_readable() -> None:
+    cluster = _Cluster(node("a", 9, memory=2**30), node("b", 9, labels={"pool": "x"}, memory=3 * 2**29))
+    spec = {"nodeSelector": {"pool": "x"}, "containers": [{"resources": {"requests": {"memory": "2Gi"}}}]}
+    hold = cluster.guard.hold(gang("g", 1, pod=spec), _NOW)
+    assert hold is not None
+    assert hold.message.endswith("they need 2Gi memory, and the nodes have 1.5Gi")
 
 
 def test_a_gang_without_an_eligible_node_says_so() -> None:
