@@ -366,11 +366,17 @@ def test_program_cannot_have_other_files_overwritten_by_a_link(agent: Agent, eng
     assert precious.read_text() == "as it was"
 
 
+def running_container(docker: Docker) -> str:
+    """Its id. A program may run before docker says so."""
+    return docker.engine.call("ps", "--quiet", "--no-trunc").stdout.strip()
+
+
 def test_container_of_an_engine_that_fell_is_removed_when_it_is_back(start_agent: StartAgent, docker: Docker) -> None:
     agent = start_agent(None, **docker.engine.env)
     start(agent, docker.engine, "t", "touch ready; while :; do sleep 0.05; done")
     started(agent, "t")
-    container = docker.engine.call("ps", "--quiet", "--no-trunc").stdout.strip()
+    wait_until(lambda: running_container(docker), "docker to know that the container runs")
+    container = running_container(docker)
     docker.kill()
     try:
         assert agent.wait_phase("t", "ended")["exit_code"] != 0

@@ -30,7 +30,7 @@ def test_the_owner_is_told_what_the_log_said(people: People, failed_job: str) ->
 def test_others_see_name_state_and_resources_but_nothing_that_quotes(people: People, failed_job: str) -> None:
     job = ok(people.other.get(f"/jobs/{failed_job}"))
     assert (job["state"], job["owner"], job["reason"]) == ("Failed", people.owner.name, "")
-    assert set(job["resources"]) == {"cpu", "memory", "gpu", "gpuType"}
+    assert set(job["resources"]) == {"cpu", "memory", "gpu", "gpuType", "devices"}
     for path in ("", "/tasks", "/events", "/wait"):
         assert SECRET not in people.other.get(f"/jobs/{failed_job}{path}").text
     for path in ("/jobs?limit=1000", "/events?limit=1000&kind=job.", "/events?limit=1000&kind=task.", "/usage"):
