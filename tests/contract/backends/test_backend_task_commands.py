@@ -51,23 +51,25 @@ async def test_output_of_any_length_comes_whole(site: Site) -> None:
 
 
 async def test_a_terminal_has_its_size_and_can_be_resized(site: Site) -> None:
+    """A terminal may get its size a moment after the command has started."""
     (task,) = await _running(site)
-    script = "test -t 0 -a -t 1 && stty size; read go; stty size"
+    until = "until [ \"$(stty size)\" = '{}' ]; do sleep 0.05; done; echo {}"
+    script = f"test -t 0 -a -t 1 || exit 1; {until.format('33 101', 'first')}; {until.format('40 120', 'then')}"
     commands, terminal = _commands(site), Terminal(33, 101, "xterm")
     async with (
         asyncio.timeout(DEADLINE_S),
         commands.run(TaskRef.of(task), ("sh", "-c", script), terminal) as session,
     ):
-        said = b""
+        said, is_resized = b"", False
         async for piece in session.output():
             if isinstance(piece, CommandEnd):
                 assert piece.exit_code == 0, said
                 break
             said += piece.data
-            if b"33 101" in said and b"go!" not in said:
+            if b"first" in said and not is_resized:
+                is_resized = True
                 await session.resize(40, 120)
-                await session.send(b"go!\n")
-    assert b"40 120" in said
+    assert said.split() == [b"first", b"then"]
 
 
 async def test_control_c_at_a_terminal_interrupts(site: Site) -> None:
