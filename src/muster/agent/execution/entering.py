@@ -21,11 +21,11 @@ import socket
 import struct
 import termios
 import time
-from types import FrameType
 from typing import Any, Dict, List, Mapping, NamedTuple, NoReturn, Optional, Sequence, Tuple
 
 from muster.agent.isolation import system_calls
-from muster.agent.isolation.confined_start import DEFAULT_SIGNALS
+from muster.agent.isolation.confined_start import DEFAULT_SIGNALS, forked
+from muster.agent.system.child_signals import child_signals
 from muster.agent.system.descriptors import write_into
 from muster.agent.system.orphans import adopt_orphans
 from muster.agent.system.processes import (
@@ -41,6 +41,7 @@ from muster.agent.system.processes import (
 )
 
 _CANNOT_START = 126
+_TROUBLE = "cannot enter the task"
 _KILLED = 128 + signal.SIGKILL
 _SHELL = "/bin/sh"
 _KILL_ROUNDS = 1000
@@ -86,7 +87,7 @@ def main(descriptor: int) -> None:
     os.set_inheritable(descriptor, False)
     order = json.loads(_line(control))
     adopt_orphans()
-    ends = _child_signals()
+    ends = child_signals()
     try:
         pid = _spawn(order, control)
     except TaskGone:
@@ -103,13 +104,13 @@ def main(descriptor: int) -> None:
 def _spawn(order: Mapping[str, Any], control: socket.socket) -> int:
     if order["leader"] is None:
         env = {**os.environ, "TERM": order["terminal"][2]} if order["terminal"] else dict(os.environ)
-        return _forked(lambda: _become(order, Entrance(env, None, False, (), None), control))
+        return forked(lambda: _become(order, Entrance(env, None, False, (), None), control), _TROUBLE)
     entrance = _entrance(Identity(*order["leader"]))
     env = {**entrance.env, EXEC_MARK: order["mark"], "PWD": order["cwd"]}
     env.pop("OLDPWD", None)
     if order["terminal"]:
         env["TERM"] = order["terminal"][2]
-    return _forked(lambda: _enter(order, entrance._replace(env=env), control))
+    return forked(lambda: _enter(order, entrance._replace(env=env), control), _TROUBLE)
 
 
 def _entrance(leader: Identity) -> Entrance:
@@ -180,7 +181,7 @@ def _enter(order: Mapping[str, Any], entrance: Entrance, control: socket.socket)
     if not entrance.has_processes:
         _become(order, entrance, control)
     # Only a child is in the process namespace. We stay outside of it, and pass on how the child ended.
-    child = _forked(lambda: _become(order, entrance, control))
+    child = forked(lambda: _become(order, entrance, control), _TROUBLE)
     _, status = os.waitpid(child, 0)
     os._exit(_code_of(status))
 
@@ -218,18 +219,6 @@ def _open_terminal(terminal: Sequence[Any], control: socket.socket) -> None:
     fcntl.ioctl(slave, termios.TIOCSCTTY, 0)
     for fd in (0, 1, 2):
         os.dup2(slave, fd)
-
-
-def _forked(body: Any) -> int:
-    pid = os.fork()
-    if pid:
-        return pid
-    try:
-        body()
-    except BaseException as error:
-        os.write(2, "muster: cannot enter the task: {}\n".format(error).encode("utf-8", "replace"))
-    finally:
-        os._exit(_CANNOT_START)
 
 
 def _let_go_of_pipes() -> None:
@@ -284,20 +273,6 @@ def _next_ended() -> Tuple[int, int]:
 
 def _code_of(status: int) -> int:
     return 128 + os.WTERMSIG(status) if os.WIFSIGNALED(status) else os.WEXITSTATUS(status)
-
-
-def _child_signals() -> int:
-    """A descriptor that can be read whenever a child has ended."""
-    reading, writing = os.pipe()
-    os.set_blocking(reading, False)
-    os.set_blocking(writing, False)
-    signal.set_wakeup_fd(writing, warn_on_full_buffer=False)
-    signal.signal(signal.SIGCHLD, _do_nothing)
-    return reading
-
-
-def _do_nothing(number: int, frame: Optional[FrameType]) -> None:
-    pass
 
 
 def _line(control: socket.socket) -> bytes:

@@ -198,14 +198,15 @@ def _is_forbidden(path: str) -> bool:
     return False
 
 
-def forked(body: Callable[[], NoReturn]) -> int:
+def forked(body: Callable[[], NoReturn], trouble: str = "this task cannot be isolated") -> int:
+    """Runs the body in a child. What it raises ends the child, after `trouble` was said."""
     pid = os.fork()
     if pid:
         return pid
     try:
         body()
     except BaseException as error:
-        os.write(2, "muster: this task cannot be isolated: {}\n".format(error).encode("utf-8", "replace"))
+        os.write(2, "muster: {}: {}\n".format(trouble, error).encode("utf-8", "replace"))
     finally:
         os._exit(_CANNOT_START)
 

@@ -17,13 +17,13 @@ import gc
 import os
 import signal
 import time
-from types import FrameType
 from typing import Any, Dict, Mapping, NamedTuple, Optional
 
 from muster.agent.isolation import confined_start
 from muster.agent.isolation.confined_start import Command, Confinement
 from muster.agent.isolation.spare_process import SpareProcess
 from muster.agent.system.channel import Channel
+from muster.agent.system.child_signals import child_signals, do_nothing
 from muster.agent.system.loop import Loop
 from muster.agent.system.orphans import adopt_orphans, children
 from muster.agent.system.processes import Identity, boot_id, identity_of, send_group
@@ -53,7 +53,7 @@ class Shim:
         self._spare = SpareProcess()
         self._channel = Channel(loop, 0, 1, self._start, self._agent_gone)
         self._limiting = LogLimiting(loop, lambda work: work())
-        self._ends = _child_signals()
+        self._ends = child_signals()
         loop.add_reader(self._ends, self._take_ends)
 
     def _start(self, order: Mapping[str, Any]) -> None:
@@ -148,25 +148,11 @@ class Shim:
 def main() -> None:
     adopt_orphans()
     for number in _IGNORED:
-        signal.signal(number, _do_nothing)  # and not SIG_IGN, which every command would inherit
+        signal.signal(number, do_nothing)  # and not SIG_IGN, which every command would inherit
     gc.freeze()  # else collecting garbage would copy all pages that are shared with what was forked
     loop = Loop()
     Shim(loop, identity_of(os.getpid(), boot_id()))
     loop.run()
-
-
-def _child_signals() -> int:
-    """A descriptor that can be read whenever a child has ended."""
-    reading, writing = os.pipe()
-    os.set_blocking(reading, False)
-    os.set_blocking(writing, False)
-    signal.set_wakeup_fd(writing, warn_on_full_buffer=False)
-    signal.signal(signal.SIGCHLD, _do_nothing)
-    return reading
-
-
-def _do_nothing(number: int, frame: Optional[FrameType]) -> None:
-    pass
 
 
 def _next_ended() -> Optional[os.waitid_result]:

@@ -1,13 +1,12 @@
 """Runs commands in tasks on nodes with agents. They are killed when their session is left."""
 
-import asyncio
-import base64
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
 from muster.agent.errors import BAD_REQUEST, NOT_RUNNING, UNKNOWN_TASK
-from muster.backends.agents.connection import AgentNode, quietly
+from muster.backends.agents.command_stops import CommandStops, output_of
+from muster.backends.agents.connection import AgentNode
 from muster.domain.errors import BackendError, Conflict, Unreachable
 from muster.ports.capabilities import CommandEnd, CommandOutput, CommandSession, TaskRef, Terminal
 
@@ -19,7 +18,7 @@ class AgentCommands:
 
     def __init__(self, agent_of: Callable[[str], AgentNode]) -> None:
         self._agent_of = agent_of
-        self._stopping: set[asyncio.Task[None]] = set()
+        self._stops = CommandStops()
 
     @asynccontextmanager
     async def run(self, task: TaskRef, argv: Sequence[str], terminal: Terminal | None) -> AsyncIterator[CommandSession]:
@@ -28,15 +27,10 @@ class AgentCommands:
         try:
             yield _Session(agent, name)
         finally:
-            # This runs in the background, because a request that is being cancelled must not wait for an answer.
-            stopping = asyncio.create_task(quietly(agent.ask("exec_stop", exec=name)))
-            self._stopping.add(stopping)
-            stopping.add_done_callback(self._stopping.discard)
+            self._stops.stop(agent, name)
 
     async def close(self) -> None:
-        for task in self._stopping:
-            task.cancel()
-        await asyncio.gather(*self._stopping, return_exceptions=True)
+        await self._stops.close()
 
 
 class _Session:
@@ -57,8 +51,8 @@ class _Session:
     async def output(self) -> AsyncGenerator[CommandOutput | CommandEnd]:
         while True:
             answer = await self._ask("exec_read")
-            for piece in answer["output"] or [{"stream": "stdout", "data": ""}]:
-                yield CommandOutput(str(piece["stream"]), base64.b64decode(piece["data"]))
+            for piece in output_of(answer):
+                yield piece
             if answer["ended"]:
                 yield CommandEnd(int(answer["exit_code"]), task_ended=bool(answer["task_ended"]))
                 return

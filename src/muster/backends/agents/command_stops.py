@@ -1,0 +1,32 @@
+"""What all commands on nodes with agents have in common, whoever runs them: reading their output, and stopping them."""
+
+import asyncio
+import base64
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from muster.backends.agents.connection import AgentNode, quietly
+from muster.ports.capabilities import CommandOutput
+
+
+def output_of(answer: Mapping[str, Any]) -> Iterator[CommandOutput]:
+    """The output in an answer to `exec_read`; an empty piece, as a heartbeat, if there is none."""
+    for piece in answer["output"] or [{"stream": "stdout", "data": ""}]:
+        yield CommandOutput(str(piece["stream"]), base64.b64decode(piece["data"]))
+
+
+class CommandStops:
+    """Stops commands in the background, because a request that is being cancelled must not wait for an answer."""
+
+    def __init__(self) -> None:
+        self._stopping: set[asyncio.Task[None]] = set()
+
+    def stop(self, agent: AgentNode, name: str) -> None:
+        stopping = asyncio.create_task(quietly(agent.ask("exec_stop", exec=name)))
+        self._stopping.add(stopping)
+        stopping.add_done_callback(self._stopping.discard)
+
+    async def close(self) -> None:
+        for task in self._stopping:
+            task.cancel()
+        await asyncio.gather(*self._stopping, return_exceptions=True)
