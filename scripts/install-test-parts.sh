@@ -1,7 +1,7 @@
 #!/bin/sh
 # What the tests use beside Python: PostgreSQL, Chromium for the page, busybox as a second shell for the supervisor,
 # OpenSSH's server and iproute2 for hosts of their own, InfluxDB, podman (with uidmap, also without root), docker (60 MB,
-# 250 MB when installed), OpenLDAP, nginx, sudo, PyTorch for CPUs (Debian's: about 150 MB with all it needs). As root it is
+# 250 MB when installed), OpenLDAP, nginx, sudo, Open MPI, PyTorch for CPUs (Debian's: about 150 MB with all it needs). As root it is
 # installed; else the tests that need a missing part skip and say so. They skip too when PyTorch alone cannot be installed:
 # it is as large as all others together.
 set -eu
@@ -21,6 +21,7 @@ command -v dockerd >/dev/null 2>&1 || missing="$missing docker.io"
 command -v runc >/dev/null 2>&1 || missing="$missing runc"
 command -v slapd >/dev/null 2>&1 || missing="$missing slapd"
 command -v sudo >/dev/null 2>&1 || missing="$missing sudo"
+command -v mpirun >/dev/null 2>&1 || missing="$missing openmpi-bin"
 command -v nginx >/dev/null 2>&1 || missing="$missing nginx-light"
 torch=""
 [ -e /usr/lib/python3/dist-packages/torch/__init__.py ] || torch=" python3-torch"

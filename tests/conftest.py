@@ -1,5 +1,6 @@
 """What all suites share: golden files, changed only by `pytest --update-golden`, and a real server."""
 
+import signal
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -32,6 +33,8 @@ def pytest_configure() -> None:
         "patient", settings(), deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
     )
     settings.load_profile("patient")
+    # A shell that starts the tests in the background has them ignore interrupts, and what they start would do so, too.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

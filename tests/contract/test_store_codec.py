@@ -14,6 +14,7 @@ from muster.domain.jobs import JOB_STATES, Job, Outcome, Stopping, Tally, Verdic
 from muster.domain.resources import Placement, Resources
 from muster.domain.specs import Completion, Dependency, JobSpec, Mount, Needed, Role, Runtime, Spread, Together, Where
 from muster.domain.tasks import TASK_STATES, Task
+from muster.domain.used_resources import UsageSum, UsedGpu, UsedResources
 from muster.stores.codec import event_of, event_row, job_of, job_row, task_of, task_row
 
 pytestmark = pytest.mark.fast
@@ -104,6 +105,7 @@ JOBS = st.builds(
     checkpoint_at=MAYBE_INSTANT,
     preemptions=NUMBER,
     sizes=tuples(st.tuples(TEXT, NUMBER)),
+    used=st.none() | st.builds(UsageSum),
 )
 TASKS = st.builds(
     Task,
@@ -116,6 +118,7 @@ TASKS = st.builds(
     rank=NUMBER,
     placement=st.builds(Placement, TEXT, TEXT, tuples(NUMBER), tuples(NUMBER)),
     state=states(TASK_STATES),
+    used=st.none() | st.builds(UsedResources, gpus=tuples(st.builds(UsedGpu))),
 )
 
 

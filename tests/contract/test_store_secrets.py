@@ -5,9 +5,11 @@ from dataclasses import replace
 import pytest
 
 from muster.domain.accounts import User, UserRole
-from muster.domain.errors import NotFound
+from muster.domain.errors import Conflict, NotFound
+from muster.domain.jobs import Succeeded
 from muster.domain.secrets import Secret, SecretKind
 from muster.ports.store import Change, Store
+from tests.contract.building import a_job
 
 pytestmark = pytest.mark.anyio
 AMY, BOB = (User(name, UserRole.USER, 1.0, id=f"id-of-{name}") for name in ("amy", "bob"))
@@ -70,3 +72,24 @@ async def test_a_removed_user_takes_the_secrets_along(store: Store) -> None:
     await store.apply(Change(new_user=replace(AMY, id="id-of-the-next-amy")))
     assert await store.secrets(None) == []
     assert await store.sealed_secrets(AMY.id, ["wandb"]) == []
+
+
+async def test_secrets_of_a_job_come_and_go_with_it(store: Store) -> None:
+    await with_users(store)
+    job, other = a_job(1), a_job(2)
+    own, others = (replace(KEY, name=f"{one.id}.token") for one in (job, other))
+    await store.apply(Change(new_job=job, secrets=[own]))
+    await store.apply_all([Change(new_job=other, secrets=[others]), Change(secret=KEY)])
+    assert await store.sealed_secrets(AMY.id, [own.name]) == [opened(own)]
+    await store.apply(Change(job=replace(job, state=Succeeded(9.0), version=job.version + 1)))
+    await store.apply(Change(removed_job=job.id))
+    assert await store.secrets(AMY.id) == [shown(others), shown(KEY)]
+
+
+async def test_secrets_of_a_job_that_is_refused_are_not_stored(store: Store) -> None:
+    await with_users(store)
+    job = a_job(1)
+    await store.apply(Change(new_job=job))
+    with pytest.raises(Conflict):
+        await store.apply(Change(new_job=replace(a_job(2), spec=job.spec), secrets=[KEY]))
+    assert await store.secrets(AMY.id) == []

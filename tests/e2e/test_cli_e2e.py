@@ -173,7 +173,7 @@ def test_output_forms(muster_server: MusterServer, tmp_path: Path) -> None:
     assert muster_server.run("submit", str(path), check=True).stdout == f"{name}\n"
     muster_server.run("wait", name, check=True)
     table = muster_server.run("get", "jobs", check=True).stdout
-    assert table.splitlines()[0].split()[:3] == ["NAME", "STATE", "MODE"]
+    assert table.splitlines()[0].split()[:3] == ["NAME", "OWNER", "STATE"]
     assert name in table
     assert "\x1b[" not in table
     assert name in muster_server.run("get", "jobs", "-o", "name", check=True).stdout.split()

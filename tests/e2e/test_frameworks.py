@@ -47,3 +47,12 @@ def test_jax_processes_find_each_other_and_sum(muster_server: MusterServer, tmp_
     assert run.exit_codes("worker") == [0, 0]
     sums = run.found(r"rank (\d) of 2 sum ([\d.]+) .* ranks seen: (\[[\d, ]+\])")
     assert sorted(sums) == [("0", "3.0", "[0, 1]"), ("1", "3.0", "[0, 1]")]
+
+
+def test_tensorflow_workers_sum_and_train_together(muster_server: MusterServer, tmp_path: Path) -> None:
+    run = run_with_framework(muster_server, "tensorflow-workers", tmp_path, PYTHON)
+
+    assert run.state == "Succeeded"
+    assert run.exit_codes("worker") == [0, 0]
+    assert sorted(run.found(r"rank (\d) of 2 sum ([\d.]+)")) == [("0", "3.0"), ("1", "3.0")]
+    assert sorted(run.found(r"rank (\d) weights .* right: True")) == ["0", "1"]

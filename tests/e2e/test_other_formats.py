@@ -101,3 +101,43 @@ def test_openpai_job_finds_itself_in_its_environment(muster_server: MusterServer
     log = muster_server.run("logs", json.loads(ran.stdout)["id"]).stdout
     assert "你好 worker 0 of 2\n" in log
     assert "你好 worker 1 of 2\n" in log
+
+
+def paddlecloud_job(folder: Path, package: str) -> str:
+    """The JSON of `paddlecloud submit` in a file, with the folder `code` beside it."""
+    (folder / "code").mkdir()
+    (folder / "code" / "train.py").write_text("import os\nprint('trained', os.environ['PADDLE_JOB_NAME'])\n")
+    job = {"name": "word2vec", "jobPackage": package, "parallelism": 1, "pservers": 1, "entry": "python3 train.py"}
+    sizes = {"cpu": 1, "memory": "64Mi", "pscpu": 0, "psmemory": "64Mi", "image": ""}
+    path = folder / "job.json"
+    path.write_text(json.dumps({**job, **sizes}))
+    return str(path)
+
+
+@pytest.mark.parametrize("package", ["./code", "code"])
+def test_the_folder_beside_a_file_of_paddlecloud_is_its_package(
+    muster_server: MusterServer, tmp_path: Path, package: str
+) -> None:
+    ran = muster_server.run("submit", paddlecloud_job(tmp_path, package), "--wait", "-o", "json")
+
+    assert ran.returncode == 0, ran.stderr
+    job = json.loads(ran.stdout)
+    assert job["state"] == "Succeeded"
+    assert "trained word2vec" in muster_server.run("logs", job["id"]).stdout
+
+
+def test_a_folder_of_paddlecloud_that_is_not_there_is_named(muster_server: MusterServer, tmp_path: Path) -> None:
+    refused = muster_server.run("submit", paddlecloud_job(tmp_path, "./absent"))
+
+    assert refused.returncode != 0
+    assert f"{tmp_path / 'absent'} is not a folder" in " ".join(refused.stderr.split())
+
+
+def test_a_package_in_the_storage_of_paddlecloud_is_left_to_the_server(
+    muster_server: MusterServer, tmp_path: Path
+) -> None:
+    refused = muster_server.run("submit", paddlecloud_job(tmp_path, "/pfs/nowhere/home/ada/code"))
+
+    assert refused.returncode != 0
+    assert "is not a folder" not in refused.stderr
+    assert "nowhere" in refused.stderr

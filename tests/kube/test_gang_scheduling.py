@@ -105,8 +105,7 @@ def test_a_gate_holds_a_job_until_all_its_pods_fit(namespace: KubeNamespace, slo
         assert condition["reason"] == "DoesNotFit"
         assert f"they need 4 {slots.name}, and the nodes have 3" in condition["message"]
         namespace.await_all("Event", lambda found: "DoesNotFit" in [event["reason"] for event in found])
-        pods = namespace.all("Pod")
-        assert len(pods) == 4
+        pods = namespace.await_all("Pod", lambda found: len(found) == 4, timeout_s=_LONG_S)
         assert all(pod["spec"]["schedulingGates"] == [{"name": "batch.paddlepaddle.org/gang"}] for pod in pods)
         slots.offer(2, 2)
         job = namespace.await_object("PaddleJob", "gang", _completed, timeout_s=_LONG_S)
@@ -189,7 +188,7 @@ def test_without_the_right_to_read_nodes_jobs_start_and_the_log_says_that_nobody
         namespace.create(paddle_job("gang", worker=slots.role(4, WAITS)))
         pods = namespace.await_all("Pod", lambda found: len(found) == 4, timeout_s=_LONG_S)
         assert not any(pod["spec"].get("schedulingGates") for pod in pods)
-        assert "the gang guard is off" in started.said
+        started.await_log("the gang guard is off")
 
 
 def _groups(namespace: KubeNamespace, api: str) -> list[Object]:

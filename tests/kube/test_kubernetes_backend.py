@@ -3,6 +3,7 @@
 import re
 import secrets
 from collections.abc import Iterator
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import pytest
 from tests.parts.kube import Kube, KubeNamespace, new_namespace
 from tests.parts.kube_server import CLUSTER, PADDLE_CLUSTER, await_cluster, server_over
 from tests.parts.operator_process import running_operator
-from tests.parts.paddle_jobs import install_definition
+from tests.parts.paddle_jobs import await_workers, install_definition
 from tests.parts.server import MusterServer, polls
 
 pytestmark = [pytest.mark.kube, pytest.mark.xdist_group("kubernetes-backend")]
@@ -68,6 +69,16 @@ def becomes(server: MusterServer, job: str, state: str) -> Any:
         if found["state"] == state:
             return found
     raise AssertionError(f"job {job} never became {state}: {found}")
+
+
+def prints(server: MusterServer, job: str, *words: str) -> None:
+    """Wait until the tasks, which run, have printed these words."""
+    log = ""
+    for _ in polls(60):
+        log = server.run("logs", job, check=True).stdout
+        if all(one in log for one in words):
+            return
+    raise AssertionError(f"job {job} printed only: {log}")
 
 
 def gang(job: str, attempt: int = 1) -> str:
@@ -141,6 +152,7 @@ def test_who_deletes_the_gang_in_kubernetes_cancels_the_job(
     command = ["sh", "-c", "echo it began; exec sleep 600"]
     job = submitted(server, command, cluster=cluster, framework="paddle", replicas=2, retry={"max": 3})
     becomes(server, job, "Running")
+    prints(server, job, "it began")
     namespace.kubectl("delete", kind, gang(job))
     ended = server.wait(job)
     assert (ended["state"], ended["attempt"]) == ("Cancelled", 1)
@@ -189,14 +201,16 @@ def test_a_paddle_job_gives_tasks_what_they_have_elsewhere_and_is_stopped_with_i
     name = f"ranks-{secrets.token_hex(4)}"
     job = server.submit({"name": name, "cluster": PADDLE_CLUSTER, "framework": "paddle", "roles": roles})["id"]
     becomes(server, job, "Running")
-    assert "2/2" in namespace.kubectl("get", "pdj", gang(job))
+    wanted = [f"{rank} {name}-{role}-{index} {index}\n" for rank, (role, index) in enumerate(product(roles, range(2)))]
+    prints(server, job, *wanted)
+    await_workers(namespace, gang(job), 2)
+    assert namespace.kubectl("get", "pdj", gang(job)).splitlines()[1].split()[2:5] == ["PS", "2/2", "2/2"]
     server.run("kill", job, check=True)
     assert server.wait(job)["state"] == "Cancelled"
     namespace.await_gone("PaddleJob", gang(job))
     namespace.await_all("Pod", lambda pods: not pods, f"muster/gang={job}.1")
     log = server.run("logs", job, check=True).stdout
-    for rank, (role, index) in enumerate([("ps", 0), ("ps", 1), ("worker", 0), ("worker", 1)]):
-        assert f"{rank} {name}-{role}-{index} {index}\n" in log
+    assert [one for one in wanted if one not in log] == []
 
 
 def test_a_deleted_pod_is_a_fault_of_the_platform(server: MusterServer, namespace: KubeNamespace) -> None:
@@ -282,7 +296,8 @@ def test_top_shows_what_nodes_and_tasks_use(server: MusterServer) -> None:
     (node,) = {one["node"] for one in tasks}
     described = server.run("describe", f"node/{CLUSTER}/{node}", check=True).stdout
     assert "CPU used" in described
-    usage = server.json("top")["nodes"][0]["usage"]
+    nodes = {(one["cluster"], one["name"]): one for one in server.json("top")["nodes"]}
+    usage = nodes[CLUSTER, node]["usage"]
     assert usage["memoryTotalBytes"] > usage["memoryUsedBytes"] > 0
     assert usage["diskTotalBytes"] > 0
     _, history = server.call("GET", f"/api/v1/nodes/{node}/usage?cluster={CLUSTER}")

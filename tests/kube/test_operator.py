@@ -63,6 +63,11 @@ def events_of(served: KubeNamespace, name: str) -> list[str]:
     return [one["reason"] for one in served.all("Event") if one["involvedObject"]["name"] == name]
 
 
+def await_events(served: KubeNamespace, name: str, *reasons: str) -> None:
+    """The operator writes events after the status that they are about."""
+    served.await_all("Event", lambda _: set(reasons) <= set(events_of(served, name)))
+
+
 @pytest.mark.parametrize("intranet", ["PodIP", "Service", "Host"])
 def test_a_job_with_parameter_servers_completes(served: KubeNamespace, intranet: str) -> None:
     name = f"ps-{intranet.lower()}"
@@ -128,7 +133,7 @@ def test_a_failed_worker_fails_the_job_and_the_pods_stay(served: KubeNamespace) 
     assert condition(job, "Failed")["message"] == "failing-worker-0: container paddle exited with code 1"
     assert "cleanPodPolicy" in condition(job, "FieldsIgnored")["message"]
     assert len(pods_of(served, "failing")) == 2
-    assert {"Failed", "FieldsIgnored"} <= set(events_of(served, "failing"))
+    await_events(served, "failing", "Failed", "FieldsIgnored")
 
 
 def test_a_gang_is_restarted_as_a_whole_until_it_succeeds(served: KubeNamespace) -> None:
@@ -138,7 +143,7 @@ def test_a_gang_is_restarted_as_a_whole_until_it_succeeds(served: KubeNamespace)
     served.create(paddle_job("again", worker=worker, backoffLimit=1, restartBackoffSeconds=0, cleanPodPolicy="Never"))
     job = await_phase(served, "again", "Completed", "Failed")
     assert (job["status"]["phase"], job["status"]["restarts"]) == ("Completed", 1)
-    assert "Restarting" in events_of(served, "again")
+    await_events(served, "again", "Restarting")
 
 
 def test_a_running_job_changes(served: KubeNamespace) -> None:
@@ -160,7 +165,7 @@ def test_a_running_job_changes(served: KubeNamespace) -> None:
         served.patch("PaddleJob", "changing", {"spec": {"worker": {"replicas": count}}})
         await_size(served, "changing", count)
     served.await_all("Pod", lambda found: len(found) == 1, "batch.paddlepaddle.org/job-name=changing", PATIENCE_S)
-    assert "Scaled" in events_of(served, "changing")
+    await_events(served, "changing", "Scaled")
     served.patch("PaddleJob", "changing", {"spec": {"suspend": True}})
     await_phase(served, "changing", "Suspended")
     served.await_gone("Pod", "changing-worker-0", PATIENCE_S)

@@ -116,7 +116,7 @@ def test_the_end_of_a_job_deletes_or_keeps_its_pods_and_services(
         assert not jobs.get("Pod", one)["metadata"].get("deletionTimestamp")
         assert (jobs.find("Service", one) is not None) == (intranet == "Service")
     assert job["status"]["worker"]["ready"] == "0/1"
-    assert jobs.get("Pod", f"{name}-ps-0")["status"]["phase"] == "Running"
+    jobs.await_object("Pod", f"{name}-ps-0", lambda one: one["status"]["phase"] == "Running", WITHIN_S)
 
 
 @pytest.mark.parametrize(("mode", "level", "intranet"), GLOO)

@@ -11,7 +11,7 @@ from tests.integration.api.calling import Caller, ok
 from tests.integration.api.people import new_user
 from tests.parts.kube import Kube, KubeNamespace, new_namespace
 from tests.parts.kube_server import CLUSTER, server_over
-from tests.parts.server import MusterServer
+from tests.parts.server import MusterServer, polls
 
 pytestmark = [pytest.mark.kube, pytest.mark.xdist_group("user-namespaces")]
 SHOWS = ["sh", "-c", "echo $GREETING; exec sleep 600"]
@@ -59,7 +59,11 @@ def test_each_user_has_a_namespace_with_nothing_of_anybody_else(kube: Kube, site
         assert {pod["metadata"]["labels"]["muster/gang"] for pod in place.all("Pod")} == {f"{jobs[kind]}.1"}
         assert {entry["metadata"]["name"] for entry in place.all("Secret")} == {f"muster-{jobs[kind]}-1"}
         place.await_object("Pod", f"muster-{jobs[kind]}-1-worker-0", lambda pod: pod["status"]["phase"] == "Running")
-        assert place.logs(f"muster-{jobs[kind]}-1-worker-0") in ("***\n", f"for-{kind}\n")
+        log = ""
+        for _ in polls(60):
+            if log := place.logs(f"muster-{jobs[kind]}-1-worker-0"):
+                break
+        assert log in ("***\n", f"for-{kind}\n")
         other = jobs["bo" if kind == "amy" else "amy"]
         assert who.get(f"/jobs/{other}/logs/raw", params={"task": "worker-0"}).status_code in (403, 404)
         assert who.post(f"/jobs/{other}/kill").status_code in (403, 404)

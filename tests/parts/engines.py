@@ -49,7 +49,7 @@ class EnginePart:
         return set(listed.stdout.split())
 
 
-def pack_image(archive: Path) -> None:
+def pack_image(archive: Path, applets: tuple[str, ...] = _APPLETS) -> None:
     """An image with busybox, its libraries, and the folders that a container expects."""
     busybox = shutil.which("busybox")
     if busybox is None:
@@ -63,7 +63,7 @@ def pack_image(archive: Path) -> None:
         for path in [busybox, *re.findall(r"(/\S+) \(0x", said)]:
             place = "bin/busybox" if path == busybox else path.lstrip("/")
             image.add(os.path.realpath(path), place)
-        for name in _APPLETS:
+        for name in applets:
             link = tarfile.TarInfo(f"bin/{name}")
             link.type, link.linkname = tarfile.SYMTYPE, "busybox"
             image.addfile(link)

@@ -196,8 +196,12 @@ class Host:
 
     def run(self, argv: Sequence[str], given: str | None = None) -> str:
         """A command at the host's console, as root and without SSH; what it printed."""
-        enter = ["nsenter", f"--target={self._init}", "--mount", "--net", "--pid", "--uts", "--root", "--wd"]
-        return command(*enter, "env", "-i", f"PATH={_PATH}", "HOME=/root", *argv, given=given)
+        return command(*self.entrance, "env", "-i", f"PATH={_PATH}", "HOME=/root", *argv, given=given)
+
+    @property
+    def entrance(self) -> list[str]:
+        """What to write before a command of this machine, so that it runs on the host."""
+        return ["nsenter", f"--target={self._init}", "--mount", "--net", "--pid", "--uts", "--root", "--wd"]
 
     def processes(self, pattern: str = "") -> dict[int, str]:
         """Its processes whose command line matches: command lines by the pids that the host itself sees."""

@@ -6,7 +6,8 @@ import select
 import subprocess
 import termios
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from codecs import getincrementaldecoder
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from fcntl import ioctl
 from struct import pack
@@ -30,7 +31,10 @@ class AtTerminal:
             start_new_session=True,
             preexec_fn=lambda: ioctl(0, termios.TIOCSCTTY, 0),  # noqa: PLW1509
         )
+        self._decoder = getincrementaldecoder("utf-8")("replace")
         self.screen = ""
+        self.written = ""
+        """All that was printed so far, also what was seen already."""
 
     def type(self, keys: str) -> None:
         os.write(self._master, keys.encode())
@@ -45,6 +49,13 @@ class AtTerminal:
             assert time.monotonic() < deadline, f"{text!r} is not on the screen: {self.screen!r}"
             self._read()
         self.screen = self.screen.partition(text)[2]
+
+    def see_state(self, is_seen: Callable[[], bool]) -> None:
+        """Waits until what was written so far is as it should be."""
+        deadline = time.monotonic() + PATIENCE * _READ_WITHIN_S
+        while not is_seen():
+            assert time.monotonic() < deadline, f"it never was: {self.written!r}"
+            self._read()
 
     def wait(self) -> int:
         """The exit code. What the program prints until then is on the screen."""
@@ -71,7 +82,9 @@ class AtTerminal:
         """Whether there was something to read."""
         if not select.select([self._master], [], [], 0.05)[0]:
             return False
-        self.screen += os.read(self._master, 1 << 16).decode("utf-8", "replace")
+        text = self._decoder.decode(os.read(self._master, 1 << 16))
+        self.screen += text
+        self.written += text
         return True
 
 

@@ -1,7 +1,7 @@
 """An API server that answers as a test says: a tiny HTTP server, for what no real one does on demand."""
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -10,8 +10,8 @@ from threading import Thread
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-Answer = tuple[int, list[Any]]
-"""A status, and the lines of the body."""
+Answer = tuple[int, Iterable[Any]]
+"""A status, and the lines of the body: bytes as they are, anything else as JSON."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ def tiny_api_server(answer: Callable[[Asked], Answer]) -> Iterator[str]:
             self.send_header("Content-Type", "application/json")
             self.end_headers()
             for line in lines:
-                self.wfile.write(json.dumps(line).encode() + b"\n")
+                self.wfile.write(line if isinstance(line, bytes) else json.dumps(line).encode() + b"\n")
 
         def log_message(self, *args: object) -> None:
             pass

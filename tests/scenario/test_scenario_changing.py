@@ -4,14 +4,15 @@ from dataclasses import replace
 
 import pytest
 
-from muster.domain.errors import Conflict, Invalid, Unplaceable
+from muster.domain.errors import Conflict, Forbidden, Invalid, Unplaceable
 from muster.domain.jobs import Held, Job, Queued
-from muster.domain.specs import Dependency, Priority
+from muster.domain.specs import Dependency, JobSpec, Priority, SecretUse
 from muster.engine.requests import commands
 from muster.engine.requests.changing import bump, change, move_to
 from muster.engine.requests.explaining import live_reason
-from muster.ports.store import JobFilter
+from muster.ports.store import JobFilter, RequestKey
 from muster.wire.spec_patch import changed_spec
+from muster.wire.specs import read_spec
 from tests.parts.building import a_ps_spec, a_role, a_spec
 from tests.parts.laboratory import Laboratory
 
@@ -180,3 +181,44 @@ async def test_a_change_of_dependencies_is_noticed(lab: Laboratory) -> None:
     assert (await lab.job(train)).state_name == "Queued"
     await commands.kill(lab.context, second, "amy")
     await lab.becomes(train, "Failed")
+
+
+PARAMS = "name: a\nparams: {lr: 0.1}\ncommand: [train, '${params.lr}']\nresources: {cpu: 8}\n"
+
+
+async def test_a_changed_param_reaches_the_task_even_over_a_restart(lab: Laboratory) -> None:
+    in_the_way = await lab.submit(a_spec(a_role(cpu=8), name="in-the-way"))
+    await lab.becomes(in_the_way, "Running")
+    job_id = await lab.submit(read_spec(PARAMS))
+    await lab.restart()
+    await set_values(lab, job_id, {"params.lr": 0.5})
+    await commands.kill(lab.context, in_the_way, "amy", 0.0)
+    await lab.becomes(job_id, "Running")
+    [task_id] = lab.backend.of(job_id)
+    assert lab.backend.tasks[task_id].request.argv[-2:] == ("train", "0.5")
+
+
+async def test_a_retry_with_a_change_is_a_new_job_and_the_first_stays_as_it_was(lab: Laboratory) -> None:
+    first = await lab.submit(read_spec(PARAMS))
+    await lab.becomes(first, "Running")
+    await commands.kill(lab.context, first, "amy", 0.0)
+    ended = await lab.becomes(first, "Cancelled")
+    key = RequestKey("amy", "k", "fingerprint")
+
+    def respec(spec: JobSpec) -> JobSpec:
+        return changed_spec(spec, {"resources.cpu": 2}, {"lr": 0.01})
+
+    again, is_new = await commands.retry(lab.context, ended, "amy", key, respec)
+    assert (is_new, again.spec.roles[0].command[-1], again.spec.roles[0].resources.cpu_m) == (True, "0.01", 2000)
+    assert await commands.retry(lab.context, ended, "amy", key, respec) == (await lab.job(again.id), False)
+    assert (await lab.job(first)).spec == read_spec(PARAMS + "cluster: lab\n")
+
+
+async def test_only_the_owner_changes_what_gets_secrets_when_it_runs_again(lab: Laboratory) -> None:
+    job = await lab.job(await lab.submit(a_spec(held=True)))
+    await commands.kill(lab.context, job.id, "amy")
+    ended = await lab.becomes(job.id, "Cancelled")
+    with pytest.raises(Forbidden, match="gets secrets of amy"):
+        await commands.retry(
+            lab.context, ended, "root", None, lambda spec: replace(spec, secrets=(SecretUse("wandb", "KEY"),))
+        )

@@ -223,7 +223,7 @@ async def test_a_repeated_request_key_answers_the_first_job(lab: Laboratory) -> 
 async def test_bulk_is_all_or_none(lab: Laboratory) -> None:
     with pytest.raises(Conflict):
         await commands.submit_all(lab.context, [a_spec(name="a"), a_spec(name="b"), a_spec(name="a")], "amy")
-    with pytest.raises(Unplaceable):
+    with pytest.raises(Invalid, match="1 job is wrong, so none was submitted"):
         await commands.submit_all(lab.context, [a_spec(name="a"), a_spec(a_role(cpu=99), name="b")], "amy")
     assert await lab.context.store.counts() == {}
     jobs, _ = await commands.submit_all(lab.context, [a_spec(name="a"), a_spec(name="b")], "amy")

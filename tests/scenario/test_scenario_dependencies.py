@@ -181,3 +181,24 @@ async def test_a_job_that_has_started_is_not_asked_for_its_dependencies_again(la
     await lab.restart()
     lab.pass_time(60.0)
     await lab.becomes(train, "Running", attempt=2)
+
+
+async def test_jobs_submitted_together_wait_for_each_other_in_any_order(lab: Laboratory) -> None:
+    earlier = await prepared(lab, "prep")
+    end(lab, earlier)
+    await lab.becomes(earlier, "Succeeded")
+    (train, prep), _ = await commands.submit_all(lab.context, [after("prep"), a_spec(a_role(), name="prep")], "amy")
+    assert train.spec.after == (Dependency(prep.id),), "the one beside it, and not the earlier one"
+    await lab.becomes(prep.id, "Running")
+    assert (await lab.job(train.id)).state_name == "Queued"
+    await lab.restart()
+    end(lab, prep.id)
+    await lab.becomes(train.id, "Running")
+
+
+async def test_what_is_wrong_with_all_jobs_of_a_set_is_told_and_none_is_stored(lab: Laboratory) -> None:
+    specs = [after("nobody", name="a"), after("a", name="b"), a_spec(a_role(), name="c", cluster="moon")]
+    with pytest.raises(Invalid) as refused:
+        await commands.submit_all(lab.context, specs, "amy")
+    assert [problem.path for problem in refused.value.problems] == ["after[0].job", "cluster"]
+    assert await lab.context.store.counts() == {}

@@ -7,7 +7,7 @@ import pytest
 from muster.domain.accounts import User, UserRole
 from muster.domain.errors import NotFound
 from muster.engine.nodes import environments
-from muster.ports.environments import Environment, EnvironmentKind, Listing, Trial
+from muster.ports.environments import Environment, EnvironmentKind, InstalledPackage, Inventory, Listing, Trial
 from tests.parts.building import a_node
 from tests.parts.laboratory import Laboratory
 
@@ -26,6 +26,9 @@ class Answers:
     async def test(self, node: str, environment: Environment, gpu: int | None, user: str) -> Trial:
         return Trial(node, environment, gpu, python="3.11.9")
 
+    async def packages(self, node: str, environment: Environment, user: str) -> Inventory:
+        return Inventory(node, environment, "3.11.9", packages=(InstalledPackage("torch", "2.3.1", "python"),))
+
 
 @pytest.fixture
 async def three(lab: Laboratory) -> Laboratory:
@@ -40,6 +43,11 @@ async def three(lab: Laboratory) -> Laboratory:
 async def test_a_node_that_cannot_look_is_told_beside_those_that_have_it(three: Laboratory) -> None:
     found = await environments.tested(three.context, ADA, "py", None, None)
     assert [(trial.node, trial.error) for trial in found] == [("n1", ""), ("n3", HANGS)]
+
+
+async def test_packages_are_listed_by_node_and_a_node_that_cannot_look_is_told(three: Laboratory) -> None:
+    found = await environments.inventories(three.context, ADA, "py", None, None)
+    assert [(one.node, len(one.packages), one.error) for one in found] == [("n1", 1, ""), ("n3", 0, HANGS)]
 
 
 async def test_an_environment_that_is_on_no_node_is_not_found(three: Laboratory) -> None:

@@ -89,4 +89,4 @@ async def test_folder_that_is_closed_to_the_owner_is_refused(two: Laboratory) ->
     two.backend.settings = PhysicalCluster("lab", "fake", folders=(folder,))
     with pytest.raises(Invalid) as refused:
         await two.submit(a_spec(runtime=NEEDS_ENVS))
-    assert "may not use folder envs" in refused.value.problems[0].message
+    assert "cluster lab has no folder 'envs'" in refused.value.problems[0].message

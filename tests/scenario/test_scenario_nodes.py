@@ -64,7 +64,7 @@ async def test_an_explanation_counts_the_nodes_that_are_kept_out(pool: Laborator
     waiting = await pool.submit(replace(WIDE, name="second"))
     await pool.settled()
     (reason, *_) = pool.context.clusters["lab"].reasons(waiting, pool.now)
-    assert reason.message == "no node is ready: 2 nodes are cordoned"
+    assert reason.message == "no node is ready: 2 nodes are cordoned (n1, n2)"
     await administration.uncordon(pool.context, "lab", busy, "root")
     await pool.settled()
     (reason, *_) = pool.context.clusters["lab"].reasons(waiting, pool.now)

@@ -52,8 +52,9 @@ def test_only_members_and_admins_submit(site: Site, cluster: str) -> None:
         ("/jobs:bulk", {"specs": [held(cluster)]}, {}),
     ):
         refused = problem(site.outsider.post(path, body, params=query), 422, "invalid")
-        assert refused["detail"] == f"there is no cluster {cluster!r}", "as if it did not exist"
-        assert refused["problems"][0]["hint"] == "ask an admin for access to a cluster"
+        said = refused["problems"][0]
+        assert said["message"] == f"there is no cluster {cluster!r}", "as if it did not exist"
+        assert said["hint"] == "ask an admin for access to a cluster"
         assert site.member.post(path, body, params=query).status_code in (200, 201)
     assert ok(site.admin.post("/jobs", {"spec": held(cluster)}), 201)["cluster"] in CLUSTERS
 

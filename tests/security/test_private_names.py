@@ -86,7 +86,7 @@ def test_no_answer_names_another_users_job(server: MusterServer, tmp_path: Path)
     assert leaving["message"] == "its resources are assigned; another job is still stopping there"
     assert_nothing_leaks(server, spy, [behind["id"], urgent["id"]], secrets)
     victims = ok(victim.get(f"/jobs/{running['id']}"))
-    assert victims["reason"] == "made way for another job"
+    assert victims["reason"] == "was preempted by another job"
     spied = [spy.name, urgent["id"], urgent["name"]]
     assert_nothing_leaks(server, victim, [running["id"], waiting["id"]], spied)
 
@@ -101,7 +101,7 @@ def test_no_answer_names_another_users_job(server: MusterServer, tmp_path: Path)
     server.wait_for_state(winner["id"], "Running")
     lost = ok(spy.get(f"/jobs/{behind['id']}"))
     assert lost["preemptions"] == 1
-    assert "made way for another job" in spy.get(f"/jobs/{behind['id']}/events", params={"limit": 1000}).text
+    assert "was preempted by another job" in spy.get(f"/jobs/{behind['id']}/events", params={"limit": 1000}).text
     assert_nothing_leaks(server, spy, [behind["id"]], [*secrets, winner["id"], winner["name"]])
 
     # Admins read everything, and owners what is their own.

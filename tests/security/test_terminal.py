@@ -9,7 +9,7 @@ from click.testing import CliRunner
 
 from muster.cli.failures import Failure
 from muster.cli.file_progress import FileLine
-from muster.cli.log_printing import LogPrinter
+from muster.cli.logs.printing import LogPrinter
 from muster.cli.tables.output import print_document, print_pairs
 from muster.cli.terminal import safe, safe_log
 from muster.client.files import Progress
@@ -31,6 +31,7 @@ ATTACKS = {
     "dcs": "\x1bP$qm\x1b\\",
 }
 RED = "\x1b[1;31mred\x1b[0m"
+REDRAWS = "\r\x1b[J"  # what the printer itself writes, to draw an unfinished line again
 
 
 def obeyed(text: str) -> list[str]:
@@ -63,8 +64,16 @@ def test_a_log_on_a_terminal_has_colours_and_nothing_else(prefixed: bool) -> Non
     out = Terminal()
     chunk = LogChunk("job-worker-0", 0, f"{CLIPBOARD}{RED}\nrest{TITLE}")
     LogPrinter(out, "job", prefixed=prefixed, coloured=False).print([chunk])
-    assert obeyed(out.getvalue()) == []
+    assert obeyed(out.getvalue().replace(REDRAWS, "")) == []
     assert RED in out.getvalue()
+
+
+@pytest.mark.parametrize("attack", ATTACKS.values(), ids=ATTACKS)
+def test_an_attack_between_the_frames_of_a_progress_bar_is_not_obeyed(attack: str) -> None:
+    out = Terminal()
+    frames = [LogChunk("job-worker-0", place, letter) for place, letter in enumerate(f"10%\r{attack}\x1b[K{RED}\n")]
+    LogPrinter(out, "job", prefixed=True, coloured=False).print(frames)
+    assert obeyed(out.getvalue().replace(REDRAWS, "")) == []
 
 
 def test_a_log_in_a_file_is_unchanged() -> None:

@@ -17,8 +17,10 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 MODES = {
     "collective-ring": Mode.COLLECTIVE,
     "file-sharding": Mode.COLLECTIVE,
+    "first-job": Mode.COLLECTIVE,
     "hello": Mode.SINGLE,
     "jax-psum": Mode.COLLECTIVE,
+    "tensorflow-workers": Mode.COLLECTIVE,
     "paddle-collective": Mode.COLLECTIVE,
     "paddle-ps": Mode.PS,
     "paddlejob": Mode.PS,

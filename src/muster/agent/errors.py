@@ -7,6 +7,7 @@ import errno
 BAD_REQUEST = "bad-request"
 DISK_FULL = "disk-full"
 NO_PORTS = "no-ports"
+NOT_LISTENING = "not-listening"
 NOT_RUNNING = "not-running"
 NOT_SHIPPED = "not-shipped"
 PACKAGE = "package"
@@ -31,4 +32,6 @@ class AgentError(Exception):
 def from_os_error(error: OSError) -> AgentError:
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         return AgentError(DISK_FULL, "no space is left on the node's disk: {}".format(error))
+    if error.errno == errno.E2BIG:
+        return AgentError(TOO_LARGE, "Linux does not start a program with so long a command and so many variables")
     return AgentError(SYSTEM, str(error))

@@ -14,6 +14,8 @@ from muster.agent.diagnostics import Diagnostics
 from muster.agent.environments.node_probes import Surroundings
 from muster.agent.epoch import Epoch
 from muster.agent.errors import BAD_REQUEST, STILL_RUNNING, SYSTEM, TOO_LARGE, AgentError, from_os_error
+from muster.agent.execution.attachments import Attachments
+from muster.agent.execution.connections import Connections
 from muster.agent.execution.executions import Executions
 from muster.agent.execution.marks import Marks
 from muster.agent.execution.node_commands import NodeCommands
@@ -28,6 +30,7 @@ from muster.agent.isolation.orders import isolation_order
 from muster.agent.isolation.probing import possible
 from muster.agent.isolation.task_confinement import isolation_of
 from muster.agent.node import facts
+from muster.agent.node.container_watch import ContainerWatch
 from muster.agent.node.health_check import health_check
 from muster.agent.node.usage import Sampler
 from muster.agent.node.usage_push import Metering
@@ -41,6 +44,7 @@ from muster.agent.system.orphans import OrphanReaping, adopt_orphans
 from muster.agent.system.process_exits import ExitWatch
 from muster.agent.system.processes import Identity, boot_id
 from muster.agent.tasks import launch_request, logs, task_helper
+from muster.agent.tasks.accounting import Accounting
 from muster.agent.tasks.adoption import Adopting
 from muster.agent.tasks.cgroups import find_groups, tag_of
 from muster.agent.tasks.checkpoints import Checkpoints
@@ -48,22 +52,27 @@ from muster.agent.tasks.containers import Containers
 from muster.agent.tasks.input_cache import InputCache
 from muster.agent.tasks.launching import Launching
 from muster.agent.tasks.log_limits import LogLimiting
+from muster.agent.tasks.log_times import LogTiming, read_marks
 from muster.agent.tasks.log_watch import LogWatching
 from muster.agent.tasks.outputs import Outputs, work_folders
 from muster.agent.tasks.ports import PortLedger
 from muster.agent.tasks.retirement import Retiring
+from muster.agent.tasks.setup_watch import SetupWatch
+from muster.agent.tasks.setups import Setups
 from muster.agent.tasks.shim_link import ShimLink
 from muster.agent.tasks.site_hooks import SiteHooks
 from muster.agent.tasks.stopping import Stopping
 from muster.agent.tasks.stragglers import Stragglers
 from muster.agent.tasks.table import Task, TaskBook
 from muster.agent.tasks.task_exit import Settling
+from muster.agent.tasks.task_folder import LOG_TIMES
 from muster.agent.tasks.task_helper import HelpedTasks
 from muster.agent.tasks.task_secrets import TaskSecrets
 
 _DISCOVERY_S = 9.0
 _HARMLESS = frozenset(
-    "ping hello list past_ends read_log tail_offset watch_log unwatch_log usage exec_read exec_stop exec_resize".split()
+    "ping hello list past_ends read_log log_times tail_offset watch_log unwatch_log usage exec_read exec_stop"
+    " exec_resize connection_read connection_close".split()
 )
 """Operations that change nothing on the node, so that a server of an earlier epoch may still use them."""
 
@@ -116,6 +125,7 @@ class Service:
         self._shim = ShimLink(loop, exits, self._shim_noticed, self._shim_killed)
         self._adopting = Adopting(loop, self._book, self._settling, self._stopping)
         self._blobs = BlobStore(root, self._digests_of_live_tasks)
+        prepared = Setups(loop, root, self._book)
         self._launching = Launching(
             self._book,
             self._ports,
@@ -126,6 +136,7 @@ class Service:
             self._accounts,
             self._hooks,
             InputCache(diagnostics.warn),
+            prepared,
             unpacking,
         )
         inotify = Inotify(loop.add_reader)
@@ -133,14 +144,26 @@ class Service:
         self._limiting = LogLimiting(loop, lambda work: loop.run_blocking(work, lambda done: None))
         self._settling.on_running.append(lambda task: self._limiting.watch(task.folder, task.log_limit))
         self._settling.on_ending.append(lambda task: self._limiting.ended(task.folder))
+        self._timing = LogTiming(loop)
+        self._settling.on_running.append(lambda task: self._timing.watch(task.folder))
+        self._settling.on_ending.append(lambda task: self._timing.ended(task.folder))
         self._settling.on_ending.append(self._containers.ended)
         self._checkpoints = Checkpoints(loop, inotify, self._task_told)
         self._settling.on_running.append(self._checkpoints.watch)
+        self._setup_watch = SetupWatch(loop, inotify, self._task_told)
+        self._settling.on_running.append(self._setup_watch.watch)
+        self._settling.on_ending += [self._setup_watch.ended, prepared.ended]
         self._executions = Executions(loop, self._answer)
         self._exec_marks = Marks(loop, root)
         node_commands = NodeCommands(loop, exits, self._exec_marks, self._executions)
         task_commands = TaskCommands(loop, exits, self._exec_marks, self._executions, self._book, self._boot)
-        self._metering = Metering(loop, self._book, self._usage_sampled, diagnostics)
+        self._connections = Connections(loop, exits, self._book, task_commands, self._boot, self._answer, self._refuse)
+        self._accounting = Accounting(self._book)
+        container_watch = ContainerWatch(loop, exits, self._boot, self._accounting.container_ended)
+        self._settling.on_running.append(container_watch.running)
+        self._settling.on_counted += [container_watch.ended, self._accounting.ended]
+        self._attachments = Attachments(loop, self._executions, self._book)
+        self._metering = Metering(loop, self._book, container_watch.containers, self._usage_sampled, diagnostics)
         self._operations: Dict[str, Operation] = {
             "ping": self._ping,
             "hello": self._hello,
@@ -154,21 +177,28 @@ class Service:
             "past_ends": self._past_ends,
             "forget": self._forget,
             "read_log": self._read_log,
+            "log_times": self._log_times,
             "tail_offset": self._tail_offset,
             "watch_log": self._watch_log,
             "unwatch_log": self._unwatch_log,
             "usage": self._usage,
             "exec_start": node_commands.start,
             "exec_in_task": task_commands.start,
+            "attach": self._attachments.start,
             "exec_read": self._executions.read,
             "exec_write": self._executions.write,
             "exec_resize": self._executions.resize,
             "exec_stop": self._executions.stop,
+            "connect": self._connections.connect,
+            "connection_read": self._connections.read,
+            "connection_write": self._connections.write,
+            "connection_close": self._connections.close,
         }
         self._slow_operations: Dict[str, SlowOperation] = {
             **Filing(identity_of=self._file_identity).operations(),
             **self._blobs.operations(),
             **Outputs(work_folders(root, self._book)).operations(),
+            **prepared.operations(),
             "health_check": health_check,
             **Surroundings(
                 lambda: (self._gpus or NOTHING_FOUND).source.source, self._accounts, self._groups, self._file_identity
@@ -186,8 +216,10 @@ class Service:
         self._channel = channel
 
     def leave(self) -> None:
-        """Handles the loss of the connection: commands that people run through it are ended, and tasks continue."""
+        """Handles the loss of the connection: commands that people run through it are ended, connections to tasks are
+        closed, and tasks continue."""
         self._executions.stop_all()
+        self._connections.close_all()
 
     def handle(self, request: Message) -> None:
         number = request.get("id")
@@ -239,7 +271,8 @@ class Service:
 
     def _reserve_ports(self, request: Mapping[str, Any]) -> Answer:
         count = requests.whole_number(request, "count", 0, 1000)
-        return {"ports": self._ports.reserve(requests.text(request, "owner"), count)}
+        first = requests.whole_number(request, "first", 1, 65535) if request.get("first") is not None else None
+        return {"ports": self._ports.reserve(requests.text(request, "owner"), count, first)}
 
     def _release_ports(self, request: Mapping[str, Any]) -> Answer:
         self._ports.release(requests.text(request, "owner"))
@@ -298,6 +331,10 @@ class Service:
         limit = requests.whole_number(request, "limit", 0, MAX_READ_BYTES)
         return logs.read_log(task, offset, limit)
 
+    def _log_times(self, request: Mapping[str, Any]) -> Answer:
+        task = self._book.require(requests.task_id(request))
+        return {"data": read_marks(os.path.join(task.folder, LOG_TIMES))}
+
     def _tail_offset(self, request: Mapping[str, Any]) -> Answer:
         task = self._book.require(requests.task_id(request))
         return {"offset": logs.tail_offset(task, requests.whole_number(request, "lines", 0, 1 << 62))}
@@ -320,6 +357,7 @@ class Service:
         self._task_told(task)
         if task.over:
             self._watching.ended(task)
+            self._attachments.ended(task)
             self._checkpoints.ended(task)
             self._secrets.ended(task)
 
@@ -330,6 +368,7 @@ class Service:
         self._push({"event": "log", "task": task, "size": size})
 
     def _usage_sampled(self, sample: Dict[str, Any]) -> None:
+        self._accounting.sampled(sample)
         if self._channel is not None and not self._channel.congested:
             self._push({"event": "usage", **sample})
 

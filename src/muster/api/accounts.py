@@ -46,6 +46,11 @@ class NewTokenOut(TokenOut):
     secret: Annotated[str, "Shown once; only its hash is kept."]
 
 
+class LinkOut(TypedDict):
+    url: Annotated[str, "Good once."]
+    expiresAt: str
+
+
 class LoginOut(TypedDict):
     token: str
     user: str

@@ -18,6 +18,27 @@ class EnvironmentList(TypedDict):
     problems: Annotated[list[str], "What could not be inspected."]
 
 
+class InstalledPackageOut(TypedDict):
+    name: str
+    version: str
+    source: Annotated[str, "conda or python: who knows it."]
+
+
+class EnvironmentPackagesOut(TypedDict):
+    """What is installed in an environment on one node."""
+
+    node: str
+    kind: str
+    name: str
+    python: str
+    error: str
+    packages: list[InstalledPackageOut]
+
+
+class EnvironmentPackagesList(TypedDict):
+    items: list[EnvironmentPackagesOut]
+
+
 class FrameworkTestOut(TypedDict):
     name: str
     version: str

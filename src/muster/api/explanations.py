@@ -36,6 +36,7 @@ class WhatIfOut(TypedDict):
     changes: dict[str, Any]
     reasons: list[ReasonOut]
     startsAt: str | None
+    startsBy: str | None
 
 
 class ExplainOut(TypedDict):
@@ -47,5 +48,6 @@ class ExplainOut(TypedDict):
     evidence: list[str]
     attempts: list[AttemptOut]
     next: str
-    startsAt: Annotated[str | None, "The estimated start of a waiting job, if there is an estimate."]
+    startsAt: Annotated[str | None, "When a waiting job is likely to start, if that is known."]
+    startsBy: Annotated[str | None, "When it starts at the latest if no job comes before it, if that is known."]
     whatIf: WhatIfOut | None

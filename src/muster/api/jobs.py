@@ -46,6 +46,7 @@ class JobOut(TypedDict):
     cluster: str
     vc: Annotated[str, "Its virtual cluster; empty if there is none."]
     framework: str
+    frameworkReason: Annotated[str, "Why it is this framework; empty if the job names it, or if there is none to see."]
     priority: str
     attempt: int
     retries: int
@@ -64,12 +65,28 @@ class JobOut(TypedDict):
     labels: dict[str, str]
     resources: ResourcesOut
     version: int
+    gpuPercent: NotRequired[Annotated[float | None, "How busy its GPUs were on average so far; null if unknown."]]
+    peakMemoryBytes: NotRequired[Annotated[int | None, "The most memory that one of its tasks had at once."]]
     roles: NotRequired[Annotated[list[RoleCountsOut], "The roles of a job that was not made with Muster."]]
+
+
+class QueuedJobOut(JobOut):
+    position: Annotated[int | None, "Its place among the jobs that wait on its cluster; null if it does not wait."]
+
+
+class QueueOut(TypedDict):
+    items: list[QueuedJobOut]
+    total: Annotated[int, "How many there are, also if `limit` left some out."]
 
 
 class JobPage(TypedDict):
     items: list[JobOut]
     nextCursor: NotRequired[str | None]
+
+
+class ImportedOut(TypedDict):
+    items: Annotated[list[JobOut], "The records of all jobs of the request, in its order."]
+    imported: Annotated[int, "How many of them are new."]
 
 
 class ContainerCommandOut(TypedDict):
@@ -80,18 +97,32 @@ class ContainerCommandOut(TypedDict):
     why: str
 
 
+class SetupOut(TypedDict):
+    """The setup that runs before the command, once per node for all tasks of the owner with the same key."""
+
+    command: list[str]
+    key: str
+    cache: Annotated[bool, "Whether later jobs use its result."]
+
+
 class RequestOut(TypedDict):
     """What would be started for one task."""
 
     task: str
     node: str
     argv: list[str]
+    args: Annotated[list[str], "The arguments of the image's own entry point; none if they are the image's own."]
+    workdir: Annotated[
+        str | None, "Where its container starts: `image` or a path there; null for the task's working directory."
+    ]
+    commandLine: Annotated[str, "The text that bash, or else sh, runs; empty if the command is a list."]
     env: dict[str, str]
     ports: list[int]
     devices: Annotated[list[int], "The indices of its GPUs."]
     extendedDevices: list[ExtendedDeviceOut]
     image: str | None
     container: ContainerCommandOut | None
+    setup: SetupOut | None
 
 
 class RenderedFileOut(TypedDict):
@@ -108,8 +139,15 @@ class DryRunOut(TypedDict):
     warnings: list[str]
 
 
+class TranslatedOut(TypedDict):
+    spec: Annotated[dict[str, Any], "As its author would write it for Muster."]
+    origins: Annotated[dict[str, str], "By path in the spec: the line and the key that a value came from."]
+    warnings: list[str]
+
+
 class SpecOut(TypedDict):
-    spec: dict[str, Any]
+    spec: Annotated[dict[str, Any], "In canonical form, with all params replaced."]
+    template: Annotated[dict[str, Any], "As its author would write it, with `${params.x}`."]
 
 
 class TaskOut(TypedDict):

@@ -89,6 +89,10 @@ class ClusterOut(TypedDict):
         IsolationOut | None, "How tasks of different users are kept apart; null if the cluster's own engine does it."
     ]
     access: Annotated[AccessOut | None, "Who may use it; for admins."]
+    storages: Annotated[
+        list[str],
+        "What jobs can mount by `storage`, as far as you may use it: names of the cluster's file and folders.",
+    ]
     notes: Annotated[list[str], "What it offers less than it could, and why, such as unknown usage."]
 
 

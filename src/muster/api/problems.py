@@ -20,6 +20,7 @@ class ProblemOut(TypedDict):
     detail: str
     hint: NotRequired[str]
     problems: NotRequired[list[ProblemItem]]
+    warnings: NotRequired[Annotated[list[str], "For a job: parts of its file that would have no effect."]]
     received: NotRequired[Annotated[int | None, "For an upload at a wrong offset: how many bytes the server has."]]
     capability: NotRequired[Annotated[str | None, "For `not-offered`: what the cluster cannot do."]]
     cluster: NotRequired[Annotated[str | None, "For `not-offered`: the cluster."]]

@@ -17,9 +17,9 @@ _log = structlog.get_logger("server")
 LOCAL = "local"
 
 
-async def write_local_context(home: Path, url: str, services: Services, fingerprint: str | None) -> None:
+async def write_local_context(home: Path, url: str, services: Services, fingerprint: str | None) -> User | None:
     """Writes a token to a file that only this user can read, so that `muster` works on this machine without a login.
-    The certificate is pinned, because it need not name this machine's own address."""
+    The certificate is pinned, because it need not name this machine's own address. Returns the user of the token."""
     name = _own_name()
     store = services.context.store
     if not await store.users():
@@ -30,12 +30,13 @@ async def write_local_context(home: Path, url: str, services: Services, fingerpr
     mine = contexts["contexts"].get(LOCAL, {})
     user = await store.user(str(mine.get("user", name)))
     if user is None:
-        return
+        return None
     token = await _kept_or_new_token(services, user, mine.get("token"))
     pinned = {"fingerprint": fingerprint} if fingerprint else {}
     contexts["contexts"][LOCAL] = {"server": url, "token": token, "user": user.name, **pinned}
     contexts["current"] = contexts.get("current") or LOCAL
     write_private(path, json.dumps(contexts, indent=2) + "\n")
+    return user
 
 
 def copy_local_context(home: Path, url: str, shared_home: Path, fingerprint: str | None) -> None:

@@ -18,7 +18,7 @@ from muster.domain.limits import Limits
 _log = structlog.get_logger("server")
 _RESERVED_DESCRIPTORS = 256
 _HINTS = """  Run a first job     muster run -- echo hello
-  Open the web page   go to that address; `muster tokens create page` makes a token to log in with
+  Open the web page   {page}
   Stop the server     press Ctrl-C; running jobs continue, and the next start finds them again
 """
 
@@ -63,10 +63,16 @@ class AnnouncingServer(uvicorn.Server):
     class it does not raise the signal again, because other parts have to be closed first."""
 
     def __init__(
-        self, config: uvicorn.Config, url: str, fingerprint: str | None, on_signal: Callable[[int], None]
+        self,
+        config: uvicorn.Config,
+        url: str,
+        fingerprint: str | None,
+        on_signal: Callable[[int], None],
+        login_link: Callable[[], str | None],
     ) -> None:
         super().__init__(config)
         self._on_signal = on_signal
+        self._login_link = login_link
         self._url = url
         self._fingerprint = fingerprint
 
@@ -93,6 +99,12 @@ class AnnouncingServer(uvicorn.Server):
         await super().startup(sockets)
         if self.started:
             pinned = f"Its certificate is {self._fingerprint}\n" if self._fingerprint else ""
-            sys.stdout.write(f"Muster is at {self._url}\n{pinned}" + (_HINTS if sys.stdout.isatty() else ""))
+            sys.stdout.write(f"Muster is at {self._url}\n{pinned}" + (self._hints() if sys.stdout.isatty() else ""))
             sys.stdout.flush()
             _log.info("serving", url=self._url)
+
+    def _hints(self) -> str:
+        """The link logs in whoever opens it, so that it is shown at a terminal only, and never in a log."""
+        link = self._login_link()
+        opening = f"{link}\n{' ' * 22}(logs you in once, within minutes; `muster open` prints another)" if link else ""
+        return _HINTS.format(page=opening or "go to that address; `muster open` prints a link that logs you in")

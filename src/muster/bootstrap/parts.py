@@ -22,11 +22,14 @@ from muster.engine.data.files import Files
 from muster.engine.data.logs import LogReader
 from muster.engine.data.packages import PackageStore
 from muster.engine.requests.accounts import Accounts
+from muster.engine.requests.login_links import LoginLinks
 from muster.engine.state.cluster_settings import ActiveConfig
 from muster.ports.lease import NO_EPOCH
 from muster.ports.store import Store
 from muster.ports.user_ids import UserIds
 from muster.server.bounds import Bounds
+from muster.server.job_hosts import ProxyHosts
+from muster.server.job_sessions import ProxySessions
 from muster.server.services import OwnLog, Services
 from muster.settings.cluster_config import FileClusterConfig
 from muster.settings.clusters import ClusterFolder
@@ -136,9 +139,13 @@ def build_parts(installation: Installation, store: Store, site: SharedSite, epoc
         linked_token_lifetime_s=linked_token_lifetime(settings),
         has_password_login=settings.password_login,
         public_address=address,
+        proxy_hosts=ProxyHosts((settings.job_url or "").lower()),
+        proxy_sessions=ProxySessions(archive_key(home)),
+        login_links=LoginLinks(),
         is_always_secure=address.startswith("https:"),
         max_token_lifetime_s=settings.max_token_lifetime,
         has_open_metrics=settings.open_metrics,
+        compatibility=frozenset(settings.compatibility),
         own_log=OwnLog(installation.url, epoch == NO_EPOCH, installation.log_file),
     )
     return Parts(services, builders)

@@ -23,6 +23,8 @@ from muster.settings.server import ServerSettings
 _HIDDEN = "***"
 _NAMES = "token|password|secret|signature|api_?key"
 _SECRET = re.compile(rf"(?i)(bearer\s+|(?:{_NAMES})=|\"(?:{_NAMES})\": \")[^\s&\"',;}}\\]+")
+_TOKEN = re.compile(r"(mst_)[\w-]+")
+"""A token anywhere, such as in the path by which OpenPAI's clients revoke one."""
 _IN_ADDRESS = re.compile(r"(\w://[^\s/:@\"]*:)[^\s/@\"]+@")
 Redact = Callable[[str], str]
 
@@ -102,6 +104,7 @@ def _redaction(secrets: Sequence[str]) -> Redact:
     def redact(line: str) -> str:
         for secret in secrets:
             line = line.replace(secret, _HIDDEN)
-        return _IN_ADDRESS.sub(rf"\1{_HIDDEN}@", _SECRET.sub(rf"\1{_HIDDEN}", line))
+        line = _TOKEN.sub(rf"\1{_HIDDEN}", _SECRET.sub(rf"\1{_HIDDEN}", line))
+        return _IN_ADDRESS.sub(rf"\1{_HIDDEN}@", line)
 
     return redact

@@ -9,16 +9,20 @@ from muster.bootstrap.first_run import copy_local_context, write_local_context
 from muster.bootstrap.parts import Installation, build_parts
 from muster.bootstrap.site import SharedSite, shared_site
 from muster.bootstrap.tls import reloading
+from muster.domain.accounts import User
 from muster.domain.errors import MusterError, Unavailable
 from muster.engine.context import Context
 from muster.engine.data.secrets import warn_of_lost_secrets
+from muster.engine.requests.login_links import login_fragment
 from muster.engine.running import running_engine
 from muster.exporters.influx import exporting
 from muster.ports.lease import NO_EPOCH, Claim, Lease, Term
 from muster.server.app import create_app
 from muster.server.forwarding import Forwarding, Holder
+from muster.server.job_proxy.app import ByHost
 from muster.server.passed_on import PassedOn
 from muster.server.role_switch import RoleSwitch, answer_unavailable
+from muster.server.services import Services
 from muster.stores.opening import open_store, prepare_database
 
 _log = structlog.get_logger("server.lease")
@@ -38,6 +42,14 @@ class Terms:
         self._switch = switch
         self.has_role = asyncio.Event()
         """Set when the server has its first role, so that it can answer."""
+        self._owner: tuple[Services, User] | None = None
+
+    def login_link(self) -> str | None:
+        """A link that logs a browser in, once, as the user to whom this server's own account belongs."""
+        if self._owner is None:
+            return None
+        services, user = self._owner
+        return f"{self._installation.address}/{login_fragment(services.login_links.new(user))}"
 
     async def run(self) -> None:
         await prepare_database(self._installation.settings.database_url, self._serve_and_sleep)
@@ -91,7 +103,7 @@ class Terms:
                 copy_local_context(own.home, own.url, site.home, own.fingerprint)
 
             await write_context()
-            self._switch.use(Forwarding(create_app(parts.services), holder))
+            self._switch.use(Forwarding(create_app(parts.services), holder, jobs=parts.services.proxy_hosts))
             self.has_role.set()
             async with reloading(own.certificate, write_context):
                 while True:
@@ -130,12 +142,14 @@ class Terms:
             exports = exporting(influx, own.settings.influx_password, context.backends, context.exports)
 
             async def write_context() -> None:
-                await write_local_context(own.home, own.url, parts.services, own.fingerprint)
+                user = await write_local_context(own.home, own.url, parts.services, own.fingerprint)
+                self._owner = None if user is None else (parts.services, user)
 
             async with running_engine(context, parts.builders), exports, reloading(own.certificate, write_context):
                 await write_context()
                 await warn_of_lost_secrets(context)
-                self._switch.use(PassedOn(create_app(parts.services), own.forwarding_key))
+                whole = ByHost(create_app(parts.services), parts.services)
+                self._switch.use(PassedOn(whole, own.forwarding_key))
                 self.has_role.set()
                 await _until_released(context)
         finally:

@@ -57,7 +57,8 @@ async def serve(
     terms = Terms(installation, lease, switch)
     running = asyncio.create_task(terms.run(), name="terms")
     departure = Departure(settings.home if has_home_lock else None, exit_within_s)
-    server = AnnouncingServer(_config(installation, switch), url, installation.fingerprint, departure.begin)
+    config = _config(installation, switch)
+    server = AnnouncingServer(config, url, installation.fingerprint, departure.begin, terms.login_link)
     running.add_done_callback(lambda _: server.leave())
     try:
         await _first_role(terms, running)

@@ -9,6 +9,7 @@ from pathlib import Path, PurePath
 from typing import Any
 
 from muster.client.specs import Command, Job, Role
+from muster.client.submitting import is_on_cluster
 
 _INTERPRETERS = frozenset({"python", "python3", "sh", "bash", "env", "torchrun", "mpirun", "paddle", "node"})
 _SCRIPTS = (".py", ".sh", ".js", ".R", ".jl")
@@ -37,8 +38,12 @@ class RunOptions:
     package: str | None = None
     inputs: tuple[str, ...] = ()
     outputs: tuple[str, ...] = ()
+    runtime: Mapping[str, str] = field(default_factory=dict)
+    setup: str | None = None
     time_limit: str | None = None
     retries: int | None = None
+    stdin: bool = False
+    tty: bool = False
 
 
 def as_job(asked: RunOptions) -> Job:
@@ -51,6 +56,8 @@ def as_job(asked: RunOptions) -> Job:
         gpu=asked.gpu,
         gpu_type=asked.gpu_type,
         devices=asked.devices,
+        stdin=asked.stdin,
+        tty=asked.tty,
     )
     roles = {"worker": worker}
     if asked.ps:
@@ -68,8 +75,10 @@ def as_job(asked: RunOptions) -> Job:
         package=asked.package,
         inputs=[input_of(text) for text in asked.inputs],
         outputs=asked.outputs,
+        setup=asked.setup,
         time_limit=asked.time_limit,
         retries=asked.retries,
+        extra={"runtime": dict(asked.runtime)},
     )
 
 
@@ -108,9 +117,10 @@ def name_from(words: tuple[str, ...]) -> str:
 
 
 def folder_to_send(named: str | None, here: Path, home: Path, say: Callable[[str], None]) -> str | None:
-    """The named folder, or else the current one, unless that is a home folder or the root folder."""
+    """The named folder, which may lie on a cluster, or else the current one, unless that is a home folder or the root
+    folder."""
     if named is not None:
-        return str(Path(named).absolute())
+        return named if is_on_cluster(named) else str(Path(named).absolute())
     if here in (Path("/"), home):
         say(f"{here} is a home folder or the root folder and is not sent; choose a folder with --package DIR")
         return None

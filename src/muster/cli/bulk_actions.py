@@ -1,6 +1,6 @@
 """Performs one action on many jobs or nodes. All are tried even if one fails."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Protocol, TypeVar
 
 from muster.cli.failures import Failure
@@ -65,4 +65,10 @@ def _each(refs: Sequence[str], act: Callable[[Client, str], T], output: str, des
         raws = [seen.raw for seen in done]
         print_document(raws[0] if len(refs) == 1 else {"items": raws}, output)
     if failed:
-        raise Failure(f"{len(failed)} of {len(refs)} failed", problems=tuple(error.message for error in failed))
+        raise Failure(f"{len(failed)} of {len(refs)} failed", problems=tuple(_told(failed)))
+
+
+def _told(errors: Sequence[MusterError]) -> Iterator[str]:
+    for error in errors:
+        yield error.message
+        yield from (f"  {problem}" for problem in error.problems)

@@ -37,6 +37,7 @@ def describe_cluster(client: Client, name: str, output: str) -> None:
             ("Placement", "by Muster" if cluster.placement == "muster" else "by the cluster's engine"),
             ("Capabilities", ", ".join(cluster.capabilities)),
             ("Isolation", _isolation(cluster)),
+            *([("Storages", ", ".join(cluster.storages))] if cluster.storages else []),
             *([("Notes", "; ".join(cluster.notes))] if cluster.notes else []),
             *([("Access", _access(cluster.access))] if cluster.access is not None else []),
         ]

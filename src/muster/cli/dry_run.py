@@ -1,13 +1,13 @@
 """Prints the result of a dry run: each task with its node, command and variables."""
 
-import shlex
 from collections.abc import Mapping
 from typing import Any
 
 import click
 
 from muster.cli.session import say, say_warning
-from muster.cli.tables.columns import resources_text
+from muster.cli.shown_commands import shown
+from muster.cli.tables.columns import framework_text, resources_text
 from muster.cli.tables.output import print_document, print_pairs
 from muster.cli.terminal import echo
 
@@ -21,6 +21,7 @@ def print_dry_run(plan: Mapping[str, Any], output: str) -> None:
         [
             ("Job", job.get("name")),
             ("Mode", job.get("mode")),
+            ("Framework", framework_text(job)),
             ("Cluster", job.get("cluster")),
             ("Tasks", job.get("tasks")),
             ("Resources", resources_text(job.get("resources"))),
@@ -37,11 +38,23 @@ def print_dry_run(plan: Mapping[str, Any], output: str) -> None:
 
 def _print_request(request: dict[str, Any]) -> None:
     echo(f"\n{click.style(str(request.get('task')), bold=True)} on {request.get('node') or '-'}")
-    echo(f"  $ {_command(request.get('argv'))}")
+    if setup := request.get("setup"):
+        kept = "kept for later jobs" if setup.get("cache") else "for this attempt only"
+        echo(f"  setup, once per node, {kept} as {setup.get('key')}:")
+        echo(f"  $ {shown(setup.get('command'))}")
+    if line := request.get("commandLine"):
+        echo(f"  $ {line}\n  run by bash, or by sh where there is no bash")
+    elif request.get("argv"):
+        echo(f"  $ {shown(request.get('argv'))}")
+    else:
+        arguments = f" with {shown(request['args'])}" if request.get("args") else ""
+        echo(f"  the entry point of {request.get('image')}{arguments}")
+    if workdir := request.get("workdir"):
+        echo(f"  starts in {'the WORKDIR of the image' if workdir == 'image' else workdir}")
     container = request.get("container")
     if container and container.get("argv"):
         echo(f"  in a container of {request.get('image')}, run by {container.get('engine')}:")
-        echo(f"  $ {_command(container['argv'])}")
+        echo(f"  $ {shown(container['argv'])}")
     elif container:
         echo(f"  in a container of {request.get('image')}: {container.get('why')}")
     for name, values in (("devices", request.get("devices")), ("ports", request.get("ports"))):
@@ -49,7 +62,3 @@ def _print_request(request: dict[str, Any]) -> None:
             echo(f"  {name}: {', '.join(str(value) for value in values)}")
     for name, value in sorted((request.get("env") or {}).items()):
         echo(f"  {name}={value}")
-
-
-def _command(argv: list[str] | None) -> str:
-    return shlex.join(str(word) for word in argv or ())

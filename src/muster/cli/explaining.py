@@ -22,7 +22,7 @@ def explanation_lines(explanation: ExplanationView, now: datetime) -> Iterator[s
         if reason.get("change") and reason["change"] != explanation.next:
             yield f"    it would change if: {reason['change']}"
     if explanation.starts_at is not None:
-        yield f"  Starts {start_text(explanation.starts_at, now)}."
+        yield f"  Starts {start_text(explanation.starts_at, explanation.starts_by, now)}."
     if explanation.what_if is not None:
         yield from _what_if_lines(explanation.what_if, now)
     if explanation.fault is not None:
@@ -39,19 +39,27 @@ def explanation_lines(explanation: ExplanationView, now: datetime) -> Iterator[s
         yield f"\nNext: {explanation.next}"
 
 
-def start_text(start: datetime, now: datetime) -> str:
-    """`at about 14:20`, with the date if it is not today; `at once` if the time has come."""
-    if start <= now:
+def start_text(likely: datetime, latest: datetime | None, now: datetime) -> str:
+    """`between 14:20 and 15:10`, with dates other than today's; `at once` if the time has come."""
+    if likely <= now:
         return "at once"
-    here, today = start.astimezone(), now.astimezone().date()
-    day = "" if here.date() == today else f" on {here:%Y-%m-%d}"
-    return f"at about {here:%H:%M}{day}"
+    if latest is None:
+        return f"at about {_time_text(likely, now)}"
+    first, last = _time_text(likely, now), _time_text(latest, now)
+    return f"at {last} at the latest" if first == last else f"between {first} and {last}"
+
+
+def _time_text(at: datetime, now: datetime) -> str:
+    here, today = at.astimezone(), now.astimezone().date()
+    return f"{here:%H:%M}" if here.date() == today else f"{here:%H:%M} on {here:%Y-%m-%d}"
 
 
 def _what_if_lines(supposed: Raw, now: datetime) -> Iterator[str]:
     changes = ", ".join(f"{key}={value}" for key, value in supposed["changes"].items())
-    starts_at = instant(supposed["startsAt"])
-    when = "its start cannot be predicted" if starts_at is None else f"it would start {start_text(starts_at, now)}"
+    starts_at, starts_by = instant(supposed["startsAt"]), instant(supposed.get("startsBy"))
+    when = "its start cannot be predicted"
+    if starts_at is not None:
+        when = f"it would start {start_text(starts_at, starts_by, now)}"
     yield f"\nWith {changes}: {when}"
     yield from (f"  - {reason['message']}" for reason in supposed["reasons"])
 

@@ -14,12 +14,17 @@ class Failure(click.ClickException):
 
     exit_code = 1
 
-    def __init__(self, message: str, *, hint: str = "", problems: tuple[str, ...] = ()) -> None:
+    def __init__(
+        self, message: str, *, hint: str = "", problems: tuple[str, ...] = (), warnings: tuple[str, ...] = ()
+    ) -> None:
         super().__init__(message)
         self.hint = hint
         self.problems = problems
+        self.warnings = warnings
 
     def show(self, file: IO[Any] | None = None) -> None:
+        for warning in self.warnings:
+            echo(f"{click.style('warning:', fg='yellow')} {warning}", err=True)
         echo(f"{click.style('error:', fg='red', bold=True)} {self.message}", err=True)
         for problem in self.problems:
             echo(f"  {problem}", err=True)
@@ -36,6 +41,7 @@ def exit_with_error(error: Exception) -> NoReturn:
             error.message,
             hint=hint_of(error),
             problems=tuple(str(problem).removeprefix("body.") for problem in error.problems),
+            warnings=error.warnings,
         ) from error
     if isinstance(error, OSError) and error.errno != errno.EPIPE and error.strerror:
         where = f"{error.filename}: " if error.filename else ""

@@ -60,8 +60,10 @@ class FileLine:
             click.echo("\r" + " " * self._width + "\r", nl=False, err=True)
 
     def _transfer(self) -> str:
-        share = 100 * self.bytes / self.expected_bytes if self.expected_bytes else 0
         rate = self.bytes / max(self._clock() - self._started_at, 0.001)
+        if not self.expected_bytes:
+            return f"{about_bytes(self.bytes)}, {about_bytes(rate)}/s"
+        share = 100 * self.bytes / self.expected_bytes
         files = f", {self.files} of {self.expected_files} files" if self.expected_files > 1 else ""
         whole = f"{about_bytes(self.bytes)} of {about_bytes(self.expected_bytes)}"
         return f"{share:3.0f} %, {whole}{files}, {about_bytes(rate)}/s"

@@ -223,7 +223,7 @@ def _wait(moving: "Sequence[Future[None]]") -> None:
 
 def _check_name(name: str) -> None:
     """Refuses names from the server that would lead out of the target folder."""
-    if not name or "/" in name or "\0" in name or name in (".", ".."):
+    if not name or "/" in name or "\0" in name or name in (".", "..") or Path(name).name != name:
         raise Failure(f"the server listed a file with the name {name!r}, which is not a valid file name")
 
 

@@ -1,29 +1,43 @@
 """Follows a job until it ends: its logs go to stdout, its outcome to stderr, and Ctrl-C detaches."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NoReturn
 
 import click
 
-from muster.cli.log_printing import printer
+from muster.cli.logs.printing import LogPrinter, printer
 from muster.cli.session import say
-from muster.cli.tables.ages import duration_text
 from muster.cli.tables.colours import state_colour
+from muster.cli.tables.columns import framework_text
 from muster.cli.wait_reasons import print_wait_reasons
-from muster.client.handles import JobHandle
+from muster.client.handles import JobHandle, LogChunk
 from muster.client.views import JobView
+from muster.lib.quantities import about_duration
+
+
+def say_submitted(handle: JobHandle) -> None:
+    """Says the name of the new job, and which framework was found in its command."""
+    say(f"submitted job {handle.name} ({handle.id})")
+    if handle.view.raw.get("frameworkReason"):
+        say(f"  framework: {framework_text(handle.view.raw)}")
 
 
 def follow(handle: JobHandle) -> JobView:
     """Prints the logs of all attempts, then the outcome."""
     try:
-        with print_wait_reasons(handle, say):
-            printer(handle.name, prefixed=handle.view.tasks > 1).print(handle.logs(follow=True))
+        print_following(handle, printer(handle.name, prefixed=handle.view.tasks > 1), handle.logs(follow=True))
         handle.wait()
     except KeyboardInterrupt:
         detach(handle)
     print_outcome(handle.view)
     return handle.view
+
+
+def print_following(handle: JobHandle, printer: LogPrinter, stream: Iterable[LogChunk]) -> None:
+    """Prints a stream of logs, and on stderr why the job has not started yet."""
+    handle.notify(printer.say)
+    with print_wait_reasons(handle, printer.say):
+        printer.print(stream)
 
 
 def wait_quietly(handle: JobHandle) -> JobView:
@@ -56,7 +70,7 @@ def stop_waiting(handles: Sequence[JobHandle]) -> NoReturn:
 def print_outcome(job: JobView) -> None:
     took = ""
     if job.started_at and job.ended_at:
-        took = f" after {duration_text((job.ended_at - job.started_at).total_seconds())}"
+        took = f" after {about_duration((job.ended_at - job.started_at).total_seconds())}"
     reason = f": {job.reason}" if job.reason and not job.ok else ""
     say(f"job {job.name} {click.style(job.state, fg=state_colour(job.state))}{took}{reason}")
     if job.state == "Failed":

@@ -2,11 +2,13 @@
 
 import json
 import math
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import click
 
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _WORDS: dict[str, Any] = {"true": True, "false": False, "null": None, "~": None, "": ""}
 
 
@@ -18,6 +20,11 @@ def parse_assignments(items: Iterable[str], option: str) -> dict[str, Any]:
 def parse_texts(items: Iterable[str], option: str) -> dict[str, str]:
     """`EPOCHS=3` becomes {"EPOCHS": "3"}: values stay text, like environment variables."""
     return dict(_split(items, option))
+
+
+def parse_variables(items: Iterable[str], environ: Mapping[str, str]) -> dict[str, str]:
+    """`EPOCHS=3` becomes {"EPOCHS": "3"}; `EPOCHS` alone takes the value from the caller's environment."""
+    return dict(_variable(item, environ, "--env", "") for item in items)
 
 
 def parse_secrets(items: Iterable[str]) -> dict[str, str]:
@@ -61,18 +68,31 @@ def parse_value(text: str) -> Any:
     return value
 
 
-def read_env_file(text: str, name: str) -> dict[str, str]:
-    """Reads `K=V` lines. Blank lines, `#` lines, a leading `export` and quotes around a value are allowed."""
+def read_env_file(text: str, name: str, environ: Mapping[str, str]) -> dict[str, str]:
+    """Reads `K=V` lines, and lines with a name alone, whose value is that of the caller's environment. Blank lines, `#`
+    lines, a leading `export` and quotes around a value are allowed."""
     found: dict[str, str] = {}
     for number, line in enumerate(text.splitlines(), 1):
         stripped = line.strip().removeprefix("export ")
         if not stripped or stripped.startswith("#"):
             continue
-        key, equals, value = stripped.partition("=")
-        if not equals or not key.strip():
-            raise click.BadParameter(f"{name} line {number}: expected NAME=VALUE", param_hint="--env-file")
-        found[key.strip()] = _unquoted(value.strip())
+        key, value = _variable(stripped, environ, "--env-file", f"{name} line {number}: ")
+        found[key] = _unquoted(value.strip()) if "=" in stripped else value
     return found
+
+
+def _variable(item: str, environ: Mapping[str, str], option: str, where: str) -> tuple[str, str]:
+    name, equals, value = item.partition("=")
+    name = name.strip()
+    if not name or (not equals and not _VARIABLE.fullmatch(name)):
+        raise click.BadParameter(f"{where}{item!r} is neither NAME=VALUE nor NAME", param_hint=option)
+    if equals:
+        return name, value
+    if name not in environ:
+        raise click.BadParameter(
+            f"{where}{name} is not set in your environment: set and export it, or write {name}=VALUE", param_hint=option
+        )
+    return name, environ[name]
 
 
 def _split(items: Iterable[str], option: str) -> Iterable[tuple[str, str]]:

@@ -11,6 +11,8 @@ from typing import Any, NamedTuple
 import click
 from click.shell_completion import CompletionItem
 
+from muster.cli.failures import Failure
+from muster.cli.familiar_words import COMMANDS, OBJECTS
 from muster.cli.listed_objects import listed
 
 _LISTING = ("list", "ls", "show", "get")
@@ -43,7 +45,7 @@ class Group(click.Group):
         from muster.lib.nearest import nearest
 
         word = args[0]
-        guess = nearest(word, self.names())
+        guess = nearest(word, self.names(), cutoff=0.65)
         if word in _LISTING:
             objects = listed(ctx.info_name or "")
         elif ctx.parent is None and (guess is None or not args[1:] or args[1] in _LISTING):
@@ -52,6 +54,9 @@ class Group(click.Group):
             objects = None
         if objects:
             return f"; `muster get {objects}` lists them"
+        familiar = COMMANDS if ctx.parent is None else OBJECTS if ctx.info_name == "get" else {}
+        if word in familiar:
+            return f"; use `muster {familiar[word]}`"
         return f"; did you mean {guess!r}?" if guess else ""
 
 
@@ -70,7 +75,16 @@ class LazyGroup(Group):
         entry = self.entries.get(self.aliases.get(cmd_name, cmd_name))
         if entry is None:
             return None
-        command = getattr(importlib.import_module(entry.module), entry.attribute)
+        try:
+            module = importlib.import_module(entry.module)
+        except ModuleNotFoundError as error:
+            if error.name != entry.module:
+                raise
+            raise Failure(
+                f"`{ctx.command_path} {cmd_name}` is not part of the client as one file",
+                hint="install Muster to have all commands",
+            ) from error
+        command = getattr(module, entry.attribute)
         assert isinstance(command, click.Command)
         return command
 

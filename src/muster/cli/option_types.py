@@ -6,6 +6,8 @@ from typing import Any
 import click
 from click.shell_completion import CompletionItem
 
+from muster.client.submitting import is_on_cluster
+
 
 class Parsed(click.ParamType[Any]):
     """An option parsed by a function that raises ValueError. `words` are offered as completions, also after a comma."""
@@ -26,3 +28,10 @@ class Parsed(click.ParamType[Any]):
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
         before, comma, begun = incomplete.rpartition(",")
         return [CompletionItem(before + comma + word) for word in self._words if word.startswith(begun)]
+
+
+class PackageType(click.Path):
+    """A folder here, or a package that lies on a cluster."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        return value if isinstance(value, str) and is_on_cluster(value) else super().convert(value, param, ctx)

@@ -15,6 +15,7 @@ Names = Iterable[tuple[str, str]]
 
 FORMATS = ("table", "wide", "json", "yaml", "name")
 _COMPLETION_TIMEOUT_S = 1.0
+_OPEN = ("Queued", "Held", "Starting", "Running", "Stopping")
 
 
 def output_option(*formats: str, default: str = "table") -> Callable[[Command], Command]:
@@ -44,12 +45,27 @@ def jobs_argument(function: Command) -> Command:
     return click.argument("jobs", metavar="JOB...", nargs=-1, required=True, shell_complete=complete_jobs)(function)
 
 
+def open_jobs_argument(function: Command) -> Command:
+    """For commands that act on jobs which have not ended."""
+    return click.argument("jobs", metavar="JOB...", nargs=-1, required=True, shell_complete=complete_open_jobs)(
+        function
+    )
+
+
 def complete_jobs(ctx: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Completes `@last` and the newest job names."""
+    return _complete_jobs(ctx, incomplete, states=())
 
+
+def complete_open_jobs(ctx: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Completes `@last` and the names of jobs that have not ended."""
+    return _complete_jobs(ctx, incomplete, states=_OPEN)
+
+
+def _complete_jobs(ctx: click.Context, incomplete: str, *, states: Iterable[str]) -> list[CompletionItem]:
     def names(client: "Client") -> Names:
         found = {"@last": "your newest job"}
-        page, _ = client.jobs_page(limit=200)
+        page, _ = client.jobs_page(limit=200, state=list(states))
         for job in page:
             found.setdefault(job.name, f"{job.state}, {job.owner}")
         return found.items()
@@ -73,6 +89,10 @@ def complete_nodes(ctx: click.Context, _parameter: click.Parameter, incomplete: 
 
 def complete_secrets(ctx: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
     return _completions(ctx, incomplete, lambda client: [(one.name, one.owner) for one in client.secrets()])
+
+
+def complete_templates(ctx: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    return _completions(ctx, incomplete, lambda client: [(one.name, one.description) for one in client.templates()])
 
 
 def complete_clusters(ctx: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:

@@ -1,22 +1,31 @@
-"""Connects this terminal, or these pipes, to a command in a task, until the command has ended."""
+"""Connects this terminal, or these pipes, to a command in a task or to the task itself, until that has ended."""
 
 import os
 import select
 import signal
 import sys
-import termios
-import tty
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from types import FrameType
 from typing import TYPE_CHECKING, Any, NoReturn
+
+from muster.cli.detach_keys import DetachKeys
+from muster.cli.failures import Failure
+
+try:
+    import termios
+    import tty
+except ImportError:  # Windows has neither
+    _HAS_MODES = False
+else:
+    _HAS_MODES = True
 
 if TYPE_CHECKING:
     from muster.client.task_commands import TaskCommand, TaskCommandResult
 
 _READ_BYTES = 64 << 10
 _STDIN = 0
-_FATAL = (signal.SIGTERM, signal.SIGHUP)
+_FATAL = ("SIGTERM", "SIGHUP")
 
 
 def terminal_here() -> Mapping[str, Any]:
@@ -25,20 +34,34 @@ def terminal_here() -> Mapping[str, Any]:
     return {"rows": rows, "columns": columns, "kind": os.environ.get("TERM") or "xterm"}
 
 
-def run_at_terminal(command: "TaskCommand") -> "TaskCommandResult":
+class Detached(Exception):
+    """The keys for this were typed. What runs in the task goes on."""
+
+
+def run_at_terminal(command: "TaskCommand", detach_keys: bytes = b"") -> "TaskCommandResult":
     """All keys go to the command, also Ctrl-C. The terminal is restored whatever happens."""
+    _require_posix()
     with _resizes() as resized, _raw(_STDIN):
-        return _exchange(command, has_input=True, resized=resized)
+        return _exchange(command, DetachKeys(detach_keys), has_input=True, resized=resized)
 
 
 def run_in_pipes(command: "TaskCommand", *, has_input: bool) -> "TaskCommandResult":
     """Input, output and errors are passed on unchanged."""
     if not has_input:
         command.end_input()
-    return _exchange(command, has_input=has_input)
+    else:
+        _require_posix()
+    return watch(command) if not has_input else _exchange(command, DetachKeys(b""), has_input=True)
 
 
-def _exchange(command: "TaskCommand", *, has_input: bool, resized: int | None = None) -> "TaskCommandResult":
+def watch(command: "TaskCommand") -> "TaskCommandResult":
+    """Only its output is passed on, and its input stays as it is."""
+    return _exchange(command, DetachKeys(b""), has_input=False)
+
+
+def _exchange(
+    command: "TaskCommand", keys: DetachKeys, *, has_input: bool, resized: int | None = None
+) -> "TaskCommandResult":
     from muster.client.task_commands import TaskCommandResult
 
     outputs = {"stdout": sys.stdout.fileno(), "stderr": sys.stderr.fileno()}
@@ -55,10 +78,22 @@ def _exchange(command: "TaskCommand", *, has_input: bool, resized: int | None = 
         if takes_input and _can_be_read(_STDIN):
             data = os.read(_STDIN, _READ_BYTES)
             if data:
-                command.send(data)
+                passed, is_detached = keys.passed(data)
+                command.send(passed)
+                if is_detached:
+                    raise Detached
             else:
                 has_input = False
                 command.end_input()
+
+
+def _require_posix() -> None:
+    """Windows can neither switch its terminal to single keys in this way, nor wait for a pipe and a socket at once."""
+    if not _HAS_MODES:
+        raise Failure(
+            "this needs the terminal of a POSIX system such as Linux or macOS",
+            hint="on Windows, run it in WSL; without input, `muster exec JOB -- COMMAND < NUL` works everywhere",
+        )
 
 
 def _can_be_read(fd: int) -> bool:
@@ -80,7 +115,7 @@ def _size() -> tuple[int, int]:
 def _raw(fd: int) -> Iterator[None]:
     """Signals that would end us end the session instead, so that the terminal is restored."""
     before = termios.tcgetattr(fd)
-    handlers = {number: signal.signal(number, _leave) for number in _FATAL}
+    handlers = {number: signal.signal(number, _leave) for number in (getattr(signal, name) for name in _FATAL)}
     try:
         tty.setraw(fd, termios.TCSADRAIN)  # what was typed already is kept
         yield

@@ -37,8 +37,11 @@ def transfer_progress(doing: str) -> Iterator[Progress | None]:
         transfer.stop()
 
 
-def announce_packing(folder: Path) -> None:
-    say(f"packing {folder}")
+def announce_packing(folder: Path, left_out: int) -> None:
+    """A folder that is left out counts as one: nobody has looked into it."""
+    what = "file or folder" if left_out == 1 else "files and folders"
+    by_rules = f" ({left_out} {what} left out by .gitignore or .musterignore)" if left_out else ""
+    say(f"packing {folder}{by_rules}")
 
 
 class _Transfer:

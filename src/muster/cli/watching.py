@@ -1,5 +1,6 @@
 """Implements `--watch`: draws a table again after each event of the server, without fast polling."""
 
+import select
 import sys
 import threading
 from collections.abc import Callable, Sequence
@@ -60,7 +61,9 @@ def _print_changes(
 ) -> None:
     known: dict[str, object] = {}
     chosen: list[Column[Item]] = []
-    while True:
+    closed = threading.Event()
+    threading.Thread(target=_wake_on_closed_pipe, args=(sys.stdout.fileno(), closed, woken), daemon=True).start()
+    while not closed.is_set():
         items = fetch()
         changed = [item for item in items if known.get(_key(item)) != item.raw]
         known = {_key(item): item.raw for item in items}
@@ -89,6 +92,18 @@ def _wake_on_events(client: "Client", woken: threading.Event) -> None:
             woken.set()
     except MusterError:
         return  # the loop continues at its slower interval, and its own requests report the error
+
+
+def _wake_on_closed_pipe(descriptor: int, closed: threading.Event, woken: threading.Event) -> None:
+    """Waits until nobody reads the output any more. Without it, and on Windows, the command notices that at the next
+    change."""
+    if not hasattr(select, "poll"):
+        return
+    poll = select.poll()
+    poll.register(descriptor, 0)  # errors are reported without being asked for
+    poll.poll()
+    closed.set()
+    woken.set()
 
 
 def _key(item: Item) -> str:

@@ -1,22 +1,26 @@
 """`Client`: every call of the REST API as a method."""
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from muster.client import contexts
 from muster.client.cluster_views import QuotaView, VirtualClusters, VirtualClusterView
-from muster.client.environment_views import EnvironmentListing, EnvironmentTestView
+from muster.client.environment_views import EnvironmentListing, EnvironmentPackagesView, EnvironmentTestView
 from muster.client.errors import BAD_INPUT, NOT_FOUND, MusterError
 from muster.client.files import Files
 from muster.client.handles import JobHandle, job_events
 from muster.client.inputs import send_inputs
+from muster.client.job_files import located, sorted_by_file
 from muster.client.node_exec import CommandPiece, CommandResult, stream_command
+from muster.client.specs import Job
 from muster.client.sse import read_events
 from muster.client.submitting import Changes, Submission, Submittable, missing_files, packed, prepare, refusal
+from muster.client.template_views import TemplateView
 from muster.client.transport import API, Query, Request, Timeouts, Transport, as_json, new_request_key, segment
-from muster.client.uploading import Progress, upload
+from muster.client.uploading import Announce, Progress, upload
 from muster.client.views import (
     ClusterView,
     EventView,
@@ -29,13 +33,15 @@ from muster.client.views import (
 
 if TYPE_CHECKING:
     from muster.api.accounts import LoginOut, WhoAmIOut
-    from muster.api.jobs import DryRunOut, JobOut
+    from muster.api.jobs import DryRunOut, JobOut, TranslatedOut
     from muster.api.nodes import NodeAddedOut
     from muster.api.server_log import ServerLogPage
     from muster.api.usage import UsageHistory, UsageOut, UsageSample
+    from muster.api.usage_report import ReportOut
 
 _PAGE = 1000
 _PROBLEMS_OF_A_JOB = ("invalid", "unplaceable")
+_NOWHERE = Path()
 _PREFIX_CHARACTERS = 4  # shorter ones are more likely a mistyped name
 
 
@@ -95,18 +101,67 @@ class Client:
         submission: Submission,
         *,
         progress: Progress | None = None,
-        announce: Callable[[Path], None] | None = None,
+        announce: Announce | None = None,
     ) -> JobHandle:
-        """Submits what `prepare` returned; `announce` is called with a folder before it is packed."""
+        """Submits what `prepare` returned; `announce` is called before a folder is packed."""
+        return self._handle(self._send("/jobs", submission, {}, progress, announce))
+
+    def change_to(
+        self,
+        job: JobHandle,
+        submission: Submission,
+        *,
+        version: int | None = None,
+        progress: Progress | None = None,
+        announce: Announce | None = None,
+    ) -> JobHandle:
+        """Gives a waiting job the spec of a submission. If somebody else has changed it since `version`, that is a
+        MusterError with code `conflict`."""
+        more = {} if version is None else {"version": version}
+        return self._handle(self._send(f"/jobs/{segment(job.id)}/change", submission, more, progress, announce))
+
+    def retry_as(
+        self,
+        job: JobHandle,
+        submission: Submission,
+        *,
+        progress: Progress | None = None,
+        announce: Announce | None = None,
+    ) -> JobHandle:
+        """Submits an ended job again with the spec of a submission, as a new job of the same owner."""
+        return self._handle(self._send(f"/jobs/{segment(job.id)}/retry", submission, {}, progress, announce))
+
+    def _send(
+        self,
+        path: str,
+        submission: Submission,
+        more: Mapping[str, Any],
+        progress: Progress | None,
+        announce: Announce | None,
+    ) -> "JobOut":
         self._check_files(submission)
-        with packed(submission, announce) as package:
-            if package is not None:
-                upload(self.transport, package, progress)
-            body = submission.with_package(package.digest if package else submission.digest)
-            if submission.inputs is not None:
-                body["inputs"] = send_inputs(self.transport, submission.inputs, progress, announce)
-            answer = self._post("/jobs", body, repeatable=True)
-        return self._handle(answer)
+        body = self._uploaded(submission, {}, progress, announce)
+        answer: JobOut = self._post(path, {**body, **more}, repeatable=True)
+        return answer
+
+    def _uploaded(
+        self,
+        submission: Submission,
+        sent: dict[Path, str],
+        progress: Progress | None,
+        announce: Announce | None,
+    ) -> dict[str, Any]:
+        """Sends the files of a submission, and returns its body. `sent` has the folders that were sent, by digest."""
+        digest = submission.digest or sent.get(submission.folder or _NOWHERE)
+        if digest is None:
+            with packed(submission, announce) as package:
+                if package is not None and submission.folder is not None:
+                    upload(self.transport, package, progress)
+                    digest = sent[submission.folder] = package.digest
+        body = submission.with_package(digest)
+        if submission.inputs is not None:
+            body["inputs"] = send_inputs(self.transport, submission.inputs, progress, announce)
+        return body
 
     def dry_run(self, submission: Submission) -> "DryRunOut":
         """Returns the job that would be created, and the exact requests that would start it. Nothing is sent, stored or
@@ -115,10 +170,50 @@ class Client:
         with packed(submission):
             return self._planned(submission)
 
-    def submit_many(self, jobs: Sequence[Any]) -> list[JobHandle]:
-        """Submits many jobs in one call, all or none. They may name packages by digest only."""
-        specs = [_bulk_spec(prepare(job, Changes())) for job in jobs]
+    def translated(self, submission: Submission) -> "TranslatedOut":
+        """Returns the spec that a job file of another system becomes. Nothing is sent but the text of the file."""
+        answer: TranslatedOut = self._post("/jobs:translate", submission.without_files(), repeatable=True)
+        return answer
+
+    def submit_many(self, jobs: Sequence[Submittable]) -> list[JobHandle]:
+        """Submits many jobs in one call, all or none. They may name each other in `after`, in any order.
+
+        client.submit_many(["prep.yaml", Job(name="train", command="python train.py", after="prep")])
+        """
+        prepared = [prepare(job, Changes()) for job in jobs]
+        if any("spec" not in one.body or _has_files(one) for one in prepared):
+            return self.send_all([replace(one, file=_label(job)) for one, job in zip(prepared, jobs, strict=True)])
+        specs = [_bulk_spec(one) for one in prepared]
         return [self._handle(item) for item in self._post("/jobs:bulk", {"specs": specs}, repeatable=True)["items"]]
+
+    def send_all(
+        self,
+        submissions: Sequence[Submission],
+        *,
+        progress: Progress | None = None,
+        announce: Announce | None = None,
+    ) -> list[JobHandle]:
+        """Submits what `prepare` returned, all or none. Raises MusterError with the problems of all of them, each with
+        its file."""
+        self._check_all_files(submissions)
+        sent: dict[Path, str] = {}
+        bodies = [self._uploaded(one, sent, progress, announce) for one in submissions]
+        try:
+            made = self._post("/jobs:bulk", {"jobs": bodies}, repeatable=True)
+        except MusterError as error:
+            raise located(error, submissions) from None
+        return [self._handle(item) for item in made["items"]]
+
+    def dry_run_all(self, submissions: Sequence[Submission]) -> "list[JobOut]":
+        """Returns the jobs that would be created. Nothing is sent, stored or started."""
+        self._check_all_files(submissions)
+        return self._planned_all(submissions)
+
+    def import_ended(self, source: str, jobs: Sequence[Mapping[str, Any]]) -> int:
+        """Records jobs that ended in another system, all or none, and returns how many of them are new. Each has `id`,
+        `spec`, `state`, `createdAt`, `endedAt`, and may have `startedAt`, `reason` and `fault`. Admins only."""
+        answer = self._post("/jobs:import", {"source": source, "jobs": list(jobs)}, repeatable=True)
+        return int(answer["imported"])
 
     def job(self, ref: str) -> JobHandle:
         """Finds a job by id, by a unique prefix of an id, by name (your newest first), or by `@last`, your newest."""
@@ -256,6 +351,14 @@ class Client:
         body = {"name": name, "cluster": cluster, "node": node}
         return [EnvironmentTestView.of(item) for item in self._post("/environments:test", body)["items"]]
 
+    def environment_packages(
+        self, name: str, cluster: str | None = None, node: str | None = None
+    ) -> list[EnvironmentPackagesView]:
+        """Lists what is installed in an environment, on each node that offers it. This takes up to a minute; allow for
+        it with `timeouts`."""
+        query = {"name": name, "cluster": cluster, "node": node}
+        return [EnvironmentPackagesView.of(item) for item in self._get("/environments:packages", query)["items"]]
+
     def usage(self) -> "UsageOut":
         """Returns what nodes and tasks use at this moment."""
         usage: UsageOut = self._get("/usage")
@@ -267,6 +370,23 @@ class Client:
         path, query = _node_path(ref)
         history: UsageHistory = self._get(f"{path}/usage", {**query, "since": since})
         return history["items"]
+
+    def queue(
+        self, cluster: str | None = None, owner: str | None = None, limit: int = 200
+    ) -> tuple[list[JobView], int]:
+        """Returns the jobs that run, then those that wait, in the order in which they will start, and how many there
+        are. Each has its `position` in `raw`."""
+        answer = self._get("/queue", {"cluster": cluster, "owner": owner, "limit": limit})
+        return [JobView.of(item) for item in answer["items"]], answer["total"]
+
+    def report(
+        self, since: str = "30d", until: str | None = None, by: str = "user", idle_below: float = 10.0
+    ) -> "ReportOut":
+        """Returns what was used in a window of time, by user, vc, node or cluster: of your own jobs, or, for admins, of
+        all."""
+        query = {"since": since, "until": until, "by": by, "idleBelow": idle_below}
+        report: ReportOut = self._get("/report", query)
+        return report
 
     def schema(self) -> dict[str, Any]:
         """Returns the JSON Schema of the job spec."""
@@ -287,6 +407,10 @@ class Client:
         answer: LoginOut = self._post("/login", body)
         self.transport.token = answer["token"]
         return answer
+
+    def login_link(self) -> str:
+        """Returns a link that logs the first browser that opens it in as the caller, within minutes."""
+        return str(self._post("/login/link", {})["url"])
 
     def logout(self) -> None:
         """Revokes the token that this client uses."""
@@ -356,6 +480,35 @@ class Client:
         query: Query = {"owner": owner} if owner else {}
         self.transport.json(Request("DELETE", f"{API}/secrets/{segment(name)}", query))
 
+    # -- templates ------------------------------------------------------------------------------------------------
+
+    def templates(self) -> list[TemplateView]:
+        """The newest versions of the templates that you may use, without their files."""
+        return [TemplateView.of(item) for item in self._items("/templates")]
+
+    def template(self, name: str, version: int | None = None) -> TemplateView:
+        """One version of a template, or the newest, with its files."""
+        return TemplateView.of(self._get(f"/templates/{segment(name)}", {"version": version}))
+
+    def publish_template(
+        self,
+        name: str,
+        files: Mapping[str, str],
+        *,
+        description: str = "",
+        group: str = "",
+        everyone: bool = False,
+    ) -> TemplateView:
+        """Publishes a new version. `files` are texts by path, and `job.yaml` is the job."""
+        body = {"files": dict(files), "description": description, "group": group, "everyone": everyone}
+        data, headers = as_json(body)
+        request = Request("PUT", f"{API}/templates/{segment(name)}", body=data, headers=headers)
+        return TemplateView.of(self.transport.json(request))
+
+    def remove_template(self, name: str) -> None:
+        """Removes all versions of a template of yours."""
+        self.transport.json(Request("DELETE", f"{API}/templates/{segment(name)}"))
+
     # -- plumbing -----------------------------------------------------------------------------------------------
 
     def _get(self, path: str, query: Query | None = None) -> Any:
@@ -387,6 +540,32 @@ class Client:
         except MusterError as error:
             refused = error if error.code in _PROBLEMS_OF_A_JOB else None
         raise refusal(missing, refused)
+
+    def _planned_all(self, submissions: Sequence[Submission]) -> "list[JobOut]":
+        bodies = [one.without_files() for one in submissions]
+        try:
+            plan = self._post("/jobs:bulk", {"jobs": bodies}, repeatable=True, query={"dryRun": True})
+        except MusterError as error:
+            raise located(error, submissions) from None
+        return list(plan["items"])
+
+    def _check_all_files(self, submissions: Sequence[Submission]) -> None:
+        missing = [replace(one, file=part.file) for part in submissions for one in missing_files(part)]
+        if not missing:
+            return
+        refused = None
+        try:
+            self._planned_all(submissions)
+        except MusterError as error:
+            refused = error if error.code in _PROBLEMS_OF_A_JOB else None
+        found = [*missing, *(refused.problems if refused is not None else ())]
+        count = "1 problem" if len(found) == 1 else f"{len(found)} problems"
+        raise MusterError(
+            f"the jobs have {count}, and none was submitted",
+            code=BAD_INPUT,
+            problems=sorted_by_file(found, submissions),
+            warnings=refused.warnings if refused is not None else (),
+        )
 
     def _happened_after(self, seq: int) -> bool:
         answer = self._get("/events", {"after": seq, "limit": 1})
@@ -431,15 +610,18 @@ def _node_path(ref: str) -> tuple[str, dict[str, str | None]]:
     return f"/nodes/{segment(name)}", {"cluster": cluster if slash else None}
 
 
+def _has_files(submission: Submission) -> bool:
+    return submission.folder is not None or any(one.path for one in submission.inputs or ())
+
+
+def _label(job: Submittable) -> str:
+    if isinstance(job, str | Path):
+        return str(job)
+    return str(job.name if isinstance(job, Job) else job.get("name") or "")
+
+
 def _bulk_spec(submission: Submission) -> dict[str, Any]:
-    inputs = submission.inputs or ()
-    if submission.folder is not None or "spec" not in submission.body or any(one.path for one in inputs):
-        raise MusterError(
-            "many jobs at once are Job objects or dicts whose package and inputs, if any, are digests",
-            code=BAD_INPUT,
-            hint="submit them one by one, or upload the folder first",
-        )
     spec = dict(submission.body["spec"])
-    if inputs:
-        spec["inputs"] = [{"source": one.source, "target": one.target} for one in inputs]
+    if submission.inputs:
+        spec["inputs"] = [{"source": one.source, "target": one.target} for one in submission.inputs]
     return {**spec, "package": submission.digest} if submission.digest else spec

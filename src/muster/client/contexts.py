@@ -34,6 +34,10 @@ class Contexts:
     def with_context(self, name: str, context: Context) -> "Contexts":
         return Contexts(current=name, known={**self.known, name: context})
 
+    def remembering(self, name: str, context: Context) -> "Contexts":
+        """Adds a context, or replaces it, and leaves the current one as it is."""
+        return Contexts(current=self.current, known={**self.known, name: context})
+
     def without(self, name: str) -> "Contexts":
         left = {key: value for key, value in self.known.items() if key != name}
         return Contexts(current=self.current if self.current in left else next(iter(left), None), known=left)

@@ -7,7 +7,14 @@ from typing import TYPE_CHECKING, Self
 from muster.client.views import Raw
 
 if TYPE_CHECKING:
-    from muster.api.environments import EnvironmentList, EnvironmentOut, EnvironmentTestOut, FrameworkTestOut
+    from muster.api.environments import (
+        EnvironmentList,
+        EnvironmentOut,
+        EnvironmentPackagesOut,
+        EnvironmentTestOut,
+        FrameworkTestOut,
+        InstalledPackageOut,
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,5 +74,28 @@ class EnvironmentTestView:
             card=raw.get("card"),
             error=raw.get("error") or "",
             frameworks=tuple(raw.get("frameworks") or ()),
+            raw=raw,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class EnvironmentPackagesView:
+    """`packages` are {name, version, source}, in the order of their names."""
+
+    node: str
+    name: str
+    python: str
+    error: str
+    packages: "Sequence[InstalledPackageOut]"
+    raw: Raw = field(repr=False)
+
+    @classmethod
+    def of(cls, raw: "EnvironmentPackagesOut") -> Self:
+        return cls(
+            node=raw["node"],
+            name=raw["name"],
+            python=raw.get("python") or "",
+            error=raw.get("error") or "",
+            packages=tuple(raw.get("packages") or ()),
             raw=raw,
         )

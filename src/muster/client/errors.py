@@ -8,6 +8,7 @@ from typing import Any
 UNREACHABLE = "unreachable"
 TIMED_OUT = "timed-out"
 NOT_FOUND = "not-found"
+CONFLICT = "conflict"
 BAD_ANSWER = "bad-answer"
 BAD_INPUT = "bad-input"
 _TOO_MANY = 429
@@ -52,6 +53,7 @@ class MusterError(Exception):
         status: int = 0,
         hint: str = "",
         problems: Sequence[Problem] = (),
+        warnings: Sequence[str] = (),
         raw: Mapping[str, Any] | None = None,
         retry_after_s: float | None = None,
     ) -> None:
@@ -61,8 +63,12 @@ class MusterError(Exception):
         self.status = status
         self.hint = hint
         self.problems = tuple(problems)
+        self.warnings = tuple(warnings)
+        """Parts of a job file that would have no effect."""
         self.raw = raw or {}
         self.retry_after_s = retry_after_s
+        for note in (*(f"  {problem}" for problem in self.problems), *([f"hint: {hint}"] if hint else [])):
+            self.add_note(note)  # a traceback shows it
 
     @property
     def is_for_now(self) -> bool:
@@ -112,6 +118,7 @@ def from_answer(status: int, body: bytes, retry_after: str | None = None) -> Mus
         status=status,
         hint=raw.get("hint") or "",
         problems=[problem_of(item) for item in raw.get("problems") or ()],
+        warnings=[str(text) for text in raw.get("warnings") or ()],
         raw=raw,
         retry_after_s=float(retry_after) if retry_after and retry_after.isascii() and retry_after.isdigit() else None,
     )

@@ -2,10 +2,11 @@
 
 import json
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import IO, TYPE_CHECKING, Any, Self
 
 from muster.client.errors import NOT_FOUND, TIMED_OUT, UNREACHABLE, MusterError
 from muster.client.outages import Outage
@@ -16,8 +17,10 @@ from muster.client.uploading import Progress
 from muster.client.views import EventView, ExplanationView, JobView, TaskView
 
 if TYPE_CHECKING:
-    from muster.api.jobs import JobOut
+    from muster.api.job_usage import JobUseOut
+    from muster.api.jobs import JobOut, SpecOut
     from muster.client.task_commands import TaskCommand
+    from muster.client.task_connections import TaskConnection
 
 _WAIT_STEP_S = 30.0
 _LONGEST_PAUSE_S = 2.0
@@ -26,11 +29,13 @@ _RAW_BYTES = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class LogChunk:
-    """A piece of one task's log: whole lines where possible."""
+    """A piece of one task's log, as it came: it may begin and end in the middle of a line."""
 
     task: str
     offset: int
     text: str
+    time: datetime | None = None
+    """When its lines were begun, to about a second, if that was asked for."""
 
 
 class JobHandle:
@@ -69,6 +74,10 @@ class JobHandle:
         other."""
         return JobHandle(self._transport, self.view)
 
+    def notify(self, say: Callable[[str], None]) -> None:
+        """Tells `say` what a person who waits wants to know, such as a connection that is lost."""
+        self._transport.on_notice = say
+
     def refresh(self) -> Self:
         return self._seen(self._transport.json(Request("GET", self._path)))
 
@@ -104,6 +113,11 @@ class JobHandle:
             if self.view.ended:
                 return self.view
 
+    def usage(self) -> "JobUseOut":
+        """Returns what the job used, by task, by attempt and in all; so far, if it has not ended."""
+        found: JobUseOut = self._transport.json(Request("GET", f"{self._path}/usage"))
+        return found
+
     def tasks(self, attempt: int | str | None = None) -> list[TaskView]:
         """Returns the tasks of the present attempt, of another one, or of all (`attempt="all"`)."""
         answer = self._transport.json(Request("GET", f"{self._path}/tasks", {"attempt": attempt}))
@@ -116,13 +130,25 @@ class JobHandle:
         tasks: Sequence[str] = (),
         tail: int | None = None,
         attempt: int | None = None,
+        since: datetime | None = None,
+        until: datetime | None = None,
+        timestamps: bool = False,
     ) -> Iterator[LogChunk]:
         """The logs of all tasks, or of those named (`worker-0`), as they come; never more than a piece in memory.
 
         With `follow` it goes on until the job has ended, through all its attempts. A dropped connection is
-        resumed without a gap.
+        resumed without a gap. `since` and `until` select lines by the time at which they were written, which
+        `timestamps` gives each piece; times without a zone are local.
         """
-        query = {"task": tasks, "tail": tail, "attempt": attempt, "follow": True if follow else None}
+        query = {
+            "task": tasks,
+            "tail": tail,
+            "attempt": attempt,
+            "follow": True if follow else None,
+            "since": None if since is None else since.astimezone(UTC).isoformat(),
+            "until": None if until is None else until.astimezone(UTC).isoformat(),
+            "timestamps": True if timestamps else None,
+        }
         for event in read_events(self._transport, Request("GET", f"{self._path}/logs", query), follow=follow):
             if event.kind == "end":
                 return
@@ -131,7 +157,8 @@ class JobHandle:
                 raise MusterError(detail or "the log is not there any more", code=NOT_FOUND, status=404)
             if event.kind == "log":
                 raw = json.loads(event.data)
-                yield LogChunk(raw["task"], raw.get("offset") or 0, raw["text"])
+                at = datetime.fromisoformat(raw["time"]) if "time" in raw else None
+                yield LogChunk(raw["task"], raw.get("offset") or 0, raw["text"], at)
 
     def raw_log(self, task: str, *, attempt: int | None = None, start: int = 0) -> Iterator[bytes]:
         """Yields one task's log, byte for byte, from `start` on."""
@@ -160,7 +187,90 @@ class JobHandle:
         """
         from muster.client.task_commands import TaskCommand  # WebSockets are no business of `muster get jobs`
 
-        return TaskCommand(self._transport, f"{self._path}/exec", command, task, terminal)
+        wanted = {"command": list(command), "task": task, "terminal": terminal}
+        return TaskCommand(self._transport, f"{self._path}/exec", wanted, "the command was killed")
+
+    def attach(
+        self, *, task: str | None = None, terminal: Mapping[str, Any] | None = None, tail: int | None = None
+    ) -> "TaskCommand":
+        """Attaches to a running task whose role has `stdin`, the first one if none is named. What it has printed comes
+        first: the last `tail` lines, or all that are kept. The task goes on when the session is closed.
+
+        with Client().job("repl").attach(tail=10) as session:
+            session.send(b"print(1)\\n")
+            for piece in session:
+                ...
+        """
+        from muster.client.task_commands import TaskCommand  # WebSockets are no business of `muster get jobs`
+
+        wanted = {"task": task, "terminal": terminal, "tail": tail}
+        return TaskCommand(self._transport, f"{self._path}/attach", wanted, "the job goes on")
+
+    def page_link(self, port: int, path: str = "/") -> str:
+        """Returns a link that opens a page which the first task serves on this port, once, within minutes."""
+        body, headers = as_json({"port": port, "path": path})
+        request = Request("POST", f"{self._path}/page", body=body, headers=headers, repeatable=False)
+        return str(self._transport.json(request)["url"])
+
+    def connection(self, port: int, *, task: str | None = None) -> "TaskConnection":
+        """Connects to a port on which a running task listens, the first task if none is named (`worker-0`)."""
+        from muster.client.task_connections import TaskConnection  # WebSockets are no business of `muster get jobs`
+
+        return TaskConnection(self._transport, f"{self._path}/port-forward", port, task)
+
+    def copy_from(
+        self,
+        path: str,
+        here: str | Path,
+        *,
+        task: str | None = None,
+        moved: Callable[[int], None] = lambda count: None,
+        warn: Callable[[str], None] = lambda text: None,
+    ) -> Path:
+        """Copies a file or a folder out of a running task, the first one if none is named. Returns where it is now:
+        `here`, or in there if that is a folder. `moved` is called with the number of bytes that have come, and `warn`
+        with what was left out.
+
+        Client().job("mnist").copy_from("model", ".")
+        """
+        from muster.client.task_files import fetch  # archives are no business of `muster get jobs`
+
+        return fetch(lambda command: self.command(command, task=task), path, Path(here), moved, warn)
+
+    def print_file(
+        self,
+        path: str,
+        out: IO[bytes],
+        *,
+        task: str | None = None,
+        moved: Callable[[int], None] = lambda count: None,
+    ) -> None:
+        """Copies the content of a file of a running task to a stream."""
+        from muster.client.task_files import fetch_content
+
+        fetch_content(lambda command: self.command(command, task=task), path, out, moved)
+
+    def copy_to(
+        self,
+        here: str | Path,
+        path: str,
+        *,
+        task: str | None = None,
+        moved: Callable[[int], None] = lambda count: None,
+    ) -> None:
+        """Copies a file or a folder into a running task: to the path, or into it if that is a folder.
+
+        Client().job("mnist").copy_to("config.yaml", ".")
+        """
+        from muster.client.task_files import store
+
+        store(lambda command: self.command(command, task=task), Path(here), path, moved)
+
+    def copy_output(self, path: str, here: Path, moved: Callable[[int], None]) -> bool:
+        """Copies one output, or a folder of outputs, as `copy_from` does. False if there is none."""
+        from muster.client.output_transfers import copy_output
+
+        return copy_output(self._transport, f"{self._path}/outputs", self.outputs(), path, here, moved)
 
     def outputs(self, attempt: int | None = None) -> OutputsView:
         """Returns the outputs that the server collected from its tasks, of the newest attempt or another."""
@@ -189,9 +299,14 @@ class JobHandle:
         return ExplanationView.of(self._transport.json(Request("GET", f"{self._path}/explain", query)))
 
     def spec(self) -> dict[str, Any]:
-        """Returns the spec of the job in canonical form."""
-        answer = self._transport.json(Request("GET", f"{self._path}/spec"))
-        return dict(answer["spec"])
+        """Returns the spec of the job in canonical form, with all params replaced."""
+        return dict(self.specs()["spec"])
+
+    def specs(self) -> "SpecOut":
+        """Returns the spec of the job twice: `spec` in canonical form, and `template` as its author would write it,
+        with `${params.x}`."""
+        answer: SpecOut = self._transport.json(Request("GET", f"{self._path}/spec"))
+        return answer
 
     def kill(self, grace: str | None = None) -> Self:
         """Asks all tasks to stop, then makes them. `grace` is a duration such as `5s`. A job that has
@@ -213,14 +328,19 @@ class JobHandle:
         """Moves a waiting job to another cluster, virtual or physical."""
         return self._act("move", {"to": to})
 
-    def change(self, changes: Mapping[str, Any]) -> Self:
-        """Changes the spec of a waiting job: `{"resources.gpu": 2}`. One that runs is a MusterError with code
-        `conflict`."""
-        return self._act("change", {"set": dict(changes)})
+    def change(self, changes: Mapping[str, Any] | None = None, *, params: Mapping[str, Any] | None = None) -> Self:
+        """Changes the spec of a waiting job: `{"resources.gpu": 2}`, and its params: `params={"lr": 0.5}`. One that
+        runs is a MusterError with code `conflict`."""
+        return self._act("change", _changes(changes, params))
 
-    def retry(self) -> "JobHandle":
-        """Submits a new job with the same spec."""
-        request = _post(f"{self._path}/retry", {})
+    def retry(
+        self, changes: Mapping[str, Any] | None = None, *, params: Mapping[str, Any] | None = None
+    ) -> "JobHandle":
+        """Submits an ended job again, as a new job with the same spec, or with changes:
+
+        job.retry({"resources.gpu": 2}, params={"lr": 0.01})
+        """
+        request = _post(f"{self._path}/retry", _changes(changes, params))
         return JobHandle(self._transport, JobView.of(self._transport.json(request)))
 
     def delete(self) -> None:
@@ -248,6 +368,11 @@ def job_events(transport: Transport, path: str, *, follow: bool, **query: Any) -
         if not answer.get("nextCursor"):
             return
         query["after"] = answer["nextCursor"]  # an event's number is its cursor
+
+
+def _changes(changes: Mapping[str, Any] | None, params: Mapping[str, Any] | None) -> dict[str, Any]:
+    given = {"set": dict(changes or {}), "params": dict(params or {})}
+    return {key: value for key, value in given.items() if value}
 
 
 def _as_text(value: Any) -> str:

@@ -4,14 +4,14 @@ Inputs that cannot be parsed here are passed on unchanged, so that the server re
 """
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from muster.client.errors import Problem
 from muster.client.transport import Transport
-from muster.client.uploading import Progress, upload
+from muster.client.uploading import Announce, Progress, upload
 
 _ON_A_CLUSTER = re.compile(r"/[^/:]+:(?=[^/])(.+)")
 _SENT = re.compile(r"[0-9a-f]{64}(/[^/]+)?")
@@ -39,7 +39,7 @@ def send_inputs(
     transport: Transport,
     inputs: Sequence[GivenInput],
     progress: Progress | None = None,
-    announce: Callable[[Path], None] | None = None,
+    announce: Announce | None = None,
 ) -> list[dict[str, str]]:
     """Sends the inputs and returns them as the server expects them. Content that it already has is not sent again."""
     return [{"source": _sent(transport, one, progress, announce), "target": one.target} for one in inputs]
@@ -75,9 +75,7 @@ def _read(item: Any, folder: Path) -> GivenInput | None:
     return GivenInput(target or path.name, path)
 
 
-def _sent(
-    transport: Transport, one: GivenInput, progress: Progress | None, announce: Callable[[Path], None] | None
-) -> str:
+def _sent(transport: Transport, one: GivenInput, progress: Progress | None, announce: Announce | None) -> str:
     if one.path is None:
         return one.source
     from muster.client.packing import (
@@ -85,7 +83,7 @@ def _sent(
     )  # so that `muster get jobs` does not import the code for archives and digests
 
     if announce is not None:
-        announce(one.path)
+        announce(one.path, 0)
     with pack_input(one.path) as package:
         upload(transport, package, progress)
         return package.digest if one.path.is_dir() else f"{package.digest}/{one.path.name}"

@@ -5,12 +5,14 @@ leads out of the folder.
 import errno
 import os
 from collections.abc import Callable
+from dataclasses import replace
 from http import HTTPStatus
 from pathlib import Path
 
 from muster.client.downloading import Source, download, is_here
 from muster.client.errors import NOT_FOUND, MusterError
 from muster.client.output_views import OutputsView, OutputView
+from muster.client.received_tree import Moved, beside, put
 from muster.client.transport import Request, Transport, segment
 
 Progress = Callable[[int, int], None]
@@ -59,6 +61,25 @@ def download_all(
         shown = ", ".join(failed[:_NAMED]) + (f" and {len(failed) - _NAMED} more" if len(failed) > _NAMED else "")
         raise MusterError(f"{count}: {shown}", code=NOT_FOUND, hint=f"the others are in {folder}")
     return places
+
+
+def copy_output(transport: Transport, address: str, outputs: OutputsView, path: str, here: Path, moved: Moved) -> bool:
+    """Fetch one output, or those in one folder, to `here`, or into it if that is a folder. False if there is none."""
+    items = tuple(one for one in outputs.items if one.path == path or one.path.startswith(f"{path}/"))
+    if not items:
+        return False
+    target = here / path.rpartition("/")[2] if here.is_dir() else here
+    told = 0
+
+    def progress(done: int, total: int) -> None:
+        nonlocal told
+        moved(done - told)
+        told = done
+
+    with beside(target) as folder:
+        download_all(transport, address, replace(outputs, items=items), folder, progress)
+        put(place_in(folder, path), target)
+    return True
 
 
 def place_in(folder: Path, path: str) -> Path:

@@ -10,13 +10,13 @@ import os
 import stat
 import tarfile
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Self
 
 from muster.client.errors import BAD_INPUT, MusterError
-from muster.client.ignore_files import NoRules, Rules
+from muster.client.ignore_files import ALWAYS_LEFT_OUT, NoRules, Rules
 from muster.lib.quantities import about_bytes
 
 SIZE_LIMIT_BYTES = 1 << 30
@@ -51,12 +51,20 @@ class Package:
         self.file.close()
 
 
-def pack(folder: str | Path, *, limit_bytes: int = SIZE_LIMIT_BYTES) -> Package:
+def pack(
+    folder: str | Path,
+    *,
+    limit_bytes: int = SIZE_LIMIT_BYTES,
+    announce: Callable[[Path, int], None] | None = None,
+) -> Package:
     """Raises MusterError for a folder that is missing, too large or has links leading out of it."""
     root = Path(folder).expanduser()
     if not root.is_dir():
         raise MusterError(f"{folder} is not a folder", code=BAD_INPUT, hint="`package` names the folder to send")
-    entries = list(list_entries(root))
+    left_out: list[str] = []
+    entries = list(list_entries(root, left_out))
+    if announce is not None:
+        announce(root, len(left_out))
     _check_size(root, entries, limit_bytes, "name what the job does not need in .musterignore")
     return _packed(entries, Rules.way_out, compression=6)
 
@@ -65,7 +73,7 @@ def pack_input(path: Path, *, limit_bytes: int = INPUT_LIMIT_BYTES) -> Package:
     """A file or a folder with all that is in it, whatever git ignores. Data is packed fast rather than small."""
     root = path.resolve()
     if root.is_dir():
-        entries = list(_walk(root, root, "", NoRules()))
+        entries = list(_walk(root, root, "", NoRules(), []))
     else:
         entries = [_file(path, root)]
     _check_size(root, entries, limit_bytes, "name a smaller part of it, or use a shared folder of the cluster")
@@ -96,13 +104,14 @@ def _packed(entries: list[Entry], way_out: str, *, compression: int) -> Package:
     return Package(archive, digest, size, len(entries))
 
 
-def list_entries(folder: Path) -> Iterator[Entry]:
-    """Everything that will be packed, in the order in which it will be."""
+def list_entries(folder: Path, left_out: list[str] | None = None) -> Iterator[Entry]:
+    """Everything that will be packed, in the order in which it will be. What is not, because a file of rules says so,
+    is added to `left_out`: a folder by its own name alone."""
     root = folder.resolve()
-    yield from _walk(root, root, "", Rules())
+    yield from _walk(root, root, "", Rules(), left_out if left_out is not None else [])
 
 
-def _walk(root: Path, folder: Path, relative: str, above: Rules) -> Iterator[Entry]:
+def _walk(root: Path, folder: Path, relative: str, above: Rules, left_out: list[str]) -> Iterator[Entry]:
     rules = above.inside(folder, relative)
     try:
         names = sorted(path.name for path in folder.iterdir())
@@ -117,10 +126,12 @@ def _walk(root: Path, folder: Path, relative: str, above: Rules) -> Iterator[Ent
             continue  # gone since it was listed
         is_folder = stat.S_ISDIR(status.st_mode)
         if rules.leave_out(below, is_folder=is_folder):
+            if name not in ALWAYS_LEFT_OUT:
+                left_out.append(below)
             continue
         if is_folder:
             yield Entry(below, path, 0, status.st_mode)
-            yield from _walk(root, path, below, rules)
+            yield from _walk(root, path, below, rules, left_out)
         elif stat.S_ISLNK(status.st_mode):
             yield Entry(below, path, 0, status.st_mode, _target_inside(root, path, below, rules.way_out))
         elif stat.S_ISREG(status.st_mode):

@@ -15,7 +15,8 @@ class Role:
         Role(command=["python", "train.py"], replicas=4, gpu=1, memory="8Gi")
 
     `cpu`, `memory` and `gpu` are for each replica; `gpu=0.5` is half of one GPU. So are `devices`, other devices by the
-    name of their resource: `{"xilinx.com/fpga": 1}`. `extra` takes any other key of the spec unchanged.
+    name of their resource: `{"xilinx.com/fpga": 1}`. `stdin` keeps standard input open for `muster attach`, and `tty`
+    gives each task a terminal. `extra` takes any other key of the spec unchanged.
     """
 
     command: Command
@@ -26,6 +27,8 @@ class Role:
     gpu_type: str | None = None
     devices: Mapping[str, int] = field(default_factory=dict)
     env: Mapping[str, str] = field(default_factory=dict)
+    stdin: bool = False
+    tty: bool = False
     extra: Mapping[str, Any] = field(default_factory=dict)
 
     def to_spec(self) -> dict[str, Any]:
@@ -34,6 +37,8 @@ class Role:
             command=_command(self.command),
             resources=_resources(self),
             env=dict(self.env),
+            stdin=self.stdin or None,
+            tty=self.tty or None,
             **self.extra,
         )
 
@@ -54,9 +59,11 @@ class Job:
             },
         )
 
-    `package` is a folder, which is packed and uploaded on submit, or the digest of one that the server already has.
+    `package` is a folder, which is packed and uploaded on submit, the digest of one that the server already has, or
+    `CLUSTER:FOLDER/PATH`, which lies on the cluster and is used there.
     `inputs` are files and folders that tasks read; `outputs` are the files to collect when they have ended. `secrets`
-    are given to tasks by name: `{"name": "wandb", "env": "WANDB_API_KEY"}`. `extra` takes any other key of the spec
+    are given to tasks by name: `{"name": "wandb", "env": "WANDB_API_KEY"}`. `setup` is a command that runs once
+    per node before the tasks, such as `pip install -r requirements.txt`. `extra` takes any other key of the spec
     unchanged.
     """
 
@@ -82,6 +89,7 @@ class Job:
     inputs: Sequence[str | Mapping[str, str]] = ()
     outputs: Sequence[str] = ()
     secrets: Sequence[Mapping[str, str]] = ()
+    setup: Command | None = None
     hold: bool = False
     extra: Mapping[str, Any] = field(default_factory=dict)
 
@@ -101,6 +109,7 @@ class Job:
             inputs=[one if isinstance(one, str) else dict(one) for one in self.inputs] or None,
             outputs=list(self.outputs) or None,
             secrets=[dict(one) for one in self.secrets] or None,
+            setup=None if self.setup is None else _command(self.setup),
             hold=self.hold or None,
             command=None if self.command is None else _command(self.command),
             replicas=self.replicas,

@@ -4,32 +4,38 @@ YAML text is sent to the server unchanged, so that the server can name the lines
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from muster.client.errors import BAD_INPUT, MusterError, Problem
+from muster.client.foreign_files import default_name, folder_of_script, folder_of_task
 from muster.client.inputs import GivenInput, missing_inputs, read_inputs
 from muster.client.specs import Job
+from muster.client.uploading import Announce
+from muster.lib.script_texts import is_script
 
 if TYPE_CHECKING:
     from muster.client.packing import Package
 
 Submittable = Job | Mapping[str, Any] | str | Path
 _DIGEST = re.compile(r"[0-9a-f]{64}")
+_ON_CLUSTER = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]+(?:/[^/:]+)?:.*", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
 class Submission:
     """What to send. `folder` is the folder to pack; `digest` names a package that the server may already have. `inputs`
-    is None if there are none, or if they cannot be parsed here."""
+    is None if there are none, or if they cannot be parsed here. `file` is what problems call the file that it is from,
+    if there are several."""
 
     body: Mapping[str, Any]
     folder: Path | None = None
     digest: str | None = None
     inputs: tuple[GivenInput, ...] | None = None
+    file: str = ""
 
     def with_package(self, digest: str | None) -> dict[str, Any]:
         return {**self.body, "package": digest} if digest else dict(self.body)
@@ -57,26 +63,33 @@ def prepare(job: Submittable, changes: Changes) -> Submission:
     if isinstance(job, Mapping):
         return from_spec(job, changes)
     path = Path(job).expanduser()
+    return from_text(read_text(path), path.parent, changes, path)
+
+
+def read_text(path: Path) -> str:
     try:
-        text = path.read_text(encoding="utf-8")
+        return path.expanduser().read_text(encoding="utf-8")
     except OSError as error:
         raise MusterError(f"cannot read {path}: {error.strerror}", code=BAD_INPUT) from error
     except UnicodeDecodeError as error:
         raise MusterError(f"{path} is not a text file", code=BAD_INPUT, hint="a job spec is YAML or JSON") from error
-    return from_text(text, path.parent, changes)
 
 
 def from_spec(spec: Mapping[str, Any], changes: Changes, folder: Path | None = None) -> Submission:
     beside = folder or Path.cwd()
     inputs = read_inputs(spec.get("inputs"), beside)
-    taken = ("package", "inputs") if inputs is not None else ("package",)
+    package = spec.get("package")
+    taken = {key for key, is_sent in (("package", not _is_place(package)), ("inputs", inputs is not None)) if is_sent}
     kept = {key: value for key, value in spec.items() if key not in taken}
-    return _submission({"spec": kept}, spec.get("package"), inputs, beside, changes)
+    return _submission({"spec": kept}, package, inputs, beside, changes)
 
 
-def from_text(text: str, folder: Path, changes: Changes) -> Submission:
-    """`folder` is the base of a relative `package` or input in the text."""
-    written = _written_in(text)
+def from_text(text: str, folder: Path, changes: Changes, file: Path | None = None) -> Submission:
+    """`folder` is the base of a relative `package` or input in the text. `file` names a job whose text does not."""
+    written = _written_in(text, folder)
+    name = default_name(text, file) if file is not None and "name" not in changes.overrides else ""
+    if name:
+        changes = replace(changes, overrides={"name": name, **changes.overrides})
     inputs = read_inputs(written.get("inputs"), folder)
     return _submission({"source": text}, written.get("package"), inputs, folder, changes)
 
@@ -108,7 +121,7 @@ def refusal(missing: Sequence[Problem], refused: MusterError | None) -> MusterEr
 
 
 @contextmanager
-def packed(submission: Submission, announce: Callable[[Path], None] | None = None) -> "Iterator[Package | None]":
+def packed(submission: Submission, announce: Announce | None = None) -> "Iterator[Package | None]":
     if submission.folder is None:
         yield None
         return
@@ -116,9 +129,7 @@ def packed(submission: Submission, announce: Callable[[Path], None] | None = Non
         pack,
     )  # so that `muster get jobs` does not import the code for archives and digests
 
-    if announce is not None:
-        announce(submission.folder)
-    with pack(submission.folder) as package:
+    with pack(submission.folder, announce=announce) as package:
         yield package
 
 
@@ -131,16 +142,27 @@ def _submission(
         inputs = replaced
         overrides.pop("inputs")
     if "package" in overrides:
-        named, folder = overrides.pop("package"), Path.cwd()
+        named, folder = overrides["package"], Path.cwd()
+        if not _is_place(named):
+            overrides.pop("package")
     if overrides:
         body = {**body, "set": overrides}
     if changes.params:
         body = {**body, "params": dict(changes.params)}
-    if not isinstance(named, str) or not named:
-        return Submission(body, inputs=inputs)  # absent, or not valid, which the server will report
+    if not isinstance(named, str) or not named or _is_place(named):
+        return Submission(body, inputs=inputs)  # absent, on the cluster, or not valid, which the server will report
     if _DIGEST.fullmatch(named):
         return Submission(body, digest=named, inputs=inputs)
     return Submission(body, folder=(folder / Path(named).expanduser()).resolve(), inputs=inputs)
+
+
+def _is_place(package: Any) -> bool:
+    return isinstance(package, str) and is_on_cluster(package)
+
+
+def is_on_cluster(package: str) -> bool:
+    """Whether it names a package that lies on a cluster, and no folder here. `C:` is a drive."""
+    return _ON_CLUSTER.fullmatch(package) is not None
 
 
 def _line_of(key: str, text: str) -> int | None:
@@ -149,8 +171,10 @@ def _line_of(key: str, text: str) -> int | None:
     return None if found is None else text.count("\n", 0, found.start()) + 1
 
 
-def _written_in(text: str) -> Mapping[str, Any]:
-    if "package" not in text and "inputs" not in text:
+def _written_in(text: str, folder: Path) -> Mapping[str, Any]:
+    if is_script(text):
+        return {"package": folder_of_script(Path.cwd())}
+    if not any(key in text for key in ("package", "inputs", "workdir", "repos", "files", "jobPackage")):
         return {}  # the usual case, which needs no YAML library
     import yaml
 
@@ -159,4 +183,7 @@ def _written_in(text: str) -> Mapping[str, Any]:
         document = yaml.load(text, Loader=loader)  # noqa: S506 - a safe loader, in C where there is one
     except yaml.YAMLError:
         return {}  # the server reports what is wrong, with the line
-    return document if isinstance(document, dict) else {}
+    if not isinstance(document, dict):
+        return {}
+    foreign = folder_of_task(document, folder)
+    return document if foreign is None else {"package": foreign}

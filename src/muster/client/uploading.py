@@ -1,6 +1,7 @@
 """Sends a package that the server does not have yet, in pieces, from where an earlier try stopped."""
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from muster.client.errors import MusterError
@@ -12,6 +13,8 @@ if TYPE_CHECKING:
 
 Progress = Callable[[int, int], None]
 """Called with the number of bytes that the server has and with the number of all bytes."""
+Announce = Callable[[Path, int], None]
+"""Is called before something is packed, with its path and how many files and folders its rules leave out."""
 _ANSWER_S = 120.0
 
 

@@ -199,6 +199,8 @@ class ClusterView:
     isolation: "IsolationOut | None"
     access: "AccessOut | None"
     """Who may use it. Only admins see it."""
+    storages: Sequence[str]
+    """What jobs can mount by `storage`."""
     notes: Sequence[str]
     """What it offers less than it could, and why."""
     raw: Raw = field(repr=False)
@@ -215,6 +217,7 @@ class ClusterView:
             placement=raw.get("placement", "muster"),
             isolation=raw.get("isolation"),
             access=raw.get("access"),
+            storages=tuple(raw.get("storages") or ()),
             notes=tuple(raw.get("notes") or ()),
             raw=raw,
         )
@@ -256,6 +259,7 @@ class ExplanationView:
     attempts: "Sequence[AttemptOut]"
     next: str
     starts_at: datetime | None
+    starts_by: datetime | None
     what_if: "WhatIfOut | None"
     raw: Raw = field(repr=False)
 
@@ -271,6 +275,7 @@ class ExplanationView:
             attempts=tuple(raw.get("attempts") or ()),
             next=raw.get("next") or "",
             starts_at=instant(raw.get("startsAt")),
+            starts_by=instant(raw.get("startsBy")),
             what_if=raw.get("whatIf"),
             raw=raw,
         )

@@ -75,12 +75,26 @@ class ClusterNode(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class SetupCache:
+    """How much each node keeps of what the setups of jobs have prepared."""
+
+    most_bytes: int = 20 << 30
+    """A fifth of the disk at most, however much this is."""
+    unused_s: float = 14 * 86400.0
+    """What no task has used for this long is removed."""
+
+
+@dataclass(frozen=True, slots=True)
 class PhysicalCluster:
     name: str
     backend: str
     nodes: tuple[ClusterNode, ...] = ()
     """The nodes in its files. A backend that finds its nodes itself has none here."""
     folders: tuple[Folder, ...] = ()
+    storages: Mapping[str, str] = field(default_factory=dict)
+    """Paths that begin with the name of a folder, by the names under which jobs know them as storages."""
+    other_storages: str = ""
+    """What stands before the name of any other storage in the place that is meant; empty if there are no others."""
     conda: str | None = None
     """Where conda is installed on the nodes: an absolute path, or a path that starts with the name of a folder."""
     lost_after_s: float = 60.0
@@ -97,6 +111,8 @@ class PhysicalCluster:
     """Whether the cluster takes jobs. The server's own machine is switched off in its file; others have none then."""
     devices: DeviceFiles = field(default_factory=dict)
     """The devices other than GPUs that each node has, unless the node says otherwise."""
+    setup_cache: SetupCache = field(default_factory=SetupCache)
+    """How much is kept of what setups have prepared."""
     scripts: NodeScripts = field(default_factory=NodeScripts)
     """The programs of the admin that its agents run."""
     options: object = None
@@ -120,6 +136,14 @@ class PhysicalCluster:
         if folder is None:
             return None
         return f"{folder.path.rstrip('/')}/{rest}".rstrip("/") if rest else folder.path
+
+    def storage_source(self, name: str) -> str | None:
+        """What a job would mount that names this storage. A folder of that name serves, too."""
+        if name in self.storages:
+            return self.storages[name]
+        if self.folder(name) is not None:
+            return name
+        return f"{self.other_storages}{name}" if self.other_storages else None
 
     @property
     def conda_root(self) -> str | None:

@@ -9,7 +9,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from muster.domain.container_failures import ENGINE_FAILED, engine_failure
+from muster.domain.container_failures import engine_failure
 from muster.domain.exit_causes import (
     EXIT_CODES,
     EXITED,
@@ -26,6 +26,7 @@ from muster.domain.exit_causes import (
 )
 from muster.domain.faults import Fault, FaultKind
 from muster.domain.log_patterns import SYMPTOMS, Symptom
+from muster.domain.setup_failures import setup_failure
 from muster.lib.quantities import format_bytes, format_duration
 
 MAX_LINES = 200
@@ -71,7 +72,7 @@ def classify(
 ) -> Fault:
     """The cause of a failure. `is_contained` says that a container engine of the node ran the program. `memory_bytes`
     and `time_limit_s` are what the task asked for; the message names them."""
-    if is_contained and exit_code == ENGINE_FAILED and (failure := engine_failure(_lines(log_tail))):
+    if is_contained and (failure := engine_failure(exit_code, _lines(log_tail))):
         error_code, error_message = failure
         exit_code = None  # it is the engine's, not the program's
     if lost:
@@ -88,14 +89,19 @@ def classify(
         fault = STOPPED.fault()
     else:
         number = _signal(exit_code, signal)
-        fault = _from_log(log_tail, number) or _from_disk(disk_full, number) or _from_end(exit_code, number)
+        fault = (
+            setup_failure(_lines(log_tail))
+            or _from_log(log_tail, number, exit_code)
+            or _from_disk(disk_full, number)
+            or _from_end(exit_code, number)
+        )
     return replace(fault, task=task, exit_code=exit_code, signal=signal)
 
 
 def evidence(log_tail: str) -> list[str]:
     """The few log lines that show the cause: those up to the line that was recognised, or else the last ones."""
     lines = _lines(log_tail)
-    found = _find_symptom(lines) or _find_exception(lines)
+    found = _find_symptom(lines, SYMPTOMS) or _find_exception(lines)
     last = found[0] if found else len(lines) - 1
     shown = [line.rstrip() for line in lines[: last + 1] if line.strip()][-EVIDENCE_LINES:]
     return [line if len(line) <= EVIDENCE_WIDTH else line[: EVIDENCE_WIDTH - 1] + "…" for line in shown]
@@ -108,13 +114,14 @@ def _signal(exit_code: int | None, signal: int | None) -> int | None:
     return signal
 
 
-def _from_log(log_tail: str, signal: int | None) -> Fault | None:
+def _from_log(log_tail: str, signal: int | None, exit_code: int | None) -> Fault | None:
     lines = _lines(log_tail)
+    symptoms = tuple(one for one in SYMPTOMS if one.exit_code in (None, exit_code))
     if signal in _FROM_OUTSIDE:
         # The program was killed from outside, so its own output is not the cause, unless the kernel wrote it.
         found = _search(lines, range(len(lines)), _KERNEL_SYMPTOMS)
     else:
-        found = _find_symptom(lines) or _find_exception(lines)
+        found = _find_symptom(lines, symptoms) or _find_exception(lines)
     return found[1] if found else None
 
 
@@ -131,15 +138,15 @@ def _from_end(exit_code: int | None, signal: int | None) -> Fault:
     return EXIT_CODES.get(exit_code, EXITED).fault(exit_code=exit_code)
 
 
-def _find_symptom(lines: list[str]) -> tuple[int, Fault] | None:
+def _find_symptom(lines: list[str], symptoms: Sequence[Symptom]) -> tuple[int, Fault] | None:
     """Looks at the final exception and the lines after it first: the program may have recovered from earlier errors."""
     final = _find_exception(lines)
     if final is None:
-        return _search(lines, range(len(lines)), SYMPTOMS)
+        return _search(lines, range(len(lines)), symptoms)
     place = final[0]
-    found = _search(lines, range(place, len(lines)), SYMPTOMS)
+    found = _search(lines, range(place, len(lines)), symptoms)
     if found is None and lines[place].startswith(_VAGUE):
-        return _search(lines, range(place), SYMPTOMS)
+        return _search(lines, range(place), symptoms)
     return found
 
 

@@ -12,7 +12,9 @@
     ├── TooMany          the caller has or sends too much at once: wait, then try again
     ├── NotOffered       the cluster does not offer this: use another cluster, or do without
     ├── Unavailable      a component of the server, such as its store, is not available now: try again later
-    │   └── Superseded   another server holds the lease: it answers the same request
+    │   ├── Superseded   another server holds the lease: it answers the same request
+    │   └── StorageFull  the disk of the server or of its database is full: an admin frees space
+    ├── BadAnswer        what a job serves does not answer as a web server: look at the job
     └── BackendError     the cluster's backend failed
         ├── Rejected     the same request can never work: change it
         └── Unreachable  no answer came, so it may have happened: ask again
@@ -51,6 +53,8 @@ class MusterError(Exception):
         super().__init__(message)
         self.message = message
         self.hint = hint
+        self.warnings: tuple[str, ...] = ()
+        """What would have been said beside success: parts of a job file that have no effect."""
 
 
 class Invalid(MusterError):
@@ -120,6 +124,22 @@ class Unavailable(MusterError):
 
 class Superseded(Unavailable):
     """This server does not hold the lease (any more), so that nothing was written."""
+
+
+class StorageFull(Unavailable):
+    """Nothing of the request was stored. Requests that only read are answered."""
+
+    code = "storage-full"
+
+    def __init__(self, where: str) -> None:
+        hint = "an admin must free space; nothing was stored, so send the request again then"
+        super().__init__(f"the disk of {where} is full", hint=hint, retry_after_s=60.0)
+
+
+class BadAnswer(MusterError):
+    """The program of a job answered, and not as HTTP demands it."""
+
+    code = "bad-answer"
 
 
 class BackendError(MusterError):

@@ -6,7 +6,7 @@ This module contains only data; `diagnosis` decides which row applies. The texts
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from muster.domain.container_failures import ENGINE, IMAGE, REGISTRY
+from muster.domain.container_failures import DENIED, ENGINE, IMAGE, REGISTRY, RUNTIME, WORKDIR
 from muster.domain.faults import Fault, FaultKind
 
 USER, PLATFORM, CAPACITY = FaultKind.USER, FaultKind.PLATFORM, FaultKind.CAPACITY
@@ -86,6 +86,15 @@ LAUNCH_ERRORS: Mapping[str, Ending] = {
         IMAGE, CONFIGURATION, "The image of the job cannot be pulled: {message}.",
         "Check the name in runtime.image, that the image has been pushed, and that the cluster may pull it.",
     ),
+    DENIED: Ending(
+        DENIED, CONFIGURATION, "The registry does not give the image of the job to this account: {message}.",
+        "Check the name in runtime.image. If it is private, store a docker config.json with `muster secret set NAME`,"
+        " and name that secret in runtime.pullSecret.",
+    ),
+    WORKDIR: Ending(
+        WORKDIR, CONFIGURATION, "The container has no such folder to start in: {message}.",
+        "Name a folder that the image has in runtime.workdir, or write `image` for the one that it says itself.",
+    ),
     REGISTRY: Ending(
         REGISTRY, PLATFORM, "The image cannot be had from its registry now: {message}.",
         "It is retried; if that keeps failing, check the registry's name in runtime.image, or ask an admin about it.",
@@ -94,6 +103,11 @@ LAUNCH_ERRORS: Mapping[str, Ending] = {
     ENGINE: Ending(
         ENGINE, CONFIGURATION, "The container engine did not start the container: {message}.",
         "Check runtime.image and the mounts of the job; `muster doctor` checks the engine of a node.", retryable=True,
+    ),
+    RUNTIME: Ending(
+        ENGINE, PLATFORM, "The container engine of the node cannot start containers: {message}.",
+        "It is retried; if that keeps failing, ask an admin to look at the node: `muster doctor` checks its engine.",
+        retryable=True,
     ),
     "too-large": Ending(
         "too-large", CONFIGURATION, "The task's environment or files are larger than a node accepts: {message}.",

@@ -21,6 +21,7 @@ from muster.domain.exit_causes import (
 )
 from muster.domain.faults import FaultKind
 from muster.domain.log_patterns import SYMPTOMS
+from muster.domain.setup_failures import SETUP_FAILED, SETUP_NETWORK
 
 _KINDS = {
     FaultKind.USER: "the program or how it was called; counts against `retry.max`",
@@ -54,7 +55,7 @@ def fault_table_markdown() -> str:
         DEPENDENCY_GONE,
         STOPPED,
     )
-    log = (*(symptom.ending for symptom in SYMPTOMS), PYTHON_EXCEPTION)
+    log = (SETUP_NETWORK, SETUP_FAILED, *(symptom.ending for symptom in SYMPTOMS), PYTHON_EXCEPTION)
     ends = (*SIGNALS.values(), SIGNALLED, *EXIT_CODES.values(), EXITED, NO_TRACE)
     return "\n".join(
         (
@@ -79,5 +80,5 @@ def _line(ending: Ending) -> str:
 
 def _plain(template: str) -> str:
     """Shows placeholders as words, `{module}` as *module*, and alternatives such as `{peer}{other}` only once."""
-    text = template.replace("{other}", "").replace("{limit}", "").replace("|", "\\|")
+    text = template.replace("{other}", "").replace("{limit}", "").replace("{said}", "").replace("|", "\\|")
     return text.replace("{", "*").replace("}", "*")

@@ -7,6 +7,7 @@ from typing import assert_never
 from muster.domain.errors import Conflict
 from muster.domain.faults import Fault
 from muster.domain.specs import JobSpec, Mode
+from muster.domain.used_resources import UsageSum
 
 
 class Outcome(StrEnum):
@@ -132,6 +133,8 @@ class Job:
     preemptions: int = 0
     sizes: tuple[tuple[str, int], ...] = ()
     """The number of replicas of each elastic role in the current attempt."""
+    used: UsageSum | None = None
+    """What the tasks of all attempts used that have ended."""
 
     @property
     def name(self) -> str:

@@ -10,6 +10,34 @@ from muster.domain.specs import Input, Mount, SecretUse
 
 
 @dataclass(frozen=True, slots=True)
+class SetupUse:
+    """What a task shares with others that have the same setup. One that is not kept is removed with its last task."""
+
+    command: tuple[str, ...]
+    key: str
+    is_kept: bool
+
+
+@dataclass(frozen=True, slots=True)
+class HostName:
+    name: str
+    address: str
+
+
+@dataclass(frozen=True, slots=True)
+class RootFiles:
+    """What a task finds at the root of a file system that is its own: in a container, a pod or a namespace. Nothing is
+    put at the root of a node."""
+
+    read: tuple[str, ...] = ()
+    """Those of the files of its folder that it finds there, too."""
+    written: tuple[str, ...] = ()
+    """The files that it may write there, although the root itself may belong to somebody else."""
+    covers_image: bool = False
+    """Whether a file that it may write may hide one of the image with the same name."""
+
+
+@dataclass(frozen=True, slots=True)
 class LaunchRequest:
     """Everything that one task is started with. Archives are named by their digests; a backend gets their bytes from
     the `Archives` that it was constructed with."""
@@ -38,8 +66,21 @@ class LaunchRequest:
     """The user whose job it is."""
     secrets: tuple[SecretUse, ...] = ()
     """The secrets that the task gets. Their values are not part of the request, which people may see."""
-    starts_where_image_says: bool = False
-    """Whether the working directory is the image's own, for its entry point, and not that of the task."""
+    stdin: bool = False
+    """Whether standard input stays open, for those who attach to the task."""
+    tty: bool = False
+    """Whether the task runs at a terminal."""
+    setup: SetupUse | None = None
+    """The setup that runs before the command, which is part of `argv`."""
+    args: tuple[str, ...] = ()
+    """The arguments of the image's own entry point. Empty if they are the image's own, too."""
+    workdir: str | None = None
+    """Where the container starts: IMAGE_WORKDIR or an absolute path in it. None: in the task's working directory."""
+    pull_secret: str | None = None
+    """The secret with the credentials for the registry of the image. Its value is not part of the request."""
+    root_files: RootFiles = field(default_factory=RootFiles)
+    ssh_hosts: tuple[HostName, ...] | None = None
+    """The names of its peers that programs resolve. None if the task has no SSH server."""
 
     @property
     def gang_key(self) -> str:

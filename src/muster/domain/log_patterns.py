@@ -18,10 +18,21 @@ from muster.domain.faults import FaultKind
 class Symptom:
     pattern: re.Pattern[str]
     ending: Ending
+    exit_code: int | None = None
+    """The row applies only to tasks that ended with this code, if there is one."""
 
 
-def _row(code: str, kind: FaultKind, pattern: str, cause: str, advice: str, *, retryable: bool = False) -> Symptom:
-    return Symptom(re.compile(pattern), Ending(code, kind, cause, advice, retryable))
+def _row(
+    code: str,
+    kind: FaultKind,
+    pattern: str,
+    cause: str,
+    advice: str,
+    *,
+    retryable: bool = False,
+    exit_code: int | None = None,
+) -> Symptom:
+    return Symptom(re.compile(pattern), Ending(code, kind, cause, advice, retryable), exit_code)
 
 
 _SIZE = r"[\d.]{1,20} ?[KMGT]?i?B"
@@ -34,9 +45,29 @@ _MODULE_ADVICE = "Install it in the environment that `runtime` names, or add it 
 _ENVIRONMENT_ADVICE = (
     "`muster env list` shows the environments and their nodes; `where.nodes` restricts a job to such nodes."
 )
+_COMMAND_ADVICE = "Check the spelling, and that the environment in `runtime` contains the program."
+_IMAGE_ADVICE = (
+    "Name an image in `runtime` that has it, or a program of this image. A command that is text needs /bin/sh, or the"
+    " shell that it names, such as bash; one that is a list needs none."
+)
+_CRLF_ADVICE = (
+    "Convert it with `dos2unix` or `sed -i 's/\\r$//'`, and let git keep it so: `*.sh text eol=lf` in .gitattributes."
+)
+_EXECUTABLE_ADVICE = (
+    "Make it executable with `chmod +x` and submit it again, or name its interpreter: `bash script.sh`."
+)
 _PATH_ADVICE = "Paths are relative to the code package; check the name, and that the data is mounted on the node."
 
 SYMPTOMS: tuple[Symptom, ...] = (
+    # What Muster itself says
+    _row("missing-package", CONFIGURATION,
+         r"^muster: the package (?P<path>.+) cannot be entered on this node$",
+         "The package {path}, which the job uses where it lies, cannot be entered on the node.",
+         "`muster fs ls` shows whether it is there; its owner can let others read it.", exit_code=126),
+    _row("ssh-unusable", CONFIGURATION,
+         r"^muster: ssh cannot be used here: (?P<why>.+)",
+         "The tasks of the job cannot reach each other by ssh: {why}.",
+         "Have it put right on the node or in the image, or take `ssh` out of the job.", exit_code=1),
     # Memory of the accelerator
     _row("gpu-memory", LIMIT,
          rf"out of memory\. Tried to allocate (?P<wanted>{_SIZE}).*?(?:total capacity of |GPU \d+; )(?P<total>{_SIZE})"
@@ -88,6 +119,31 @@ SYMPTOMS: tuple[Symptom, ...] = (
     _row("cudnn", CONFIGURATION, r"(?P<status>CUDNN_STATUS_(?!SUCCESS)\w+)",
          "cuDNN failed with {status}.",
          "Check that the versions of cuDNN, CUDA and the framework match; low GPU memory can also cause this."),
+    # Starting as a member of a gang
+    _row("missing-rank", CONFIGURATION,
+         r"environment variable (?P<variable>[A-Z_]+) expected, but not set|KeyError: ['\"](?P<other>RANK|WORLD_SIZE"
+         r"|LOCAL_WORLD_SIZE|MASTER_ADDR|MASTER_PORT|PADDLE_\w+|TF_CONFIG|JAX_\w+|OMPI_COMM_\w+)['\"]",
+         "The program is distributed and found no variable {variable}{other}.",
+         "Run it with `--workers 2` or more, name its framework (`framework: torch`), or start it with its launcher."),
+    _row("missing-local-rank", CONFIGURATION, r"KeyError: ['\"](?P<variable>LOCAL_RANK)['\"]",
+         "The program found no variable LOCAL_RANK, which a launcher sets in every process that it starts.",
+         "Start it with `torchrun`. For one process per task, ask for one GPU per worker or say `framework: torch`."),
+    _row("paddle-launch", CONFIGURATION, r"RuntimeError: The global group is not initialized",
+         "Paddle was started for one process, so the tasks did not train together.",
+         "Call `python train.py` instead of Paddle's launcher, or give each task a machine (`where.spread: apart`)."),
+    _row("mpi-slots", CONFIGURATION, r"[Nn]ot enough slots available in the system",
+         "mpirun was asked for more processes than the job has slots.",
+         "Ask for more workers or fewer processes; `--hostfile $MUSTER_TASK_DIR/$MUSTER_HOSTFILE` names the slots."),
+    _row("mpi-root", CONFIGURATION, r"(?:mpirun|prterun|mpiexec) has detected an attempt to run as root",
+         "mpirun refuses to run as root, which the task's account is.",
+         "Give mpirun --allow-run-as-root, or run the job on a cluster where tasks have accounts of their own."),
+    _row("mpi-hosts", CONFIGURATION,
+         r"(?:ORTE|PRTE|PRRTE) (?:was unable to|has lost communication)|unable to reliably start one or more daemons",
+         "mpirun could not start its helpers on the other nodes.",
+         "mpirun needs SSH between the nodes, without a password; frameworks with a rendezvous of their own do not."),
+    _row("nccl-interface", CONFIGURATION, r"[Nn]o socket interface found",
+         "NCCL found no network interface to the other workers.",
+         "Name the interface of the nodes in NCCL_SOCKET_IFNAME (and GLOO_SOCKET_IFNAME), such as eth0."),
     # Communication
     _row("nccl-timeout", USER,
          r"Watchdog caught collective operation timeout|NCCL.*\b[Tt]imed?[ -]?out|ncclTimeout"
@@ -106,7 +162,9 @@ SYMPTOMS: tuple[Symptom, ...] = (
          r"|Connection reset by peer)",
          "Gloo could not reach one of the workers.", _PEER_ADVICE, retryable=True),
     _row("rendezvous", USER,
-         r"RendezvousTimeoutError|(?:client socket|TCPStore|tcp_store).*(?:[Tt]imed? ?out|[Cc]onnection refused)"
+         r"RendezvousTimeoutError|RendezvousConnectionError|RendezvousClosedError|wait timeout after \d+ms, keys"
+         r"|waiting for clients\. \d+/\d+ clients joined"
+         r"|(?:client socket|TCPStore|tcp_store).*(?:[Tt]imed? ?out|[Cc]onnection refused)"
          r"|DEADLINE_EXCEEDED: Barrier timed out",
          "The workers did not all find each other in time.", _PEER_ADVICE, retryable=True),
     _row("port-in-use", PLATFORM, r"EADDRINUSE|[Aa]ddress already in use|bind\(\) failed.*errno:? ?98",
@@ -152,10 +210,56 @@ SYMPTOMS: tuple[Symptom, ...] = (
          "The program opened more files than the node allows.",
          "Close files and data loaders, or ask an admin to raise the node's limit (ulimit -n)."),
     # Environment, files and arguments of the program
+    _row("crlf", USER,
+         r"^muster: the script (?P<path>.+) has Windows line ends"
+         r"|(?<![^\s:])(?P<other>[^\s:]{1,255}): [^\s:]{1,255}\^M: bad interpreter",
+         "The script {path}{other} has Windows line ends (CRLF), so its interpreter was not found.", _CRLF_ADVICE),
+    _row("crlf", USER, r"env: .(?P<command>[\w./+-]+)\\r.: No such file",
+         "A script has Windows line ends (CRLF), so its interpreter {command} was not found.", _CRLF_ADVICE),
+    _row("crlf", USER, r"\$'[^']{0,80}\\r'|^: not found$",
+         "A shell script has Windows line ends (CRLF).", _CRLF_ADVICE),
+    _row("missing-interpreter", CONFIGURATION,
+         r"^muster: the interpreter of the script (?P<path>.+) is not there: (?P<command>.+)"
+         r"|(?<![^\s:])(?P<other>[^\s:]{1,255}): (?P<interpreter>[^\s:]{1,255}): bad interpreter",
+         "The interpreter {command}{interpreter} of the script {path}{other} is not on the node.",
+         "Name one in its first line that the node has, or say it in the command: `python3 script.py`."),
+    _row("not-executable", USER, r"^muster: the file (?P<path>.+) is not executable$",
+         "The script {path} is not executable.", _EXECUTABLE_ADVICE),
+    _row("not-executable", USER,
+         r"(?:^|: (?:line )?\d+: |exec: )['\"]?(?P<path>[^\s:'\"]{1,255})['\"]?: [Pp]ermission denied",
+         "The script {path} is not executable.", _EXECUTABLE_ADVICE, exit_code=126),
+    _row("not-executable", USER, r"^muster: (?P<path>.+) is a folder, not a program$",
+         "The command {path} is a folder.", "Name the program in it that is to run."),
+    _row("exec-format", USER, rf"{_PATH}['\"]?: (?:cannot execute(?: binary file)?: )?[Ee]xec format error",
+         "The node cannot run {path}: it names no interpreter, or was built for another kind of CPU.",
+         "Write `#!/bin/sh` or `#!/usr/bin/env python3` in its first line, or name the interpreter in the command."),
+    _row("no-shebang", USER, rf"{_PATH}(?<=\.py): (?:line )?\d+: .*(?:not found|[Ss]yntax error)",
+         "The script {path} names no interpreter in its first line, so a shell ran it instead of Python.",
+         "Run `python3 {path}`, or write `#!/usr/bin/env python3` in its first line."),
+    _row("command-not-found", CONFIGURATION,
+         r"^muster: the command (?P<command>.+) is in no folder of the PATH .*$",
+         "The command {command} is not on the PATH of the node.", _COMMAND_ADVICE),
+    _row("command-not-found", CONFIGURATION,
+         r"^\[FATAL tini \(\d+\)\] exec (?P<command>.+) failed: No such file"
+         r"|^(?:Error|docker): .*exec: \"(?P<other>[^\"]{1,255})\": (?:executable file not found|stat .*: no such file)"
+         r"|^Error: .*executable file [`'](?P<third>[^`']{1,255})[`'] not found",
+         "The image has no program {command}{other}{third}.", _IMAGE_ADVICE),
+    _row("command-not-found", CONFIGURATION, r"^ERROR \(catatonit:\d+\): failed to exec pid1: No such file",
+         "The image does not have the program with which the command begins, which is a shell if the command is text.",
+         _IMAGE_ADVICE),
+    _row("missing-file", USER, r"^muster: there is no file (?P<path>.+) to run in (?P<folder>.+)$",
+         "The command {path} does not exist.", _PATH_ADVICE),
+    _row("too-large", CONFIGURATION, r"Argument list too long|\[Errno 7\]",
+         "The command and its variables are longer than Linux passes to a program.",
+         "Move large values out of env, params and the command into files of the code package."),
     _row("missing-environment", CONFIGURATION, r"^muster: there is no environment (?P<path>.+) on this node$",
          "The environment {path}, which `runtime` names, is not on the node.", _ENVIRONMENT_ADVICE),
     _row("missing-environment", CONFIGURATION, r"^muster: the Python of the environment (?P<path>.+) is gone",
          "The environment {path} is broken: its bin/python links to a missing Python.", _ENVIRONMENT_ADVICE),
+    _row("environment-activation", CONFIGURATION,
+         r"^muster: the activation of the environment (?P<path>.+?) failed: (?P<message>.+)$",
+         "The conda environment {path} cannot be activated: {message}.",
+         "Fix the script in etc/conda/activate.d of the environment, or the package that installed it."),
     _row("missing-module", USER, r"(?:ModuleNotFoundError|ImportError): No module named '?(?P<module>[\w.]+)",
          "The Python module {module} is not installed.", _MODULE_ADVICE),
     _row("missing-module", USER, r"python[\d.]*: No module named '?(?P<module>[\w.]+)",
@@ -180,7 +284,7 @@ SYMPTOMS: tuple[Symptom, ...] = (
     _row("command-not-found", CONFIGURATION,
          r"(?:: |exec: |^)(?P<command>[\w./+-]+): (?:command )?not found|env: .(?P<other>[\w./+-]+).: No such file",
          "The command {command}{other} was not found on the node.",
-         "Check the spelling, and that the environment in `runtime` contains the program."),
+         _COMMAND_ADVICE),
     _row("missing-file", USER, rf"{_PATH}'?: No such file or directory",
          "The file {path} does not exist.", _PATH_ADVICE),
     _row("permission", CONFIGURATION, r"PermissionError: .*?'(?P<path>[^']+)'",

@@ -34,7 +34,7 @@ def where_of(spec: JobSpec, cluster: PhysicalCluster) -> Where:
 
 def folders_used(spec: JobSpec, cluster: PhysicalCluster) -> list[str]:
     """The names of the cluster's folders that the spec uses."""
-    return list(dict.fromkeys(name for path in _paths(spec) if (name := folder_name(path, cluster))))
+    return list(dict.fromkeys(name for _, path in folder_paths(spec) if (name := folder_name(path, cluster))))
 
 
 def folder_name(path: str, cluster: PhysicalCluster) -> str | None:
@@ -84,11 +84,14 @@ def alert_prefix(label: str) -> str:
     return "conda is " if label == CONDA else "containers: "
 
 
-def _paths(spec: JobSpec) -> Iterator[str]:
-    for mount in spec.mounts:
-        yield mount.source
-    for path in (spec.runtime.venv, spec.runtime.conda):
+def folder_paths(spec: JobSpec) -> Iterator[tuple[str, str]]:
+    """The paths that may start with a folder of the cluster, with their places in the spec."""
+    for place, mount in enumerate(spec.mounts):
+        yield f"mounts[{place}].{mount.source_key}", mount.source
+    if spec.package_place is not None:
+        yield "package", spec.package_place.path
+    for key, path in (("runtime.venv", spec.runtime.venv), ("runtime.conda", spec.runtime.conda)):
         if path and "/" in path:
-            yield path
+            yield key, path
     if spec.runtime.image and spec.runtime.image.endswith(".sif"):
-        yield spec.runtime.image
+        yield "runtime.image", spec.runtime.image

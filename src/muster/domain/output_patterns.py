@@ -9,6 +9,10 @@ from collections.abc import Sequence
 from fnmatch import fnmatchcase
 
 
+def is_glob(pattern: str) -> bool:
+    return any(letter in pattern for letter in "*?[")
+
+
 def matches(pattern: str, path: str) -> bool:
     """Whether the pattern matches this file. The path is relative to the working directory of the task."""
     parts = [part for part in pattern.split("/") if part not in ("", ".")]

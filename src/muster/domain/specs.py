@@ -10,6 +10,8 @@ PS_ROLE = "ps"
 WORKER_ROLE = "worker"
 ANY_VALUE = "*"
 """As a value in `where.labels`, this matches any value of the label."""
+IMAGE_WORKDIR = "image"
+"""As `runtime.workdir`, this means the folder that the image itself names as its WORKDIR."""
 
 
 class Mode(StrEnum):
@@ -25,6 +27,7 @@ class Framework(StrEnum):
     MPI = "mpi"
     JAX = "jax"
     PLAIN = "plain"
+    NONE = "none"
 
 
 class Priority(StrEnum):
@@ -99,12 +102,27 @@ class Role:
     replicas: int
     command: tuple[str, ...]
     """Empty if the image has an entry point of its own, which is to run."""
+    args: tuple[str, ...] = field(default=(), kw_only=True)
+    """The arguments of that entry point. Empty if they are the image's own, too."""
+    is_line: bool = field(default=False, kw_only=True)
+    """Whether the command was written as one text. Its last word is that text, and the shell that runs it is chosen
+    where the task runs."""
     resources: Resources = field(default_factory=Resources)
     env: Mapping[str, str] = field(default_factory=dict)
     ports: int = 0
     completion: Completion = field(default_factory=Completion)
     min_replicas: int | None = None
     max_replicas: int | None = None
+    command_template: tuple[str, ...] = ()
+    """The command with its `${params.x}`, if it has any."""
+    env_template: Mapping[str, str] = field(default_factory=dict)
+    """The variables in which params are used, with their `${params.x}`."""
+    args_template: tuple[str, ...] = ()
+    """The arguments with their `${params.x}`, if they have any."""
+    stdin: bool = False
+    """Whether its tasks have a standard input, which stays open for those who attach to them."""
+    tty: bool = False
+    """Whether its tasks run at a terminal, too."""
 
     @property
     def is_elastic(self) -> bool:
@@ -113,18 +131,45 @@ class Role:
 
 @dataclass(frozen=True, slots=True)
 class Runtime:
-    """The environment that provides the interpreter. At most one of the fields is set."""
+    """The environment that provides the interpreter. At most one of the first three fields is set."""
 
     conda: str | None = None
     venv: str | None = None
     image: str | None = None
+    workdir: str | None = None
+    """Where a container starts: IMAGE_WORKDIR or an absolute path in it. None: in the task's working directory."""
+    pull_secret: str | None = None
+    """The secret of the job's owner with the credentials for the registry of the image."""
+
+    @property
+    def is_chosen(self) -> bool:
+        return bool(self.conda or self.venv or self.image)
+
+
+@dataclass(frozen=True, slots=True)
+class Setup:
+    """A command that prepares a node for the tasks of the job. Without `cache` its result is not used by other jobs."""
+
+    command: tuple[str, ...]
+    cache: bool = True
+    command_template: tuple[str, ...] = ()
+    """The command with its `${params.x}`, if it uses params."""
 
 
 @dataclass(frozen=True, slots=True)
 class Mount:
+    """A folder of the cluster, and where tasks have it. If the job names a storage instead, `source` is empty until a
+    cluster has said which of its folders that is."""
+
     source: str
     target: str
     read_only: bool = False
+    storage: str = ""
+
+    @property
+    def source_key(self) -> str:
+        """The key under which the author of the job has said what to mount."""
+        return "storage" if self.storage else "source"
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,11 +200,37 @@ class SecretUse:
 
 
 @dataclass(frozen=True, slots=True)
+class OriginalFile:
+    """The job file of another system that a spec was translated from, as it was submitted, without its secrets."""
+
+    dialect: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Ssh:
+    """Every task has an SSH server, which takes the key of the job and these public keys, one per line."""
+
+    authorized_keys: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class PackagePlace:
+    """A package that lies on the cluster and is used there. `path` begins with the name of a folder of the cluster, or
+    is absolute once the cluster's file was looked at."""
+
+    cluster: str
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
 class JobSpec:
     name: str
     roles: tuple[Role, ...]
     cluster: str | None = None
     framework: Framework = Framework.PLAIN
+    framework_reason: str = ""
+    """Why the framework is this one, if the user did not name it: `the command runs torchrun`."""
     priority: Priority = Priority.NORMAL
     time_limit_s: float | None = None
     grace_s: float = 10.0
@@ -180,6 +251,14 @@ class JobSpec:
     outputs: tuple[str, ...] = ()
     """Paths and patterns in the working directory that are collected when a task has ended."""
     secrets: tuple[SecretUse, ...] = ()
+    env_template: Mapping[str, str] = field(default_factory=dict)
+    """The variables in which params are used, with their `${params.x}`."""
+    setup: Setup | None = None
+    original: OriginalFile | None = None
+    """The file that clients of the other system read again. A spec that was changed since has none."""
+    ssh: Ssh | None = None
+    package_place: PackagePlace | None = None
+    """Set instead of `package`."""
 
     @property
     def mode(self) -> Mode:
@@ -197,6 +276,12 @@ class JobSpec:
         """The digests of the archives that a node needs before it can start a task."""
         package = () if self.package is None else (self.package,)
         return (*package, *(one.digest for one in self.inputs))
+
+    @property
+    def secret_names(self) -> tuple[str, ...]:
+        """The names of all secrets that a launch needs: those of the tasks, and that for the registry."""
+        registry = [self.runtime.pull_secret] if self.runtime.pull_secret else []
+        return tuple(dict.fromkeys([*(use.name for use in self.secrets), *registry]))
 
     def role(self, name: str) -> Role:
         return next(role for role in self.roles if role.name == name)

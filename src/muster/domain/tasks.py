@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from muster.domain.errors import Conflict
 from muster.domain.faults import Fault
 from muster.domain.resources import Placement
+from muster.domain.used_resources import UsedResources
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +119,8 @@ class Task:
     signal: int | None = None
     log: str | None = None
     """The path of the collected log in the server's log folder; None while the log is still on the node."""
+    used: UsedResources | None = None
+    """What it used, once it has ended; None if nobody measured it."""
 
     @property
     def state_name(self) -> str:

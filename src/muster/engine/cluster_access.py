@@ -29,6 +29,13 @@ def usable_virtual_clusters(context: Context, user: User) -> list[VirtualCluster
     return [vc for vc in context.config.virtual.values() if vc.cluster in usable and may_use(vc, user)]
 
 
+def is_usable(context: Context, user: User, name: str) -> bool:
+    """Whether the user may submit jobs to the physical or virtual cluster of this name."""
+    return name in usable_clusters(context, user) or any(
+        vc.name == name for vc in usable_virtual_clusters(context, user)
+    )
+
+
 def known_clusters(context: Context, user: User | None) -> str:
     """The names of all clusters that the user may use, for hints; without a user, those that are for everybody."""
     user = user or NOBODY

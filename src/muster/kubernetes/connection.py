@@ -6,7 +6,7 @@ requests are ours: watches with bookmarks and deletions by label are not offered
 
 import socket
 from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -133,14 +133,21 @@ class Connection:
     async def streaming(
         self, path: str, params: Mapping[str, str] | None = None, *, silence_s: float | None = None
     ) -> AsyncIterator[AsyncIterator[bytes]]:
-        """The body of a long answer, such as a watch or a log that is followed, as it arrives."""
+        """The body of a long answer, such as a watch or a log that is followed, as it arrives. Errors of whoever takes
+        it, such as those of a full disk, are not those of the connection."""
         timeout = httpx2.Timeout(_ANSWER_S, read=silence_s)
         try:
-            async with self._http.stream("GET", path, params=params, timeout=timeout) as answer:
+            async with AsyncExitStack() as stack:
+                try:
+                    answer = await stack.enter_async_context(
+                        self._http.stream("GET", path, params=params, timeout=timeout)
+                    )
+                except (ConfigError, OSError) as error:
+                    raise Unreachable(f"no answer from the API server: {_words(error)}") from error
                 if answer.status_code >= 400:
                     raise error_of(answer.status_code, _decoded(await answer.aread()))
                 yield answer.aiter_bytes()
-        except (httpx2.HTTPError, httpx2.StreamError, ConfigError, OSError) as error:
+        except (httpx2.HTTPError, httpx2.StreamError) as error:
             raise Unreachable(f"the API server's answer ended early: {_words(error)}") from error
 
     @asynccontextmanager

@@ -7,7 +7,7 @@ visible devices (a task could otherwise use GPUs that are allocated to another j
 
 from muster.domain.gangs import Gang
 from muster.domain.launch_requests import GangLaunch, LaunchRequest
-from muster.domain.specs import Framework, JobSpec, Role
+from muster.domain.specs import IMAGE_WORKDIR, Framework, JobSpec, Role
 from muster.domain.tasks import Task
 from muster.launch.devices import visible_devices
 from muster.launch.endpoints import worker_rank
@@ -15,12 +15,19 @@ from muster.launch.folder_paths import mounts_of
 from muster.launch.frameworks import RECIPES
 from muster.launch.frameworks.mpi import HOSTFILE, hostfile
 from muster.launch.muster_variables import muster_variables
+from muster.launch.package_places import package_command, package_variables
+from muster.launch.root_files import TRAINER_COUNT, TRAINER_ID, root_files
 from muster.launch.runtimes import runtime_command, runtime_environment
+from muster.launch.setups import setup_command, setup_files, setup_use
+from muster.launch.shells import shell_command
+from muster.launch.ssh_access import ssh_command, ssh_files, ssh_hosts, ssh_ports, ssh_secrets, ssh_variables
+
+_TERM = "xterm-256color"
 
 
 def ports_needed(spec: JobSpec, role: Role, index: int) -> int:
     """The number of free ports to reserve on the node of this task, before it is composed."""
-    return RECIPES[spec.framework].ports(spec, role, index) + role.ports
+    return RECIPES[spec.framework].ports(spec, role, index) + ssh_ports(spec) + role.ports
 
 
 def compose(gang: Gang, *, conda_root: str | None = None) -> GangLaunch:
@@ -39,13 +46,21 @@ class _Composer:
         spec = gang.spec
         self._gang = gang
         self._mounts = mounts_of(spec)
-        self._commands = {role.name: runtime_command(spec.runtime, conda_root, role.command) for role in spec.roles}
+        self._commands = {
+            role.name: package_command(
+                spec, runtime_command(spec.runtime, conda_root, setup_command(spec, ssh_command(spec, _argv(role))))
+            )
+            for role in spec.roles
+        }
         mounted = any(not mount.target.startswith("/") for mount in spec.mounts)
         self._uses_own_folder = bool(spec.package or spec.inputs or spec.outputs or mounted)
         self._runtime = runtime_environment(spec.runtime, conda_root)
         self._framework_variables = RECIPES[spec.framework].environment(gang)
         self._muster_variables = muster_variables(gang)
-        self._files = {"trainer_count": f"{len(gang.workers)}\n"}
+        self._files = {TRAINER_COUNT: f"{len(gang.workers)}\n", **setup_files(spec), **ssh_files(gang)}
+        self._root_files = root_files(spec)
+        self._ssh_hosts = ssh_hosts(gang)
+        self._setups = {role.name: setup_use(spec, role, gang.key) for role in spec.roles}
         if spec.framework is Framework.MPI:
             self._files[HOSTFILE] = hostfile(gang)
 
@@ -69,26 +84,45 @@ class _Composer:
             image=spec.runtime.image,
             mounts=self._mounts.binds,
             links=self._mounts.links,
-            secrets=spec.secrets,
-            starts_where_image_says=not role.command and not self._uses_own_folder,
+            secrets=(*spec.secrets, *ssh_secrets(spec)),
+            stdin=role.stdin,
+            tty=role.tty,
+            setup=self._setups[role.name],
+            args=role.args,
+            workdir=spec.runtime.workdir or self._entry_point_workdir(role),
+            pull_secret=spec.runtime.pull_secret,
+            root_files=self._root_files,
+            ssh_hosts=self._ssh_hosts,
         )
 
+    def _entry_point_workdir(self, role: Role) -> str | None:
+        """An entry point starts where its image says, unless the job brings files of its own."""
+        return None if role.command or self._uses_own_folder else IMAGE_WORKDIR
+
     def _environment(self, role: Role, task: Task) -> dict[str, str]:
+        spec = self._gang.spec
         return {
             "PYTHONUNBUFFERED": "1",  # otherwise the last lines before a crash stay in a buffer
+            **({"TERM": _TERM} if role.tty else {}),
             **self._runtime,
             **self._framework_variables(task),
-            **self._gang.spec.env,
+            **spec.env,
             **role.env,
+            **package_variables(spec, {**spec.env, **role.env}.get("PYTHONPATH")),
             **visible_devices(task.placement, role.resources.gpus),
             **self._muster_variables(task),
+            **ssh_variables(spec, task),
         }
 
     def _files_of(self, task: Task) -> dict[str, str]:
         """The files `trainer_id` and `trainer_count`, from which a program computes its part of the input files. A
         parameter server has no such part; its `trainer_id` is its index among the servers."""
         rank = worker_rank(self._gang, task)
-        return {"trainer_id": f"{task.index if rank is None else rank}\n", **self._files}
+        return {TRAINER_ID: f"{task.index if rank is None else rank}\n", **self._files}
+
+
+def _argv(role: Role) -> tuple[str, ...]:
+    return shell_command(role.command[-1]) if role.is_line else role.command
 
 
 def _check_ports(spec: JobSpec, task: Task) -> None:

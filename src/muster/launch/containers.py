@@ -14,13 +14,20 @@ from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 
 from muster.domain.errors import Invalid
-from muster.domain.specs import Mount
+from muster.domain.launch_requests import HostName, RootFiles
+from muster.domain.specs import IMAGE_WORKDIR, Mount
+from muster.launch.container_script import ContainerRun, command_of, script_of
+from muster.launch.registry_credentials import login_for
+from muster.launch.ssh_script import FOLDER as SSH_FOLDER
 
 PODMAN, DOCKER, APPTAINER = "podman", "docker", "apptainer"
 ENV_FILE = "container.env"
 VARIABLES_FILE = "variables.sh"
 """Sets the variables that do not fit on a line of the other file."""
 CHECKPOINT_FILE = "checkpoint"
+REGISTRY_FOLDER = "registry"
+"""The folder of the file with the credentials for the registry, until the image is there."""
+ACCOUNTS_FILE = "container.accounts"
 STATE_FILE = "container.state"
 """After a failure, this file says whether the container was killed because it ran out of memory: `true` or `false`."""
 
@@ -37,23 +44,8 @@ ROCM = "rocm"
 PRETENDED = "pretended"
 """Fake GPUs, for tests."""
 
-# A client that receives a signal while its container starts loses the exit code or the signal. So every client gets a
-# session of its own, and the agent signals the container's first process directly. Only the engine knows why a
-# container was killed, and only until it is removed, so this script asks and removes it without needing the agent.
-# `set -C` overwrites nothing: the program could have created a link with the name of the file.
-_WRAPPER = """
-trap : TERM INT HUP
-set -C
-engine=$1 name=$2 state=$3
-shift 3
-setsid "$engine" run --name "$name" "$@"
-code=$?
-[ "$code" = 0 ] ||
-  setsid "$engine" container inspect --format '{{.State.OOMKilled}}' "$name" 2>/dev/null >"$state"
-setsid "$engine" rm --force --volumes "$name" >/dev/null 2>&1
-exit "$code"
-"""
-_SET_VARIABLES = '. "$0" && exec "$@"'
+_NO_DETACHING = "ctrl-^,ctrl-_,ctrl-^,ctrl-@,ctrl-_,ctrl-^"
+"""Nobody types this. Otherwise the engine's own keys would end the task, which is the client, and not the container."""
 _DOMAIN = r"(?:[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?\.)*[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?(?::[0-9]+)?"
 _PART = r"[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*"
 _REFERENCE = (
@@ -68,6 +60,7 @@ _TRANSPORTS = frozenset(
 """Words before a colon by which podman means a file or another store, which it would open with the agent's rights."""
 _APPTAINER_SCHEMES = ("docker", "oras", "library", "shub")
 _LONGEST_NAME = 255
+_ROOT = "0:0"
 _TRIAL_ACCOUNT = "65534:65534"
 _LONGEST_LINE = 32_000
 """Container engines read lines of up to 64 KiB."""
@@ -128,8 +121,17 @@ class ContainerTask:
     private_shm_bytes: int | None = None
     """Set for the task of a user who must not reach what others have: the size of a /dev/shm of its own. Such a task
     has its own IPC namespace, too, gains no rights from the image, and writes to its own files only."""
-    starts_where_image_says: bool = False
-    """Whether the working directory is the image's own, and not that of the task."""
+    args: tuple[str, ...] = ()
+    """The arguments of the image's own entry point. Empty if they are the image's own, too."""
+    workdir: str | None = None
+    """Where it starts: IMAGE_WORKDIR or an absolute path in the container. None: in the task's working directory."""
+    stdin: bool = False
+    tty: bool = False
+    registry: bytes | None = field(default=None, repr=False)
+    """The config.json with the credentials for the registry of the image."""
+    root_files: RootFiles = field(default_factory=RootFiles)
+    ssh_hosts: tuple[HostName, ...] | None = None
+    """The names that it resolves. None if it has no SSH server."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +145,8 @@ class ContainerLaunch:
     """The name of the container, if the engine keeps a container that may have to be removed."""
     command: tuple[str, ...] = ()
     """The command of the engine's client alone, as a person would type it."""
+    registry: bytes | None = field(default=None, repr=False)
+    """What the agent writes to the file with the credentials for the registry."""
 
 
 def is_reference(name: str) -> bool:
@@ -183,54 +187,98 @@ def _podman(engine: Engine, content: ContainerTask, place: TaskFolder) -> Contai
         name = next(iter(others))
         raise Invalid(f"env.{name}: the entry point of an image cannot get a value like this", hint="give it a command")
     script = f"{place.folder}/{VARIABLES_FILE}"
-    setting = ("sh", "-c", _SET_VARIABLES, script) if others else ()
-    name = container_name(content.task_id)
-    words = (
+    options = (
         *(("--init",) if engine.init else ()),
+        *(("--interactive",) if content.stdin else ()),
+        *(("--tty", "--detach-keys", _NO_DETACHING) if content.tty else ()),
         *("--network", "host"),
+        *(word for one in content.ssh_hosts or () for word in ("--add-host", f"{one.name}:{one.address}")),
         *_memory_arguments(content),
         *("--log-driver", "none"),  # the output of the client is the task's log
         *("--security-opt", "label=disable"),  # otherwise SELinux would hide the folders of the node
         *_rights_arguments(engine, content),
         *("--user", _user(engine, place)),
-        *(() if content.starts_where_image_says else ("--workdir", place.work)),
+        *_workdir_arguments("--workdir", content, place),
         *("--env-file", f"{place.folder}/{ENV_FILE}"),
-        *(word for mount in (*_own_mounts(content, place), *content.mounts) for word in ("--mount", _bind(mount))),
+        *(word for mount in _mounts(engine, content, place) for word in ("--mount", _bind(mount))),
         *device_arguments(engine, content.devices),
         *(word for path in content.device_files for word in ("--device", path)),
         *_limit_arguments(engine, content),
-        *(("--entrypoint", "") if content.argv else ()),
-        content.image,
-        *setting,
-        *content.argv,
     )
-    wrapper = ("/bin/sh", "-c", _WRAPPER, "muster-container", engine.program, name, f"{place.folder}/{STATE_FILE}")
-    files = {ENV_FILE: "".join(f"{variable}={value}\n" for variable, value in lines.items())}
+    run = ContainerRun(
+        engine.program,
+        container_name(content.task_id),
+        f"{place.folder}/{STATE_FILE}",
+        options,
+        content.image,
+        content.argv or content.args,
+        bool(content.argv),
+        script if others else "",
+        content.tty,
+        "" if content.registry is None else f"{place.folder}/{REGISTRY_FOLDER}",
+        _passwd(engine, content, place) or ("", ""),
+    )
+    files = dict.fromkeys(_written_at_root(engine, content, place), "")
+    files[ENV_FILE] = "".join(f"{variable}={value}\n" for variable, value in lines.items())
     if others:
         files[VARIABLES_FILE] = "".join(f"export {one}={shlex.quote(value)}\n" for one, value in others.items())
-    return ContainerLaunch((*wrapper, *words), {}, files, name, (engine.program, "run", "--name", name, *words))
+    return ContainerLaunch(script_of(run), {}, files, run.name, command_of(run), content.registry)
 
 
 def _apptainer(engine: Engine, content: ContainerTask, place: TaskFolder) -> ContainerLaunch:
-    mounts = [*_own_mounts(content, place), *content.mounts]
     argv = (
         engine.program,
         "exec" if content.argv else "run",
         "--cleanenv",
         *(() if content.private_shm_bytes is None else ("--containall",)),  # else it shares processes, /tmp and /dev
         *("--home", place.work),
-        *(() if content.starts_where_image_says else ("--pwd", place.work)),
-        *(word for mount in mounts for word in ("--bind", _colons(mount))),
+        *_workdir_arguments("--pwd", content, place),
+        *(word for mount in _mounts(engine, content, place) for word in ("--bind", _colons(mount))),
         *device_arguments(engine, content.devices),
         *(word for path in content.device_files for word in ("--bind", path)),
         _apptainer_image(content.image),
-        *content.argv,
+        *(content.argv or content.args),
     )
     env = _environment(engine, content, place)
     env.pop("HOME", None)  # passed as --home, because apptainer refuses the variable
     inside = {f"APPTAINERENV_{name}": value for name, value in sorted(env.items())}
+    inside |= _apptainer_login(content)
     # Otherwise a shell in the container would evaluate the values. Versions before 1.1 refuse the option.
-    return ContainerLaunch(argv, {**inside, "APPTAINER_NO_EVAL": "true"}, command=argv)
+    files = dict.fromkeys(_written_at_root(engine, content, place), "")
+    return ContainerLaunch(argv, {**inside, "APPTAINER_NO_EVAL": "true"}, files, command=argv)
+
+
+def _mounts(engine: Engine, content: ContainerTask, place: TaskFolder) -> tuple[Mount, ...]:
+    read = (Mount(f"{place.folder}/{name}", f"/{name}", read_only=True) for name in content.root_files.read)
+    written = (Mount(f"{place.folder}/{name}", f"/{name}") for name in _written_at_root(engine, content, place))
+    passwd = _passwd(engine, content, place)
+    known = () if passwd is None else (Mount(passwd[0], "/etc/passwd", read_only=True),)
+    return (*_own_mounts(content, place), *read, *written, *known, *content.mounts)
+
+
+def _passwd(engine: Engine, content: ContainerTask, place: TaskFolder) -> tuple[str, str] | None:
+    """OpenSSH works for accounts that the image knows, and the number of the task's account is not among them."""
+    if content.ssh_hosts is None or engine.name == APPTAINER or _user(engine, place).startswith("0:"):
+        return None
+    entry = f"muster-{place.uid}:x:{place.uid}:{place.gid}::{place.work}:/bin/sh"
+    return f"{place.folder}/{ACCOUNTS_FILE}", entry
+
+
+def _written_at_root(engine: Engine, content: ContainerTask, place: TaskFolder) -> tuple[str, ...]:
+    """The files that the task can write at the root only if they are mounted there. Root may write there anyway, unless
+    the image cannot be written at all, as with apptainer."""
+    is_writable = engine.name != APPTAINER and _user(engine, place).startswith("0:")
+    return content.root_files.written if content.root_files.covers_image and not is_writable else ()
+
+
+def _apptainer_login(content: ContainerTask) -> dict[str, str]:
+    """Not all versions read a file with credentials. The variables stay outside of the container."""
+    login = None if content.registry is None else login_for(content.image, content.registry)
+    return {} if login is None else {"APPTAINER_DOCKER_USERNAME": login[0], "APPTAINER_DOCKER_PASSWORD": login[1]}
+
+
+def _workdir_arguments(option: str, content: ContainerTask, place: TaskFolder) -> tuple[str, ...]:
+    return () if content.workdir == IMAGE_WORKDIR else (option, content.workdir or place.work)
 
 
 def _own_mounts(content: ContainerTask, place: TaskFolder) -> tuple[Mount, ...]:
@@ -238,7 +286,9 @@ def _own_mounts(content: ContainerTask, place: TaskFolder) -> tuple[Mount, ...]:
     if content.private_shm_bytes is None:
         return (Mount(place.folder, place.folder),)
     checkpoint = f"{place.folder}/{CHECKPOINT_FILE}"
-    own = Mount(place.work, place.work), Mount(checkpoint, checkpoint)
+    own = [Mount(place.work, place.work), Mount(checkpoint, checkpoint)]
+    if content.ssh_hosts is not None:
+        own.append(Mount(f"{place.folder}/{SSH_FOLDER}", f"{place.folder}/{SSH_FOLDER}"))
     return (Mount(place.folder, place.folder, read_only=True), *own)
 
 
@@ -256,7 +306,10 @@ def _rights_arguments(engine: Engine, content: ContainerTask) -> tuple[str, ...]
 
 
 def _environment(engine: Engine, content: ContainerTask, place: TaskFolder) -> dict[str, str]:
-    env = {"HOME": place.work, **content.env}
+    # A job that starts where its image says expects the home folder there, too, if the container runs as root. Another
+    # account may not be known in the image, or not allowed to write there.
+    is_images_home = content.workdir is not None and _user(engine, place) == _ROOT
+    env = {**({} if is_images_home else {"HOME": place.work}), **content.env}
     if content.devices and engine.renumbers:
         env["CUDA_VISIBLE_DEVICES"] = ",".join(str(number) for number in range(len(content.devices)))
     # The agent identifies the task's processes by these variables, whatever started them.
@@ -266,7 +319,7 @@ def _environment(engine: Engine, content: ContainerTask, place: TaskFolder) -> d
 def _user(engine: Engine, place: TaskFolder) -> str:
     """The user inside, chosen so that the task's files belong to the agent's account outside. In a rootless engine,
     root inside is that account."""
-    return "0:0" if engine.rootless else f"{place.uid}:{place.gid}"
+    return _ROOT if engine.rootless else f"{place.uid}:{place.gid}"
 
 
 def _fits_a_line(value: str) -> bool:

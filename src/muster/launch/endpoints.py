@@ -1,7 +1,7 @@
 """Ranks, ports, endpoints and GPU counts of the tasks of a gang, as the frameworks need them.
 
-The ports of a task have a fixed order, here and in `ports_needed`: first those of the framework, then those that the
-user asked for with `role.ports`.
+The ports of a task have a fixed order, here and in `ports_needed`: first those of the framework, then that of the
+SSH server, then those that the user asked for with `role.ports`.
 """
 
 from collections.abc import Callable, Sequence

@@ -11,6 +11,9 @@ from muster.domain.tasks import Task
 from muster.launch.endpoints import Variables, endpoint
 from muster.lib.quantities import gpu_number
 
+_LONGEST = 96 << 10
+"""Linux starts no program with a variable of 128 KiB. A list of ports that would be as long is left out."""
+
 
 def muster_variables(gang: Gang) -> Variables:
     spec = gang.spec
@@ -24,6 +27,7 @@ def muster_variables(gang: Gang) -> Variables:
         "MUSTER_MODE": spec.mode.value,
         "MUSTER_WORLD_SIZE": str(len(gang.tasks)),
         "MUSTER_NODES": ",".join(gang.hosts),
+        **({"MUSTER_IMAGE": spec.runtime.image} if spec.runtime.image else {}),
         **_peers(gang),
         **_params(spec),
     }
@@ -60,12 +64,21 @@ def device_variables(devices: Iterable[ExtendedDevice]) -> dict[str, str]:
 
 def _own_ports(role: Role, task: Task) -> dict[str, str]:
     """Only the ports that the user asked for. The ports of the framework come before them."""
-    asked = task.placement.ports[len(task.placement.ports) - role.ports :] if role.ports else ()
-    listed = ",".join(str(port) for port in asked)
-    return {"MUSTER_PORTS": listed, **{f"MUSTER_PORT_{place}": str(port) for place, port in enumerate(asked)}}
+    asked = _asked(role, task)
+    return {"MUSTER_PORTS": _listed(asked), **{f"MUSTER_PORT_{place}": str(port) for place, port in enumerate(asked)}}
+
+
+def _asked(role: Role, task: Task) -> tuple[int, ...]:
+    return task.placement.ports[len(task.placement.ports) - role.ports :] if role.ports else ()
+
+
+def _listed(ports: Iterable[int]) -> str:
+    return ",".join(str(port) for port in ports)
 
 
 def _peers(gang: Gang) -> dict[str, str]:
+    """The hosts of each role, the first port of each of its tasks, and, if they have several, all their ports: those of
+    a task are separated by commas, and the tasks by semicolons."""
     env = {}
     for role in gang.spec.roles:
         members = gang.of_role(role.name)
@@ -73,6 +86,9 @@ def _peers(gang: Gang) -> dict[str, str]:
         if role.ports:
             first = [endpoint(task, len(task.placement.ports) - role.ports) for task in members]
             env[f"MUSTER_ENDPOINTS_{variable_name(role.name)}"] = ",".join(first)
+        listed = ";".join(_listed(_asked(role, task)) for task in members)
+        if role.ports > 1 and len(listed) < _LONGEST:
+            env[f"MUSTER_PORTS_{variable_name(role.name)}"] = listed
     return env
 
 

@@ -102,7 +102,9 @@ class PartialFile:
 
 
 def sync_folder(folder: Path) -> None:
-    """Makes the names in the folder durable."""
+    """Makes the names in the folder durable, where a folder can be opened: Windows has no such call."""
+    if not hasattr(os, "O_DIRECTORY"):
+        return
     handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
         os.fsync(handle)

@@ -111,6 +111,34 @@ def about_bytes(count: float) -> str:
     return f"{count:.1f} TiB"
 
 
+def about_duration(seconds: float) -> str:
+    """The duration in its two largest units, for people: `2h 3m`, `45s`, `0.4s`."""
+    if seconds < 9.95:
+        return f"{seconds:.1f}s".replace(".0s", "s")
+    left = round(seconds)
+    parts: list[str] = []
+    for unit, size in (("d", 86400), ("h", 3600), ("m", 60), ("s", 1)):
+        count, left = divmod(left, size)
+        if count:
+            parts.append(f"{count}{unit}")
+        if len(parts) == 2 or (parts and not count):
+            break
+    return " ".join(parts)
+
+
+def about_percent(value: float) -> str:
+    """The rounded percentage, for people; what is not quite nothing is not shown as nothing."""
+    return "<1 %" if 0 < value < 0.5 else f"{value:.0f} %"
+
+
+def about_number(value: float) -> str:
+    """The number with as many decimals as matter: 0.04, 0.25, 2.5, 31, 1200. What is not quite nothing is not shown as
+    nothing."""
+    if 0 < value < 0.005:
+        return "<0.01"
+    return f"{value:.0f}" if value >= 9.995 else f"{value:.2f}".rstrip("0").rstrip(".")
+
+
 def format_duration(seconds: float) -> str:
     """The duration as `2h30m`, `45s` or `1m0.5s`. `parse_duration` returns exactly the same number."""
     exact = Decimal(repr(seconds))

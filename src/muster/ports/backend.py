@@ -19,6 +19,7 @@ from muster.domain.launch_requests import GangLaunch
 from muster.domain.nodes import Node
 from muster.domain.specs import JobSpec
 from muster.domain.tasks import Task
+from muster.domain.used_resources import UsedResources
 from muster.ports.capabilities import Capabilities, TaskRef
 
 
@@ -61,6 +62,8 @@ class Observation:
     cancelled: str = ""
     """Why the whole gang is over without an order of Muster: somebody has removed it in the engine itself. Empty if
     nobody has."""
+    used: UsedResources | None = None
+    """What the task used, if it has ended and somebody measured it."""
 
 
 @dataclass(frozen=True, slots=True)

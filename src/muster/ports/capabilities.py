@@ -15,9 +15,11 @@ from muster.domain.errors import NotOffered, Problem
 from muster.domain.gangs import Gang
 from muster.domain.isolation import IsolationMode
 from muster.domain.launch_requests import GangLaunch
+from muster.domain.log_times import LogTimes
 from muster.domain.pools import Pool
 from muster.domain.specs import JobSpec
 from muster.domain.tasks import Task
+from muster.domain.used_resources import UsedResources
 from muster.ports.environments import Environments
 from muster.ports.files import FileSpace
 from muster.ports.foreign_jobs import ForeignJobs
@@ -123,6 +125,14 @@ class TaskLogs(Protocol):
         ...
 
 
+class TaskLogTimes(Protocol):
+    """For backends that know when the bytes of a log were written."""
+
+    async def times(self, task: TaskRef) -> LogTimes:
+        """Empty if nothing is known. Raises NotFound and Unreachable."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class OutputFile:
     path: str
@@ -190,6 +200,8 @@ class TaskUsage:
     rss_bytes: int
     processes: int | None
     """None where it is not measured."""
+    used: UsedResources | None = None
+    """What the task has used so far."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -297,6 +309,44 @@ class TaskCommands(Protocol):
         ...
 
 
+class TaskConnection(Protocol):
+    """A TCP connection to a port of a task. Both directions may be used at the same time, each by one caller."""
+
+    async def send(self, data: bytes) -> None:
+        """Returns when the task, or a small buffer before it, has taken it. What is sent to a task that takes no more
+        is dropped."""
+        ...
+
+    async def end_input(self) -> None:
+        """Nothing more will be sent, which the task sees as the end of the stream, if the backend can pass that on."""
+        ...
+
+    def received(self) -> AsyncGenerator[bytes]:
+        """Yields what the task sends until it sends no more. No more is taken from the task than is read here."""
+        ...
+
+
+class TaskConnections(Protocol):
+    """Connections to what listens in a running task. Nothing but the task's own ports can be reached."""
+
+    def connect(self, task: TaskRef, port: int) -> AbstractAsyncContextManager[TaskConnection]:
+        """The connection is closed when the context is left, when the link to the node breaks, and when the task ends.
+        Raises Conflict if the task is not running or does not listen on the port, and Unreachable."""
+        ...
+
+
+class TaskAttachments(Protocol):
+    """The standard input and the output of running tasks whose role has `stdin`."""
+
+    def attach(
+        self, task: TaskRef, terminal: Terminal | None, tail: int | None
+    ) -> AbstractAsyncContextManager[CommandSession]:
+        """Attach to the task. Its output begins with its last `tail` lines, or with its first if that is None. The task
+        goes on when the context is left. Its end is that of the task. Several may be attached: all have the output, and
+        input is taken from each. Raises Conflict if the task is not running, and Unreachable."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class GivenIsolation:
     """How a cluster isolates the tasks of its users from each other."""
@@ -337,9 +387,12 @@ class Capabilities:
     ports: PortReservations | None = None
     shipping: Shipping | None = None
     logs: TaskLogs | None = None
+    log_times: TaskLogTimes | None = None
     outputs: TaskOutputs | None = None
     cleanup: Cleanup | None = None
     task_commands: TaskCommands | None = None
+    task_connections: TaskConnections | None = None
+    task_attachments: TaskAttachments | None = None
     usage: Usage | None = None
     node_administration: NodeAdministration | None = None
     files: FileSpace | None = None

@@ -55,6 +55,25 @@ class Trial:
     frameworks: tuple[FrameworkTrial, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class InstalledPackage:
+    name: str
+    version: str
+    source: str
+    """`conda` or `python`: who knows it. What conda has installed for Python is known to conda."""
+
+
+@dataclass(frozen=True, slots=True)
+class Inventory:
+    """What is installed in an environment on one node."""
+
+    node: str
+    environment: Environment
+    python: str = ""
+    error: str = ""
+    packages: tuple[InstalledPackage, ...] = ()
+
+
 class Environments(Protocol):
     """Methods raise BackendError if a node does not answer."""
 
@@ -65,4 +84,8 @@ class Environments(Protocol):
 
     async def test(self, node: str, environment: Environment, gpu: int | None, user: str) -> Trial:
         """Import each of its frameworks and find out which GPUs it can use. This takes a minute at most."""
+        ...
+
+    async def packages(self, node: str, environment: Environment, user: str) -> Inventory:
+        """What is installed in it, as its own Python says. This takes a minute at most."""
         ...

@@ -47,6 +47,9 @@ class FileFacts:
     mode: int
     version: str
     """It changes whenever the file is replaced or written to."""
+    is_private: bool = False
+    """Whether `stat` found that it belongs to the account of the user, is no link, and that no other account may write
+    to it. Listings do not say so."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,7 +179,17 @@ class FileSpace(Protocol):
         """The digest of the file, of its first `length` bytes, or of what an upload has received."""
         ...
 
-    async def make_folder(self, place: Place, *, parents: bool) -> None: ...
+    async def resize(self, place: Place, size: int) -> None:
+        """Make a file of this many zeros, which takes no room. A file that has this size already keeps its bytes."""
+        ...
+
+    async def write_at(self, place: Place, offset: int, data: bytes) -> None:
+        """Write into a file that exists, in place. It may be done twice."""
+        ...
+
+    async def make_folder(self, place: Place, *, parents: bool, private: bool = False) -> None:
+        """A private folder is for the account of its owner alone."""
+        ...
 
     async def move(self, place: Place, to: Place, run: str, *, overwrite: bool) -> Tally:
         """Between disks, the file is copied and then removed."""

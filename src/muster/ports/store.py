@@ -14,6 +14,8 @@ from muster.domain.jobs import Job
 from muster.domain.nodes import NodeMark
 from muster.domain.secrets import Secret
 from muster.domain.tasks import Task
+from muster.domain.templates import Template
+from muster.domain.usage_report import JobRun, ReportWindow
 
 T = TypeVar("T")
 
@@ -36,13 +38,15 @@ class Change:
     `new_job` is inserted; its name must not belong to another job of the same owner that has not ended, else Conflict.
     `job` is updated where the stored version is `job.version - steps`, else StaleWrite (`steps` is the number of
     moves since it was loaded); all but its spec is written. `rewritten_job` is the same with its spec and labels; the
-    name stays. `tasks` are inserted or replaced whole by id. `removed_job` deletes a finished job with
-    its tasks, keys and job and task events (audit events stay). `used_token` records when a token was last used; it
+    name stays. `tasks` are inserted or replaced whole by id. `removed_job` deletes a finished job with its tasks,
+    keys, own secrets and job and task events (audit events stay). `used_token` records when a token was last used; it
     need not exist any more. `removed_package` removes a digest for all its owners. `node_mark` replaces the mark that
     the node had before. `unmarked_node` is a cluster and a node, which need not have a mark. `new_identity` links a
     person to a user; Conflict if the person is linked already. The end of a user ends their identities. `secret`
-    replaces the one of the same owner and name. `removed_secret` is the id of an owner and a name, else NotFound. The
-    end of a user removes their secrets.
+    replaces the one of the same owner and name, and so do `secrets`. `removed_secret` is the id of an owner and a
+    name, else NotFound. The end of a user removes their secrets. `template` is a new version of a template, else
+    Conflict; of the older ones, so many stay that there are `kept_versions` of it. `removed_template` removes all
+    versions, else NotFound.
     """
 
     new_job: Job | None = None
@@ -66,7 +70,11 @@ class Change:
     node_mark: NodeMark | None = None
     unmarked_node: tuple[str, str] | None = None
     secret: Secret | None = None
+    secrets: Sequence[Secret] = ()
     removed_secret: tuple[str, str] | None = None
+    template: Template | None = None
+    kept_versions: int = 1
+    removed_template: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,6 +179,11 @@ class Store(Protocol):
         instant is left out, and so are jobs that were deleted from the history."""
         ...
 
+    async def each_job_run(self, window: ReportWindow, owner: str | None, take: Callable[[JobRun], None]) -> None:
+        """Call `take` with each job of the owner, or of all, that was open at any time in the window. Few jobs are in
+        memory at a time."""
+        ...
+
     async def user(self, name: str) -> User | None: ...
 
     async def users(self) -> list[User]: ...
@@ -207,6 +220,14 @@ class Store(Protocol):
 
     async def sealed_secrets(self, owner_id: str, names: Sequence[str]) -> list[Secret]:
         """Those of the owner's secrets that have these names, with their encrypted values."""
+        ...
+
+    async def templates(self) -> list[Template]:
+        """The newest version of each template, in order of name, without files."""
+        ...
+
+    async def template(self, name: str, version: int | None) -> Template | None:
+        """One version, or the newest, with its files."""
         ...
 
     async def ping(self) -> None: ...

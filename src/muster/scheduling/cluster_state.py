@@ -17,7 +17,7 @@ from muster.scheduling.allocations.allocation_table import Allocations
 from muster.scheduling.allocations.limits import UsageLimits
 from muster.scheduling.allocations.reservations import Reservations
 from muster.scheduling.allocations.running_ranks import RunningRanks
-from muster.scheduling.allocations.usage_views import Quota, ShareView, WhatIf
+from muster.scheduling.allocations.usage_views import Quota, ShareView, StartForecast, WhatIf
 from muster.scheduling.capacity.capacity_check import CapacityCheck
 from muster.scheduling.capacity.elastic_sizes import sized
 from muster.scheduling.capacity.placement import allocate_slots, place
@@ -41,7 +41,7 @@ from muster.scheduling.planner import Planner
 from muster.scheduling.preemption.preemption_index import PreemptionIndex
 from muster.scheduling.preemption.preemption_policy import PreemptionPolicy
 from muster.scheduling.reporting.plan_reasons import PlanReasons
-from muster.scheduling.reporting.start_forecast import first_start
+from muster.scheduling.reporting.start_forecast import start_forecast
 from muster.scheduling.reporting.usage_report import UsageReport
 from muster.scheduling.timers import Timers
 
@@ -254,6 +254,10 @@ class ClusterState:
     def waiting(self) -> int:
         return len(self.queue) + len(self.queue.parked) + self.allocations.blocked
 
+    def waiting_order(self) -> list[str]:
+        """The waiting jobs that may start, in the order in which they are looked at."""
+        return [one.job.job_id for one in sorted(self.queue.lanes.jobs.values(), key=lambda one: one.key)]
+
     def nodes(self) -> list[Node]:
         return [capacity.node for capacity in self.allocations.nodes.by_name.values()]
 
@@ -269,6 +273,10 @@ class ClusterState:
         """Why the gang can never run, even with nobody else on the cluster; None if it can."""
         return self._capacity_check.never_fits(job)
 
+    def slots_alone(self, job: JobDemand) -> tuple[Slot, ...] | None:
+        """Where the gang would be with nobody else on the cluster; None if that is not known. Nothing is taken."""
+        return self._capacity_check.slots_alone(job)
+
     def reasons(self, job_id: str, now: float) -> tuple[Reason, ...]:
         """Why a queued job waits, what matters most first."""
         return self._reasons.of(job_id, now)
@@ -276,11 +284,11 @@ class ClusterState:
     def reason(self, job_id: str) -> Reason | None:
         return self._reasons.get(job_id)
 
-    def estimate(self, job_id: str, now: float) -> float | None:
-        """About when it starts, if nothing new comes and jobs run as long as similar ones did."""
+    def estimate(self, job_id: str, now: float) -> StartForecast | None:
+        """About when it starts if nothing new comes, or None if that is not known."""
         if job_id not in self.queue.lanes.jobs or self._is_too_large_to_copy:
             return None
-        return first_start(deepcopy(self), job_id, now)
+        return start_forecast(deepcopy(self), job_id, now)
 
     def what_if(self, job: JobDemand, now: float) -> WhatIf:
         """The answer for a changed demand. Nothing here changes."""
@@ -290,8 +298,8 @@ class ClusterState:
         other.queued(job)
         plan = other.cycle(now)
         if any(start.job_id == job.job_id for start in plan.starts):
-            return WhatIf((), now)
-        return WhatIf(other.reasons(job.job_id, now), first_start(other, job.job_id, now, plan))
+            return WhatIf((), StartForecast(now, now))
+        return WhatIf(other.reasons(job.job_id, now), start_forecast(other, job.job_id, now, plan))
 
     def oversubscribed(self, virtual_clusters: Iterable[VirtualCluster]) -> str | None:
         """What they would guarantee beyond what there is, in numbers; nothing while no node is known."""

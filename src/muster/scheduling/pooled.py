@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from zlib import crc32
 
+from muster.domain import gpu_models
 from muster.domain.extended_resources import offered
 from muster.domain.nodes import Node, NodeState
 from muster.domain.pools import Pool, PoolCapacity
@@ -38,6 +39,13 @@ def never_fits(pool: Pool | None, job: JobDemand) -> Reason | None:
     if pool is None:
         return None
     tasks = _smallest(job)
+    known = [model for model, count in pool.total.gpus.items() if count]
+    for task in tasks:
+        wanted = task.resources.gpu_models
+        if task.resources.gpus and gpu_models.has_none_of(wanted, known):
+            asked = f"a task of {task.role} asks for {'/'.join(wanted)} GPUs"
+            missing = f"{asked}, and no node has one: the cluster {gpu_models.models_there(known)}"
+            return Reason("never", missing, gpu_models.advice(wanted, known))
     message = next(_too_large(pool, tasks), None)
     return None if message is None else Reason("never", message, change="ask for less")
 

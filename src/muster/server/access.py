@@ -3,6 +3,7 @@
 from enum import StrEnum
 
 from muster.domain.errors import Forbidden
+from muster.domain.jobs import Job
 from muster.engine.requests.accounts import Principal
 
 
@@ -14,10 +15,15 @@ class Who(StrEnum):
 
 class Action(StrEnum):
     JOB_SUBMIT = "submit a job"
+    JOB_IMPORT = "record jobs that ended elsewhere"
     JOB_SEE = "see a job's name, state and resources"
     JOB_READ = "read a job's spec, logs and explanation"
-    JOB_CHANGE = "stop or change a job"
+    JOB_STOP = "stop a job"
+    JOB_CHANGE = "change a job"
+    JOB_RETRY = "retry a job"
+    JOB_DELETE = "delete a job"
     JOB_EXEC = "run a command in a job's task"
+    JOB_ATTACH = "attach to a job's task"
     PACKAGE_READ = "read a package"
     PACKAGE_UPLOAD = "upload a package"
     CLUSTER_SEE = "see clusters and nodes"
@@ -35,10 +41,15 @@ class Action(StrEnum):
 
 RIGHTS: dict[Action, Who] = {
     Action.JOB_SUBMIT: Who.ANYBODY,
+    Action.JOB_IMPORT: Who.ADMIN,
     Action.JOB_SEE: Who.ANYBODY,
     Action.JOB_READ: Who.OWNER,
+    Action.JOB_STOP: Who.OWNER,
     Action.JOB_CHANGE: Who.OWNER,
+    Action.JOB_RETRY: Who.OWNER,
+    Action.JOB_DELETE: Who.OWNER,
     Action.JOB_EXEC: Who.OWNER,
+    Action.JOB_ATTACH: Who.OWNER,
     Action.PACKAGE_READ: Who.OWNER,
     Action.PACKAGE_UPLOAD: Who.ANYBODY,
     Action.CLUSTER_SEE: Who.ANYBODY,
@@ -53,6 +64,7 @@ RIGHTS: dict[Action, Who] = {
     Action.AUDIT_SEE: Who.OWNER,
     Action.SERVER_LOG_READ: Who.ADMIN,
 }
+CHANGING = frozenset({Action.JOB_STOP, Action.JOB_CHANGE, Action.JOB_RETRY, Action.JOB_DELETE})
 WHEN_PRIVATE: dict[Action, Who] = {**RIGHTS, Action.JOB_SEE: Who.OWNER}
 
 
@@ -66,7 +78,12 @@ def may(principal: Principal, action: Action, owner: str | None, *, private: boo
             return principal.is_admin
 
 
-def require(principal: Principal, action: Action, owner: str | None = None, *, private: bool = False) -> None:
-    if not may(principal, action, owner, private=private):
-        who = (WHEN_PRIVATE if private else RIGHTS)[action]
-        raise Forbidden(f"{principal.name} may not {action}", hint=f"only {who} may")
+def require(principal: Principal, action: Action, owner: str | None = None) -> None:
+    if not may(principal, action, owner, private=False):
+        raise Forbidden(f"{principal.name} can't {action}: only {RIGHTS[action]} can")
+
+
+def require_of_job(principal: Principal, action: Action, job: Job, *, private: bool) -> None:
+    if not may(principal, action, job.owner, private=private):
+        what = action.replace("a job", job.name, 1)
+        raise Forbidden(f"You can't {what}: it belongs to {job.owner}", hint=f"ask {job.owner} or an admin")

@@ -4,6 +4,7 @@ from fastapi import FastAPI
 
 from muster.server import openapi, problems
 from muster.server.bounds import bound_of_bodies
+from muster.server.compatibility import COMPATIBILITY
 from muster.server.metrics import Metrics
 from muster.server.middleware import Guard
 from muster.server.plain_submission import PlainSubmission
@@ -13,6 +14,12 @@ from muster.server.routes import (
     environments,
     files,
     identities,
+    job_changes,
+    job_imports,
+    job_pages,
+    job_sets,
+    job_translation,
+    job_usage,
     jobs,
     logs,
     node_adding,
@@ -20,13 +27,17 @@ from muster.server.routes import (
     nodes,
     outputs,
     packages,
+    port_forward,
+    queue,
     secrets,
     server_log,
     sharing,
     sign_in,
     system,
     task_exec,
+    templates,
     usage,
+    usage_report,
 )
 from muster.server.services import Services
 from muster.version import __version__
@@ -39,7 +50,8 @@ events that resume from `Last-Event-ID`. Submissions, single, in bulk or by retr
 `Idempotency-Key`."""
 
 
-def create_app(services: Services) -> FastAPI:
+def create_app(services: Services | None) -> FastAPI:
+    """Without services, it answers nothing but what it is: its routes and their documentation."""
     app = FastAPI(
         title="Muster",
         version=__version__,
@@ -51,14 +63,24 @@ def create_app(services: Services) -> FastAPI:
     )
     app.state.services = services
     app.state.metrics = Metrics()
+    app.state.body_limits = {}
     problems.install(app)
     openapi.install(app)
     app.router.routes.insert(0, PlainSubmission("/api/v1/jobs"))
     for module in (
         jobs,
+        job_imports,
+        job_sets,
+        job_translation,
+        job_changes,
+        job_usage,
+        usage_report,
+        queue,
         logs,
         outputs,
         task_exec,
+        port_forward,
+        job_pages,
         nodes,
         files,
         node_adding,
@@ -67,6 +89,7 @@ def create_app(services: Services) -> FastAPI:
         usage,
         sharing,
         packages,
+        templates,
         archives,
         accounts,
         secrets,
@@ -75,8 +98,11 @@ def create_app(services: Services) -> FastAPI:
         server_log,
     ):
         app.include_router(module.router, prefix="/api/v1")
+    for name in sorted(services.compatibility if services else ()):
+        COMPATIBILITY[name](app)
     app.include_router(system.api_router, prefix="/api/v1")
     app.include_router(sign_in.browser_router)
+    app.include_router(job_pages.browser_router)
     app.include_router(system.router)
-    app.add_middleware(Guard, metrics=app.state.metrics, body_bytes=bound_of_bodies())
+    app.add_middleware(Guard, metrics=app.state.metrics, body_bytes=bound_of_bodies(), limits=app.state.body_limits)
     return app

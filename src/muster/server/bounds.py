@@ -10,9 +10,14 @@ from muster.domain.limits import Limits
 
 BODY_BYTES = 512 << 20
 """What all request bodies may take in memory while they are read, and half of it for those of one address."""
+REPORTS = 2
+"""How many reports may be made at once. Each takes a connection of the database while it lasts."""
 COMMANDS_PER_USER = 32
 COMMANDS = 512
 """How many commands may run in tasks at once."""
+TASK_CONNECTIONS_PER_USER = 128
+TASK_CONNECTIONS = 2048
+"""How many connections to ports of tasks may be open at once. A node takes 512, of which one user has a quarter."""
 
 
 class Bound:
@@ -81,4 +86,6 @@ class Bounds:
         )
         self.streams = Bound("streams", each=limits.streams_per_user, in_all=limits.streams)
         self.uploads = Bound("uploads", each=limits.uploads_per_user, in_all=limits.uploads)
+        self.reports = Bound("reports", each=1, in_all=REPORTS)
         self.commands = Bound("commands in tasks", each=COMMANDS_PER_USER, in_all=COMMANDS)
+        self.task_connections = Bound("connections to tasks", each=TASK_CONNECTIONS_PER_USER, in_all=TASK_CONNECTIONS)

@@ -116,6 +116,11 @@ class _BoundedProtocol(HttpToolsProtocol):
         self._is_partial, self._has_head = True, False
         super().on_message_begin()
 
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """What follows a chunked body comes here too, and must not count as a header: proxies do not look at it."""
+        if not self._has_head:
+            super().on_header(name, value)
+
     def on_headers_complete(self) -> None:
         self._has_head = True
         super().on_headers_complete()

@@ -8,7 +8,7 @@ from muster.api.jobs import JobStateName
 from muster.domain.jobs import Job
 from muster.engine.requests.explaining import AttemptStory, Explanation
 from muster.lib.clock import optional_iso
-from muster.scheduling.allocations.usage_views import WhatIf
+from muster.scheduling.allocations.usage_views import StartForecast, WhatIf
 from muster.wire.views import fault_view, reason_view
 
 
@@ -22,7 +22,8 @@ def explanation_view(job: Job, found: Explanation, supposed: WhatIfOut | None) -
         "evidence": list(found.evidence),
         "attempts": [_attempt_view(attempt) for attempt in found.attempts],
         "next": found.next,
-        "startsAt": optional_iso(found.starts_at),
+        "startsAt": _likely_start(found.start),
+        "startsBy": _latest_start(found.start),
         "whatIf": supposed,
     }
 
@@ -31,8 +32,17 @@ def what_if_view(changes: Mapping[str, Any], found: WhatIf) -> WhatIfOut:
     return {
         "changes": dict(changes),
         "reasons": [reason_view(reason) for reason in found.reasons],
-        "startsAt": optional_iso(found.starts_at),
+        "startsAt": _likely_start(found.start),
+        "startsBy": _latest_start(found.start),
     }
+
+
+def _likely_start(start: StartForecast | None) -> str | None:
+    return None if start is None else optional_iso(start.likely)
+
+
+def _latest_start(start: StartForecast | None) -> str | None:
+    return None if start is None else optional_iso(start.latest)
 
 
 def _attempt_view(attempt: AttemptStory) -> AttemptOut:

@@ -23,6 +23,7 @@ def foreign_job_view(found: Found) -> JobOut:
         "cluster": found.cluster,
         "vc": "",
         "framework": job.framework,
+        "frameworkReason": "",
         "priority": "",
         "attempt": job.restarts + 1,
         "retries": job.restarts,
@@ -76,6 +77,7 @@ def foreign_explanation(found: Found, now: float) -> ExplainOut:
         "attempts": [],
         "next": job.read_with,
         "startsAt": None,
+        "startsBy": None,
         "whatIf": None,
     }
 

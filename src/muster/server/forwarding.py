@@ -6,23 +6,22 @@ then refused with 503 and Retry-After.
 
 import asyncio
 import ssl
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
-import h11
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from muster.lib.fingerprints import fingerprint_of, unverified_context
-from muster.server.passed_on import HEADER, passed_on_header, signed_client, target_of
+from muster.server.http_exchange import Headers, HttpExchange
+from muster.server.job_hosts import ProxyHosts, host_of
+from muster.server.passed_on import HEADER, passed_on_header, signed_client
 from muster.server.role_switch import UNTOUCHED, unavailable
 from muster.server.socket_forwarding import SocketExchange
 
 _CONNECT_WITHIN_S = 2.0
 _WAIT_FOR_HOLDER_S = 8.0
 _LOOK_EVERY_S = 0.05
-_READ_BYTES = 1 << 16
 _HOP_BY_HOP = frozenset({b"connection", b"keep-alive", b"te", b"trailer", b"transfer-encoding", b"upgrade"})
 _BY_PROXIES = frozenset({b"forwarded", b"x-forwarded-for", b"x-forwarded-proto", HEADER})
 """Headers that say who the client is. This server has read them if it trusts the proxy."""
@@ -48,14 +47,22 @@ FindHolder = Callable[[], Holder | None]
 class Forwarding:
     """Pure ASGI. `own` is the application of this server, which can read the store and nothing else."""
 
-    def __init__(self, own: ASGIApp, holder: FindHolder, wait_s: float = _WAIT_FOR_HOLDER_S) -> None:
+    def __init__(
+        self,
+        own: ASGIApp,
+        holder: FindHolder,
+        wait_s: float = _WAIT_FOR_HOLDER_S,
+        jobs: ProxyHosts = ProxyHosts(),  # noqa: B008 - it cannot change
+    ) -> None:
         self._own = own
+        self._jobs = jobs
         self._holder = holder
         self._wait_s = wait_s
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         path = str(scope.get("path", ""))
-        if scope["type"] not in ("http", "websocket") or path == "/" or path.startswith(_OWN_PATHS):
+        is_own = path == "/" or path.startswith(_OWN_PATHS)
+        if scope["type"] not in ("http", "websocket") or (is_own and not self._jobs.is_below(host_of(scope))):
             await self._own(scope, receive, send)
             return
         if passed_on_header(scope) is not None:  # else two servers that take each other for the holder would never end
@@ -65,10 +72,10 @@ class Forwarding:
         connected = await self._connected()
         scope.pop(UNTOUCHED)
         if connected is not None and scope["type"] == "websocket":
-            exchange = SocketExchange(receive, send, connected.reader, connected.writer)
+            exchange = SocketExchange(receive, send, connected.reader, connected.writer, _without_hops)
             await exchange.run(scope, _host(scope), _passed_headers(scope, connected.key))
         elif connected is not None:
-            await _Exchange(scope, receive, send, connected).run()
+            await _pass(scope, receive, send, connected)
         elif _can_be_read(scope):
             await self._own(scope, receive, send)
         else:
@@ -97,7 +104,7 @@ async def refuse(scope: Scope, receive: Receive, send: Send, why: str) -> None:
 def _can_be_read(scope: Scope) -> bool:
     """Whether the store alone can answer. Streams and waits need a server that learns of changes."""
     is_stream = b"follow" in scope["query_string"] or scope["path"].endswith("/wait")
-    return scope.get("method") in _SAFE and scope["path"].startswith("/api/") and not is_stream
+    return scope.get("method") in _SAFE and scope["path"].startswith(("/api/", "/rest-server/")) and not is_stream
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,91 +146,18 @@ def _host(scope: Scope) -> str:
     return next((value.decode("latin-1") for name, value in scope["headers"] if name == b"host"), "muster")
 
 
-class _Exchange:
-    """One request to the holder and its answer, both passed on piece by piece."""
+async def _pass(scope: Scope, receive: Receive, send: Send, connection: _Connection) -> None:
+    async def refused() -> None:
+        why = "the server that holds the lease did not answer; the request may have been carried out"
+        await refuse(scope, receive, send, why)
 
-    def __init__(self, scope: Scope, receive: Receive, send: Send, connection: _Connection) -> None:
-        self._scope = scope
-        self._receive = receive
-        self._send = send
-        self._reader = connection.reader
-        self._writer = connection.writer
-        self._key = connection.key
-        self._protocol = h11.Connection(h11.CLIENT)
-        self._has_answer_begun = False
+    headers = _passed_headers(scope, connection.key)
+    exchange = HttpExchange(scope, receive, send, connection.reader, connection.writer)
+    try:
+        await exchange.run(headers, _without_hops, refused)
+    finally:
+        connection.writer.close()
 
-    async def run(self) -> None:
-        async with self._closing(), self._sending():
-            try:
-                await self._pass_answer()
-            except (OSError, h11.RemoteProtocolError):
-                if not self._has_answer_begun:
-                    why = "the server that holds the lease did not answer; the request may have been carried out"
-                    await refuse(self._scope, self._receive, self._send, why)
 
-    @asynccontextmanager
-    async def _closing(self) -> AsyncIterator[None]:
-        try:
-            yield
-        finally:
-            self._writer.close()
-
-    @asynccontextmanager
-    async def _sending(self) -> AsyncIterator[None]:
-        """The request is sent while the answer may already come, and the caller may leave at any time."""
-        sending = asyncio.create_task(self._send_request())
-        try:
-            yield
-        finally:
-            sending.cancel()
-            await asyncio.gather(sending, return_exceptions=True)
-
-    async def _send_request(self) -> None:
-        try:
-            await self._write(self._request())
-            is_complete = False
-            while not is_complete:
-                message = await self._receive()
-                if message["type"] == "http.disconnect":
-                    self._writer.close()
-                    return
-                is_complete = not message.get("more_body", False)
-                if body := message.get("body", b""):
-                    await self._write(h11.Data(data=body))
-            await self._write(h11.EndOfMessage())
-            while (await self._receive())["type"] != "http.disconnect":
-                pass
-        except (OSError, h11.LocalProtocolError):
-            pass
-        self._writer.close()  # the caller has left, or the holder takes no more
-
-    def _request(self) -> h11.Request:
-        scope = self._scope
-        headers = _passed_headers(scope, self._key)
-        names = {name for name, _ in headers}
-        if b"content-length" not in names and scope["method"] not in _SAFE:
-            headers.append((b"transfer-encoding", b"chunked"))
-        headers.append((b"connection", b"close"))
-        return h11.Request(method=scope["method"], target=target_of(scope), headers=headers)
-
-    async def _write(self, event: h11.Event) -> None:
-        if data := self._protocol.send(event):
-            self._writer.write(data)
-            await self._writer.drain()
-
-    async def _pass_answer(self) -> None:
-        while True:
-            event = self._protocol.next_event()
-            if event is h11.NEED_DATA:
-                self._protocol.receive_data(await self._reader.read(_READ_BYTES))
-            elif isinstance(event, h11.Response):
-                headers = [(name, value) for name, value in event.headers if name not in _HOP_BY_HOP]
-                self._has_answer_begun = True
-                await self._send({"type": "http.response.start", "status": event.status_code, "headers": headers})
-            elif isinstance(event, h11.Data):
-                await self._send({"type": "http.response.body", "body": bytes(event.data), "more_body": True})
-            elif isinstance(event, h11.EndOfMessage):
-                await self._send({"type": "http.response.body", "body": b""})
-                return
-            elif isinstance(event, h11.ConnectionClosed):
-                raise ConnectionResetError("the connection was closed before the answer was complete")
+def _without_hops(headers: Headers) -> Headers:
+    return [(name, value) for name, value in headers if name not in _HOP_BY_HOP]

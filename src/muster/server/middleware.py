@@ -1,6 +1,8 @@
 """Wraps every request: bounds its size while it is read, keeps its answer out of caches, and counts it."""
 
 import time
+from collections.abc import Mapping
+from dataclasses import dataclass
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -12,29 +14,55 @@ from muster.server.problems import problem, problem_of
 MAX_BODY_BYTES = 8 << 20
 MAX_LOGIN_BYTES = 64 << 10
 """The bound for people whom nobody knows yet."""
-_LOGIN = "/api/v1/login"
+_LOGINS = (
+    "/api/v1/login",
+    "/api/v1/token",
+    "/api/v2/authn/",
+    "/rest-server/api/v1/token",
+    "/rest-server/api/v2/authn/",
+)
+_ANSWERS = ("/api/", "/rest-server/")
+
+
+@dataclass(frozen=True, slots=True)
+class BodyLimit:
+    most: int
+    is_streamed: bool = False
+    """Whether the route keeps nothing of what it has read, so that only the piece which just came takes memory."""
+
+
+OF_LOGINS = BodyLimit(MAX_LOGIN_BYTES)
+_OF_OTHERS = BodyLimit(MAX_BODY_BYTES)
 
 
 class Guard:
-    """Pure ASGI, because the wrappers of the framework cost more than all of this."""
+    """Pure ASGI, because the wrappers of the framework cost more than all of this. `limits` are those of the paths that
+    have another one than the rest."""
 
-    def __init__(self, app: ASGIApp, metrics: Metrics, body_bytes: Bound) -> None:
+    def __init__(
+        self, app: ASGIApp, metrics: Metrics, body_bytes: Bound, limits: Mapping[str, BodyLimit] | None = None
+    ) -> None:
         self._app = app
         self._metrics = metrics
         self._body_bytes = body_bytes
+        self._limits = limits or {}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
         started = time.perf_counter()
-        read, over = 0, None
+        read, held, over = 0, 0, None
         client = scope.get("client")
         holder = client[0] if client else ""
-        most = MAX_LOGIN_BYTES if scope["path"].startswith(_LOGIN) else MAX_BODY_BYTES
+        limit = self._limits.get(scope["path"]) or _limit(scope["path"])
+        most = limit.most
 
         async def bounded() -> Message:
-            nonlocal read, over
+            nonlocal read, held, over
+            if limit.is_streamed and held:
+                self._body_bytes.give_back(holder, held)
+                held = 0
             message = await receive()
             if not (length := len(message.get("body", b""))):
                 return message
@@ -47,11 +75,12 @@ class Guard:
                 over = problem_of(error)
                 raise _OverBound from None
             read += length
+            held += length
             return message
 
         async def counted(message: Message) -> None:
             if message["type"] == "http.response.start":
-                if scope["path"].startswith("/api/"):
+                if scope["path"].startswith(_ANSWERS):
                     _keep_out_of_caches(message)
                 self._metrics.answered(scope["method"], message["status"], time.perf_counter() - started)
             await send(message)
@@ -66,10 +95,14 @@ class Guard:
         except _OverBound:
             pass
         finally:
-            if read:
-                self._body_bytes.give_back(holder, read)
+            if held:
+                self._body_bytes.give_back(holder, held)
         if over is not None:
             await over(scope, receive, counted)
+
+
+def _limit(path: str) -> BodyLimit:
+    return OF_LOGINS if path.startswith(_LOGINS) else _OF_OTHERS
 
 
 def _keep_out_of_caches(message: Message) -> None:

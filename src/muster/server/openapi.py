@@ -62,6 +62,7 @@ _NEEDS_CAPABILITY = {
 _REFUSALS: dict[str, set[int]] = {
     "submit": {403, 409, 413},
     "submit_bulk": {403, 409, 413},
+    "import_jobs": {403, 409, 413},
     "get_archive": {403},
     "get_spec": {403},
     "get_explanation": {403, 409},
@@ -71,17 +72,20 @@ _REFUSALS: dict[str, set[int]] = {
     "bump": {403, 409, 413},
     "move": {403, 409, 413},
     "change": {403, 409, 413},
-    "retry": {403, 409},
+    "retry": {403, 409, 413},
     "delete": {403, 409},
     "list_quotas": {403, 404},
     "server_log": {403, 404},
     "job_logs": {403},
     "raw_log": {403},
     "exec_in_task": {403, 426},
+    "attach": {403, 426},
+    "port_forward": {403, 426},
     "list_outputs": {403},
     "get_output": {403},
     "upload_piece": {409, 413},
     "list_environments": {404, 409},
+    "list_packages": {404, 409},
     "test_environment": {404, 409, 413},
     **{name: {403, 409} for name in ("list_files", "file_facts", "file_content", "file_digest", "file_usage")},
     **{name: {403, 409} for name in ("upload_status", "abort_upload", "remove_file")},
@@ -105,6 +109,8 @@ _REFUSALS: dict[str, set[int]] = {
     "create_token": {403, 404, 413},
     "set_secret": {403, 409, 413},
     "remove_secret": {403},
+    "publish_template": {403, 409, 413},
+    "remove_template": {403},
 }
 _TAGS = [
     {"name": "jobs", "description": "Submit, list, show and change jobs."},
@@ -115,6 +121,7 @@ _TAGS = [
     {"name": "packages", "description": "Code, uploaded once under its digest."},
     {"name": "accounts", "description": "Users and tokens."},
     {"name": "secrets", "description": "Values that jobs get by name. They are written, and never read back."},
+    {"name": "templates", "description": "Job folders that users share."},
     {"name": "system", "description": "The server itself."},
 ]
 _SECURITY = {

@@ -1,5 +1,6 @@
 """Answers errors as application/problem+json: a stable code, what happened, and what to do next."""
 
+import errno
 import math
 from collections.abc import Mapping
 from http import HTTPStatus
@@ -14,6 +15,7 @@ from starlette.requests import ClientDisconnect
 
 from muster.api.problems import ProblemItem
 from muster.domain.errors import (
+    BadAnswer,
     Conflict,
     Forbidden,
     Invalid,
@@ -21,12 +23,13 @@ from muster.domain.errors import (
     NotAuthenticated,
     NotFound,
     NotOffered,
+    StorageFull,
     TooLarge,
     TooMany,
     Unavailable,
     Unreachable,
 )
-from muster.wire.requests import USER_PATTERN
+from muster.wire.requests import PAGE_PATTERN, USER_PATTERN
 from muster.wire.spec_problems import MAX_PROBLEMS
 from muster.wire.spec_schema import NAME_PATTERN
 
@@ -36,6 +39,7 @@ MEDIA_TYPE = "application/problem+json"
 _PATTERNS = {
     USER_PATTERN: "must have letters, digits, '.', '_', '@' and '-' only, at most 63, and a letter or digit first",
     NAME_PATTERN: "must have letters, digits, '.', '_' and '-' only, at most 63, and a letter or digit at both ends",
+    PAGE_PATTERN: "must be a path of the page itself: one '/' first, and neither spaces nor backslashes",
 }
 _STATUS: tuple[tuple[type[MusterError], int], ...] = (
     (Invalid, 422),
@@ -46,10 +50,19 @@ _STATUS: tuple[tuple[type[MusterError], int], ...] = (
     (TooLarge, 413),
     (TooMany, 429),
     (NotOffered, 501),
+    (BadAnswer, 502),
+    (StorageFull, 507),
     (Unavailable, 503),
     (Unreachable, 503),
     (MusterError, 500),
 )
+
+
+def upgrade_required(hint: str) -> Response:
+    """The answer to a plain request for what is a WebSocket."""
+    response = problem(426, "upgrade-required", "this call is a WebSocket", hint=hint)
+    response.headers["Upgrade"] = "websocket"
+    return response
 
 
 def install(app: FastAPI) -> None:
@@ -57,6 +70,7 @@ def install(app: FastAPI) -> None:
     app.add_exception_handler(RequestValidationError, _bad_request)
     app.add_exception_handler(HTTPException, _http_error)
     app.add_exception_handler(ClientDisconnect, _gone)
+    app.add_exception_handler(OSError, _system_error)
     app.add_exception_handler(Exception, _surprise)
 
 
@@ -96,7 +110,8 @@ def problem_of(error: MusterError) -> JSONResponse:
         {"path": p.path, "message": p.message, "hint": p.hint, "line": p.line} for p in found
     ]
     more = {name: getattr(error, name, None) for name in ("received", "capability", "cluster")}
-    response = problem(status, error.code, error.message, hint=error.hint, problems=problems, **more)
+    warnings = list(error.warnings[:MAX_PROBLEMS])
+    response = problem(status, error.code, error.message, hint=error.hint, problems=problems, warnings=warnings, **more)
     if isinstance(error, Unreachable):
         return retry_later(response, _ASK_A_NODE_AGAIN_S)
     return retry_later(response, error.retry_after_s) if isinstance(error, TooMany | Unavailable) else response
@@ -137,6 +152,13 @@ async def _http_error(_: Request, error: Exception) -> JSONResponse:
     response = problem(error.status_code, code, str(error.detail))
     response.headers.update(error.headers or {})
     return response
+
+
+async def _system_error(request: Request, error: Exception) -> JSONResponse:
+    """A file of the server could not be written, of an upload for example."""
+    if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return problem_of(StorageFull("the server"))
+    return await _surprise(request, error)
 
 
 async def _surprise(request: Request, error: Exception) -> JSONResponse:

@@ -4,6 +4,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from fastapi import Request
 
@@ -19,10 +20,17 @@ from muster.engine.requests import foreign_jobs
 from muster.engine.requests.accounts import Accounts, Principal
 from muster.engine.requests.directory_login import DirectoryLogin
 from muster.engine.requests.explaining import live_reason
+from muster.engine.requests.job_usage import usage_so_far
+from muster.engine.requests.login_links import LoginLinks
+from muster.engine.requests.nearest_jobs import nearest_job
 from muster.engine.requests.sign_in import SignIn
+from muster.lib.ids import new_secret
+from muster.lib.recent import Recent
 from muster.lib.work_pool import WorkPool
-from muster.server.access import Action, may, require
+from muster.server.access import CHANGING, Action, may, require_of_job
 from muster.server.bounds import Bounds
+from muster.server.job_hosts import ProxyHosts
+from muster.server.job_sessions import ProxySessions
 from muster.server.token_scopes import require_scope
 from muster.wire.dialects.detecting import DIALECTS, Dialect
 from muster.wire.views import job_view
@@ -64,11 +72,20 @@ class Services:
     max_token_lifetime_s: float | None = None
     has_open_metrics: bool = False
     """Whether /metrics is for everybody."""
+    compatibility: frozenset[str] = frozenset()
+    """The other systems whose API is answered."""
     is_always_secure: bool = False
     """Whether people reach the server only by HTTPS, as its public address says."""
     own_log: OwnLog = OwnLog()
     bounds: Bounds = field(default_factory=Bounds)
     """What callers have open at once."""
+    proxy_hosts: ProxyHosts = field(default_factory=ProxyHosts)
+    """Where pages of jobs are seen."""
+    proxy_sessions: ProxySessions = field(default_factory=lambda: ProxySessions(new_secret().encode()))
+    """Who looks at pages of jobs."""
+    login_links: LoginLinks = field(default_factory=LoginLinks)
+    recent_forwards: Recent = field(default_factory=Recent)
+    """Whose connections to which ports were recorded a short while ago."""
     parsing: WorkPool = field(default_factory=lambda: WorkPool("parsing", threads=2, waiting=16))
     """Reads long requests. It has few threads, because they share one interpreter with the event loop."""
 
@@ -82,13 +99,14 @@ class Services:
         may not see is refused with the same words as one that never existed. A job that was made in the engine of a
         cluster is Conflict: Muster changes none, and has nothing of it but what `foreign_job` returns."""
         if (foreign := self.foreign_job(principal, ref)) is not None:
-            raise foreign_jobs.refusal(foreign) if action is Action.JOB_CHANGE else foreign_jobs.unreadable(foreign)
+            raise foreign_jobs.refusal(foreign) if action in CHANGING else foreign_jobs.unreadable(foreign)
         job = await self._look_up(principal, ref)
         if job is None or not may(principal, Action.JOB_SEE, job.owner, private=self.private_jobs):
             others = foreign_jobs.named(self.context, principal, ref)
-            hint = f"did you mean {others[0]}?" if others else "see `muster get jobs --all`"
+            guess = others[0] if others else await nearest_job(self.context, principal, ref)
+            hint = f"did you mean {guess}?" if guess else "see `muster get jobs --all`"
             raise NotFound(f"there is no job {ref!r}", hint=hint)
-        require(principal, action, job.owner, private=self.private_jobs)
+        require_of_job(principal, action, job, private=self.private_jobs)
         return job
 
     def foreign_job(self, principal: Principal, ref: str) -> foreign_jobs.Found | None:
@@ -97,10 +115,11 @@ class Services:
 
     def job_view(self, principal: Principal, job: Job) -> JobOut:
         """Builds the view without the reason for people who may not read the job: a fault may quote its log."""
+        used = usage_so_far(self.context, job)
         if not may(principal, Action.JOB_READ, job.owner, private=self.private_jobs):
-            return job_view(job, reason="")
+            return job_view(job, reason="", used=used)
         reason = live_reason(self.context, job)
-        return job_view(job, reason=reason.message if reason else None)
+        return job_view(job, reason=reason.message if reason else None, used=used)
 
     async def _look_up(self, principal: Principal, ref: str) -> Job | None:
         if _JOB_ID.fullmatch(ref):
@@ -145,12 +164,33 @@ async def authenticated(request: Request) -> Principal:
         if scheme.lower() != "bearer" or not secret:
             raise NotAuthenticated("the Authorization header must be: Bearer TOKEN")
         return _in_scope(request, await accounts.authenticate(secret.strip()))
-    secret = request.cookies.get(COOKIE, "")
+    secret = _session_in(request)
     if not secret:
         raise NotAuthenticated("log in first", hint="muster login, or send Authorization: Bearer TOKEN")
+    if _is_of_another_page(request):
+        raise NotAuthenticated("a page of another site cannot use your login")
     if request.method not in ("GET", "HEAD") and OWN_HEADER not in request.headers:
         raise NotAuthenticated("a call by cookie needs the header X-Muster-Request")
     return _in_scope(request, await accounts.authenticate(secret))
+
+
+def _session_in(request: Request) -> str:
+    """Empty if there are several: a page of another host of the same site may have added one of its own, to make people
+    work under a login that is not theirs."""
+    found = [part.partition("=") for value in request.headers.getlist("cookie") for part in value.split(";")]
+    secrets = {value.strip() for name, _, value in found if name.strip() == COOKIE}
+    return secrets.pop() if len(secrets) == 1 else ""
+
+
+def _is_of_another_page(request: Request) -> bool:
+    """Whether a page of another origin makes the request, also one of the same site, such as that of a job. Browsers
+    say so themselves where the connection is safe; elsewhere their Origin tells it. A proxy may drop our own port."""
+    headers = request.headers
+    if (site := headers.get("sec-fetch-site")) is not None:
+        return site in ("cross-site", "same-site") and headers.get("sec-fetch-mode") != "navigate"
+    origin, host = urlsplit(headers.get("origin", "")), headers.get("host", "").lower()
+    public = urlsplit(services_of(request).public_address).netloc
+    return bool(origin.netloc) and host not in (origin.netloc, origin.hostname) and public != origin.netloc
 
 
 def _in_scope(request: Request, principal: Principal) -> Principal:

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 
 from fastapi import Response
 
-from muster.domain.errors import Invalid
+from muster.domain.errors import Invalid, MusterError
 from muster.wire.specs import Reading
 
 HEADER = "Muster-Warning"
@@ -27,9 +27,11 @@ def with_warnings(response: Response, warnings: Sequence[str]) -> Response:
 @contextmanager
 def relating_problems_to(reading: Reading) -> Iterator[None]:
     """Problems that are found after the spec was read, by a cluster for example, name the lines and keys of the
-    submitter's own file."""
+    submitter's own file. What was to be said beside success is said beside a refusal, too."""
     try:
         yield
-    except Invalid as error:
-        error.problems = tuple(reading.placed(problem) for problem in error.problems)
+    except MusterError as error:
+        error.warnings = reading.warnings
+        if isinstance(error, Invalid):
+            error.problems = tuple(reading.placed(problem) for problem in error.problems)
         raise

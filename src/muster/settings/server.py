@@ -4,7 +4,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, IPvAnyNetwork, ValidationError, model_validator
 from pydantic.alias_generators import to_camel
@@ -60,6 +60,13 @@ class ServerSettings(BaseModel):
         description="The address at which people, and nodes of engines, reach this server; by default, the one it "
         "listens on.",
     )
+    job_url: str | None = Field(
+        None,
+        pattern=r"^https?://\*\.[A-Za-z0-9.-]+(:[0-9]+)?$",
+        description="The address at which people see pages of jobs, such as https://*.jobs.example.org: * stands for"
+        " a name for each job, and all of them must lead to this server. By default, pages are seen at the server's own"
+        " machine only, below http://localhost.",
+    )
     peer_url: str | None = Field(
         None,
         pattern=r"^https?://[^\s/]+$",
@@ -87,6 +94,9 @@ class ServerSettings(BaseModel):
     oidc: OidcSettings | None = Field(None, description="The OpenID Connect provider that people log in with.")
     ldap: LdapSettings | None = Field(None, description="The LDAP directory whose passwords people log in with.")
     open_metrics: bool = Field(False, description="Whether /metrics needs no token.")
+    compatibility: tuple[Literal["openpai", "paddlecloud"], ...] = Field(
+        (), description="Other systems whose REST API the server answers as well, for clients that were made for them."
+    )
     max_package_bytes: int = Field(4 << 30, description="The maximum size of a code package or input.")
     max_output_bytes: int = Field(20 << 30, ge=0, description="The maximum size of the outputs that are kept of a job.")
     secrets_key_file: Path | None = Field(

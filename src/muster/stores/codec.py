@@ -16,9 +16,12 @@ from muster.domain.jobs import JOB_STATES, Job, Tally
 from muster.domain.resources import Placement
 from muster.domain.specs import JobSpec
 from muster.domain.tasks import TASK_STATES, Task
+from muster.domain.used_resources import UsageSum, UsedResources
 
 _SPEC = TypeAdapter(JobSpec)
 _PLACEMENT = TypeAdapter(Placement)
+_USED = TypeAdapter(UsedResources)
+_USAGE_SUM = TypeAdapter(UsageSum)
 _SIZES = TypeAdapter(tuple[tuple[str, int], ...])
 _JOB_STATES = {word: TypeAdapter(cls) for word, cls in JOB_STATES.items()}
 _TASK_STATES = {word: TypeAdapter(cls) for word, cls in TASK_STATES.items()}
@@ -70,6 +73,7 @@ def job_state_columns(job: Job) -> dict[str, Any]:
         "checkpoint_at": job.checkpoint_at,
         "preemptions": job.preemptions,
         "sizes": _dump(job.sizes) if job.sizes else "[]",
+        "used": None if job.used is None else _dump(job.used),
     }
 
 
@@ -94,6 +98,7 @@ def job_of(row: Row[Any]) -> Job:
         checkpoint_at=row.checkpoint_at,
         preemptions=row.preemptions,
         sizes=() if row.sizes == "[]" else _SIZES.validate_json(row.sizes),
+        used=None if row.used is None else _USAGE_SUM.validate_json(row.used),
     )
 
 
@@ -115,6 +120,7 @@ def task_row(task: Task) -> dict[str, Any]:
         "exit_code": task.exit_code,
         "signal": task.signal,
         "log": task.log,
+        "used": None if task.used is None else _dump(task.used),
     }
 
 
@@ -135,6 +141,7 @@ def task_of(row: Row[Any]) -> Task:
         exit_code=row.exit_code,
         signal=row.signal,
         log=row.log,
+        used=None if row.used is None else _USED.validate_json(row.used),
     )
 
 

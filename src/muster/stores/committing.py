@@ -186,5 +186,5 @@ def _reason(connection: Connection, change: Change, error: Exception) -> Excepti
         return explain(connection, change, error)
     if isinstance(error, DataError | ValueError | TypeError):
         detail = error.orig if isinstance(error, DataError) else error
-        return Invalid(f"the change holds a value that cannot be stored: {detail}")
+        return Invalid(f"the change contains a value that cannot be stored: {detail}")
     return error

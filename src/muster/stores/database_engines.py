@@ -12,7 +12,7 @@ from typing import Any
 from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, OperationalError, SQLAlchemyError
 
-from muster.domain.errors import Invalid, Unavailable
+from muster.domain.errors import Invalid, StorageFull, Unavailable
 
 READERS = 4
 """The number of threads and connections for reads."""
@@ -33,6 +33,8 @@ _POSTGRESQL_ARGUMENTS = {
     "tcp_user_timeout": 30_000,
     "options": "-c lock_timeout=15s -c statement_timeout=60s -c idle_in_transaction_session_timeout=5s",
 }
+_DISK_FULL = "53100"
+"""PostgreSQL's own code. SQLite says it in words: "database or disk is full"."""
 _STARTING_OR_STOPPING = ("57P01", "57P02", "57P03")
 
 
@@ -88,6 +90,8 @@ def reading_engine(url: URL) -> Engine:
 def unavailable(error: SQLAlchemyError) -> Unavailable:
     detail = error.orig if isinstance(error, DBAPIError) else error
     first_line = str(detail).strip().partition("\n")[0]
+    if "disk is full" in first_line or getattr(detail, "sqlstate", None) == _DISK_FULL:
+        return StorageFull("the server's database")
     return Unavailable(f"the database does not answer: {first_line}", hint="the next request connects again")
 
 

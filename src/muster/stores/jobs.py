@@ -19,7 +19,7 @@ from muster.stores.tables import job_labels, jobs, request_keys
 _PROGRESS = (
     *("cluster", "state", "state_data", "is_open", "version", "attempt", "retries", "platform_retries"),
     *("started_at", "ended_at", "reason", "succeeded", "failed", "active"),
-    *("vc", "ran_s", "checkpoint_at", "preemptions", "sizes"),
+    *("vc", "ran_s", "checkpoint_at", "preemptions", "sizes", "used"),
 )
 _WISHES = ("mode", "framework", "priority", "package", "spec")
 
@@ -88,7 +88,8 @@ def why_not_inserted(connection: Connection, job: Job, key: RequestKey | None) -
         )
     state = connection.execute(_OPEN_NAME, {"the_owner": job.owner, "the_name": job.name}).scalar()
     if state is not None:
-        return Conflict(f"job {job.name} of {job.owner} is still {state}; kill it or choose another name")
+        message = f"job {job.name} of {job.owner} is still {state}; kill it or choose another name"
+        return Conflict(message, hint="`muster submit --name NAME` gives it another one")
     if connection.execute(_BY_ID, {"the_id": job.id}).first() is not None:
         return Conflict(f"a job with id {job.id} already exists; submit again with a new id")
     return None

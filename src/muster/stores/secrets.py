@@ -42,6 +42,10 @@ def remove_secrets_of(connection: Connection, owner_id: str) -> None:
     connection.execute(delete(secrets).where(secrets.c.owner_id == owner_id))
 
 
+def remove_secrets_of_job(connection: Connection, job_id: str) -> None:
+    connection.execute(delete(secrets).where(secrets.c.name.startswith(f"{job_id}.", autoescape=True)))
+
+
 def listed_secrets(connection: Connection, owner_id: str | None) -> list[Secret]:
     query = _SHOWN if owner_id is None else _SHOWN.where(secrets.c.owner_id == owner_id)
     return [_secret(row, row.owner, "") for row in connection.execute(query)]

@@ -5,6 +5,7 @@ import math
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import TypeVar
 
 from sqlalchemy import Connection, Engine
@@ -17,6 +18,8 @@ from muster.domain.jobs import Job
 from muster.domain.nodes import NodeMark
 from muster.domain.secrets import Secret
 from muster.domain.tasks import Task
+from muster.domain.templates import Template
+from muster.domain.usage_report import JobRun, ReportWindow
 from muster.ports.store import Change, JobFilter, Page, RequestKey, Spent
 from muster.stores import (
     accounts,
@@ -29,6 +32,8 @@ from muster.stores import (
     run_history,
     secrets,
     tasks,
+    templates,
+    usage_report,
 )
 from muster.stores.committing import Committer
 from muster.stores.database_engines import READERS, unavailable
@@ -87,6 +92,19 @@ class SqlStore:
     async def spent_since(self, instant: float) -> list[Spent]:
         return await self._read(lambda connection: run_history.spent_since(connection, instant))
 
+    async def each_job_run(self, window: ReportWindow, owner: str | None, take: Callable[[JobRun], None]) -> None:
+        page = await self._read(lambda connection: usage_report.open_job_runs(connection, window, owner))
+        still_open, after = page.ids, None
+        for run in page.runs:
+            take(run)
+        while True:
+            ended = partial(usage_report.ended_job_runs, window=window, owner=owner, after=after, but=still_open)
+            page = await self._read(ended)
+            for run in page.runs:
+                take(run)
+            if (after := page.last) is None:
+                return
+
     async def tasks(self, job_id: str, attempt: int | None = None) -> list[Task]:
         return await self._read(lambda connection: tasks.tasks_of_job(connection, job_id, attempt))
 
@@ -138,6 +156,12 @@ class SqlStore:
 
     async def all_sealed_secrets(self) -> list[Secret]:
         return await self._read(secrets.all_sealed_secrets)
+
+    async def templates(self) -> list[Template]:
+        return await self._read(templates.listed_templates)
+
+    async def template(self, name: str, version: int | None) -> Template | None:
+        return await self._read(lambda connection: templates.template(connection, name, version))
 
     async def sealed_secrets(self, owner_id: str, names: Sequence[str]) -> list[Secret]:
         return await self._read(lambda connection: secrets.sealed_secrets(connection, owner_id, names))

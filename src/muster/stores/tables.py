@@ -22,7 +22,7 @@ from sqlalchemy import (
     text,
 )
 
-HEAD = "0009"
+HEAD = "0011"
 """The newest migration, which the code needs. Revisions are numbers of four digits, so that they sort by age."""
 
 EVENT_COUNTER = "events"
@@ -65,6 +65,7 @@ jobs = Table(
     Column("checkpoint_at", Double),
     Column("preemptions", Integer, nullable=False, server_default="0"),
     Column("sizes", Text, nullable=False, server_default="[]"),
+    Column("used", Text),
 )
 
 
@@ -131,6 +132,7 @@ tasks = Table(
     Column("exit_code", Integer),
     Column("signal", Integer),
     Column("log", Text),
+    Column("used", Text),
 )
 Index("ix_tasks_job", tasks.c.job_id, tasks.c.attempt, tasks.c.rank)
 
@@ -231,6 +233,22 @@ secrets = Table(
     Column("updated_at", Double, nullable=False),
     Column("sealed", Text, nullable=False),
     PrimaryKeyConstraint("owner_id", "name"),
+)
+
+templates = Table(
+    "templates",
+    metadata,
+    Column("name", Text, nullable=False),
+    Column("version", Integer, nullable=False),
+    Column("author_id", Text, nullable=False),
+    Column("author", Text, nullable=False),
+    Column("created_at", Double, nullable=False),
+    Column("description", Text, nullable=False),
+    Column("group", Text, nullable=False),
+    Column("everyone", Boolean, nullable=False),
+    Column("size_bytes", Integer, nullable=False),
+    Column("files", Text, nullable=False),
+    PrimaryKeyConstraint("name", "version"),
 )
 
 packages = Table(

@@ -6,6 +6,7 @@ from sqlalchemy import Connection
 from sqlalchemy.exc import IntegrityError
 
 from muster.domain.errors import Conflict, MusterError, NotFound
+from muster.domain.secrets import job_secrets_owner
 from muster.ports.store import Change
 from muster.stores.accounts import (
     insert_token,
@@ -21,8 +22,9 @@ from muster.stores.identities import insert_identity, remove_identity, why_ident
 from muster.stores.jobs import insert_jobs, remove_job, rewrite_job, update_jobs, why_not_inserted
 from muster.stores.node_marks import put_mark, remove_mark
 from muster.stores.packages import insert_package, remove_package
-from muster.stores.secrets import put_secret, remove_secret
+from muster.stores.secrets import put_secret, remove_secret, remove_secrets_of, remove_secrets_of_job
 from muster.stores.tasks import put_tasks
+from muster.stores.templates import insert_template, remove_template, why_template_not_inserted
 
 
 def perform(connection: Connection, changes: Sequence[Change]) -> None:
@@ -51,6 +53,8 @@ def explain(connection: Connection, change: Change, refused: IntegrityError) -> 
         found = why_token_not_inserted(connection, change.new_token)
     if found is None and change.new_identity is not None:
         found = why_identity_not_inserted(connection, change.new_identity)
+    if found is None and change.template is not None:
+        found = why_template_not_inserted(connection, change.template)
     if found is None and change.new_job is not None:
         found = why_not_inserted(connection, change.new_job, change.request_key)
     if found is None and change.tasks:
@@ -65,8 +69,9 @@ def _touches_only_jobs(change: Change) -> bool:
         *(change.new_token, change.removed_token, change.used_token),
         *(change.new_identity, change.removed_identity, change.new_package, change.removed_package),
         *(change.node_mark, change.unmarked_node, change.secret, change.removed_secret),
+        *(change.template, change.removed_template),
     )
-    return all(part is None for part in others)
+    return all(part is None for part in others) and not change.secrets
 
 
 def _write_together(connection: Connection, changes: Sequence[Change]) -> None:
@@ -74,6 +79,9 @@ def _write_together(connection: Connection, changes: Sequence[Change]) -> None:
         insert_jobs(connection, new)
     if moved := [(change.job, change.steps) for change in changes if change.job is not None]:
         update_jobs(connection, moved)
+    for change in changes:
+        if change.job is not None and change.job.is_final and change.job.spec.ssh is not None:
+            remove_secrets_of(connection, job_secrets_owner(change.job.id))
     if tasks := [task for change in changes for task in change.tasks]:
         put_tasks(connection, tasks)
 
@@ -88,6 +96,7 @@ def _write_others(connection: Connection, change: Change) -> None:
         remove_user(connection, change.removed_user)
     if change.removed_job is not None:
         remove_job(connection, change.removed_job)
+        remove_secrets_of_job(connection, change.removed_job)
     if change.rewritten_job is not None:
         rewrite_job(connection, change.rewritten_job, change.steps)
     if change.new_user is not None:
@@ -112,3 +121,9 @@ def _write_others(connection: Connection, change: Change) -> None:
         remove_secret(connection, *change.removed_secret)
     if change.secret is not None:
         put_secret(connection, change.secret)
+    for secret in change.secrets:
+        put_secret(connection, secret)
+    if change.removed_template is not None:
+        remove_template(connection, change.removed_template)
+    if change.template is not None:
+        insert_template(connection, change.template, change.kept_versions)

@@ -17,8 +17,11 @@ Path = tuple[str | int, ...]
 MAX_BYTES = 1 << 20
 MAX_VALUES = 100_000
 MAX_DEPTH = 50
+MAX_TEXT = 2 * MAX_BYTES
+"""All texts of a document together. Only aliases, which repeat a text, can make it longer than the document."""
 MAX_DOCUMENTS = 100
 _TOO_MUCH = "the document has too many values or is nested too deeply"
+_TOO_LONG = "the document is too long with all that its aliases repeat"
 
 _PAIR = re.compile(r"(?<!\\)((?:\\\\)*)\\u([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{2})")
 
@@ -56,6 +59,8 @@ _Loader.add_constructor("tag:yaml.org,2002:int", _whole_number)
 class Document:
     data: Any
     lines: dict[Path, int] = field(default_factory=dict)
+    is_script: bool = field(default=False, kw_only=True)
+    """Whether `data` is the text of a script."""
     _by_text: dict[str, int] = field(default_factory=dict, init=False, repr=False, compare=False)
     """The same lines by dotted path. It is filled when the first line is asked for, and only then."""
 
@@ -152,6 +157,7 @@ class _Reader:
         self._lines: dict[Path, int] = {}
         self._problems: list[Problem] = []
         self._count = 0
+        self._characters = 0
         self._depth = 0
 
     def read(self, node: yaml.Node) -> Document:
@@ -217,6 +223,9 @@ class _Reader:
         return str(self._scalar(node))
 
     def _scalar(self, node: yaml.Node) -> Any:
+        self._characters += len(node.value)
+        if self._characters > MAX_TEXT:
+            raise Invalid(_TOO_LONG)
         try:
             return self._loader.construct_object(node)
         except (ValueError, LookupError, AttributeError):

@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from muster.api.environments import EnvironmentOut, EnvironmentTestOut, FrameworkTestOut
-from muster.ports.environments import Environment, FrameworkTrial, Trial
+from muster.api.environments import EnvironmentOut, EnvironmentPackagesOut, EnvironmentTestOut, FrameworkTestOut
+from muster.ports.environments import Environment, FrameworkTrial, Inventory, Trial
 
 
 def environment_view(cluster: str, environment: Environment, nodes: Sequence[str]) -> EnvironmentOut:
@@ -30,6 +30,17 @@ def trial_view(trial: Trial) -> EnvironmentTestOut:
         "card": trial.gpu,
         "error": trial.error,
         "frameworks": frameworks,
+    }
+
+
+def inventory_view(found: Inventory) -> EnvironmentPackagesOut:
+    return {
+        "node": found.node,
+        "kind": str(found.environment.kind),
+        "name": found.environment.name,
+        "python": found.python,
+        "error": found.error,
+        "packages": [{"name": one.name, "version": one.version, "source": one.source} for one in found.packages],
     }
 
 

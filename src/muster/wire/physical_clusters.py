@@ -27,6 +27,7 @@ def shared_part(model: SharedIn, name: str, document: Document) -> PhysicalClust
         name=name,
         backend=model.backend,
         folders=tuple(_folder(key, folder) for key, folder in model.folders.items()),
+        storages={key: path.rstrip("/") for key, path in model.storages.items()},
         conda=model.conda,
         description=model.description,
         access=model.access.access(),
@@ -57,10 +58,15 @@ def script_problems(model: IsolatingIn) -> Iterator[Problem]:
 
 def shared_problems(model: SharedIn) -> Iterator[Problem]:
     """What the schema alone cannot see."""
+    known = f"folders: {', '.join(model.folders)}" if model.folders else "there are no `folders`"
     first = (model.conda or "/").split("/", 1)[0]
     if first and first not in model.folders:
-        known = f"folders: {', '.join(model.folders)}" if model.folders else "there are no `folders`"
         yield Problem("conda", f"there is no folder {first!r}", f"an absolute path, or one in a folder; {known}")
+    for name, path in model.storages.items():
+        if path.startswith("/"):
+            yield Problem(f"storages.{name}", "is an absolute path", f"begin with the name of a folder; {known}")
+        elif (folder := path.split("/", 1)[0]) not in model.folders:
+            yield Problem(f"storages.{name}", f"there is no folder {folder!r}", known)
 
 
 def _folder(name: str, folder: FolderIn) -> Folder:

@@ -10,12 +10,12 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, BeforeValidator, Field
 
 from muster.domain.access import Access
-from muster.domain.clusters import RESERVED
+from muster.domain.clusters import RESERVED, SetupCache
 from muster.domain.isolation import FIRST_UID, LAST_UID, IsolationMode
 from muster.domain.node_scripts import HealthCheck, TaskScript
 from muster.domain.resources import TASKS_PER_NODE, DeviceFiles, Reserved
 from muster.wire.cluster_problems import Parts
-from muster.wire.spec_schema import NAME_PATTERN, Bytes, Cpu, Name, Resource, Seconds, Strict, Text
+from muster.wire.spec_schema import NAME_PATTERN, Bytes, Cpu, Name, Resource, Seconds, StorageName, Strict, Text
 
 _NAME = re.compile(NAME_PATTERN)
 _NODE = re.compile(r"\w([\w.-]{0,251}\w)?")
@@ -180,6 +180,10 @@ class SharedIn(Strict):
     folders: dict[FolderName, Annotated[FolderIn, BeforeValidator(_folder)]] = Field(
         default_factory=dict, description="Folders on the nodes by name; a path alone is short for {path: …}."
     )
+    storages: dict[StorageName, Annotated[str, AfterValidator(_inside)]] = Field(
+        default_factory=dict,
+        description="Names under which jobs mount folders as a `storage`, each with a folder and perhaps a path in it.",
+    )
     conda: Annotated[str, AfterValidator(_inside)] | None = Field(
         None, description="Where conda is installed on the nodes: a path, or one that begins with a folder's name."
     )
@@ -241,7 +245,22 @@ class TaskScriptIn(Strict):
         return TaskScript(tuple(self.command), self.timeout)
 
 
-AGENT_PARTS: Parts = {"healthChecks": HealthCheckIn, "prolog": TaskScriptIn, "epilog": TaskScriptIn}
+class SetupCacheIn(Strict):
+    """How much each node keeps of what the setups of jobs have prepared."""
+
+    size: Bytes = Field(SetupCache().most_bytes, description="All together; a fifth of the disk at most.")
+    unused: Positive = Field(SetupCache().unused_s, description="How long one stays that no task uses.")
+
+    def cache(self) -> SetupCache:
+        return SetupCache(self.size, self.unused)
+
+
+AGENT_PARTS: Parts = {
+    "healthChecks": HealthCheckIn,
+    "prolog": TaskScriptIn,
+    "epilog": TaskScriptIn,
+    "setupCache": SetupCacheIn,
+}
 """The models under the keys that clusters have whose nodes run an agent of Muster."""
 
 
@@ -268,6 +287,9 @@ class IsolatingIn(SharedIn):
     devices: Devices = Field(
         default_factory=dict,
         description="The devices other than GPUs that each node has, by resource, each by its file or a list of files.",
+    )
+    setup_cache: SetupCacheIn = Field(
+        default_factory=SetupCacheIn, description="How much is kept of what setups have prepared: `size`, `unused`."
     )
     prolog: TaskScriptIn | None = Field(None, description="A program that runs on the node before each task.")
     epilog: TaskScriptIn | None = Field(None, description="A program that runs on the node after each task.")

@@ -1,11 +1,13 @@
 """What callers of the API send, as pydantic models that validate it. What the server answers is in `muster.api`."""
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
+from muster.domain import templates
 from muster.domain.accounts import TokenScope, UserRole
+from muster.domain.faults import FaultKind
 from muster.domain.specs import Priority
 from muster.wire.spec_schema import Seconds
 
@@ -14,6 +16,8 @@ class Request(BaseModel):
     model_config = ConfigDict(extra="forbid", alias_generator=to_camel, populate_by_name=True)
 
 
+PAGE_PATTERN = r"^/([^\s/\\][^\s\\]*)?$"
+"""A path that no browser reads as the address of another host, as `//host` and `/\\host` are."""
 USER_PATTERN = r"^[A-Za-z0-9]([A-Za-z0-9._@-]{0,62})$"
 DIGEST_PATTERN = r"^[0-9a-f]{64}$"
 Groups = Annotated[list[Annotated[str, Field(pattern=USER_PATTERN)]], Field(max_length=100)]
@@ -35,7 +39,30 @@ class SubmitIn(Request):
 
 
 class BulkIn(Request):
-    specs: list[dict[str, Any]] = Field(min_length=1, max_length=10_000)
+    """Many jobs: either `specs`, or `jobs`, each as it would be submitted alone."""
+
+    specs: list[dict[str, Any]] = Field(default_factory=list, min_length=1, max_length=10_000)
+    jobs: list[SubmitIn] = Field(default_factory=list, min_length=1, max_length=1_000)
+
+
+class EndedJobIn(Request):
+    """A job that ended elsewhere."""
+
+    id: str = Field(min_length=1, max_length=63, pattern=r"^[A-Za-z0-9._:-]+$", description="What it was called there.")
+    spec: dict[str, Any]
+    state: Literal["Succeeded", "Failed", "Cancelled"]
+    fault: FaultKind = Field(FaultKind.USER, description="Whose fault it was that it failed.")
+    created_at: AwareDatetime
+    started_at: AwareDatetime | None = Field(None, description="Absent if nobody knows it any more.")
+    ended_at: AwareDatetime
+    reason: str = Field("", max_length=1000, pattern=r"^[^\x00]*$")
+
+
+class ImportIn(Request):
+    source: str = Field(
+        min_length=1, max_length=63, pattern=r"^[a-z0-9-]+$", description="The system that ran them, such as `slurm`."
+    )
+    jobs: list[EndedJobIn] = Field(min_length=1, max_length=1_000)
 
 
 class KillIn(Request):
@@ -50,20 +77,58 @@ class MoveIn(Request):
     to: str = Field(min_length=1, max_length=100, description="A cluster, virtual or physical.")
 
 
-class ChangeIn(Request):
+class AgainIn(SubmitIn):
+    """What is to be different: values by path and params by name, or, with `source` or `spec`, the whole spec."""
+
     set: dict[str, Any] = Field(
-        min_length=1, description="New values by path: {'resources.gpu': 2}; a role's own path if there are several."
+        default_factory=dict,
+        description="New values by path: {'resources.gpu': 2}; a role's own path if there are several.",
     )
+    params: dict[str, Any] = Field(default_factory=dict, description="New params by name: {'lr': 0.01}.")
+
+    @property
+    def has_spec(self) -> bool:
+        return self.spec is not None or self.source is not None
+
+    @property
+    def values(self) -> dict[str, Any]:
+        """The new values by path, the uploaded package and inputs among them."""
+        sent = {"package": self.package, "inputs": self.inputs}
+        return {**self.set, **{key: value for key, value in sent.items() if value is not None}}
+
+
+class ChangeIn(AgainIn):
+    set: dict[str, Any] = Field(
+        default_factory=dict,
+        min_length=1,
+        description="New values by path: {'resources.gpu': 2}; a role's own path if there are several.",
+    )
+    version: int | None = Field(None, description="Refuse the change if the job has another version by now.")
+
+
+class TemplateIn(Request):
+    """A template: with `group`, its members may use it; with `everyone`, everybody; with neither, only its author."""
+
+    files: dict[
+        Annotated[str, Field(min_length=1, max_length=255)], Annotated[str, Field(max_length=templates.MAX_BYTES)]
+    ] = Field(
+        min_length=1, max_length=templates.MAX_FILES, description="Texts by path, `job.yaml`, the job, among them."
+    )
+    description: str = Field("", max_length=500)
+    group: str = Field("", max_length=63)
+    everyone: bool = False
 
 
 class LoginIn(Request):
-    """By password, by a token that becomes the browser's session, or by the code that a login in a browser showed."""
+    """By password, by a token that becomes the browser's session, by the code that a login in a browser showed, or by
+    the ticket of a link that is good once."""
 
     user: str | None = Field(None, max_length=64)
     password: str | None = Field(None, max_length=1024)
     token: str | None = Field(None, max_length=256)
     code: str | None = Field(None, max_length=256, description="From a login with an identity provider.")
     verifier: str | None = Field(None, max_length=256, description="The PKCE verifier of the login with `code`.")
+    ticket: str | None = Field(None, max_length=256, description="From a link of `POST /login/link`.")
     name: str = Field("login", max_length=100)
 
 
@@ -134,12 +199,34 @@ class TerminalIn(Request):
     kind: str = Field("xterm-256color", pattern=r"^[A-Za-z0-9._+-]{1,64}$", description="The value of TERM.")
 
 
+class TaskAttachIn(Request):
+    """The first message of a WebSocket that is attached to a task."""
+
+    task: str | None = Field(None, max_length=200, description="Such as worker-0; the first one if absent.")
+    terminal: TerminalIn | None = Field(None, description="The size that the terminal of the task gets.")
+    tail: int | None = Field(
+        None, ge=0, le=100_000, description="How many of its last lines come first; all that are kept if absent."
+    )
+
+
 class TaskExecIn(Request):
     """The first message of a WebSocket on which a command runs in a task."""
 
     command: ExecWords
     task: str | None = Field(None, max_length=200, description="Such as worker-0; the first one if absent.")
     terminal: TerminalIn | None = Field(None, description="Run the command at a terminal of this size.")
+
+
+class PortForwardIn(Request):
+    """The first message of a WebSocket that is a connection to a port of a task."""
+
+    port: int = Field(ge=1, le=65_535, description="On which the task listens.")
+    task: str | None = Field(None, max_length=200, description="Such as worker-0; the first one if absent.")
+
+
+class JobPageIn(Request):
+    port: int = Field(ge=1, le=65_535, description="On which the first task of the job listens.")
+    path: str = Field("/", pattern=PAGE_PATTERN, max_length=4096, description="The page at which to begin.")
 
 
 class EnvironmentTestIn(Request):

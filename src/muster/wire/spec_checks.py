@@ -18,19 +18,30 @@ PARAM = re.compile(r"\$\{params\.([^}{]*)\}")
 _PARAM_VARIABLE = re.compile(r"MUSTER_PARAM_([A-Za-z0-9_]+)")
 MAX_TEXT_BYTES = (128 << 10) - 1
 """Linux starts no program with a longer argument or variable."""
+MAX_TASK_BYTES = 1536 << 10
+"""Linux starts no program whose arguments and variables have more than 2 MiB together, and some are Muster's own."""
 MAX_LAUNCH_BYTES = 64 << 20
 """Of the commands and variables of all tasks together, which are composed at once."""
 _SEARCHED = 100
 """The most names that a hint is searched among and lists."""
 _LONGEST_GUESSED = 200
+_ROLE = re.compile(r"roles\.[^.]*\.")
 _RESERVED = re.compile(r"(MUSTER_|LD_).*|.*_VISIBLE_DEVICES|CUDA_DEVICE_ORDER")
 """Variables that a secret cannot have: those of Muster, of the loader of programs and of the allocated GPUs."""
-_FLAT_KEYS = ("command", "replicas", "min", "max", "resources", "ports", "minFailed", "minSucceeded")
+_OWN_SECRETS = ".muster"
+"""The folder among the secrets for those that Muster itself gives a task."""
+_FLAT_KEYS = (
+    *("command", "args", "replicas", "min", "max", "resources", "ports", "stdin", "tty"),
+    *("minFailed", "minSucceeded"),
+)
 
 
 def cross_checks(data: Mapping[str, Any]) -> Iterator[Problem]:
     """Yields the problems one by one, because the caller reads only as many as are reported."""
-    for check in (_form, _roles, _elastic, _runtime, _after, _where, _inputs, _mounts, _secrets, _params, _sizes):
+    for check in (
+        *(_form, _roles, _arguments, _terminals, _elastic, _runtime, _after, _where),
+        *(_inputs, _mounts, _secrets, _package_place, _setup, _params, _sizes),
+    ):
         yield from check(data)
 
 
@@ -38,13 +49,22 @@ def _form(data: Mapping[str, Any]) -> Iterator[Problem]:
     flat = [key for key in _FLAT_KEYS if data.get(key) is not None]
     if data.get("roles") is not None:
         for key in flat:
-            yield Problem(key, "cannot stand beside `roles`", f"move it to roles.{WORKER_ROLE}.{key}")
+            yield Problem(key, "cannot be used together with `roles`", f"move it to roles.{WORKER_ROLE}.{key}")
     elif data.get("command") is None and not _mapping(data.get("runtime")).get("image"):
         yield Problem(
             "command", "is required", "or `roles` with a command each, or `runtime.image` with one of its own"
         )
     if data.get("replicas") == 0:
         yield Problem("replicas", "must be at least 1")
+
+
+def _terminals(data: Mapping[str, Any]) -> Iterator[Problem]:
+    """As in Kubernetes, a terminal without standard input is refused: nobody could type there."""
+    roles = _mapping(data.get("roles"))
+    places = {f"roles.{name}.": _mapping(role) for name, role in roles.items()} if roles else {"": data}
+    for place, role in places.items():
+        if role.get("tty") is True and role.get("stdin") is not True:
+            yield Problem(f"{place}tty", "needs standard input", f"write `{place}stdin: true` too")
 
 
 def _roles(data: Mapping[str, Any]) -> Iterator[Problem]:
@@ -60,6 +80,13 @@ def _roles(data: Mapping[str, Any]) -> Iterator[Problem]:
     replicas = {name: _mapping(role).get("replicas", 1) for name, role in roles.items()}
     if replicas.get(PS_ROLE) and not replicas.get(WORKER_ROLE):
         yield Problem("roles", "has `ps` but no `worker`", "a parameter-server job needs both")
+
+
+def _arguments(data: Mapping[str, Any]) -> Iterator[Problem]:
+    for prefix, role in _sized(data):
+        if role.get("args") is not None and role.get("command") is not None:
+            hint = f"they are for the entry point of the image; add them to {prefix}command"
+            yield Problem(f"{prefix}args", "stand beside a command", hint)
 
 
 def _elastic(data: Mapping[str, Any]) -> Iterator[Problem]:
@@ -133,6 +160,7 @@ def _mounts(data: Mapping[str, Any]) -> Iterator[Problem]:
     if len(mounts) > MAX_MOUNTS:
         yield Problem("mounts", f"names {len(mounts)}", f"at most {MAX_MOUNTS}")
     for place, mount in enumerate(mounts[:MAX_MOUNTS]):
+        yield from _mounted(f"mounts[{place}]", _mapping(mount))
         target = _mapping(mount).get("target")
         if not isinstance(target, str):
             continue
@@ -144,6 +172,14 @@ def _mounts(data: Mapping[str, Any]) -> Iterator[Problem]:
             absolute.add(tuple(parts))
         elif parts:
             taken.append(parts)
+
+
+def _mounted(path: str, mount: Mapping[str, Any]) -> Iterator[Problem]:
+    given = [key for key in ("source", "storage") if mount.get(key) is not None]
+    if len(given) > 1:
+        yield Problem(f"{path}.storage", "stands beside a source", "choose one")
+    elif mount and not given:
+        yield Problem(f"{path}.source", "is required", "or `storage` with the name of a storage of the cluster")
 
 
 def _secrets(data: Mapping[str, Any]) -> Iterator[Problem]:
@@ -164,9 +200,52 @@ def _secrets(data: Mapping[str, Any]) -> Iterator[Problem]:
             yield from _secret_variable(f"{path}.env", env, plain, variables)
             variables.add(env)
         if isinstance(file, str):
+            if _parts(file)[:1] == [_OWN_SECRETS]:
+                yield Problem(f"{path}.file", f"{_OWN_SECRETS} is reserved", "choose another folder")
             if _is_taken(_parts(file), files):
                 yield Problem(f"{path}.file", f"{file} is taken by another secret", "give each a file of its own")
             files.append(_parts(file))
+
+
+def _package_place(data: Mapping[str, Any]) -> Iterator[Problem]:
+    """A package that is used where it lies belongs to all tasks, and perhaps to other people: nothing is put into it,
+    and nothing is looked for in it."""
+    package = data.get("package")
+    if not isinstance(package, str) or ":" not in package:
+        return
+    hint = "upload the package as a folder, or take this out"
+    for key in ("inputs", "outputs", "setup"):
+        if data.get(key):
+            yield Problem(key, "is for packages that are uploaded: this one is used where it lies", hint)
+    mounts = data.get("mounts")
+    for place, mount in enumerate(mounts[:MAX_MOUNTS] if isinstance(mounts, list) else []):
+        target = _mapping(mount).get("target")
+        if isinstance(target, str) and not target.startswith("/"):
+            message = "is relative, and the package is used where it lies: nothing is put into it"
+            yield Problem(f"mounts[{place}].target", message, "write an absolute target, which needs a runtime.image")
+
+
+def _setup(data: Mapping[str, Any]) -> Iterator[Problem]:
+    """The setup and the command are started by one script, so the entry point of an image cannot follow a setup. The
+    same holds for the start of an SSH server, and for a package that lies on the cluster."""
+    is_in_place = ":" in str(data.get("package") or "")
+    reasons = (("a setup", data.get("setup") is not None), ("ssh", bool(data.get("ssh"))))
+    needed_by = next(
+        (name for name, is_given in reasons if is_given), "a package on the cluster" if is_in_place else ""
+    )
+    if not needed_by:
+        return
+    roles = data.get("roles")
+    for prefix, role in [("", data)] if roles is None else _sized(data):
+        if role.get("command") is None and _mapping(data.get("runtime")).get("image"):
+            hint = "give the command of the image's entry point"
+            yield Problem(f"{prefix}command", f"is required for a job with {needed_by}", hint)
+
+
+def _setup_words(data: Mapping[str, Any]) -> list[Any]:
+    given = data.get("setup")
+    command = _mapping(given).get("command", given)
+    return command if isinstance(command, list) else [command]
 
 
 def _secret_variable(path: str, name: str, plain: Mapping[str, str], taken: Collection[str]) -> Iterator[Problem]:
@@ -261,10 +340,11 @@ def _texts(data: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """Yields every text in which params are replaced, with its path."""
     parts = [("", data)]
     parts += [(f"roles.{name}.", _mapping(role)) for name, role in _mapping(data.get("roles")).items()]
+    yield from (("setup", word) for word in _setup_words(data) if isinstance(word, str))
     for prefix, part in parts:
-        command = part.get("command")
-        words = command if isinstance(command, list) else [command]
-        yield from ((f"{prefix}command", word) for word in words if isinstance(word, str))
+        for key in ("command", "args"):
+            words = given if isinstance(given := part.get(key), list) else [given]
+            yield from ((f"{prefix}{key}", word) for word in words if isinstance(word, str))
         for name, value in _mapping(part.get("env")).items():
             if isinstance(value, str):
                 yield f"{prefix}env.{name}", value
@@ -280,9 +360,14 @@ def _sizes(data: Mapping[str, Any]) -> Iterator[Problem]:
             yield Problem(
                 path, f"is {size} bytes long", "Linux takes at most 128 KiB; put it into a file of the package"
             )
-        part = path.rsplit("command", 1)[0] if path.endswith("command") else path.rpartition("env.")[0]
+        found = _ROLE.match(path)
+        part = found[0] if found else ""
         by_part[part] = by_part.get(part, 0) + size
     shared = by_part.get("", 0) if data.get("roles") is not None else 0
+    for prefix, _ in _sized(data):
+        if (of_one := by_part.get(prefix, 0) + shared) > MAX_TASK_BYTES:
+            message = f"the command and variables of one task have {of_one >> 10} KiB"
+            yield Problem(f"{prefix}env", message, "Linux takes about 1.5 MiB; put them into files of the package")
     total = sum(
         (by_part.get(prefix, 0) + shared) * (_count(role.get("replicas", 1)) or 0) for prefix, role in _sized(data)
     )

@@ -7,13 +7,17 @@ from dataclasses import replace
 from typing import Any
 
 from muster.domain.errors import Invalid, Problem
-from muster.domain.specs import PS_ROLE, JobSpec, Role
+from muster.domain.specs import JobSpec
 from muster.lib.nearest import nearest
 from muster.wire.documents import Document
 from muster.wire.spec_problems import UNKNOWN_KEY, keys_at
-from muster.wire.specs import spec_from_document, spec_to_wire
+from muster.wire.specs import spec_from_document
+from muster.wire.written_specs import template_to_wire
 
-_OF_A_ROLE = ("command", "replicas", "min", "max", "resources", "ports", "minFailed", "minSucceeded")
+_OF_A_ROLE = (
+    *("command", "args", "replicas", "min", "max", "resources", "ports", "stdin", "tty"),
+    *("minFailed", "minSucceeded"),
+)
 _SHORT = {
     "gpu": "resources.gpu",
     "gpus": "resources.gpu",
@@ -26,24 +30,18 @@ _SHORT = {
 """Short names for common paths; any path of the spec is accepted as well."""
 
 
-def changed_spec(spec: JobSpec, changes: Mapping[str, Any]) -> JobSpec:
-    """Raises Invalid with every problem. Parameters that were put into commands are there already: changing `params`
-    changes what history shows, not the commands."""
-    if not changes:
+def changed_spec(spec: JobSpec, changes: Mapping[str, Any], params: Mapping[str, Any] | None = None) -> JobSpec:
+    """Returns the spec with other values by path, and other params by name, which are put into commands and variables
+    anew. Raises Invalid with every problem."""
+    if not changes and not params:
         raise Invalid("nothing is to be changed", hint="give at least one value, such as resources.gpu=2")
-    base = spec_to_wire(spec)
-    for role in spec.roles:
-        if _ends_with_all(spec, role):
-            base["roles"][role.name].pop("minSucceeded", None)  # all of them, however many there will be
+    base = Document(template_to_wire(spec))
     paths = {path: _path(spec, path) for path in changes}
+    overrides = {paths[path]: value for path, value in changes.items()}
     try:
-        changed = spec_from_document(Document(base), overrides={paths[path]: value for path, value in changes.items()})
+        return spec_from_document(base, overrides=overrides, params=params)
     except Invalid as refused:
         raise Invalid(refused.message, hint=refused.hint, problems=_with_short_keys(refused.problems)) from None
-    if changed.name != spec.name:
-        problem = Problem("name", "a job keeps its name", "submit it anew under another name")
-        raise Invalid("the job spec has 1 problem", problems=(problem,))
-    return changed
 
 
 def read_changes(items: Iterable[str]) -> dict[str, Any]:
@@ -74,11 +72,6 @@ def _with_short_keys(problems: Iterable[Problem]) -> tuple[Problem, ...]:
 def _hint(key: str, valid: Sequence[str]) -> str:
     guess = nearest(key, valid)
     return f"{f'did you mean {guess}? ' if guess else ''}valid keys: {', '.join(valid)}"
-
-
-def _ends_with_all(spec: JobSpec, role: Role) -> bool:
-    has_ps = any(one.name == PS_ROLE for one in spec.roles)
-    return has_ps and role.completion.min_succeeded == role.replicas
 
 
 def _path(spec: JobSpec, given: str) -> str:

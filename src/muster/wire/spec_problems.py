@@ -1,8 +1,9 @@
 """Turns what the spec's models refuse into problems for people, one for each path."""
 
+import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
@@ -10,8 +11,8 @@ from pydantic.fields import FieldInfo
 
 from muster.domain import extended_resources
 from muster.domain.errors import Problem
-from muster.lib.nearest import nearest
 from muster.wire.documents import Path, dotted
+from muster.wire.key_hints import meant
 from muster.wire.spec_schema import (
     NAME_PATTERN,
     ROLE_PATTERN,
@@ -20,6 +21,7 @@ from muster.wire.spec_schema import (
 )
 
 UNKNOWN_KEY = "unknown key"
+_KNOWN_KEYS = "known keys: "
 MAX_PROBLEMS = 100
 """The most problems that are reported of one file or request."""
 MAX_KEYS = 20_000
@@ -66,7 +68,18 @@ def problems_of(error: ValidationError, data: Mapping[str, Any]) -> "Problems":
         by_path.setdefault(_path(item["loc"], data), []).append(item)
     inside = {path[:depth] for path in by_path for depth in range(len(path))}
     kept = [(path, items) for path, items in by_path.items() if path not in inside or not _by_type(items)]
-    return Problems([_problem(path, items) for path, items in kept[:MAX_PROBLEMS]], len(kept))
+    return Problems(_told_once([_problem(path, items) for path, items in kept[:MAX_PROBLEMS]]), len(kept))
+
+
+def _told_once(problems: Sequence[Problem]) -> list[Problem]:
+    """The problems, with the list of all keys only where it is told for the first time."""
+    told: set[str] = set()
+    shorter = []
+    for problem in problems:
+        is_known = problem.hint.startswith(_KNOWN_KEYS) and problem.hint in told
+        told.add(problem.hint)
+        shorter.append(replace(problem, hint="") if is_known else problem)
+    return shorter
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,16 +116,21 @@ def _path(location: Sequence[str | int], data: Any) -> Path:
 def _problem(path: Path, items: list[Mapping[str, Any]]) -> Problem:
     types = [_TYPES[item["type"]] for item in items if item["type"] in _TYPES]
     if _by_type(items):
-        return Problem(dotted(path), f"is {items[0]['input']!r}"[:200], f"expected {' or '.join(dict.fromkeys(types))}")
+        return Problem(dotted(path), f"is {_shown(items[0]['input'])}", f"expected {' or '.join(dict.fromkeys(types))}")
     return _of_one(path, next(item for item in items if item["type"] not in _TYPES))
 
 
+def _shown(value: Any) -> str:
+    """The value as a person would write it in YAML, where Python has another word for it."""
+    return json.dumps(value) if value is None or isinstance(value, bool) else repr(value)[:200]
+
+
 def _of_one(path: Path, error: Mapping[str, Any]) -> Problem:
-    kind, context, given = error["type"], error.get("ctx", {}), f"{error['input']!r}"[:200]
+    kind, context, given = error["type"], error.get("ctx", {}), _shown(error["input"])
     if kind == "extra_forbidden":
         known = keys_at(path[:-1])
-        guess = nearest(str(path[-1]), known)
-        hint = f"did you mean {guess}?" if guess else f"known keys: {', '.join(known)}"
+        guess = meant(path, known)
+        hint = f"did you mean {guess}?" if guess else f"{_KNOWN_KEYS}{', '.join(known)}"
         return Problem(dotted(path), UNKNOWN_KEY, hint)
     if kind == "missing":
         return Problem(dotted(path), "is required")

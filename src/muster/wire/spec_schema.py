@@ -6,20 +6,24 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from pydantic.alias_generators import to_camel
 
 from muster.domain import extended_resources
-from muster.domain.specs import Framework, Needed, Priority, Spread
+from muster.domain.specs import IMAGE_WORKDIR, Framework, Needed, Priority, Spread
 from muster.lib import quantities
 
 NAME_PATTERN = r"^[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?$"
 ROLE_PATTERN = r"^[A-Za-z]([A-Za-z0-9_-]{0,30}[A-Za-z0-9])?$"
+STORAGE_PATTERN = r"^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?$"
 VARIABLE_PATTERN = r"^[A-Za-z_][A-Za-z0-9_]*$"
 MAX_REPLICAS = 4096
 MAX_DEPENDENCIES = 100
 MAX_INPUTS = 100
 MAX_MOUNTS = 100
 MAX_SECRETS = 100
+MAX_PORTS = 64
 MAX_LABELS = 100
 MAX_LABEL = 256
 MAX_DEVICES = 16
+MAX_SSH_KEYS = 100
+PUBLIC_KEY_PATTERN = r"^(ssh-|ecdsa-sha2-|sk-ssh-|sk-ecdsa-)[a-z0-9@.-]+ [A-Za-z0-9+/]+={0,3}( [^\r\n]*)?$"
 
 _QUANTITY_SCHEMA = {"anyOf": [{"type": "string"}, {"type": "number", "minimum": 0}]}
 
@@ -52,6 +56,27 @@ def _inputs(value: Any) -> Any:
     return [{"source": item} if isinstance(item, str) else item for item in items] if isinstance(items, list) else value
 
 
+def _setup(value: Any) -> Any:
+    """A command alone is short for a mapping with `command`."""
+    return {"command": value} if isinstance(value, str | list) else value
+
+
+def _ssh(value: Any) -> Any:
+    """`true` is short for a mapping without further keys, and `false` for no key."""
+    return ({} if value else None) if isinstance(value, bool) else value
+
+
+def _package(value: str) -> str:
+    """Checks the form of a package that lies on a cluster. A digest has no colon."""
+    cluster, colon, path = value.partition(":")
+    if not colon:
+        return value
+    parts = path.split("/")
+    if "/" in cluster or path.startswith("/") or not parts[0] or ".." in parts or "\0" in path:
+        raise ValueError("expected CLUSTER:FOLDER/PATH, a path in a folder of the cluster without '..'")
+    return f"{cluster}:{'/'.join(part for part in parts if part not in ('', '.'))}"
+
+
 def _inside(value: str) -> str:
     """Checks that a path, as written, stays in the working directory."""
     parts = [part for part in value.split("/") if part not in ("", ".")]
@@ -66,6 +91,13 @@ def _inside_secrets(value: str) -> str:
     if value.startswith("/") or value.endswith("/") or ".." in parts or not parts or "\0" in value:
         raise ValueError("expected the relative path of a file, without '..'")
     return "/".join(parts)
+
+
+def _workdir(value: str) -> str:
+    """Checks that it is the word for the image's own folder, or an absolute path."""
+    if value != IMAGE_WORKDIR and (not value.startswith("/") or ".." in value.split("/") or not value.isprintable()):
+        raise ValueError(f"expected `{IMAGE_WORKDIR}` or an absolute path in the image, without '..'")
+    return value
 
 
 def _passable(value: str) -> str:
@@ -109,7 +141,10 @@ Env = dict[Variable, Text]
 ShellLine = Annotated[str, Field(min_length=1, max_length=65536), AfterValidator(_passable)]
 Command = ShellLine | Annotated[list[Text], Field(min_length=1, max_length=1024)]
 
+Args = Annotated[list[Text], Field(min_length=1, max_length=1024)]
+
 Name = Annotated[str, Field(pattern=NAME_PATTERN)]
+StorageName = Annotated[str, Field(min_length=1, max_length=253, pattern=STORAGE_PATTERN)]
 InnerPath = Annotated[str, Field(min_length=1, max_length=1024), AfterValidator(_inside)]
 SecretPath = Annotated[str, Field(min_length=1, max_length=255), AfterValidator(_inside_secrets)]
 NodeName = Annotated[str, Field(min_length=1, max_length=253)]
@@ -127,9 +162,12 @@ class ResourcesIn(Strict):
     memory: Bytes | None = Field(None, description="A hard limit, such as 2Gi. By default, no memory is reserved.")
     gpu: Gpu = Field(
         0,
-        description="A number of GPUs, or a fraction of one such as 0.5. `exclusive` means 1 and `reuse` means 0.2.",
+        description="A number of GPUs, or a fraction of one such as 0.5. `exclusive` means 1 and `reuse` means 0.2."
+        " If only `gpuType` is given, it is 1.",
     )
-    gpu_type: str | list[str] | None = Field(None, description="A GPU model, or several in order of preference.")
+    gpu_type: str | list[str] | None = Field(
+        None, description="A GPU model, or several in order of preference. Without `gpu`, it means one such GPU."
+    )
     devices: dict[Resource, DeviceCount] = Field(
         default_factory=dict,
         max_length=MAX_DEVICES,
@@ -166,11 +204,16 @@ class RoleIn(CompletionIn):
         description="A string that a shell runs, or a list that runs without a shell. Without one, the entry point of"
         " `runtime.image` runs.",
     )
+    args: Args | None = Field(
+        None, description="Arguments for the entry point of `runtime.image`, instead of those that the image has."
+    )
     resources: ResourcesIn = Field(default_factory=ResourcesIn)
     env: Env = Field(default_factory=dict, description="Variables of this role; they override the job's env.")
     ports: int = Field(
-        0, ge=0, le=64, description="The number of ports to reserve for each task; they are in MUSTER_PORTS."
+        0, ge=0, le=MAX_PORTS, description="The number of ports to reserve for each task; they are in MUSTER_PORTS."
     )
+    stdin: bool = Field(False, description="Keep the standard input of each task open, for `muster attach`.")
+    tty: bool = Field(False, description="Run each task at a terminal. It needs `stdin`.")
     completion: CompletionIn | None = Field(None, description="minFailed and minSucceeded, as OpenPAI groups them.")
 
 
@@ -179,17 +222,56 @@ class RetryIn(Strict):
 
 
 class RuntimeIn(Strict):
-    """The environment that tasks run in: exactly one of the three."""
+    """The environment that tasks run in: one of `conda`, `venv` and `image`."""
 
     conda: str | None = Field(None, description="The name or path of a conda environment.")
     venv: str | None = Field(None, description="The path of a virtual environment.")
     image: str | None = Field(None, description="A container image.")
+    workdir: Annotated[str, Field(min_length=1, max_length=1024), AfterValidator(_workdir)] | None = Field(
+        None,
+        description="Where tasks start in the container: `image` for the WORKDIR of the image, or an absolute path in"
+        " it. Without it they start in their working directory, which has the package. `image` has no effect without a"
+        " container.",
+    )
+    pull_secret: Name | None = Field(
+        None,
+        description="The secret of yours with the credentials for the registry of the image: a docker config.json with"
+        " `auths`.",
+    )
+
+
+class SetupIn(Strict):
+    """A command that prepares a node for the tasks."""
+
+    command: Command = Field(description="A string that a shell runs, or a list that runs without a shell.")
+    cache: bool = Field(
+        True, description="Whether later jobs with the same setup use what this one has prepared, and it theirs."
+    )
+
+
+class SshIn(Strict):
+    """Who may log in to the tasks besides the tasks themselves."""
+
+    authorized_keys: list[Annotated[str, Field(pattern=PUBLIC_KEY_PATTERN, max_length=16384)]] = Field(
+        default_factory=list,
+        max_length=MAX_SSH_KEYS,
+        description="Public keys, as ssh-keygen writes them, without options before them.",
+    )
 
 
 class MountIn(Strict):
-    source: str
-    target: str
-    read_only: bool = False
+    """A folder of the cluster that tasks see: either a `source` or a `storage`."""
+
+    source: str | None = Field(
+        None, description="A folder of the cluster with or without a path in it, or an absolute path on the nodes."
+    )
+    storage: StorageName | None = Field(
+        None, description="A storage by its name, which the cluster's file maps to one of the cluster's folders."
+    )
+    target: str = Field(
+        description="Where tasks have it: an absolute path in the container, or a path in the working directory."
+    )
+    read_only: bool = Field(False, description="Whether tasks can only read there.")
 
 
 class DependencyIn(Strict):
@@ -221,6 +303,9 @@ Inputs = Annotated[
 Outputs = Annotated[
     list[InnerPath], BeforeValidator(_listed, json_schema_input_type=InnerPath | list[InnerPath]), Field(max_length=100)
 ]
+
+SshField = Annotated[SshIn | None, BeforeValidator(_ssh, json_schema_input_type=bool | SshIn)]
+SetupField = Annotated[SetupIn, BeforeValidator(_setup, json_schema_input_type=Command | SetupIn)]
 
 After = Annotated[
     list[DependencyIn],
@@ -266,7 +351,9 @@ class JobSpecIn(CompletionIn):
     description: str = Field("", max_length=4096)
     cluster: str | None = Field(None, description="The cluster or virtual cluster. The default is that of the server.")
     framework: Framework = Field(
-        Framework.PLAIN, description="The framework, which decides which variables a task gets."
+        Framework.PLAIN,
+        description="The framework, which decides which variables a task gets. By default, it is taken from the"
+        " launcher that the command runs, such as torchrun, and is otherwise `plain`. `none` means no variables.",
     )
     priority: Priority = Priority.NORMAL
     time_limit: Seconds | None = Field(None, description="An attempt is stopped after this time.")
@@ -282,8 +369,10 @@ class JobSpecIn(CompletionIn):
         max_length=MAX_LABELS,
         description="Labels for filters, such as `muster get jobs --label k=v`.",
     )
-    package: str | None = Field(
-        None, description="The folder with the code, which becomes the working directory of the tasks."
+    package: Annotated[str, AfterValidator(_package)] | None = Field(
+        None,
+        description="The folder with the code, which becomes the working directory of the tasks. CLUSTER:FOLDER/PATH is"
+        " one that lies in a folder of the cluster already, and is used there.",
     )
     inputs: Inputs = Field(default_factory=list, description="Data for the tasks that is not part of the package.")
     outputs: Outputs = Field(
@@ -296,7 +385,17 @@ class JobSpecIn(CompletionIn):
         description="Secrets that every task gets, each as a variable or as a file.",
     )
     runtime: RuntimeIn = Field(default_factory=RuntimeIn)
+    setup: SetupField | None = Field(
+        None,
+        description="A command that runs once per node before the tasks, such as `pip install -r requirements.txt`."
+        " Later jobs with the same setup and package use its result.",
+    )
     mounts: list[MountIn] = Field(default_factory=list)
+    ssh: SshField = Field(
+        None,
+        description="Whether the tasks reach each other as `ssh ROLE-INDEX`, with a key of the job. Nodes or image need"
+        " OpenSSH's server and client.",
+    )
     gloo: Literal[0, 1, 2] = Field(
         0, description="Gloo rings in a job with a ps role: 1 for the workers, 2 for workers and servers."
     )
@@ -313,6 +412,9 @@ class JobSpecIn(CompletionIn):
     command: Command | None = Field(
         None, description="In a job without roles: the command, if it is not the entry point of the image."
     )
+    args: Args | None = Field(
+        None, description="In a job without roles: arguments for the entry point of the image, instead of its own."
+    )
     replicas: int | None = Field(
         None, ge=0, le=MAX_REPLICAS, description="In a job without roles: the number of tasks."
     )
@@ -324,8 +426,12 @@ class JobSpecIn(CompletionIn):
     )
     resources: ResourcesIn | None = Field(None, description="In a job without roles: the resources of each task.")
     ports: int | None = Field(
-        None, ge=0, le=64, description="In a job without roles: the number of ports to reserve for each task."
+        None, ge=0, le=MAX_PORTS, description="In a job without roles: the number of ports to reserve for each task."
     )
+    stdin: bool | None = Field(
+        None, description="In a job without roles: keep standard input open, for `muster attach`."
+    )
+    tty: bool | None = Field(None, description="In a job without roles: run each task at a terminal. It needs `stdin`.")
 
 
 def spec_json_schema() -> dict[str, Any]:

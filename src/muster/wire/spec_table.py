@@ -21,6 +21,8 @@ _PARTS = (
     ("Where", "WhereIn", "`where`."),
     ("Retry", "RetryIn", "`retry`."),
     ("Runtime", "RuntimeIn", "`runtime`, with exactly one of the three keys."),
+    ("Setup", "SetupIn", "`setup`. A command alone is short for its `command`."),
+    ("SSH", "SshIn", "`ssh`. `true` is short for a mapping without keys."),
     ("Mount", "MountIn", "Each entry of `mounts`."),
     ("Secret", "SecretIn", "Each entry of `secrets`, with `env`, `file` or both."),
     ("Input", "InputIn", "Each entry of `inputs`. A plain path is short for its `source`."),

@@ -1,7 +1,7 @@
 """Turns what a person wrote into a JobSpec, or into all problems with it, and a JobSpec back into a document."""
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any
 
@@ -17,22 +17,31 @@ from muster.domain.specs import (
     Input,
     JobSpec,
     Mount,
+    PackagePlace,
     Role,
     Runtime,
     SecretUse,
+    Setup,
     Spread,
+    Ssh,
     Together,
     Where,
 )
+from muster.launch.framework_guess import doubts, guess
 from muster.lib import quantities
+from muster.lib.script_texts import is_script
 from muster.wire.dialects.detecting import DIALECTS, Dialect, translate
+from muster.wire.dialects.scripts import script_document
 from muster.wire.dialects.streams import read_stream
-from muster.wire.dialects.translation import Translation
+from muster.wire.dialects.translation import ClusterWish, Origin, Translation
 from muster.wire.documents import MAX_DEPTH, Document
 from muster.wire.spec_checks import PARAM, cross_checks, unknown_params
 from muster.wire.spec_problems import MAX_KEYS, MAX_PROBLEMS, largest_mapping, problems_of
-from muster.wire.spec_schema import CompletionIn, InputIn, JobSpecIn, ResourcesIn, RoleIn, WhereIn
+from muster.wire.spec_schema import CompletionIn, InputIn, JobSpecIn, MountIn, ResourcesIn, RoleIn, SetupIn, WhereIn
 from muster.wire.unreadable_spec import UnreadableSpec
+
+SHELL = ("/bin/sh", "-c")
+"""What runs a command that is written as one text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +51,12 @@ class Reading:
     spec: JobSpec
     warnings: tuple[str, ...]
     placed: Callable[[Problem], Problem]
+    secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
+    """Values that came in the text, by the name under which the spec refers to them. They are no part of it."""
+    wish: ClusterWish | None = None
+    """Where a job should run that names no cluster itself."""
+    origins: Mapping[str, Origin] = field(default_factory=dict)
+    """Where each part of a foreign job came from."""
 
 
 def read_spec(
@@ -58,8 +73,12 @@ def read_source(
     dialects: Sequence[Dialect] = DIALECTS,
 ) -> Reading:
     """Reads a text. If it has several documents, the one that is a job is taken."""
-    document, beside = read_stream(source)
-    reading = reading_of(document, overrides=overrides, params=params, dialects=dialects)
+    document, beside = (script_document(source), []) if is_script(source) else read_stream(source, dialects)
+    try:
+        reading = reading_of(document, overrides=overrides, params=params, dialects=dialects)
+    except Invalid as error:
+        error.warnings = (*error.warnings, *beside)
+        raise
     return replace(reading, warnings=(*reading.warnings, *beside))
 
 
@@ -81,7 +100,7 @@ def reading_of(
     dialects: Sequence[Dialect] = DIALECTS,
 ) -> Reading:
     """Raises Invalid with every problem found, each with its path and, when it came from a text, its line."""
-    if not isinstance(document.data, dict):
+    if not isinstance(document.data, dict) and not document.is_script:
         raise Invalid("a job spec is a mapping with at least `name` and `command` or `roles`")
     if largest_mapping(document.data) > MAX_KEYS:
         raise Invalid(f"a mapping in a job spec has at most {MAX_KEYS} keys", hint="put data in files, not in the spec")
@@ -106,8 +125,25 @@ def reading_of(
     problems = [*refused, *(placed(problem) for problem in problems if not translation.is_covered(problem))]
     problems += islice(unknown_params(overridden, params or {}), MAX_PROBLEMS)
     if not problems:
-        return Reading(_spec(model), translation.warnings, placed)
-    raise UnreadableSpec(problems, uncounted, data, placed)
+        spec = _spec(model)
+        carried = {name: value for name, value in translation.secrets.items() if name in spec.secret_names}
+        wish = translation.wish if spec.cluster is None else None
+        return Reading(spec, (*translation.warnings, *doubts(spec)), placed, carried, wish, translation.origins)
+    raise UnreadableSpec(problems, uncounted, _without_carried(data, translation.secrets), placed, translation.warnings)
+
+
+def _without_carried(data: dict[str, Any], carried: Collection[str]) -> dict[str, Any]:
+    """The spec without the names of secrets that came in the file, which nobody needs to look up."""
+    if not carried:
+        return data
+    given, runtime = data.get("secrets"), data.get("runtime")
+    items = given if isinstance(given, list) else []
+    pulled = runtime.get("pullSecret") if isinstance(runtime, dict) else None
+    return {
+        **data,
+        "secrets": [{} if isinstance(one, dict) and str(one.get("name")) in carried else one for one in items],
+        "runtime": {**runtime, "pullSecret": None} if isinstance(runtime, dict) and str(pulled) in carried else runtime,
+    }
 
 
 def spec_to_wire(spec: JobSpec) -> dict[str, Any]:
@@ -116,7 +152,7 @@ def spec_to_wire(spec: JobSpec) -> dict[str, Any]:
         "name": spec.name,
         "description": spec.description,
         "cluster": spec.cluster,
-        "framework": str(spec.framework),
+        "framework": None if spec.framework_reason else str(spec.framework),
         "priority": str(spec.priority),
         "timeLimit": _opt(quantities.format_duration, spec.time_limit_s),
         "grace": quantities.format_duration(spec.grace_s),
@@ -124,16 +160,14 @@ def spec_to_wire(spec: JobSpec) -> dict[str, Any]:
         "env": dict(spec.env),
         "params": dict(spec.params),
         "labels": dict(spec.labels),
-        "package": spec.package,
+        "package": _package_to_wire(spec),
         "inputs": [{"source": one.source, "target": one.target} for one in spec.inputs],
         "outputs": list(spec.outputs),
         "secrets": [_secret_to_wire(one) for one in spec.secrets],
-        "runtime": {
-            k: v
-            for k, v in (("conda", spec.runtime.conda), ("venv", spec.runtime.venv), ("image", spec.runtime.image))
-            if v
-        },
-        "mounts": [{"source": m.source, "target": m.target, "readOnly": m.read_only} for m in spec.mounts],
+        "runtime": _runtime_to_wire(spec.runtime),
+        "setup": _opt(_setup_to_wire, spec.setup),
+        "ssh": _opt(_ssh_to_wire, spec.ssh),
+        "mounts": [_mount_to_wire(mount) for mount in spec.mounts],
         "gloo": spec.gloo,
         "hold": spec.held,
         "after": [{"job": needed.job, "on": str(needed.on)} for needed in spec.after],
@@ -147,6 +181,23 @@ def spec_to_wire(spec: JobSpec) -> dict[str, Any]:
 def _secret_to_wire(use: SecretUse) -> dict[str, str]:
     wire = {"name": use.name, "env": use.env, "file": use.file}
     return {key: value for key, value in wire.items() if value}
+
+
+def _runtime_to_wire(runtime: Runtime) -> dict[str, str]:
+    wire = {
+        "conda": runtime.conda,
+        "venv": runtime.venv,
+        "image": runtime.image,
+        "workdir": runtime.workdir,
+        "pullSecret": runtime.pull_secret,
+    }
+    return {key: value for key, value in wire.items() if value}
+
+
+def _mount_to_wire(mount: Mount) -> dict[str, Any]:
+    """A storage is written by its name alone: on another cluster it is another folder."""
+    what = mount.storage or mount.source
+    return {mount.source_key: what, "target": mount.target, "readOnly": mount.read_only}
 
 
 def _where_to_wire(where: Where) -> dict[str, Any]:
@@ -166,27 +217,43 @@ def _role_to_wire(role: Role) -> dict[str, Any]:
         "replicas": role.replicas,
         "min": role.min_replicas,
         "max": role.max_replicas,
-        "command": list(role.command) or None,
+        "command": role.command[-1] if role.is_line else list(role.command) or None,
+        "args": list(role.args) or None,
         "resources": {
             k: v
             for k, v in (
                 ("cpu", quantities.format_cpu(resources.cpu_m)),
                 ("memory", _opt(quantities.format_bytes, resources.memory_bytes or None)),
                 ("gpu", quantities.gpu_number(resources.gpu_m)),
-                ("gpuType", list(resources.gpu_models)),
+                ("gpuType", list(resources.gpu_models) if resources.gpus else []),
                 ("devices", dict(resources.extended)),
             )
             if v
         },
         "env": dict(role.env),
         "ports": role.ports,
+        "stdin": role.stdin,
+        "tty": role.tty,
         "minFailed": -1 if role.completion.min_failed is None else role.completion.min_failed,
         "minSucceeded": -1 if role.completion.min_succeeded is None else role.completion.min_succeeded,
     }
     return {key: value for key, value in wire.items() if key == "replicas" or value not in (None, {}, 0)}
 
 
-def _opt(function: Callable[[Any], str], value: Any) -> str | None:
+def _setup_to_wire(setup: Setup) -> dict[str, Any]:
+    return {"command": list(setup.command), **({} if setup.cache else {"cache": False})}
+
+
+def _package_to_wire(spec: JobSpec) -> str | None:
+    place = spec.package_place
+    return spec.package if place is None else f"{place.cluster}:{place.path}"
+
+
+def _ssh_to_wire(ssh: Ssh) -> dict[str, Any] | bool:
+    return {"authorizedKeys": list(ssh.authorized_keys)} if ssh.authorized_keys else True
+
+
+def _opt(function: Callable[[Any], Any], value: Any) -> Any:
     return None if value is None else function(value)
 
 
@@ -232,31 +299,44 @@ def _placed(problem: Problem, document: Document) -> Problem:
 def _spec(model: JobSpecIn) -> JobSpec:
     has_ps = model.roles is not None and PS_ROLE in model.roles and model.roles[PS_ROLE].replicas > 0
     fill = _Substitution(model.params)
+    roles = tuple(_role(name, role, has_ps, fill) for name, role in _roles(model) if role.replicas)
+    guessed = None if "framework" in model.model_fields_set else guess(roles)
+    place = _package_place(model.package)
     return JobSpec(
         name=model.name,
         description=model.description,
-        cluster=model.cluster,
-        framework=model.framework,
+        cluster=model.cluster or (place.cluster if place else None),
+        framework=guessed.framework if guessed else model.framework,
+        framework_reason=guessed.reason if guessed else "",
         priority=model.priority,
         time_limit_s=model.time_limit,
         grace_s=model.grace,
         retry_max=model.retry.max,
         env=fill.mapping(model.env),
+        env_template=_with_params(model.env),
         params=dict(model.params),
         labels=dict(model.labels),
-        package=model.package,
+        package=None if place else model.package,
+        package_place=place,
         inputs=tuple(_input(one) for one in model.inputs),
         outputs=tuple(dict.fromkeys(model.outputs)),
         secrets=tuple(SecretUse(one.name, one.env or "", one.file or "") for one in model.secrets),
-        runtime=Runtime(model.runtime.conda, model.runtime.venv, model.runtime.image),
-        mounts=tuple(Mount(mount.source, mount.target, mount.read_only) for mount in model.mounts),
+        runtime=Runtime(**model.runtime.model_dump()),
+        setup=None if model.setup is None else _setup(model.setup, fill),
+        ssh=None if model.ssh is None else Ssh(tuple(model.ssh.authorized_keys)),
+        mounts=tuple(_mount(mount) for mount in model.mounts),
         gloo=model.gloo,
         held=model.hold,
         after=tuple(Dependency(needed.job, needed.on) for needed in model.after),
         where=_where(model.where),
         preemptible=model.preemptible,
-        roles=tuple(_role(name, role, has_ps, fill) for name, role in _roles(model) if role.replicas),
+        roles=roles,
     )
+
+
+def _package_place(package: str | None) -> PackagePlace | None:
+    cluster, colon, path = (package or "").partition(":")
+    return PackagePlace(cluster, path) if colon else None
 
 
 def _roles(model: JobSpecIn) -> list[tuple[str, RoleIn]]:
@@ -268,9 +348,12 @@ def _roles(model: JobSpecIn) -> list[tuple[str, RoleIn]]:
         min=model.min,
         max=model.max,
         command=model.command,
+        args=model.args,
         resources=model.resources or ResourcesIn(),
         env={},
         ports=model.ports or 0,
+        stdin=bool(model.stdin),
+        tty=bool(model.tty),
         completion=None,
         min_failed=model.min_failed,
         min_succeeded=model.min_succeeded,
@@ -279,36 +362,53 @@ def _roles(model: JobSpecIn) -> list[tuple[str, RoleIn]]:
 
 
 def _role(name: str, role: RoleIn, has_ps: bool, fill: "_Substitution") -> Role:
-    command: tuple[str, ...] = ()
-    if isinstance(role.command, str):
-        command = ("/bin/sh", "-c", fill.text(role.command))
-    elif role.command is not None:
-        command = tuple(fill.text(word) for word in role.command)
+    written, args = _written(role.command), tuple(role.args or ())
     return Role(
         name=name,
         replicas=role.replicas,
-        command=command,
+        command=tuple(fill.text(word) for word in written),
+        command_template=written if any(PARAM.search(word) for word in written) else (),
+        is_line=isinstance(role.command, str),
+        args=tuple(fill.text(word) for word in args),
+        args_template=args if any(PARAM.search(word) for word in args) else (),
         resources=_resources(role.resources),
         env=fill.mapping(role.env),
+        env_template=_with_params(role.env),
         ports=role.ports,
         completion=_completion(name, role, has_ps),
         min_replicas=role.min,
         max_replicas=role.max,
+        stdin=role.stdin,
+        tty=role.tty,
     )
+
+
+def _setup(given: SetupIn, fill: "_Substitution") -> Setup:
+    written = _written(given.command)
+    template = written if any(PARAM.search(word) for word in written) else ()
+    return Setup(tuple(fill.text(word) for word in written), given.cache, template)
+
+
+def _written(command: str | list[str] | None) -> tuple[str, ...]:
+    return (*SHELL, command) if isinstance(command, str) else tuple(command or ())
 
 
 def _resources(resources: ResourcesIn) -> Resources:
     models = [resources.gpu_type] if isinstance(resources.gpu_type, str) else resources.gpu_type or []
     cpu_m = DEFAULT_CPU_M if resources.cpu is None else resources.cpu
-    is_shared = 0 < resources.gpu < WHOLE_GPU
-    gpus, share = (1, resources.gpu) if is_shared else (resources.gpu // WHOLE_GPU, WHOLE_GPU)
+    gpu_m = WHOLE_GPU if models and "gpu" not in resources.model_fields_set else resources.gpu
+    gpus, share = (1, gpu_m) if 0 < gpu_m < WHOLE_GPU else (gpu_m // WHOLE_GPU, WHOLE_GPU)
     extended = tuple(sorted(resources.devices.items()))
-    return Resources(cpu_m, resources.memory or 0, gpus, tuple(models), share, extended)
+    return Resources(cpu_m, resources.memory or 0, gpus, tuple(models) if gpus else (), share, extended)
 
 
 def _input(given: InputIn) -> Input:
     name = given.source.rstrip("/").rpartition("/")[2]
     return Input(given.source, (given.target or name).rstrip("/"))
+
+
+def _mount(given: MountIn) -> Mount:
+    return Mount(given.source or "", given.target, given.read_only, given.storage or "")
 
 
 def _where(where: WhereIn) -> Where:
@@ -339,6 +439,10 @@ class _Substitution:
 
     def mapping(self, values: Mapping[str, str]) -> dict[str, str]:
         return {name: self.text(value) for name, value in values.items()}
+
+
+def _with_params(values: Mapping[str, str]) -> dict[str, str]:
+    return {name: value for name, value in values.items() if PARAM.search(value)}
 
 
 def _as_text(value: Any) -> str:

@@ -20,6 +20,7 @@ from muster.domain.reasons import Reason
 from muster.domain.resources import WHOLE_GPU, ExtendedDevice, times, total
 from muster.domain.secrets import Secret
 from muster.domain.tasks import Task, TaskFailed, TaskLost, TaskWaiting
+from muster.domain.used_resources import NOTHING_USED, UsageSum
 from muster.lib.clock import iso, optional_iso
 from muster.lib.quantities import format_bytes, format_cpu, format_duration, gpu_number
 
@@ -27,7 +28,9 @@ OWN_ORIGIN = "muster"
 """The origin of jobs that were submitted to Muster."""
 
 
-def job_view(job: Job, *, reason: str | None = None) -> JobOut:
+def job_view(job: Job, *, reason: str | None = None, used: UsageSum | None = None) -> JobOut:
+    """`used` is what its tasks have used so far, if it is not what the job itself says."""
+    known = used or job.used or NOTHING_USED
     spec = job.spec
     sizes = dict(job.sizes)
     roles = [(role.resources, sizes.get(role.name, role.replicas)) for role in spec.roles]
@@ -41,6 +44,7 @@ def job_view(job: Job, *, reason: str | None = None) -> JobOut:
         "cluster": job.cluster,
         "vc": job.vc,
         "framework": str(spec.framework),
+        "frameworkReason": spec.framework_reason,
         "priority": str(spec.priority),
         "attempt": job.attempt,
         "retries": job.retries,
@@ -53,7 +57,7 @@ def job_view(job: Job, *, reason: str | None = None) -> JobOut:
         "startedAt": optional_iso(job.started_at),
         "endedAt": optional_iso(job.ended_at),
         "checkpointAt": optional_iso(job.checkpoint_at),
-        "ranS": job.ran_s,
+        "ranS": round(job.ran_s, 3),
         "timeLimit": None if spec.time_limit_s is None else format_duration(spec.time_limit_s),
         "reason": job.reason if reason is None else reason,
         "labels": dict(spec.labels),
@@ -65,6 +69,8 @@ def job_view(job: Job, *, reason: str | None = None) -> JobOut:
             "devices": dict(total(times(each.extended, count) for each, count in roles if each.extended)),
         },
         "version": job.version,
+        "gpuPercent": None if known.gpu_percent is None else round(known.gpu_percent, 1),
+        "peakMemoryBytes": known.peak_memory_bytes,
     }
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from muster.domain.specs import Runtime
+from muster.domain.specs import Framework, Runtime
 from muster.ports.backend import Phase
 from tests.contract.backends.observing import Site, named, ports_of
 
@@ -11,7 +11,7 @@ SECRET = "hunter2-in-a-variable"
 
 
 async def test_tasks_get_as_many_ports_as_asked_and_no_port_twice(site: Site) -> None:
-    gang = site.gang(3, ports=2)
+    gang = site.gang(3, ports=2, framework=Framework.NONE)
     tasks = await site.backend.assign(gang, ports_of(gang))
     assert [task.id for task in tasks] == [task.id for task in gang.tasks]
     assert [len(task.placement.ports) for task in tasks] == [2, 2, 2]
@@ -25,7 +25,7 @@ async def test_a_gang_without_ports_is_assigned_none(site: Site) -> None:
 
 
 async def test_assigning_twice_for_one_attempt_is_safe(site: Site) -> None:
-    launch = await site.launch_of(2, ports=2)
+    launch = await site.launch_of(2, ports=2, framework=Framework.NONE)
     again = await site.backend.assign(launch.gang, ports_of(launch.gang))
     assert [len(task.placement.ports) for task in again] == [2, 2]
     assert set((await site.backend.launch(launch)).handles) == {task.id for task in launch.gang.tasks}
@@ -37,7 +37,7 @@ async def test_ports_may_be_released_twice_or_without_being_reserved(site: Site)
     ports = site.backend.capabilities.ports
     if ports is None:
         pytest.skip("this backend reserves nothing")
-    gang = site.gang(2, ports=2)
+    gang = site.gang(2, ports=2, framework=Framework.NONE)
     await ports.release(gang)
     await site.backend.assign(gang, ports_of(gang))
     for _ in range(2):

@@ -6,7 +6,7 @@ import pytest
 
 from muster.domain.errors import NotFound
 from muster.lib.ids import new_id
-from muster.ports.files import Exists, FileKind, FileSpace, Outside, Place, Upload, WrongOffset
+from muster.ports.files import Exists, FileKind, FileSpace, Outside, Place, Upload, WrongKind, WrongOffset
 from tests.contract.backends.observing import Site
 
 pytestmark = pytest.mark.anyio
@@ -47,6 +47,33 @@ async def test_an_upload_that_is_given_up_leaves_nothing(site: Site) -> None:
     assert (await files.list(_place(site, ""), limit=10, cursor=None)).entries == []
 
 
+async def test_a_file_is_written_in_place_at_any_offset_and_keeps_what_was_there(site: Site) -> None:
+    files, place = _files(site), _place(site, "sparse.bin")
+    await files.resize(place, 10)
+    await files.write_at(place, 4, DATA[:4])
+    await files.write_at(place, 4, DATA[:4])
+    await files.resize(place, 10)
+    assert (await files.read(place, 0, 20)).data == b"\0\0\0\x000123\0\0"
+    await files.resize(place, 3)
+    assert (await files.read(place, 0, 20)).data == b"\0\0\0"
+
+
+async def test_a_file_that_is_not_there_cannot_be_written_in_place(site: Site) -> None:
+    with pytest.raises(NotFound):
+        await _files(site).write_at(_place(site, "absent.bin"), 0, DATA)
+
+
+async def test_a_folder_and_what_is_outside_are_neither_resized_nor_written_in_place(site: Site) -> None:
+    files = _files(site)
+    await files.make_folder(_place(site, "sub"), parents=False)
+    for act in (files.resize(_place(site, "sub"), 1), files.write_at(_place(site, "sub"), 0, DATA)):
+        with pytest.raises(WrongKind):
+            await act
+    for act in (files.resize(_place(site, "../out"), 1), files.write_at(_place(site, "../out"), 0, DATA)):
+        with pytest.raises(Outside):
+            await act
+
+
 async def test_no_path_leads_out_of_its_root(site: Site) -> None:
     files = _files(site)
     with pytest.raises(Outside):
@@ -58,6 +85,12 @@ async def test_a_folder_is_made_once(site: Site) -> None:
     await files.make_folder(place, parents=False)
     with pytest.raises(Exists):
         await files.make_folder(place, parents=False)
+
+
+async def test_a_private_folder_is_for_its_owner_alone(site: Site) -> None:
+    files, place = _files(site), _place(site, "sub")
+    await files.make_folder(place, parents=True, private=True)
+    assert (await files.stat(place)).mode == 0o700
 
 
 async def test_a_node_lists_its_environments(site: Site) -> None:

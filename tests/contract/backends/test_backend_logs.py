@@ -1,6 +1,7 @@
 """The capability `logs`."""
 
 import asyncio
+import time
 from contextlib import aclosing
 from itertools import pairwise
 from pathlib import Path
@@ -40,6 +41,25 @@ async def test_a_chunk_says_that_it_reaches_the_end_of_an_ended_task(site: Site)
     assert not (await logs.read(TaskRef.of(task), 0, 4)).ended
     assert (await logs.read(TaskRef.of(task), 4, 1000)).ended
     assert (await logs.read(TaskRef.of(task), len(TEXT), 1000)).ended
+
+
+async def test_the_times_of_a_log_are_known_soon_and_after_the_end(site: Site) -> None:
+    source = site.backend.capabilities.log_times
+    if source is None:
+        pytest.skip("this backend does not know times")
+    before = time.time()
+    (task,) = await _printed(site)
+    async with asyncio.timeout(DEADLINE_S):
+        while (times := await source.times(TaskRef.of(task))).known < len(TEXT):
+            await asyncio.sleep(0.05)
+    at_ms = times.written_at_ms(0)
+    assert at_ms is not None
+    assert int(before) * 1000 <= at_ms <= time.time() * 1000
+    site.harness.tasks.says(task, "last")
+    await grown(site, task, len(TEXT) + 5)
+    site.harness.tasks.finish(task, 0)
+    await site.observer.sees(task, Phase.ENDED)
+    assert (await source.times(TaskRef.of(task))).known == len(TEXT) + 5
 
 
 @pytest.mark.parametrize(("lines", "offset"), [(0, 14), (1, 8), (2, 4), (3, 0), (100, 0)])

@@ -1,5 +1,6 @@
 """Tasks in real containers: how they end, what they see, and that nothing of them is left."""
 
+import json
 import os
 import shutil
 import signal
@@ -13,6 +14,7 @@ from typing import Any, TypeVar
 import pytest
 
 from muster.agent.tasks.records import read_started
+from muster.domain.container_failures import DENIED, ENGINE_FAILED, engine_failure
 from muster.domain.specs import Mount
 from muster.launch.containers import (
     ENV_FILE,
@@ -24,9 +26,10 @@ from muster.launch.containers import (
     container_launch,
 )
 from tests.parts.docker import Docker
-from tests.parts.engines import IMAGE, EngineMissing, EnginePart
+from tests.parts.engines import IMAGE, EngineMissing, EnginePart, pack_image
 from tests.parts.podman import private_podman, remove
 from tests.parts.rebooting import a_boot, calls_there, remove_groups
+from tests.parts.registry import PASSWORD, Registry, private_registry
 from tests.parts.rootless import remove as remove_rootless
 from tests.parts.rootless import rootless_podman
 
@@ -128,8 +131,14 @@ def start(
         *ready.argv,
         env=dict(ready.env),
         files=dict(ready.files),
-        container={"program": engine.program, "name": ready.name},
+        container={
+            "program": engine.program,
+            "name": ready.name,
+            "registry": None if ready.registry is None else b64encode(ready.registry).decode(),
+        },
         secrets=secrets,
+        stdin=content.stdin,
+        tty=content.tty,
     )
     return ready
 
@@ -142,10 +151,17 @@ def started(agent: Agent, task: str) -> None:
     wait_until((work(agent, task) / "ready").exists, "the program in the container")
 
 
+def made_with(engine: EnginePart, image: str, *changes: str) -> None:
+    engine.call("create", "--name", "draft", IMAGE, "true")
+    made = engine.call("commit", *(word for change in changes for word in ("--change", change)), "draft", image)
+    engine.call("rm", "draft")
+    assert made.returncode == 0, made.stderr
+
+
 def test_exit_code_and_output_are_the_programs_own(agent: Agent, engine: EnginePart) -> None:
     start(agent, engine, "t", "echo out; echo err >&2; exit 7")
     assert agent.wait_phase("t", "ended")["exit_code"] == 7
-    assert sorted(agent.log("t").decode().split()) == ["err", "out"]
+    assert agent.log("t") == b"out\nerr\n"
     assert engine.names() == set()
 
 
@@ -154,14 +170,48 @@ def test_the_entry_point_of_the_image_runs_where_the_image_says(agent: Agent, en
         "localhost/muster-entry:1",
         ("WORKDIR /etc", 'ENTRYPOINT ["sh", "-c", "pwd; echo $0 $WORD; exit 5"]'),
     )
-    engine.call("create", "--name", "draft", IMAGE, "true")
-    options = [word for change in (*changes, 'CMD ["and its argument"]') for word in ("--change", change)]
-    made = engine.call("commit", *options, "draft", built)
-    engine.call("rm", "draft")
-    assert made.returncode == 0, made.stderr
-    start(agent, engine, "t", "", image=built, argv=(), env={"WORD": "here"}, starts_where_image_says=True)
+    made_with(engine, built, *changes, 'CMD ["and its argument"]')
+    start(agent, engine, "t", "", image=built, argv=(), env={"WORD": "here"}, workdir="image")
     assert agent.wait_phase("t", "ended")["exit_code"] == 5
     assert agent.log("t").decode() == "/etc\nand its argument here\n"
+
+
+@pytest.mark.parametrize(("workdir", "expected"), [("image", "/etc"), ("/tmp", "/tmp")])
+def test_a_command_starts_where_the_runtime_says_and_so_does_whoever_enters(
+    agent: Agent, engine: EnginePart, workdir: str, expected: str
+) -> None:
+    built = "localhost/muster-workdir:1"
+    made_with(engine, built, "WORKDIR /etc")
+    script = 'pwd; echo "$MUSTER_TASK_DIR"; touch "$MUSTER_TASK_DIR/work/ready"; exec sleep 1000'
+    start(agent, engine, "t", script, image=built, workdir=workdir)
+    started(agent, "t")
+    assert in_task(agent, "pwd") == (f"{expected}\n", 0)
+    agent.ask("stop", task="t", grace_s=0)
+    agent.wait_phase("t", "ended")
+    assert agent.log("t").decode() == f"{expected}\n{agent.root}/tasks/t\n"
+    wait_until(lambda: engine.names() == set(), "the container to be removed")
+
+
+def test_a_container_that_starts_where_its_image_says_has_the_home_of_the_image(
+    agent: Agent, engine: EnginePart
+) -> None:
+    start(agent, engine, "t", 'echo "$HOME"', workdir="image")
+    assert agent.wait_phase("t", "ended")["exit_code"] == 0
+    assert str(agent.root) not in agent.log("t").decode()
+
+
+@pytest.mark.parametrize("cmd", [(), ('CMD ["replaced"]',)], ids=["none", "some"])
+def test_arguments_alone_go_to_the_entry_point_of_the_image(
+    agent: Agent, engine: EnginePart, cmd: tuple[str, ...]
+) -> None:
+    built = f"localhost/muster-arguments-{len(cmd)}:1"
+    made_with(
+        engine, built, "WORKDIR /etc", 'ENTRYPOINT ["sh", "-c", "pwd; echo out $0 $1; echo err >&2; exit 5"]', *cmd
+    )
+    start(agent, engine, "t", "", image=built, argv=(), args=("a b", "--lr=1"), workdir="image")
+    assert agent.wait_phase("t", "ended")["exit_code"] == 5
+    assert agent.log("t").decode() == "/etc\nout a b --lr=1\nerr\n"
+    assert engine.names() == set()
 
 
 def test_variables_come_as_they_are_and_stay_out_of_arguments_and_files(agent: Agent, engine: EnginePart) -> None:
@@ -179,6 +229,62 @@ def test_variables_come_as_they_are_and_stay_out_of_arguments_and_files(agent: A
     assert not any(
         b"hunter2" in path.read_bytes() for path in folder.iterdir() if path.is_file() and path.name != "log"
     )
+
+
+@pytest.fixture
+def registry(tmp_path: Path) -> Iterator[Registry]:
+    pack_image(tmp_path / "private.tar")
+    with private_registry(tmp_path / "private.tar") as found:
+        yield found
+
+
+@pytest.fixture
+def puller(begin: Callable[..., Agent], registry: Registry, ground: Path) -> Agent:
+    """An agent whose engine pulls from the registry without TLS."""
+    settings = ground / "registries.conf"
+    settings.write_text(f'[[registry]]\nlocation = "{registry.address}"\ninsecure = true\n')
+    settings.chmod(0o644)
+    return begin(CONTAINERS_REGISTRIES_CONF=str(settings))
+
+
+def test_a_private_image_is_pulled_with_a_login_that_is_gone_before_the_program_starts(
+    puller: Agent, engine: EnginePart, registry: Registry
+) -> None:
+    script = 'pwd; ls "$MUSTER_TASK_DIR"'
+    begun = start(puller, engine, "t", script, image=registry.image, registry=registry.login, workdir="image")
+    assert puller.wait_phase("t", "ended")["exit_code"] == 0, puller.log("t").decode()
+    said = puller.log("t").decode()
+    assert said.startswith("/etc\n")
+    assert "registry" not in said
+    folder = puller.root / "tasks" / "t"
+    assert not any(PASSWORD in word for word in begun.argv)
+    assert not any(PASSWORD.encode() in path.read_bytes() for path in folder.rglob("*") if path.is_file())
+    engine.call("rmi", "--force", registry.image)
+
+
+@pytest.mark.parametrize(
+    "login", [None, b'{"auths": {"elsewhere.example.org": {"auth": "YTpi"}}}'], ids=["none", "other"]
+)
+def test_an_image_that_is_refused_for_lack_of_a_login_says_so(
+    puller: Agent, engine: EnginePart, registry: Registry, login: bytes | None
+) -> None:
+    start(puller, engine, "t", "true", image=registry.image, registry=login)
+    assert puller.wait_phase("t", "ended")["exit_code"] == ENGINE_FAILED
+    failed = engine_failure(ENGINE_FAILED, puller.log("t").decode().splitlines())
+    assert failed is not None
+    assert failed[0] == DENIED, failed
+    assert not (puller.root / "tasks" / "t" / "registry").exists()
+
+
+def test_a_login_does_not_outlive_a_task_that_was_killed_while_it_pulled(
+    puller: Agent, engine: EnginePart, registry: Registry
+) -> None:
+    start(puller, engine, "t", "sleep 1000", image=registry.image, registry=registry.login)
+    puller.ask("stop", task="t", grace_s=0)
+    puller.wait_phase("t", "ended")
+    wait_until(lambda: not (puller.root / "tasks" / "t" / "registry").exists(), "the login to be removed")
+    wait_until(lambda: engine.names() == set(), "the container to be removed")
+    engine.call("rmi", "--force", registry.image)
 
 
 def test_secrets_are_files_that_the_program_reads_and_are_masked_in_its_log(agent: Agent, engine: EnginePart) -> None:
@@ -208,9 +314,55 @@ def test_mounts_show_what_they_should_and_read_only_ones_cannot_be_written(
     )
     start(agent, engine, "t", "cat /data/file /models/file; touch /models/new; touch /data/new", mounts=mounts)
     assert agent.wait_phase("t", "ended")["exit_code"] != 0
-    assert b"readwrite" in agent.log("t")  # an engine may pass on errors before output
+    assert agent.log("t").startswith(b"readwrite")
     assert (ground / "write" / "new").stat().st_uid == engine.uid
     assert not (ground / "read" / "new").exists()
+
+
+MIXED = "for n in 0 1 2 3 4 5 6 7 8 9; do echo out$n; echo err$n >&2; done"
+IN_ORDER = "".join(f"out{n}\nerr{n}\n" for n in range(10)).encode()
+
+
+def test_output_and_errors_are_in_the_order_in_which_they_were_written(agent: Agent, engine: EnginePart) -> None:
+    for number in range(5):
+        start(agent, engine, f"shell-{number}", MIXED)
+        start(agent, engine, f"program-{number}", "", argv=("env", "sh", "-c", MIXED))
+        start(agent, engine, f"variable-{number}", MIXED, env={"LINES": "a\nb"})
+    tasks = [f"{kind}-{number}" for kind in ("shell", "program", "variable") for number in range(5)]
+    for task in tasks:
+        assert agent.wait_phase(task, "ended")["exit_code"] == 0, agent.log(task)
+    assert [agent.log(task) for task in tasks] == [IN_ORDER] * len(tasks)
+    assert engine.names() == set()
+
+
+def test_the_output_of_an_entry_point_is_in_order(agent: Agent, engine: EnginePart) -> None:
+    images = {
+        "one": (["/bin/sh", "-c", f'printf "[%s]" "$@"; echo; {MIXED}', "sh"], ["a b", "", "$HOME *", "c"]),
+        "lines": (["/bin/sh", "-c", "echo a; echo b >/dev/null\necho c"], []),
+    }
+    for name, (entry_point, command) in images.items():
+        made_with(
+            engine,
+            f"localhost/muster-{name}:1",
+            f"ENTRYPOINT {json.dumps(entry_point)}",
+            f"CMD {json.dumps(command)}",
+        )
+        start(agent, engine, name, "", image=f"localhost/muster-{name}:1", argv=())
+    assert agent.wait_phase("one", "ended")["exit_code"] == 0, agent.log("one")
+    assert agent.log("one") == b"[a b][][$HOME *][c]\n" + IN_ORDER
+    assert agent.wait_phase("lines", "ended")["exit_code"] == 0
+    assert agent.log("lines") == b"a\nc\n"
+    assert engine.names() == set()
+
+
+def test_an_image_without_a_shell_runs_all_the_same(agent: Agent, engine: EnginePart, ground: Path) -> None:
+    pack_image(ground / "bare.tar", applets=())
+    made = engine.call("import", str(ground / "bare.tar"), "localhost/muster-bare:1")
+    assert made.returncode == 0, made.stderr
+    start(agent, engine, "t", "", image="localhost/muster-bare:1", argv=("/bin/busybox", "echo", "a b"))
+    assert agent.wait_phase("t", "ended")["exit_code"] == 0, agent.log("t")
+    assert agent.log("t") == b"a b\n"
+    assert engine.names() == set()
 
 
 def test_term_reaches_the_program(agent: Agent, engine: EnginePart) -> None:
@@ -268,9 +420,12 @@ def test_container_outlives_the_agent_and_ends_with_its_own_code(
     first.kill()
     second = begin()
     start(second, engine, "t", script)  # a server that had no answer asks again
+    second.ask("usage", every_s=0.1)
+    second.read_until(lambda: bool(used_so_far(second)), "a sample of the container")
     (work(second, "t") / "go").touch()
     wait_until(lambda: second.status("t")["phase"] == "ended", "the task's end")
     assert second.status("t")["exit_code"] == 9
+    assert second.status("t")["used"]["memory_peak_bytes"] > 0
     assert (work(second, "t") / "begun").read_text() == "begun\n"
     wait_until(lambda: not engine.names(), "the container to be gone")
 
@@ -348,6 +503,27 @@ def test_want_of_memory_is_still_known_to_the_next_agent(start_agent: StartAgent
     second = start_agent(None, **docker.engine.env)
     wait_until(lambda: second.status("t")["phase"] == "ended", "the task's end")
     assert second.status("t")["oom"]
+
+
+def used_so_far(agent: Agent) -> list[dict[str, Any]]:
+    """What samples of the container say about the task's memory, among other things."""
+    samples = [event["tasks"].get("t") for event in agent.events if event["event"] == "usage"]
+    return [sample["used"] for sample in samples if sample and sample["used"]["memory_peak_bytes"]]
+
+
+def test_cpu_and_memory_of_the_program_are_known_while_it_runs_and_at_its_end(agent: Agent, engine: EnginePart) -> None:
+    grown = "x=a; while [ ${#x} -lt 33554432 ]; do x=$x$x; done"
+    agent.ask("usage", every_s=0.1)
+    start(agent, engine, "t", f"{grown}; touch ready; while [ ! -e go ]; do sleep 0.05; done; echo ${{#x}}")
+    started(agent, "t")
+    agent.read_until(lambda: any(used["memory_peak_bytes"] >= 32 << 20 for used in used_so_far(agent)), "its memory")
+    running = used_so_far(agent)[-1]
+    (work(agent, "t") / "go").touch()
+    ended = agent.wait_phase("t", "ended")
+    assert (ended["exit_code"], agent.log("t")) == (0, b"33554432\n")
+    assert ended["used"]["is_final"]
+    assert 0 < running["cpu_s"] <= ended["used"]["cpu_s"] < 60
+    assert running["memory_peak_bytes"] <= ended["used"]["memory_peak_bytes"] < 400 << 20
 
 
 def test_bad_end_with_memory_to_spare_is_no_want_of_memory(agent: Agent, engine: EnginePart) -> None:
@@ -436,6 +612,30 @@ def in_task(agent: Agent, *argv: str, terminal: dict[str, int] | None = None) ->
         said += b"".join(b64decode(piece["data"]) for piece in answer["output"])
         if answer["ended"]:
             return said.decode(), answer["exit_code"]
+
+
+@pytest.mark.parametrize("has_terminal", [True, False])
+def test_a_container_is_attached_to(agent: Agent, engine: EnginePart, has_terminal: bool) -> None:
+    if has_terminal and engine.ground is not None:
+        pytest.skip("the machine of the rootless engine has no terminals")
+    script = f"touch ready; exec sh {'-i' if has_terminal else ''}"
+    start(agent, engine, "t", script, stdin=True, tty=has_terminal)
+    started(agent, "t")
+    size = {"rows": 21, "columns": 77} if has_terminal else None
+    name = agent.ask("attach", task="t", terminal=size, tail=None)["exec"]
+    asked = b"test -t 0; echo at-$((40+$?))\n"
+    agent.ask("exec_write", exec=name, data=asked, last=False)
+    said, wanted = b"", b"at-40" if has_terminal else b"at-41"
+    while wanted not in said:
+        answer = agent.ask("exec_read", exec=name)
+        said += b"".join(b64decode(piece["data"]) for piece in answer["output"])
+        assert not answer["ended"], said
+    agent.ask("exec_write", exec=name, data=b"exit 6\n", last=False)
+    while not answer["ended"]:
+        answer = agent.ask("exec_read", exec=name)
+    assert answer["exit_code"] == 6
+    assert wanted in agent.log("t")
+    wait_until(lambda: engine.names() == set(), "the container to be removed")
 
 
 def sleepers(seconds: str) -> list[int]:

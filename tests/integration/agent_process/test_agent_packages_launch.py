@@ -4,18 +4,20 @@ import hashlib
 import io
 import os
 import tarfile
+from collections.abc import Mapping
 from pathlib import Path
 
 from .conftest import StartAgent
 from .driver import Agent
 
 
-def pack(path: Path, files: dict[str, str]) -> dict[str, str]:
+def pack(path: Path, files: Mapping[str, str | bytes]) -> dict[str, str]:
     with tarfile.open(path, "w:gz") as tar:
         for name, content in files.items():
+            data = content.encode() if isinstance(content, str) else content
             info = tarfile.TarInfo(name)
-            info.size = len(content)
-            tar.addfile(info, io.BytesIO(content.encode()))
+            info.size = len(data)
+            tar.addfile(info, io.BytesIO(data))
     return {"digest": "sha256:" + hashlib.sha256(path.read_bytes()).hexdigest(), "path": str(path)}
 
 
@@ -27,8 +29,11 @@ def test_command_starts_in_the_unpacked_package(agent: Agent, tmp_path: Path) ->
     assert sorted(path.name for path in (agent.root / "tasks/t").iterdir()) == [
         "exit",
         "log",
+        "log.times",
+        "rusage",
         "started",
         "task.json",
+        "used",
         "work",
     ]
 

@@ -50,6 +50,15 @@ _PIECE = b"12"
 _SENT = {"path": "{new_file}", "size": len(_PIECE), "sha256": hashlib.sha256(_PIECE).hexdigest()}
 _HELD = {"name": "{fresh}", "command": "true", "hold": True}
 
+_ENDED = {
+    "id": "{fresh}",
+    "spec": _HELD,
+    "state": "Succeeded",
+    "createdAt": "2024-01-02T03:04:05Z",
+    "endedAt": "2024-01-02T04:04:05Z",
+}
+
+_TEMPLATE = {"files": {"job.yaml": "name: a\ncommand: 'true'\n"}, "description": "another version"}
 _FAR_NODE = {"name": "{fresh}", "ssh": "nobody@127.0.0.1:1"}
 """Nothing answers there."""
 
@@ -75,9 +84,12 @@ def _without_provider(method: str, route: str) -> Row:
 TABLE = (
     Row("POST", f"{API}/jobs", 201, 201, 201, body={"spec": _HELD}),
     Row("POST", f"{API}/jobs:bulk", 201, 201, 201, body={"specs": [_HELD]}),
+    Row("POST", f"{API}/jobs:import", 403, 403, 201, body={"source": "elsewhere", "jobs": [_ENDED]}),
+    Row("POST", f"{API}/jobs:translate", 200, 200, 200, body={"spec": _HELD}),
     Row("GET", f"{API}/jobs", 200, 200, 200),
     _job("GET", "", "held", 200, 200),
     _job("GET", "/tasks", "ran", 200, 200),
+    _job("GET", "/usage", "ran", 200, 200),
     _job("GET", "/wait", "ended", 200, 200),
     _job("GET", "/events", "ran", 200, 200),
     _job("GET", "/spec", "held", 200, 403),
@@ -85,6 +97,9 @@ TABLE = (
     _job("GET", "/logs", "ran", 200, 403),
     _job("GET", "/logs/raw", "ran", 200, 403, query={"task": "worker-0"}),
     _job("GET", "/exec", "ran", 426, 403),
+    _job("GET", "/port-forward", "ran", 426, 403),
+    _job("POST", "/page", "ran", 201, 403, body={"port": 8888}),
+    _job("GET", "/attach", "ran", 426, 403),
     _job("GET", "/outputs", "ran", 200, 403),
     Row("GET", f"{API}/jobs/{{ref}}/outputs/{{path}}", 200, 403, 200, 404, {"ref": "ran", "path": "output"}),
     _job("POST", "/kill", "held", 202, 403, body={}),
@@ -111,7 +126,10 @@ TABLE = (
     ),
     Row("POST", f"{API}/nodes/{{name}}/exec", 403, 403, 200, given={"name": "node"}, body={"command": ["true"]}),
     Row("GET", f"{API}/usage", 200, 200, 200),
+    Row("GET", f"{API}/report", 200, 200, 200),
+    Row("GET", f"{API}/queue", 200, 200, 200),
     Row("GET", f"{API}/environments", 200, 200, 200),
+    Row("GET", f"{API}/environments:packages", 404, 404, 404, query={"name": "no-such-environment"}),
     Row("POST", f"{API}/environments:test", 404, 404, 404, body={"name": "no-such-environment"}),
     Row("GET", f"{API}/clusters/{{cluster}}/files/folders", 200, 200, 200, given={"cluster": "cluster"}),
     _file("GET", "", query={"path": "{folder}"}),
@@ -143,6 +161,7 @@ TABLE = (
     Row("POST", f"{API}/login", 200, 200, 200, body={"token": "{owner_token}"}, open_to_all=True),
     Row("GET", f"{API}/login", 200, 200, 200, open_to_all=True),
     *(_without_provider(method, route) for method, route in _OF_PROVIDERS),
+    Row("POST", f"{API}/login/link", 201, 201, 201),
     Row("POST", f"{API}/logout", 204, 204, 204, own_token=True),
     Row("GET", f"{API}/users", 200, 200, 200),
     Row("POST", f"{API}/users", 403, 403, 201, body={"name": "{fresh}"}),
@@ -173,9 +192,14 @@ TABLE = (
     Row("GET", f"{API}/secrets", 200, 200, 200),
     Row("PUT", f"{API}/secrets/{{name}}", 201, 201, 201, given={"name": "fresh"}, piece=b"hunter2"),
     Row("DELETE", f"{API}/secrets/{{name}}", 204, 403, 204, given={"name": "secret"}, query={"owner": "{owner}"}),
+    Row("GET", f"{API}/templates", 200, 200, 200),
+    Row("GET", f"{API}/templates/{{name}}", 200, 404, 200, given={"name": "template"}),
+    Row("PUT", f"{API}/templates/{{name}}", 201, 409, 201, given={"name": "template"}, body=_TEMPLATE),
+    Row("DELETE", f"{API}/templates/{{name}}", 204, 404, 204, given={"name": "template"}),
     Row("GET", f"{API}/schema", 200, 200, 200),
     Row("GET", f"{API}/server/log", 403, 403, 200),
     *(Row("GET", route, 200, 200, 200, open_to_all=True) for route in ("/healthz", "/readyz", "/openapi.json", "/")),
     Row("GET", "/metrics", 200, 200, 200),
+    Row("GET", "/jobs/{ref}/proxy/{rest:path}", 303, 303, 303, given={"ref": "ran"}, open_to_all=True),
     Row("GET", "/page/{name}", 200, 200, 200, given={"name": "page_file"}, open_to_all=True),
 )

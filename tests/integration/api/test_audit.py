@@ -12,6 +12,7 @@ from tests.integration.api.world import World
 
 CHANGES_NOTHING = (
     f"POST {API}/environments:test",
+    f"POST {API}/jobs:translate",
     *(f"POST {API}/login/{rest}" for rest in ("sso/confirm", "device", "device/{login_id}")),
 )
 """Logins with an identity provider are tested with one."""
@@ -19,6 +20,7 @@ CHANGES = [row for row in TABLE if row.method != "GET" and row.title not in CHAN
 KINDS = {
     f"POST {API}/jobs": "audit.job.submit",
     f"POST {API}/jobs:bulk": "audit.job.submit",
+    f"POST {API}/jobs:import": "audit.job.import",
     f"POST {API}/jobs/{{ref}}/kill": "audit.job.kill",
     f"POST {API}/jobs/{{ref}}/hold": "audit.job.hold",
     f"POST {API}/jobs/{{ref}}/resume": "audit.job.resume",
@@ -42,6 +44,8 @@ KINDS = {
     f"DELETE {API}/clusters/{{cluster}}/files": "audit.fs.remove",
     f"PUT {API}/packages/{{digest}}": "audit.package.upload",
     f"POST {API}/login": "audit.login",
+    f"POST {API}/login/link": "audit.login.link",
+    f"POST {API}/jobs/{{ref}}/page": "audit.job.page",
     f"POST {API}/logout": "audit.token.revoke",
     f"POST {API}/users": "audit.user.create",
     f"PATCH {API}/users/{{name}}": "audit.user.change",
@@ -52,6 +56,8 @@ KINDS = {
     f"DELETE {API}/tokens/{{token_id}}": "audit.token.revoke",
     f"PUT {API}/secrets/{{name}}": "audit.secret.set",
     f"DELETE {API}/secrets/{{name}}": "audit.secret.remove",
+    f"PUT {API}/templates/{{name}}": "audit.template.publish",
+    f"DELETE {API}/templates/{{name}}": "audit.template.remove",
 }
 
 

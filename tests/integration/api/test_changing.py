@@ -98,3 +98,42 @@ def test_a_checkpoint_announced_inside_a_task_is_known_to_the_job(people: People
     assert told.data["state"] in ("Starting", "Running")
     assert shown["checkpointAt"] >= shown["createdAt"]
     ok(me.post(f"/jobs/{job['id']}/kill", {"grace": 0}), 202)
+
+
+LEARNS = {"params": {"lr": 0.1, "opt": "adam"}, "command": "echo lr=${params.lr}", "resources": {"cpu": "100m"}}
+
+
+def test_a_param_is_changed_in_the_command_and_the_template_is_shown(me: Caller) -> None:
+    job = me.submit({"name": unique("learns"), **LEARNS, "hold": True})
+    ok(me.post(f"/jobs/{job['id']}/change", {"params": {"lr": 0.5}}))
+    shown = ok(me.get(f"/jobs/{job['id']}/spec"))
+    assert shown["spec"]["roles"]["worker"]["command"] == "echo lr=0.5"
+    assert shown["template"]["command"] == "echo lr=${params.lr}"
+    answer = problem(me.post(f"/jobs/{job['id']}/change", {"params": {"lrr": 1}}), 422, "invalid")
+    assert [(one["path"], one["hint"]) for one in answer["problems"]] == [("params.lrr", "did you mean lr?")]
+
+
+def test_the_whole_spec_of_a_held_job_is_replaced_and_problems_name_lines(me: Caller) -> None:
+    name = unique("edited")
+    job = me.submit({"name": name, **LEARNS, "hold": True})
+    wrong = f"name: {name}\ncommand: echo\npriority: huge\ncluster: moon\n"
+    answer = problem(me.post(f"/jobs/{job['id']}/change", {"source": wrong}), 422, "invalid")
+    assert [(one["path"], one["line"]) for one in answer["problems"]] == [("priority", 3), ("cluster", 4)]
+    ok(me.post(f"/jobs/{job['id']}/change", {"source": f"name: {name}\ncommand: echo new\n"}))
+    assert ok(me.get(f"/jobs/{job['id']}/spec"))["spec"]["roles"]["worker"]["command"] == "echo new"
+
+
+def test_a_retry_with_changes_is_one_job_however_often_it_is_asked_for(me: Caller, people: People) -> None:
+    job = me.submit({"name": unique("again"), **LEARNS})
+    people.server.wait(job["id"], 120)
+    body = {"params": {"lr": 0.01}, "set": {"resources.cpu": "200m"}}
+    key = {"Idempotency-Key": unique("key")}
+    again = ok(me.post(f"/jobs/{job['id']}/retry", body, headers=key), 201)
+    assert ok(me.post(f"/jobs/{job['id']}/retry", body, headers=key), 200)["id"] == again["id"]
+    spec = ok(me.get(f"/jobs/{again['id']}/spec"))["spec"]
+    assert (spec["roles"]["worker"]["command"], spec["params"]["opt"]) == ("echo lr=0.01", "adam")
+    wrong = {"params": {"otp": "sgd"}, "set": {"resources.cpu": "many"}}
+    answer = problem(me.post(f"/jobs/{job['id']}/retry", wrong), 422, "invalid")
+    assert sorted(one["path"] for one in answer["problems"]) == ["params.otp", "roles.worker.resources.cpu"]
+    renamed = {"source": "name: other\ncommand: 'true'\nhold: true\n"}
+    assert ok(me.post(f"/jobs/{job['id']}/retry", renamed), 201)["name"] == "other"

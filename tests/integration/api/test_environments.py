@@ -1,5 +1,6 @@
 """Folders and environments of a server's own cluster: told, tested, used by jobs, and missed when they are gone."""
 
+import json
 import shutil
 import subprocess
 import sys
@@ -51,6 +52,44 @@ def test_environments_are_listed_with_their_python(server: MusterServer) -> None
 def test_environment_is_tested_with_a_card_that_is_free(server: MusterServer) -> None:
     (trial,) = server.json("env", "test", "py")["items"]
     assert (trial["ok"], trial["card"], trial["error"]) == (True, 0, "")
+
+
+def test_the_packages_of_an_environment_are_listed(server: MusterServer, shared: Path) -> None:
+    prefix = shared / "envs/miniconda3/envs/py"
+    site = next(prefix.glob("lib/python3*/site-packages"))
+    (site / "demo_kit-1.5.dist-info").mkdir()
+    (site / "demo_kit-1.5.dist-info" / "METADATA").write_text("Metadata-Version: 2.1\nName: Demo_Kit\nVersion: 1.5\n")
+    (prefix / "conda-meta").mkdir()
+    (prefix / "conda-meta" / "openssl-3.0.14-h41_0.json").write_text("{}")
+    (found,) = server.json("env", "packages", "py")["items"]
+    assert found["python"].startswith("3.")
+    assert {(one["name"], one["version"], one["source"]) for one in found["packages"]} >= {
+        ("Demo_Kit", "1.5", "python"),
+        ("openssl", "3.0.14", "conda"),
+    }
+    table = server.run("env", "packages", "py", "--grep", "DEMO", check=True).stdout.splitlines()
+    assert [line.split()[:3] for line in table] == [["PACKAGE", "VERSION", "SOURCE"], ["Demo_Kit", "1.5", "python"]]
+
+
+def test_a_conda_environment_is_activated_for_tests_jobs_and_commands_in_them(
+    server: MusterServer, shared: Path
+) -> None:
+    scripts = shared / "envs/miniconda3/envs/py/etc/conda/activate.d"
+    scripts.mkdir(parents=True)
+    (scripts / "set.sh").write_text("export FROM_SCRIPT=activated\n")
+    server.submit({"name": "active", "runtime": {"conda": "py"}, "command": "echo $FROM_SCRIPT; sleep 1000"})
+    server.wait_for_state("active", "Running")
+    assert any("activated" in server.run("logs", "active").stdout for _ in polls(30))
+    assert server.run("exec", "active", "--", "sh", "-c", "echo $FROM_SCRIPT", check=True).stdout == "activated\n"
+    server.run("kill", "active", check=True)
+    (scripts / "bad.sh").write_text("exit 9\n")
+    (trial,) = json.loads(server.run("env", "test", "py", "-o", "json").stdout)["items"]
+    assert "bad.sh ended with exit code 9" in trial["error"]
+    server.submit({"name": "inactive", "runtime": {"conda": "py"}, "command": "echo never"})
+    assert server.wait("inactive")["state"] == "Failed"
+    explained = server.run("explain", "inactive", check=True).stdout
+    assert "cannot be activated" in explained
+    (scripts / "bad.sh").unlink()
 
 
 def test_unknown_environment_is_refused_with_a_guess(server: MusterServer) -> None:

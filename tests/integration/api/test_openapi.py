@@ -14,7 +14,7 @@ DOCUMENT = Path(__file__).parents[3] / "docs" / "reference" / "openapi.json"
 
 @pytest.fixture(scope="module")
 def document() -> dict[str, Any]:
-    return create_app(None).openapi()  # type: ignore[arg-type]
+    return create_app(None).openapi()
 
 
 def operations(document: dict[str, Any]) -> list[dict[str, Any]]:

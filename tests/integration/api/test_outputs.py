@@ -54,7 +54,7 @@ def test_only_listed_outputs_are_handed_out(me: Caller, path: str) -> None:
 
 
 def test_each_task_has_a_folder_and_each_attempt_its_outputs(me: Caller) -> None:
-    command = "echo $MUSTER_ATTEMPT > a; [ $MUSTER_ATTEMPT = 2 ]"
+    command = "echo $MUSTER_ATTEMPT > a; [ $MUSTER_ATTEMPT = 2 ] || { [ $MUSTER_RANK = 0 ] && sleep 600; exit 1; }"
     job = ran(me, command, replicas=2, outputs=["a"], retry={"max": 1})
     assert [item["path"] for item in complete(me, job)["items"]] == ["worker-0/a", "worker-1/a"]
     assert me.get(f"/jobs/{job}/outputs/worker-1/a").text == "2\n"
@@ -133,7 +133,7 @@ def test_a_missing_input_is_told_before_anything_is_sent(muster_server: MusterSe
 
 def test_what_was_asked_for_and_nobody_left_is_said(me: Caller) -> None:
     job = ran(me, '[ "$MUSTER_RANK" = 1 ] || echo x > one', replicas=2, outputs=["one", "model/", "*.csv"])
-    missing = [f"no task left anything that matches `{name}`" for name in ("model/", "*.csv")]
+    missing = ["no task left anything that matches `model/`"]
     found = complete(me, job)
     assert [item["path"] for item in found["items"]] == ["worker-0/one"]
     assert [problem.partition(",")[0] for problem in found["problems"]] == missing

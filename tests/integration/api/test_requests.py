@@ -3,6 +3,7 @@
 import hashlib
 import json
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import httpx
 import pytest
@@ -178,6 +179,23 @@ def test_a_dry_run_shows_the_exact_environment_and_starts_nothing(me: Caller) ->
     assert first["MUSTER_OWNER"] == me.name
     problem(me.get(f"/jobs/{name}"), 404, "not-found")
     assert name not in me.get("/events", params={"kind": "audit."}).text
+
+
+@pytest.mark.parametrize("wrong", [{"cluster": "nowhere"}, {"comand": "x"}, {"secrets": [{"name": "no", "env": "A"}]}])
+def test_what_has_no_effect_is_told_beside_a_refusal_too(me: Caller, wrong: dict[str, Any]) -> None:
+    source = """
+apiVersion: batch.paddlepaddle.org/v1
+kind: PaddleJob
+metadata: {name: refused}
+spec:
+  cleanPodPolicy: OnCompletion
+  worker: {replicas: 1, template: {spec: {containers: [{name: a, command: [train]}]}}}
+"""
+    single = problem(me.post("/jobs", {"source": source, "set": wrong}), 422, "invalid")
+    (warning,) = single["warnings"]
+    assert warning.startswith("line 6: spec.cleanPodPolicy: has no effect")
+    several = problem(me.post("/jobs:bulk", {"jobs": [{"source": source, "set": wrong}]}), 422, "invalid")
+    assert several["warnings"] == [f"refused: {warning}"]
 
 
 def test_names_that_nobody_knows_are_told_beside_all_other_problems(me: Caller) -> None:

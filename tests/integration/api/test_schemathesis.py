@@ -26,7 +26,7 @@ load_all_checks()
 CHECKED = CHECKS.get_by_names(
     ["not_a_server_error", "status_code_conformance", "content_type_conformance", "response_schema_conformance"]
 )
-document = create_app(None).openapi()  # type: ignore[arg-type]
+document = create_app(None).openapi()
 schema = schemathesis.openapi.from_dict(document).exclude(operation_id="log_out")
 
 

@@ -37,6 +37,14 @@ def test_others_see_name_state_and_resources_but_nothing_that_quotes(people: Peo
         assert SECRET not in people.other.get(path).text
 
 
+def test_a_misspelt_name_is_answered_with_the_nearest_that_the_caller_may_see(people: People, failed_job: str) -> None:
+    name = people.owner.get(f"/jobs/{failed_job}").json()["name"]
+    for caller in (people.owner, people.other):
+        refused = problem(caller.get(f"/jobs/{name}x/explain"), 404, "not-found")
+        assert refused["hint"] == f"did you mean {name}?"
+    assert "muster get jobs" in problem(people.owner.get("/jobs/zzzzzzzz"), 404, "not-found")["hint"]
+
+
 def test_others_see_no_audit_events_of_a_job(people: People, failed_job: str) -> None:
     kinds = {event["kind"] for event in ok(people.other.get(f"/jobs/{failed_job}/events"))["items"]}
     assert "job.failed" in kinds

@@ -12,10 +12,12 @@ from muster.api.artifacts import OutputList, PackageOut
 from muster.api.events import EventOut, EventPage
 from muster.api.explanations import ExplainOut, FaultOut, ReasonOut
 from muster.api.files import DigestOut, FileList, FileOut, FolderList, ProgressOut
-from muster.api.jobs import JobOut, JobPage, SpecOut, TaskList, TaskOut
+from muster.api.job_usage import JobUseOut
+from muster.api.jobs import JobOut, JobPage, QueueOut, SpecOut, TaskList, TaskOut
 from muster.api.nodes import ClusterList, NodeDetailOut, NodeList, NodeOut
 from muster.api.sharing import ClusterProblemOut, QuotaList, QuotaOut, VirtualClusterList, VirtualClusterOut
 from muster.api.usage import UsageOut
+from muster.api.usage_report import ReportOut
 from muster.domain.accounts import Package, Token, User, UserRole
 from muster.domain.errors import Problem
 from muster.domain.events import Event
@@ -133,6 +135,8 @@ ANSWERS: list[tuple[str, type]] = [
     ("/jobs/{ran}/wait", JobOut),
     ("/jobs/{ran}/spec", SpecOut),
     ("/jobs/{ran}/tasks", TaskList),
+    ("/jobs/{ran}/usage", JobUseOut),
+    ("/jobs/{held}/usage", JobUseOut),
     ("/jobs/{ran}/explain", ExplainOut),
     ("/jobs/{held}/explain", ExplainOut),
     ("/jobs/{ran}/events", EventPage),
@@ -145,6 +149,8 @@ ANSWERS: list[tuple[str, type]] = [
     ("/virtual-clusters/{virtual_cluster}", VirtualClusterOut),
     ("/quotas", QuotaList),
     ("/usage", UsageOut),
+    ("/report?by=node", ReportOut),
+    ("/queue", QueueOut),
     ("/users", UserList),
     ("/tokens", TokenList),
     ("/whoami", WhoAmIOut),

@@ -15,17 +15,17 @@ from tests.parts.server import polls
 
 
 @contextmanager
-def opened(caller: Caller, ref: str, **headers: str) -> Iterator[Any]:
+def opened(caller: Caller, ref: str, verb: str = "exec", **headers: str) -> Iterator[Any]:
     sent = {"Authorization": f"Bearer {caller.token}"} if caller.token else {}
     with (
         httpx2.Client(timeout=60) as client,
-        client.websocket(f"{caller.server.url}/api/v1/jobs/{ref}/exec", headers={**sent, **headers}) as socket,
+        client.websocket(f"{caller.server.url}/api/v1/jobs/{ref}/{verb}", headers={**sent, **headers}) as socket,
     ):
         yield socket
 
 
-def refusal(caller: Caller, ref: str, **headers: str) -> int:
-    with pytest.raises(WebSocketUpgradeError) as refused, opened(caller, ref, **headers):
+def refusal(caller: Caller, ref: str, verb: str = "exec", **headers: str) -> int:
+    with pytest.raises(WebSocketUpgradeError) as refused, opened(caller, ref, verb, **headers):
         pass
     return int(refused.value.response.status_code)
 
@@ -81,6 +81,39 @@ def test_others_are_refused_as_for_logs(people: People, job: str) -> None:
     assert refusal(people.owner, "no-such-job") == 404
     for who in (people.nobody, people.disabled, people.expired, people.revoked):
         assert refusal(who, job) == 401
+
+
+def test_only_owners_and_admins_attach_and_it_is_recorded(people: People) -> None:
+    made = str(people.owner.submit({"name": unique("attach"), "command": "cat", "stdin": True})["id"])
+    for _ in polls(60):
+        if ok(people.owner.get(f"/jobs/{made}"))["state"] == "Running":
+            break
+    assert refusal(people.other, made, "attach") == 403
+    assert refusal(people.owner, "no-such-job", "attach") == 404
+    assert refusal(people.nobody, made, "attach", Cookie=f"muster_session={people.owner.token}") == 401
+    reading = ok(people.owner.post("/tokens", {"name": unique("read"), "scope": "read"}), 201)
+    assert refusal(Caller(people.server, reading["secret"]), made, "attach") == 403
+    with opened(people.owner, made, "attach") as socket:
+        socket.send_text("{}")
+        assert json.loads(socket.receive_text())["type"] == "started"
+        socket.send_bytes(b"\0typed-secret\n")
+        assert socket.receive_bytes() == b"\1typed-secret\n"
+    with opened(people.admin, made, "attach") as socket:
+        socket.send_text("{}")
+        assert json.loads(socket.receive_text())["type"] == "started"
+        socket.send_text(json.dumps({"type": "eof"}))
+        assert said_last(socket)["exitCode"] == 0
+    events = ok(people.admin.get(f"/jobs/{made}/events"))["items"]
+    actors = [event["actor"] for event in events if event["kind"] == "audit.job.attach"]
+    assert actors == [whoami(people.owner), whoami(people.admin)]
+    assert "typed-secret" not in json.dumps(events)
+
+
+def said_last(socket: Any) -> Any:
+    while True:
+        message = socket.receive()
+        if hasattr(message, "data") and isinstance(message.data, str):
+            return json.loads(message.data)
 
 
 def test_private_jobs_are_not_there_for_others(private_people: People) -> None:

@@ -158,6 +158,12 @@ class World:
     def _password(self) -> str:
         return PASSWORD
 
+    def _template(self) -> str:
+        name = unique("template")
+        body = {"files": {"job.yaml": "name: a\ncommand: 'true'\n"}}
+        ok(self.people.owner.send("PUT", f"/templates/{name}", json=body), 201)
+        return name
+
     def _secret(self) -> str:
         name = unique("secret")
         ok(self.people.owner.send("PUT", f"/secrets/{name}", content=b"hunter2"), 201)

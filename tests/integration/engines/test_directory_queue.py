@@ -67,7 +67,7 @@ async def test_a_waiting_gang_tells_the_engines_own_reason_and_estimate(site: Si
     told = await explain(site.context, LogReader(site.context), await site.job(wide))
     assert told.summary == f"wide is waiting in the queue of {CLUSTER}: (Resources)."
     assert [reason.code for reason in told.reasons] == ["engine"]
-    assert told.starts_at is not None
+    assert told.start is not None
     await commands.kill(site.context, hog, "amy")
     await site.becomes(wide, "Running")
     assert sorted(task.placement.node for task in await site.tasks(wide)) == ["c1", "c2"]

@@ -310,7 +310,7 @@ def test_folders_that_are_not_there_are_not_made_by_the_way(cabinet: Cabinet, to
         (("ls", "nothing"), 2, "is not a path on a cluster"),
         (("ls", "nothing:"), 1, "there is no cluster 'nothing'"),
         (("ls", "local:dta"), 1, "did you mean data?"),
-        (("ls", "local:data/../.."), 1, "may not hold '..'"),
+        (("ls", "local:data/../.."), 1, "may not contain '..'"),
         (("put", ".", "local:data/x"), 2, "add -r"),
         (("get", "local:data", "."), 2, "add -r"),
         (("cp", "local:data/x", "elsewhere:data/x"), 1, "elsewhere"),

@@ -60,9 +60,13 @@ def test_full_disk_gives_clear_errors_and_everything_goes_on_when_there_is_space
         late: Spec = {"name": "late", "command": record, **common}
         answers = [submit_once(server, late, "late", server.token) for _ in range(3)]
         refused = [answer for status, answer in answers if status not in (200, 201)]
-        assert all(status in (200, 201, 503) for status, _ in answers), answers
+        assert all(status in (200, 201, 507) for status, _ in answers), answers
         assert all("hint" in answer and "full" in answer for answer in refused), refused
         assert server.call("GET", "/healthz")[0] == 200
+        uploaded = server.run("run", "--package", str(_package(tmp_path)), "--", "true")
+        assert (uploaded.returncode, "Traceback" in uploaded.stderr) == (1, False)
+        assert "error: the disk of the server is full" in uploaded.stderr
+        assert "an admin must free space" in uploaded.stderr
 
         filler.unlink()
         for job in running:
@@ -72,6 +76,14 @@ def test_full_disk_gives_clear_errors_and_everything_goes_on_when_there_is_space
         ran = lines_by_task(records)
         assert set(ran.values()) == {1}
         assert {task.split(".")[0] for task in ran} == {*running, accepted}
+
+
+def _package(folder: Path) -> Path:
+    """A package that does not compress, and is larger than what the smallest file system keeps back."""
+    package = folder / "package"
+    package.mkdir()
+    (package / "data.bin").write_bytes(os.urandom(2 << 20))
+    return package
 
 
 def _submit_until_accepted(server: MusterServer, spec: Spec) -> str:

@@ -61,7 +61,7 @@ def test_a_gigabyte_of_output_is_kept_whole_and_costs_the_server_no_memory(share
     before = resident_bytes(shared_server.pid)
     job = run(shared_server, "gigabyte", f"yes 0123456789abcde | head -c {GIGABYTE}")
     assert job["state"] == "Succeeded"
-    (log,) = (shared_server.home / "logs" / job["id"]).iterdir()
+    (log,) = (shared_server.home / "logs" / job["id"]).glob("*.log")
     assert log.stat().st_size == GIGABYTE
     tail = shared_server.run("logs", job["id"], "-n", "3", check=True).stdout
     assert tail.count("0123456789abcde") == 3
@@ -72,7 +72,7 @@ def test_a_gigabyte_of_output_is_kept_whole_and_costs_the_server_no_memory(share
 def test_binary_output_is_kept_byte_for_byte_and_shown_as_text(shared_server: MusterServer) -> None:
     job = run(shared_server, "binary", [sys.executable, "-c", "import os; os.write(1, bytes(range(256)) * 64)"])
     assert job["state"] == "Succeeded"
-    (log,) = (shared_server.home / "logs" / job["id"]).iterdir()
+    (log,) = (shared_server.home / "logs" / job["id"]).glob("*.log")
     assert log.read_bytes() == bytes(range(256)) * 64
     assert shared_server.run("logs", job["id"]).returncode == 0
 

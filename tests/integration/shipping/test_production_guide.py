@@ -17,7 +17,7 @@ from tests.unit.docs.pages import ROOT, all_blocks
 GUIDE = ROOT / "docs" / "guides" / "production.md"
 SANDBOX = ROOT / "tests" / "parts" / "guide_sandbox.sh"
 UNSHARED = ("unshare", "--mount", "--net", "--pid", "--fork", "--kill-child", "--mount-proc")
-BY_SYSTEMD = 12
+BY_SYSTEMD = 13
 """Commands for systemd, which a stand-in executes here by what the units say."""
 WITHIN_S = 900
 

@@ -7,7 +7,6 @@ import json
 import os
 import secrets
 import shlex
-import shutil
 import subprocess
 import tempfile
 from collections.abc import Iterator
@@ -20,11 +19,10 @@ from muster.domain.specs import Mount
 from muster.launch.containers import ContainerTask, Engine, TaskFolder, container_launch
 from tests.integration.agent_process.driver import Agent, wait_until
 from tests.parts.engines import IMAGE, EngineMissing, EnginePart
-from tests.parts.podman import private_podman
-from tests.parts.podman import remove as remove_podman
+from tests.parts.local_cluster import serving_containers
 from tests.parts.rootless import remove as remove_rootless
 from tests.parts.rootless import rootless_podman
-from tests.parts.server import MusterServer, polls, running_server
+from tests.parts.server import MusterServer, polls
 from tests.security.isolation.attacks import (
     DEVICES,
     FILES,
@@ -98,15 +96,8 @@ def test_tasks_in_rootless_containers_do_not_reach_each_other(rootless: EnginePa
 @pytest.fixture
 def lab(tmp_path: Path) -> Iterator[MusterServer]:
     """A server whose local cluster has containers of an engine of root's."""
-    base = Path(tempfile.mkdtemp(prefix="muster-podman-"))
-    try:
-        podman = private_podman(base)
-    except EngineMissing as missing:
-        shutil.rmtree(base, ignore_errors=True)
-        pytest.skip(str(missing))
-    with running_server(tmp_path / "home", podman.env) as server:
+    with serving_containers(tmp_path / "home") as server:
         yield server
-    remove_podman(podman, base)
 
 
 def test_two_plain_users_run_jobs_in_containers_and_do_not_reach_each_other(lab: MusterServer) -> None:
@@ -155,9 +146,9 @@ def configure(lab: MusterServer, **settings: Any) -> None:
     (lab.home / "clusters.d/local.yaml").write_text(json.dumps(written))
 
 
-def submitted(person: Person, expected: int) -> Any:
-    """The answer to a job without an image, as soon as the server follows the cluster file."""
-    spec = {"name": "x", "command": "id -u; ls /"}
+def submitted(person: Person, expected: int, spec: dict[str, Any] | None = None) -> Any:
+    """The answer to a job, or to one without an image, as soon as the server follows the cluster file."""
+    spec = spec or {"name": "x", "command": "id -u; ls /"}
     for _ in polls(30):
         status, answer = person.server.call("POST", "/api/v1/jobs", {"spec": spec}, token=person.token)
         if status == expected:
@@ -187,3 +178,26 @@ def program_with(tag: str) -> int:
     """The newest process that names the tag: the victim's program, and not what started it."""
     found = subprocess.run(["pgrep", "--newest", "--full", tag], check=True, capture_output=True, text=True)
     return int(found.stdout)
+
+
+def test_tasks_in_containers_reach_each_other_by_ssh(lab: MusterServer) -> None:
+    (alice,) = people(lab, "alice")
+    folders = {name.strip("/").replace("/", "-"): {"path": name, "readOnly": True} for name in PROGRAMS}
+    configure(lab, folders=folders, image=IMAGE)
+    mounts = [{"source": source, "target": target, "readOnly": True} for source, target in PROGRAMS.items()]
+    roles = {
+        "master": {"command": "ssh worker-0 'echo $MUSTER_TASK_NAME; ls -d /usr/bin/env'", "minSucceeded": 1},
+        "worker": {"command": "sleep 600"},
+    }
+    spec = {"name": "pair", "ssh": True, "mounts": mounts, "env": PATH, "runtime": {"image": IMAGE}, "roles": roles}
+    job = submitted(alice, 201, spec)
+    state = lab.wait(job["id"])["state"]
+    _, log = lab.call("GET", f"/api/v1/jobs/{job['id']}/logs/raw?task=master-0", token=alice.token)
+    assert (state, log) == ("Succeeded", "pair-worker-0\n/usr/bin/env\n")
+
+
+def test_a_container_whose_image_has_no_sshd_says_so(lab: MusterServer) -> None:
+    spec = {"name": "bare", "ssh": True, "runtime": {"image": IMAGE}, "command": "true"}
+    _, job = lab.call("POST", "/api/v1/jobs", {"spec": spec})
+    assert lab.wait(job["id"])["state"] == "Failed"
+    assert "install openssh-server on the node, or in the image" in lab.run("explain", "bare").stdout

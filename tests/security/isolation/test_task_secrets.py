@@ -47,8 +47,16 @@ def shown(agent: Agent, task: str) -> bytes:
 
 
 def left(root: Path) -> list[Path]:
-    """Files below in which the value is."""
-    return [path for path in root.rglob("*") if path.is_file() and VALUE in path.read_bytes()]
+    """Files below in which the value is. They may be removed meanwhile."""
+    found = [Path(folder) / name for folder, _, names in os.walk(root) for name in names]
+    return [path for path in found if path.is_file() and VALUE in _content(path)]
+
+
+def _content(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        return b""
 
 
 def test_a_task_gets_its_secrets_and_nobody_else_does(mode: str, tmp_path: Path) -> None:

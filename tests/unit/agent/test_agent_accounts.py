@@ -19,7 +19,7 @@ def account(accounts: Accounts, owner_id: str, owner: str = "no-such-person", ui
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
-    for name in ("tasks", "inputs"):
+    for name in ("tasks", "inputs", "setups"):
         (tmp_path / name).mkdir()
     return tmp_path
 

@@ -294,3 +294,23 @@ def _umask() -> int:
     before = os.umask(0)
     os.umask(before)
     return before
+
+
+def test_what_is_written_in_place_stays_in_its_folder_whatever_links_say(files: Files, tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    outside.write_bytes(b"kept")
+    (files.root / "link").symlink_to(outside)
+    (files.root / "dangling").symlink_to(tmp_path / "new")
+    (files.root / "inside").symlink_to("file")
+    (files.root / "file").write_bytes(b"12345")
+    for name in ("link", "dangling"):
+        with pytest.raises(AgentError):
+            files.ask("fs_resize", name, size=1)
+        with pytest.raises(AgentError):
+            files.ask("fs_write_at", name, offset=0, data=b"bad")
+    assert outside.read_bytes() == b"kept"
+    assert not (tmp_path / "new").exists()
+    files.ask("fs_write_at", "inside", offset=3, data=b"xyz")
+    assert (files.root / "file").read_bytes() == b"123xyz"
+    with pytest.raises(AgentError):
+        files.ask("fs_resize", ".muster-own", size=1)

@@ -127,3 +127,26 @@ def test_nothing_is_mounted_where_the_container_itself_has_something(target: str
 @pytest.mark.parametrize("target", ["/data", "/dev/hugepages", "/process", "data"])
 def test_other_targets_in_a_container_are_taken(target: str) -> None:
     assert problems(runtime=Runtime(image="paddle"), mounts=(Mount("data", target),)) == []
+
+
+def test_a_folder_of_an_image_needs_an_image() -> None:
+    (problem,) = problems(runtime=Runtime(workdir="/workspace"))
+    assert problem.path == "runtime.workdir"
+    assert "names none" in problem.message
+    assert problems(runtime=Runtime(workdir="image")) == []
+    assert problems(runtime=Runtime(image="paddle", workdir="/workspace")) == []
+
+
+def test_an_engine_that_does_not_keep_the_folder_of_an_image_is_no_engine_for_that() -> None:
+    apptainer = Known(gpu1=Found(Engine("apptainer", "/usr/bin/apptainer"), {}))
+    podman = Known(gpu1=Found(CARDLESS, {}))
+    (problem,) = problems(runtime=Runtime(image="paddle", workdir="image"), engines=apptainer)
+    assert problem.path == "runtime.workdir"
+    assert "runtime.workdir: /workspace" in problem.hint
+    assert problems(runtime=Runtime(image="paddle", workdir="/workspace"), engines=apptainer) == []
+    assert problems(runtime=Runtime(image="paddle", workdir="image"), engines=podman) == []
+
+
+def test_problems_of_a_storage_are_told_where_the_job_names_it() -> None:
+    mounts = (Mount("gone/x", "/data", storage="team"),)
+    assert [one.path for one in problems(runtime=Runtime(image="paddle"), mounts=mounts)] == ["mounts[0].storage"]

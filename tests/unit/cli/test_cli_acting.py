@@ -122,6 +122,7 @@ EXPLANATION: ExplainOut = {
     ],
     "next": "Change the batch size and `muster retry mnist`.",
     "startsAt": None,
+    "startsBy": None,
     "whatIf": None,
 }
 
@@ -159,9 +160,12 @@ def test_what_if_is_asked_and_its_answer_read_out(server: TinyServer) -> None:
 
 def test_a_start_today_is_told_by_the_clock_alone() -> None:
     noon = datetime(2026, 5, 4, 12).astimezone()
-    assert start_text(noon + timedelta(hours=2, minutes=20), noon) == "at about 14:20"
-    assert start_text(noon + timedelta(hours=20), noon) == "at about 08:00 on 2026-05-05"
-    assert start_text(noon, noon) == "at once"
+    soon, tomorrow = noon + timedelta(hours=2, minutes=20), noon + timedelta(hours=20)
+    assert start_text(soon, None, noon) == "at about 14:20"
+    assert start_text(tomorrow, None, noon) == "at about 08:00 on 2026-05-05"
+    assert start_text(noon, None, noon) == "at once"
+    assert start_text(soon, tomorrow, noon) == "between 14:20 and 08:00 on 2026-05-05"
+    assert start_text(soon, soon + timedelta(seconds=10), noon) == "at 14:20 at the latest"
 
 
 @pytest.mark.parametrize(

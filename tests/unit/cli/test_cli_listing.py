@@ -12,24 +12,24 @@ from tests.unit.client.tiny_server import Answer, TinyServer, a_job, a_task, pro
 
 pytestmark = pytest.mark.fast
 
-JOB_TITLES = ["NAME", "STATE", "MODE", "SUCC", "FAIL", "ACTIVE", "START", "END", "REASON"]
+JOB_TITLES = ["NAME", "OWNER", "STATE", "MODE", "GPUS", "SUCC", "FAIL", "ACTIVE", "START", "END", "DURATION", "REASON"]
 
 
 def test_jobs_are_a_table_with_the_promised_columns(server: TinyServer) -> None:
     with_job(server, reason="waits for 2 GPUs", state="Queued", startedAt=None)
     outcome = muster(server, "get", "jobs")
     assert outcome.out.splitlines()[0].split() == JOB_TITLES
-    assert outcome.out.splitlines()[1].split()[:8] == ["mnist", "Queued", "Collective", "0", "0", "2", "-", "-"]
+    cells = ["mnist", "li", "Queued", "Collective", "-", "0", "0", "2", "-", "-", "-"]
+    assert outcome.out.splitlines()[1].split()[:11] == cells
     assert outcome.out.endswith("waits for 2 GPUs\n")
     assert "\x1b" not in outcome.out
 
 
-def test_jobs_of_several_users_show_their_owner(server: TinyServer) -> None:
-    jobs = [a_job(), a_job(name="resnet", owner="bo")]
-    server.on("GET", "/jobs", Answer(200, {"items": jobs, "nextCursor": None}))
-    titles, *rows = (line.split() for line in muster(server, "get", "jobs").out.splitlines())
-    assert titles == ["NAME", "OWNER", *JOB_TITLES[1:]]
-    assert [row[:2] for row in rows] == [[job["name"], job["owner"]] for job in jobs]
+def test_jobs_may_be_listed_by_name(server: TinyServer) -> None:
+    with_job(server)
+    assert muster(server, "get", "jobs", "mnist", "-o", "name").out == "mnist\n"
+    assert muster(server, "get", "job", "mnist", "mnist", "-o", "name").out == "mnist\nmnist\n"
+    assert muster(server, "get", "jobs", "mnist", "--mine").code == 2
 
 
 def test_wide_jobs_have_more_columns(server: TinyServer) -> None:
@@ -67,7 +67,7 @@ def test_job_filters_reach_the_server(server: TinyServer) -> None:
 
 def test_full_page_says_how_to_see_more(server: TinyServer) -> None:
     server.on("GET", "/jobs", Answer(200, {"items": [a_job(), a_job()], "nextCursor": "c"}))
-    assert "--all" in muster(server, "get", "jobs", "--limit", "2").err
+    assert "Showing the 2 newest; use --limit N or --all for more" in muster(server, "get", "jobs", "--limit", "2").err
 
 
 def test_all_jobs_are_read_to_the_last_page(server: TinyServer) -> None:

@@ -1,12 +1,13 @@
 """Lines of several tasks never mix, however their pieces arrive."""
 
 import io
+from collections.abc import Iterable, Iterator
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from muster.cli.log_printing import LogPrinter
+from muster.cli.logs.printing import LogPrinter
 from muster.client.handles import LogChunk
 
 pytestmark = pytest.mark.fast
@@ -15,8 +16,15 @@ pytestmark = pytest.mark.fast
 def printed(*pieces: tuple[str, str], coloured: bool = False, width: int = 0) -> str:
     out = io.StringIO()
     printer = LogPrinter(out, "mnist", prefixed=True, coloured=coloured, width=width)
-    printer.print(LogChunk(f"mnist-{task}", 0, text) for task, text in pieces)
+    printer.print(chunks(pieces))
     return out.getvalue()
+
+
+def chunks(pieces: Iterable[tuple[str, str]]) -> Iterator[LogChunk]:
+    offsets: dict[str, int] = {}
+    for task, text in pieces:
+        yield LogChunk(f"mnist-{task}", offsets.get(task, 0), text)
+        offsets[task] = offsets.get(task, 0) + len(text.encode())
 
 
 def test_labels_line_up_when_their_width_is_known() -> None:

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from muster.cli.log_printing import LogPrinter
+from muster.cli.logs.printing import LogPrinter
 from muster.cli.main import cli
 from tests.unit.cli.calling import ID, muster, with_job
 from tests.unit.client.tiny_server import DROP, Answer, TinyServer, sse
@@ -13,20 +13,20 @@ from tests.unit.client.tiny_server import DROP, Answer, TinyServer, sse
 pytestmark = pytest.mark.fast
 
 
-def log(task: int, text: str, cursor: str) -> bytes:
-    return sse("log", {"task": f"mnist-worker-{task}", "offset": 0, "text": text}, cursor)
+def log(task: int, text: str, cursor: str, offset: int = 0) -> bytes:
+    return sse("log", {"task": f"mnist-worker-{task}", "offset": offset, "text": text}, cursor)
 
 
 def test_logs_of_several_workers_are_interleaved_line_by_line(server: TinyServer) -> None:
     with_job(server)
-    pieces = [log(0, "a\nb", "1"), log(1, "x\n", "2"), log(0, "c\n", "3"), log(1, "unfinished", "4")]
+    pieces = [log(0, "a\nb", "1"), log(1, "x\n", "2"), log(0, "c\n", "3", 3), log(1, "unfinished", "4", 2)]
     server.on("GET", f"/jobs/{ID}/logs", Answer(pieces=pieces))
     assert muster(server, "logs", "mnist").out == ("worker-0 | a\nworker-1 | x\nworker-0 | bc\nworker-1 | unfinished\n")
 
 
 def test_log_of_one_worker_is_printed_as_it_is(server: TinyServer) -> None:
     with_job(server)
-    server.on("GET", f"/jobs/{ID}/logs", Answer(pieces=[log(0, "a\nb", "1"), log(0, "c", "2")]))
+    server.on("GET", f"/jobs/{ID}/logs", Answer(pieces=[log(0, "a\nb", "1"), log(0, "c", "2", 3)]))
     outcome = muster(server, "logs", "mnist", "-w", "worker-0", "-n", "10")
     assert outcome.out == "a\nbc"
     assert server.asked[-1].query == {"task": ["mnist-worker-0"], "tail": ["10"]}

@@ -10,6 +10,7 @@ import click
 import pytest
 from click.shell_completion import ShellComplete
 
+from muster.cli.familiar_words import COMMANDS, OBJECTS
 from muster.cli.main import ENTRIES, cli
 from muster.client.transport import Transport
 from tests.unit.cli.calling import muster, with_job
@@ -93,6 +94,18 @@ def test_job_names_are_completed_from_the_server(server: TinyServer, monkeypatch
     assert ShellComplete(cli, {}, "muster", "_MUSTER_COMPLETE").get_completions(["logs"], "m") == []
 
 
+@pytest.mark.parametrize(("command", "asked"), [("logs", []), ("kill", ["Queued", "Running"]), ("bump", ["Held"])])
+def test_commands_for_open_jobs_complete_no_ended_ones(
+    server: TinyServer, monkeypatch: pytest.MonkeyPatch, command: str, asked: list[str]
+) -> None:
+    with_job(server)
+    monkeypatch.setenv("MUSTER_SERVER", server.url)
+    ShellComplete(cli, {}, "muster", "_MUSTER_COMPLETE").get_completions([command], "m")
+    states = server.asked[-1].query.get("state", [])
+    assert set(asked) <= set(states)
+    assert "Failed" not in states
+
+
 @pytest.mark.parametrize(
     ("words", "names"),
     [
@@ -164,3 +177,24 @@ def test_lists_are_found_under_get(words: str, said: str) -> None:
     outcome = muster(None, *words.split())
     assert outcome.code == 2
     assert said in outcome.err
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("squeue", "use `muster queue`"),
+        ("apply -f job.yaml", "use `muster submit FILE`"),
+        ("get pods", "use `muster get workers JOB`"),
+        ("get partitions", "use `muster vc list`"),
+    ],
+)
+def test_words_of_other_systems_are_answered_with_ours(words: str, said: str) -> None:
+    outcome = muster(None, *words.split())
+    assert outcome.code == 2
+    assert said in outcome.err
+
+
+@pytest.mark.parametrize("words", sorted({*COMMANDS.values(), *OBJECTS.values()}))
+def test_every_command_that_a_hint_names_exists(words: str) -> None:
+    names = [word for word in words.split() if word.islower()]
+    assert muster(None, *names, "--help").code == 0

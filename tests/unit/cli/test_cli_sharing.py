@@ -1,6 +1,5 @@
 """What `muster vc`, `muster get quota` and `muster users groups` print and ask for."""
 
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,8 +8,6 @@ from tests.unit.cli.calling import muster
 from tests.unit.client.tiny_server import Answer, TinyServer, problem
 
 pytestmark = pytest.mark.fast
-
-GUIDE = (Path(__file__).parents[3] / "docs/guides/virtual-clusters.md").read_text(encoding="utf-8")
 
 
 def a_share(gpu: float = 0, cpu: str = "0", memory: str = "0", **models: int) -> dict[str, Any]:
@@ -47,21 +44,6 @@ def a_vc(**changes: Any) -> dict[str, Any]:
         "groups": None,
         **changes,
     }
-
-
-def test_the_guide_shows_what_the_commands_print(server: TinyServer) -> None:
-    guaranteed = a_share(2, A100=2)
-    used, borrowed = a_share(3, "500m", A100=3), a_share(1, "250m", A100=1)
-    vision = a_vc(guaranteed=guaranteed, max=a_share(3), used=used, borrowed=borrowed, running=2, waiting=1)
-    lends = {"used": a_share(), "borrowed": a_share(), "lent": a_share(1, A100=1), "running": 0, "waiting": 0}
-    speech = a_vc(name="speech", policy="default", guaranteed=guaranteed, **lends)
-    quota = {"vc": "vision", "user": "li", "kind": "runningGpus", "limit": 2, "used": 2, "waiting": 1, "jobs": ["unet"]}
-    server.on("GET", "/virtual-clusters", Answer(200, {"items": [vision, speech], "problems": []}))
-    server.on("GET", "/quotas", Answer(200, {"items": [quota]}))
-    server.on("PATCH", "/users/li", Answer(200, {"name": "li", "role": "user", "groups": ["guests", "vision"]}))
-    assert f"$ muster vc list\n{muster(server, 'vc', 'list').out}" in GUIDE
-    assert f"$ muster get quota\n{muster(server, 'get', 'quota').out}" in GUIDE
-    assert f"# exactly these\n{muster(server, 'users', 'groups', 'li', 'vision').err}" in GUIDE
 
 
 def test_virtual_clusters_are_listed_with_what_they_have_and_use(server: TinyServer) -> None:

@@ -48,6 +48,13 @@ def test_submit_reads_standard_input(server: TinyServer) -> None:
     assert server.asked[0].json == {"source": "name: x\ncommand: ls\n"}
 
 
+def test_a_file_that_is_given_twice_is_refused(server: TinyServer, job_file: Path) -> None:
+    outcome = muster(server, "submit", str(job_file), str(job_file), "--dry-run")
+    assert outcome.code == 2
+    assert f"{job_file} can be given once" in outcome.err.replace("\n", " ")
+    assert not server.asked
+
+
 def test_submit_as_json_prints_the_job_alone(server: TinyServer, job_file: Path) -> None:
     server.on("POST", "/jobs", Answer(201, a_job()))
     assert muster(server, "submit", str(job_file), "-o", "json").document == a_job()
@@ -63,6 +70,13 @@ def test_problems_are_told_line_by_line(server: TinyServer, job_file: Path) -> N
         "  line 7: roles.worker.replica: unknown key (did you mean replicas?)\n"
         "hint: mend it\n"
     )
+
+
+def test_warnings_are_told_beside_a_refusal(server: TinyServer, job_file: Path) -> None:
+    refusal = problem(422, "invalid", "cluster lab cannot run this job", warnings=["line 8: x: has no effect"])
+    server.on("POST", "/jobs", refusal)
+    outcome = muster(server, "submit", str(job_file))
+    assert outcome.err == "warning: line 8: x: has no effect\nerror: cluster lab cannot run this job\n"
 
 
 @pytest.mark.parametrize(("state", "code"), [("Succeeded", 0), ("Failed", 1), ("Cancelled", 1)])
@@ -122,7 +136,7 @@ def test_run_follows_the_log_and_exits_by_the_outcome(server: TinyServer, state:
 def test_run_sends_a_spec_made_from_its_options(server: TinyServer, tmp_path: Path) -> None:
     server.on("POST", "/jobs", Answer(201, a_job()))
     (tmp_path / "env").write_text("A=1\nB=2\n")
-    words = f"--workers 2 --ps 1 --gpu 1 --cpu 2 --memory 4Gi --name x --framework paddle --env B=3 -t 2h -d \
+    words = f"--workers 2 --ps 1 --gpu 1 --cpu 2 --memory 4Gi --name x --framework paddle --env B=3 --time-limit 2h -d \
         --env-file {tmp_path / 'env'} --no-package".split()
     outcome = muster(server, "run", *words, "--", "python", "train.py", "--workers", "7")
     assert (outcome.code, outcome.out) == (0, "mnist\n")
@@ -182,3 +196,71 @@ def test_run_refuses_gpus_that_cannot_be_given(server: TinyServer, text: str) ->
     assert outcome.code == 2
     assert "expected a whole number of GPUs, or a part of one such as 0.5" in outcome.err
     assert server.asked == []
+
+
+@pytest.mark.parametrize(
+    ("args", "workdir", "shown"),
+    [
+        ([], None, "  the entry point of torch:2\n"),
+        (
+            ["--lr", "a b"],
+            "image",
+            "  the entry point of torch:2 with --lr 'a b'\n  starts in the WORKDIR of the image\n",
+        ),
+        ([], "/workspace", "  the entry point of torch:2\n  starts in /workspace\n"),
+    ],
+)
+def test_dry_run_shows_what_runs_in_an_image_without_a_command(
+    server: TinyServer, job_file: Path, args: list[str], workdir: str | None, shown: str
+) -> None:
+    request: dict[str, Any] = {"task": "t", "node": "n1", "argv": [], "args": args, "workdir": workdir}
+    request |= {"env": {}, "image": "torch:2"}
+    server.on("POST", "/jobs", Answer(200, {"job": a_job(), "requests": [request], "warnings": []}))
+    assert shown in muster(server, "submit", str(job_file), "--dry-run").out
+
+
+@pytest.mark.parametrize(("option", "key"), [("--image", "image"), ("--conda", "conda"), ("--venv", "venv")])
+def test_run_names_the_environment_of_the_job(server: TinyServer, option: str, key: str) -> None:
+    server.on("POST", "/jobs", Answer(201, a_job()))
+    muster(server, "run", "--no-package", "-d", option, "torch", "--", "true")
+    assert server.requests("POST", "/jobs")[0].json["spec"]["runtime"] == {key: "torch"}
+
+
+def test_run_takes_one_environment(server: TinyServer) -> None:
+    outcome = muster(server, "run", "--no-package", "--image", "a", "--conda", "b", "--", "true")
+    assert (outcome.code, server.asked) == (2, [])
+    assert "choose one of --image, --conda and --venv" in outcome.err
+
+
+@pytest.mark.parametrize(("state", "code"), [("Succeeded", 0), ("Failed", 1)])
+def test_retry_follows_the_new_job_and_exits_by_its_outcome(server: TinyServer, state: str, code: int) -> None:
+    followed(server, state)
+    server.on("GET", "/jobs/mnist", Answer(200, a_job(id="01oldoldoldold01", state="Failed")))
+    server.on("POST", "/jobs/01oldoldoldold01/retry", Answer(201, a_job(tasks=1)))
+    outcome = muster(server, "retry", "mnist", "--follow")
+    assert (outcome.code, outcome.out) == (code, "hello\n")
+    assert muster(server, "retry", "mnist", "other", "--follow").code == 2
+
+
+@pytest.mark.parametrize(
+    ("rules", "said"),
+    [
+        ("", ""),
+        ("*.bin\n", " (2 files and folders left out by .gitignore or .musterignore)"),
+        ("a.bin\n", " (1 file or folder left out by .gitignore or .musterignore)"),
+    ],
+)
+def test_what_is_left_out_of_a_package_is_counted(server: TinyServer, tmp_path: Path, rules: str, said: str) -> None:
+    code = tmp_path / "code"
+    (code / "__pycache__").mkdir(parents=True)
+    for name in ("a.bin", "b.bin", "train.py"):
+        (code / name).write_text("x")
+    (code / ".gitignore").write_text(rules)
+    (tmp_path / "job.yaml").write_text("command: ls\npackage: code\n")
+    with pack(code) as package:
+        known = {"digest": package.digest, "size": package.size, "received": package.size, "complete": True}
+        server.on("GET", f"/packages/{package.digest}", Answer(200, known))
+    server.on("POST", "/jobs", Answer(201, a_job()))
+    outcome = muster(server, "submit", str(tmp_path / "job.yaml"))
+    assert outcome.code == 0, outcome.err
+    assert f"packing {code}{said}" in outcome.err.splitlines()

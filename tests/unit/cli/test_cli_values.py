@@ -10,8 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from muster.cli.adhoc_job import RunOptions, as_job, command_of, folder_to_send, name_from
-from muster.cli.key_values import parse_assignments, parse_secrets, parse_texts, parse_value, read_env_file
-from muster.cli.tables.ages import ago, duration_text
+from muster.cli.key_values import (
+    parse_assignments,
+    parse_secrets,
+    parse_texts,
+    parse_value,
+    parse_variables,
+    read_env_file,
+)
+from muster.cli.tables.ages import ago
 
 pytestmark = pytest.mark.fast
 
@@ -69,12 +76,12 @@ def test_what_is_no_assignment_is_wrong_usage(item: str) -> None:
 
 def test_env_file_has_comments_exports_and_quotes() -> None:
     text = "# comment\n\nA=1\nexport B='two words'\nC=\"x=y\"\n"
-    assert read_env_file(text, ".env") == {"A": "1", "B": "two words", "C": "x=y"}
+    assert read_env_file(text, ".env", {}) == {"A": "1", "B": "two words", "C": "x=y"}
 
 
 def test_wrong_line_of_an_env_file_is_named() -> None:
     with pytest.raises(click.BadParameter, match=r"\.env line 2"):
-        read_env_file("A=1\nnonsense\n", ".env")
+        read_env_file("A=1\nno sense\n", ".env", {})
 
 
 NOW = datetime(2026, 1, 2, tzinfo=UTC)
@@ -98,13 +105,6 @@ def test_ages(seconds: float, text: str) -> None:
 
 def test_time_that_never_was_has_no_age() -> None:
     assert ago(None, NOW) is None
-
-
-@pytest.mark.parametrize(
-    ("seconds", "text"), [(0.42, "0.4s"), (45, "45s"), (60, "1m"), (3725, "1h2m"), (86400 + 60, "1d")]
-)
-def test_spans(seconds: float, text: str) -> None:
-    assert duration_text(seconds) == text
 
 
 @pytest.mark.parametrize(
@@ -164,3 +164,18 @@ def test_a_secret_without_its_variable_is_refused_with_the_way_to_store_the_valu
     assert parse_secrets(["wandb=WANDB_API_KEY"]) == {"wandb": "WANDB_API_KEY"}
     with pytest.raises(click.BadParameter, match=r"is not NAME=VARIABLE.*never written here; `muster secret set"):
         parse_secrets([text])
+
+
+def test_a_variable_without_a_value_has_that_of_the_caller() -> None:
+    assert parse_variables(["A=1", "HOME", "E="], {"HOME": "/home/amy"}) == {"A": "1", "HOME": "/home/amy", "E": ""}
+    assert read_env_file("export HOME\n# x\nQ\n", ".env", {"HOME": "/h", "Q": '"as it is"'}) == {
+        "HOME": "/h",
+        "Q": '"as it is"',
+    }
+
+
+def test_a_variable_that_the_caller_does_not_have_is_named() -> None:
+    with pytest.raises(click.BadParameter, match="WANDB_MODE is not set in your environment"):
+        parse_variables(["WANDB_MODE"], {})
+    with pytest.raises(click.BadParameter, match=r"\.env line 2: HF_HOME is not set in your environment"):
+        read_env_file("A=1\nHF_HOME\n", ".env", {})

@@ -188,13 +188,21 @@ def test_what_comes_back_is_typed_and_keeps_the_original(server: TinyServer) -> 
     assert (task.short_name, task.exit_code, task.ended) == ("worker-0", 3, True)
 
 
-def test_bulk_keeps_digests_and_refuses_folders(server: TinyServer, tmp_path: Path) -> None:
+def test_bulk_sends_specs_that_need_no_files_as_they_are(server: TinyServer) -> None:
     server.on("POST", "/jobs:bulk", Answer(201, {"items": [a_job()]}))
-    client = Client(server.url)
-    client.submit_many([Job(name="x", command="ls", package="b" * 64)])
+    Client(server.url).submit_many([Job(name="x", command="ls", package="b" * 64)])
     assert server.asked[0].json == {"specs": [{"name": "x", "command": "ls", "package": "b" * 64}]}
-    with pytest.raises(MusterError, match="digest"):
-        client.submit_many([{"name": "x", "command": "ls", "package": str(tmp_path)}])
+
+
+def test_bulk_names_the_file_of_each_problem(server: TinyServer, tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text("name: a\npriority: huge\n")
+    problem = {"path": "jobs.1.priority", "message": "no", "hint": "", "line": 2}
+    answer = {"code": "invalid", "detail": "1 of 2 jobs is wrong", "problems": [problem]}
+    server.on("POST", "/jobs:bulk", Answer(422, answer))
+    with pytest.raises(MusterError) as refused:
+        Client(server.url).submit_many([{"name": "x", "command": "ls"}, tmp_path / "a.yaml"])
+    assert [str(one) for one in refused.value.problems] == [f"{tmp_path}/a.yaml, line 2: priority: no"]
+    assert [set(job) for job in server.asked[0].json["jobs"]] == [{"spec"}, {"source"}]
 
 
 def an_event(seq: int) -> dict[str, Any]:

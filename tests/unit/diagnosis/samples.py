@@ -8,6 +8,7 @@ class Sample:
     code: str
     says: str
     log: str
+    exit_code: int = 1
 
 
 def _raised(exception: str) -> str:
@@ -28,6 +29,19 @@ Error Message Summary:
 """
 
 SAMPLES = (
+    Sample("command-not-found", "with which the command begins, which is a shell if the command is text",
+           "ERROR (catatonit:6): failed to exec pid1: No such file or directory"),
+    Sample("command-not-found", "The image has no program bash",
+           "[FATAL tini (7)] exec bash failed: No such file or directory", exit_code=127),
+    Sample("command-not-found", "The image has no program bash",
+           'Error: runc: runc create failed: unable to start container process: exec: "bash": executable file not found'
+           " in $PATH: OCI runtime attempted to invoke a command that was not found", exit_code=127),
+    Sample("command-not-found", "The image has no program bash",
+           "Error: crun: executable file `bash` not found in $PATH: No such file or directory: OCI runtime attempted to"
+           " invoke a command that was not found", exit_code=127),
+    Sample("command-not-found", "The image has no program /opt/train",
+           "docker: Error response from daemon: failed to create task for container: OCI runtime create failed: exec: "
+           '"/opt/train": stat /opt/train: no such file or directory: unknown', exit_code=127),
     Sample("gpu-memory", "20.00 GiB were requested, and 18.50 GiB of 23.69 GiB were free", _raised(
         "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 20.00 GiB. GPU 0 has a total capacity of 23.69 "
         "GiB of which 18.50 GiB is free. Including non-PyTorch memory, this process has 5.18 GiB memory in use.")),
@@ -97,6 +111,8 @@ SAMPLES = (
     )),
     Sample("memory", "main memory", "terminate called after throwing an instance of 'std::bad_alloc'\n"),
     Sample("open-files", "more files", _raised("OSError: [Errno 24] Too many open files: 'part-1'")),
+    Sample("environment-activation", "/opt/envs/py310 cannot be activated: /opt/x.sh ended with exit code 3",
+           "muster: the activation of the environment /opt/envs/py310 failed: /opt/x.sh ended with exit code 3\n"),
     Sample("missing-environment", "/mnt/envs/miniconda3/envs/py310, which `runtime` names, is not on the node",
         "muster: there is no environment /mnt/envs/miniconda3/envs/py310 on this node\n"),
     Sample("missing-environment", "/opt/torch2 is broken",
@@ -122,6 +138,48 @@ SAMPLES = (
     Sample("command-not-found", "command python9 was", "/usr/bin/env: ‘python9’: No such file or directory\n"),
     Sample("permission", "/data/out", _raised("PermissionError: [Errno 13] Permission denied: '/data/out'")),
     Sample("permission", "./train.sh", "sh: 1: ./train.sh: Permission denied\n"),
+    Sample("not-executable", "The script ./train.sh is not executable", "bash: line 1: ./train.sh: Permission denied\n",
+           126),
+    Sample("not-executable", "The script ./train.sh is not executable",
+           "muster-task: 8: exec: ./train.sh: Permission denied\nmuster: the file ./train.sh is not executable\n", 126),
+    Sample("missing-package", "The package /srv/data/x, which the job uses where it lies",
+           "cd: can't cd to /srv/data/x\nmuster: the package /srv/data/x cannot be entered on this node\n", 126),
+    Sample("ssh-unusable", "cannot reach each other by ssh: there is no sshd: install openssh-server on the node",
+           "muster: ssh cannot be used here: there is no sshd: install openssh-server on the node\n", 1),
+    Sample("not-executable", "a folder", "muster: ./src is a folder, not a program\n", 126),
+    Sample("crlf", "The script ./train.sh has Windows line ends",
+           "muster-task: 31: exec: ./train.sh: not found\n"
+           "muster: the script ./train.sh has Windows line ends, so its interpreter is not found\n", 127),
+    Sample("crlf", "The script ./train.sh has Windows line ends",
+           "bash: line 1: ./train.sh: /bin/bash^M: bad interpreter: No such file or directory\n", 126),
+    Sample("crlf", "python3", "/usr/bin/env: \u2018python3\\r\u2019: No such file or directory\n", 127),
+    Sample("crlf", "Windows line ends", "train.sh: line 2: $'\\r': command not found\n", 127),
+    Sample("crlf", "Windows line ends", "train.sh: 2: \r: not found\n", 127),
+    Sample("missing-interpreter", "The interpreter /opt/python of the script ./train.py",
+           "muster: the interpreter of the script ./train.py is not there: /opt/python\n", 127),
+    Sample("missing-interpreter", "The interpreter /opt/python of the script ./train.py",
+           "bash: line 1: ./train.py: /opt/python: bad interpreter: No such file or directory\n", 126),
+    Sample("exec-format", "./train", "bash: line 1: ./train: cannot execute binary file: Exec format error\n", 126),
+    Sample("exec-format", "./train.sh", "exec ./train.sh: exec format error\n", 1),
+    Sample("no-shebang", "./train.py", "./train.py: 1: import: not found\n", 127),
+    Sample("command-not-found", "The command trian is not on the PATH of the node",
+           "t: 9: exec: trian: not found\nmuster: the command trian is in no folder of the PATH /usr/bin:/bin\n", 127),
+    Sample("missing-file", "./train.sh", "muster: there is no file ./train.sh to run in /srv/t/work\n", 127),
+    Sample("too-large", "longer than Linux", "muster-task: 31: exec: python3: Argument list too long\n", 126),
+    Sample("missing-rank", "RANK", _raised("ValueError: Error initializing torch.distributed using env:// rendezvous: "
+           "environment variable RANK expected, but not set")),
+    Sample("missing-rank", "MASTER_ADDR", _raised("KeyError: 'MASTER_ADDR'")),
+    Sample("missing-rank", "PADDLE_TRAINER_ID", _raised("KeyError: 'PADDLE_TRAINER_ID'")),
+    Sample("missing-local-rank", "LOCAL_RANK", _raised("KeyError: 'LOCAL_RANK'")),
+    Sample("paddle-launch", "did not train together", _raised("RuntimeError: The global group is not initialized.")),
+    Sample("mpi-slots", "slots", "There are not enough slots available in the system to satisfy the 8\nslots\n"),
+    Sample("mpi-root", "root", "mpirun has detected an attempt to run as root.\n"),
+    Sample("mpi-hosts", "other nodes", "ORTE was unable to reliably start one or more daemons.\n"),
+    Sample("nccl-interface", "network interface", "node1:12:12 [0] NCCL WARN Bootstrap : no socket interface found\n"),
+    Sample("rendezvous", "find each other", _raised(
+        "torch.distributed.DistStoreError: Timed out after 301 seconds waiting for clients. 1/2 clients joined.")),
+    Sample("rendezvous", "find each other", _raised(
+        "torch.distributed.DistStoreError: wait timeout after 300000ms, keys: /default_pg/0//cpu//0/1")),
     Sample("read-only", "read-only", _raised("OSError: [Errno 30] Read-only file system: '/data/x'")),
     Sample("bad-arguments", "unrecognized arguments: --lrr 0.1", "usage: train.py [-h] [--lr LR]\ntrain.py: error: "
            "unrecognized arguments: --lrr 0.1\n"),

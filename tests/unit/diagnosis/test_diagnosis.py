@@ -20,7 +20,7 @@ PAGE = Path(__file__).parents[3] / "docs" / "reference" / "faults.md"
 
 @pytest.mark.parametrize("sample", SAMPLES, ids=lambda sample: sample.code)
 def test_the_log_tells_the_cause(sample: Sample) -> None:
-    fault = classify(exit_code=1, log_tail=sample.log)
+    fault = classify(exit_code=sample.exit_code, log_tail=sample.log)
     assert fault.code == sample.code
     assert sample.says in fault.cause
 
@@ -38,7 +38,7 @@ def test_ordinary_lines_tell_nothing(log: str) -> None:
 
 @pytest.mark.parametrize("sample", SAMPLES, ids=lambda sample: sample.code)
 def test_cause_and_advice_are_one_full_sentence_each(sample: Sample) -> None:
-    fault = classify(exit_code=1, log_tail=sample.log)
+    fault = classify(exit_code=sample.exit_code, log_tail=sample.log)
     assert "{" not in fault.cause + fault.advice
     assert "\n" not in fault.cause + fault.advice
     assert fault.advice.endswith(".")
@@ -90,6 +90,8 @@ def test_the_exit_code_is_quoted(exit_code: int) -> None:
         ("package", FaultKind.CONFIGURATION, False),
         ("bad-request", FaultKind.CONFIGURATION, False),
         ("image", FaultKind.CONFIGURATION, False),
+        ("image-denied", FaultKind.CONFIGURATION, False),
+        ("workdir", FaultKind.CONFIGURATION, False),
         ("registry", FaultKind.PLATFORM, True),
         ("container-engine", FaultKind.CONFIGURATION, True),
         ("too-large", FaultKind.CONFIGURATION, False),
@@ -112,7 +114,7 @@ def test_the_matrix_of_launch_errors_is_complete() -> None:
         "too-many-tasks",
         "package",
         "bad-request",
-        *("image", "registry", "container-engine"),
+        *("image", "image-denied", "workdir", "registry", "container-engine", "container-runtime"),
         "too-large",
         "secret",
         REJECTED,
@@ -248,7 +250,13 @@ def test_what_the_log_says_comes_before_a_full_disk() -> None:
     ("log", "code", "kind"),
     [
         ('Error: short-name "a/b:1" did not resolve to an alias and no registries', "image", FaultKind.CONFIGURATION),
-        ("docker: Error response from daemon: pull access denied for b\n\nRun 'docker run --help'", "image", None),
+        (
+            "docker: Error response from daemon: pull access denied for b\n\nRun 'docker run --help'",
+            "image-denied",
+            None,
+        ),
+        ("Error response from daemon: Head https://r/v2/b: no basic auth credentials", "image-denied", None),
+        ("Error: reading manifest 1 in r:1/b: authentication required", "image-denied", FaultKind.CONFIGURATION),
         ("Trying to pull r:1/b:1...\nError: pinging container registry r:1: dial tcp: refused", "registry", None),
         ("Error: statfs /nothing: no such file or directory", "container-engine", FaultKind.CONFIGURATION),
     ],
@@ -264,3 +272,40 @@ def test_an_engine_that_failed_is_not_the_program(log: str, code: str, kind: Fau
 def test_a_program_in_a_container_may_end_with_the_code_of_an_engine() -> None:
     fault = classify(exit_code=125, is_contained=True, log_tail="epoch 1")
     assert (fault.code, fault.exit_code) == ("exit", 125)
+
+
+RLIMIT = "error setting rlimits for ready process: error setting rlimit type 7: operation not permitted"
+CREATE = "runc create failed: unable to start container process: error during container init"
+
+
+@pytest.mark.parametrize(
+    "log",
+    [
+        f"Error: runc: {CREATE}: {RLIMIT}: OCI permission denied",
+        "Error: OCI runtime error: crun: writing file `/sys/fs/cgroup/x/cgroup.procs`: Permission denied",
+        f"docker: Error response from daemon: OCI runtime create failed: {CREATE}: open /dev/kfd: permission denied",
+    ],
+)
+def test_an_engine_that_cannot_make_a_container_is_the_platforms(log: str) -> None:
+    fault = classify(exit_code=126, is_contained=True, log_tail=log)
+    assert (fault.code, fault.kind, fault.exit_code) == ("container-engine", FaultKind.PLATFORM, None)
+    assert fault.retryable
+    assert "chmod" not in fault.advice
+
+
+def test_an_engine_that_cannot_mount_what_the_job_says_is_not() -> None:
+    log = f'Error: runc: {CREATE}: error mounting "/a" to rootfs at "/b": not a directory: OCI runtime error'
+    fault = classify(exit_code=126, is_contained=True, log_tail=log)
+    assert (fault.code, fault.kind) == ("container-engine", FaultKind.CONFIGURATION)
+
+
+@pytest.mark.parametrize(
+    ("log", "code"),
+    [
+        (f'Error: runc: {CREATE}: exec: "/work/train.sh": permission denied: OCI permission denied', "not-executable"),
+        ("Error: crun: open executable: Permission denied: OCI permission denied", "permission"),
+        ("train.sh: Permission denied", "not-executable"),
+    ],
+)
+def test_a_program_that_may_not_be_run_in_a_container_is_not_the_engines_fault(log: str, code: str) -> None:
+    assert classify(exit_code=126, is_contained=True, log_tail=log).code == code

@@ -103,6 +103,19 @@ def test_a_watch_continues_from_the_last_event_or_bookmark(api: TinyApiServer, k
     ]
 
 
+def test_an_error_of_whoever_takes_an_answer_is_not_one_of_the_connection(api: TinyApiServer, kubeconfig: Path) -> None:
+    async def run() -> None:
+        connection = connect(kubeconfig)
+        async with connection.streaming("/log") as chunks:
+            async for _ in chunks:
+                raise FileNotFoundError("the folder")
+        await connection.close()
+
+    api.answers = [(200, [b"one"])]
+    with pytest.raises(FileNotFoundError, match="the folder"):
+        asyncio.run(run())
+
+
 @pytest.mark.parametrize(
     "expired", [(410, [{"reason": "Expired"}]), (200, [{"type": "ERROR", "object": {"code": 410, "message": "old"}}])]
 )

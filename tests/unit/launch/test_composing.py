@@ -8,7 +8,7 @@ import pytest
 
 from muster.domain.errors import Invalid
 from muster.domain.resources import ExtendedDevice
-from muster.domain.specs import Framework, Mount, Runtime
+from muster.domain.specs import IMAGE_WORKDIR, Framework, Mount, Runtime
 
 from .gangs import composed, environments, on_engine, placed, role, spec
 
@@ -59,8 +59,17 @@ def test_an_entry_point_starts_where_its_image_says_unless_the_job_has_files_the
     more: dict[str, Any], expected: bool
 ) -> None:
     image = Runtime(image="trainer:1")
-    assert composed(spec(replace(role(), command=()), runtime=image, **more))[0].starts_where_image_says is expected
-    assert not composed(spec(runtime=image, **more))[0].starts_where_image_says
+    found = composed(spec(replace(role(), command=()), runtime=image, **more))[0].workdir
+    assert found == (IMAGE_WORKDIR if expected else None)
+    assert composed(spec(runtime=image, **more))[0].workdir is None
+
+
+@pytest.mark.parametrize("workdir", [IMAGE_WORKDIR, "/opt/train"])
+@pytest.mark.parametrize("command", [(), ("python", "train.py")])
+def test_a_task_starts_where_its_runtime_says_even_if_the_job_has_files(workdir: str, command: tuple[str, ...]) -> None:
+    runtime = Runtime(image="trainer:1", workdir=workdir)
+    asked = spec(replace(role(), command=command), runtime=runtime, package="0" * 64)
+    assert composed(asked)[0].workdir == workdir
 
 
 def test_cpu_tasks_see_no_device() -> None:
@@ -117,6 +126,18 @@ def test_asked_ports_are_told_apart_from_the_frameworks() -> None:
     assert task.env["MUSTER_PORT_1"] == str(task.ports[2])
     assert int(task.env["MASTER_PORT"]) == task.ports[0]
     assert task.env["MUSTER_ENDPOINTS_WORKER"] == "10.0.0.1:40001,10.0.0.2:40000"
+
+
+def test_every_task_knows_all_ports_of_roles_that_have_several() -> None:
+    job = spec(role("chief", 1, ports=1), role("worker", 2, ports=3))
+    told = environments(job, tasks=[on_engine(task) for task in placed(job)])
+    assert {env["MUSTER_PORTS_WORKER"] for env in told} == {"40000,40001,40002;40002,40003,40004"}
+    assert all("MUSTER_PORTS_CHIEF" not in env for env in told)  # the first port of each is among the endpoints
+
+
+def test_a_list_of_ports_that_no_program_could_get_is_left_out() -> None:
+    job = spec(role("worker", 2000, ports=10), framework=Framework.NONE)
+    assert "MUSTER_PORTS_WORKER" not in environments(job)[0]
 
 
 def test_a_task_with_too_few_ports_is_refused() -> None:

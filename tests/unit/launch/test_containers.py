@@ -57,7 +57,7 @@ CONTENT = ContainerTask(
     [("podman", ["paddlepaddle/paddle:2.6.1"]), ("apptainer", ["docker://paddlepaddle/paddle:2.6.1"])],
 )
 def test_the_entry_point_of_an_image_runs_where_the_image_says(name: str, ending: list[str]) -> None:
-    content = replace(CONTENT, argv=(), env={"EPOCHS": "3"}, starts_where_image_says=True)
+    content = replace(CONTENT, argv=(), env={"EPOCHS": "3"}, workdir="image")
     told = container_launch(ENGINES[name], content, PLACE)
     assert list(told.command[-1:]) == ending
     assert not {"--entrypoint", "--workdir", "--pwd", "exec"} & set(told.command)

@@ -30,7 +30,11 @@ def needed(job: JobSpec) -> dict[str, list[int]]:
         (spec(role("worker", 1), framework=TF), {"worker": [0]}),
         (spec(role("worker", 2), framework=Framework.JAX), {"worker": [1, 0]}),
         (spec(role("worker", 2), framework=Framework.MPI), {"worker": [0, 0]}),
-        (spec(role("worker", 2)), {"worker": [0, 0]}),
+        (spec(role("worker", 2)), {"worker": [1, 0]}),
+        (spec(role("ps", 1), role("worker", 2)), {"ps": [0], "worker": [1, 0]}),
+        (spec(role("worker", 1)), {"worker": [0]}),
+        (spec(role("worker", 1, min_replicas=1, max_replicas=3)), {"worker": [1]}),
+        (spec(role("worker", 2), framework=Framework.NONE), {"worker": [0, 0]}),
         (spec(role("worker", 2, ports=2), framework=TORCH), {"worker": [3, 2]}),
     ],
 )  # fmt: skip

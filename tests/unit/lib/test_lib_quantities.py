@@ -10,6 +10,9 @@ from muster.lib.ids import new_id
 from muster.lib.nearest import nearest
 from muster.lib.quantities import (
     about_bytes,
+    about_duration,
+    about_number,
+    about_percent,
     format_bytes,
     format_cpu,
     format_duration,
@@ -133,6 +136,30 @@ def test_sizes_for_people_have_one_decimal() -> None:
     assert [about_bytes(n) for n in (0, 1023, 1536, 5 << 30, 3 << 40)] == [
         "0 B", "1023 B", "1.5 KiB", "5.0 GiB", "3.0 TiB",
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [(0, "0s"), (0.42, "0.4s"), (9.96, "10s"), (45, "45s"), (60, "1m"), (125, "2m 5s"), (3725, "1h 2m"), (86460, "1d")],
+)
+def test_durations_for_people_have_two_units(seconds: float, text: str) -> None:
+    assert about_duration(seconds) == text
+
+
+def test_numbers_for_people_have_few_digits() -> None:
+    assert [about_percent(n) for n in (0, 0.2, 30.7, 100)] == ["0 %", "<1 %", "31 %", "100 %"]
+
+
+@pytest.mark.parametrize(
+    ("number", "text"),
+    [
+        *((0, "0"), (0.001, "<0.01"), (0.005, "0.01"), (0.036, "0.04"), (0.25, "0.25"), (0.1 + 0.2, "0.3")),
+        *((1.1, "1.1"), (1.125, "1.12"), (2.0, "2"), (9.96, "9.96"), (9.996, "10"), (10, "10"), (31.4, "31")),
+        *((100, "100"), (1234.5, "1234")),
+    ],
+)
+def test_numbers_below_ten_have_two_decimals_where_they_matter(number: float, text: str) -> None:
+    assert about_number(number) == text
 
 
 def test_back_off_doubles_up_to_its_limit() -> None:

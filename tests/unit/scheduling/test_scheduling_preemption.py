@@ -37,7 +37,7 @@ def test_a_higher_priority_takes_the_places_of_a_lower_one() -> None:
     plan = queue(state, a_demand(2, gpus(1), priority=HIGH), at=200.0)
     assert (started(plan), preempted(plan)) == ([], ["j1"])
     reason = plan.preemptions[0].reason
-    assert (reason.code, reason.message) == ("preempted", "made way for job-2")
+    assert (reason.code, reason.message) == ("preempted", "was preempted by job-2")
 
 
 def test_the_start_waits_until_the_leaver_has_gone() -> None:
@@ -179,7 +179,7 @@ def test_what_was_borrowed_is_given_back_when_its_owner_asks() -> None:
     plan = queue(state, a_demand(3, gpus(1), vc="own"), at=200.0)
     assert preempted(plan) == ["j2"]
     assert plan.preemptions[0].reason.code == "reclaimed"
-    assert plan.preemptions[0].reason.message == "gave back to job-3 what its virtual cluster had borrowed"
+    assert plan.preemptions[0].reason.message == "was preempted: job-3 reclaimed what its virtual cluster had lent"
     state.released("j2")
     assert started(state.cycle(201.0)) == ["j3"]
 

@@ -9,6 +9,7 @@ from muster.domain.nodes import NodeState
 from muster.domain.reasons import Reason
 from muster.domain.specs import Priority, Role, Spread, Where
 from muster.domain.virtual_clusters import Limits, OrderPolicy
+from muster.scheduling.allocations.usage_views import StartForecast
 from muster.scheduling.demand import demand_of
 from tests.parts.building import GIB, a_job, a_node, a_role
 from tests.unit.scheduling.clusters import (
@@ -178,9 +179,15 @@ def test_nodes_that_are_away_count_for_what_could_run_but_not_for_what_starts() 
     state = a_cluster(a_node("n1", 8, state=NodeState.UNREACHABLE))
     assert state.never_fits(a_demand(1, a_role(cpu=8))) is None
     queue(state, a_demand(1, a_role(cpu=8)))
-    assert message(state, "j1") == "no node is ready: 1 node is unreachable"
+    assert message(state, "j1") == "no node is ready: 1 node is unreachable (n1)"
     state.node_changed(a_node("n1", 8))
     assert started(state.cycle(100.0)) == ["j1"]
+
+
+def test_nodes_that_were_never_reached_are_named_although_nothing_is_known_of_them() -> None:
+    state = a_cluster(*(a_node(f"n{place}", 8, state=NodeState.UNREACHABLE) for place in range(1, 6)))
+    queue(state, a_demand(1, a_role(), where=Where(labels={"containers": "podman"})))
+    assert message(state, "j1") == "no node is ready: 5 nodes are unreachable (n1, n2, n3 and 2 more)"
 
 
 def test_a_cluster_without_nodes_waits_for_one() -> None:
@@ -205,8 +212,7 @@ def test_a_cluster_without_nodes_waits_for_one() -> None:
         ),
         (
             (a_role(gpus=1, models=("H100",)),),
-            "one worker task asks for 1 GPU of model H100, and no node has that; the largest that could run: "
-            "8 CPU, 32.0 GiB memory, 2 A100; 8 CPU, 32.0 GiB memory, no GPU",
+            "one worker task asks for 1 GPU of model H100, and no node has one: the cluster has A100",
         ),
         (
             (a_role(replicas=3, gpus=1),),
@@ -271,7 +277,7 @@ def test_an_estimate_goes_by_time_limits_where_nothing_was_learnt() -> None:
     state = a_cluster(a_gpu_node("n1", 2))
     running = [a_demand(number, gpus(1), time_limit_s=limit) for number, limit in ((1, 60.0), (2, 90.0))]
     queue(state, *running, a_demand(3, gpus(2)), a_demand(4, gpus(2)))
-    assert state.estimate("j3", 100.0) == 190.0
+    assert state.estimate("j3", 100.0) == StartForecast(190.0, 190.0)
     assert state.estimate("j1", 100.0) is None
     assert started(state.cycle(101.0)) == []
 
@@ -281,18 +287,49 @@ def test_an_estimate_goes_by_how_long_such_jobs_ran() -> None:
     for number in range(5):
         state.learnt(a_demand(number, gpus(1)), 300.0)
     queue(state, a_demand(11, gpus(1)), a_demand(12, gpus(1)), a_demand(13, gpus(1)))
-    assert state.estimate("j12", 100.0) == pytest.approx(400.0)
-    assert state.estimate("j13", 100.0) == pytest.approx(700.0)
+    assert state.estimate("j12", 100.0) == StartForecast(400.0, None)
+    assert state.estimate("j13", 100.0) == StartForecast(700.0, None)
+
+
+def test_an_estimate_is_a_range_from_the_usual_run_time_to_the_longest() -> None:
+    state = a_cluster(a_gpu_node("n1", 1))
+    for number in range(20):
+        state.learnt(a_demand(number, gpus(1)), 300.0 if number < 15 else 3000.0)
+    queue(state, a_demand(31, gpus(1)), a_demand(32, gpus(1)))
+    found = state.estimate("j32", 100.0)
+    assert found is not None
+    assert found.likely == pytest.approx(400.0)
+    assert found.latest == pytest.approx(3100.0, rel=0.2)
+
+
+def test_an_estimate_ends_with_what_is_known_and_never_slides_on() -> None:
+    """A job that has run longer than every similar one, or has none and no limit, may end at any time."""
+    state = a_cluster(a_gpu_node("n1", 1))
+    queue(state, a_demand(1, gpus(1)), a_demand(2, gpus(1)))
+    assert state.estimate("j2", 160.0) is None
+    assert state.estimate("j2", 5000.0) is None
+    for number in range(11, 31):
+        state.learnt(a_demand(number, gpus(1)), 300.0)
+    assert state.estimate("j2", 160.0) is not None
+    assert state.estimate("j2", 5000.0) is None
+
+
+def test_a_job_of_which_nothing_is_known_does_not_hide_what_is_known_of_another() -> None:
+    state = a_cluster(a_gpu_node("n1", 2))
+    queue(state, a_demand(1, gpus(1)), a_demand(2, gpus(1), time_limit_s=90.0), a_demand(3, gpus(1)))
+    assert state.estimate("j3", 100.0) == StartForecast(190.0, 190.0)
+    queue(state, a_demand(4, gpus(2)))
+    assert state.estimate("j4", 100.0) is None
 
 
 def test_what_if_with_fewer_gpus_answers_that_it_would_start_and_changes_nothing() -> None:
     state = a_cluster(a_gpu_node("n1", 4))
     queue(state, a_demand(1, gpus(2), time_limit_s=50.0), a_demand(2, gpus(4)))
     answer = state.what_if(a_demand(2, gpus(2)), 100.0)
-    assert (answer.reasons, answer.starts_at) == ((), 100.0)
+    assert (answer.reasons, answer.start) == ((), StartForecast(100.0, 100.0))
     same = state.what_if(a_demand(2, gpus(3)), 100.0)
     assert [reason.code for reason in same.reasons] == ["no-free-gpu"]
-    assert same.starts_at == 150.0
+    assert same.start == StartForecast(150.0, 150.0)
     assert message(state, "j2") == "needs 4 GPUs; 2 free now"
 
 
@@ -301,7 +338,7 @@ def test_what_if_in_another_virtual_cluster_goes_by_its_limits() -> None:
     state = a_cluster(a_gpu_node("n1", 4), vcs=vcs)
     queue(state, a_demand(1, gpus(1), vc="full"), a_demand(2, gpus(1), vc="full"))
     assert codes(state, "j2") == ["limit"]
-    assert state.what_if(a_demand(2, gpus(1), vc="open"), 100.0).starts_at == 100.0
+    assert state.what_if(a_demand(2, gpus(1), vc="open"), 100.0).start == StartForecast(100.0, 100.0)
     assert codes(state, "j2") == ["limit"]
 
 
@@ -326,7 +363,7 @@ def test_jobs_that_make_way_for_a_private_one_do_not_learn_its_name() -> None:
     state = a_cluster(a_gpu_node("n1", 2))
     queue(state, *(a_demand(n, gpus(1), priority=Priority.LOW, user="bob", is_private=True) for n in (1, 2)))
     plan = queue(state, a_demand(3, gpus(2), priority=Priority.HIGH, user="cy", is_private=True), at=200.0)
-    assert {preemption.reason.message for preemption in plan.preemptions} == {"made way for another job"}
+    assert {preemption.reason.message for preemption in plan.preemptions} == {"was preempted by another job"}
     assert message(state, "j3") == "its resources are assigned; 2 other jobs are still stopping there"
 
 

@@ -40,7 +40,9 @@ def demo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
 def test_without_a_terminal_it_says_that_the_server_is_stopped(demo: Any, capfd: pytest.CaptureFixture[str]) -> None:
     assert demo.main() == 0
     out, err = capfd.readouterr()
-    assert out.endswith("The server has been stopped. `make up` starts it again and prints the address of the page.\n")
+    last = out.splitlines()[-1]
+    assert last.startswith("The server has been stopped. `MUSTER_HOME=")
+    assert last.endswith(" make up` starts it again.")
     assert "The page:" not in out
     assert "muster submit" in out
     assert err == ""

@@ -449,3 +449,21 @@ def test_whatever_is_written_is_read_or_refused(
         read(folder, any=yaml.safe_dump({**some, **more}, allow_unicode=True), members="cluster: any\nnodes: [x]\n")
     except Invalid as refused:
         assert all(problem.file for problem in refused.problems)  # noqa: PT017
+
+
+def test_storages_are_names_for_folders_and_what_is_in_them(tmp_path: Path) -> None:
+    text = "backend: local\nfolders: {data: /srv/data}\nstorages: {team-nfs: data/teams/nlp/, data: data}\n"
+    own = cluster(tmp_path, machine=text)
+    assert own.storage_source("team-nfs") == "data/teams/nlp"
+    assert own.storage_source("data") == "data"
+    assert own.storage_source("other") is None
+
+
+def test_a_storage_that_leads_nowhere_is_a_mistake(tmp_path: Path) -> None:
+    text = "backend: local\nfolders: {data: /srv/data}\nstorages:\n  a: date/x\n  b: /srv/data\n"
+    assert told(tmp_path, machine=text) == [
+        "machine.yaml, line 4: storages.a: there is no folder 'date' (folders: data)",
+        "machine.yaml, line 5: storages.b: is an absolute path (begin with the name of a folder; folders: data)",
+    ]
+    (problem,) = told(tmp_path, machine="backend: local\nfolders: {data: /srv}\nstorages: {a: data/../x}\n")
+    assert "expected a path without .." in problem

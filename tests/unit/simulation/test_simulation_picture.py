@@ -2,9 +2,9 @@ import xml.etree.ElementTree as ElementTree
 
 import pytest
 
-from muster.domain.errors import Unavailable
-from muster.simulation.charts import COLOURS, draw
-from muster.simulation.rasterising import png_of
+from muster.cli.failures import Failure
+from muster.cli.rasterising import png_of
+from muster.simulation.charts import COLOURS, HEIGHT, WIDTH, draw
 from muster.simulation.records import Finished, Run, Sample, TraceJob
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -71,8 +71,8 @@ def test_a_run_of_nothing_can_be_drawn() -> None:
 def test_without_a_program_for_it_png_is_refused_with_the_way_out(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "")
 
-    with pytest.raises(Unavailable) as caught:
-        png_of(draw([a_run()]))
+    with pytest.raises(Failure) as caught:
+        png_of(draw([a_run()]), WIDTH, HEIGHT)
 
     assert "neither rsvg-convert nor chromium" in caught.value.message
     assert ".svg" in caught.value.hint
@@ -80,8 +80,8 @@ def test_without_a_program_for_it_png_is_refused_with_the_way_out(monkeypatch: p
 
 def test_png_is_made_by_what_the_machine_has() -> None:
     try:
-        png = png_of(draw([a_run()]))
-    except Unavailable as error:
+        png = png_of(draw([a_run()]), WIDTH, HEIGHT)
+    except Failure as error:
         pytest.skip(error.message)
 
     assert png.startswith(b"\x89PNG")

@@ -26,6 +26,7 @@ from muster.domain.specs import (
 )
 from muster.wire.spec_schema import spec_json_schema
 from muster.wire.specs import read_spec, spec_to_wire
+from muster.wire.written_specs import spec_as_written
 
 pytestmark = pytest.mark.fast
 
@@ -41,7 +42,7 @@ _env = st.dictionaries(_variables, _text, max_size=3)
 _gpus = st.integers(0, 16).map(lambda whole: (whole, 1000)) | st.integers(1, 999).map(lambda share: (1, share))
 _resources = st.builds(
     lambda cpu_m, memory_bytes, gpus, models, devices: Resources(
-        cpu_m, memory_bytes, gpus[0], models, gpus[1], tuple(sorted(devices.items()))
+        cpu_m, memory_bytes, gpus[0], models if gpus[0] else (), gpus[1], tuple(sorted(devices.items()))
     ),
     st.integers(0, 10**6),
     st.integers(0, 10**15),
@@ -147,6 +148,12 @@ _specs = st.builds(
 @given(_specs)
 def test_a_spec_written_and_read_is_the_same_spec(spec: JobSpec) -> None:
     assert read_spec(json.dumps(spec_to_wire(spec), ensure_ascii=True)) == spec
+
+
+@settings(max_examples=60, deadline=None)
+@given(_specs)
+def test_a_spec_as_its_author_would_write_it_is_the_same_spec(spec: JobSpec) -> None:
+    assert read_spec(json.dumps(spec_as_written(spec), ensure_ascii=True)) == spec
 
 
 _SCHEMA = jsonschema_rs.validator_for(spec_json_schema())

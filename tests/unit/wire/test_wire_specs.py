@@ -73,7 +73,7 @@ def test_the_roles_form_is_read_field_by_field_with_ps_first() -> None:
         mounts=(Mount("data/criteo", "/data", read_only=True),),
         gloo=1,
         roles=(
-            Role("ps", 2, ("/bin/sh", "-c", "python train.py"), Resources(500, 512 << 20), ports=1),
+            Role("ps", 2, ("/bin/sh", "-c", "python train.py"), Resources(500, 512 << 20), ports=1, is_line=True),
             Role(
                 "worker",
                 2,
@@ -81,6 +81,8 @@ def test_the_roles_form_is_read_field_by_field_with_ps_first() -> None:
                 Resources(1500, 2 << 30, 1, ("RTX3090",)),
                 {"OPT": "adam-0.1"},
                 completion=Completion(1, 2),
+                command_template=("python", "train.py", "--lr", "${params.lr}"),
+                env_template={"OPT": "${params.opt}-${params.lr}"},
             ),
         ),
     )
@@ -89,7 +91,7 @@ def test_the_roles_form_is_read_field_by_field_with_ps_first() -> None:
 def test_the_flat_form_is_one_worker_role() -> None:
     spec = read_spec("name: a\ncommand: echo hi\nreplicas: 3\nports: 2\nresources: {gpu: 2, gpuType: [A100, H100]}")
     assert spec.roles == (
-        Role("worker", 3, ("/bin/sh", "-c", "echo hi"), Resources(250, 0, 2, ("A100", "H100")), ports=2),
+        Role("worker", 3, ("/bin/sh", "-c", "echo hi"), Resources(250, 0, 2, ("A100", "H100")), ports=2, is_line=True),
     )
     assert spec.mode is Mode.COLLECTIVE
 
@@ -277,7 +279,7 @@ def _problems(text: str) -> list[Problem]:
         ("name: a", Problem("command", "is required", NO_COMMAND, 1)),
         (
             "name: a\nreplicas: 2\nroles: {worker: {command: x}}",
-            Problem("replicas", "cannot stand beside `roles`", "move it to roles.worker.replicas", 2),
+            Problem("replicas", "cannot be used together with `roles`", "move it to roles.worker.replicas", 2),
         ),
         (
             "name: a\nroles: {ps: {command: x}}",
@@ -308,7 +310,7 @@ def _problems(text: str) -> list[Problem]:
             Problem(
                 "roles.resources.cpu",
                 "unknown key",
-                "known keys: minFailed, minSucceeded, replicas, min, max, command, resources, env, ports, completion",
+                "did you mean resources.cpu?",
                 3,
             ),
         ),
@@ -323,7 +325,7 @@ def _problems(text: str) -> list[Problem]:
         ("name: a\ncommand: x\nmin: 0", Problem("min", "input should be greater than or equal to 1", "got 0", 3)),
         (
             "name: a\nmax: 3\nroles: {worker: {command: x}}",
-            Problem("max", "cannot stand beside `roles`", "move it to roles.worker.max", 2),
+            Problem("max", "cannot be used together with `roles`", "move it to roles.worker.max", 2),
         ),
         ("name: a\ncommand: x\nafter: a", Problem("after", "a job cannot wait for itself", "name another job", 3)),
         (
@@ -407,7 +409,7 @@ def test_what_is_no_mapping_is_refused(text: str) -> None:
     ("text", "what"),
     [
         ("apiVersion: apps/v1\nkind: Deployment", "a Kubernetes Deployment"),
-        ("protocolVersion: 1\nname: x", "OpenPAI protocol 1"),
+        ("protocolVersion: 1\nname: x", "an OpenPAI job of protocol 1"),
     ],
 )
 def test_foreign_documents_that_no_dialect_reads_are_named(text: str, what: str) -> None:

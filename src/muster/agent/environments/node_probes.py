@@ -40,6 +40,7 @@ class Surroundings:
             "engines": self._engines,
             "environments": self._environments,
             "test_environment": self._test_environment,
+            "environment_packages": self._environment_packages,
         }
 
     def _check_devices(self, request: Mapping[str, Any]) -> Work:
@@ -61,3 +62,7 @@ class Surroundings:
     def _test_environment(self, request: Mapping[str, Any]) -> Work:
         one = trial(request, self._accounts)
         return lambda: self._tests.test(one)
+
+    def _environment_packages(self, request: Mapping[str, Any]) -> Work:
+        one = trial(request, self._accounts)
+        return lambda: self._tests.packages(one)

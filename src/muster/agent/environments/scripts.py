@@ -118,6 +118,44 @@ for framework, names in json.loads(sys.argv[1]).items():
 print("\nmuster:" + json.dumps({"python": sys.version.split()[0], "frameworks": found}))
 """
 
+# Argument: the prefix of a conda environment, or empty. importlib.metadata is as new as 3.8; before, distributions are
+# known by their folders.
+PACKAGES = r"""
+import json, os, re, sys
+MOST = 5000
+found = {}
+
+def plain(name):
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+def of_conda(prefix):
+    folder = os.path.join(prefix, "conda-meta") if prefix else ""
+    for entry in sorted(os.listdir(folder)) if os.path.isdir(folder) else ():
+        parts = entry[:-len(".json")].rsplit("-", 2) if entry.endswith(".json") else ()
+        if len(parts) == 3:
+            yield parts[0], parts[1]
+
+def of_python():
+    try:
+        from importlib import metadata
+    except ImportError:
+        for folder in sys.path:
+            for entry in os.listdir(folder) if os.path.isdir(folder) else ():
+                match = re.match(r"(.+?)-([0-9][^-]*?)(-py[0-9.]+)?\.(dist|egg)-info$", entry)
+                if match:
+                    yield match.group(1), match.group(2)
+        return
+    for one in metadata.distributions():
+        yield one.metadata["Name"], one.version
+
+for source, packages in (("conda", of_conda(sys.argv[1])), ("python", of_python())):
+    for name, version in packages:
+        if name and len(found) < MOST:
+            found.setdefault(plain(name), (name, str(version), source))
+listed = [{"name": one[0], "version": one[1], "source": one[2]} for _, one in sorted(found.items())]
+print("\nmuster:" + json.dumps({"python": sys.version.split()[0], "packages": listed}))
+"""
+
 # Argument: the framework. What it prints by itself comes before the answer.
 TRY = r"""
 import json, sys

@@ -15,10 +15,10 @@ import stat
 import tempfile
 import threading
 import time
-from typing import Any, Dict, Iterator, List, Mapping, NamedTuple, Optional, Sequence, Tuple
+from typing import Any, Callable, Dict, Iterator, List, Mapping, NamedTuple, Optional, Sequence, Tuple
 
 from muster.agent import requests
-from muster.agent.environments.scripts import ANSWER, FRAMEWORKS, TRY, VERSIONS
+from muster.agent.environments.scripts import ANSWER, FRAMEWORKS, PACKAGES, TRY, VERSIONS
 from muster.agent.errors import BAD_REQUEST, STILL_RUNNING, AgentError
 from muster.agent.isolation.accounts import Accounts
 from muster.agent.isolation.confined_call import confined_call
@@ -33,7 +33,7 @@ from muster.agent.tasks.launch_request import Limits
 WITHIN_S = 50.0
 _MOST_AT_ONCE = 2
 _LEAST_S = 1.0
-_OUTPUT_BYTES = 1 << 16
+_OUTPUT_BYTES = 1 << 20
 _TAIL = 1500
 _PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 # Python by either name; the program and its argument stay arguments.
@@ -53,6 +53,8 @@ class Trial(NamedTuple):
     isolation: Optional[Isolation]
     user: str = ""
     """Who asked for it; empty for the person under whose account this agent runs."""
+    before: Tuple[str, ...] = ()
+    """The words before its Python that activate it."""
 
 
 def trial(request: Mapping[str, Any], accounts: Accounts) -> Trial:
@@ -66,7 +68,8 @@ def trial(request: Mapping[str, Any], accounts: Accounts) -> Trial:
     order = isolation_order(request.get("isolation"))
     isolation, user = isolation_of(order, accounts), "" if order is None else order.owner
     if prefix:
-        return Trial(prefix, "", "", (), str(devices), isolation, user)
+        before = requests.argument_list(request["before"]) if request.get("before") else ()
+        return Trial(prefix, "", "", (), str(devices), isolation, user, before)
     image, program = requests.text(request, "image"), requests.text(request, "program")
     return Trial("", image, program, tuple(words), str(devices), isolation, user)
 
@@ -80,9 +83,16 @@ class EnvironmentTests:
 
     def test(self, one: Trial) -> Dict[str, Any]:
         """This may block for up to WITHIN_S."""
+        return self._in_turn(one, self._tested)
+
+    def packages(self, one: Trial) -> Dict[str, Any]:
+        """What is installed. This may block for up to WITHIN_S."""
+        return self._in_turn(one, self._installed)
+
+    def _in_turn(self, one: Trial, ask: Callable[[Trial, float], Dict[str, Any]]) -> Dict[str, Any]:
         self._enter(one.user)
         try:
-            return self._tested(one, time.monotonic() + WITHIN_S)
+            return ask(one, time.monotonic() + WITHIN_S)
         finally:
             with self._turn:
                 self._users.remove(one.user)
@@ -107,6 +117,10 @@ class EnvironmentTests:
         ]
         return {"python": seen.get("python", ""), "error": "", "frameworks": frameworks}
 
+    def _installed(self, one: Trial, deadline: float) -> Dict[str, Any]:
+        seen = self._ask(one, deadline, PACKAGES, one.prefix)
+        return {"python": seen.get("python", ""), "error": seen.get("error", ""), "packages": seen.get("packages", [])}
+
     def _ask(self, one: Trial, deadline: float, script: str, argument: str) -> Dict[str, Any]:
         left = deadline - time.monotonic()
         if left < _LEAST_S:
@@ -124,7 +138,8 @@ class EnvironmentTests:
 
     def _run(self, one: Trial, within_s: float, arguments: Sequence[str]) -> Called:
         if not one.image:
-            return self._run_here(one, within_s, [os.path.join(one.prefix, "bin", "python"), "-I", *arguments])
+            python = os.path.join(one.prefix, "bin", "python")
+            return self._run_here(one, within_s, [*one.before, python, "-I", *arguments])
         if os.path.basename(one.program) == "apptainer":
             inside = [one.image, "sh", "-c", _IN_IMAGE, "sh", *arguments]
             return self._run_here(one, within_s, [one.program, "exec", "--cleanenv", *one.words, *inside])
@@ -188,6 +203,9 @@ def _parts_of(prefix: str) -> Iterator[str]:
         parts = path.strip("/").split("/")
         yield from ("/" + "/".join(parts[:count]) for count in range(1, len(parts) + 1))
     yield os.path.join(prefix, "pyvenv.cfg")
+    for name in ("etc", "etc/conda", "etc/conda/env_vars.d", "etc/conda/activate.d", "conda-meta", "conda-meta/state"):
+        yield os.path.join(prefix, name)
+    yield from glob.glob(os.path.join(glob.escape(prefix), "etc", "conda", "activate.d", "*"))
     for base in (prefix, os.path.dirname(os.path.dirname(python))):
         yield os.path.join(base, "lib")
         for library in glob.glob(os.path.join(glob.escape(base), "lib", "python3*")):

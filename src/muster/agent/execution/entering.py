@@ -11,20 +11,17 @@ killed.
 
 from __future__ import annotations
 
-import array
-import fcntl
 import json
 import os
 import select
 import signal
 import socket
-import struct
-import termios
 import time
 from typing import Any, Dict, List, Mapping, NamedTuple, NoReturn, Optional, Sequence, Tuple
 
 from muster.agent.isolation import system_calls
 from muster.agent.isolation.confined_start import DEFAULT_SIGNALS, forked
+from muster.agent.system import terminals
 from muster.agent.system.child_signals import child_signals
 from muster.agent.system.descriptors import write_into
 from muster.agent.system.orphans import adopt_orphans
@@ -211,14 +208,10 @@ def _become(order: Mapping[str, Any], entrance: Entrance, control: socket.socket
 
 def _open_terminal(terminal: Sequence[Any], control: socket.socket) -> None:
     """Open a terminal that belongs to the account, among the devices that the task sees, and send the other end."""
-    master, slave = os.openpty()
     rows, columns, _ = terminal
-    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
-    sent = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [master]))]
-    control.sendmsg([b"t"], sent)
-    fcntl.ioctl(slave, termios.TIOCSCTTY, 0)
-    for fd in (0, 1, 2):
-        os.dup2(slave, fd)
+    master, slave = terminals.opened(rows, columns)
+    terminals.send_descriptor(control, master)
+    terminals.take(slave)
 
 
 def _let_go_of_pipes() -> None:

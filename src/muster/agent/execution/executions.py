@@ -27,11 +27,13 @@ Answer = Dict[str, Any]
 class CommandInput:
     """What the command has not read yet. The sender is answered when all that it sent has been taken."""
 
-    def __init__(self, loop: Loop, fd: int, at_end: bytes = b"") -> None:
-        """`at_end` is what a terminal gets in place of the end of a pipe."""
+    def __init__(self, loop: Loop, fd: int, at_end: bytes = b"", on_end: Callable[[], None] = lambda: None) -> None:
+        """`at_end` is what a terminal gets in place of the end of a pipe. `on_end` is called when all was written and
+        no more will come."""
         self._loop = loop
         self._fd: Optional[int] = fd
         self._at_end = at_end
+        self._on_end = on_end
         self._pending = b""
         self._is_watched = False
         self._is_ending = False
@@ -77,6 +79,7 @@ class CommandInput:
             return
         self._unwatch()
         if self._is_ending and not self._at_end:
+            self._on_end()
             self.close()
         self._answer(True)
 

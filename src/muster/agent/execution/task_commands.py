@@ -7,15 +7,11 @@ with the connection to the server, and with the task.
 
 from __future__ import annotations
 
-import array
-import fcntl
 import json
 import os
 import socket
-import struct
 import subprocess
 import sys
-import termios
 from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional, Set, Tuple
 
 import muster.agent
@@ -23,10 +19,10 @@ from muster.agent import requests
 from muster.agent.errors import NOT_RUNNING, START_FAILED, AgentError
 from muster.agent.execution.executions import Answer, CommandInput, Execution, Executions
 from muster.agent.execution.marks import Marks, end_marked
-from muster.agent.system import disk
+from muster.agent.system import disk, terminals
 from muster.agent.system.loop import Loop
 from muster.agent.system.process_exits import ExitWatch, reap
-from muster.agent.system.processes import EXEC_MARK, is_alive, send
+from muster.agent.system.processes import EXEC_MARK, Identity, is_alive, read_stat, send
 from muster.agent.tasks import cgroups, containers, task_folder, task_helper
 from muster.agent.tasks.table import RUNNING, Task, TaskBook
 
@@ -66,7 +62,7 @@ class TaskCommands:
     def start(self, request: Mapping[str, Any]) -> Optional[Answer]:
         """A command with a terminal is answered when it has opened that, because there is no input before."""
         task = self._book.require(requests.task_id(request))
-        argv, terminal = requests.argv(request), _terminal(request.get("terminal"))
+        argv, terminal = requests.argv(request), requested_terminal(request.get("terminal"))
         self._require_running(task)
         self._executions.require_room()
         mark = self._marks.new()
@@ -82,6 +78,11 @@ class TaskCommands:
         runner.on_terminal = lambda: self._executions.answer(request["id"], answer)
         self._loop.add_reader(runner.control.fileno(), lambda: self._terminal_opened(execution, runner))
         return None
+
+    def running_in(self, task: Task) -> List[Identity]:
+        """The processes through which commands run in the task. What they started descends from them."""
+        found = (read_stat(one.pid) for one in self._in_tasks.get(task.uid, ()) if not one.ended)
+        return [Identity(stat.pid, stat.start_ticks, self._boot) for stat in found if stat is not None]
 
     def _end_with(self, task: Task, execution: Execution) -> None:
         """One watch serves all commands in a task."""
@@ -109,10 +110,10 @@ class TaskCommands:
         if on_terminal is None:
             return
         self._loop.remove(runner.control.fileno())
-        master = runner.received_terminal()
+        master = terminals.received_descriptor(runner.control)
         if master is not None:
             execution.input = CommandInput(self._loop, os.dup(master), _END_OF_INPUT)
-            execution.resize = lambda rows, columns: _set_size(master, rows, columns)
+            execution.resize = lambda rows, columns: terminals.set_size(master, rows, columns)
             execution.add_outputs({master: "stdout"})
         on_terminal()
 
@@ -176,22 +177,8 @@ class _Runner:
         self.pid = process.pid
         self.control.sendall(json.dumps(order).encode("ascii") + b"\n")
 
-    def received_terminal(self) -> Optional[int]:
-        try:
-            _, ancillary, _, _ = self.control.recvmsg(1, socket.CMSG_LEN(array.array("i").itemsize))
-        except OSError:
-            return None
-        descriptors = array.array("i")
-        for level, kind, data in ancillary:
-            if (level, kind) == (socket.SOL_SOCKET, socket.SCM_RIGHTS):
-                descriptors.frombytes(data[: len(data) - len(data) % descriptors.itemsize])
-        if not descriptors:
-            return None
-        os.set_inheritable(descriptors[0], False)
-        return descriptors[0]
 
-
-def _terminal(value: Any) -> Optional[Terminal]:
+def requested_terminal(value: Any) -> Optional[Terminal]:
     if value is None:
         return None
     if not isinstance(value, dict):
@@ -231,7 +218,3 @@ def _in_container(
     as_terminal = [] if terminal is None else ["--tty", "--env", "TERM={}".format(terminal.kind)]
     options = ["--interactive", *as_terminal, "--env", "{}={}".format(EXEC_MARK, mark)]
     return [program, "exec", *options, name, *setting, *argv]
-
-
-def _set_size(terminal: int, rows: int, columns: int) -> None:
-    fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))

@@ -53,10 +53,10 @@ def place(root: str, path: str) -> Place:
     except UnicodeEncodeError:
         raise AgentError(BAD_REQUEST, "the path is not text") from None
     if "\0" in path:
-        raise AgentError(BAD_REQUEST, "a path cannot hold a zero byte")
+        raise AgentError(BAD_REQUEST, "a path cannot contain a zero byte")
     parts = _parts(path)
     if ".." in parts:
-        raise AgentError(OUTSIDE, "a path may not hold '..'")
+        raise AgentError(OUTSIDE, "a path may not contain '..'")
     if len(parts) > MAX_DEPTH:
         raise too_deep()
     return Place(root, tuple(parts))

@@ -15,7 +15,7 @@ from typing import Any, Callable, Dict, Mapping, Optional
 
 from muster.agent import requests
 from muster.agent.errors import BAD_REQUEST, AgentError
-from muster.agent.files import transfers, trees
+from muster.agent.files import in_place, transfers, trees
 from muster.agent.files.confined import Place, Walk, is_text, listing, place, rename
 from muster.agent.files.digests import Digests
 from muster.agent.files.file_errors import DENIED, file_error
@@ -24,7 +24,7 @@ from muster.agent.files.pieces import MAX_READ_BYTES, MAX_WRITE_BYTES, version
 from muster.agent.files.stepwise import Runs
 from muster.agent.files.stepwise import Work as Steps
 from muster.agent.files.transfers import Uploads
-from muster.agent.system.file_identity import FileIdentity, acting_as
+from muster.agent.system.file_identity import FileIdentity, acting_as, is_own
 
 MAX_LISTED = 5000
 _OWN_PREFIX = ".muster-"
@@ -61,6 +61,8 @@ class Filing:
             "fs_commit": self._commit,
             "fs_abort": self._abort,
             "fs_digest": self._digest,
+            "fs_resize": _resize,
+            "fs_write_at": _write_at,
             "fs_mkdir": _mkdir,
             "fs_move": _move,
             "fs_copy": self._copy,
@@ -187,7 +189,20 @@ def _stat(request: Request) -> Work:
 
 def _found(where: Place) -> Answer:
     with Walk(where.root) as walk:
-        return _facts(os.fstat(walk.find(where.parts)))
+        info = os.fstat(walk.find(where.parts))
+    return {**_facts(info), "private": _is_private(where, info)}
+
+
+def _is_private(where: Place, info: os.stat_result) -> bool:
+    """Whether it belongs to the account that asks, and no other account may write to it or, by a link, exchange it."""
+    if not is_own(info) or info.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        return False
+    if not where.parts:
+        return True
+    with Walk(where.root) as walk:
+        walk.find(where.parts[:-1])
+        named = os.stat(where.parts[-1], dir_fd=walk.fd, follow_symlinks=False)
+    return os.path.samestat(named, info)
 
 
 def _facts(info: os.stat_result) -> Answer:
@@ -221,19 +236,31 @@ def _read(request: Request) -> Work:
     return lambda: transfers.read(where, offset, limit, wanted)
 
 
+def _resize(request: Request) -> Work:
+    where, size = _new(request), requests.whole_number(request, "size", 0, 1 << 62)
+    return lambda: in_place.resize(where, size)
+
+
+def _write_at(request: Request) -> Work:
+    where, data = _new(request), requests.data(request, MAX_WRITE_BYTES)
+    offset = requests.whole_number(request, "offset", 0, 1 << 62)
+    return lambda: in_place.write_at(where, offset, data)
+
+
 def _mkdir(request: Request) -> Work:
     where, parents = _new(request), _flag(request, "parents")
-    return lambda: _made(where, parents)
+    mode = 0o700 if _flag(request, "private") else 0o777
+    return lambda: _made(where, parents, mode)
 
 
-def _made(where: Place, parents: bool) -> Answer:
+def _made(where: Place, parents: bool, mode: int) -> Answer:
     with Walk(where.root) as walk:
         if not parents:
-            os.mkdir(where.name, 0o777, dir_fd=walk.enter(where.parts[:-1]))
+            os.mkdir(where.name, mode, dir_fd=walk.enter(where.parts[:-1]))
             return {}
         for name in where.parts:
             try:
-                os.mkdir(name, 0o777, dir_fd=walk.fd)
+                os.mkdir(name, mode, dir_fd=walk.fd)
             except FileExistsError:
                 pass
             walk.enter((name,))

@@ -70,6 +70,7 @@ def describe(gpu: Gpu, load: Optional[GpuLoad], foreign: Set[ForeignProcess], mi
         "memory_total_bytes": known.memory_total_bytes,
         "temperature_c": known.temperature_c,
         "power_w": known.power_w,
+        "energy_j": known.energy_j,
         "ecc_errors": known.ecc_errors,
         "foreign_pids": [{"pid": process.pid, "name": process.name} for process in here],
         "missing": gpu.index in missing,

@@ -12,6 +12,7 @@ from muster.agent.gpus.models import model_name
 from muster.agent.gpus.values import Gpu, GpuLoad
 
 _LIBRARY = "libnvidia-ml.so.1"
+_ENERGY = "nvmlDeviceGetTotalEnergyConsumption"
 _TEMPERATURE_OF_CHIP = 0
 _UNCORRECTED = 1
 _SINCE_RESET = 0
@@ -93,9 +94,17 @@ class Nvml:
             memory_total_bytes=memory.total,
             temperature_c=self._number("nvmlDeviceGetTemperature", device, ctypes.c_int(_TEMPERATURE_OF_CHIP)),
             power_w=None if power_mw is None else power_mw / 1000.0,
+            energy_j=self._energy_j(device),
             ecc_errors=self._ecc_errors(device),
             pids=self._pids(device),
         )
+
+    def _energy_j(self, device: Any) -> Optional[float]:
+        """Cards since Volta count it, and drivers since 2018 say it."""
+        if not hasattr(self._library, _ENERGY):
+            return None
+        millijoules = ctypes.c_ulonglong()
+        return millijoules.value / 1000.0 if self._call(_ENERGY, device, ctypes.byref(millijoules)) else None
 
     def _ecc_errors(self, device: Any) -> Optional[int]:
         errors = ctypes.c_ulonglong()

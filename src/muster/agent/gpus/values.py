@@ -23,4 +23,5 @@ class GpuLoad:
     temperature_c: Optional[float]
     power_w: Optional[float]
     ecc_errors: Optional[int] = None  # uncorrected ones since the GPU was last reset
+    energy_j: Optional[float] = None  # a counter that only grows until the driver is loaded anew
     pids: Tuple[int, ...] = ()  # the processes that compute on it

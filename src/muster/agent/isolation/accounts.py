@@ -20,7 +20,7 @@ from muster.agent.system import disk
 
 FIRST_OF_PEOPLE = 1000
 _NOBODY = 65534
-_WAYS = ("tasks", "inputs")
+_WAYS = ("tasks", "inputs", "setups")
 _REMEMBERED_S = 60.0
 
 
@@ -104,7 +104,7 @@ class Accounts:
         taken = {kept.get("uid") for kept in self._kept.values()}
         candidates: List[int] = [*range(order.uid, order.last_uid + 1), *range(order.first_uid, order.uid)]
         for uid in candidates:
-            if uid not in taken and not _has_account(uid):
+            if uid not in taken and not has_account(uid):
                 return uid
         message = "all numbers from {} to {} are used by others".format(order.first_uid, order.last_uid)
         raise AgentError(START_FAILED, message)
@@ -125,7 +125,7 @@ def _is_usable(entry: pwd.struct_passwd) -> bool:
     return entry.pw_uid >= FIRST_OF_PEOPLE and entry.pw_uid not in (_NOBODY, os.getuid()) and entry.pw_gid != 0
 
 
-def _has_account(uid: int) -> bool:
+def has_account(uid: int) -> bool:
     try:
         pwd.getpwuid(uid)
     except KeyError:

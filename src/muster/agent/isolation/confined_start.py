@@ -11,11 +11,14 @@ from __future__ import annotations
 import errno
 import os
 import signal
+import socket
 from typing import Callable, Iterable, List, Mapping, NamedTuple, NoReturn, Optional, Sequence, Tuple
 
 from muster.agent.isolation import copy_of_mounts, system_calls, views
 from muster.agent.isolation.views import Bind
+from muster.agent.system import terminals
 from muster.agent.system.descriptors import close_inherited, write_into
+from muster.agent.system.start_script import EXEC
 
 _CANNOT_START = 126
 # Python ignores some of these, and the shim handles others.
@@ -45,6 +48,15 @@ class Confinement(NamedTuple):
     binds: Sequence[Tuple[str, bool]]
     """What a namespaced task sees besides the system: path, and whether it is read-only."""
     devices: Sequence[str]
+    root_files: Sequence[Tuple[str, Optional[str]]] = ()
+    """What a namespaced task finds at its root: the content, or None for an empty file that it may write."""
+    replaced: Sequence[Tuple[str, str]] = ()
+    """Files of the system that the task sees replaced: path, and what it sees instead."""
+
+    @property
+    def needs_mounts(self) -> bool:
+        """Whether a task that is not namespaced needs mounts of its own."""
+        return self.covered is not None or bool(self.replaced)
 
 
 class Command(NamedTuple):
@@ -56,6 +68,10 @@ class Command(NamedTuple):
     """The files by which the control groups are entered."""
     argv: Sequence[str]
     env: Mapping[str, str]
+    stdin: Optional[int] = None
+    """The descriptor of its standard input. None: it has nothing to read."""
+    terminal: Optional[int] = None
+    """The descriptor of a socket on which the other end of its terminal is sent. None: it has no terminal."""
 
 
 def spawn(command: Command, confinement: Confinement) -> int:
@@ -81,7 +97,7 @@ def _spawn_namespaced(command: Command, confinement: Confinement) -> int:
 
 def _make_namespaces(command: Command, confinement: Confinement, writing: int) -> NoReturn:
     """The helper ends at once, and its child, the first process of the namespaces, becomes a child of the shim."""
-    _open_output(command.log)
+    _open_standard(command.log, command.stdin)
     _enter_groups(command.groups)
     new = system_calls.NEW_MOUNTS | system_calls.NEW_PROCESSES | system_calls.NEW_IPC
     if confinement.identity is None:
@@ -99,13 +115,19 @@ def _make_namespaces(command: Command, confinement: Confinement, writing: int) -
 
 def _be_first(command: Command, confinement: Confinement) -> NoReturn:
     os.setsid()
-    close_inherited()  # it lives as long as the task, and must not hold the shim's connection to its agent
+    kept = () if command.terminal is None else (command.terminal,)
+    close_inherited(kept)  # it lives as long as the task, and must not hold the shim's connection to its agent
     is_stopping: List[int] = []
     signal.set_wakeup_fd(-1)
     signal.signal(signal.SIGTERM, lambda number, frame: is_stopping.append(number))
     views.enter_system_view(
-        command.folder, [Bind(path, bool(ro)) for path, ro in confinement.binds], confinement.devices
+        command.folder,
+        [Bind(path, bool(ro)) for path, ro in confinement.binds],
+        confinement.devices,
+        confinement.replaced,
+        views.RootFiles(confinement.root_files, None if confinement.identity is None else confinement.identity[:2]),
     )
+    _take_terminal(command, confinement)
     child = forked(lambda: _become(command, confinement))
     while True:
         ended, status = os.wait()
@@ -130,11 +152,14 @@ def run_as_account(
     command: Command, confinement: Confinement, copy_mounts: Callable[[], None] = copy_of_mounts.make
 ) -> NoReturn:
     os.setsid()
-    _open_output(command.log)
+    _open_standard(command.log, command.stdin)
     _enter_groups(command.groups)
-    if confinement.covered is not None:
+    if confinement.needs_mounts:
         copy_mounts()
+    views.replace_files(confinement.replaced)
+    if confinement.covered is not None:
         views.cover(confinement.covered, [Bind(path, bool(ro)) for path, ro in confinement.binds])
+    _take_terminal(command, confinement)
     _become(command, confinement)
 
 
@@ -145,7 +170,7 @@ def rehearse(command: Command, confinement: Confinement) -> None:
     if confinement.covered is not None:
         views.cover(confinement.covered, [Bind(os.path.dirname(command.folder), read_only=True)])
         views.uncover(confinement.covered)
-    _open_output(os.devnull)
+    _open_standard(os.devnull, None)
     _enter_groups([os.devnull])
     _give_up_inherited()
     _readable(command.env.get("PATH", ""))
@@ -165,9 +190,11 @@ def _become(command: Command, confinement: Confinement) -> NoReturn:
         env["PATH"] = _readable(env["PATH"])
     try:
         os.execvpe(command.argv[0], list(command.argv), env)
-    except OSError:
+    except OSError as error:
+        if error.errno == errno.E2BIG:
+            raise OSError(error.errno, "Argument list too long") from error
         # The shell explains best why a command cannot be started, and runs scripts that do not name their shell.
-        os.execve(_SHELL, [_SHELL, "-c", 'exec "$@"', "muster-task", *command.argv], env)
+        os.execve(_SHELL, [_SHELL, "-c", EXEC, "muster-task", *command.argv], env)
 
 
 def _give_up_inherited() -> None:
@@ -211,13 +238,28 @@ def forked(body: Callable[[], NoReturn], trouble: str = "this task cannot be iso
         os._exit(_CANNOT_START)
 
 
-def _open_output(log: Optional[str]) -> None:
-    os.dup2(os.open("/dev/null", os.O_RDONLY), 0)
+def _open_standard(log: Optional[str], stdin: Optional[int]) -> None:
+    os.dup2(os.open("/dev/null", os.O_RDONLY) if stdin is None else stdin, 0)
     if log is None:
         return
     fd = os.open(log, os.O_WRONLY | os.O_APPEND | os.O_NOFOLLOW)
     os.dup2(fd, 1)
     os.dup2(fd, 2)
+
+
+def _take_terminal(command: Command, confinement: Confinement) -> None:
+    """Open a terminal among the devices that the task sees, for the leader of its session, and give it to the task's
+    account."""
+    if command.terminal is None:
+        return
+    master, slave = terminals.opened()
+    if confinement.identity is not None:
+        os.fchown(slave, confinement.identity[0], -1)
+    with socket.socket(fileno=command.terminal) as wanted:
+        terminals.send_descriptor(wanted, master)
+    os.close(master)
+    terminals.take(slave)
+    os.close(slave)
 
 
 def _enter_groups(files: Iterable[str]) -> None:

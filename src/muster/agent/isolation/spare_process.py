@@ -63,7 +63,7 @@ def _await_order(reading: int, writing: int, last: bytes) -> NoReturn:
     if not order:
         os._exit(0)
     command, confinement = _decoded(order)
-    if confinement.covered is None:
+    if not confinement.needs_mounts:
         mounts.give_up()
     run_as_account(command, confinement, mounts.make)
 

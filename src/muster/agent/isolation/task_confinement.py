@@ -46,11 +46,13 @@ class Isolation(NamedTuple):
         inputs: Sequence[str],
         gpus: Sequence[int],
         device_files: Sequence[str] = (),
+        shared: Sequence[str] = (),
     ) -> Confinement:
-        """`own` are the parts of the task's folder that are for the task: the path, and whether it is read-only."""
+        """`own` are the parts of the task's folder that are for the task: the path, and whether it is read-only.
+        `shared` are folders of its user."""
         identity = None if self.account is None else (self.account.uid, self.account.gid, list(self.account.groups))
         folders = [(folder.path, folder.read_only) for folder in self.order.folders]
-        folders += [(path, True) for path in inputs]
+        folders += [(path, True) for path in inputs] + [(path, False) for path in shared]
         if self.order.mode == NAMESPACE:
             return Confinement(identity, True, None, [*own, *folders], [*gpu_files(gpus), *device_files])
         covered = views.blocked_ancestor(task_folder)

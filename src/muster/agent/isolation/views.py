@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 import stat
-from typing import Iterable, Mapping, NamedTuple, Optional, Sequence
+from typing import Iterable, Mapping, NamedTuple, Optional, Sequence, Tuple
 
 from muster.agent.isolation import system_calls
 from muster.agent.isolation.system_calls import BIND, NO_DEVICES, NO_EXEC, NO_SUID, PRIVATE, READ_ONLY, RECURSIVE
@@ -28,6 +28,14 @@ class Bind(NamedTuple):
     read_only: bool
 
 
+class RootFiles(NamedTuple):
+    """Small files at the root: name and content, or None for an empty file that the owner may write."""
+
+    contents: Sequence[Tuple[str, Optional[str]]]
+    owner: Optional[Tuple[int, int]]
+    """None: the account that makes the view."""
+
+
 def cover(folder: str, binds: Iterable[Bind]) -> None:
     """Cover `folder` by an empty one in which only these paths exist. This process must have a copy of the mounts."""
     kept = [(bind, os.open(bind.path, os.O_PATH | os.O_CLOEXEC)) for bind in binds if _is_below(bind.path, folder)]
@@ -37,7 +45,20 @@ def cover(folder: str, binds: Iterable[Bind]) -> None:
         os.close(fd)
 
 
-def enter_system_view(workshop: str, binds: Sequence[Bind], devices: Sequence[str]) -> None:
+def replace_files(replaced: Sequence[Tuple[str, str]]) -> None:
+    """Show other files in the place of these. This process must have a copy of the mounts."""
+    for path, shown in replaced:
+        system_calls.mount(shown, path, None, BIND)
+        system_calls.set_flags(path, _SAFE | READ_ONLY)
+
+
+def enter_system_view(
+    workshop: str,
+    binds: Sequence[Bind],
+    devices: Sequence[str],
+    replaced: Sequence[Tuple[str, str]],
+    root_files: RootFiles,
+) -> None:
     """Make the view the root of this process, which must be alone in new mount and process namespaces. `workshop` is
     any folder; it serves as a mount point for a moment."""
     # Where links lead is found out now: the old root will not be the root any more.
@@ -52,6 +73,7 @@ def enter_system_view(workshop: str, binds: Sequence[Bind], devices: Sequence[st
     system_calls.mount("muster", _NEW, "tmpfs", _SAFE, "mode=755")
     for name in _SYSTEM:
         _show_system("/" + name)
+    replace_files([(_NEW + path, _OLD + shown) for path, shown in replaced])
     for path in _NAME_SERVICE:
         if os.path.isdir(_OLD + path):
             _show(Bind(path, read_only=True), path)
@@ -61,6 +83,7 @@ def enter_system_view(workshop: str, binds: Sequence[Bind], devices: Sequence[st
         system_calls.mount("muster", _NEW + name, "tmpfs", _SAFE, "mode=1777")
     for bind in sorted(binds):  # a folder before what is in it
         _show(bind, sources[bind])
+    _write_at_root(root_files)
     os.mkdir(_NEW + "/proc", 0o555)
     system_calls.mount("proc", _NEW + "/proc", "proc", _SAFE | NO_EXEC)
     os.chdir(_NEW)
@@ -94,6 +117,18 @@ def _show(bind: Bind, source: str) -> None:
     """A folder of the cluster that this node does not have is left out."""
     if os.path.exists(_OLD + source):
         _bind(_OLD + source, _NEW + bind.path, bind.read_only, os.path.isdir(_OLD + source))
+
+
+def _write_at_root(files: RootFiles) -> None:
+    for name, content in files.contents:
+        path = "{}/{}".format(_NEW, name)
+        if os.path.lexists(path):
+            continue  # the system or a folder of the cluster has this name
+        fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644 if content is None else 0o444)
+        os.write(fd, (content or "").encode("utf-8"))
+        if files.owner is not None and content is None:
+            os.fchown(fd, *files.owner)
+        os.close(fd)
 
 
 def _make_devices(files: Mapping[str, str]) -> None:

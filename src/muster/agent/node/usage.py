@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import os
 import time
-from typing import Any, Dict, List, NamedTuple, Optional, Sequence
+from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence
 
 from muster.agent.gpus.monitoring import GpuWatch
+from muster.agent.node.container_usage import Container, container_usage
 from muster.agent.node.network import NetworkMeter
 from muster.agent.system.processes import PAGE_BYTES, TICKS_PER_S, ProcessStat, scan
 from muster.agent.system.procfs import OpenFile
@@ -31,11 +32,14 @@ class Sampler:
         self._stat, self._memory = OpenFile("/proc/stat"), OpenFile("/proc/meminfo")
         self._before = parse_cpu_times(self._stat.read())
 
-    def sample(self, leaders: Dict[int, str]) -> Dict[str, Any]:
-        """`leaders` maps the leader of each running task's session to the task."""
+    def sample(self, leaders: Dict[int, str], containers: Mapping[str, Container]) -> Dict[str, Any]:
+        """`leaders` maps the leader of each running task's session to the task, which may have a container."""
         node = self._node()
         node["gpus"] = self._gpus.read(leaders)
-        tasks = task_usage(leaders, list(scan())) if leaders else {}
+        processes = list(scan()) if leaders else []
+        tasks = task_usage(leaders, processes)
+        for task in containers.keys() & tasks.keys():
+            tasks[task] = container_usage(containers[task], processes) or tasks[task]
         return {"at": time.time(), "node": node, "tasks": tasks}
 
     def _node(self) -> Dict[str, Any]:

@@ -6,6 +6,7 @@ from concurrent.futures import Future
 from typing import Any, Callable, Dict, Optional
 
 from muster.agent.diagnostics import Diagnostics
+from muster.agent.node.container_usage import Container
 from muster.agent.node.usage import Sampler
 from muster.agent.system.loop import Loop, Timer
 from muster.agent.tasks.table import RUNNING, TaskBook
@@ -16,11 +17,13 @@ class Metering:
         self,
         loop: Loop,
         book: TaskBook,
+        containers: Callable[[], Dict[str, Container]],
         tell: Callable[[Dict[str, Any]], None],
         diagnostics: Diagnostics,
     ) -> None:
         self._loop = loop
         self._book = book
+        self._containers = containers
         self._tell = tell
         self._diagnostics = diagnostics
         self._every_s = 0.0
@@ -45,7 +48,8 @@ class Metering:
             return
         self._sampling = True
         running = {task.pid: task.uid for task in self._book if task.phase == RUNNING and task.pid is not None}
-        self._loop.run_blocking(lambda: sampler.sample(running), self._sampled)
+        containers = self._containers()
+        self._loop.run_blocking(lambda: sampler.sample(running, containers), self._sampled)
 
     def _sampled(self, future: Future[Dict[str, Any]]) -> None:
         self._sampling = False

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+from typing import Container
 
 
-def close_inherited() -> None:
-    """Close everything but standard input, output and error."""
+def close_inherited(kept: Container[int] = ()) -> None:
+    """Close everything but standard input, output and error, and what is kept."""
     for name in os.listdir("/proc/self/fd"):
-        if int(name) > 2:
+        if int(name) > 2 and int(name) not in kept:
             try:
                 os.close(int(name))
             except OSError:

@@ -75,7 +75,7 @@ def _checked(length: int) -> int:
 def _with_data(body: bytes) -> Message:
     end = _LENGTH.size + (_LENGTH.unpack_from(body)[0] if len(body) >= _LENGTH.size else 0)
     if not _LENGTH.size < end <= len(body):
-        raise FrameError("a frame with data does not hold the object that it announces")
+        raise FrameError("a frame with data does not contain the object that it announces")
     message = _parse(body[_LENGTH.size : end])
     message["data"] = body[end:]
     return message
@@ -85,7 +85,7 @@ def _parse(body: bytes) -> Message:
     try:
         message = json.loads(body.decode("utf-8"))
     except ValueError as error:
-        raise FrameError("a frame does not hold JSON: {}".format(error)) from error
+        raise FrameError("a frame does not contain JSON: {}".format(error)) from error
     if not isinstance(message, dict):
-        raise FrameError("a frame holds {}, not an object".format(type(message).__name__))
+        raise FrameError("a frame contains {}, not an object".format(type(message).__name__))
     return message

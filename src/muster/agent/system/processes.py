@@ -41,12 +41,16 @@ class ProcessStat(NamedTuple):
 
 
 class Target(NamedTuple):
-    """A task whose processes are sought; without a leader of its session only the mark tells them."""
+    """A task whose processes are sought; without a leader of its session only the mark tells them. A mark does not
+    count on a process that runs under the account of somebody else, or in the control group of another task."""
 
     task: str
     folder: str
     leader: Optional[Identity]
     spares_leader: bool
+    account: Optional[int] = None
+    """The account of the task alone; None if it runs under ours."""
+    groups: Tuple[str, ...] = ()
 
 
 def boot_id() -> str:
@@ -101,12 +105,12 @@ def scan() -> Iterator[ProcessStat]:
 
 def find_members(targets: Sequence[Target], current_boot: str) -> Dict[str, List[int]]:
     """The living processes of all these tasks, leaders that are to be spared left out, from one pass over /proc."""
-    wanted = {os.fsencode(target.folder): target.task for target in targets}
+    wanted = {os.fsencode(target.folder): target for target in targets}
     sessions = _sessions(targets, current_boot)
     spared = {
         (one.leader.pid, one.leader.start_ticks) for one in targets if one.leader is not None and one.spares_leader
     }
-    members: Dict[str, Set[int]] = {task: set() for task in wanted.values()}
+    members: Dict[str, Set[int]] = {target.task: set() for target in targets}
     by_session: List[Tuple[int, int]] = []
     foreign: Set[int] = set()
     for stat in scan():
@@ -116,9 +120,9 @@ def find_members(targets: Sequence[Target], current_boot: str) -> Dict[str, List
             foreign.add(stat.pid)  # the number has gone to a new leader, and so has its session
         if stat.session in sessions:
             by_session.append((stat.session, stat.pid))
-        mark = mark_of(stat.pid)
-        if mark in wanted:
-            members[wanted[mark]].add(stat.pid)
+        target = wanted.get(mark_of(stat.pid))
+        if target is not None and not _is_of_others(stat.pid, target):
+            members[target.task].add(stat.pid)
     for session, pid in by_session:
         if session not in foreign:
             members[sessions[session][0]].add(pid)
@@ -137,6 +141,15 @@ def mark_of(pid: int, variable: str = MARK) -> bytes:
         _, found, environ = environ.partition(b"\0" + start)
         return environ.partition(b"\0")[0] if found else b""
     return environ[len(start) :].partition(b"\0")[0]
+
+
+def real_account(pid: int) -> Optional[int]:
+    """Who started the process; None if it is gone. Taking the rights of another account does not change it."""
+    try:
+        with open("/proc/{}/status".format(pid), "rb") as file:
+            return next((int(line.split()[1]) for line in file if line.startswith(b"Uid:")), None)
+    except (OSError, ValueError, IndexError):
+        return None
 
 
 def is_first_of_namespace(pid: int) -> bool:
@@ -166,6 +179,25 @@ def send_group(group: int, number: int) -> None:
         os.killpg(group, number)
     except (ProcessLookupError, PermissionError):
         pass
+
+
+def _is_of_others(pid: int, target: Target) -> bool:
+    """Whether its mark is a lie: anybody may put the folder of another task into the environment."""
+    if target.account is not None and real_account(pid) not in (target.account, 0, os.getuid()):
+        return True
+    return bool(target.groups) and _is_in_another(pid, os.path.basename(target.groups[0]))
+
+
+def _is_in_another(pid: int, own: str) -> bool:
+    """Whether it is in a control group that this agent has made for another task, which is called as this one is but
+    for the name of the task in the middle."""
+    start, end = own.partition("-")[0] + "-", "." + own.rpartition(".")[2]
+    try:
+        with open("/proc/{}/cgroup".format(pid), encoding="utf-8", errors="replace") as file:
+            names = {name for line in file for name in line.rstrip("\n").split(":", 2)[-1].split("/")}
+    except OSError:
+        return False
+    return own not in names and any(name.startswith(start) and name.endswith(end) for name in names)
 
 
 def _sessions(targets: Sequence[Target], current_boot: str) -> Dict[int, Tuple[str, Identity]]:

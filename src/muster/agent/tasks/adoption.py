@@ -7,7 +7,7 @@ from typing import Sequence
 
 from muster.agent.system import disk
 from muster.agent.system.loop import Loop
-from muster.agent.tasks import records, task_folder, task_secrets
+from muster.agent.tasks import records, setup_order, task_folder, task_secrets
 from muster.agent.tasks.stopping import Stopping
 from muster.agent.tasks.table import PREPARING, Task, TaskBook
 from muster.agent.tasks.task_exit import Settling
@@ -33,9 +33,10 @@ class Adopting:
     def _adopt(self, uid: str, folder: str) -> None:
         facts = disk.read_json(os.path.join(folder, task_folder.FACTS)) or {}
         ports, groups, digests = (tuple(facts.get(key, ())) for key in ("ports", "groups", "digests"))
-        task = Task(uid, folder, ports, groups, digests, facts.get("log_bytes"))
+        task = Task(uid, folder, ports, groups, digests, facts.get("log_bytes"), facts.get("account"))
         task.masks = task_secrets.masks_of(folder)
         task.scripts = remembered(facts.get("scripts"))
+        task.setup = setup_order.remembered(facts.get("setup"))
         self._book.add(task)
         self._stopping.resume(task)
         self._settling.resume(task)

@@ -17,6 +17,7 @@ from typing import Collection, Dict, List, Optional, Sequence, Set, Tuple
 
 from muster.agent.isolation import device_rules
 from muster.agent.isolation.gpu_files import DeviceNumber
+from muster.agent.system.group_counters import counter, mounted, paths_of, read
 from muster.agent.system.processes import send
 from muster.agent.tasks.joining import Joining
 from muster.agent.tasks.launch_request import Limits
@@ -104,7 +105,7 @@ def join_files(groups: Sequence[str]) -> List[str]:
 def members(groups: Sequence[str]) -> List[int]:
     pids: Set[int] = set()
     for path in join_files(groups):
-        pids.update(int(line) for line in _read(path).split())
+        pids.update(int(line) for line in read(path).split())
     return sorted(pids)
 
 
@@ -123,7 +124,7 @@ def kill(groups: Sequence[str]) -> None:
 def ran_out_of_memory(groups: Sequence[str]) -> bool:
     for group in groups:
         for name in ("memory.oom_control", "memory.events"):
-            if _counter(_read(os.path.join(group, name)), "oom_kill") > 0:
+            if counter(read(os.path.join(group, name)), "oom_kill") > 0:
                 return True
     return False
 
@@ -145,7 +146,7 @@ def memory_limit(root: str = "/") -> Optional[int]:
     found = []
     for base, own, name in _own_memory_groups(root):
         for path in _with_parents(own):
-            value = _read(os.path.join(base, path.lstrip("/"), name)).strip()
+            value = read(os.path.join(base, path.lstrip("/"), name)).strip()
             if value.isdigit():
                 found.append(int(value))
     return min(found) if found else None
@@ -158,7 +159,7 @@ def tag_of(agent_root: str) -> str:
 
 def find_groups(root: str = "/", tag: str = "") -> Groups:
     """Finds out by trying which controllers work on this node. `root` lets tests use another file tree."""
-    mounts, own = _mounts(root), _own_paths(root)
+    mounts, own = mounted(root), paths_of("self", root)
     if "memory" in mounts or "cpu" in mounts:
         parent = _own_folder(mounts["devices"], own.get("devices", "/")) if "devices" in mounts else None
         groups = _with_devices(_version_1(mounts, own), parent)
@@ -171,7 +172,7 @@ def find_groups(root: str = "/", tag: str = "") -> Groups:
 
 def _most_processes(root: str) -> Optional[int]:
     """A quarter of what the machine can have, so that three tasks that fork without end do not stop everybody else."""
-    values = [_read(os.path.join(root, "proc/sys/kernel", name)).strip() for name in ("pid_max", "threads-max")]
+    values = [read(os.path.join(root, "proc/sys/kernel", name)).strip() for name in ("pid_max", "threads-max")]
     known = [int(value) for value in values if value.isdigit()]
     return max(1024, min(known) // 4) if known else None
 
@@ -200,7 +201,7 @@ def _version_1(mounts: Dict[str, str], own: Dict[str, str]) -> Groups:
 
 
 def _version_2(parent: str) -> Groups:
-    offered = _read(os.path.join(parent, "cgroup.controllers")).split()
+    offered = read(os.path.join(parent, "cgroup.controllers")).split()
     if "memory" not in offered:
         return _unlimited(parent, "the memory controller is not delegated to {}".format(parent))
     problem = _delegate(parent, [name for name in ("memory", "cpu", "pids") if name in offered]) or _try(parent)
@@ -243,7 +244,7 @@ def _delegate(parent: str, controllers: Sequence[str]) -> str:
     """Let groups below ours have these controllers. The kernel allows it only where no process sits in between, so
     when the agent is alone in its group it steps aside into a group of its own."""
     control = os.path.join(parent, "cgroup.subtree_control")
-    if set(controllers) <= set(_read(control).split()):
+    if set(controllers) <= set(read(control).split()):
         return ""
     order = " ".join("+" + name for name in controllers)
     try:
@@ -301,49 +302,10 @@ def _with_parents(path: str) -> List[str]:
 
 
 def _own_memory_groups(root: str) -> List[Tuple[str, str, str]]:
-    mounts, own = _mounts(root), _own_paths(root)
+    mounts, own = mounted(root), paths_of("self", root)
     if "memory" in mounts:
         return [(mounts["memory"], own.get("memory", "/"), "memory.limit_in_bytes")]
     return [(mounts[""], own.get("", "/"), "memory.max")] if "" in mounts else []
-
-
-def _mounts(root: str) -> Dict[str, str]:
-    """Returns where the hierarchy of each controller is mounted; the empty name stands for version 2."""
-    found: Dict[str, str] = {}
-    for line in _read(os.path.join(root, "proc/self/mounts")).splitlines():
-        fields = line.split(" ")
-        if len(fields) < 4 or fields[2] not in ("cgroup", "cgroup2"):
-            continue
-        folder = os.path.join(root, fields[1].lstrip("/"))
-        for name in [""] if fields[2] == "cgroup2" else fields[3].split(","):
-            found.setdefault(name, folder)
-    return found
-
-
-def _own_paths(root: str) -> Dict[str, str]:
-    found: Dict[str, str] = {}
-    for line in _read(os.path.join(root, "proc/self/cgroup")).splitlines():
-        _, _, rest = line.partition(":")
-        controllers, _, path = rest.partition(":")
-        for name in controllers.split(","):
-            found[name] = path
-    return found
-
-
-def _counter(text: str, name: str) -> int:
-    for line in text.splitlines():
-        fields = line.split()
-        if len(fields) == 2 and fields[0] == name:
-            return int(fields[1])
-    return 0
-
-
-def _read(path: str) -> str:
-    try:
-        with open(path, encoding="utf-8") as file:
-            return file.read()
-    except OSError:
-        return ""
 
 
 def _write(path: str, value: str) -> None:

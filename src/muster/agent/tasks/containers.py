@@ -20,6 +20,7 @@ from typing import Any, Dict, Mapping, Optional, Set
 from muster.agent.system import disk
 from muster.agent.system.loop import Loop
 from muster.agent.system.processes import find_members, is_first_of_namespace, send
+from muster.agent.system.removal import remove_tree
 from muster.agent.system.short_commands import call
 from muster.agent.tasks import task_folder
 from muster.agent.tasks.launch_request import ContainerRef
@@ -34,6 +35,7 @@ _CLIENT_VARIABLES = (
     "CONTAINERS_CONF",
     "CONTAINERS_STORAGE_CONF",
     "CONTAINER_HOST",
+    "CONTAINERS_REGISTRIES_CONF",
     "REGISTRY_AUTH_FILE",
     "DOCKER_HOST",
     "DOCKER_CONTEXT",
@@ -49,6 +51,7 @@ _CLIENT_VARIABLES = (
     "https_proxy",
     "no_proxy",
 )
+_REGISTRY_FILE = "config.json"
 _LOOK_EVERY_S = 0.1
 _STARTS_WITHIN_S = 2.0
 _TRY_AGAIN_S = 1.0
@@ -73,6 +76,7 @@ class Containers:
         variables = os.path.join(task.folder, task_folder.CONTAINER_ENV)
         os.truncate(variables, 0)
         _remove_if_there(os.path.join(task.folder, task_folder.CONTAINER_VARIABLES))
+        remove_tree(os.path.join(task.folder, task_folder.REGISTRY))
         self._told.discard(task.uid)
         facts = disk.read_json(os.path.join(task.folder, task_folder.FACTS)) or {}
         self._clear(facts.get("container") or {}, variables, _TRY_AGAIN_S)
@@ -103,6 +107,17 @@ class Containers:
 
 def is_contained(task: Task) -> bool:
     return os.path.exists(os.path.join(task.folder, task_folder.CONTAINER_ENV))
+
+
+def place_registry(folder: str, container: Optional[ContainerRef]) -> None:
+    """Write the credentials for the registry where the engine's client reads them, and nobody else can. Whoever starts
+    the container removes them when the image is there, and `Containers` when the task is over."""
+    if container is None or container.registry is None:
+        return
+    place = os.path.join(folder, task_folder.REGISTRY)
+    remove_tree(place)
+    os.mkdir(place, 0o700)
+    disk.write(os.path.join(place, _REGISTRY_FILE), container.registry)
 
 
 def facts_of(container: Optional[ContainerRef]) -> Optional[Dict[str, str]]:

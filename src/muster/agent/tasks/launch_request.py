@@ -20,12 +20,14 @@ from muster.agent.requests import (
     text,
     whole_number,
 )
-from muster.agent.tasks import task_scripts
+from muster.agent.tasks import setup_order, task_scripts
+from muster.agent.tasks.setup_order import SetupOrder
 from muster.agent.tasks.task_folder import RESERVED_NAMES
 from muster.agent.tasks.task_scripts import TaskScripts
 
 LEAST_LOG_BYTES = 64 * 1024
 _ENV_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
+_HOST = re.compile(r"[A-Za-z0-9._:-]{1,253}\Z")
 _CONTAINER = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,159}\Z")
 
 
@@ -59,10 +61,12 @@ class Limits:
 
 @dataclass(frozen=True)
 class ContainerRef:
-    """The engine's program, and the name of what has to be removed when the task is over, if it is to be."""
+    """The engine's program, the name of what has to be removed when the task is over, if it is to be, and the
+    credentials with which the engine pulls the image, if there are any."""
 
     program: str
     name: str
+    registry: Optional[bytes] = None
 
 
 @dataclass(frozen=True)
@@ -71,6 +75,13 @@ class SecretsOrder:
 
     files: Mapping[str, bytes]
     masked: Tuple[bytes, ...]
+
+
+@dataclass(frozen=True)
+class SshOrder:
+    """The task has an SSH server. `hosts` are addresses and the names that they have for the task."""
+
+    hosts: Tuple[Tuple[str, str], ...]
 
 
 @dataclass(frozen=True)
@@ -97,6 +108,12 @@ class LaunchOrder:
     isolation: Optional[IsolationOrder]
     scripts: Optional[TaskScripts]
     secrets: Optional[SecretsOrder] = None
+    stdin: bool = False
+    tty: bool = False
+    setup: Optional[SetupOrder] = None
+    ssh: Optional[SshOrder] = None
+    root_files: Tuple[Tuple[str, Optional[str]], ...] = ()
+    """What is at the root of its namespace: name and content, or None for an empty file that it may write."""
 
     @property
     def references(self) -> Tuple[Union[PackageRef, InputRef], ...]:
@@ -109,13 +126,14 @@ class LaunchOrder:
 
 
 def launch_order(request: Mapping[str, Any]) -> LaunchOrder:
+    files = _files(request.get("files"))
     return LaunchOrder(
         task=task_id(request),
         argv=argument_list(request.get("argv")),
         env=_env(request.get("env")),
         ports=_numbers(request, "ports", 1, 65535),
         port_owner=_optional_text(request, "port_owner"),
-        files=_files(request.get("files")),
+        files=files,
         package=_package(request.get("package")),
         inputs=_inputs(request.get("inputs")),
         cwd=_cwd(request),
@@ -130,6 +148,11 @@ def launch_order(request: Mapping[str, Any]) -> LaunchOrder:
         isolation=isolation_order(request.get("isolation")),
         scripts=task_scripts.requested(request.get("scripts")),
         secrets=_secrets(request.get("secrets")),
+        stdin=request.get("stdin") is True,
+        tty=request.get("tty") is True,
+        setup=setup_order.setup_order(request.get("setup")),
+        ssh=_ssh(request.get("ssh")),
+        root_files=_root_files(request.get("root_files"), files),
     )
 
 
@@ -137,7 +160,7 @@ def _env(value: Any) -> Mapping[str, str]:
     env = _texts(value, "env")
     for name in env:
         if not _ENV_NAME.match(name):
-            raise bad_request("env holds {!r}, which is not a name a shell can pass on".format(name))
+            raise bad_request("env contains {!r}, which is not a name a shell can pass on".format(name))
     return env
 
 
@@ -145,10 +168,25 @@ def _files(value: Any) -> Mapping[str, str]:
     files = _texts(value, "files")
     for name in files:
         if not name or "/" in name or name in (".", "..") or name.startswith(".muster") or len(name) > 255:
-            raise bad_request("files holds {!r}, which is not a plain file name".format(name))
+            raise bad_request("files contains {!r}, which is not a plain file name".format(name))
         if name in RESERVED_NAMES:
-            raise bad_request("files may not hold {!r}: the agent keeps its own records under that name".format(name))
+            raise bad_request(
+                "files may not contain {!r}: the agent keeps its own records under that name".format(name)
+            )
     return files
+
+
+def _root_files(value: Any, files: Mapping[str, str]) -> Tuple[Tuple[str, Optional[str]], ...]:
+    value = value or {}
+    if not isinstance(value, dict):
+        raise bad_request("root_files must be an object with read and written")
+    read, written = value.get("read") or [], value.get("written") or []
+    if not all(isinstance(names, list) for names in (read, written)):
+        raise bad_request("root_files must have lists of names")
+    if not set(read) <= files.keys():
+        raise bad_request("root_files may contain only the names of files")
+    empty = _files(dict.fromkeys(written, ""))
+    return (*((name, files[name]) for name in read), *((name, None) for name in empty))
 
 
 def _texts(value: Any, what: str) -> Dict[str, str]:
@@ -209,7 +247,7 @@ def _links(value: Any) -> Mapping[str, str]:
     links = _texts(value, "links")
     for target, source in links.items():
         if not target or any(part in ("", ".", "..") for part in target.split("/")):
-            raise bad_request("links holds {!r}, which is not a name in the working folder".format(target))
+            raise bad_request("links contains {!r}, which is not a name in the working folder".format(target))
         if not os.path.isabs(source) or not is_clean(source):
             raise bad_request("links lead to absolute paths, not to {!r}".format(source))
     return links
@@ -223,7 +261,8 @@ def _container(value: Any) -> Optional[ContainerRef]:
     program, name = text(value, "program"), str(value.get("name") or "")
     if not os.path.isabs(program) or not is_clean(program) or not _CONTAINER.match(name or "none"):
         raise bad_request("container must have an absolute program and a name of letters, digits, '.', '_' or '-'")
-    return ContainerRef(program, name)
+    registry = value.get("registry")
+    return ContainerRef(program, name, None if registry is None else _decoded(registry))
 
 
 def _max_tasks(request: Mapping[str, Any]) -> Optional[int]:
@@ -245,6 +284,19 @@ def _secrets(value: Any) -> Optional[SecretsOrder]:
         files={relative_path({"secrets": path}, "secrets"): _decoded(text) for path, text in files.items()},
         masked=tuple(_decoded(text) for text in value["masked"]),
     )
+
+
+def _ssh(value: Any) -> Optional[SshOrder]:
+    if value is None:
+        return None
+    hosts = value.get("hosts") if isinstance(value, dict) else None
+    if not isinstance(hosts, list) or not all(_is_host(item) for item in hosts):
+        raise bad_request("ssh must be null or an object with hosts: pairs of an address and a name")
+    return SshOrder(tuple((str(address), str(name)) for address, name in hosts))
+
+
+def _is_host(item: Any) -> bool:
+    return isinstance(item, list) and len(item) == 2 and all(isinstance(one, str) and _HOST.match(one) for one in item)
 
 
 def _decoded(value: Any) -> bytes:

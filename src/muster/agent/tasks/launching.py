@@ -10,8 +10,9 @@ import os
 from concurrent.futures import Future
 from typing import Dict, List, Mapping, Optional, Sequence
 
-from muster.agent.errors import DISK_FULL, PACKAGE, PROLOG, TOO_MANY_TASKS, AgentError, from_os_error
+from muster.agent.errors import DISK_FULL, PACKAGE, PROLOG, START_FAILED, TOO_MANY_TASKS, AgentError, from_os_error
 from muster.agent.files.blobs import BlobStore, missing
+from muster.agent.interaction import held_input
 from muster.agent.isolation.accounts import Accounts
 from muster.agent.isolation.confined_start import Confinement
 from muster.agent.isolation.gpu_files import DeviceNumber
@@ -19,11 +20,23 @@ from muster.agent.isolation.task_confinement import Isolation, hand_over, isolat
 from muster.agent.system.fair_turns import FairTurns
 from muster.agent.system.processes import MARK
 from muster.agent.system.removal import remove_tree
-from muster.agent.tasks import cgroups, containers, inputs, records, symlinks, task_folder, task_helper, task_secrets
+from muster.agent.tasks import (
+    cgroups,
+    containers,
+    inputs,
+    records,
+    setups,
+    symlinks,
+    task_folder,
+    task_helper,
+    task_secrets,
+    task_ssh,
+)
 from muster.agent.tasks.input_cache import CachedInput, InputCache
 from muster.agent.tasks.launch_request import LaunchOrder
 from muster.agent.tasks.packages import unpack
 from muster.agent.tasks.ports import PortLedger
+from muster.agent.tasks.setups import Setups
 from muster.agent.tasks.shim_link import ShimLink
 from muster.agent.tasks.site_hooks import SiteHooks
 from muster.agent.tasks.table import PREPARING, Task, TaskBook
@@ -45,6 +58,7 @@ class Launching:
         accounts: Accounts,
         hooks: SiteHooks,
         input_cache: InputCache,
+        prepared: Setups,
         unpacking: FairTurns,
     ) -> None:
         self._book = book
@@ -56,6 +70,7 @@ class Launching:
         self._accounts = accounts
         self._hooks = hooks
         self._input_cache = input_cache
+        self._setups = prepared
         self._unpacking = unpacking
 
     def launch(self, order: LaunchOrder) -> Task:
@@ -72,6 +87,8 @@ class Launching:
         self._ports.check(order.ports, order.port_owner)
         archives = self._archives(order)
         isolation = isolation_of(order.isolation, self._accounts)
+        if order.stdin and _is_helped(order, isolation):
+            raise AgentError(START_FAILED, "the task helper of this node cannot start tasks with standard input yet")
         task = self._prepare(order, isolation)
         self._book.add(task)
         if archives:
@@ -95,6 +112,7 @@ class Launching:
 
     def _prepare(self, order: LaunchOrder, isolation: Optional[Isolation]) -> Task:
         folder, scripts = self._book.folder_of(order.task), _with_account(order.scripts, isolation)
+        account = _account_number(order, isolation)
         try:
             groups = self._groups.create(order.task, order.limits, _closed_devices(order, isolation))
             facts = {
@@ -106,8 +124,12 @@ class Launching:
                 "groups": groups,
                 "digests": order.digests,
                 "log_bytes": order.log_bytes,
+                "account": account,
                 "scripts": scripts,
                 "container": containers.facts_of(order.container),
+                "stdin": order.stdin,
+                "tty": order.tty,
+                "setup": order.setup,
                 task_folder.OWN: order.isolation is None,
                 task_helper.FACT: _is_helped(order, isolation),
             }
@@ -116,15 +138,28 @@ class Launching:
                 task_folder.make_checkpoint(folder)
             if order.package is None:
                 task_folder.make_work(folder)
+            containers.place_registry(folder, order.container)
+            if order.ssh is not None:
+                task_ssh.prepare(folder, order.ssh.hosts, None if isolation is None else isolation.account)
             masks = None if order.secrets is None else task_secrets.place(folder, order.secrets)
+            self._provide_setup(order, isolation)
         except OSError as error:
             remove_tree(folder)
             raise from_os_error(error) from error
-        task = Task(order.task, folder, order.ports, groups, order.digests, order.log_bytes)
+        task = Task(order.task, folder, order.ports, groups, order.digests, order.log_bytes, account)
         task.masks = masks
         task.scripts = scripts
+        task.setup = order.setup
         task.under_way = True
         return task
+
+    def _provide_setup(self, order: LaunchOrder, isolation: Optional[Isolation]) -> None:
+        if order.setup is None:
+            return
+        if _is_helped(order, isolation):
+            setups.make_in_task_folder(order.task, order.setup)
+        else:
+            self._setups.provide(order.task, order.setup, None if isolation is None else isolation.account)
 
     def _spawn_or_undo(self, task: Task, order: LaunchOrder, isolation: Optional[Isolation]) -> None:
         try:
@@ -179,7 +214,8 @@ class Launching:
         work = os.path.join(task.folder, task_folder.WORK)
         cwd = order.cwd or work
         _link(work, order.links)
-        names, trees = [task_folder.CHECKPOINT, *_own_files(order)], [task_folder.WORK, *_secrets_folder(order)]
+        names, trees = [task_folder.CHECKPOINT, *_own_files(order)], [task_folder.WORK, *_private_folders(order)]
+        trees += [task_folder.SETUP] if order.setup is not None and _is_helped(order, isolation) else []
         if isolation is not None and isolation.account is not None and not task_helper.is_needed(isolation.account):
             hand_over(task.folder, [task_folder.LOG, *names], trees, isolation.account)
         joining = self._groups.joining(task.groups, order.limits)
@@ -199,7 +235,8 @@ class Launching:
                 self._settling.fail(task, AgentError(PROLOG, problem))
                 return
             self._ports.let_go(order.ports)
-            self._shim.start(task.uid, task.folder, cwd, joining, argv, env, confinement, order.log_bytes, given)
+            stdin = _stdin(order)
+            self._shim.start(task.uid, task.folder, cwd, joining, argv, env, confinement, order.log_bytes, given, stdin)
 
         self._hooks.before(task, task.scripts, start)
 
@@ -210,12 +247,25 @@ class Launching:
             return None
         own = [(task_folder.WORK, False), (task_folder.CHECKPOINT, False)]
         own += [(name, True) for name in (*order.files, *_secrets_folder(order))]
+        own += [] if order.ssh is None else [(task_folder.SSH, False)]
         parts = [(os.path.join(task.folder, name), is_read_only) for name, is_read_only in own]
         contents = self._contents(order, isolation)
-        return isolation.confinement(task.folder, parts, contents, order.devices, order.device_files)
+        shared = [] if order.setup is None else [order.setup.entry]
+        given = isolation.confinement(task.folder, parts, contents, order.devices, order.device_files, shared)
+        if order.ssh is not None:
+            given = given._replace(replaced=task_ssh.replaced(task.folder, is_namespaced=given.namespaced))
+        return given._replace(root_files=order.root_files)
 
     def _contents(self, order: LaunchOrder, isolation: Isolation) -> List[str]:
         return [self._blobs.input_folder(one.digest, _secret(isolation)) for one in order.inputs]
+
+
+def _stdin(order: LaunchOrder) -> Optional[str]:
+    """The client of a container engine takes the terminal itself, because a script goes before it."""
+    if not order.tty:
+        return held_input.PIPE if order.stdin else None
+    is_clients = order.container is not None and order.container.name != ""
+    return held_input.FREE_TERMINAL if is_clients else held_input.TERMINAL
 
 
 def _link(work: str, wanted: Mapping[str, str]) -> None:
@@ -262,6 +312,12 @@ def _with_account(scripts: Optional[TaskScripts], isolation: Optional[Isolation]
     return scripts._replace(variables={**scripts.variables, **known})
 
 
+def _account_number(order: LaunchOrder, isolation: Optional[Isolation]) -> Optional[int]:
+    if isolation is None or isolation.account is None or _needs_agent(order, isolation):
+        return None
+    return isolation.account.uid
+
+
 def _needs_agent(order: LaunchOrder, isolation: Isolation) -> bool:
     """A container confines its task itself, and the client that starts it needs the agent's rights. An engine that
     keeps no container runs the task as its own child, and so under the same account: never that of the agent, if
@@ -290,6 +346,10 @@ def _closed_devices(order: LaunchOrder, isolation: Optional[Isolation]) -> Seque
 
 def _secrets_folder(order: LaunchOrder) -> List[str]:
     return [task_folder.SECRETS] if order.secrets is not None and order.secrets.files else []
+
+
+def _private_folders(order: LaunchOrder) -> List[str]:
+    return [*_secrets_folder(order), *([] if order.ssh is None else [task_folder.SSH])]
 
 
 def _secret(isolation: Optional[Isolation]) -> str:

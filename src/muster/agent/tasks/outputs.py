@@ -152,6 +152,8 @@ class _Search:
 
     def _below(self, fd: int, parts: Tuple[str, ...], above: List[States]) -> Iterator[Tuple[str, os.stat_result]]:
         for name in os.listdir(fd):
+            if not parts and name.startswith(task_folder.SCRIPT_FILES):
+                continue
             here = list(map(Pattern.step, self._patterns, above, repeat(name)))
             is_taken = any(map(Pattern.takes, self._patterns, above, here))
             if not is_taken and not any(here):

@@ -127,7 +127,7 @@ class _Member(tarfile.TarInfo):
         return super()._proc_member(tar)  # type: ignore[misc,no-any-return]
 
     def _refuse_sparse(self, *args: Any) -> None:
-        raise PackageError("{!r} is stored as a sparse file, which a package may not hold".format(self.name))
+        raise PackageError("{!r} is stored as a sparse file, which a package may not contain".format(self.name))
 
     _proc_gnusparse_00 = _proc_gnusparse_01 = _proc_gnusparse_10 = _refuse_sparse
 
@@ -183,7 +183,7 @@ class _Unpacking:
         elif member.islnk():
             self._place_hard_link(member, path)
         else:
-            raise PackageError("{!r} is a device or a pipe, which a package may not hold".format(member.name))
+            raise PackageError("{!r} is a device or a pipe, which a package may not contain".format(member.name))
 
     def _inside(self, name: str, shown: str) -> str:
         """Returns the path of this name inside our folder, and refuses a name that leads out of it."""
@@ -198,7 +198,7 @@ class _Unpacking:
         ):
             raise PackageError("the path {!r}... is too long".format(shown[:80]))
         if "\0" in name:
-            raise PackageError("{!r} holds a zero byte".format(shown))
+            raise PackageError("{!r} contains a zero byte".format(shown))
         return os.path.join(self._folder, *parts)
 
     def _make_folders(self, path: str, shown: str) -> None:

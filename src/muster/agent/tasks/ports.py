@@ -25,17 +25,21 @@ class PortLedger:
         self._held: Dict[str, Set[int]] = {}
         self._taken_by = taken_by
 
-    def reserve(self, owner: str, count: int) -> List[int]:
-        """`count` ports for this owner in all: asking again gives the same ones, and more only if more are asked."""
+    def reserve(self, owner: str, count: int, first: Optional[int] = None) -> List[int]:
+        """`count` ports for this owner in all: asking again gives the same ones, and more only if more are asked. The
+        port `first` is the first of them, if it can be had."""
         held = self._held.get(owner, set())
         wanted = count - len(held)
-        fresh = self._find(wanted) if wanted > 0 else set()
+        fresh: Set[int] = set()
+        if wanted > 0:
+            fresh = {first} if first is not None and first not in held and self._take(first) else set()
+            fresh |= self._find(wanted - len(fresh))
         if len(fresh) < wanted:
             self._keeper.free(fresh)
             raise AgentError(NO_PORTS, "only {} of {} ports are free on this node".format(len(fresh), wanted))
         if held or fresh:
             self._held[owner] = held | fresh
-        return sorted(held | fresh)[:count]
+        return sorted(held | fresh, key=lambda port: (port != first, port))[:count]
 
     def release(self, owner: str) -> None:
         self._keeper.free(self._held.pop(owner, set()))
@@ -67,6 +71,11 @@ class PortLedger:
 
     def _holder(self, port: int) -> Optional[str]:
         return next((owner for owner, ports in self._held.items() if port in ports), None)
+
+    def _take(self, port: int) -> bool:
+        if port not in self._candidates or port in self._taken_by() or self._holder(port) is not None:
+            return False
+        return self._keeper.bind(port)
 
     def _find(self, count: int) -> Set[int]:
         taken = self._taken_by()

@@ -16,7 +16,7 @@ from typing import NamedTuple, Optional, Tuple
 
 from muster.agent.system import disk
 from muster.agent.system.processes import Identity
-from muster.agent.tasks.task_folder import EXIT, STARTED, STOP
+from muster.agent.tasks.task_folder import EXIT, RUSAGE, STARTED, STOP
 
 _CLAIMED_BY_STOP = "stopped"
 _CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
@@ -31,6 +31,13 @@ class StartRecord(NamedTuple):
 class ExitRecord(NamedTuple):
     code: int
     at: float
+
+
+class Rusage(NamedTuple):
+    """What a command and those of its descendants used that were waited for."""
+
+    cpu_s: float
+    largest_bytes: int  # the most memory that one of these processes had
 
 
 def read_started(folder: str) -> Optional[StartRecord]:
@@ -92,6 +99,20 @@ def claim_for_stop(folder: str) -> bool:
 def record_exit(folder: str, code: int) -> None:
     """An existing record stays as it is."""
     _create(os.path.join(folder, EXIT), str(code))
+
+
+def record_rusage(folder: str, used: Rusage) -> None:
+    """Before the exit is recorded, so that whoever finds that record finds this one, too."""
+    _create(os.path.join(folder, RUSAGE), "{:.6f} {}".format(used.cpu_s, used.largest_bytes))
+
+
+def read_rusage(folder: str) -> Optional[Rusage]:
+    found = _read_line(os.path.join(folder, RUSAGE))
+    fields = [] if found is None else found[0].split(" ")
+    try:
+        return Rusage(float(fields[0]), int(fields[1])) if len(fields) == 2 else None
+    except ValueError:
+        return None
 
 
 def record_stop(folder: str, deadline: float) -> None:

@@ -17,11 +17,14 @@ import gc
 import os
 import signal
 import time
-from typing import Any, Dict, Mapping, NamedTuple, Optional
+from typing import Any, Dict, Mapping, NamedTuple, Optional, Tuple
 
+from muster.agent.interaction import held_input
+from muster.agent.interaction.held_input import HeldInput, HolderLink, Place
 from muster.agent.isolation import confined_start
 from muster.agent.isolation.confined_start import Command, Confinement
 from muster.agent.isolation.spare_process import SpareProcess
+from muster.agent.isolation.system_calls import rusage_of_ended
 from muster.agent.system.channel import Channel
 from muster.agent.system.child_signals import child_signals, do_nothing
 from muster.agent.system.loop import Loop
@@ -30,7 +33,8 @@ from muster.agent.system.processes import Identity, boot_id, identity_of, send_g
 from muster.agent.tasks import command, records
 from muster.agent.tasks.joining import Joining
 from muster.agent.tasks.log_limits import LogLimiting
-from muster.agent.tasks.task_folder import LOG
+from muster.agent.tasks.log_times import LogTiming
+from muster.agent.tasks.task_folder import ATTACH, LOG
 
 # A command may send one of these to its parent, in the belief that it is a shell.
 _IGNORED = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2)
@@ -42,6 +46,8 @@ class _Running(NamedTuple):
     task: str
     folder: str
     log_bytes: Optional[int]
+    holder: Optional[HolderLink]
+    """Of its standard input, if that stays open."""
 
 
 class Shim:
@@ -53,6 +59,7 @@ class Shim:
         self._spare = SpareProcess()
         self._channel = Channel(loop, 0, 1, self._start, self._agent_gone)
         self._limiting = LogLimiting(loop, lambda work: work())
+        self._timing = LogTiming(loop)
         self._ends = child_signals()
         loop.add_reader(self._ends, self._take_ends)
 
@@ -67,24 +74,33 @@ class Shim:
             self._tell("failed", task, errno=error.errno)
             return
         try:
-            pid = self._spawn(folder, order)
+            pid, holder = self._spawn(folder, order)
             identity = identity_of(pid, self._own.boot_id)
             self._record_start(claim, identity)
         except OSError as error:
             self._tell("failed", task, errno=error.errno)
         else:
-            self._running[pid] = _Running(task, folder, order.get("log_bytes"))
+            self._running[pid] = _Running(task, folder, order.get("log_bytes"), holder)
             self._tell("started", task, pid=pid, start_ticks=identity.start_ticks)
         finally:
             os.close(claim)
 
-    def _spawn(self, folder: str, order: Mapping[str, Any]) -> int:
+    def _spawn(self, folder: str, order: Mapping[str, Any]) -> Tuple[int, Optional[HolderLink]]:
+        kind = order.get("stdin")
+        if kind is None:
+            return self._spawn_alone(folder, order), None
+        begin = held_input.for_any_view if order.get("confinement") is None else held_input.for_own_view
+        held = begin(kind, Place(os.path.join(folder, LOG), folder, ATTACH))
+        try:
+            return _spawn_interactive(folder, order, held), held.link
+        finally:
+            held.close()
+
+    def _spawn_alone(self, folder: str, order: Mapping[str, Any]) -> int:
         groups, confined = Joining(*order["groups"]), order.get("confinement")
         if confined is None:
             return command.spawn(folder, order["cwd"], groups, order["argv"], order["env"], order.get("given"))
-        entered = [path for path in (groups.through, *groups.itself) if path]
-        started = Command(folder, os.path.join(folder, LOG), order["cwd"], entered, order["argv"], order["env"])
-        confinement = Confinement(*confined)
+        started, confinement = _confined_command(folder, order), Confinement(*confined)
         if confinement.namespaced:
             return confined_start.spawn(started, confinement)
         self._loop.call_later(_SPARE_AFTER_S, lambda: self._spare.prepare(started, confinement))
@@ -113,8 +129,14 @@ class Shim:
         self._leave_if_done()
 
     def _end(self, running: _Running, pid: int, code: int) -> None:
+        if running.holder is not None:
+            running.holder.finish()
         self._limiting.ended(running.folder)
+        self._timing.ended(running.folder)
+        used = rusage_of_ended(pid)
         try:
+            if used is not None:
+                records.record_rusage(running.folder, records.Rusage(*used))
             records.record_exit(running.folder, code)
         except OSError:
             pass  # the disk is full or the folder gone; the agent, if there is one, learns it all the same
@@ -127,7 +149,8 @@ class Shim:
     def _has_orphans(self) -> bool:
         """Returns True if there are orphans, or if the kernel cannot say."""
         found = children()
-        return found is None or not {*self._running, self._spare.pid} >= found
+        holders = {running.holder.pid for running in self._running.values() if running.holder is not None}
+        return found is None or not {*self._running, *holders, self._spare.pid} >= found
 
     def _tell(self, what: str, task: str, **more: Any) -> None:
         if self._has_agent:
@@ -138,6 +161,7 @@ class Shim:
         self._channel.close()
         for running in self._running.values():
             self._limiting.watch(running.folder, running.log_bytes)
+            self._timing.watch(running.folder)
         self._leave_if_done()
 
     def _leave_if_done(self) -> None:
@@ -153,6 +177,20 @@ def main() -> None:
     loop = Loop()
     Shim(loop, identity_of(os.getpid(), boot_id()))
     loop.run()
+
+
+def _spawn_interactive(folder: str, order: Mapping[str, Any], held: HeldInput) -> int:
+    if order.get("confinement") is None:
+        groups = Joining(*order["groups"])
+        return command.spawn_interactive(folder, order["cwd"], groups, order["argv"], order["env"], held)
+    started = _confined_command(folder, order)._replace(stdin=held.stdin, terminal=held.wanted)
+    return confined_start.spawn(started, Confinement(*order["confinement"]))
+
+
+def _confined_command(folder: str, order: Mapping[str, Any]) -> Command:
+    groups = Joining(*order["groups"])
+    entered = [path for path in (groups.through, *groups.itself) if path]
+    return Command(folder, os.path.join(folder, LOG), order["cwd"], entered, order["argv"], order["env"])
 
 
 def _next_ended() -> Optional[os.waitid_result]:

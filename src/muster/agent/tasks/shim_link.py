@@ -51,8 +51,10 @@ class ShimLink:
         confinement: Optional[Confinement] = None,
         log_bytes: Optional[int] = None,
         given: Optional[str] = None,
+        stdin: Optional[str] = None,
     ) -> None:
-        """`given` is what the command reads on its standard input."""
+        """`given` is what the command reads on its standard input. `stdin` is the kind of one that stays open: see
+        `tasks.held_input`."""
         order: Dict[str, Any] = {
             "task": task,
             "folder": folder,
@@ -66,6 +68,8 @@ class ShimLink:
             order["confinement"] = confinement
         if given is not None:
             order["given"] = given
+        if stdin is not None:
+            order["stdin"] = stdin
         self._ordered[task] = order
         if self._channel is not None:
             self._channel.send(order)

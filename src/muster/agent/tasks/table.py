@@ -14,6 +14,7 @@ from muster.agent.system.loop import Timer
 from muster.agent.system.processes import Identity, Target
 from muster.agent.tasks.masking import Masks
 from muster.agent.tasks.records import signal_of
+from muster.agent.tasks.setup_order import SetupOrder
 from muster.agent.tasks.task_folder import CHECKPOINT, LOG
 from muster.agent.tasks.task_scripts import TaskScripts
 
@@ -32,6 +33,7 @@ class Task:
         groups: Tuple[str, ...] = (),
         digests: Tuple[str, ...] = (),
         log_limit: Optional[int] = None,
+        account: Optional[int] = None,
     ) -> None:
         self.uid = uid
         self.folder = folder
@@ -39,6 +41,7 @@ class Task:
         self.groups = groups  # folders of the control groups made for it
         self.digests = digests  # of the package and the inputs that it needs on this node
         self.log_limit = log_limit  # in bytes
+        self.account = account  # the number of the account that it runs under, if that is not the agent's
         self.scripts: Optional[TaskScripts] = None  # of the admin, around it
         self.node_problem = ""  # what its end says about the node: that the epilog failed
         self.phase = PREPARING
@@ -58,7 +61,9 @@ class Task:
         self.under_way = False  # this very agent is unpacking for it or has ordered its start
         self.stop_deadline: Optional[float] = None
         self.stop_timer: Optional[Timer] = None
+        self.used: Optional[Dict[str, Any]] = None  # what it has used, once it has ended
         self.masks: Optional[Masks] = None  # of its secrets, for what is read of its log
+        self.setup: Optional[SetupOrder] = None  # what prepares the node before its command
 
     @property
     def over(self) -> bool:
@@ -71,7 +76,7 @@ class Task:
 
     @property
     def target(self) -> Target:
-        return Target(self.uid, self.folder, self.identity, self.has_supervisor)
+        return Target(self.uid, self.folder, self.identity, self.has_supervisor, self.account, self.groups)
 
     def log_bytes(self) -> int:
         """The size of the log as far as it can be read. While the task runs, the beginning of a secret at the end of
@@ -91,6 +96,11 @@ class Task:
         finally:
             os.close(fd)
 
+    @property
+    def in_setup(self) -> bool:
+        """The task runs, but not its command yet."""
+        return self.setup is not None and self.phase == RUNNING and not self.setup.is_ready(self.uid)
+
     def checkpoint_at(self) -> Optional[float]:
         """Returns the time at which the task last reported a checkpoint, or None."""
         try:
@@ -101,7 +111,7 @@ class Task:
     def status(self) -> Dict[str, Any]:
         return {
             "task": self.uid,
-            "phase": self.phase,
+            "phase": PREPARING if self.in_setup else self.phase,
             "pid": self.pid,
             "started_at": self.started_at,
             "ended_at": self.ended_at,
@@ -114,6 +124,7 @@ class Task:
             "node_problem": self.node_problem,
             "log_bytes": self.log_bytes(),
             "checkpoint_at": self.checkpoint_at(),
+            "used": self.used,
         }
 
 

@@ -44,6 +44,8 @@ class Settling:
         self._lingering = Lingering(exits, current_boot)
         self._boot = current_boot
         self.on_running: List[Callable[[Task], None]] = []
+        self.on_counted: List[Callable[[Task], None]] = []
+        """Called when the command has ended, while its control group still exists."""
         self.on_ending: List[Callable[[Task], None]] = []
         """Called when the command has ended, before the epilog and before anybody is told."""
 
@@ -217,6 +219,8 @@ class Settling:
         task.oom = containers.ran_out_of_memory(task.folder)
         if task.groups:
             self._read_oom(task)
+        for callback in self.on_counted:
+            callback(task)
         if self._leaves_something(task) or containers.is_contained(task):
             cgroups.kill(task.groups)
             self._stragglers.after(task)

@@ -14,6 +14,7 @@ from muster.agent.system.disk import write, write_json
 LOG = "log"
 DROPPED = "log.dropped"
 SAVED_LOG = "log.saved"
+LOG_TIMES = "log.times"
 STARTED = "started"
 EXIT = "exit"
 WORK = "work"
@@ -28,13 +29,27 @@ EPILOG = "epilog"
 CONTAINER_ENV = "container.env"
 CONTAINER_VARIABLES = "variables.sh"
 CONTAINER_STATE = "container.state"
+REGISTRY = "registry"
+"""The folder with the credentials for the registry of an image, until that is there."""
 SECRETS = "secrets"
 MASKED = "masked"
+USED = "used"
+RUSAGE = "rusage"
+ATTACH = "attach"
+"""The socket of the process that holds the standard input of the task."""
+SSH = "ssh"
+"""What the SSH server of the task needs: its keys, and the environment of the task."""
+SYSTEM_FILE = ".muster-{}"
+"""A file of the system that the task sees instead of that of the node."""
+SCRIPT_FILES = ".muster-task-"
+"""How folders in the working folder begin that Muster's own scripts make there. They are no outputs."""
+SETUP = "setup"
+"""The result of a setup that cannot be shared with other tasks."""
 
 RESERVED_NAMES = frozenset(
     (
-        *(LOG, DROPPED, SAVED_LOG, STARTED, EXIT, WORK, FACTS, STOP, ERROR, OOM),
-        *(CHECKPOINT, CONTAINER_STATE, SECRETS, MASKED, EPILOG),
+        *(LOG, DROPPED, SAVED_LOG, LOG_TIMES, STARTED, EXIT, WORK, FACTS, STOP, ERROR, OOM),
+        *(CHECKPOINT, CONTAINER_STATE, REGISTRY, SECRETS, MASKED, EPILOG, USED, RUSAGE, ATTACH, SETUP, SSH),
     )
 )
 

@@ -85,6 +85,7 @@ def _write(secrets: str, path: str, value: bytes) -> None:
 
 def _mask_and_remove(folder: int, masks: Masks) -> None:
     remove_tree(task_folder.SECRETS, folder)
+    remove_tree(task_folder.SSH, folder)
     flags = os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
     try:
         log = os.open(task_folder.LOG, flags, dir_fd=folder)

@@ -8,6 +8,7 @@ from itertools import islice
 
 from muster.backends.agents.connection import AgentNode
 from muster.domain.gangs import Gang
+from muster.domain.specs import Framework
 from muster.domain.tasks import Task
 
 
@@ -27,8 +28,9 @@ class Addresses:
         if not by_node:
             return gang.tasks
         counts = {node: sum(ports[task.id] for task in tasks) for node, tasks in by_node.items()}
+        first = await self._port_of_job(gang, counts) if _wants_one_port(gang) else None
         answers = await asyncio.gather(
-            *(self._reserve(node, gang.key, count) for node, count in counts.items()), return_exceptions=True
+            *(self._reserve(node, gang.key, count, first) for node, count in counts.items()), return_exceptions=True
         )
         reserved: dict[str, tuple[int, ...]] = {}
         for tasks, found in zip(by_node.values(), answers, strict=True):
@@ -47,9 +49,22 @@ class Addresses:
             if isinstance(answer, BaseException):
                 raise answer
 
-    async def _reserve(self, node: str, owner: str, count: int) -> tuple[int, ...]:
-        answer = await self._agent(node).ask("reserve_ports", owner=owner, count=count)
+    async def _port_of_job(self, gang: Gang, counts: Mapping[str, int]) -> int:
+        """The port that the node of the first task gives, for which the others are then asked. Where it is taken, a
+        task gets another one."""
+        node = next(iter(counts))
+        return (await self._reserve(node, gang.key, counts[node]))[0]
+
+    async def _reserve(self, node: str, owner: str, count: int, first: int | None = None) -> tuple[int, ...]:
+        asked = {} if first is None else {"first": first}
+        answer = await self._agent(node).ask("reserve_ports", owner=owner, count=count, **asked)
         return tuple(answer["ports"])
+
+
+def _wants_one_port(gang: Gang) -> bool:
+    """Paddle's older launcher expects the processes of every task at the same ports, which tasks that share an address
+    cannot have."""
+    return gang.spec.framework is Framework.PADDLE and 1 < len(gang.tasks) == len(gang.hosts)
 
 
 def _with_ports(task: Task, ports: tuple[int, ...] | None) -> Task:

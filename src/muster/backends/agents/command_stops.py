@@ -16,13 +16,17 @@ def output_of(answer: Mapping[str, Any]) -> Iterator[CommandOutput]:
 
 
 class CommandStops:
-    """Stops commands in the background, because a request that is being cancelled must not wait for an answer."""
+    """Stops commands, and closes connections, in the background, because a request that is being cancelled must not
+    wait for an answer."""
 
     def __init__(self) -> None:
         self._stopping: set[asyncio.Task[None]] = set()
 
     def stop(self, agent: AgentNode, name: str) -> None:
-        stopping = asyncio.create_task(quietly(agent.ask("exec_stop", exec=name)))
+        self.ask(agent, "exec_stop", exec=name)
+
+    def ask(self, agent: AgentNode, op: str, **arguments: str) -> None:
+        stopping = asyncio.create_task(quietly(agent.ask(op, **arguments)))
         self._stopping.add(stopping)
         stopping.add_done_callback(self._stopping.discard)
 

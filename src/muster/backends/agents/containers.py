@@ -1,5 +1,6 @@
 """Containers on nodes with agents: the container engine of each node, and the engine's command line for a task."""
 
+from base64 import b64encode
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -9,12 +10,17 @@ from muster.domain.clusters import CONTAINER_GPUS, CONTAINERS
 from muster.domain.errors import BackendError, Rejected
 from muster.domain.launch_requests import LaunchRequest
 from muster.domain.needs import OK
-from muster.domain.specs import Mount
+from muster.domain.specs import IMAGE_WORKDIR, Mount
 from muster.launch.containers import APPTAINER, ContainerLaunch, ContainerTask, Engine, TaskFolder, container_launch
 from muster.ports.backend import ContainerCommand
 
 SOURCE = "containers"
 _INPUTS = "inputs"
+NO_WORKDIR = (
+    "apptainer does not keep the WORKDIR of an image",
+    "write its path, as runtime.workdir: /workspace, or null to start in the task's working directory",
+)
+"""The problem of a job that is to start where its image says, and a way out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,18 +65,25 @@ class Engines:
         return engine
 
     async def contained(
-        self, agent: AgentNode, request: LaunchRequest, account: ContainerAccount | None, *, is_isolated: bool
-    ) -> tuple[LaunchRequest, dict[str, str]]:
+        self,
+        agent: AgentNode,
+        request: LaunchRequest,
+        account: ContainerAccount | None,
+        *,
+        is_isolated: bool,
+        registry: bytes | None = None,
+    ) -> tuple[LaunchRequest, dict[str, str | None]]:
         """The request with the engine's client as its command, and what the agent has to know about the container.
         `account` is the one that the task runs under; None if it is the agent's. An isolated task belongs to somebody
-        to whom the agent's account does not."""
+        to whom the agent's account does not. `registry` has the credentials for the registry of the image."""
         found = self.found(agent.node.name)
         engine = found.engine if found is not None else await self.probe(agent)
         if engine is None:
             raise BackendError(
                 f"node {agent.node.name} has no container engine that works", reason="no-container-engine"
             )
-        started = _contained(engine, agent, request, account, is_isolated=is_isolated)
+        started = _contained(engine, agent, request, account, is_isolated=is_isolated, registry=registry)
+        login = None if started.registry is None else b64encode(started.registry).decode("ascii")
         is_held_by_engine = engine.name != APPTAINER  # else its processes are the task's own, in the agent's groups
         memory_bytes = None if is_held_by_engine else request.memory_bytes
         return (
@@ -81,7 +94,7 @@ class Engines:
                 files={**request.files, **started.files},
                 memory_bytes=memory_bytes,
             ),
-            {"program": engine.program, "name": started.name},
+            {"program": engine.program, "name": started.name, "registry": login},
         )
 
     def command(self, agent: AgentNode, request: LaunchRequest) -> ContainerCommand:
@@ -105,9 +118,13 @@ def _contained(
     account: ContainerAccount | None = None,
     *,
     is_isolated: bool = False,
+    registry: bytes | None = None,
 ) -> ContainerLaunch:
+    if engine.name == APPTAINER and request.workdir == IMAGE_WORKDIR and request.argv:
+        message, hint = NO_WORKDIR
+        raise Rejected(f"runtime.workdir: {message}: {hint}")
     own = account or ContainerAccount(int(agent.hello["uid"]), int(agent.hello["gid"]))
-    content = _content(request, agent.hello, own.secret)
+    content = replace(_content(request, agent.hello, own.secret), registry=registry)
     if is_isolated:
         available = int(request.memory_bytes or agent.hello["memory_bytes"])
         content = replace(content, private_shm_bytes=available // 2)  # what the kernel gives a /dev/shm by default
@@ -148,7 +165,12 @@ def _content(request: LaunchRequest, hello: Mapping[str, Any], secret: str) -> C
         device_files=tuple(dict.fromkeys(path for device in request.extended for path in device.paths)),
         memory_bytes=request.memory_bytes,
         cpu_m=request.cpu_m,
-        starts_where_image_says=request.starts_where_image_says,
+        args=request.args,
+        workdir=request.workdir,
+        stdin=request.stdin,
+        tty=request.tty,
+        root_files=request.root_files,
+        ssh_hosts=request.ssh_hosts,
     )
 
 

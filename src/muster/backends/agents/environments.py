@@ -8,7 +8,16 @@ from muster.backends.agents.containers import Engines
 from muster.backends.agents.isolation import PoolIsolation
 from muster.domain.clusters import PhysicalCluster
 from muster.launch.containers import Engine, device_arguments, trial_account
-from muster.ports.environments import Environment, EnvironmentKind, FrameworkTrial, Listing, Trial
+from muster.launch.runtimes import conda_activation
+from muster.ports.environments import (
+    Environment,
+    EnvironmentKind,
+    FrameworkTrial,
+    InstalledPackage,
+    Inventory,
+    Listing,
+    Trial,
+)
 
 
 class AgentEnvironments:
@@ -55,11 +64,25 @@ class AgentEnvironments:
             frameworks=tuple(_framework(one, gpu) for one in answer["frameworks"]),
         )
 
+    async def packages(self, node: str, environment: Environment, user: str) -> Inventory:
+        agent = self._agent_of(node)
+        isolation = await self._isolation.trial_order(agent, user, environment.path)
+        answer = await agent.ask("environment_packages", isolation=isolation, **self._trial(node, environment, None))
+        return Inventory(
+            node=node,
+            environment=environment,
+            python=str(answer["python"]),
+            error=str(answer["error"]),
+            packages=tuple(_package(one) for one in answer["packages"]),
+        )
+
     def _trial(self, node: str, environment: Environment, gpu: int | None) -> dict[str, Any]:
         devices = "" if gpu is None else str(gpu)
         engine = self._engine(node)
         if environment.kind is not EnvironmentKind.IMAGE or engine is None:
-            return {"path": environment.path, "devices": devices}
+            is_conda = environment.kind is EnvironmentKind.CONDA
+            before = list(conda_activation(environment.path)) if is_conda else None
+            return {"path": environment.path, "devices": devices, "before": before}
         words = [*trial_account(engine), *device_arguments(engine, () if gpu is None else (gpu,))]
         inside = "0" if gpu is not None and engine.renumbers else devices
         return {"image": environment.name, "program": engine.program, "words": words, "devices": inside}
@@ -77,6 +100,10 @@ def _environment(raw: Mapping[str, Any]) -> Environment:
         python=str(raw["python"]),
         frameworks={str(name): str(version) for name, version in raw["frameworks"].items()},
     )
+
+
+def _package(raw: Mapping[str, Any]) -> InstalledPackage:
+    return InstalledPackage(str(raw["name"]), str(raw["version"]), str(raw["source"]))
 
 
 def _framework(raw: Mapping[str, Any], gpu: int | None) -> FrameworkTrial:

@@ -142,7 +142,8 @@ class PoolIsolation:
 
     async def order(self, agent: AgentNode, request: LaunchRequest) -> dict[str, Any] | None:
         """What the agent is asked for. None if the task belongs to the owner of the account. Raises BackendError."""
-        return await self._order(agent, request.owner, request.links.values())
+        shown = [*request.links.values(), *(mount.source for mount in request.mounts)]
+        return await self._order(agent, request.owner, shown)
 
     async def _order(self, agent: AgentNode, owner: str, shown: Iterable[str]) -> dict[str, Any] | None:
         """`shown` are paths that the owner may use; the folders in which they are become visible."""
@@ -261,9 +262,11 @@ def _mount_problem(spec: JobSpec, settings: PhysicalCluster, mode: IsolationMode
         folder = settings.folder(folder_name(path, settings) or "")
         if folder is None:
             hint = "name one of the cluster's folders, or have an admin add one to the cluster's file"
-            return Problem(f"mounts[{place}].source", f"{mount.source} is not in a folder of the cluster", hint)
+            return Problem(
+                f"mounts[{place}].{mount.source_key}", f"{mount.source} is not in a folder of the cluster", hint
+            )
         if spec.runtime.image and not folder.read_only and path.rstrip("/") != folder.path.rstrip("/"):
             hint = f"mount {folder.name} as a whole, or have an admin make it readOnly"
             message = f"a container cannot mount a part of {folder.name}, in which users can make links"
-            return Problem(f"mounts[{place}].source", message, hint)
+            return Problem(f"mounts[{place}].{mount.source_key}", message, hint)
     return None

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from muster.backends.agents.connection import AgentNode
+from muster.backends.agents.used_resources import used_resources
 from muster.ports.backend import Observation, Phase
 
 
@@ -25,4 +26,5 @@ def observation(agent: AgentNode, status: Mapping[str, Any]) -> Observation:
         error_message=error.get("message", ""),
         node_problem=str(status.get("node_problem") or ""),
         checkpoint_at=ours(status.get("checkpoint_at")),
+        used=used_resources(status.get("used")),
     )

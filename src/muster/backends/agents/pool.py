@@ -24,6 +24,7 @@ from muster.backends.agents.preparation import Preparation
 from muster.backends.agents.remote_files import AgentFiles
 from muster.backends.agents.spec_support import cannot_honour
 from muster.backends.agents.task_commands import AgentCommands
+from muster.backends.agents.task_connections import AgentConnections
 from muster.backends.agents.task_data import PoolCleanup, PoolLogs, PoolOutputs
 from muster.backends.agents.task_launch import TaskLauncher
 from muster.domain.clusters import PhysicalCluster
@@ -76,6 +77,7 @@ class AgentPool:
         self._logs = AgentLogs(log_bytes)
         self._exec = NodeExec()
         self._task_commands = AgentCommands(self._agent)
+        self._task_connections = AgentConnections(self._agent)
         self._cleanup = PoolCleanup(self._agent)
         self._addresses = Addresses(self._agent)
         self._shipping = ArchiveTransfer(self._ask_node, lambda node: self._agent(node).outward)
@@ -97,14 +99,19 @@ class AgentPool:
             max_tasks=lambda: self.settings.tasks_per_node,
             log_bytes=log_bytes,
             scripts=lambda: self.settings.scripts,
+            setup_cache=lambda: self.settings.setup_cache,
         )
+        logs = self._task_logs()
         self.capabilities = Capabilities(
             ports=self._addresses,
             shipping=Preparation(self._shipping, archives) if self.ships else None,
-            logs=self._task_logs(),
+            logs=logs,
+            log_times=logs,
             outputs=PoolOutputs(OutputCollection(self._ask_node, lambda node: self._agent(node).inward)),
             cleanup=self._cleanup,
             task_commands=self._task_commands,
+            task_connections=self._task_connections,
+            task_attachments=self._task_commands,
             usage=self._usage,
             node_administration=self,
             files=AgentFiles(self._agent, isolation.account_order),
@@ -138,6 +145,7 @@ class AgentPool:
         self._cleanup.close()
         await self._exec.close()
         await self._task_commands.close()
+        await self._task_connections.close()
         await self._logs.close()
         await self._probes.close()
         await self._health.close()

@@ -145,9 +145,22 @@ class AgentFiles:
         answer = await self._ask_again("fs_digest", place, run=run, length=length, upload=key)
         return Hashed(answer.get("sha256"), int(answer["hashed"]))
 
-    async def make_folder(self, place: Place, *, parents: bool) -> None:
+    async def resize(self, place: Place, size: int) -> None:
+        await self._ask_again("fs_resize", place, size=size)
+
+    async def write_at(self, place: Place, offset: int, data: bytes) -> None:
+        """Write as much at once as the connection carries in a moment."""
+        pace, end = self._agent(place.node).outward, offset + len(data)
+        start = offset
+        while start < end:
+            size = max(1, min(end - start, MAX_PIECE_BYTES, pace.window // 2))
+            piece = data[start - offset : start - offset + size]
+            await self._ask_again("fs_write_at", place, offset=start, data=piece)
+            start += size
+
+    async def make_folder(self, place: Place, *, parents: bool, private: bool = False) -> None:
         try:
-            await self._ask("fs_mkdir", place, parents=parents)
+            await self._ask("fs_mkdir", place, parents=parents, private=private)
         except Exists as error:
             raise Exists(error.message, hint="with -p an existing folder is not an error") from None
 
@@ -220,7 +233,10 @@ def _to(place: Place) -> dict[str, str]:
 
 
 def _facts(raw: Mapping[str, Any]) -> FileFacts:
-    return FileFacts(FileKind(raw["kind"]), int(raw["size"]), float(raw["mtime"]), int(raw["mode"]), raw["version"])
+    return FileFacts(
+        *(FileKind(raw["kind"]), int(raw["size"]), float(raw["mtime"]), int(raw["mode"]), raw["version"]),
+        is_private=raw.get("private") is True,
+    )
 
 
 def _tally(raw: Mapping[str, Any]) -> Tally:

@@ -2,14 +2,14 @@
 
 from collections.abc import Iterator, Sequence
 
-from muster.backends.agents.containers import Engines
+from muster.backends.agents.containers import NO_WORKDIR, Engines
 from muster.domain.clusters import PhysicalCluster
 from muster.domain.errors import Problem
 from muster.domain.needs import folder_name
-from muster.domain.specs import JobSpec, Mount
-from muster.launch.containers import is_image
+from muster.domain.specs import IMAGE_WORKDIR, JobSpec, Mount
+from muster.domain.unknown_folders import unknown_folder
+from muster.launch.containers import APPTAINER, is_image
 from muster.launch.mount_targets import refused_target
-from muster.lib.nearest import nearest
 
 _DESCRIBE = "nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml describes the GPUs to podman"
 
@@ -19,10 +19,13 @@ def cannot_honour(
 ) -> Iterator[Problem]:
     if spec.runtime.image:
         yield from _image(spec, nodes, engines)
+    yield from _workdir(spec, nodes, engines)
     if spec.runtime.conda:
         yield from _conda(spec.runtime.conda, settings)
     if spec.runtime.venv and not spec.package:  # in a package, any relative path may be one
         yield from _folder("runtime.venv", spec.runtime.venv, settings)
+    if spec.package_place is not None:
+        yield from _folder("package", spec.package_place.path, settings)
     for place, mount in enumerate(spec.mounts):
         yield from _mount(f"mounts[{place}]", mount, settings, is_contained=bool(spec.runtime.image))
 
@@ -47,6 +50,17 @@ def _image(spec: JobSpec, nodes: Sequence[str], engines: Engines) -> Iterator[Pr
         yield Problem("runtime.image", f"{message} ({'; '.join(lacking)})" if lacking else message, _DESCRIBE)
 
 
+def _workdir(spec: JobSpec, nodes: Sequence[str], engines: Engines) -> Iterator[Problem]:
+    workdir = spec.runtime.workdir
+    if workdir and workdir != IMAGE_WORKDIR and not spec.runtime.image:
+        message = f"{workdir} is a folder of an image, and this job names none"
+        yield Problem("runtime.workdir", message, "name a runtime.image, or leave it out and start in the package")
+    if workdir == IMAGE_WORKDIR and spec.runtime.image:
+        found = [one.engine.name for node in nodes if (one := engines.found(node)) and one.engine]
+        if found and all(name == APPTAINER for name in found):
+            yield Problem("runtime.workdir", *NO_WORKDIR)
+
+
 def _conda(conda: str, settings: PhysicalCluster) -> Iterator[Problem]:
     if conda.startswith("/"):
         return
@@ -61,7 +75,7 @@ def _conda(conda: str, settings: PhysicalCluster) -> Iterator[Problem]:
 
 
 def _mount(path: str, mount: Mount, settings: PhysicalCluster, *, is_contained: bool) -> Iterator[Problem]:
-    yield from _folder(f"{path}.source", mount.source, settings)
+    yield from _folder(f"{path}.{mount.source_key}", mount.source, settings)
     target = f"{path}.target"
     if mount.target.startswith("/"):
         if not is_contained:
@@ -75,7 +89,7 @@ def _mount(path: str, mount: Mount, settings: PhysicalCluster, *, is_contained: 
     elif any(part in ("", ".", "..") for part in mount.target.split("/")):
         yield Problem(target, f"{mount.target!r} is not a path in the working directory", "for example data/train")
     if is_contained:
-        for key, value in (("source", mount.source), ("target", mount.target)):
+        for key, value in ((mount.source_key, mount.source), ("target", mount.target)):
             if "," in value or ":" in value:
                 yield Problem(
                     f"{path}.{key}", "has a comma or a colon, which container engines do not take", "rename it"
@@ -86,9 +100,4 @@ def _folder(path: str, value: str, settings: PhysicalCluster) -> Iterator[Proble
     if ".." in value.split("/"):
         yield Problem(path, f"{value!r} leads out of its folder by `..`", "write the path without it")
     elif not value.startswith("/") and folder_name(value, settings) is None:
-        known = [folder.name for folder in settings.folders]
-        name = value.partition("/")[0]
-        guess = nearest(name, known)
-        listed = f"known folders: {', '.join(known)}" if known else "this cluster's file names no folders"
-        hint = f"did you mean {guess}? {listed}" if guess else f"{listed}; an absolute path is one of the nodes"
-        yield Problem(path, f"cluster {settings.name} has no folder {name!r}", hint)
+        yield unknown_folder(path, value, settings)

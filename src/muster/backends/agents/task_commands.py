@@ -1,4 +1,4 @@
-"""Runs commands in tasks on nodes with agents. They are killed when their session is left."""
+"""Runs commands in tasks on nodes with agents, which are killed when their session is left, and attaches to tasks."""
 
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
@@ -14,7 +14,7 @@ _PIECE_BYTES = 64 << 10
 
 
 class AgentCommands:
-    """Implements `TaskCommands`."""
+    """Implements `TaskCommands` and `TaskAttachments`."""
 
     def __init__(self, agent_of: Callable[[str], AgentNode]) -> None:
         self._agent_of = agent_of
@@ -23,7 +23,16 @@ class AgentCommands:
     @asynccontextmanager
     async def run(self, task: TaskRef, argv: Sequence[str], terminal: Terminal | None) -> AsyncIterator[CommandSession]:
         agent = self._agent_of(task.node)
-        name = await _started(agent, task, argv, terminal)
+        name = await _started(agent, "exec_in_task", task, argv=list(argv), terminal=_shown(terminal))
+        try:
+            yield _Session(agent, name)
+        finally:
+            self._stops.stop(agent, name)
+
+    @asynccontextmanager
+    async def attach(self, task: TaskRef, terminal: Terminal | None, tail: int | None) -> AsyncIterator[CommandSession]:
+        agent = self._agent_of(task.node)
+        name = await _started(agent, "attach", task, terminal=_shown(terminal), tail=tail)
         try:
             yield _Session(agent, name)
         finally:
@@ -69,15 +78,16 @@ class _Session:
             if error.reason != BAD_REQUEST:
                 raise
             # The connection broke, and the agent that answers now does not know the command.
-            raise Unreachable("the connection to the node was lost, and with it the command") from None
+            raise Unreachable("the connection to the node was lost, and with it the session") from None
 
 
-async def _started(agent: AgentNode, task: TaskRef, argv: Sequence[str], terminal: Terminal | None) -> str:
-    shown = None
-    if terminal is not None:
-        shown = {"rows": terminal.rows, "columns": terminal.columns, "kind": terminal.kind}
+def _shown(terminal: Terminal | None) -> dict[str, Any] | None:
+    return None if terminal is None else {"rows": terminal.rows, "columns": terminal.columns, "kind": terminal.kind}
+
+
+async def _started(agent: AgentNode, op: str, task: TaskRef, **arguments: Any) -> str:
     try:
-        answer = await agent.ask("exec_in_task", task=task.task_id, argv=list(argv), terminal=shown)
+        answer = await agent.ask(op, task=task.task_id, **arguments)
     except BackendError as error:
         if error.reason in (NOT_RUNNING, UNKNOWN_TASK):
             raise Conflict(error.message, hint="`muster get workers JOB` shows which tasks run") from None

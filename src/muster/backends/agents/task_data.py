@@ -7,12 +7,14 @@ from contextlib import aclosing, contextmanager
 from pathlib import Path
 
 from muster.agent.errors import UNKNOWN_TASK
+from muster.agent.tasks.log_times import marks_of
 from muster.backends.agents.connection import AgentNode, quietly
 from muster.backends.agents.logs import AgentLogs
 from muster.backends.agents.observations import observation
 from muster.backends.agents.output_collection import OutputCollection
 from muster.domain.dropped_bytes import DroppedBytes
 from muster.domain.errors import BackendError, NotFound
+from muster.domain.log_times import LogTimes
 from muster.ports.backend import Observation
 from muster.ports.capabilities import Collected, LogChunk, PastEnd, TaskRef
 
@@ -23,7 +25,7 @@ AgentOf = Callable[[str], AgentNode]
 
 
 class PoolLogs:
-    """Implements `ports.capabilities.TaskLogs`."""
+    """Implements `ports.capabilities.TaskLogs` and `TaskLogTimes`."""
 
     def __init__(self, agent: AgentOf, logs: AgentLogs) -> None:
         self._agent = agent
@@ -47,6 +49,11 @@ class PoolLogs:
     async def collect(self, task: TaskRef, target: Path) -> DroppedBytes | None:
         with _not_found():
             return await self._logs.collect(self._agent(task.node), task.task_id, target)
+
+    async def times(self, task: TaskRef) -> LogTimes:
+        with _not_found():
+            answer = await self._agent(task.node).ask("log_times", task=task.task_id)
+        return LogTimes.of(marks_of(answer["data"]))
 
 
 @contextmanager

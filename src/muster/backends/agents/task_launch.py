@@ -15,11 +15,14 @@ from muster.backends.agents.archive_transfer import ArchiveTransfer
 from muster.backends.agents.connection import AgentNode
 from muster.backends.agents.containers import ContainerAccount, Engines
 from muster.backends.agents.isolation import PoolIsolation
+from muster.backends.agents.setups import with_setup
+from muster.domain.clusters import SetupCache
 from muster.domain.errors import BackendError, MusterError, Unreachable
 from muster.domain.launch_requests import GangLaunch, LaunchRequest
 from muster.domain.node_scripts import NodeScripts, TaskScript
 from muster.domain.resources import ExtendedDevice
 from muster.launch.muster_variables import device_variables
+from muster.launch.registry_credentials import registry_config
 from muster.launch.secret_variables import secret_files, secret_variables
 from muster.ports.archives import Archives
 from muster.ports.backend import Launched
@@ -41,6 +44,7 @@ class TaskLauncher:
         max_tasks: Callable[[], int],
         log_bytes: int | None = None,
         scripts: Callable[[], NodeScripts] = NodeScripts,
+        setup_cache: Callable[[], SetupCache] = SetupCache,
     ) -> None:
         self._agent = agent
         self._engines = engines
@@ -51,6 +55,7 @@ class TaskLauncher:
         self._max_tasks = max_tasks
         self._log_bytes = log_bytes
         self._scripts = scripts
+        self._setup_cache = setup_cache
 
     async def launch(self, launch: GangLaunch) -> Launched:
         requests = _in_turns(launch.pending)
@@ -92,12 +97,15 @@ class TaskLauncher:
             await agent.ask("ping")  # which waits for the connection, and so for what the agent reports
         request = self._isolation.with_image(request)
         isolation = await self._isolation.order(agent, request)
+        is_helped = isolation is not None and isolation["mode"] == "user" and not self._isolation.has_accounts(agent)
+        request, setup = with_setup(agent, request, isolation, self._setup_cache(), is_helped=is_helped)
         if request.secrets:
             request = _with_variables(agent, request, secrets)
         if request.image:
             account = await self._account(agent, isolation)
-            is_isolated = isolation is not None
-            request, container = await self._engines.contained(agent, request, account, is_isolated=is_isolated)
+            request, container = await self._engines.contained(
+                agent, request, account, is_isolated=isolation is not None, registry=_registry(request, secrets)
+            )
         await agent.ask(
             "launch",
             isolation=isolation,
@@ -120,6 +128,11 @@ class TaskLauncher:
             links=dict(request.links),
             container=container,
             secrets=_secrets(request, secrets),
+            stdin=request.stdin,
+            tty=request.tty,
+            setup=setup,
+            root_files=_root_files(request),
+            ssh=_ssh(request),
             cwd=None,
         )
         return request.task_id
@@ -171,6 +184,20 @@ def _secrets(request: LaunchRequest, values: Mapping[str, bytes]) -> dict[str, A
         "files": {path: _text(value) for path, value in secret_files(request.secrets, values).items()},
         "masked": [_text(values[name]) for name in names],
     }
+
+
+def _registry(request: LaunchRequest, values: Mapping[str, bytes]) -> bytes | None:
+    return registry_config(values[request.pull_secret]) if request.pull_secret else None
+
+
+def _root_files(request: LaunchRequest) -> dict[str, list[str]]:
+    return {"read": list(request.root_files.read), "written": list(request.root_files.written)}
+
+
+def _ssh(request: LaunchRequest) -> dict[str, Any] | None:
+    if request.ssh_hosts is None:
+        return None
+    return {"hosts": [[one.address, one.name] for one in request.ssh_hosts]}
 
 
 def _text(value: bytes) -> str:

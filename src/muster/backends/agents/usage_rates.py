@@ -3,6 +3,7 @@
 import time
 
 from muster.agent.system.frames import Message
+from muster.backends.agents.used_resources import used_resources
 from muster.ports.capabilities import NodeUsage, TaskUsage
 
 
@@ -15,7 +16,12 @@ class UsageMeter:
         at = float(message["at"])
         cpu_s = {task: float(use["cpu_s"]) for task, use in message["tasks"].items()}
         tasks = {
-            task: TaskUsage(self._percent(task, cpu_s[task], at), int(use["rss_bytes"]), int(use["processes"]))
+            task: TaskUsage(
+                self._percent(task, cpu_s[task], at),
+                int(use["rss_bytes"]),
+                int(use["processes"]),
+                used_resources(use.get("used")),
+            )
             for task, use in message["tasks"].items()
         }
         self._before, self._at = cpu_s, at

@@ -11,6 +11,7 @@ from typing import Any
 import structlog
 
 from muster.backends.kubernetes.archive_renewal import renew, waiting_secrets
+from muster.backends.kubernetes.assigned_ports import assigned_ports
 from muster.backends.kubernetes.capacity import gpu_choice, listed_nodes
 from muster.backends.kubernetes.cluster_usage import EVERY_S, ClusterUsage
 from muster.backends.kubernetes.cluster_view import ClusterView
@@ -35,6 +36,7 @@ from muster.backends.kubernetes.paddle_jobs import expected, is_of_operator, own
 from muster.backends.kubernetes.pod_state import handle, task_of
 from muster.backends.kubernetes.spec_support import cannot_honour
 from muster.backends.kubernetes.task_commands import PodCommands
+from muster.backends.kubernetes.task_connections import PodConnections
 from muster.backends.kubernetes.task_outputs import (
     PodOutputs,
     has_keeper,
@@ -76,7 +78,6 @@ _log = structlog.get_logger("backends.kubernetes")
 _ARCHIVE_LIFETIME_S = 6 * 3600.0
 _TEND_PODS_S = 3600.0
 """Pods may wait for days. The addresses of their archives are renewed until they have been used."""
-_FIRST_PORT, _LAST_PORT = 36000, 65000
 _LOOK_AT_NODES_S = 5.0
 _STOPS_AT_ONCE = 32
 
@@ -106,6 +107,7 @@ class KubernetesBackend:
         self._labels = own_labels(identity, settings.name)
         self._table = TaskTable(pull_timeout_s=self._options.image_pull_timeout_s, clock=clock)
         self._task_commands = PodCommands(self._connected)
+        self._task_connections = PodConnections(self._connected)
         self._logs = PodLogs(home / settings.name, log_bytes)
         self._listener: BackendListener | None = None
         self._connection: Connection | None = None
@@ -164,16 +166,13 @@ class KubernetesBackend:
         return (self._view.problem or self._groups.problem) if self._view is not None else self._problem
 
     async def assign(self, gang: Gang, ports: Mapping[str, int]) -> tuple[Task, ...]:
-        """Names and ports are known before the pods exist. Ports differ although every pod has an address of its own:
-        programs may take it for granted."""
-        assigned, first = [], 0
+        """Names and ports are known before the pods exist."""
         name_of = pod_name if self._becomes_paddle_job(gang.spec) else address
-        for task in gang.tasks:
-            count = ports.get(task.id, 0)
-            own = tuple(_FIRST_PORT + number % (_LAST_PORT - _FIRST_PORT) for number in range(first, first + count))
-            assigned.append(replace(task, placement=replace(task.placement, address=name_of(task.id), ports=own)))
-            first += count
-        return tuple(assigned)
+        own = assigned_ports(gang, ports)
+        return tuple(
+            replace(task, placement=replace(task.placement, address=name_of(task.id), ports=own[task.id]))
+            for task in gang.tasks
+        )
 
     def render(self, launch: GangLaunch) -> Rendered:
         return Rendered(
@@ -229,9 +228,12 @@ class KubernetesBackend:
             if (seen := self._seen(connection, pod)) is not None:
                 found.append(seen)
         listed = {task_of(pod) for pod in pods}
-        found += self._table.past(listed)
+        for end in self._table.past(listed):
+            self._logs.ended(end.task_id)
+            found.append(end)
         for job in jobs:
             found += [one for one in expected(job, key_of(job)[0]) if self._table.is_open(one.task_id, listed)]
+        found = [self._with_usage(one) for one in found]
         if node is not None:
             found = [one for one in found if one.node == node]
             return Observed(tuple(found), Scope(frozenset({node})))
@@ -240,6 +242,7 @@ class KubernetesBackend:
     def settled(self, task: TaskRef) -> None:
         """The gang is removed with the last of its tasks, and pods that still hold resources before that."""
         self._table.settle(task.task_id)
+        self._usage.forget(task.task_id)
         self._logs.forget(task.task_id)
         gang = task.task_id.rsplit(".", 2)[0]
         left = self._view.own_pods(gang) if self._view is not None else ()
@@ -253,6 +256,7 @@ class KubernetesBackend:
     async def forget(self, task: TaskRef) -> None:
         connection = self._connected()
         self._table.settle(task.task_id)
+        self._usage.forget(task.task_id)
         self._logs.forget(task.task_id)
         if (where := self._where(connection, task)) is not None:
             with suppress(Missing):
@@ -280,9 +284,11 @@ class KubernetesBackend:
             engine=self,
             removals=self,
             logs=self._logs,
+            log_times=self._logs,
             outputs=self._outputs,
             cleanup=self,
             task_commands=self._task_commands,
+            task_connections=self._task_connections,
             usage=self._usage,
             secrets=TaskSecrets(),
             foreign_jobs=foreign,
@@ -487,11 +493,11 @@ class KubernetesBackend:
         for errand in errands:
             errand.cancel()
         await asyncio.gather(*errands, return_exceptions=True)
-        await self._logs.close()
         await self._close_connection()
 
     async def _close_connection(self) -> None:
         connection, self._connection, self._view = self._connection, None, None
+        await self._logs.pause()
         if connection is not None:
             await connection.close()
 
@@ -567,7 +573,11 @@ class KubernetesBackend:
 
     def _tell(self, observation: Observation) -> None:
         if self._listener is not None:
-            self._listener.task_observed(observation)
+            self._listener.task_observed(self._with_usage(observation))
+
+    def _with_usage(self, seen: Observation) -> Observation:
+        """An end with what the task used, as far as it was sampled."""
+        return replace(seen, used=self._usage.used(seen.task_id)) if seen.phase in (Phase.ENDED, Phase.LOST) else seen
 
     def _spawn(self, errand: Any) -> None:
         task = asyncio.create_task(errand)

@@ -10,6 +10,7 @@ from pydantic import AfterValidator, BeforeValidator, Field
 
 from muster.backends.kubernetes.names import DIGEST_LENGTH
 from muster.backends.kubernetes.options import AMD, NVIDIA, JobObjects, KubernetesOptions, Scheduling
+from muster.backends.kubernetes.volumes import CLAIM
 from muster.domain.clusters import PhysicalCluster
 from muster.domain.errors import Problem
 from muster.domain.pools import PoolCapacity
@@ -161,6 +162,10 @@ class KubernetesIn(SharedIn):
     folders: Annotated[dict[FolderName, KubernetesFolderIn], BeforeValidator(_folders)] = Field(  # type: ignore[assignment]
         default_factory=dict, description="Folders by name: a PVC, a ConfigMap, a folder of an NFS server or of nodes."
     )
+    claims: bool = Field(
+        False,
+        description="Jobs may mount any PersistentVolumeClaim of the tasks' namespace as a storage, by its name.",
+    )
     gpu_resources: list[Text] = Field(
         default_factory=lambda: [NVIDIA, AMD], min_length=1, description="The resources that are GPUs."
     )
@@ -210,7 +215,8 @@ def _complete(cluster: PhysicalCluster, model: KubernetesIn) -> PhysicalCluster:
         shows_foreign_jobs=bool(model.show_others),
         foreign_namespaces=tuple(model.show_others) if isinstance(model.show_others, list) else (),
     )
-    return replace(cluster, lost_after_s=model.lost_after, options=options)
+    claims = CLAIM if model.claims else ""
+    return replace(cluster, lost_after_s=model.lost_after, other_storages=claims, options=options)
 
 
 def _problems(model: KubernetesIn) -> Iterable[Problem]:

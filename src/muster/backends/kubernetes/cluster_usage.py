@@ -3,7 +3,7 @@
 import asyncio
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import structlog
 
@@ -12,6 +12,7 @@ from muster.backends.kubernetes.cluster_view import ClusterView
 from muster.backends.kubernetes.pod_state import task_of
 from muster.backends.kubernetes.usage_sources import Kubelets, Measured, MetricsApi, Reading, UsageSource
 from muster.domain.errors import MusterError
+from muster.domain.used_resources import UsedResources, with_sampled
 from muster.kubernetes.amounts import thousandths, whole
 from muster.kubernetes.connection import Connection
 from muster.kubernetes.errors import Refused
@@ -38,6 +39,8 @@ class ClusterUsage:
         self._clock, self._every_s = clock, every_s
         self._latest: dict[str, NodeUsage] = {}
         self._history: dict[str, UsageHistory] = defaultdict(lambda: UsageHistory(_KEPT))
+        self._used: dict[str, UsedResources] = {}
+        self._used_at: dict[str, float] = {}
         self._why = ""
         self._is_connected = False
         self._looked_at = self._asked_at = self._taken_at = float("-inf")
@@ -51,6 +54,14 @@ class ClusterUsage:
     def history(self, node: str, since: float = 0.0) -> Sequence[NodeUsage]:
         self._looked()
         return self._history[node].since(since) if node in self._history else ()
+
+    def used(self, task: str) -> UsedResources | None:
+        """The sum of all samples of the task since this server began to watch it."""
+        return self._used.get(task)
+
+    def forget(self, task: str) -> None:
+        self._used.pop(task, None)
+        self._used_at.pop(task, None)
 
     async def look(self) -> None:
         if not self._is_connected or not self._is_due():
@@ -111,7 +122,8 @@ class ClusterUsage:
         self._asked.set()
 
     def _take(self, reading: Reading, view: ClusterView) -> None:
-        now, tasks = self._clock(), _tasks(reading, view)
+        now = self._clock()
+        tasks = self._with_sums(_tasks(reading, view), now)
         self._taken_at = now
         known = {node.name for node in view.nodes}
         for name in self._history.keys() - known:
@@ -127,6 +139,18 @@ class ClusterUsage:
             if name not in self._latest or self._latest[name].at != at:
                 self._history[name].add(sample)
             self._latest[name] = sample
+
+    def _with_sums(self, tasks: Mapping[str, Mapping[str, TaskUsage]], now: float) -> dict[str, dict[str, TaskUsage]]:
+        """The samples, each with the sum of its task so far. A sample holds for the time since the one before, but for
+        no longer than a few intervals; the first one for half of an interval."""
+        found: dict[str, dict[str, TaskUsage]] = defaultdict(dict)
+        for node, usages in tasks.items():
+            for task, usage in usages.items():
+                passed_s = min(now - self._used_at.get(task, now - self._every_s / 2), 4 * self._every_s)
+                self._used[task] = with_sampled(self._used.get(task), usage.cpu_percent, usage.rss_bytes, passed_s)
+                self._used_at[task] = now
+                found[node][task] = replace(usage, used=self._used[task])
+        return found
 
 
 @dataclass(slots=True)

@@ -11,7 +11,7 @@ from muster.backends.kubernetes import preparation
 from muster.backends.kubernetes.names import GANG, JOB_NAME, OWNER, TASKS, gang_name
 from muster.backends.kubernetes.options import KubernetesOptions
 from muster.backends.kubernetes.paddle_jobs import differing_files, is_paddle_gang, own_name, paddle_job
-from muster.backends.kubernetes.pods import GpuChoice, PodPlan, secret_key
+from muster.backends.kubernetes.pods import GpuChoice, PodPlan, registry_secret_name, secret_key
 from muster.domain.clusters import PhysicalCluster
 from muster.domain.launch_requests import GangLaunch, LaunchRequest
 from muster.domain.resources import Resources
@@ -26,6 +26,7 @@ from muster.kubernetes.pod_groups import (
     volcano_group_spec,
 )
 from muster.kubernetes.resources import PADDLE_JOBS, Resource
+from muster.launch.registry_credentials import registry_config
 from muster.launch.secret_variables import MASK
 
 HIDDEN = "(hidden)"
@@ -92,6 +93,17 @@ class GangObjects:
             return None
         encoded = {key: base64.b64encode(value).decode() for key, value in data.items()}
         return {"metadata": self._metadata(owner), "type": "Opaque", "data": encoded}
+
+    def registry_secret(self, owner: Mapping[str, Any]) -> dict[str, Any] | None:
+        """The credentials with which nodes pull the image."""
+        name = self.launch.gang.spec.runtime.pull_secret
+        if not name:
+            return None
+        value = self.launch.secret_values.get(name)
+        config = b"" if value is None else registry_config(value)
+        metadata = {**self._metadata(owner), "name": registry_secret_name(self.name)}
+        data = {".dockerconfigjson": base64.b64encode(config).decode()}
+        return {"metadata": metadata, "type": "kubernetes.io/dockerconfigjson", "data": data}
 
     def pods(self, owner: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
         """The pods of the tasks that are pending, by task id."""
@@ -168,8 +180,9 @@ def rendered(objects: GangObjects) -> str:
     documents = [_document("ConfigMap", shown.owner())]
     if (service := shown.service(owner)) is not None:
         documents.append(_document("Service", service))
-    if (secret := shown.secret(owner, dict.fromkeys(launch.requests[0].digests, MASK))) is not None:
-        documents.append({**_document("Secret", secret), "data": dict.fromkeys(secret["data"], MASK)})
+    for secret in (shown.secret(owner, dict.fromkeys(launch.requests[0].digests, MASK)), shown.registry_secret(owner)):
+        if secret is not None:
+            documents.append({**_document("Secret", secret), "data": dict.fromkeys(secret["data"], MASK)})
     if objects.groups is not None and (group := shown.pod_group(owner)) is not None:
         documents.append({"apiVersion": objects.groups.api_version, "kind": objects.groups.kind, **group})
     if objects.is_paddle_job:

@@ -94,7 +94,11 @@ async def _create_all(
 ) -> None:
     """What pods need is there before them. One pod is created before the others, so that a gang which the cluster
     refuses starts nothing."""
-    first = [(SERVICES, objects.service(owner)), (SECRETS, objects.secret(owner, urls))]
+    first = [
+        (SERVICES, objects.service(owner)),
+        (SECRETS, objects.secret(owner, urls)),
+        (SECRETS, objects.registry_secret(owner)),
+    ]
     if objects.groups is not None:
         first.append((objects.groups, objects.pod_group(owner)))
     await asyncio.gather(*(_create(connection, kind, one, namespace) for kind, one in first if one is not None))

@@ -15,7 +15,9 @@ from typing import Any
 
 from muster.agent.system.holes import can_punch
 from muster.agent.tasks.masking import Masks
+from muster.backends.kubernetes.log_line_times import LineTimes
 from muster.domain.dropped_bytes import DroppedBytes
+from muster.domain.log_times import LogTimes
 
 _LONGEST_LINE = 1 << 20
 _FRACTION = re.compile(r"\.[0-9]+")
@@ -39,16 +41,22 @@ class LogSpool:
         self._limit = limit
         self.has_ended = asyncio.Event()
         """Set when the task has ended, so that nothing more will be written than what is written already."""
+        self.rest_until = 0.0
+        """Until when, on the clock of the event loop, readers wait for the rest of the log of an ended task."""
         self.is_complete = asyncio.Event()
         """Set when all that the task wrote is here, or as much as there will ever be."""
         self.masks = Masks(())
         self._rest = b""
         self._skipping = 0
+        """How many lines from the one of the latest time on come again."""
         self._is_cut, self._is_cut_new = False, False
-        self._last, self._repeats = "", 0
+        self._last, self._since_last = "", 0
+        """The latest time of a line, and how many lines have come from the first one of that time on. Lines may
+        overtake each other: the runtime notes their times before it writes those of both streams one by one."""
         self._written_at = 0.0
         self._grown = asyncio.Event()
         self._file: int | None = None
+        self._times = LineTimes(path.with_suffix(".times"))
         self._restore()
 
     @property
@@ -61,29 +69,44 @@ class LogSpool:
         """A new stream begins, at `since`."""
         self._rest = b""
         self._is_cut = False
-        self._skipping = self._repeats
+        self._skipping = self._since_last
 
     def feed(self, data: bytes) -> None:
+        """Take what has come. If it cannot be written, it counts as not come, and the stream has to begin again."""
         *lines, rest = (self._rest + data).split(b"\n")
         is_too_long = len(rest) > _LONGEST_LINE
         if is_too_long:
             lines, rest = [*lines, rest], b""
         self._rest = rest
-        new = []
+        before = self._last, self._since_last
+        new, marks, length = [], [], self.size
         for line in lines:
             text = self._continued(line) if self._is_cut else self._new(line)
             self._is_cut = False
             if text is not None:
                 new.append(self._masked(text))
+                length += len(new[-1])
+                marks.append((self._last, length))
         if is_too_long:
             self._is_cut, self._is_cut_new = True, text is not None
-        self._append(b"".join(new))
+        try:
+            self._append(b"".join(new))
+        except OSError:
+            self._last, self._since_last = before
+            raise
+        for mark in marks:
+            self._times.line(*mark)
+        if new:
+            self._has_grown()
 
     def end(self) -> None:
         """The stream has ended: what is left of it is a line, too."""
         self._rest = _KUBELET_ERROR.sub(b"", self._rest)
         if self._rest:
             self.feed(b"\n")
+
+    def times(self) -> LogTimes:
+        return self._times.known()
 
     async def growth(self) -> AsyncGenerator[int]:
         """Yields the size now and whenever it has grown, and ends when the log is complete."""
@@ -112,6 +135,7 @@ class LogSpool:
         self.complete()
         for path in (self.path, self._cursor):
             path.unlink(missing_ok=True)
+        self._times.remove()
 
     @property
     def _cursor(self) -> Path:
@@ -123,15 +147,14 @@ class LogSpool:
         if not _TIME.fullmatch(time):
             return None
         stamp = time.decode("ascii", "replace")
-        if self._last and stamp < self._last and len(stamp) > 19:
-            return None
-        if stamp == self._last:
-            if self._skipping:
+        if self._skipping and stamp <= self._last:
+            if stamp == self._last or self._skipping < self._since_last:
                 self._skipping -= 1
-                return None
-            self._repeats += 1
-        else:
-            self._last, self._repeats, self._skipping = stamp, 1, 0
+            return None
+        self._skipping = 0
+        if stamp > self._last:
+            self._last, self._since_last = stamp, 0
+        self._since_last += 1
         return text + b"\n"
 
     def _continued(self, line: bytes) -> bytes | None:
@@ -142,13 +165,22 @@ class LogSpool:
         return self.masks.masked(text)
 
     def _append(self, data: bytes) -> None:
+        """Write all of it, or nothing."""
         if not data:
             return
         if self._file is None:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             self._file = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
-        os.write(self._file, data)
+        try:
+            left = memoryview(data)
+            while left:
+                left = left[os.write(self._file, left) :]
+        except OSError:
+            os.ftruncate(self._file, self.size)
+            raise
         self.size += len(data)
+
+    def _has_grown(self) -> None:
         self._keep_limit()
         now = asyncio.get_running_loop().time()
         if now - self._written_at > _CURSOR_APART_S:
@@ -170,12 +202,15 @@ class LogSpool:
         self._grown = asyncio.Event()
 
     def _write_cursor(self) -> None:
-        cursor: dict[str, Any] = {"size": self.size, "last": self._last, "repeats": self._repeats}
+        """On a full disk the former one stays: what came after it is fetched again."""
+        self._times.write()
+        cursor: dict[str, Any] = {"size": self.size, "last": self._last, "repeats": self._since_last}
         if self.dropped is not None:
             cursor["dropped"] = [self.dropped.start, self.dropped.end]
         partial = self._cursor.with_suffix(".partial")
-        partial.write_text(json.dumps(cursor))
-        partial.rename(self._cursor)
+        with suppress(OSError):
+            partial.write_text(json.dumps(cursor))
+            partial.rename(self._cursor)
 
     def _restore(self) -> None:
         """Continue from the cursor. What was written after it is fetched again."""
@@ -184,7 +219,8 @@ class LogSpool:
             size = min(int(cursor["size"]), self.path.stat().st_size)
             if size == cursor["size"]:
                 os.truncate(self.path, size)
-                self.size, self._last, self._repeats = size, str(cursor["last"]), int(cursor["repeats"])
+                self.size, self._last, self._since_last = size, str(cursor["last"]), int(cursor["repeats"])
                 self.dropped = DroppedBytes.reported(cursor.get("dropped"))
                 return
         self.path.unlink(missing_ok=True)
+        self._times.remove()

@@ -10,7 +10,7 @@ from typing import Any
 
 from muster.backends.kubernetes.names import FILE_PREFIX, GANG, TASK, gang_name, pod_name
 from muster.backends.kubernetes.pods import unexpanded
-from muster.backends.kubernetes.volumes import FILES, TASK_FOLDER
+from muster.backends.kubernetes.volumes import FILES
 from muster.domain.gangs import Gang
 from muster.domain.specs import PS_ROLE, WORKER_ROLE, Framework, JobSpec
 from muster.domain.tasks import Task
@@ -34,6 +34,7 @@ def suits(spec: JobSpec) -> bool:
         and roles <= set(ROLES)
         and not any(role.ports for role in spec.roles)
         and not spec.outputs
+        and spec.ssh is None
         and all(role.command for role in spec.roles)  # a command can be given its rank, an entry point cannot
     )
 
@@ -130,7 +131,6 @@ def _mount_differing(spec: dict[str, Any], gang: Gang, tasks: Sequence[Task], na
     for mount in spec["containers"][0]["volumeMounts"]:
         if mount["name"] == FILES and mount.get("subPath") in names:
             mount["subPathExpr"] = f"{_INDEX}/{mount.pop('subPath')}"
-            assert mount["mountPath"].startswith(TASK_FOLDER)
 
 
 def _file_key(name: str, task: Task) -> str:

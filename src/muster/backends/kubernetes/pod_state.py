@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from muster.backends.kubernetes.names import GANG, TASK
-from muster.domain.container_failures import IMAGE, is_gone
+from muster.domain.container_failures import IMAGE, image_failure
 from muster.kubernetes.resources import RES_TYPE
 from muster.kubernetes.times import instant
 from muster.ports.backend import Observation, Phase
@@ -143,8 +143,8 @@ def _broken(status: Mapping[str, Any]) -> tuple[str, str] | None:
         reason, message = waiting.get("reason"), str(waiting.get("message") or "")
         if reason in _NEVER:
             return _NEVER[reason], _words(reason, message)
-        if reason == _BACK_OFF and is_gone(message):
-            return IMAGE, _words(reason, message)
+        if reason == _BACK_OFF and (error := image_failure(message)):
+            return error, _words(reason, message)
     return None
 
 

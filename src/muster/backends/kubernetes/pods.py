@@ -20,14 +20,16 @@ from muster.backends.kubernetes.volumes import (
     Volumes,
     add_cluster_folders,
     add_own_folders,
+    add_work_in_task_folder,
 )
 from muster.domain.clusters import PhysicalCluster
 from muster.domain.gangs import Gang
 from muster.domain.launch_requests import LaunchRequest
 from muster.domain.resources import LEAST_CPU_M, Resources
-from muster.domain.specs import SecretUse
+from muster.domain.specs import IMAGE_WORKDIR, SecretUse
 from muster.domain.tasks import Task
 from muster.launch.secret_variables import FOLDER_VARIABLE
+from muster.launch.setups import ENTRY_VARIABLE
 
 _STEP_KEYS = (preparation.SHELL, preparation.PYTHON, preparation.PEERS, preparation.CERTIFICATE)
 _EXPANDED = re.compile(r"\$(?=[$(])")
@@ -82,6 +84,8 @@ class PodPlan:
         options, spec = self.options, self.gang.spec
         found = Volumes()
         add_own_folders(found, request.memory_bytes)
+        if spec.runtime.workdir:
+            add_work_in_task_folder(found)
         self._add_files(found, request, own_files)
         if any(use.file for use in request.secrets):
             found.add(SECRETS, self._secret_files(request.secrets), {"mountPath": SECRETS_FOLDER, "readOnly": True})
@@ -92,12 +96,14 @@ class PodPlan:
             "image": image,
             **({"imagePullPolicy": options.image_pull_policy} if options.image_pull_policy else {}),
             **({"command": [unexpanded(word) for word in request.argv]} if request.argv else {}),
-            **({} if request.starts_where_image_says else {"workingDir": preparation.WORK_FOLDER}),
+            **({"args": [unexpanded(word) for word in request.args]} if request.args else {}),
+            **_working_folder(request),
             "env": self._variables(request),
             "resources": resources(spec.role(task.role).resources, gpus),
             "volumeMounts": found.mounts,
             "securityContext": {"allowPrivilegeEscalation": False},
         }
+        own_login = (registry_secret_name(self.own_name),) if request.pull_secret else ()
         rules = affinity(spec.where, self.gang.key, gpus.products if gpus is not None else {})
         pod: dict[str, Any] = {
             "restartPolicy": "Never",
@@ -115,7 +121,7 @@ class PodPlan:
             "nodeSelector": dict(options.node_selector),
             "tolerations": [dict(one) for one in options.tolerations],
             "affinity": rules,
-            "imagePullSecrets": [{"name": name} for name in options.image_pull_secrets],
+            "imagePullSecrets": [{"name": name} for name in (*own_login, *options.image_pull_secrets)],
             "priorityClassName": options.priority_class,
             "runtimeClassName": options.runtime_class,
             "schedulerName": options.scheduler,
@@ -176,9 +182,9 @@ class PodPlan:
             sources.append({"configMap": {"name": self.own_name, "items": shared}})
         if own:
             sources.append({"downwardAPI": {"items": own}})
-        places = (
-            {"mountPath": f"{TASK_FOLDER}/{name}", "subPath": name, "readOnly": True} for name in sorted(request.files)
-        )
+        shown = [(TASK_FOLDER, name) for name in sorted(request.files)]
+        shown += [("", name) for name in sorted(request.root_files.read)]
+        places = ({"mountPath": f"{folder}/{name}", "subPath": name, "readOnly": True} for folder, name in shown)
         if sources:
             found.add(FILES, {"projected": {"sources": sources}}, *places)
 
@@ -187,8 +193,12 @@ class PodPlan:
         return {"secret": {"secretName": self.own_name, "items": items, "defaultMode": secret_mode(self.options)}}
 
     def _variables(self, request: LaunchRequest) -> list[dict[str, Any]]:
-        given = {"HOME": preparation.WORK_FOLDER, **request.env, "MUSTER_TASK_DIR": TASK_FOLDER}
+        # A job that starts where its image says expects the home folder there, too.
+        home = {"HOME": preparation.WORK_FOLDER} if request.workdir is None else {}
+        given = {**home, **request.env, "MUSTER_TASK_DIR": TASK_FOLDER}
         given.pop("MUSTER_NODE", None)
+        if request.setup is not None:
+            given[ENTRY_VARIABLE] = f"{TASK_FOLDER}/setup"
         found: list[dict[str, Any]] = [{"name": name, "value": unexpanded(value)} for name, value in given.items()]
         found.append({"name": "MUSTER_NODE", "valueFrom": {"fieldRef": {"fieldPath": "spec.nodeName"}}})
         secret = self.own_name
@@ -201,6 +211,12 @@ class PodPlan:
         if any(use.file for use in request.secrets):
             found.append({"name": FOLDER_VARIABLE, "value": SECRETS_FOLDER})
         return found
+
+
+def _working_folder(request: LaunchRequest) -> dict[str, str]:
+    if request.workdir == IMAGE_WORKDIR:
+        return {}
+    return {"workingDir": request.workdir or preparation.WORK_FOLDER}
 
 
 def secret_mode(options: KubernetesOptions) -> int:
@@ -226,6 +242,11 @@ def resources(asked: Resources, gpus: GpuChoice | None) -> dict[str, Any]:
 def unexpanded(text: str) -> str:
     """The text so that Kubernetes, which replaces `$(NAME)` in commands and variables, leaves it as it is."""
     return _EXPANDED.sub("$$", text)
+
+
+def registry_secret_name(own_name: str) -> str:
+    """The name of the gang's object with credentials for a registry. Kubernetes wants one of a type of its own."""
+    return f"{own_name}-registry"
 
 
 def secret_key(name: str) -> str:

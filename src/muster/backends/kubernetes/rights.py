@@ -118,6 +118,8 @@ def needed_rights(options: KubernetesOptions, default_namespace: str, *, has_pad
     yield Right(PODS, _OWN, home, _NO_JOBS, is_vital=True)
     yield Right(PODS, ("get",), home, "there are no logs", "log")
     yield Right(PODS, ("get", "create"), home, "jobs with outputs are refused, and so is `muster exec`", "exec")
+    unreached = "ports of tasks cannot be reached: no `muster port-forward`, and no notebooks"
+    yield Right(PODS, ("get", "create"), home, unreached, "portforward")
     for metrics, where in ((NODE_METRICS, None), (POD_METRICS, home)):
         yield Right(metrics, ("list",), where, "usage is not known")
     yield Right(CONFIG_MAPS, _OWN, home, _NO_JOBS, is_vital=True)

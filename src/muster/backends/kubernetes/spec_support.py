@@ -4,14 +4,14 @@ from collections.abc import Iterator
 
 from muster.backends.kubernetes.options import KubernetesOptions
 from muster.backends.kubernetes.preparation import PLAN_FOLDER, SCRIPTS_FOLDER, WORK_FOLDER
-from muster.backends.kubernetes.volumes import MEMORY_FOLDER, SECRETS_FOLDER, TASK_FOLDER
+from muster.backends.kubernetes.volumes import MEMORY_FOLDER, SECRETS_FOLDER, TASK_FOLDER, claim_of
 from muster.domain.clusters import PhysicalCluster
 from muster.domain.errors import Problem
 from muster.domain.needs import folder_name
-from muster.domain.specs import JobSpec
+from muster.domain.specs import IMAGE_WORKDIR, JobSpec
+from muster.domain.unknown_folders import unknown_folder
 from muster.launch.containers import is_reference
 from muster.launch.mount_targets import is_at_or_below, plain_path, refused_target
-from muster.lib.nearest import nearest
 
 _OWN_FOLDERS = (WORK_FOLDER, TASK_FOLDER, SECRETS_FOLDER, SCRIPTS_FOLDER, PLAN_FOLDER, MEMORY_FOLDER)
 
@@ -25,8 +25,15 @@ def cannot_honour(
         yield Problem("runtime.image", f"cluster {cluster.name} runs containers", "name an image, such as paddle:2.6.1")
     elif not is_reference(image):
         yield Problem("runtime.image", f"{image!r} is not the name of an image", "for example paddle:2.6.1")
+    workdir = spec.runtime.workdir
+    if workdir and workdir != IMAGE_WORKDIR and any(is_at_or_below(plain_path(workdir), own) for own in _OWN_FOLDERS):
+        message = f"{workdir} is a folder that every task on Kubernetes has from Muster"
+        yield Problem("runtime.workdir", message, "leave it out to start in the package")
+    if spec.package_place is not None:
+        yield from _folder("package", spec.package_place.path, cluster, options)
     for place, mount in enumerate(spec.mounts):
-        yield from _folder(f"mounts[{place}].source", mount.source, cluster, options)
+        if not (cluster.other_storages and claim_of(mount)):
+            yield from _folder(f"mounts[{place}].{mount.source_key}", mount.source, cluster, options)
         if any(part in (".", "..") for part in mount.target.split("/")):
             yield Problem(f"mounts[{place}].target", f"{mount.target!r} has . or .. in it", "write the path without it")
         elif problem := _target(f"mounts[{place}].target", mount.target):
@@ -38,6 +45,10 @@ def cannot_honour(
         lacks = f"the account of cluster {cluster.name} has no right to collect them: create on pods/exec"
         yield Problem("outputs", lacks, "write them to a folder of the cluster, or have an admin grant it")
     for role in spec.roles:
+        if role.stdin:
+            yield Problem(
+                f"roles.{role.name}.stdin", "is not possible on Kubernetes yet", "`muster shell` opens a shell"
+            )
         if role.resources.shares_gpu:
             path = f"roles.{role.name}.resources.gpu"
             yield Problem(path, "Kubernetes hands out whole GPUs", "ask for 1, or use a cluster with agents")
@@ -61,12 +72,4 @@ def _folder(path: str, source: str, cluster: PhysicalCluster, options: Kubernete
     if ".." in source.split("/"):
         yield Problem(path, f"{source!r} leads out of its folder by `..`", "write the path without it")
     elif name is None or name not in options.volumes:
-        known = [folder.name for folder in cluster.folders]
-        first = source.partition("/")[0] or source
-        guess = nearest(first, known)
-        listed = f"known folders: {', '.join(known)}" if known else "this cluster's file names no folders"
-        yield Problem(
-            path,
-            f"cluster {cluster.name} has no folder {first!r}",
-            f"did you mean {guess}? {listed}" if guess else listed,
-        )
+        yield unknown_folder(path, source, cluster)

@@ -12,7 +12,8 @@ from typing import IO
 
 from muster.agent.system.disk import read_json
 from muster.agent.tasks.log_limits import dropped_of
-from muster.agent.tasks.task_folder import FACTS, MASKED, OWN
+from muster.agent.tasks.log_times import marks_of, read_marks
+from muster.agent.tasks.task_folder import FACTS, LOG_TIMES, MASKED, OWN
 from muster.backends.agents.agent_channel import ByteReader, ByteWriter
 from muster.backends.agents.connection import AgentNode, agent_arguments
 from muster.backends.agents.logs import AgentLogs
@@ -21,6 +22,7 @@ from muster.backends.agents.task_data import AgentOf, PoolLogs
 from muster.domain.clusters import PhysicalCluster
 from muster.domain.dropped_bytes import DroppedBytes
 from muster.domain.errors import BackendError
+from muster.domain.log_times import LogTimes
 from muster.domain.nodes import NodeState
 from muster.ports.archives import Archives
 from muster.ports.capabilities import TaskRef
@@ -141,6 +143,9 @@ class LinkedLogs(PoolLogs):
         except OSError as error:
             raise BackendError(f"cannot keep the log of {task.task_id}: {error}") from None
         return None
+
+    async def times(self, task: TaskRef) -> LogTimes:
+        return LogTimes.of(marks_of(read_marks(str(self._root / "tasks" / task.task_id / LOG_TIMES))))
 
 
 def _dropped(source: Path, most: int) -> DroppedBytes | None:

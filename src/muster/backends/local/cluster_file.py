@@ -24,6 +24,7 @@ def _complete(cluster: PhysicalCluster, model: LocalIn) -> PhysicalCluster:
         cluster,
         isolation=isolation_of(model),
         scripts=scripts_of(model),
+        setup_cache=model.setup_cache.cache(),
         is_enabled=model.enabled,
         max_tasks=model.max_tasks,
         devices=device_files(model.devices),

@@ -1,7 +1,7 @@
 """`muster describe`."""
 
-import shlex
-from typing import Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -9,14 +9,19 @@ from muster.cli.cluster_description import describe_cluster
 from muster.cli.node_description import describe_node
 from muster.cli.session import connect
 from muster.cli.shared_options import complete_jobs, output_option
+from muster.cli.shown_commands import shown
 from muster.cli.tables.colours import state_colour
-from muster.cli.tables.columns import event_columns, resources_text, task_columns
+from muster.cli.tables.columns import event_columns, framework_text, resources_text, task_columns
+from muster.cli.tables.job_usage import attempt_lines, summary
 from muster.cli.tables.output import print_document, print_list, print_pairs
 from muster.cli.terminal import echo
 from muster.client.client import Client
 from muster.client.errors import MusterError
 from muster.client.handles import JobHandle
 from muster.client.views import JobView
+
+if TYPE_CHECKING:
+    from muster.api.job_usage import JobUseOut
 
 _EVENTS_SHOWN = 15
 _KINDS = ("job", "jobs", "node", "nodes", "cluster", "clusters")
@@ -56,10 +61,13 @@ def _describe_job(client: Client, ref: str, output: str) -> None:
         return
     tasks = handle.tasks()
     events = list(handle.events())
-    spec = _spec(handle)
+    specs = _specs(handle)
+    usage = _usage(handle)
     if output != "table":
         raws = {"tasks": [task.raw for task in tasks], "events": [event.raw for event in events]}
-        print_document({**handle.view.raw, "spec": spec, **{k: {"items": v} for k, v in raws.items()}}, output)
+        print_document(
+            {**handle.view.raw, **specs, "usage": usage, **{k: {"items": v} for k, v in raws.items()}}, output
+        )
         return
     job, raw = handle.view, handle.view.raw
     print_pairs(
@@ -71,7 +79,7 @@ def _describe_job(client: Client, ref: str, output: str) -> None:
             ("Owner", job.owner),
             ("Cluster", f"{job.vc} on {job.cluster}" if job.vc else job.cluster),
             ("Mode", job.mode),
-            ("Framework", raw.get("framework")),
+            ("Framework", framework_text(raw)),
             ("Priority", raw.get("priority")),
             ("Attempt", f"{job.attempt} (retries: {raw.get('retries') or 0}, preemptions: {job.preemptions})"),
             ("Checkpoint", raw.get("checkpointAt")),
@@ -79,13 +87,21 @@ def _describe_job(client: Client, ref: str, output: str) -> None:
             ("Resources", resources_text(raw.get("resources"))),
             ("Time limit", raw.get("timeLimit")),
             ("Labels", " ".join(f"{key}={value}" for key, value in (raw.get("labels") or {}).items())),
+            ("Params", _params_text(specs["spec"])),
+            ("Package", (specs["spec"] or {}).get("package")),
+            ("Runtime", _joined((specs["spec"] or {}).get("runtime"))),
             ("Created", raw.get("createdAt")),
             ("Started", raw.get("startedAt")),
             ("Ended", raw.get("endedAt")),
+            ("Usage", None if usage is None else summary(usage)),
+            ("Advice", None if usage is None else usage.get("advice")),
         ]
     )
-    if spec:
-        _print_roles(spec)
+    if specs["spec"]:
+        _print_roles(specs["spec"], specs.get("template") or {})
+    if usage is not None and len(usage["attempts"]) > 1:
+        echo("\nAttempts:")
+        echo("\n".join(attempt_lines(usage)))
     if tasks:
         echo("\nWorkers:")
         print_list(tasks, task_columns(), "wide")
@@ -124,18 +140,46 @@ def _describe_other(job: JobView, output: str) -> None:
         echo(f"  {role['role']} x{role['replicas']}: {counts}")
 
 
-def _spec(handle: JobHandle) -> dict[str, Any] | None:
-    """The spec, or None if the user may not read it. The rest of the job is still shown."""
+def _specs(handle: JobHandle) -> dict[str, Any]:
+    """The spec and its template, or nothing if the user may not read them. The rest of the job is still shown."""
     try:
-        return handle.spec()
+        return {"spec": None, **handle.specs()}
     except MusterError as error:
         if error.status == 403:
+            return {"spec": None}
+        raise
+
+
+def _usage(handle: JobHandle) -> "JobUseOut | None":
+    """What the job used; None if the server is older and does not know."""
+    try:
+        return handle.usage()
+    except MusterError as error:
+        if error.status == 404:
             return None
         raise
 
 
-def _print_roles(spec: dict[str, Any]) -> None:
+def _joined(values: Mapping[str, Any] | None) -> str:
+    return " ".join(f"{name}={value}" for name, value in (values or {}).items())
+
+
+def _params_text(spec: Mapping[str, Any] | None) -> str:
+    return " ".join(f"{name}={value}" for name, value in ((spec or {}).get("params") or {}).items())
+
+
+def _print_roles(spec: Mapping[str, Any], template: Mapping[str, Any]) -> None:
+    """Prints the commands as they run, and below each, if it has params, as it was written."""
     echo("\nRoles:")
     for name, role in (spec.get("roles") or {}).items():
-        words = shlex.join(str(word) for word in role.get("command") or ())
-        echo(f"  {name} x{role.get('replicas', 1)}: {words}")
+        echo(f"  {name} x{role.get('replicas', 1)}: {_words(role.get('command'))}")
+        if asked := resources_text(role.get("resources")):
+            echo(f"  {'':{len(name)}}  each: {asked}")
+        written = (template.get("roles") or {name: template}).get(name, {}).get("command")
+        if "${params." in (shown := _words(written)):
+            echo(f"  {'':{len(name)}}  template: {shown}")
+
+
+def _words(command: Any) -> str:
+    """A text that a shell runs is shown as it was written, a list of words as a shell would quote it."""
+    return command if isinstance(command, str) else shown(command)

@@ -8,7 +8,13 @@ import click
 from muster.cli.lazy_group import Group
 from muster.cli.session import connect, say, say_warning
 from muster.cli.shared_options import complete_clusters, complete_nodes, output_option
-from muster.cli.tables.environment_columns import environment_columns, trial_columns
+from muster.cli.tables.environment_columns import (
+    environment_columns,
+    package_columns,
+    package_rows,
+    trial_columns,
+    with_names,
+)
 from muster.cli.tables.output import print_document, print_list
 from muster.cli.tables.text_tables import render
 from muster.cli.terminal import echo
@@ -20,7 +26,7 @@ _PATIENT = Timeouts(answer_s=120.0)
 
 @click.group(cls=Group)
 def command() -> None:
-    """List and test the environments on clusters.
+    """List and test the environments on clusters, and what is installed in them.
 
     A job selects one as `runtime.conda`, `runtime.venv` or `runtime.image`.
 
@@ -28,6 +34,7 @@ def command() -> None:
     Examples:
       muster env list
       muster env test py310
+      muster env packages py310 --grep torch
       muster submit train.yaml --set runtime.conda=py310
     """
 
@@ -88,6 +95,43 @@ def test(name: str, cluster: str | None, node: str | None, output: str) -> None:
         for trial in trials:
             _print_errors(trial)
     if not all(trial.ok for trial in trials):
+        raise click.exceptions.Exit(1)
+
+
+@command.command()
+@click.argument("name")
+@click.option(
+    "--cluster",
+    metavar="NAME",
+    help="The cluster; if absent, the default one, or the one that has the environment.",
+    shell_complete=complete_clusters,
+)
+@click.option("--node", metavar="NAME", help="On this node only.", shell_complete=complete_nodes)
+@click.option("--grep", "wanted", metavar="TEXT", default="", help="Only packages whose name contains this text.")
+@output_option("table", "json", "yaml")
+def packages(name: str, cluster: str | None, node: str | None, wanted: str, output: str) -> None:
+    """List the packages that are installed in an environment, with their versions.
+
+    The environment's own Python lists them on each node, and for conda also what conda has installed besides. The exit
+    code is 1 if a node could not be asked.
+
+    \b
+    Examples:
+      muster env packages py310
+      muster env packages py310 --grep cuda
+      muster env packages py310 --node gpu1 -o json | jq '.items[].packages[].name'
+    """
+    found = [with_names(one, wanted) for one in connect(_PATIENT).environment_packages(name, cluster, node)]
+    if output != "table":
+        print_document({"items": [{**one.raw, "packages": one.packages} for one in found]}, output)
+    elif rows := package_rows(found):
+        echo("\n".join(render(package_columns(), rows)))
+    elif not any(one.error for one in found):
+        say(f"no package has {wanted!r} in its name" if wanted else f"{name} has no packages")
+    for one in found:
+        if one.error:
+            say(f"{one.node}: {one.error}")
+    if any(one.error for one in found):
         raise click.exceptions.Exit(1)
 
 

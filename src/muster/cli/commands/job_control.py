@@ -1,14 +1,21 @@
 """`muster kill`, `retry`, `hold` and `resume`. Each works on several jobs and tries all of them even if one fails."""
 
+from collections.abc import Callable
+
 import click
 
 from muster.cli.bulk_actions import act_on_jobs
-from muster.cli.shared_options import jobs_argument, output_option
+from muster.cli.job_following import exit_with_outcome, follow
+from muster.cli.key_values import parse_assignments
+from muster.cli.session import connect, say
+from muster.cli.shared_options import jobs_argument, open_jobs_argument, output_option
+from muster.cli.tables.output import print_document
+from muster.client.handles import JobHandle
 from muster.client.views import JobView
 
 
 @click.command()
-@jobs_argument
+@open_jobs_argument
 @click.option("--grace", metavar="DURATION", help="The time that tasks get to end before they are killed: 30s.")
 @output_option("name", "json", "yaml", default="name")
 def kill(jobs: tuple[str, ...], grace: str | None, output: str) -> None:
@@ -25,16 +32,48 @@ def kill(jobs: tuple[str, ...], grace: str | None, output: str) -> None:
 
 @click.command()
 @jobs_argument
+@click.option(
+    "--set",
+    "sets",
+    multiple=True,
+    metavar="KEY=VALUE",
+    help="Change a value of the spec: resources.gpu=2; repeatable.",
+)
+@click.option("--param", "params", multiple=True, metavar="NAME=VALUE", help="Set a parameter: lr=0.01; repeatable.")
+@click.option(
+    "-f", "--follow", "followed", is_flag=True, help="Follow the logs of the new job, and exit as it ended: 0 or 1."
+)
 @output_option("name", "json", "yaml", default="name")
-def retry(jobs: tuple[str, ...], output: str) -> None:
-    """Submit jobs again as new jobs with the same spec and package. The name stands for the newest of them.
+def retry(jobs: tuple[str, ...], sets: tuple[str, ...], params: tuple[str, ...], followed: bool, output: str) -> None:
+    """Submit jobs again as new jobs with the same spec and package, or with changes. The name stands for the newest of
+    them.
+
+    Changes are checked like a submission, and all mistakes are reported at once. `muster edit` changes a job in an
+    editor.
 
     \b
     Examples:
       muster retry mnist
-      muster logs -f $(muster retry @last)
+      muster retry mnist --param lr=0.01 --set resources.gpu=2
+      muster retry mnist --set name=mnist-2
+      muster retry @last --follow
     """
-    act_on_jobs(jobs, lambda handle: handle.retry(), output, _new_job)
+    changes, given = parse_assignments(sets, "--set"), parse_assignments(params, "--param")
+    if followed:
+        _follow_again(jobs, lambda handle: handle.retry(changes, params=given), output)
+        return
+    act_on_jobs(jobs, lambda handle: handle.retry(changes, params=given), output, _new_job)
+
+
+def _follow_again(jobs: tuple[str, ...], again: Callable[[JobHandle], JobHandle], output: str) -> None:
+    if len(jobs) > 1:
+        raise click.UsageError(f"--follow is for one job, and there are {len(jobs)}")
+    handle = again(connect().job(jobs[0]))
+    say(_new_job(handle.view))
+    ended = follow(handle)
+    if output != "name":
+        print_document(ended.raw, output)
+    exit_with_outcome(ended)
 
 
 def _new_job(job: JobView) -> str:
@@ -42,7 +81,7 @@ def _new_job(job: JobView) -> str:
 
 
 @click.command()
-@jobs_argument
+@open_jobs_argument
 @output_option("name", "json", "yaml", default="name")
 def hold(jobs: tuple[str, ...], output: str) -> None:
     """Hold jobs until `muster resume`. A running job is stopped first and loses the work that it has not saved.
@@ -55,7 +94,7 @@ def hold(jobs: tuple[str, ...], output: str) -> None:
 
 
 @click.command()
-@jobs_argument
+@open_jobs_argument
 @output_option("name", "json", "yaml", default="name")
 def resume(jobs: tuple[str, ...], output: str) -> None:
     """Release held jobs, so that they can start.

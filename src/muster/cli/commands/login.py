@@ -15,6 +15,8 @@ from muster.client import certificates, contexts
 from muster.client.client import Client
 from muster.client.contexts import Context
 from muster.client.errors import MusterError, needs_https
+from muster.client.paddle_config import config_file, read_active
+from muster.client.paddle_login import require_login
 from muster.client.transport import Timeouts, parsed_address
 
 if TYPE_CHECKING:
@@ -34,6 +36,11 @@ if TYPE_CHECKING:
 @click.option(
     "--fingerprint", help="Trust the server with this certificate, which it prints when it starts, and no other."
 )
+@click.option(
+    "--from-paddlecloud",
+    is_flag=True,
+    help="Take the server, the user and the password from ~/.paddle/config; the context is called like the datacenter.",
+)
 @click.option("--name", "context_name", help="The name of the new context; the host name of the server if absent.")
 @click.pass_context
 def command(
@@ -46,6 +53,7 @@ def command(
     token: str | None,
     token_stdin: bool,
     fingerprint: str | None,
+    from_paddlecloud: bool,
     context_name: str | None,
 ) -> None:
     """Log in to a server and make it the current context.
@@ -62,9 +70,16 @@ def command(
       muster login https://train.example.org --user li --password-stdin < secret
       muster login https://train.example.org --token-stdin < token
       muster login https://train.example.org:7070 --fingerprint SHA256:4be1…
+      muster login --from-paddlecloud
     """
-    if sum((password_stdin, token is not None, token_stdin, sso or no_browser)) > 1:
-        raise click.UsageError("choose one of --sso, --password-stdin, --token and --token-stdin")
+    if sum((password_stdin, token is not None, token_stdin, sso or no_browser, from_paddlecloud)) > 1:
+        raise click.UsageError("choose one of --sso, --password-stdin, --token, --token-stdin and --from-paddlecloud")
+    if from_paddlecloud and (url or user):
+        raise click.UsageError("--from-paddlecloud takes the server and the user from ~/.paddle/config")
+    datacenter = read_active(config_file()) if from_paddlecloud else None
+    if datacenter is not None:
+        require_login(datacenter)
+        url, user, context_name = datacenter.endpoint, datacenter.username, context_name or datacenter.name
     server = _with_scheme(contexts.resolve(url or ctx.find_root().params.get("server")).server)
     if token_stdin:
         token = sys.stdin.readline().strip()
@@ -72,6 +87,9 @@ def command(
     session: WhoAmIOut | LoginOut
     if token:
         session = _client(server, token, pin).whoami()
+    elif datacenter is not None:
+        session = login = _client(server, "", pin).login(datacenter.username, datacenter.password, name=_token_name())
+        token = login["token"]
     elif sso or no_browser or (not user and not password_stdin and wants_sso(_client(server, "", pin))):
         login = log_in_with_provider(_client(server, "", pin), has_browser() and not no_browser)
         session, token = login, login["token"]
@@ -80,11 +98,15 @@ def command(
             require_terminal()
         user = user or click.prompt("User", err=True)
         password = read_password() if password_stdin else ask_password("Password")
-        login = _client(server, "", pin).login(user, password, name=f"muster login from {socket.gethostname()}")
+        login = _client(server, "", pin).login(user, password, name=_token_name())
         session, token = login, login["token"]
     name = context_name or urlsplit(server).hostname or "server"
     contexts.save(contexts.load().with_context(name, Context(server, token, session["user"], pin)))
     say(f"logged in to {server} as {session['user']} ({session['role']}); context {name} is now the current one")
+
+
+def _token_name() -> str:
+    return f"muster login from {socket.gethostname()}"
 
 
 def _client(server: str, token: str, fingerprint: str | None) -> Client:

@@ -86,7 +86,7 @@ def _print_notes(handle: JobHandle, found: OutputsView) -> None:
     if not found.complete and not found.problems:
         say(f"there may be more outputs later: job {handle.name} is {handle.state}")
     elif not found.items and not found.problems:
-        say(f"job {handle.name} has no outputs; `outputs` in its spec names the files to collect")
+        say(f"job {handle.name} has no outputs: it left no file that `outputs` in its spec names")
 
 
 def _wait_for_outputs(handle: JobHandle, found: OutputsView, attempt: int | None) -> OutputsView:

@@ -12,15 +12,16 @@ import click
 from muster.cli.failures import Failure
 from muster.cli.option_types import Parsed
 from muster.cli.progress import progress
+from muster.cli.rasterising import png_of
 from muster.cli.session import connect, say, say_warning
 from muster.cli.shared_options import output_option
-from muster.cli.tables.ages import duration_text
 from muster.cli.tables.output import print_document
 from muster.cli.tables.text_tables import Column, render
 from muster.cli.terminal import echo
 from muster.domain.errors import Invalid, MusterError
 from muster.lib.gc_tuning import tune_garbage_collector
-from muster.simulation.charts import draw
+from muster.lib.quantities import about_duration
+from muster.simulation.charts import HEIGHT, WIDTH, draw
 from muster.simulation.driver import simulate
 from muster.simulation.generating import Recipe, generate
 from muster.simulation.history import jobs_of, nodes_of
@@ -38,7 +39,6 @@ from muster.simulation.options import (
     parse_preemption_cost,
     parse_vc,
 )
-from muster.simulation.rasterising import png_of
 from muster.simulation.records import Run, TraceJob
 from muster.simulation.report import Rows, breakdown, comparison, in_seconds
 from muster.simulation.traces import read_nodes, read_quota, read_trace, write_trace
@@ -281,7 +281,7 @@ def _run(simulated: Simulate, jobs: Sequence[TraceJob], groups: Sequence[NodeGro
 
 def _save(path: Path, svg: str) -> None:
     if path.suffix == ".png":
-        path.write_bytes(png_of(svg))
+        path.write_bytes(png_of(svg, WIDTH, HEIGHT))
     else:
         path.write_text(svg, encoding="utf-8")
     say(f"saved the picture to {path}")
@@ -292,7 +292,7 @@ def _print(summaries: Sequence[Summary], output: str) -> None:
     if output in ("json", "yaml"):
         print_document(summaries[0] if len(summaries) == 1 else {"runs": list(summaries)}, output)
         return
-    write = in_seconds if output == "wide" else duration_text
+    write = in_seconds if output == "wide" else about_duration
     tables = [comparison(summaries, write), breakdown(summaries, "vcs", write)]
     if output == "wide":
         tables.append(breakdown(summaries, "users", write))

@@ -1,26 +1,46 @@
 """`muster submit`."""
 
+import shlex
 import sys
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import click
 
 from muster.cli.dry_run import print_dry_run
-from muster.cli.job_following import exit_with_outcome, follow, wait_quietly
+from muster.cli.job_following import exit_with_outcome, follow, say_submitted, wait_quietly
+from muster.cli.job_sets import follow_all, print_jobs, wait_for_all
 from muster.cli.key_values import parse_assignments
-from muster.cli.session import connect, say
+from muster.cli.session import connect, say, say_warning
 from muster.cli.shared_options import complete_destinations, output_option
 from muster.cli.tables.output import print_document
 from muster.cli.terminal import echo
 from muster.cli.transfer_progress import announce_packing, upload_progress
+from muster.client.client import Client
 from muster.client.errors import BAD_INPUT, MusterError
-from muster.client.submitting import Changes, Submission, from_text, prepare
+from muster.client.job_files import JobFile, jobs_in
+from muster.client.submitting import Changes, Submission, read_text
 from muster.client.views import JobView
+from muster.lib.script_texts import is_script
+
+_ARGUMENTS = "muster.script-arguments"
 
 
-@click.command()
-@click.argument("file", metavar="FILE|-", type=click.Path(dir_okay=False, allow_dash=True))
+class _WithArguments(click.Command):
+    """Leaves what follows FILE and `--` to the script. Without a file before it, `--` only ends the options."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        place = args.index("--") if "--" in args else 0
+        if any(word == "-" or Path(word).is_file() for word in args[:place]):
+            ctx.meta[_ARGUMENTS] = args[place + 1 :]
+            args = args[:place]
+        return super().parse_args(ctx, args)
+
+
+@click.command(cls=_WithArguments)
+@click.argument("files", metavar="FILE|-...", nargs=-1, required=True, type=click.Path(dir_okay=False, allow_dash=True))
 @click.option(
     "--set",
     "sets",
@@ -41,7 +61,7 @@ from muster.client.views import JobView
 )
 @output_option("json", "yaml", "name", default="name")
 def command(
-    file: str,
+    files: tuple[str, ...],
     sets: tuple[str, ...],
     params: tuple[str, ...],
     name: str | None,
@@ -52,16 +72,27 @@ def command(
     followed: bool,
     output: str,
 ) -> None:
-    """Submit a job file (YAML or JSON), or `-` for standard input.
+    """Submit job files (YAML or JSON), or `-` for standard input.
+
+    Job files of other systems are taken as they are: batch scripts of Slurm, SkyPilot tasks and others. `muster import`
+    shows what they become.
 
     The `package:` folder is packed and uploaded first if the server does not have it; .gitignore and .musterignore name
     the files to leave out. All mistakes in the file are reported at once, with their lines.
+
+    Several files, and several YAML documents in a file, are submitted together: all or none. They may name each other
+    in `after`, in any order. --set, --param, --cluster and --hold apply to each of them.
+
+    What follows `--` are the arguments of a batch script.
 
     \b
     Examples:
       muster submit job.yaml
       muster submit job.yaml --set roles.worker.replicas=4 --param lr=0.01 --follow
       muster submit job.yaml --dry-run
+      muster submit train.sbatch --follow
+      muster submit train.sbatch -- large.yaml 3
+      muster submit prep.yaml train.yaml sweep/*.yaml --wait
       sed s/small/large/ job.yaml | muster submit - --name large --wait
       muster submit job.yaml -o json | jq -r .id
     """
@@ -69,14 +100,29 @@ def command(
     for key, value in (("name", name), ("cluster", cluster), ("hold", True if hold else None)):
         if value is not None:
             overrides[key] = value
-    submission = _read(file, Changes(overrides, parse_assignments(params, "--param")))
+    _refuse_repeated(files)
+    given = [_read(file) for file in files]
+    arguments = click.get_current_context().meta.get(_ARGUMENTS)
+    if arguments is not None:
+        if not all(is_script(file.text) for file in given):
+            raise click.UsageError("what follows -- are the arguments of a batch script")
+        overrides["env.SCRIPT_ARGUMENTS"] = shlex.join(arguments)
+    found = jobs_in(given, Changes(overrides, _params(params)))
+    for warning in found.warnings:
+        say_warning(warning)
     client = connect()
+    if len(found.submissions) > 1:
+        if name is not None:
+            raise click.UsageError(f"--name is for one job, and there are {len(found.submissions)}")
+        _submit_all(client, found.submissions, dry_run=dry_run, wait=wait, followed=followed, output=output)
+        return
+    submission = replace(found.submissions[0], file="")
     if dry_run:
         print_dry_run(client.dry_run(submission), output)
         return
     with upload_progress() as progress:
         handle = client.send(submission, progress=progress, announce=announce_packing)
-    say(f"submitted job {handle.name} ({handle.id})")
+    say_submitted(handle)
     if followed:
         exit_with_outcome(_ended(follow(handle), output))
     if wait:
@@ -87,13 +133,43 @@ def command(
     say(f"  muster explain {handle.name}    why it waits, or why it failed")
 
 
-def _read(file: str, changes: Changes) -> Submission:
+def _submit_all(
+    client: Client, submissions: Sequence[Submission], *, dry_run: bool, wait: bool, followed: bool, output: str
+) -> None:
+    if dry_run:
+        print_jobs([JobView.of(job) for job in client.dry_run_all(submissions)], output)
+        say("Dry run: nothing was started")
+        return
+    with upload_progress() as progress:
+        handles = client.send_all(submissions, progress=progress, announce=announce_packing)
+    for handle in handles:
+        say(f"submitted job {handle.name} ({handle.id})")
+    if followed or wait:
+        ended = follow_all(handles) if followed else wait_for_all(handles)
+        if output != "name":
+            print_jobs(ended, output)
+        exit_with_outcome(*ended)
+    print_jobs([handle.view for handle in handles], output)
+    say(f"  muster wait {' '.join(handle.name for handle in handles)}    wait for them")
+
+
+def _params(given: Sequence[str]) -> dict[str, Any]:
+    return parse_assignments(given, "--param")
+
+
+def _refuse_repeated(files: Sequence[str]) -> None:
+    for file in files:
+        if files.count(file) > 1:
+            raise click.UsageError(f"{'- (standard input)' if file == '-' else file} can be given once")
+
+
+def _read(file: str) -> JobFile:
     if file != "-":
-        return prepare(Path(file), changes)
+        return JobFile(file, read_text(Path(file)), Path(file).expanduser().parent)
     if sys.stdin.isatty():
         say("reading the job from standard input; end it with Ctrl-D")
     try:
-        return from_text(sys.stdin.read(), Path.cwd(), changes)
+        return JobFile("standard input", sys.stdin.read(), Path.cwd())
     except UnicodeDecodeError as error:
         raise MusterError("standard input is not text", code=BAD_INPUT) from error
 

@@ -1,12 +1,12 @@
 """`muster top`."""
 
 import sys
-import time
 
 import click
 
 from muster.cli.session import connect
 from muster.cli.shared_options import complete_nodes, output_option
+from muster.cli.single_keys import single_keys
 from muster.cli.tables.output import print_document
 from muster.cli.terminal import echo
 from muster.cli.usage_views import Draw, node_document, node_view, nodes_view
@@ -21,7 +21,7 @@ from muster.client.client import Client
 @click.option("--once", is_flag=True, help="Print once, with all columns, and exit; this is the default in a pipe.")
 @output_option("table", "json", "yaml")
 def command(node: str | None, interval: float, once: bool, output: str) -> None:
-    """Show what nodes, GPUs and tasks use right now. Ctrl-C exits.
+    """Show what nodes, GPUs and tasks use right now. q exits, and so does Ctrl-C.
 
     With NODE, show the cores, network interfaces and GPUs of one node, and its last minutes.
 
@@ -48,8 +48,18 @@ def _live(client: Client, draw: Draw, interval: float) -> None:
     from rich.text import Text
 
     console = Console(no_color=click.get_current_context().find_root().color is False)
-    with Live(Text(), console=console, auto_refresh=False, screen=True) as live:
+    with single_keys() as keys, Live(Text(), console=console, auto_refresh=False, screen=True) as live:
         while True:
-            drawn = draw(client, console.width)
+            drawn = fitted(draw(client, console.width), console.height)
             live.update(Text.from_ansi(drawn, no_wrap=True, overflow="crop"), refresh=True)
-            time.sleep(interval)
+            if keys.pressed("q", interval):
+                return
+
+
+def fitted(text: str, height: int) -> str:
+    """The text with no more lines than the window has. The last one says how many are left out."""
+    lines = text.split("\n")
+    if len(lines) <= height:
+        return text
+    shown = lines[: max(0, height - 1)]
+    return "\n".join([*shown, f"… {len(lines) - len(shown)} more lines; muster top --once shows all, q exits"])

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import click
@@ -11,6 +12,7 @@ from muster.cli.session import connect, say
 from muster.cli.shared_options import jobs_argument, output_option
 from muster.cli.tables.output import print_document
 from muster.cli.terminal import echo
+from muster.cli.wait_reasons import print_wait_reasons
 from muster.lib.quantities import parse_duration
 
 
@@ -21,7 +23,8 @@ from muster.lib.quantities import parse_duration
 def command(jobs: tuple[str, ...], timeout: str | None, output: str) -> None:
     """Wait until jobs have ended. The exit code is 0 if all succeeded, 1 if not, 124 after the timeout.
 
-    If the server restarts in the meantime, the command waits for it. Ctrl-C ends the command, not the jobs.
+    Why a job waits is printed on stderr, and again when the reason changes. If the server restarts in the meantime,
+    the command waits for it. Ctrl-C ends the command, not the jobs.
 
     \b
     Examples:
@@ -38,7 +41,8 @@ def command(jobs: tuple[str, ...], timeout: str | None, output: str) -> None:
     handles = [client.job(ref) for ref in jobs]
     for place, handle in enumerate(handles):
         try:
-            handle.wait(None if deadline is None else max(deadline - time.monotonic(), 0))
+            with print_wait_reasons(handle, partial(_say_of, handle.name if len(handles) > 1 else "")):
+                handle.wait(None if deadline is None else max(deadline - time.monotonic(), 0))
         except TimeoutError as error:
             say(f"timed out: job {handle.name} is still {handle.state}")
             raise click.exceptions.Exit(124) from error
@@ -47,6 +51,10 @@ def command(jobs: tuple[str, ...], timeout: str | None, output: str) -> None:
         print_outcome(handle.view)
     _print([handle.view.raw for handle in handles], output)
     exit_with_outcome(*(handle.view for handle in handles))
+
+
+def _say_of(job: str, reason: str) -> None:
+    say(f"{job}: {reason.strip()}" if job else reason)
 
 
 def _print(jobs: Sequence[Mapping[str, Any]], output: str) -> None:

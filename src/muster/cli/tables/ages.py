@@ -1,4 +1,4 @@
-"""Relative times for people: `5m ago`, `in 3d`, `1h12m`. The current time is always an argument."""
+"""Relative times for people: `5m ago`, `in 3d`. The current time is always an argument."""
 
 from datetime import datetime
 
@@ -12,21 +12,6 @@ def ago(instant: datetime | None, now: datetime) -> str | None:
     if seconds < -1:
         return f"in {_largest(-seconds)}"
     return f"{_largest(max(seconds, 0))} ago"
-
-
-def duration_text(seconds: float) -> str:
-    """The duration in its two largest units: `2h3m`, `45s`."""
-    if seconds < 10:
-        return f"{seconds:.1f}s"
-    left = round(seconds)
-    parts = []
-    for name, size in _UNITS:
-        count, left = divmod(left, size)
-        if count:
-            parts.append(f"{count}{name}")
-        if len(parts) == 2 or (parts and not count):
-            break
-    return "".join(parts)
 
 
 def _largest(seconds: float) -> str:

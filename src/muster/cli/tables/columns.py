@@ -1,40 +1,82 @@
 """The columns of tables, so that `get`, `describe` and `top` show the same object in the same way."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
 from muster.cli.tables.ages import ago
 from muster.cli.tables.colours import state_colour
+from muster.cli.tables.job_usage import percent, size
 from muster.cli.tables.text_tables import Column
 from muster.client.views import ClusterView, EventView, JobView, NodeView, SecretView, TaskView, TokenView, UserView
-from muster.lib.quantities import about_bytes
+from muster.lib.quantities import about_bytes, about_duration
 
 _NONE = (None, "", 0, "0")
 
 
 def job_columns(jobs: Sequence[JobView] = ()) -> list[Column[JobView]]:
-    """The columns for these jobs. Their owner stands in the short table too if they belong to several users."""
     now = datetime.now(UTC)
-    is_of_one = len({job.owner for job in jobs}) <= 1
     return [
         Column("NAME", lambda job: job.name),
         Column("ID", lambda job: job.id, wide=True),
-        Column("OWNER", lambda job: job.owner, wide=is_of_one),
+        Column("OWNER", lambda job: job.owner),
         Column("CLUSTER", lambda job: job.vc or job.cluster, wide=True),
         Column("STATE", lambda job: job.state, colour=state_colour),
         Column("MODE", lambda job: job.mode),
         Column("PRIORITY", lambda job: job.raw.get("priority"), wide=True),
         Column("ATTEMPT", lambda job: job.attempt, wide=True, right=True),
+        Column("GPUS", _gpus, right=True),
         Column("SUCC", lambda job: job.succeeded, right=True),
         Column("FAIL", lambda job: job.failed, right=True),
         Column("ACTIVE", lambda job: job.active, right=True),
         Column("RESOURCES", lambda job: resources_text(job.raw.get("resources")), wide=True),
+        Column("GPU", lambda job: percent(job.raw.get("gpuPercent")), wide=True, right=True),
+        Column("PEAK MEMORY", lambda job: size(job.raw.get("peakMemoryBytes")), wide=True, right=True),
         Column("CREATED", lambda job: ago(job.created_at, now), wide=True),
+        Column("WAIT", lambda job: wait_text(job, now), wide=True, right=True),
         Column("START", lambda job: ago(job.started_at, now)),
         Column("END", lambda job: ago(job.ended_at, now)),
+        Column("DURATION", lambda job: duration_text(job, now), right=True),
         Column("REASON", lambda job: job.reason),
     ]
+
+
+def queue_columns() -> list[Column[JobView]]:
+    now = datetime.now(UTC)
+    return [
+        Column("POS", lambda job: job.raw.get("position"), right=True),
+        Column("NAME", lambda job: job.name),
+        Column("ID", lambda job: job.id, wide=True),
+        Column("OWNER", lambda job: job.owner),
+        Column("CLUSTER", lambda job: job.vc or job.cluster),
+        Column("STATE", lambda job: job.state, colour=state_colour),
+        Column("PRIORITY", lambda job: job.raw.get("priority")),
+        Column("GPUS", _gpus, right=True),
+        Column("RESOURCES", lambda job: resources_text(job.raw.get("resources")), wide=True),
+        Column("WAIT", lambda job: wait_text(job, now), right=True),
+        Column("RUN", lambda job: duration_text(job, now), right=True),
+        Column("LIMIT", lambda job: job.raw.get("timeLimit"), wide=True, right=True),
+        Column("REASON", lambda job: job.reason),
+    ]
+
+
+def duration_text(job: JobView, now: datetime) -> str | None:
+    """How long the job has run, from its first start to its end or until now."""
+    return None if job.started_at is None else _between(job.started_at, job.ended_at or now)
+
+
+def wait_text(job: JobView, now: datetime) -> str | None:
+    """How long the job waited for its first start."""
+    return None if job.created_at is None else _between(job.created_at, job.started_at or job.ended_at or now)
+
+
+def _between(start: datetime, end: datetime) -> str:
+    return about_duration(max(0.0, (end - start).total_seconds()))
+
+
+def _gpus(job: JobView) -> str | None:
+    count = (job.raw.get("resources") or {}).get("gpu")
+    return f"{count:g}" if count else None
 
 
 def other_job_columns(jobs: Sequence[JobView] = ()) -> list[Column[JobView]]:
@@ -188,6 +230,12 @@ def resources_text(resources: Any) -> str | None:
     named.pop("devices", None)
     texts = {name: _joined(value) if isinstance(value, list) else value for name, value in named.items()}
     return " ".join(f"{name}={text}" for name, text in texts.items() if text not in _NONE) or None
+
+
+def framework_text(job: Mapping[str, Any]) -> str | None:
+    """The framework as `torch, because the command runs torchrun`, or only its name if the job says so itself."""
+    reason = job.get("frameworkReason")
+    return f"{job.get('framework')}, because {reason}" if reason else job.get("framework")
 
 
 def device_counts(node: NodeView) -> list[str]:

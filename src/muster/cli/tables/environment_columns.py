@@ -1,10 +1,11 @@
 """The table columns of environments and of their tests."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from muster.cli.tables.text_tables import Column
-from muster.client.environment_views import EnvironmentView
+from muster.client.environment_views import EnvironmentPackagesView, EnvironmentView
 
 _NODES_SHOWN = 4
 
@@ -30,6 +31,33 @@ def trial_columns() -> list[Column[Mapping[str, Any]]]:
         Column("GPUS SEEN", lambda row: row["gpus"], right=True),
         Column("RESULT", lambda row: row["result"], colour=lambda text: "green" if text == "ok" else "red"),
     ]
+
+
+def package_columns() -> list[Column[Mapping[str, Any]]]:
+    return [
+        Column("PACKAGE", lambda row: row["name"]),
+        Column("VERSION", lambda row: row["version"]),
+        Column("SOURCE", lambda row: row["source"]),
+        Column("NODES", lambda row: _nodes(row["nodes"])),
+    ]
+
+
+def package_rows(found: Sequence[EnvironmentPackagesView]) -> list[Mapping[str, Any]]:
+    """One row for each version of a package, with the nodes that have it."""
+    nodes: dict[tuple[str, str, str], list[str]] = {}
+    for one in found:
+        for package in one.packages:
+            nodes.setdefault((package["name"], package["version"], package["source"]), []).append(one.node)
+    return [
+        {"name": name, "version": version, "source": source, "nodes": having}
+        for (name, version, source), having in sorted(nodes.items(), key=lambda item: item[0][0].lower())
+    ]
+
+
+def with_names(found: EnvironmentPackagesView, wanted: str) -> EnvironmentPackagesView:
+    """Only the packages whose name contains the text, in upper or lower case."""
+    kept = tuple(one for one in found.packages if wanted.lower() in one["name"].lower())
+    return replace(found, packages=kept)
 
 
 def _nodes(names: Sequence[str]) -> str:

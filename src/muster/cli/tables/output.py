@@ -42,7 +42,7 @@ def table_lines(items: Sequence[Item], columns: Sequence[Column[Item]], output: 
 
 def print_document(document: Any, output: str) -> None:
     if output == "yaml":
-        echo(_yaml(document), nl=False)
+        echo(yaml_text(document), nl=False)
     else:
         echo(_HOSTILE.sub(_json_escape, json.dumps(document, indent=2, ensure_ascii=False)))
 
@@ -65,7 +65,7 @@ def _print_lines(lines: Any) -> None:
         echo(text)
 
 
-def _yaml(document: Any) -> str:
+def yaml_text(document: Any) -> str:
     import yaml
 
     dumper = getattr(yaml, "CSafeDumper", yaml.SafeDumper)

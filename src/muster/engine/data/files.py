@@ -20,6 +20,7 @@ from muster.engine.data.file_places import Address, Places
 from muster.engine.data.upload_checks import check_piece, check_sha256
 from muster.engine.state.event_builders import audit_event
 from muster.lib.ids import new_id
+from muster.lib.recent import Recent
 from muster.ports.files import (
     MAX_PIECE_BYTES,
     Exists,
@@ -70,6 +71,8 @@ class Files:
     def __init__(self, context: Context) -> None:
         self._context = context
         self._places = Places(context)
+        self._written = Recent()
+        """Which files users have written to in place a short while ago."""
 
     def folders(self, user: User, cluster: str) -> list[Folder]:
         return self._places.folders(user, cluster)
@@ -146,10 +149,23 @@ class Files:
 
     # -- changing -----------------------------------------------------------------------------------------------
 
-    async def make_folder(self, user: User, where: Address, *, parents: bool) -> None:
+    async def make_folder(self, user: User, where: Address, *, parents: bool, private: bool = False) -> None:
         place = self._places.place(user, where, changing=True)
         async with self._audited("fs.mkdir", user, place):
-            await self._space(user, where).make_folder(place, parents=parents)
+            await self._space(user, where).make_folder(place, parents=parents, private=private)
+
+    async def resize(self, user: User, where: Address, size: int) -> None:
+        place = self._places.place(user, where, changing=True)
+        async with self._audited("fs.resize", user, place, bytes=size):
+            await self._space(user, where).resize(place, size)
+
+    async def write_at(self, user: User, where: Address, offset: int, data: bytes) -> None:
+        """Write into a file in place. A file that is written piece by piece leaves one audit event in a while."""
+        place = self._places.place(user, where, changing=True)
+        is_first = self._written.is_new(f"{_key(user)} {place.shown}", self._context.clock())
+        async with self._audited("fs.write", user, place, offset=offset) as audit:
+            audit.is_recorded = is_first
+            await self._space(user, where).write_at(place, offset, data)
 
     async def move(self, user: User, where: Address, to: Address, run: str | None, *, overwrite: bool) -> Running:
         place, target = self._places.places(user, [(where, True), (to, True)])

@@ -10,10 +10,12 @@ from muster.domain.jobs import Job
 from muster.domain.specs import Role
 from muster.domain.tasks import Task
 from muster.engine.context import Context
+from muster.engine.data.log_times import TimesReader, until_offset, with_times
 from muster.engine.data.logs import LogReader, Piece
 
 _QUEUED_PIECES = 16
 _LOOK_AGAIN_S = 15.0
+_ALL = 1 << 62
 _NAMES_SHOWN = 20
 _OFFSET = re.compile(r"[^=;]+=[0-9]{1,18}")
 
@@ -42,22 +44,34 @@ class Wanted:
     tail: int | None = None
     follow: bool = False
     attempt: int | None = None
+    since_ms: int | None = None
+    until_ms: int | None = None
+    timestamps: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class LogReaders:
+    """What logs contain, and when it was written."""
+
+    logs: LogReader
+    times: TimesReader
 
 
 async def follow_job(
-    context: Context, reader: LogReader, job: Job, wanted: Wanted, cursor: LogCursor
+    context: Context, logs: LogReader, job: Job, wanted: Wanted, cursor: LogCursor
 ) -> AsyncIterator[tuple[LogCursor, Piece]]:
     """Yields pieces, each with the cursor after it. Ends at the last one, or with `follow` when the job has ended.
 
     Attempts come one after the other: a reader that resumes first gets the rest of the attempt that it was in.
     """
+    reader = LogReaders(logs, TimesReader(context))
     attempt = wanted.attempt or cursor.attempt or max(job.attempt, 1)
     with context.hub.subscribe(job.id) as changes:
         while True:
             tasks = _chosen(await context.store.tasks(job.id, attempt), wanted.tasks)
             cursor = cursor if cursor.attempt == attempt else LogCursor(attempt)
             start = await _start(reader, job, tasks, wanted, cursor)
-            async for cursor, piece in _merge(reader, job, tasks, start, wanted.follow):
+            async for cursor, piece in _merge(reader, job, tasks, start, wanted):
                 yield cursor, piece
             job = await context.store.job(job.id)
             is_over = job.is_final or attempt < job.attempt
@@ -90,16 +104,27 @@ def _chosen(tasks: Sequence[Task], names: Sequence[str]) -> list[Task]:
     return [task for task in tasks if not names or task.name in names or f"{task.role}-{task.index}" in names]
 
 
-async def _start(reader: LogReader, job: Job, tasks: list[Task], wanted: Wanted, cursor: LogCursor) -> LogCursor:
+async def _start(reader: LogReaders, job: Job, tasks: list[Task], wanted: Wanted, cursor: LogCursor) -> LogCursor:
     offsets = {}
     for task in tasks:
         if task.name in cursor.offsets:
             offsets[task.name] = cursor.offsets[task.name]
-        elif wanted.tail is not None:
-            offsets[task.name] = await _start_of_tail(reader, job, task, wanted.tail)
         else:
-            offsets[task.name] = 0
+            offsets[task.name] = max(
+                0 if wanted.tail is None else await _start_of_tail(reader.logs, job, task, wanted.tail),
+                0 if wanted.since_ms is None else await _start_of_time(reader, job, task, wanted.since_ms),
+            )
     return LogCursor(cursor.attempt, offsets)
+
+
+async def _start_of_time(reader: LogReaders, job: Job, task: Task, since_ms: int) -> int:
+    try:
+        if task.ended_at is not None and task.ended_at * 1000 < since_ms:
+            return (await reader.logs.extent(task, job.cluster)).size
+        times = await reader.times.times(task, job.cluster)
+        return await reader.logs.line_start(task, job.cluster, times.since(since_ms))
+    except MusterError:
+        return 0
 
 
 async def _start_of_tail(reader: LogReader, job: Job, task: Task, lines: int) -> int:
@@ -109,8 +134,25 @@ async def _start_of_tail(reader: LogReader, job: Job, task: Task, lines: int) ->
         return 0  # the task has not started yet, or its node is unreachable: everything that comes is new
 
 
+async def _pieces(reader: LogReaders, job: Job, task: Task, offset: int, wanted: Wanted) -> AsyncIterator[Piece]:
+    pieces = reader.logs.pieces(task, job.cluster, offset, follow=wanted.follow)
+    if wanted.until_ms is not None:
+        pieces = until_offset(pieces, await _end_of_time(reader, job, task, wanted.until_ms))
+    if wanted.timestamps:
+        pieces = with_times(pieces, reader.times, task, job.cluster)
+    async for piece in pieces:
+        yield piece
+
+
+async def _end_of_time(reader: LogReaders, job: Job, task: Task, until_ms: int) -> int:
+    """Bytes whose times are not known are newer than all others."""
+    times = await reader.times.times(task, job.cluster)
+    ended = task.ended_at is not None and task.ended_at * 1000 <= until_ms
+    return _ALL if ended or not times.known else times.until(until_ms)
+
+
 async def _merge(
-    reader: LogReader, job: Job, tasks: list[Task], cursor: LogCursor, follow: bool
+    reader: LogReaders, job: Job, tasks: list[Task], cursor: LogCursor, wanted: Wanted
 ) -> AsyncIterator[tuple[LogCursor, Piece]]:
     """Read the logs of all tasks at once, and yield each piece as it comes. A slow reader slows the reading, not the
     tasks."""
@@ -118,7 +160,7 @@ async def _merge(
 
     async def pump(task: Task) -> None:
         try:
-            async for piece in reader.pieces(task, job.cluster, cursor.offsets[task.name], follow=follow):
+            async for piece in _pieces(reader, job, task, cursor.offsets[task.name], wanted):
                 await queue.put(piece)
         except NotFound:
             pass  # the task never started, or its log was removed meanwhile

@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import aclosing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Self
 
 from muster.domain.dropped_bytes import DroppedBytes
 from muster.domain.errors import MusterError, NotFound
@@ -23,12 +24,16 @@ _CACHED_PIECES = 256
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """Some lines of one task's log. `payload` is their JSON, made once for all readers."""
+    """A part of one task's log. `payload` is their JSON, made once for all readers."""
 
     task: str
     offset: int
     end: int
     payload: str
+
+    @classmethod
+    def of(cls, task: str, offset: int, end: int, text: str) -> Self:
+        return cls(task, offset, end, json.dumps({"task": task, "offset": offset, "text": text}, ensure_ascii=False))
 
     def payload_text(self) -> str:
         return str(json.loads(self.payload)["text"])
@@ -43,6 +48,13 @@ class LogReader:
         if task.log is not None:
             return await asyncio.to_thread(_tail_of_file, self.file(task), lines)
         return await self._live(cluster).tail_offset(TaskRef.of(task), lines)
+
+    async def line_start(self, task: Task, cluster: str, offset: int) -> int:
+        """The beginning of the first line at or behind this position; the position itself if that is far away."""
+        if not offset:
+            return 0
+        chunk = await self._chunk(task, cluster, offset - 1)
+        return offset + max(0, chunk.data.find(b"\n"))
 
     def file(self, task: Task) -> Path:
         """The collected log. Raises NotFound if it was removed since."""
@@ -63,7 +75,7 @@ class LogReader:
                 offset = chunk.dropped.end
                 continue
             is_over = chunk.ended or not follow
-            if piece := self._piece(task, chunk, is_over=is_over):
+            if piece := self._piece(task, chunk):
                 yield piece
                 offset = piece.end
             elif is_over:
@@ -106,23 +118,19 @@ class LogReader:
                 return now
         raise NotFound(f"the log of {task.name} is not there any more")
 
-    def _piece(self, task: Task, chunk: LogChunk, *, is_over: bool) -> Piece | None:
-        """A piece of whole lines; a part of a line only at the end, or if the line is longer than a piece."""
+    def _piece(self, task: Task, chunk: LogChunk) -> Piece | None:
+        """What was read, up to a character that is not complete yet. A line may continue in the next piece: progress
+        bars never end theirs."""
         if not chunk.data:
             return None
         known = self._pieces.get((task.id, chunk.offset))
         if known is not None:
             return known
-        length = chunk.data.rfind(b"\n") + 1
+        length = len(chunk.data) if chunk.ended else _whole_characters(chunk.data)
         if not length:
-            if not is_over and len(chunk.data) < PIECE_BYTES:
-                return None
-            length = len(chunk.data) if chunk.ended else _whole_characters(chunk.data)
-            if not length:
-                return None
+            return None
         text = chunk.data[:length].decode("utf-8", "replace")
-        payload = json.dumps({"task": task.name, "offset": chunk.offset, "text": text}, ensure_ascii=False)
-        piece = Piece(task.name, chunk.offset, chunk.offset + length, payload)
+        piece = Piece.of(task.name, chunk.offset, chunk.offset + length, text)
         if text.endswith("\n") or chunk.ended or len(chunk.data) >= PIECE_BYTES:
             self._pieces[task.id, chunk.offset] = piece  # what is only a beginning will be longer for the next reader
         if len(self._pieces) > _CACHED_PIECES:
@@ -152,9 +160,7 @@ def _whole_characters(data: bytes) -> int:
 
 
 def _marker_piece(task: Task, dropped: DroppedBytes, offset: int) -> Piece:
-    text = dropped.marker(offset)
-    payload = json.dumps({"task": task.name, "offset": offset, "text": text}, ensure_ascii=False)
-    return Piece(task.name, offset, dropped.end, payload)
+    return Piece.of(task.name, offset, dropped.end, dropped.marker(offset))
 
 
 def _read_file(path: Path, offset: int, limit: int) -> LogChunk:

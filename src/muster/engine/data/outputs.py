@@ -15,8 +15,8 @@ from pathlib import Path
 import structlog
 
 from muster.domain.errors import MusterError, NotFound, Unreachable
-from muster.domain.jobs import Job
-from muster.domain.output_patterns import matches
+from muster.domain.jobs import Job, Succeeded
+from muster.domain.output_patterns import is_glob, matches
 from muster.domain.tasks import Task
 from muster.engine.context import Context
 from muster.engine.state.event_builders import outputs_event
@@ -231,10 +231,12 @@ def _problems(task: Task, record: OutputRecord) -> Iterator[str]:
 
 
 def _unmatched(job: Job, records: Sequence[OutputRecord]) -> Iterator[str]:
-    """The patterns in the spec that match no output, once all tasks have been examined."""
+    """The patterns in the spec that match no output, once all tasks have been examined. A job that succeeded need not
+    have left anything for a pattern with wildcards."""
     found = [path for record in records for path in (*(file.path for file in record.files), *record.left_out)]
     for pattern in job.spec.outputs:
-        if not any(matches(pattern, path) for path in found):
+        is_optional = is_glob(pattern) and isinstance(job.state, Succeeded)
+        if not is_optional and not any(matches(pattern, path) for path in found):
             yield f"no task left anything that matches `{pattern}`, which `outputs` in the spec names"
 
 

@@ -31,8 +31,10 @@ from muster.domain.jobs import (
     move,
 )
 from muster.domain.tasks import Task, TaskStopped, TaskStopping, TaskSucceeded, move_task
+from muster.domain.used_resources import NOTHING_USED, sum_of
 from muster.engine.context import Context
 from muster.engine.data import outputs
+from muster.engine.data.log_times import keep_times
 from muster.engine.lifecycle.deadlines import watch_time_limit
 from muster.engine.lifecycle.dependencies import queue, recheck_dependents
 from muster.engine.lifecycle.fault_attribution import attributed
@@ -75,7 +77,7 @@ async def apply_moves(
     await _commit(context, entry, job, tasks, events, changed=list(moved))
     if checkpoint_at is not None:
         context.clusters[job.cluster].checkpointed(job.id, checkpoint_at)
-    if isinstance(job.state, Running) and entry.deadline is None:
+    if entry.deadline is None:
         watch_time_limit(context, entry, expire)
 
 
@@ -169,7 +171,7 @@ async def stop_orphan(context: Context, cluster: str, orphan: Observation) -> No
 
 async def expire(context: Context, entry: Entry, attempt: int, fault: Fault) -> None:
     async with entry.lock:
-        if entry.job.attempt != attempt or not isinstance(entry.job.state, Running):
+        if entry.job.attempt != attempt or not isinstance(entry.job.state, Starting | Running):
             return
         try:
             await stop(context, entry, Verdict(Outcome.FAIL, fault.cause, fault))
@@ -223,7 +225,8 @@ def _final_verdict(job: Job, verdict: Verdict, tasks: Sequence[Task]) -> Verdict
 def _counted(job: Job, tasks: Sequence[Task], verdict: Verdict) -> Job:
     """The job with the run time that was not lost, and with the retry counted against its owner or the platform."""
     goes_on = verdict.outcome in GOES_ON
-    job = replace(job, ran_s=job.ran_s + _ran_s(job, tasks, goes_on=goes_on))
+    used = sum_of((task.used for task in tasks), job.used or NOTHING_USED)
+    job = replace(job, ran_s=job.ran_s + _ran_s(job, tasks, goes_on=goes_on), used=used)
     if goes_on:
         job = replace(job, checkpoint_at=None, sizes=())
     if verdict.outcome is not Outcome.RETRY or verdict.fault is None:
@@ -272,6 +275,7 @@ async def with_collected_log(context: Context, cluster: str, task: Task) -> Task
     except (MusterError, OSError) as error:  # the node is unreachable, or the server's own disk is full
         _log.warning("log not collected", task=task.id, error=str(error))
         return task
+    await keep_times(context, cluster, task)
     return replace(task, log=name)
 
 

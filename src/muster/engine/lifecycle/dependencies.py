@@ -2,10 +2,11 @@
 
 Dependencies matter only before a job's first start: what was satisfied once is not checked again. When a dependency
 ends, its dependents are checked again from the open jobs and the store. So nothing has to be remembered over a restart,
-and no job waits for one that has ended or was deleted. A job can name only jobs that exist already, so dependencies
-cannot be circular.
+and no job waits for one that has ended or was deleted. A job can name only jobs that exist already, and jobs that are
+submitted together with it, which are refused if they wait for each other.
 """
 
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import structlog
@@ -20,7 +21,8 @@ from muster.engine.context import Context
 from muster.engine.lifecycle.node_exclusion import excluding_failed_nodes
 from muster.engine.state.event_builders import job_event
 from muster.engine.state.open_jobs import Entry
-from muster.ports.store import Change
+from muster.lib.nearest import nearest
+from muster.ports.store import Change, JobFilter
 from muster.scheduling.demand import JobDemand
 
 _log = structlog.get_logger("engine.dependencies")
@@ -28,18 +30,25 @@ CODE = "dependency"
 """The code of the reason why such a job waits."""
 _RETRY_S = 1.0
 _NAMES_SHOWN = 5
+_COMPARED = 200
+"""How many of the newest jobs are compared with a name that does not exist."""
 
 
-async def resolved(context: Context, spec: JobSpec, owner: str) -> tuple[JobSpec, list[Problem]]:
-    """The spec with its dependencies by id, and what is wrong with them. A name means the owner's newest job of that
-    name, open or ended."""
+async def resolved(
+    context: Context, spec: JobSpec, owner: str, known: Mapping[str, str]
+) -> tuple[JobSpec, list[Problem]]:
+    """The spec with its dependencies by id, and what is wrong with them. A name means the job of that name that is
+    submitted together with this one, whose id is `known`, or else the owner's newest job of that name, open or
+    ended."""
     found, problems = [], []
     for place, dependency in enumerate(spec.after):
+        if dependency.job in known:
+            found.append(replace(dependency, job=known[dependency.job]))
+            continue
         path = f"after[{place}].job"
         job = await _find(context, owner, dependency.job)
         if job is None:
-            hint = "name a job of your own that is queued, running or in the history"
-            problems.append(Problem(path, f"{owner} has no job {dependency.job!r}", hint))
+            problems.append(await _no_such_job(context, owner, place, dependency.job, known))
         elif job.is_final and not _is_satisfied(dependency, job):
             hint = "run it again and name the new one, or use `on: ended`"
             problems.append(
@@ -48,6 +57,27 @@ async def resolved(context: Context, spec: JobSpec, owner: str) -> tuple[JobSpec
         else:
             found.append(replace(dependency, job=job.id))
     return replace(spec, after=tuple(found)) if found and not problems else spec, problems
+
+
+async def unknown_dependencies(
+    context: Context, after: Sequence[str], owner: str, known: Collection[str]
+) -> list[Problem]:
+    """A problem for each name that stands for no job. An empty name is left out: something else is wrong with it."""
+    return [
+        await _no_such_job(context, owner, place, name, known)
+        for place, name in enumerate(after)
+        if name and name not in known and await _find(context, owner, name) is None
+    ]
+
+
+async def _no_such_job(context: Context, owner: str, place: int, name: str, known: Collection[str]) -> Problem:
+    own: list[str] = []
+    if place < _NAMES_SHOWN:  # a long list is not worth as many queries
+        page = await context.store.jobs(JobFilter(owner=owner), limit=_COMPARED)
+        own = [job.name for job in page.items]
+    guess = nearest(name, [*known, *own])
+    hint = f"did you mean {guess}?" if guess else "name a job of your own that is queued, running or in the history"
+    return Problem(f"after[{place}].job", f"{owner} has no job {name!r}", hint)
 
 
 def waits_for_others(job: Job) -> bool:

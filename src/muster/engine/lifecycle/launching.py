@@ -17,6 +17,7 @@ from muster.domain.resources import Placement
 from muster.domain.tasks import Task, TaskLaunching, TaskPreparing, task_id
 from muster.engine.context import Context
 from muster.engine.data.secrets import secret_values
+from muster.engine.data.ssh_keys import ssh_key_values
 from muster.engine.lifecycle.access_holds import hold_without_access
 from muster.engine.lifecycle.dependencies import enqueue
 from muster.engine.lifecycle.observing import receive
@@ -128,15 +129,20 @@ async def _launched_with_secrets(
     """Launch with the present values of the job's secrets, so that a retry uses new ones. Returns None if the job was
     stopped meanwhile."""
     job = entry.job
-    if not job.spec.secrets:
+    if not job.spec.secret_names and job.spec.ssh is None:
         return await _launched(backend, composed)
     try:
-        values = await secret_values(context, job.owner, job.spec)
+        values = await _values(context, job)
     except MusterError as error:
         return _refused(composed, error)
     if not (isinstance(entry.job.state, Starting) and entry.job.attempt == job.attempt):
         return None
     return await _launched(backend, replace(composed, secret_values=values))
+
+
+async def _values(context: Context, job: Job) -> dict[str, bytes]:
+    values = await secret_values(context, job.owner, job.spec) if job.spec.secret_names else {}
+    return {**values, **await ssh_key_values(context, job)} if job.spec.ssh is not None else values
 
 
 async def _launched(backend: Backend, composed: GangLaunch) -> Launched:

@@ -156,7 +156,7 @@ async def _steps(context: Context, job: Job, task: Task, observation: Observatio
             task = steps[-1] if steps else task
     if observation.phase is Phase.RUNNING:
         return steps
-    task = replace(task, exit_code=observation.exit_code, signal=observation.signal)
+    task = replace(task, exit_code=observation.exit_code, signal=observation.signal, used=observation.used)
     return [*steps, move_task(task, await _end(context, job, task, observation))]
 
 

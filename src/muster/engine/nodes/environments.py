@@ -17,7 +17,7 @@ from muster.engine.cluster_access import default_cluster, physical_cluster, visi
 from muster.engine.context import Context
 from muster.lib.nearest import nearest
 from muster.ports.capabilities import required
-from muster.ports.environments import Environment, Environments, Listing, Trial
+from muster.ports.environments import Environment, Environments, Inventory, Listing, Trial
 
 One = TypeVar("One")
 Found = TypeVar("Found")
@@ -52,16 +52,9 @@ async def offered(context: Context, user: User, cluster: str | None, node: str |
 
 
 async def tested(context: Context, user: User, name: str, cluster: str | None, node: str | None) -> list[Trial]:
-    """Test the environment of this name on every node that offers it, or on one. If no cluster is named, it is the
-    default cluster if that offers it, and otherwise the one that does."""
-    listings: dict[str, list[Listing]] = {}
-    default = default_cluster(context, user)
-    for home in sorted(_clusters(context, user, cluster, node), key=lambda one: one != default):
-        listings[home] = await _listings(context, user, home, _nodes(context, home, node))
-        if home == default and _named(name, listings[home]):
-            break
-    home = _offering(name, listings)
-    chosen = _named(name, listings[home])
+    """Test the environment of this name on every node that offers it, or on one."""
+    home, listings = await _home_of(context, user, name, cluster, node)
+    chosen = _named(name, listings)
     environments = _environments(context, home)
 
     async def test(one: tuple[str, Environment]) -> Trial:
@@ -72,7 +65,41 @@ async def tested(context: Context, user: User, name: str, cluster: str | None, n
         except BackendError as error:
             return Trial(at, environment, gpu, error=error.message)
 
-    return [*await _concurrently(chosen, test), *_unanswered(chosen, listings[home])]
+    return [*await _concurrently(chosen, test), *_unanswered(chosen, listings)]
+
+
+async def inventories(
+    context: Context, user: User, name: str, cluster: str | None, node: str | None
+) -> list[Inventory]:
+    """What is installed in the environment of this name, on every node that offers it, or on one."""
+    home, listings = await _home_of(context, user, name, cluster, node)
+    environments = _environments(context, home)
+
+    async def packages(one: tuple[str, Environment]) -> Inventory:
+        at, environment = one
+        try:
+            return await environments.packages(at, environment, user.name)
+        except BackendError as error:
+            return Inventory(at, environment, error=error.message)
+
+    chosen = _named(name, listings)
+    silent = [Inventory(one.node, one.environment, error=one.error) for one in _unanswered(chosen, listings)]
+    return [*await _concurrently(chosen, packages), *silent]
+
+
+async def _home_of(
+    context: Context, user: User, name: str, cluster: str | None, node: str | None
+) -> tuple[str, Sequence[Listing]]:
+    """The cluster that offers the environment, and what its nodes offer. If none is named, it is the default cluster
+    if that offers it, and otherwise the one that does."""
+    listings: dict[str, list[Listing]] = {}
+    default = default_cluster(context, user)
+    for home in sorted(_clusters(context, user, cluster, node), key=lambda one: one != default):
+        listings[home] = await _listings(context, user, home, _nodes(context, home, node))
+        if home == default and _named(name, listings[home]):
+            break
+    home = _offering(name, listings)
+    return home, listings[home]
 
 
 def _named(name: str, listings: Sequence[Listing]) -> list[tuple[str, Environment]]:

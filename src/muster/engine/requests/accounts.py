@@ -64,6 +64,10 @@ class Accounts:
         self._note_use(principal.token)
         return principal
 
+    async def behind(self, secret_hash: str) -> Principal:
+        """The user of a token that was authenticated before and is known by its digest. Raises NotAuthenticated."""
+        return await self._current(secret_hash)
+
     async def recheck(self, principal: Principal) -> None:
         """Raises NotAuthenticated if the token or its user is gone, disabled or expired by now."""
         await self._current(principal.token.secret_hash)
@@ -80,7 +84,10 @@ class Accounts:
             raise NotAuthenticated("this token has expired", hint="log in again: muster login")
         return principal
 
-    async def log_in(self, name: str, password: str, label: str, address: str = "") -> tuple[Token, str, User]:
+    async def log_in(
+        self, name: str, password: str, label: str, address: str = "", *, most_s: float | None = None
+    ) -> tuple[Token, str, User]:
+        """Log in with a password that Muster keeps. The session lasts `most_s` at most."""
         counted = self.attempts.count(address, name)
         user = await self._context.store.user(name)
         usable = user is not None and not user.disabled and user.password_hash
@@ -89,7 +96,8 @@ class Accounts:
             await self.record_failure(user, address)
             raise NotAuthenticated(WRONG, hint="an admin can set a password: muster users passwd NAME")
         self.attempts.succeeded(address, name, counted)
-        token, secret = await self.create_token(user, label, self._session_lifetime_s, actor=name, what=LOGIN)
+        lifetime_s = self.session_lifetime(most_s)
+        token, secret = await self.create_token(user, label, lifetime_s, actor=name, what=LOGIN)
         return token, secret, user
 
     async def create_token(

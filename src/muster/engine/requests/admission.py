@@ -3,15 +3,17 @@
 A gang that can never run is refused here, and not left waiting.
 """
 
-from collections.abc import AsyncIterator, Sequence
-from dataclasses import replace
+from collections.abc import AsyncIterator, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from types import MappingProxyType
 
 from muster.domain.access import is_open, may_use
 from muster.domain.errors import Conflict, Invalid, Problem, TooMany, Unplaceable
 from muster.domain.jobs import Held, Job, Queued
-from muster.domain.needs import folders_used
+from muster.domain.needs import folder_name, folder_paths
 from muster.domain.reasons import Reason
 from muster.domain.specs import JobSpec, SecretUse, tasks_at_most
+from muster.domain.unknown_folders import unknown_folder
 from muster.domain.virtual_clusters import VirtualCluster
 from muster.engine.cluster_access import (
     NOBODY,
@@ -24,48 +26,88 @@ from muster.engine.cluster_access import (
 )
 from muster.engine.context import Context
 from muster.engine.data.disk_usage import require_room
-from muster.engine.data.secrets import missing_secrets
-from muster.engine.lifecycle.dependencies import resolved
+from muster.engine.data.package_places import package_problems
+from muster.engine.data.secrets import missing_secrets, pull_secret_problems
+from muster.engine.lifecycle.dependencies import resolved, unknown_dependencies
 from muster.engine.requests.cluster_defaults import refusals, too_large, with_defaults
+from muster.engine.requests.job_sets import SetRefused, start_order
+from muster.engine.requests.storages import with_storages
 from muster.engine.state.cluster_settings import DEFAULT, in_queue
 from muster.lib.ids import new_id
 from muster.scheduling.pooled import never_fits
 
-
-async def admit(context: Context, spec: JobSpec, owner: str) -> Job:
-    """Admit one spec. Returns the job as it is to be stored."""
-    return (await admit_all(context, [spec], owner))[0]
+_NO_SIBLINGS: Mapping[str, str] = MappingProxyType({})
 
 
-async def admit_all(context: Context, specs: Sequence[JobSpec], owner: str) -> list[Job]:
-    """Admit the jobs of one request, which must have room in the queue together."""
+async def admit(context: Context, spec: JobSpec, owner: str, carried: Collection[str] = ()) -> Job:
+    """Admit one spec. Returns the job as it is to be stored. `carried` are the secrets that came with it."""
+    _require_few_open(context, owner, 1)
+    require_room(context, owner)
+    job = await _admit(context, spec, owner, carried=carried)
+    _require_room_for([job], context, owner)
+    return job
+
+
+async def admit_all(
+    context: Context,
+    specs: Sequence[JobSpec],
+    owner: str,
+    *,
+    unread: Collection[str] = (),
+    carried: Sequence[Collection[str]] = (),
+) -> list[Job]:
+    """Admit the jobs of one request, which must have room in the queue together, and may wait for each other. Raises
+    SetRefused with what is wrong with each of them. `unread` has the names of jobs of the request whose specs have
+    problems of their own, and `carried` the secrets that came with each of the others."""
     _require_few_open(context, owner, len(specs))
     require_room(context, owner)
-    jobs = [await _admit(context, spec, owner) for spec in specs]
-    for name in dict.fromkeys(job.vc for job in jobs if job.vc):
-        _require_room(context, context.config.virtual[name], owner, sum(job.vc == name for job in jobs))
-    return jobs
+    order = start_order(specs)
+    ids = {place: new_id() for place in order}
+    jobs: dict[int, Job] = {}
+    refusals: dict[int, Invalid] = {}
+    for place in order:
+        known = {}
+        if specs[place].after:
+            known = dict.fromkeys(unread, "") | {specs[one].name: ids[one] for one in order if one != place}
+        try:
+            own = carried[place] if carried else ()
+            jobs[place] = replace(await _admit(context, specs[place], owner, known, own), id=ids[place])
+        except Invalid as error:
+            refusals[place] = error
+    if refusals:
+        raise SetRefused(refusals, len(specs))
+    admitted = [jobs[place] for place in range(len(specs))]
+    _require_room_for(admitted, context, owner)
+    return admitted
 
 
-async def readmit(context: Context, job: Job, spec: JobSpec) -> Job:
+async def readmit(context: Context, job: Job, spec: JobSpec, carried: Collection[str] = ()) -> Job:
     """Admit the same job with another spec, by the same rules. It needs room only in a queue where it is not yet."""
-    found = await _admit(context, spec, job.owner)
+    found = await _admit(context, spec, job.owner, carried=carried)
     if found.vc and found.vc != job.vc:
         _require_room(context, context.config.virtual[found.vc], job.owner, 1)
     return replace(job, spec=found.spec, cluster=found.cluster, vc=found.vc)
 
 
-async def _admit(context: Context, spec: JobSpec, owner: str) -> Job:
+async def _admit(
+    context: Context,
+    spec: JobSpec,
+    owner: str,
+    known: Mapping[str, str] = _NO_SIBLINGS,
+    carried: Collection[str] = (),
+) -> Job:
+    """`known` has the ids of jobs that are submitted together with this one, by name."""
     _require_few_tasks(context, spec)
-    problems, spec = await _wherever_it_runs(context, spec, owner)
+    problems, spec = await _wherever_it_runs(context, spec, owner, known, carried)
     try:
         cluster, vc = await _destination(context, spec.cluster, owner)
     except Invalid as error:
         raise Invalid(error.message, hint=error.hint, problems=(*error.problems, *problems)) from None
     if vc is not None:
         spec = with_defaults(spec, vc.defaults)
+    spec, unknown = await with_storages(context, spec, cluster, owner)
     name = vc.name if vc else cluster
-    problems = [*await _refusals(context, cluster, vc, spec, owner), *problems]
+    problems = [*await _refusals(context, cluster, vc, spec, owner, carried), *unknown, *problems]
     if problems:
         raise Invalid(f"cluster {name} cannot run this job", problems=tuple(problems))
     now = context.clock()
@@ -76,6 +118,11 @@ async def _admit(context: Context, spec: JobSpec, owner: str) -> Job:
     if reason is not None and reason.code == "never":
         raise Unplaceable(f"this job can never run on {name}: {reason.message}", hint=reason.change)
     return job
+
+
+def _require_room_for(jobs: Sequence[Job], context: Context, owner: str) -> None:
+    for name in dict.fromkeys(job.vc for job in jobs if job.vc):
+        _require_room(context, context.config.virtual[name], owner, sum(job.vc == name for job in jobs))
 
 
 def _require_few_tasks(context: Context, spec: JobSpec) -> None:
@@ -109,27 +156,42 @@ async def _missing_inputs(context: Context, spec: JobSpec, owner: str) -> AsyncI
             yield Problem(f"inputs[{place}].source", f"no input {one.source} of {owner}", "upload it first")
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NamesUsed:
+    """The names in a spec that has problems of its own. A name that is itself wrong is empty."""
+
+    cluster: str | None
+    secrets: Sequence[SecretUse]
+    pull_secret: str | None = None
+    after: Sequence[str]
+
+
 async def unknown_names(
-    context: Context, cluster: str | None, secrets: Sequence[SecretUse], owner: str
+    context: Context, used: NamesUsed, owner: str, *, siblings: Collection[str] = ()
 ) -> list[Problem]:
-    """The problems of a spec that has others too: the cluster that it names, and its secrets, without all the rest."""
-    problems = await missing_secrets(context, secrets, owner)
-    if cluster:
+    """The problems of a spec that has others too: the cluster that it names, its secrets and the jobs that it waits
+    for, without all the rest. `siblings` are the names of jobs that are submitted together with it."""
+    problems = await missing_secrets(context, used.secrets, owner)
+    problems += await pull_secret_problems(context, used.pull_secret, owner)
+    problems += await unknown_dependencies(context, used.after, owner, siblings)
+    if used.cluster:
         try:
-            await _destination(context, cluster, owner)
+            await _destination(context, used.cluster, owner)
         except Invalid as error:
             problems += error.problems
     return problems
 
 
-async def _wherever_it_runs(context: Context, spec: JobSpec, owner: str) -> tuple[list[Problem], JobSpec]:
+async def _wherever_it_runs(
+    context: Context, spec: JobSpec, owner: str, known: Mapping[str, str], carried: Collection[str]
+) -> tuple[list[Problem], JobSpec]:
     """The problems that the job has on every cluster, and the spec with the ids of the jobs that it depends on."""
     problems = []
     if spec.package is not None and await context.store.package(spec.package, owner) is None:
         problems.append(Problem("package", f"no package {spec.package} of {owner}", "upload the folder first"))
     problems += [problem async for problem in _missing_inputs(context, spec, owner)]
-    problems += await missing_secrets(context, spec.secrets, owner)
-    spec, unmet = await resolved(context, spec, owner)
+    problems += await missing_secrets(context, spec.secrets, owner, carried)
+    spec, unmet = await resolved(context, spec, owner, known)
     return [*problems, *unmet], spec
 
 
@@ -156,16 +218,30 @@ async def _destination(context: Context, named: str | None, owner: str) -> tuple
 
 
 async def _refusals(
-    context: Context, cluster: str, vc: VirtualCluster | None, spec: JobSpec, owner: str
+    context: Context, cluster: str, vc: VirtualCluster | None, spec: JobSpec, owner: str, carried: Collection[str]
 ) -> list[Problem]:
     """The problems that the job has on this cluster only."""
     problems = [*context.backends[cluster].cannot_honour(spec), *_refused_sharing(context, cluster, vc, spec)]
     problems += await _closed_folders(context, cluster, spec, owner)
     problems += await _unsafe_places(context, cluster, spec, owner)
-    if spec.secrets and not context.backends[cluster].capabilities.secrets:
-        message = f"cluster {cluster} cannot give secrets to tasks"
-        problems.append(Problem("secrets", message, "use a cluster that can"))
+    if spec.runtime.pull_secret not in carried:
+        problems += await pull_secret_problems(context, spec.runtime.pull_secret, owner)
+    if spec.package_place is not None and not problems:
+        problems += await package_problems(context, cluster, spec.package_place, owner)
+    if not context.backends[cluster].capabilities.secrets:
+        problems += _without_secrets(cluster, spec)
     return problems
+
+
+def _without_secrets(cluster: str, spec: JobSpec) -> Iterator[Problem]:
+    """What the job needs secrets for, on a cluster that cannot give any to tasks."""
+    for key, what, is_used in (
+        ("secrets", "secrets", bool(spec.secrets)),
+        ("runtime.pullSecret", "secrets", spec.runtime.pull_secret is not None),
+        ("ssh", "keys", spec.ssh is not None),
+    ):
+        if is_used:
+            yield Problem(key, f"cluster {cluster} cannot give {what} to tasks", "use a cluster that can")
 
 
 def _refused_sharing(context: Context, cluster: str, vc: VirtualCluster | None, spec: JobSpec) -> list[Problem]:
@@ -181,15 +257,17 @@ def _refused_sharing(context: Context, cluster: str, vc: VirtualCluster | None, 
 
 async def _closed_folders(context: Context, cluster: str, spec: JobSpec, owner: str) -> list[Problem]:
     settings = context.backends[cluster].settings
-    used = [folder for name in folders_used(spec, settings) if (folder := settings.folder(name)) is not None]
-    closed = [folder for folder in used if not is_open(folder)]
+    used = [(key, path, settings.folder(folder_name(path, settings) or "")) for key, path in folder_paths(spec)]
+    closed = [(key, path, folder) for key, path, folder in used if folder is not None and not is_open(folder)]
     if not closed:
         return []
     user = await context.store.user(owner)
+    refused = [(key, path) for key, path, folder in closed if user is None or not may_use(folder, user)]
     return [
-        Problem("mounts", f"{owner} may not use folder {folder.name}", "ask an admin")
-        for folder in closed
-        if user is None or not may_use(folder, user)
+        Problem(key, f"{owner} may not use {path}", "ask an admin")
+        if path.startswith("/")
+        else unknown_folder(key, path, settings)
+        for key, path in refused
     ]
 
 

@@ -22,17 +22,20 @@ class Admitting:
         self._accounts = accounts
         self._rules = rules
 
-    async def log_in(self, person: Person, label: str, address: str) -> tuple[Token, str, User]:
-        """Raises Forbidden if the person may not use this server, and records that in the audit trail."""
+    async def log_in(
+        self, person: Person, label: str, address: str, *, most_s: float | None = None
+    ) -> tuple[Token, str, User]:
+        """The session lasts `most_s` at most. Raises Forbidden if the person may not use this server, and records that
+        in the audit trail."""
         try:
             user = await self._user_of(person)
         except (Forbidden, NotAuthenticated):
             known = await self._linked(person)
             await self._accounts.record_failure(known, address)
             raise
-        token, secret = await self._accounts.create_token(
-            user, label, self._accounts.session_lifetime(self._rules.session_lifetime_s), actor=user.name, what=LOGIN
-        )
+        bounds = [bound for bound in (self._rules.session_lifetime_s, most_s) if bound is not None]
+        lifetime_s = self._accounts.session_lifetime(min(bounds, default=None))
+        token, secret = await self._accounts.create_token(user, label, lifetime_s, actor=user.name, what=LOGIN)
         return token, secret, user
 
     async def _user_of(self, person: Person) -> User:

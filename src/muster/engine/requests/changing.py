@@ -3,17 +3,17 @@
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
-from muster.domain.errors import Conflict, Forbidden, Invalid, Problem
+from muster.domain.errors import Conflict, Invalid, Problem
 from muster.domain.jobs import Held, Job, Queued
-from muster.domain.specs import JobSpec, Priority
+from muster.domain.specs import Priority
 from muster.engine.context import Context
+from muster.engine.data.job_secrets import NOTHING_CARRIED, Carried, with_own_secrets
 from muster.engine.lifecycle.dependencies import queue
 from muster.engine.requests.admission import readmit
 from muster.engine.requests.commands import open_entry
+from muster.engine.requests.respecifying import Respec, refuse_secrets_of_others
 from muster.engine.state.event_builders import audit_event, job_event
 from muster.ports.store import Change
-
-Respec = Callable[[JobSpec], JobSpec]
 
 
 async def bump(context: Context, job_id: str, actor: str, priority: Priority, *, is_admin: bool) -> Job:
@@ -39,23 +39,41 @@ async def move_to(context: Context, job_id: str, actor: str, cluster: str) -> Jo
     return await _rewrite(context, job_id, actor, "move", moved, to=cluster)
 
 
-async def change(context: Context, job_id: str, actor: str, respec: Respec, **audited: object) -> Job:
-    """Change the spec. `respec` makes the new spec from the present one, and `audited` goes into the audit trail."""
+async def change(
+    context: Context,
+    job_id: str,
+    actor: str,
+    respec: Respec,
+    *,
+    version: int | None = None,
+    carried: Carried = NOTHING_CARRIED,
+    **audited: object,
+) -> Job:
+    """Change the spec. `respec` makes the new spec from the present one, and `audited` goes into the audit trail. With
+    `version`, the job must not have changed since. `carried` are the secrets that came in the file of the new spec."""
 
     async def changed(job: Job) -> Job:
+        if version is not None and job.version != version:
+            raise Conflict(f"job {job.name} was changed meanwhile", hint="look at it as it is now, then change it")
         spec = respec(job.spec)
-        if spec.secrets and actor != job.owner:
-            raise Forbidden(
-                f"{actor} may not change job {job.name}: it gets secrets of {job.owner}",
-                hint=f"only {job.owner} may; admins can bump, move, hold and kill it",
-            )
-        return await readmit(context, job, spec)
+        refuse_secrets_of_others(job, spec, actor)
+        if spec.name != job.name:
+            problem = Problem("name", "a job keeps its name", "submit it anew under another name")
+            raise Invalid("the job spec has 1 problem", problems=(problem,))
+        return await readmit(context, job, spec, carried)
 
-    return await _rewrite(context, job_id, actor, "change", changed, **audited)
+    return await _rewrite(context, job_id, actor, "change", changed, carried=carried, **audited)
 
 
 async def _rewrite(
-    context: Context, job_id: str, actor: str, what: str, rewritten: Callable[[Job], Awaitable[Job]], **audited: object
+    context: Context,
+    job_id: str,
+    actor: str,
+    what: str,
+    rewritten: Callable[[Job], Awaitable[Job]],
+    *,
+    carried: Carried = NOTHING_CARRIED,
+    **audited: object,
 ) -> Job:
     entry = await open_entry(context, job_id, what)
     async with entry.lock:
@@ -65,11 +83,11 @@ async def _rewrite(
                 f"job {before.name} is {before.state_name} and can be changed only while it waits",
                 hint=f"`muster hold {before.name}` stops it; then change it, and resume it",
             )
-        job = await rewritten(before)
+        job, secrets = await with_own_secrets(context, await rewritten(before), carried)
         job = replace(job, version=before.version + 1)
         now = context.clock()
         events = [audit_event(f"job.{what}", actor, now, job=job, **audited), job_event(job, now, actor=actor)]
-        await context.apply(Change(rewritten_job=job, events=events))
+        await context.apply(Change(rewritten_job=job, secrets=secrets, events=events))
         context.open_jobs.respecify(entry, job)
         if (old := context.clusters.get(before.cluster)) is not None:
             old.unqueued(job.id)

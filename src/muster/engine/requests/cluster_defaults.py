@@ -23,10 +23,15 @@ def with_defaults(spec: JobSpec, defaults: Defaults) -> JobSpec:
     return replace(
         spec,
         env={**defaults.env, **spec.env},
-        runtime=defaults.runtime if spec.runtime == Runtime() else spec.runtime,
+        runtime=spec.runtime if spec.runtime.is_chosen else _with_runtime(spec.runtime, defaults.runtime),
         mounts=(*spec.mounts, *(mount for mount in defaults.mounts if mount.target not in taken)),
         roles=tuple(_with_resources(role, defaults.resources) for role in spec.roles),
     )
+
+
+def _with_runtime(said: Runtime, given: Runtime) -> Runtime:
+    """The default environment. Where it starts, and how its image is pulled, the spec may say all the same."""
+    return replace(given, workdir=said.workdir or given.workdir, pull_secret=said.pull_secret or given.pull_secret)
 
 
 def refusals(spec: JobSpec, vc: VirtualCluster) -> list[Problem]:

@@ -22,13 +22,12 @@ from muster.domain.jobs import (
     move,
 )
 from muster.domain.launch_requests import LaunchRequest
-from muster.domain.needs import needs_of, unmet
-from muster.domain.nodes import Node
-from muster.domain.resources import Amounts, ExtendedDevice, Placement
+from muster.domain.resources import Placement
 from muster.domain.specs import JobSpec
 from muster.engine.cluster_access import lost_access
 from muster.engine.context import Context
 from muster.engine.data import outputs
+from muster.engine.data.job_secrets import NOTHING_CARRIED, Carried, with_own_secrets
 from muster.engine.lifecycle.completion import stop, stop_tasks
 from muster.engine.lifecycle.dependencies import queue, recheck_dependents, waits_for_others
 from muster.engine.lifecycle.launching import (
@@ -43,25 +42,34 @@ from muster.engine.lifecycle.launching import (
     release_attempt,
 )
 from muster.engine.requests.admission import admit, admit_all
+from muster.engine.requests.respecifying import Respec, refuse_secrets_of_others, same_spec
 from muster.engine.state.event_builders import audit_event, job_event
 from muster.engine.state.open_jobs import Entry
 from muster.launch.composing import ports_needed
-from muster.ports.backend import Backend, Rendered
+from muster.ports.backend import Rendered
 from muster.ports.capabilities import TaskRef
 from muster.ports.store import Change, RequestKey
+from muster.scheduling.demand import Slot
 
 
 async def submit(
-    context: Context, spec: JobSpec, owner: str, key: RequestKey | None = None, *, actor: str | None = None
+    context: Context,
+    spec: JobSpec,
+    owner: str,
+    key: RequestKey | None = None,
+    *,
+    actor: str | None = None,
+    carried: Carried = NOTHING_CARRIED,
 ) -> tuple[Job, bool]:
     """Submit a job. Returns the stored job and whether it is new: a repeated request key returns the first job. The key
-    is looked up before anything else, because the cluster, the limits or the package may have changed since."""
+    is looked up before anything else, because the cluster, the limits or the package may have changed since. `carried`
+    are the secrets that came in its file."""
     earlier = await context.store.job_by_request(key) if key else None
     if earlier is not None:
         return earlier, False
-    job = await admit(context, spec, owner)
+    job, secrets = await with_own_secrets(context, await admit(context, spec, owner, carried), carried)
     intent = await _intent_at_once(context, job)
-    change = _submission(job, actor or owner, key)
+    change = replace(_submission(job, actor or owner, key), secrets=secrets)
     if intent is not None:
         change = replace(change, new_job=intent.job, tasks=intent.tasks, events=[*change.events, intent.event()])
     try:
@@ -100,15 +108,30 @@ async def _intent_at_once(context: Context, job: Job) -> Intent | None:
 
 
 async def submit_all(
-    context: Context, specs: Sequence[JobSpec], owner: str, key: RequestKey | None = None
+    context: Context,
+    specs: Sequence[JobSpec],
+    owner: str,
+    key: RequestKey | None = None,
+    *,
+    carried: Sequence[Carried] = (),
 ) -> tuple[list[Job], bool]:
-    """Submit all jobs or none, in one transaction. Returns whether they are new, as `submit` does."""
+    """Submit all jobs or none, in one transaction. Returns whether they are new, as `submit` does. They may wait for
+    each other, in any order. `carried` are the secrets that came with each of them."""
     keys = [replace(key, key=f"{key.key}:{number}") if key else None for number in range(len(specs))]
     if keys[0] is not None and await context.store.job_by_request(keys[0]) is not None:
         return await _made_before(context, keys), False
-    jobs = await admit_all(context, specs, owner)
+    jobs = await admit_all(context, specs, owner, carried=carried)
+    own = [
+        await with_own_secrets(context, job, one) for job, one in zip(jobs, carried or [{}] * len(jobs), strict=True)
+    ]
+    jobs = [job for job, _ in own]
     try:
-        await context.apply_all([_submission(job, owner, one) for job, one in zip(jobs, keys, strict=True)])
+        await context.apply_all(
+            [
+                replace(_submission(job, owner, one), secrets=secrets)
+                for (job, secrets), one in zip(own, keys, strict=True)
+            ]
+        )
     except Conflict:
         found = await _made_before(context, keys)
         if not found or len(found) < len(specs):
@@ -133,12 +156,13 @@ class DryRun:
     rendered: Rendered
 
 
-async def dry_run(context: Context, spec: JobSpec, owner: str) -> DryRun:
-    """Show what would be started. Ports are shown from 20000 up; real ones are reserved when the job starts."""
-    job = replace(await admit(context, spec, owner), attempt=1)
+async def dry_run(context: Context, spec: JobSpec, owner: str, carried: Carried = NOTHING_CARRIED) -> DryRun:
+    """Show what would be started, with the devices that the tasks would have if no other job ran. Ports are shown from
+    20000 up; real ones are reserved when the job starts."""
+    job = replace(await admit(context, spec, owner, carried), attempt=1)
     backend = context.backends[job.cluster]
     if context.engine(job.cluster) is None:
-        tasks = attempt_tasks(job, 1, _shown_placements(backend, spec), context.clock())
+        tasks = attempt_tasks(job, 1, _shown_placements(context, job), context.clock())
     else:
         unplaced = {(role.name, index): Placement("") for role in spec.roles for index in range(role.replicas)}
         gang = gang_for(context, job, attempt_tasks(job, 1, unplaced, context.clock()))
@@ -147,35 +171,24 @@ async def dry_run(context: Context, spec: JobSpec, owner: str) -> DryRun:
     return DryRun(job, launch.requests, backend.render(launch))
 
 
-def _shown_placements(backend: Backend, spec: JobSpec) -> dict[tuple[str, int], Placement]:
-    """Placements of all tasks on the first suitable node, with devices and ports in order."""
-    nodes = backend.nodes()
-    needs = needs_of(spec, backend.settings)
-    usable = [node for node in nodes if not unmet(needs, node.labels)] or nodes
-    first = next((node for node in usable if _has_devices(node, spec)), usable[0] if usable else None)
-    where = (first.name, first.address) if first else ("", "")
+def _shown_placements(context: Context, job: Job) -> dict[tuple[str, int], Placement]:
+    """A gang of which it is not known where it fits is shown on the first node, with devices in order."""
+    addresses = {node.name: node.address for node in context.backends[job.cluster].nodes()}
+    first = next(iter(addresses), "")
+    slots = context.clusters[job.cluster].slots_alone(context.demand_of(job)) or ()
+    found = {(slot.role, slot.index): slot for slot in slots}
     placements: dict[tuple[str, int], Placement] = {}
-    port = 20000
-    for role in spec.roles:
+    port, device = 20000, 0
+    for role in job.spec.roles:
         for index in range(role.replicas):
-            count = ports_needed(spec, role, index)
-            devices = tuple(range(role.resources.gpus))
-            extended = _shown_devices(first, role.resources.extended) if first else ()
+            count, gpus = ports_needed(job.spec, role, index), role.resources.gpus
+            in_order = tuple(range(device, device + gpus))
+            slot = found.get((role.name, index)) or Slot(role.name, index, first, role.resources, in_order)
             ports = tuple(range(port, port + count))
-            placements[role.name, index] = Placement(*where, devices, ports, extended=extended)
-            port += count
+            where = slot.node, addresses.get(slot.node, "")
+            placements[role.name, index] = Placement(*where, slot.devices, ports, extended=slot.extended)
+            port, device = port + count, device + gpus
     return placements
-
-
-def _has_devices(node: Node, spec: JobSpec) -> bool:
-    """Whether the node has the devices other than GPUs of each task."""
-    have = dict(node.capacity.extended_amounts())
-    return all(have.get(name, 0) >= count for role in spec.roles for name, count in role.resources.extended)
-
-
-def _shown_devices(node: Node, wanted: Amounts) -> tuple[ExtendedDevice, ...]:
-    known = node.capacity.extended
-    return tuple(one for name, count in wanted for one in [one for one in known if one.resource == name][:count])
 
 
 async def kill(context: Context, job_id: str, actor: str, grace_s: float | None = None) -> Job:
@@ -242,15 +255,27 @@ async def _require_place(context: Context, job: Job) -> None:
         raise Conflict(f"job {job.name} cannot wait there: {why}", hint=f"muster move {job.name} --to CLUSTER")
 
 
-async def retry(context: Context, job: Job, actor: str, key: RequestKey | None = None) -> tuple[Job, bool]:
-    """Submit a new job with the same spec and owner. Returns it and whether it is new. It runs even if the first was
-    submitted as held. The key is checked first, because in a repeated call the name already means the new job."""
+async def retry(
+    context: Context,
+    job: Job,
+    actor: str,
+    key: RequestKey | None = None,
+    respec: Respec = same_spec,
+    carried: Carried = NOTHING_CARRIED,
+) -> tuple[Job, bool]:
+    """Submit a new job of the same owner with the same spec, or what `respec` makes of it. Returns it and whether it is
+    new. It runs even if the first was submitted as held. The key is checked first, because in a repeated call the name
+    already means the new job."""
     earlier = await context.store.job_by_request(key) if key else None
     if earlier is not None:
         return earlier, False
     if not job.is_final:
         raise Conflict(f"job {job.name} is still {job.state_name}", hint="kill it first, or wait for its end")
-    return await submit(context, replace(job.spec, held=False), job.owner, key, actor=actor)
+    before = replace(job.spec, held=False)
+    spec = respec(before)
+    if spec is not before:
+        refuse_secrets_of_others(job, spec, actor)
+    return await submit(context, spec, job.owner, key, actor=actor, carried=carried)
 
 
 async def delete(context: Context, job: Job, actor: str) -> None:

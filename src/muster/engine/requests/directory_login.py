@@ -25,7 +25,9 @@ class DirectoryLogin:
             return True
         return any(identity.issuer == self.directory.issuer for identity in await self._store.identities(name))
 
-    async def log_in(self, name: str, password: str, label: str, address: str) -> tuple[Token, str, User]:
+    async def log_in(
+        self, name: str, password: str, label: str, address: str, *, most_s: float | None = None
+    ) -> tuple[Token, str, User]:
         """Wrong passwords slow down their address, as all wrong passwords do."""
         counted = self._accounts.attempts.count(address, name)
         try:
@@ -37,4 +39,4 @@ class DirectoryLogin:
             await self._accounts.record_failure(await self._store.user(name), address)
             raise NotAuthenticated(WRONG)
         self._accounts.attempts.succeeded(address, name, counted)
-        return await self._admitting.log_in(person, label, address)
+        return await self._admitting.log_in(person, label, address, most_s=most_s)

@@ -20,7 +20,7 @@ from muster.domain.jobs import (
 )
 from muster.domain.reasons import Reason
 from muster.domain.specs import JobSpec
-from muster.domain.tasks import Task, TaskFailed, TaskLost, TaskWaiting
+from muster.domain.tasks import Task, TaskFailed, TaskLost, TaskPreparing, TaskWaiting
 from muster.engine.context import Context
 from muster.engine.data.logs import LogReader
 from muster.engine.lifecycle import dependencies
@@ -28,7 +28,7 @@ from muster.engine.lifecycle.observing import TAIL_BYTES
 from muster.engine.requests import unmet_needs
 from muster.engine.requests.admission import readmit
 from muster.lib.quantities import format_duration
-from muster.scheduling.allocations.usage_views import WhatIf
+from muster.scheduling.allocations.usage_views import StartForecast, WhatIf
 from muster.scheduling.cluster_state import ClusterState
 
 _MOST_ENGINE_REASONS = 4
@@ -51,8 +51,8 @@ class Explanation:
     evidence: tuple[str, ...]
     attempts: tuple[AttemptStory, ...]
     next: str
-    starts_at: float | None
-    """The estimated start of a waiting job, if there is an estimate."""
+    start: StartForecast | None
+    """When a waiting job starts, if something is known about that."""
 
 
 async def explain(context: Context, reader: LogReader, job: Job) -> Explanation:
@@ -69,7 +69,7 @@ async def explain(context: Context, reader: LogReader, job: Job) -> Explanation:
         evidence=tuple(await _evidence(context, reader, job, tasks, fault)),
         attempts=tuple(_attempts(tasks)),
         next=next_step,
-        starts_at=_estimate(context, job),
+        start=_estimate(context, job),
     )
 
 
@@ -86,7 +86,7 @@ def live_reason(context: Context, job: Job) -> Reason | None:
     """The first reason why a job waits, as the last scheduling cycle found it. For a starting job it is the transfer to
     its nodes, or what the engine of its cluster says."""
     if isinstance(job.state, Starting):
-        return _sending(context, job) or next(iter(_in_engine_queue(context, job)), None)
+        return _sending(context, job) or _setting_up(context, job) or next(iter(_in_engine_queue(context, job)), None)
     cluster = _queue_of(context, job)
     reason = cluster.reason(job.id) if cluster is not None else None
     return None if reason is None else _as_of_now(context, job, reason)
@@ -97,6 +97,20 @@ def _sending(context: Context, job: Job) -> Reason | None:
     shipping = backend.capabilities.shipping if backend is not None else None
     progress = shipping.progress(job.spec.digests) if shipping is not None and job.spec.digests else ""
     return Reason("sending", progress, "it starts when all of it has arrived") if progress else None
+
+
+def _setting_up(context: Context, job: Job) -> Reason | None:
+    """Tasks that have started run the setup first. The first of them on a node does the work, and others wait there."""
+    entry = context.open_jobs.get(job.id)
+    if entry is None or job.spec.setup is None:
+        return None
+    preparing = [task for task in entry.current_tasks() if isinstance(task.state, TaskPreparing)]
+    if not preparing:
+        return None
+    nodes = list(dict.fromkeys(task.placement.node for task in preparing))
+    shown = ", ".join(nodes[:_MOST_ENGINE_REASONS]) + (", …" if len(nodes) > _MOST_ENGINE_REASONS else "")
+    message = f"running its setup on {shown}"
+    return Reason("setup", message, f"`muster logs {job.name} --setup -f` follows it")
 
 
 def _in_engine_queue(context: Context, job: Job) -> list[Reason]:
@@ -132,17 +146,19 @@ def _engine_waits(context: Context, job: Job) -> list[tuple[Task, TaskWaiting]]:
 def live_reasons(context: Context, job: Job) -> tuple[Reason, ...]:
     """All reasons why the job waits, in order."""
     if isinstance(job.state, Starting):
-        found_now = (_sending(context, job), *_in_engine_queue(context, job), _pool_note(context, job))
+        queued = _in_engine_queue(context, job)
+        found_now = (_sending(context, job), _setting_up(context, job), *queued, _pool_note(context, job))
         return tuple(reason for reason in found_now if reason is not None)
     cluster = _queue_of(context, job)
     found = cluster.reasons(job.id, context.clock()) if cluster is not None else ()
     return tuple(_as_of_now(context, job, reason) for reason in found)
 
 
-def _estimate(context: Context, job: Job) -> float | None:
+def _estimate(context: Context, job: Job) -> StartForecast | None:
     if isinstance(job.state, Starting):
         waits = _engine_waits(context, job)
-        return waits[0][1].starts_at if waits else None
+        starts_at = waits[0][1].starts_at if waits else None
+        return None if starts_at is None else StartForecast(starts_at, None)
     cluster = _queue_of(context, job)
     return cluster.estimate(job.id, context.clock()) if cluster is not None else None
 

@@ -1,4 +1,5 @@
-"""Commands that people run in tasks: which task is meant, whether one can run in it, and the audit event."""
+"""Commands that people run in tasks, and attachments to tasks: which task is meant, whether that is possible now, and
+the audit event."""
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
@@ -6,9 +7,9 @@ from dataclasses import dataclass
 
 from muster.domain.errors import Conflict
 from muster.domain.jobs import Job
-from muster.domain.tasks import Task, TaskRunning
+from muster.domain.tasks import Task
 from muster.engine.context import Context
-from muster.engine.data.following import check_workers
+from muster.engine.requests.running_tasks import running_task
 from muster.engine.state.event_builders import audit_event
 from muster.ports.capabilities import CommandSession, TaskRef, Terminal, required
 from muster.ports.store import Change
@@ -20,6 +21,7 @@ class OpenCommand:
     tasks: int
     """How many tasks the job has now."""
     session: CommandSession
+    has_terminal: bool
 
 
 @asynccontextmanager
@@ -29,27 +31,34 @@ async def run_in_task(
     """Run a command in a task of the job, the first one if none is named. The audit event says who did so and where,
     but not what: people type secrets."""
     commands = required(context.backends[job.cluster].capabilities.task_commands, "task-commands", job.cluster)
-    if worker is not None:
-        check_workers(job, (worker,))
-    entry = context.open_jobs.get(job.id)
-    if entry is None:
-        raise _not_running(job)
-    tasks = sorted(entry.tasks.values(), key=lambda task: task.rank)
-    task = next((one for one in tasks if worker in (None, one.name, f"{one.role}-{one.index}")), None)
-    if task is None:
-        raise _not_running(job)
-    if not isinstance(task.state, TaskRunning):
-        raise Conflict(
-            f"{task.name} is {task.state_name}, and a command can run in a running task only",
-            hint=f"`muster explain {job.name}` says what the job waits for, `muster get workers {job.name}` which run",
-        )
-    event = audit_event("job.exec", actor, context.clock(), job=job, task=task.name, node=task.placement.node)
-    await context.apply(Change(events=[event]))
+    task, tasks = running_task(context, job, worker, "a command can run in a running task only")
+    await _record(context, "job.exec", actor, job, task)
     async with commands.run(TaskRef.of(task), argv, terminal) as session:
-        yield OpenCommand(task, len(tasks), session)
+        yield OpenCommand(task, tasks, session, terminal is not None)
 
 
-def _not_running(job: Job) -> Conflict:
-    what = "has ended" if job.is_final else f"is {job.state_name}"
-    hint = f"`muster logs {job.name}` prints what it said" if job.is_final else f"`muster explain {job.name}` says why"
-    return Conflict(f"job {job.name} {what}, and a command can run in a running task only", hint=hint)
+@asynccontextmanager
+async def attach_to_task(
+    context: Context, job: Job, worker: str | None, tail: int | None, terminal: Terminal | None, actor: str
+) -> AsyncIterator[OpenCommand]:
+    """Attach to a task of the job whose role has standard input, the first such one if none is named."""
+    capabilities = context.backends[job.cluster].capabilities
+    attachments = required(capabilities.task_attachments, "task-attachments", job.cluster)
+    interactive = [role.name for role in job.spec.roles if role.stdin]
+    if worker is None and interactive and job.spec.roles[0].name != interactive[0]:
+        worker = f"{interactive[0]}-0"
+    task, tasks = running_task(context, job, worker, "you can attach to a running task only")
+    role = job.spec.role(task.role)
+    if not role.stdin:
+        raise Conflict(
+            f"{task.name} was started without standard input",
+            hint=f"`muster logs -f {job.name}` follows its output, and `muster shell {job.name}` opens a shell in it",
+        )
+    await _record(context, "job.attach", actor, job, task)
+    async with attachments.attach(TaskRef.of(task), terminal, tail) as session:
+        yield OpenCommand(task, tasks, session, role.tty)
+
+
+async def _record(context: Context, what: str, actor: str, job: Job, task: Task) -> None:
+    event = audit_event(what, actor, context.clock(), job=job, task=task.name, node=task.placement.node)
+    await context.apply(Change(events=[event]))

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from muster.domain.gangs import Gang
 from muster.domain.specs import Framework, JobSpec, Role
 from muster.launch.endpoints import Variables
-from muster.launch.frameworks import jax, mpi, paddle, plain, tensorflow, torch
+from muster.launch.frameworks import jax, mpi, none, paddle, plain, tensorflow, torch
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,4 +27,5 @@ RECIPES: Mapping[Framework, Recipe] = {
     Framework.MPI: Recipe(mpi.ports, mpi.environment),
     Framework.JAX: Recipe(jax.ports, jax.environment),
     Framework.PLAIN: Recipe(plain.ports, plain.environment),
+    Framework.NONE: Recipe(none.ports, none.environment),
 }

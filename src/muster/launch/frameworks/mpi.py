@@ -29,6 +29,8 @@ def environment(gang: Gang) -> Variables:
 
 
 def hostfile(gang: Gang) -> str:
-    """One line per node, with one slot for each task on it."""
+    """One line per node, with one slot for each task on it. Tasks that have names for ssh are listed by them."""
+    if gang.spec.ssh is not None:
+        return "".join(f"{task.role}-{task.index} slots=1\n" for task in gang.tasks)
     slots = Counter(host(task) for task in gang.tasks)
     return "".join(f"{address} slots={slots[address]}\n" for address in gang.hosts)

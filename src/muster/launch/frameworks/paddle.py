@@ -16,6 +16,11 @@ from muster.domain.tasks import Task
 from muster.launch.endpoints import Variables, endpoint, endpoint_list, gpu_count, is_lead, port_of
 
 HETER_ROLE = "heter"
+LAUNCHER_PORTS = 20
+"""How many ports, from PADDLE_PORT on, Paddle's older launcher may give to the processes that it starts in a task. They
+are its own where every task has an address of its own, as pods have."""
+ELASTIC_JOB_ID = "PADDLE_ELASTIC_JOB_ID"
+"""A job that sets it wants Paddle's own elastic manager, which waits for as many trainers as it was told."""
 _ENDPOINT, _EXTRA = 0, 1
 
 
@@ -27,6 +32,7 @@ def environment(gang: Gang) -> Variables:
     trainers = _trainers(gang)
     shared = {
         "PADDLE_JOB_ID": f"{gang.job_id}.{gang.attempt}",
+        "TRAINER_PORTS_NUM": str(LAUNCHER_PORTS),
         **_lists(gang, trainers),
         **_gloo(gang),
         **_collective(gang, trainers),
@@ -65,6 +71,8 @@ def _lists(gang: Gang, trainers: Sequence[Task]) -> dict[str, str]:
         "PADDLE_TRAINER_ENDPOINTS": endpoint_list(trainers),
         "PADDLE_TRAINERS": ",".join(host(task) for task in trainers),
     }
+    if ELASTIC_JOB_ID in gang.spec.env:
+        env["PADDLE_ELASTIC_NP"] = env["PADDLE_TRAINERS_NUM"]
     if gang.servers:
         env["PADDLE_PSERVERS_IP_PORT_LIST"] = endpoint_list(gang.servers)
     if heter:

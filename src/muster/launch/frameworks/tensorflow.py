@@ -1,6 +1,6 @@
 """TensorFlow: TF_CONFIG with the cluster by task type, and the type and index of this task.
 
-Roles named chief, worker, ps or evaluator have the type of that name; tasks of any other role are workers.
+Roles named chief, master, worker, ps or evaluator have the type of that name; tasks of any other role are workers.
 """
 
 import json
@@ -12,7 +12,7 @@ from muster.launch.endpoints import Variables, endpoint
 
 _WORKER = "worker"
 _EVALUATOR = "evaluator"
-_TYPES = ("chief", _WORKER, "ps", _EVALUATOR)
+_TYPES = ("chief", "master", _WORKER, "ps", _EVALUATOR)
 
 
 def ports(spec: JobSpec, _role: Role, _index: int) -> int:

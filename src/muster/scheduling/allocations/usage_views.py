@@ -39,6 +39,16 @@ class Quota:
 
 
 @dataclass(frozen=True, slots=True)
+class StartForecast:
+    likely: float
+    """The start if jobs run as long as similar ones did in the middle, or to their time limits where no similar job is
+    known."""
+    latest: float | None
+    """The start if jobs run to their time limits, or as long as nearly all similar ones did; None if one of them has
+    neither."""
+
+
+@dataclass(frozen=True, slots=True)
 class WhatIf:
     reasons: tuple[Reason, ...]
-    starts_at: float | None
+    start: StartForecast | None

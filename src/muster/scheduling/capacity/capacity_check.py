@@ -10,7 +10,7 @@ from muster.scheduling.capacity.node_index import NodeIndex
 from muster.scheduling.capacity.placement import free_slots, place
 from muster.scheduling.capacity.shapes import Shapes
 from muster.scheduling.capacity.shortage import never
-from muster.scheduling.demand import JobDemand
+from muster.scheduling.demand import JobDemand, Slot
 
 
 class CapacityCheck:
@@ -39,6 +39,17 @@ class CapacityCheck:
             self._fits[shape.number] = slots is not None
             free_slots(slots or (), self._empty)
         return None if self._fits[shape.number] else never(shape, self._empty)
+
+    def slots_alone(self, job: JobDemand) -> tuple[Slot, ...] | None:
+        """Where the gang would be if no other job ran; None if it does not fit, or nothing is known yet. What nodes
+        lack now, such as a folder, they may have later."""
+        self._bring_up_to_date()
+        for where in () if self._is_unknown else (job.where, without_needs(job.where)):
+            slots = place(self._shapes.of(replace(job, where=where)), self._empty)
+            if slots is not None:
+                free_slots(slots, self._empty)
+                return slots
+        return None
 
     def _bring_up_to_date(self) -> None:
         if self._empty_version == self._nodes.nodes_version:

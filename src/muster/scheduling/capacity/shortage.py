@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Sequence
 
+from muster.domain import gpu_models
 from muster.domain.clusters import RESERVED
 from muster.domain.extended_resources import offered
 from muster.domain.needs import in_words, unmet, without_needs
@@ -27,7 +28,8 @@ from muster.scheduling.capacity.shapes import Shape
 from muster.scheduling.capacity.topology import domains, label_of, without_label
 
 _WAIT = "it starts when running jobs end, or now if it asks for less"
-_AN_ADMIN = "it starts when that is mended; `muster describe node/NAME` shows what is wrong"
+_NAMED = 3
+_AN_ADMIN = "it starts when that is fixed; `muster describe node/NAME` shows what is wrong"
 
 
 def lacks(shape: Shape, nodes: NodeIndex) -> str:
@@ -110,6 +112,12 @@ def never(shape: Shape, nodes: NodeIndex) -> Reason:
             names = (name for capacity in capacities for name in capacity.free_extended)
             message = f"one {role} task asks for {alone}, and no node has one: the cluster {offered(names)}"
             return Reason("never", message, "name another cluster, or ask for what it offers", {"largest": largest})
+        known = {model for capacity in capacities for model in capacity.node.capacity.gpu_models()}
+        wanted = hopeless.want.gpu_models
+        if kind == "gpu" and gpu_models.has_none_of(wanted, known):
+            message = f"one {role} task asks for {alone}, and no node has one: the cluster"
+            reason = f"{message} {gpu_models.models_there(known)}"
+            return Reason("never", reason, gpu_models.advice(wanted, known), {"largest": largest})
         message = f"one {role} task asks for {alone}, and no node has that; the largest that could run: {largest}"
         change = "ask for less per task" if shape.tasks > 1 else "ask for less"
     else:
@@ -172,8 +180,11 @@ def _no_node(shape: Shape, nodes: NodeIndex) -> Reason:
         if wished is not shape.where and any(suits(wished, capacity.node) for capacity in nodes.usable()):
             return Reason("not-in-order", _where_words(shape), _AN_ADMIN, {"kind": "node"})
         return Reason("no-node", _where_words(shape), "change `where`, or see `muster get nodes`", {"kind": "node"})
-    told = _kept_out(shape, nodes) or "none is known"
-    return Reason("no-node", f"no node is ready: {told}", "see `muster get nodes`", {"kind": "node"})
+    # A node that was never reached has none of the labels that `where` may ask for, so all of them are told of.
+    suiting = nodes.nodes_for(shape.where, shape.where_key) or nodes.by_name
+    found = [capacity.node for name, capacity in nodes.by_name.items() if name in suiting]
+    told = ", ".join(_by_state(found, named=True)) or "none is known"
+    return Reason("no-node", f"no node is ready: {told}", "`muster get nodes` says why", {"kind": "node"})
 
 
 def _too_few_nodes(shape: Shape, nodes: NodeIndex, usable: int) -> Reason:
@@ -190,13 +201,20 @@ def _kept_out(shape: Shape, nodes: NodeIndex) -> str:
     """How many nodes would suit but take no job now, by their state."""
     suiting = nodes.nodes_for(shape.where, shape.where_key)
     found = [capacity.node for name, capacity in nodes.by_name.items() if name in suiting]
-    states = [node.state for node in found]
+    return ", ".join([*_by_state(found), *_not_in_order(shape, nodes)])
+
+
+def _by_state(found: Sequence[Node], *, named: bool = False) -> list[str]:
+    """How many of the nodes are in each state in which they take no job, and which, if they are to be named."""
     parts = []
     for state in (NodeState.CORDONED, NodeState.DRAINING, NodeState.UNREACHABLE, NodeState.JOINING):
-        if count := states.count(state):
-            held = next((f" ({node.name}: {node.hold})" for node in found if node.state is state and node.hold), "")
-            parts.append(f"{count} node{' is' if count == 1 else 's are'} {state.lower()}{held}")
-    return ", ".join([*parts, *_not_in_order(shape, nodes)])
+        if those := [node for node in found if node.state is state]:
+            told = next((f" ({node.name}: {node.hold})" for node in those if node.hold), "")
+            if named and not told:
+                more = f" and {len(those) - _NAMED} more" if len(those) > _NAMED else ""
+                told = f" ({', '.join(node.name for node in those[:_NAMED])}{more})"
+            parts.append(f"{len(those)} node{' is' if len(those) == 1 else 's are'} {state.lower()}{told}")
+    return parts
 
 
 def _not_in_order(shape: Shape, nodes: NodeIndex) -> list[str]:

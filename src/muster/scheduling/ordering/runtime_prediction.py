@@ -105,17 +105,22 @@ class Predictor:
 
     def run_time(self, similarity: Sequence[str], gpus: float) -> float:
         """The run time that nine in ten of such jobs do not exceed; an hour where nothing is known."""
+        service = self.ninth_decile(similarity)
+        return 3600.0 if service is None else service / gpus
+
+    def ninth_decile(self, similarity: Sequence[str]) -> float | None:
+        """The service that nine in ten jobs of the narrowest kind do not exceed that was seen often enough."""
         kind = next(
             (kind for key in similarity if (kind := self._kinds.get(key)) is not None and kind.seen >= 10), None
         )
         if kind is None:
-            return 3600.0
+            return None
         most, count = 0.9 * sum(kind.counts), 0.0
         for step, number in enumerate(kind.counts):
             count += number
             if count >= most:
-                return _MIDDLE[step] / gpus
-        return _MIDDLE[-1] / gpus
+                return _MIDDLE[step]
+        return _MIDDLE[-1]
 
     def median(self, similarity: Sequence[str]) -> float | None:
         """The median service of the narrowest kind that was seen often enough."""

@@ -7,11 +7,11 @@ def gives_way(name: str, *, is_reclaimed: bool) -> Reason:
     if is_reclaimed:
         return Reason(
             "reclaimed",
-            f"gave back to {name} what its virtual cluster had borrowed",
-            "it goes on by itself when there is room",
+            f"was preempted: {name} reclaimed what its virtual cluster had lent",
+            "it resumes by itself when there is room",
             {"for": name},
         )
-    return Reason("preempted", f"made way for {name}", "it goes on by itself when there is room", {"for": name})
+    return Reason("preempted", f"was preempted by {name}", "it resumes by itself when there is room", {"for": name})
 
 
 def resized(before: int, after: int) -> Reason:

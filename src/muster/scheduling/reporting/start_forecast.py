@@ -1,10 +1,17 @@
-"""A look ahead: the cluster's state itself, run on in virtual time with the run times of similar jobs."""
+"""A look ahead: the cluster's state itself, run on in virtual time, once with the usual run times of similar jobs and
+once with the longest ones. Nothing is guessed: a job of which nothing is known never ends here, so that an estimate
+does not slide on while people wait behind such a job.
+"""
 
+from collections.abc import Callable, Iterator
+from copy import deepcopy
 from heapq import heapify, heappop, heappush
+from math import inf
 from typing import Protocol
 
 from muster.scheduling.allocations.allocation import Allocation
 from muster.scheduling.allocations.allocation_table import Allocations
+from muster.scheduling.allocations.usage_views import StartForecast
 from muster.scheduling.demand import JobDemand, gpus_of
 from muster.scheduling.ordering.runtime_prediction import Predictor
 from muster.scheduling.plan import Plan
@@ -24,11 +31,24 @@ class Copy(Protocol):
     def released(self, job_id: str) -> None: ...
 
 
-def first_start(state: Copy, job_id: str, now: float, plan: Plan | None = None) -> float | None:
-    """About when the job starts, or None if that cannot be said."""
+_RunTime = Callable[[Predictor, JobDemand, float], float]
+"""How long a job takes in all that has run so long already; infinite if that is not known."""
+
+
+def start_forecast(state: Copy, job_id: str, now: float, plan: Plan | None = None) -> StartForecast | None:
+    """About when the job starts, or None if that is not known. `plan` is the plan for now, if there is one already."""
+    other = deepcopy(state)
+    likely = _first_start(state, job_id, now, plan, _usual_run_time)
+    if likely is None:
+        return None
+    latest = _first_start(other, job_id, now, plan, _longest_run_time)
+    return StartForecast(likely, None if latest is None else max(likely, latest))
+
+
+def _first_start(state: Copy, job_id: str, now: float, plan: Plan | None, run_time: _RunTime) -> float | None:
     by_job = state.allocations.by_job
     running = (allocation for allocation in by_job.values() if not allocation.blocked_by)
-    ends = [(_end(allocation, state.predictor, now), allocation.job.job_id) for allocation in running]
+    ends = [(_end(allocation, state.predictor, now, run_time), allocation.job.job_id) for allocation in running]
     heapify(ends)
     at = now
     plan = plan if plan is not None else state.cycle(at)
@@ -38,11 +58,11 @@ def first_start(state: Copy, job_id: str, now: float, plan: Plan | None = None) 
                 return at
             allocation = by_job.get(start.job_id)
             if allocation is not None:
-                heappush(ends, (_end(allocation, state.predictor, at), start.job_id))
+                heappush(ends, (_end(allocation, state.predictor, at, run_time), start.job_id))
         for other in list(state.allocations.preempted):
             state.released(other)
         if not plan.preemptions and not plan.starts:
-            if not ends:
+            if not ends or ends[0][0] == inf:
                 return None
             at, other = heappop(ends)
             state.released(other)
@@ -50,20 +70,29 @@ def first_start(state: Copy, job_id: str, now: float, plan: Plan | None = None) 
     return None
 
 
-def _end(allocation: Allocation, predictor: Predictor, now: float) -> float:
-    """When a job ends if it takes as long as similar jobs do in the middle; one that has run longer already is given as
-    long again; none runs beyond its time limit."""
+def _end(allocation: Allocation, predictor: Predictor, now: float, run_time: _RunTime) -> float:
+    """When a job ends. None runs beyond its time limit."""
     ran_s = allocation.ran_s(now)
-    total_s = _run_time(allocation.job, predictor)
-    left_s = total_s - ran_s if total_s is not None and total_s > ran_s else max(ran_s, 60.0)
-    end = now + left_s
+    end = now + run_time(predictor, allocation.job, ran_s) - ran_s
     if allocation.job.time_limit_s is not None:
         end = min(end, max(now, allocation.since + allocation.job.time_limit_s))
     return end
 
 
-def _run_time(job: JobDemand, predictor: Predictor) -> float | None:
+def _usual_run_time(predictor: Predictor, job: JobDemand, ran_s: float) -> float:
+    """The middle of what similar jobs took. One that has run longer takes as long as nearly all of them did."""
+    return next((known_s for known_s in _known_run_times(predictor, job) if known_s > ran_s), inf)
+
+
+def _known_run_times(predictor: Predictor, job: JobDemand) -> Iterator[float]:
     if job.predicted_s is not None:
-        return job.predicted_s
-    median = predictor.median(job.similarity)
-    return job.time_limit_s if median is None else median / gpus_of(job)
+        yield job.predicted_s
+    for service in (predictor.median(job.similarity), predictor.ninth_decile(job.similarity)):
+        if service is not None:
+            yield service / gpus_of(job)
+
+
+def _longest_run_time(predictor: Predictor, job: JobDemand, ran_s: float) -> float:
+    service = predictor.ninth_decile(job.similarity)
+    known_s = inf if service is None else service / gpus_of(job)
+    return known_s if job.time_limit_s is None and known_s > ran_s else inf

@@ -52,6 +52,17 @@ export function refreshTimes() {
   }
 }
 
+// A duration in its two largest units, as the command line writes it.
+export function duration(seconds) {
+  let left = Math.round(seconds);
+  const parts = [];
+  for (const [unit, size] of [["d", 86400], ["h", 3600], ["m", 60], ["s", 1]]) {
+    if (left >= size && parts.length < 2) parts.push(`${Math.floor(left / size)}${unit}`);
+    left %= size;
+  }
+  return parts.join(" ") || "0s";
+}
+
 const UNITS = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
 
 function unitOf(count) {

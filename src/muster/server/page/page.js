@@ -1,8 +1,9 @@
 // The web page: jobs, one job with its workers and log, and machines. Everything from the server is inserted as text
 // (textContent), never as markup. The page only calls the public API, with the rights of the user.
 
-import { at, cell, make, refreshTimes, stateMark, tell, time } from "./elements.js";
+import { at, bytes, cell, duration, make, refreshTimes, stateMark, tell, time } from "./elements.js";
 import { filterBy, forgetMachines, loadMachines, nodesLine, startMachines } from "./machines.js";
+import { OutputLines } from "./log_lines.js";
 import { API, call, coalesced, jobPath, Refused } from "./server.js";
 import { translatePage, word } from "./words.js";
 
@@ -105,13 +106,15 @@ async function loadJob() {
   const ref = openJob;
   if (!ref) return null;
   const job = await call(jobPath(ref));
-  const [tasks, explanation] = await Promise.all([
+  const [tasks, explanation, usage] = await Promise.all([
     call(`${jobPath(ref)}/tasks`),
     isMine(job) || !isOwn(job) ? call(`${jobPath(ref)}/explain`) : null,
+    isOwn(job) ? call(`${jobPath(ref)}/usage`) : null,
   ]);
   if (ref !== openJob) return null; // the user has opened another job in the meantime
   openJob = job.id; // the address may contain a name instead
   showJob(job, explanation);
+  at("usage").textContent = usage ? usageText(usage) : "";
   at("tasks").replaceChildren(...tasks.items.map(taskRow));
   offerTasks(tasks.items);
   return job;
@@ -135,6 +138,17 @@ function showJob(job, explanation) {
   const fault = explanation?.fault;
   const cause = at("explain").textContent.includes(fault?.cause) ? "" : fault?.cause; // so that the cause is not shown twice
   at("advice").textContent = [cause, fault?.advice || explanation?.next].filter(Boolean).join(" ");
+}
+
+function usageText({ waitS, runS, used, advice }) {
+  const figures = [
+    word("waited", { time: duration(waitS) }),
+    word("ran", { time: duration(runS) }),
+    used.cpuS === null ? "" : word("cpuTime", { time: duration(used.cpuS) }),
+    used.peakMemoryBytes === null ? "" : word("peakMemory", { amount: bytes(used.peakMemoryBytes) }),
+    used.gpuPercent === null ? "" : word("gpuBusy", { percent: Math.round(used.gpuPercent) }),
+  ];
+  return [figures.filter(Boolean).join(" · "), advice].filter(Boolean).join(". ");
 }
 
 function taskRow(task) {
@@ -168,6 +182,7 @@ async function killJob() {
 
 let logSource = null;
 let logPieces = [];
+let logOutputs = new Map(); // by worker: its unfinished lines and its prefix
 let logLetters = 0;
 let logWasCut = false;
 let drawPending = false;
@@ -180,13 +195,16 @@ function followLog() {
   at("log").textContent = word("noLog");
   const source = new EventSource(`${API}${jobPath(openJob)}/logs?${query}`);
   logSource = source;
-  const unfinished = new Map(); // unfinished lines by worker, so that lines are not mixed
   source.addEventListener("log", (event) => {
-    const { task: from, text } = JSON.parse(event.data);
-    addLog(task ? text : prefixed(from, text, unfinished));
+    const { task: from, offset, text } = JSON.parse(event.data);
+    const prefix = task ? "" : `${shortName(from)} | `;
+    if (!offset) endLines(from); // another attempt begins
+    const output = logOutputs.get(from)?.output ?? new OutputLines();
+    logOutputs.set(from, { output, prefix });
+    addLog(output.feed(text).map((line) => `${prefix}${line}\n`).join(""));
   });
   source.addEventListener("end", () => {
-    for (const [from, rest] of unfinished) addLog(`${shortName(from)} | ${rest}\n`);
+    [...logOutputs.keys()].forEach(endLines);
     source.close();
   });
   source.addEventListener("gone", (event) => addLog(`${JSON.parse(event.data).detail}\n`));
@@ -196,23 +214,30 @@ function stopLog() {
   logSource?.close();
   logSource = null;
   logPieces = [];
+  logOutputs = new Map();
   logLetters = 0;
   logWasCut = false;
 }
 
 const shortName = (task) => task.match(/[^-]+-\d+$/)?.[0] ?? task;
 
-function prefixed(task, text, unfinished) {
-  const lines = ((unfinished.get(task) ?? "") + text).split("\n");
-  const rest = lines.pop();
-  if (rest) unfinished.set(task, rest);
-  else unfinished.delete(task);
-  return lines.map((line) => `${shortName(task)} | ${line}\n`).join("");
+function endLines(task) {
+  const { output, prefix } = logOutputs.get(task) ?? {};
+  logOutputs.delete(task);
+  addLog(output?.finish().map((line) => `${prefix}${line}\n`).join("") ?? "");
+}
+
+// The lines that are not finished, which are drawn below the others.
+function liveLines() {
+  const workers = [...logOutputs.keys()].sort((a, b) => a.localeCompare(b, "en", { numeric: true }));
+  return workers.flatMap((task) => {
+    const { output, prefix } = logOutputs.get(task);
+    return output.unfinished().map((line) => prefix + line);
+  });
 }
 
 function addLog(text) {
-  if (!text) return;
-  logPieces.push(text);
+  if (text) logPieces.push(text);
   logLetters += text.length;
   while (logLetters > LOG_LETTERS && logPieces.length > 1) {
     logLetters -= logPieces.shift().length;
@@ -225,9 +250,10 @@ function addLog(text) {
 
 function drawLog() {
   drawPending = false;
-  if (!logPieces.length) return;
+  const live = liveLines();
+  if (!logPieces.length && !live.length) return;
   const log = at("log");
-  log.textContent = (logWasCut ? word("cut") : "") + logPieces.join("").slice(-LOG_LETTERS);
+  log.textContent = (logWasCut ? word("cut") : "") + logPieces.join("").slice(-LOG_LETTERS) + live.join("\n");
   if (at("log-stick").checked) log.scrollTop = log.scrollHeight;
 }
 
@@ -238,6 +264,7 @@ const reload = coalesced(
   QUIET_MS,
 );
 let events = null;
+let ticketProblem = ""; // why a link did not log in, until it is shown
 
 // The server names each event after its kind, and an EventSource only delivers the names that it listens to.
 const KINDS = [
@@ -284,7 +311,8 @@ function showLogin() {
   at("unsafe").hidden = true;
   at("who").textContent = "";
   at("live").textContent = "";
-  tell("");
+  tell(ticketProblem);
+  ticketProblem = "";
   at("login").elements.user.focus();
   offerLogins();
 }
@@ -299,8 +327,32 @@ async function offerLogins() {
   at("sso-link").textContent = word("signInWith", { name: ways.sso.name });
 }
 
+// Opens a page that a job serves, which is at a host of its own: the server gives a link that is good once.
+async function openPage(job, port, path) {
+  const body = { port: Number(port), path: `/${path}` };
+  await attempt(async () => location.replace((await call(`${jobPath(job)}/page`, { method: "POST", body })).url));
+}
+
+// A link that logs this browser in has its ticket behind #, where neither servers nor logs see it.
+async function takeTicket() {
+  const match = location.hash.match(/^#login=([^&]+)(?:&(.*))?$/);
+  if (!match) return;
+  history.replaceState(null, "", match[2] ? `#${match[2]}` : "#/");
+  try {
+    await call("/login", { method: "POST", body: { ticket: decodeURIComponent(match[1]), name: "browser" } });
+  } catch (error) {
+    if (error.status === 409) alert(error.message); // somebody else is logged in here, and stays so
+    else ticketProblem = error.message;
+  }
+}
+
 function route() {
   const match = location.hash.match(/^#\/jobs\/(.+)$/);
+  const page = location.hash.match(/^#\/open\/([^/]+)\/(\d+)\/(.*)$/);
+  if (page) {
+    openPage(decodeURIComponent(page[1]), page[2], decodeURIComponent(page[3]));
+    return;
+  }
   const machines = location.hash.match(/^#\/nodes(?:\?(.*))?$/);
   stopLog();
   openJob = match ? decodeURIComponent(match[1]) : null;
@@ -394,4 +446,4 @@ setInterval(() => {
   attempt(() => Promise.all([loadNodes(), loadOthers(at("filter").value.trim())]));
 }, NODES_MS);
 setInterval(refreshMachines, MACHINES_MS);
-enter();
+takeTicket().then(enter);

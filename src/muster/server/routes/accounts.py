@@ -5,15 +5,18 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Request, Response
 from fastapi.responses import JSONResponse
 
-from muster.api.accounts import LoginOut, NewTokenOut, ServerOut, TokenList, UserList, UserOut, WhoAmIOut
-from muster.domain.accounts import Token, User
-from muster.domain.errors import Forbidden, Invalid, NotFound, Problem
+from muster.api.accounts import LinkOut, LoginOut, NewTokenOut, ServerOut, TokenList, UserList, UserOut, WhoAmIOut
+from muster.domain.errors import Conflict, Invalid, MusterError, NotFound
 from muster.engine.requests.accounts import Principal
-from muster.lib.clock import optional_iso
-from muster.lib.quantities import format_duration
+from muster.engine.requests.login_links import LINK_S, login_fragment
+from muster.engine.state.event_builders import audit_event
+from muster.lib.clock import iso, optional_iso
+from muster.ports.store import Change
 from muster.server.access import Action, may, require
+from muster.server.password_login import log_in_by_password
 from muster.server.services import COOKIE, OWN_HEADER, Services, address_of, authenticated, services, sign_in_of
 from muster.server.session_cookies import set_session
+from muster.server.token_lifetimes import lifetime, longest_lifetime
 from muster.version import __version__
 from muster.wire import requests
 from muster.wire.response_models import response_model
@@ -33,12 +36,15 @@ async def log_in(request: Request, body: requests.LoginIn, parts: Parts) -> Resp
         principal = await parts.accounts.authenticate(body.token)
         secret, token, user = body.token, principal.token, principal.user
     elif body.user is not None and body.password is not None:
-        token, secret, user = await _by_password(parts, body.user, body.password, body.name, address_of(request))
+        token, secret, user = await log_in_by_password(parts, body.user, body.password, body.name, address_of(request))
     elif body.code is not None and body.verifier is not None:
         redeeming = sign_in_of(parts).redeem(body.code, body.verifier, body.name, address_of(request))
         token, secret, user = await redeeming
+    elif body.ticket is not None:
+        await _require_same_person(request, parts, body.ticket)
+        token, secret, user = await parts.login_links.log_in(parts.accounts, body.ticket, body.name)
     else:
-        raise Invalid("give `user` and `password`, `token`, or `code` and `verifier`")
+        raise Invalid("give `user` and `password`, `token`, `code` and `verifier`, or `ticket`")
     session = LoginOut(token=secret, user=user.name, role=str(user.role), expiresAt=optional_iso(token.expires_at))
     response = JSONResponse(session)
     if OWN_HEADER in request.headers:
@@ -46,12 +52,33 @@ async def log_in(request: Request, body: requests.LoginIn, parts: Parts) -> Resp
     return response
 
 
-async def _by_password(parts: Services, name: str, password: str, label: str, address: str) -> tuple[Token, str, User]:
-    if parts.directory is not None and await parts.directory.is_asked(name):
-        return await parts.directory.log_in(name, password, label, address)
-    if not parts.has_password_login:
-        raise Forbidden("this server takes no passwords", hint="muster login --sso, or log in with a token")
-    return await parts.accounts.log_in(name, password, label, address)
+@router.post(
+    "/login/link",
+    status_code=201,
+    response_model=response_model(LinkOut),
+    summary="Make a link that logs a browser in, once",
+)
+async def make_login_link(request: Request, me: Me, parts: Parts) -> Response:
+    """Whoever opens the link first, within five minutes, is logged in as you. The ticket is behind `#` in the link,
+    where no server and no log sees it. The session lasts no longer than the token of this call."""
+    await parts.context.apply(Change(events=[audit_event("login.link", me.name, parts.context.clock())]))
+    ticket = parts.login_links.new(me.user, until=me.token.expires_at)
+    link = f"{str(request.base_url).rstrip('/')}/{login_fragment(ticket)}"
+    return JSONResponse(LinkOut(url=link, expiresAt=iso(parts.context.clock() + LINK_S)), 201)
+
+
+async def _require_same_person(request: Request, parts: Services, ticket: str) -> None:
+    """A link that somebody has sent must not replace the login of a browser unnoticed. The ticket stays good."""
+    try:
+        me = await authenticated(request)
+    except MusterError:
+        return
+    owner = parts.login_links.owner(ticket)
+    if owner is not None and owner != me.name:
+        raise Conflict(
+            f"you are logged in as {me.name} here, and this link would log you in as {owner}",
+            hint=f"if you want to be {owner}, log out first and open the link again",
+        )
 
 
 @router.post("/logout", status_code=204, summary="Revoke the token of this call")
@@ -125,27 +152,11 @@ async def create_token(body: requests.TokenIn, me: Me, parts: Parts) -> Response
     require(me, Action.TOKEN_MANAGE, owner)
     user = await parts.accounts.user(owner)
     job_id = (await parts.find_job(me, body.job, Action.JOB_READ)).id if body.job else None
-    lifetime_s = _lifetime(body.expires, await _longest(parts, owner))
+    lifetime_s = lifetime(body.expires, await longest_lifetime(parts, owner))
     token, secret = await parts.accounts.create_token(
         user, body.name, lifetime_s, actor=me.name, scope=body.scope, job_id=job_id
     )
     return JSONResponse(NewTokenOut(**token_view(token), secret=secret), 201)
-
-
-async def _longest(parts: Services, owner: str) -> float | None:
-    """Somebody whom the provider no longer knows must not have a token for ever."""
-    of_all, of_people = parts.max_token_lifetime_s, parts.linked_token_lifetime_s
-    if of_people is None or not await parts.context.store.identities(owner):
-        return of_all
-    return of_people if of_all is None else min(of_all, of_people)
-
-
-def _lifetime(asked_s: float | None, most_s: float | None) -> float | None:
-    """A token for which no lifetime is asked has the longest that is allowed."""
-    if asked_s is not None and most_s is not None and asked_s > most_s:
-        problem = Problem("expires", "is too long", f"a token lasts at most {format_duration(most_s)}")
-        raise Invalid("the token would last too long", problems=(problem,))
-    return most_s if asked_s is None else asked_s
 
 
 @router.delete("/tokens/{token_id}", status_code=204, summary="Revoke a token")

@@ -1,12 +1,9 @@
 """Routes for jobs: submit, list, show, change."""
 
-import json
 from collections.abc import Sequence
-from dataclasses import replace
-from hashlib import sha256
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Header, Query, Response
+from fastapi import APIRouter, Depends, Query, Response
 from fastapi.responses import JSONResponse
 
 from muster.api.explanations import ExplainOut, WhatIfOut
@@ -17,42 +14,40 @@ from muster.api.jobs import (
     JobPage,
     RenderedFileOut,
     RequestOut,
+    SetupOut,
     SpecOut,
     TaskList,
 )
-from muster.domain.errors import Invalid, Problem
+from muster.domain.errors import Invalid
 from muster.domain.jobs import JOB_STATES, Job
-from muster.domain.launch_requests import LaunchRequest
-from muster.domain.specs import JobSpec
-from muster.engine.requests import changing, commands, foreign_jobs
+from muster.domain.launch_requests import LaunchRequest, SetupUse
+from muster.engine.requests import commands, foreign_jobs
 from muster.engine.requests.accounts import Principal
-from muster.engine.requests.admission import unknown_names
 from muster.engine.requests.explaining import explain, what_if
 from muster.launch.secret_variables import masked_variables
+from muster.launch.shells import text_of
 from muster.ports.backend import ContainerCommand
-from muster.ports.store import JobFilter, RequestKey
+from muster.ports.store import JobFilter
 from muster.server.access import Action, require
 from muster.server.explanation_views import explanation_view, what_if_view
 from muster.server.foreign_job_views import foreign_explanation, foreign_job_view
-from muster.server.request_body import SUBMISSION_DOCUMENTED, Submitted, off_the_loop, read_submission
+from muster.server.job_reading import read_job
+from muster.server.request_body import SUBMISSION_DOCUMENTED, Submitted, read_submission
+from muster.server.request_keys import RepeatKey, request_key
 from muster.server.services import Services, authenticated, services
 from muster.server.submission_warnings import relating_problems_to, with_warnings
 from muster.server.timestamps import instant
 from muster.wire import requests
-from muster.wire.dialects.detecting import Dialect
-from muster.wire.documents import Document, refuse_too_much
 from muster.wire.response_models import response_model
 from muster.wire.spec_patch import changed_spec, read_changes
-from muster.wire.spec_problems import MAX_PROBLEMS
-from muster.wire.specs import Reading, read_source, reading_of, spec_from_document, spec_to_wire
-from muster.wire.unreadable_spec import UnreadableSpec
+from muster.wire.specs import spec_to_wire
 from muster.wire.views import OWN_ORIGIN, extended_view, task_view
 from muster.wire.views import job_view as plain_job_view
+from muster.wire.written_specs import spec_as_written
 
 router = APIRouter(tags=["jobs"])
 Me = Annotated[Principal, Depends(authenticated)]
 Parts = Annotated[Services, Depends(services)]
-RepeatKey = Annotated[str | None, Header(max_length=200)]
 _MAX_WAIT_S = 60.0
 _OTHERS = "others"
 _SUBMITTED: dict[int | str, dict[str, Any]] = {
@@ -82,31 +77,15 @@ async def submit(
     """A repeated call with the same Idempotency-Key answers the job of the first one. `dryRun=true` answers what would
     be started, and starts nothing."""
     require(me, Action.JOB_SUBMIT)
-    try:
-        reading = await _reading(submitted, parts)
-    except UnreadableSpec as error:
-        raise error.with_more(await unknown_names(parts.context, error.cluster, error.secrets, me.name)) from None
+    reading = await read_job(submitted, parts, me.name)
     if dry_run:
         with relating_problems_to(reading):
-            found = await commands.dry_run(parts.context, reading.spec, me.name)
+            found = await commands.dry_run(parts.context, reading.spec, me.name, reading.secrets)
         return JSONResponse(_dry_run_view(found, reading.warnings))
-    key = _key(me, idempotency_key, submitted.body.model_dump())
+    key = request_key(me, idempotency_key, submitted.body.model_dump())
     with relating_problems_to(reading):
-        job, is_new = await commands.submit(parts.context, reading.spec, me.name, key)
+        job, is_new = await commands.submit(parts.context, reading.spec, me.name, key, carried=reading.secrets)
     return with_warnings(JSONResponse(parts.job_view(me, job), 201 if is_new else 200), reading.warnings)
-
-
-@router.post(
-    "/jobs:bulk", status_code=201, response_model=response_model(JobPage), summary="Submit many jobs, all or none"
-)
-async def submit_bulk(body: requests.BulkIn, me: Me, parts: Parts, idempotency_key: RepeatKey = None) -> Response:
-    """A repeated call with the same Idempotency-Key answers the jobs of the first one."""
-    require(me, Action.JOB_SUBMIT)
-    key = _key(me, idempotency_key, body.specs)
-    specs = await off_the_loop(parts.parsing, _specs, body, parts.dialects)
-    jobs, are_new = await commands.submit_all(parts.context, specs, me.name, key)
-    items = [parts.job_view(me, job) for job in jobs]
-    return JSONResponse(JobPage(items=items, nextCursor=None), 201 if are_new else 200)
 
 
 @router.get("/jobs", response_model=response_model(JobPage), summary="List jobs, newest first")
@@ -166,7 +145,7 @@ async def get_job(ref: str, me: Me, parts: Parts) -> Response:
 @router.get("/jobs/{ref}/spec", response_model=response_model(SpecOut), summary="What was asked")
 async def get_spec(ref: str, me: Me, parts: Parts) -> Response:
     job = await parts.find_job(me, ref, Action.JOB_READ)
-    return JSONResponse(SpecOut(spec=spec_to_wire(job.spec)))
+    return JSONResponse(SpecOut(spec=spec_to_wire(job.spec), template=spec_as_written(job.spec)))
 
 
 @router.get("/jobs/{ref}/tasks", response_model=response_model(TaskList), summary="Its tasks")
@@ -226,7 +205,7 @@ async def wait_for_end(
 @router.post("/jobs/{ref}/kill", status_code=202, response_model=response_model(JobOut), summary="Stop it")
 async def kill(ref: str, me: Me, parts: Parts, body: requests.KillIn | None = None) -> Response:
     """Sends SIGTERM, waits for the grace period, then sends SIGKILL. Tasks are Stopping until they have ended."""
-    job = await parts.find_job(me, ref, Action.JOB_CHANGE)
+    job = await parts.find_job(me, ref, Action.JOB_STOP)
     killed = await commands.kill(parts.context, job.id, me.name, body.grace if body else None)
     return JSONResponse(parts.job_view(me, killed), 202)
 
@@ -243,44 +222,9 @@ async def resume(ref: str, me: Me, parts: Parts) -> Response:
     return JSONResponse(parts.job_view(me, await commands.resume(parts.context, job.id, me.name)))
 
 
-@router.post("/jobs/{ref}/bump", response_model=response_model(JobOut), summary="Give a waiting job another priority")
-async def bump(ref: str, me: Me, parts: Parts, body: requests.BumpIn | None = None) -> Response:
-    """The owner may choose what the virtual cluster allows; admins may choose any priority."""
-    job = await parts.find_job(me, ref, Action.JOB_CHANGE)
-    wanted = (body or requests.BumpIn()).priority
-    bumped = await changing.bump(parts.context, job.id, me.name, wanted, is_admin=me.is_admin)
-    return JSONResponse(parts.job_view(me, bumped))
-
-
-@router.post("/jobs/{ref}/move", response_model=response_model(JobOut), summary="Move a waiting job to another cluster")
-async def move(ref: str, me: Me, parts: Parts, body: requests.MoveIn) -> Response:
-    """The target is a virtual or a physical cluster, and the rules of a submission there apply."""
-    job = await parts.find_job(me, ref, Action.JOB_CHANGE)
-    return JSONResponse(parts.job_view(me, await changing.move_to(parts.context, job.id, me.name, body.to)))
-
-
-@router.post("/jobs/{ref}/change", response_model=response_model(JobOut), summary="Change the spec of a waiting job")
-async def change(ref: str, me: Me, parts: Parts, body: requests.ChangeIn) -> Response:
-    """The changed spec is validated like a submission. A running job is a conflict: hold it first."""
-    job = await parts.find_job(me, ref, Action.JOB_CHANGE)
-    changed = await changing.change(
-        parts.context, job.id, me.name, lambda spec: changed_spec(spec, body.set), changed=sorted(body.set)
-    )
-    return JSONResponse(parts.job_view(me, changed))
-
-
-@router.post("/jobs/{ref}/retry", status_code=201, response_model=response_model(JobOut), summary="Submit it again")
-async def retry(ref: str, me: Me, parts: Parts, idempotency_key: RepeatKey = None) -> Response:
-    """A new job with the same spec, once the old one has ended. A repeated call with the same Idempotency-Key answers
-    the job of the first one."""
-    job = await parts.find_job(me, ref, Action.JOB_CHANGE)
-    again, is_new = await commands.retry(parts.context, job, me.name, _key(me, idempotency_key, ["retry", ref]))
-    return JSONResponse(parts.job_view(me, again), 201 if is_new else 200)
-
-
 @router.delete("/jobs/{ref}", status_code=204, summary="Remove an ended job from history")
 async def delete(ref: str, me: Me, parts: Parts) -> None:
-    job = await parts.find_job(me, ref, Action.JOB_CHANGE)
+    job = await parts.find_job(me, ref, Action.JOB_DELETE)
     await commands.delete(parts.context, job, me.name)
 
 
@@ -303,12 +247,16 @@ def _request_view(request: LaunchRequest, container: ContainerCommand | None) ->
         "task": request.task_id,
         "node": request.node,
         "argv": list(request.argv),
+        "args": list(request.args),
+        "workdir": request.workdir if request.image else None,
+        "commandLine": text_of(request.argv),
         "env": {**request.env, **masked_variables(request.secrets)},
         "ports": list(request.ports),
         "devices": list(request.devices),
         "extendedDevices": [extended_view(device) for device in request.extended],
         "image": request.image,
         "container": _container_view(container) if container else None,
+        "setup": _setup_view(request.setup) if request.setup else None,
     }
 
 
@@ -316,47 +264,8 @@ def _container_view(command: ContainerCommand) -> ContainerCommandOut:
     return {"engine": command.engine, "argv": list(command.argv), "why": command.why}
 
 
-async def _reading(submitted: Submitted, parts: Services) -> Reading:
-    if submitted.is_long:
-        return await off_the_loop(parts.parsing, _read, submitted.body, parts.dialects)
-    return _read(submitted.body, parts.dialects)
-
-
-def _read(body: requests.SubmitIn, dialects: Sequence[Dialect]) -> Reading:
-    if (body.spec is None) == (body.source is None):
-        raise Invalid("give either `spec` or `source`")
-    overrides: dict[str, Any] = dict(body.set)
-    if body.package is not None:
-        overrides["package"] = body.package
-    if body.inputs is not None:
-        overrides["inputs"] = body.inputs
-    if body.source is not None:
-        return read_source(body.source, overrides=overrides, params=body.params, dialects=dialects)
-    return reading_of(Document(body.spec), overrides=overrides, params=body.params, dialects=dialects)
-
-
-def _specs(body: requests.BulkIn, dialects: Sequence[Dialect]) -> list[JobSpec]:
-    """Returns all specs, or raises Invalid with the problems of all of them, each under the index of its spec."""
-    specs: list[JobSpec] = []
-    problems: list[Problem] = []
-    for place, data in enumerate(body.specs):
-        try:
-            refuse_too_much(data)
-            specs.append(spec_from_document(Document(data), dialects=dialects))
-        except Invalid as error:
-            found = error.problems or (Problem("", error.message, error.hint),)
-            left = found[: MAX_PROBLEMS - len(problems)]
-            problems += [replace(one, path=f"specs.{place}.{one.path}".rstrip(".")) for one in left]
-    if problems:
-        raise Invalid(f"{len(body.specs) - len(specs)} of {len(body.specs)} specs are wrong", problems=tuple(problems))
-    return specs
-
-
-def _key(me: Principal, given: str | None, request: Any) -> RequestKey | None:
-    """The key, bound to what is asked for. The order of keys and the white space of the JSON do not matter."""
-    if not given:
-        return None
-    return RequestKey(me.name, given, sha256(json.dumps(request, sort_keys=True).encode()).hexdigest())
+def _setup_view(setup: SetupUse) -> SetupOut:
+    return {"command": list(setup.command), "key": setup.key, "cache": setup.is_kept}
 
 
 def _states(given: list[str] | None) -> tuple[str, ...]:

@@ -3,6 +3,7 @@
 import json
 from collections.abc import AsyncIterator
 from dataclasses import replace
+from datetime import datetime
 from functools import partial
 from typing import Annotated, Any
 
@@ -11,7 +12,7 @@ from fastapi.responses import FileResponse, JSONResponse, StreamingResponse
 
 from muster.api.events import EventPage
 from muster.domain.dropped_bytes import DroppedBytes
-from muster.domain.errors import NotFound
+from muster.domain.errors import Invalid, NotFound
 from muster.domain.events import Event
 from muster.engine.cluster_access import visible_clusters
 from muster.engine.data.following import LogCursor, Wanted, check_workers, follow_job
@@ -51,14 +52,21 @@ async def job_logs(
     tail: Annotated[int | None, Query(ge=0, le=1_000_000, description="Only the last lines of each task.")] = None,
     follow: bool = False,
     attempt: Annotated[int | None, Query(ge=1, le=1_000_000)] = None,
+    since: Annotated[datetime | None, Query(description="Only lines that were written at this time or later.")] = None,
+    until: Annotated[datetime | None, Query(description="Only lines that were written up to this time.")] = None,
+    timestamps: Annotated[bool, Query(description="Say when the lines of each piece were begun, to a second.")] = False,
     cursor: Annotated[str | None, Query(max_length=100_000)] = None,
 ) -> Response:
-    """Events `log` with {task, offset, text}, then `end`. The id of an event is a cursor: send it back as Last-Event-ID
-    (or `cursor`) to go on behind it. With `follow` the stream goes on to the job's end, through retries."""
+    """Events `log` with {task, offset, text}, and {time} with `timestamps`, then `end`. The id of an event is a cursor:
+    send it back as Last-Event-ID (or `cursor`) to go on behind it. With `follow` the stream goes on to the job's end,
+    through retries."""
     job = await parts.find_job(me, ref, Action.JOB_READ)
     given = request.headers.get("last-event-id") or cursor
     start = LogCursor.parse(given) if given else LogCursor()
-    wanted = Wanted(tuple(task or ()), tail, follow, attempt)
+    if follow and until is not None:
+        raise Invalid("until: what is followed has no end", hint="leave out one of `follow` and `until`")
+    times = (_milliseconds(since, "since"), _milliseconds(until, "until"))
+    wanted = Wanted(tuple(task or ()), tail, follow, attempt, *times, timestamps)
     check_workers(job, wanted.tasks)
 
     async def stream() -> AsyncIterator[str]:
@@ -71,6 +79,14 @@ async def job_logs(
         yield sse("end", "{}")
 
     return sse_response(parts, me, stream())
+
+
+def _milliseconds(time: datetime | None, name: str) -> int | None:
+    if time is None:
+        return None
+    if time.tzinfo is None:
+        raise Invalid(f"{name}: a time needs its zone", hint="such as 2026-11-16T10:00:00Z or …+08:00")
+    return max(0, int(time.timestamp() * 1000))
 
 
 @router.get(

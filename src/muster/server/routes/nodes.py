@@ -16,6 +16,7 @@ from muster.engine.cluster_access import default_cluster, visible_clusters
 from muster.engine.nodes.administration import find_node
 from muster.engine.nodes.hidden_folders import without_hidden_folders
 from muster.engine.requests.accounts import Principal
+from muster.engine.requests.storages import usable_storages
 from muster.ports.capabilities import NodeUsage, TaskIsolation
 from muster.server.access import Action, may, require
 from muster.server.services import Services, authenticated, services
@@ -54,6 +55,7 @@ async def list_clusters(me: Me, parts: Parts) -> Response:
                 "placement": "muster" if backend.capabilities.engine is None else "engine",
                 "isolation": _isolation(backend.capabilities.isolation),
                 "access": access_view(backend.settings.access) if me.is_admin else None,
+                "storages": usable_storages(backend.settings, me.user),
                 "notes": list(backend.capabilities.notes()),
             }
         )

@@ -7,6 +7,7 @@ from fastapi.responses import JSONResponse
 
 from muster.api.secrets import SecretList, SecretOut
 from muster.domain.errors import NotFound, TooLarge
+from muster.domain.secrets import is_of_a_job
 from muster.engine.data import secrets
 from muster.engine.requests.accounts import Principal
 from muster.server.access import Action, require
@@ -30,9 +31,10 @@ _SET: dict[int | str, dict[str, Any]] = {201: {"description": "The secret is new
 
 @router.get("/secrets", response_model=response_model(SecretList), summary="List secrets")
 async def list_secrets(me: Me, parts: Parts) -> Response:
-    """Lists your own secrets, without their values; admins see everybody's."""
+    """Lists your own secrets, without their values; admins see everybody's. Those that came in the file of a job belong
+    to that job, and are not listed."""
     found = await parts.context.store.secrets(None if me.is_admin else me.user.id)
-    return JSONResponse(SecretList(items=[secret_view(secret) for secret in found]))
+    return JSONResponse(SecretList(items=[secret_view(secret) for secret in found if not is_of_a_job(secret.name)]))
 
 
 @router.put(

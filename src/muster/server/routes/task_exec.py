@@ -1,39 +1,35 @@
-"""The WebSocket on which a command runs in a task.
+"""The WebSockets on which a command runs in a task, and which are attached to a task.
 
-The first message of the client is a `TaskExecIn` as text, which the server answers with `started`. Then binary messages
-carry bytes behind one byte that names their stream: 0 is input, 1 is output and 2 is errors. Other texts are JSON with
-a `type`: `resize` (rows, columns) and `eof` from the client, `end` (exitCode, taskEnded) and `failed` (a problem, as
-other errors are answered) from the server, which then closes the connection. The command is killed when it is closed.
+The first message of the client is a `TaskExecIn` or a `TaskAttachIn` as text, which the server answers with `started`.
+Then binary messages carry bytes behind one byte that names their stream: 0 is input, 1 is output and 2 is errors. Other
+texts are JSON with a `type`: `resize` (rows, columns) and `eof` from the client, `end` (exitCode, taskEnded) and
+`failed` (a problem, as other errors are answered) from the server, which then closes the connection. When it is closed,
+a command is killed, and a task goes on.
 """
 
-import asyncio
-import json
-from collections.abc import AsyncIterator
-from contextlib import aclosing, asynccontextmanager
+from contextlib import aclosing
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Depends, Query, Request, Response, WebSocket
 from pydantic import BaseModel, TypeAdapter, ValidationError
 from starlette.websockets import WebSocketDisconnect
 
-from muster.domain.errors import Invalid, MusterError, NotAuthenticated
+from muster.domain.errors import Invalid
 from muster.domain.jobs import Job
 from muster.engine.requests.accounts import Principal
-from muster.engine.requests.task_commands import run_in_task
+from muster.engine.requests.task_commands import OpenCommand, attach_to_task, run_in_task
 from muster.ports.capabilities import CommandEnd, CommandSession, Terminal
 from muster.server.access import Action
-from muster.server.problems import problem, problem_of
+from muster.server.problems import upgrade_required
 from muster.server.services import Services, authenticated, services
-from muster.server.streams import CHECK_EVERY_S
-from muster.server.token_scopes import require_scope
-from muster.wire.requests import TaskExecIn
+from muster.server.task_sockets import exchange, first_message, require_change, serve_socket, tell
+from muster.wire.requests import TaskAttachIn, TaskExecIn, TerminalIn
 
 router = APIRouter(tags=["jobs"])
 Me = Annotated[Principal, Depends(authenticated)]
 Parts = Annotated[Services, Depends(services)]
 _INPUT, _OUTPUT, _ERRORS = 0, 1, 2
 _STREAMS = {"stdout": _OUTPUT, "stderr": _ERRORS}
-_FIRST_MESSAGE_WITHIN_S = 20.0
 _PIECE_BYTES = 64 << 10
 _UPGRADE: dict[int | str, dict[str, Any]] = {101: {"description": "A WebSocket, on which the command runs."}}
 
@@ -60,108 +56,64 @@ _CONTROL: TypeAdapter[_Resize | _EndOfInput] = TypeAdapter(_Resize | _EndOfInput
 )
 async def exec_in_task(request: Request, ref: str, me: Me, parts: Parts) -> Response:
     """Send the command as the first message: {"command": ["nvidia-smi"], "task": "worker-0", "terminal": {"rows": 24,
-    "columns": 80}}; task and terminal may be left out. The server answers {"type": "started", "task", "tasks"}. After
-    that, binary messages begin with a byte for the stream: 0 is input, 1 is output, 2 is errors. The client may send
-    {"type": "resize", "rows", "columns"} and {"type": "eof"}. The last message of the server is {"type": "end",
-    "exitCode", "taskEnded"}, or {"type": "failed"} with a problem. The command runs in the task's environment, folder
-    and isolation, and is killed when the connection is closed. A call by cookie is refused."""
-    _require_scope(me, request.url.path)
+    "columns": 80}}; task and terminal may be left out. The server answers {"type": "started", "task", "tasks",
+    "terminal"}. After that, binary messages begin with a byte for the stream: 0 is input, 1 is output, 2 is errors. The
+    client may send {"type": "resize", "rows", "columns"} and {"type": "eof"}. The last message of the server is
+    {"type": "end", "exitCode", "taskEnded"}, or {"type": "failed"} with a problem. The command runs in the task's
+    environment, folder and isolation, and is killed when the connection is closed. A call by cookie is refused."""
+    require_change(me, request.url.path)
     await parts.find_job(me, ref, Action.JOB_EXEC)
-    response = problem(426, "upgrade-required", "this call is a WebSocket", hint="use `muster exec`")
-    response.headers["Upgrade"] = "websocket"
-    return response
+    return upgrade_required("use `muster exec`")
 
 
 @router.websocket("/jobs/{ref}/exec")
 async def exec_socket(socket: WebSocket, ref: str) -> None:
-    parts = socket.app.state.services
-    assert isinstance(parts, Services)
-    try:
-        me = await _principal(parts, socket)
-        job = await parts.find_job(me, ref, Action.JOB_EXEC)
-        parts.bounds.commands.take(me.name)
-    except MusterError as error:
-        await socket.send_denial_response(problem_of(error))
-        return
-    try:
-        await socket.accept()
-        await _serve(parts, me, job, socket)
-    finally:
-        parts.bounds.commands.give_back(me.name)
+    await serve_socket(socket, ref, lambda bounds: bounds.commands, _serve_command)
 
 
-async def _principal(parts: Services, socket: WebSocket) -> Principal:
-    """A page of another site can open a WebSocket with the cookie of its visitor, so a cookie is not accepted."""
-    scheme, _, secret = socket.headers.get("authorization", "").partition(" ")
-    if scheme.lower() != "bearer" or not secret:
-        raise NotAuthenticated("log in first", hint="send Authorization: Bearer TOKEN")
-    principal = await parts.accounts.authenticate(secret.strip())
-    _require_scope(principal, socket.url.path)
-    return principal
+@router.get(
+    "/jobs/{ref}/attach",
+    status_code=101,
+    response_class=Response,
+    responses={101: {"description": "A WebSocket, which is attached to the task."}},
+    summary="Attach to a task, on a WebSocket",
+)
+async def attach(request: Request, ref: str, me: Me, parts: Parts) -> Response:
+    """For a task whose role has `stdin`. Send {"task": "worker-0", "terminal": {"rows": 24, "columns": 80}, "tail": 50}
+    as the first message, of which everything may be left out. What follows is the protocol of `exec`: your input goes
+    to the task, and the output of the task comes to you, beginning with its last lines. The task goes on when the
+    connection is closed. If the task ends, `exitCode` is its own. A call by cookie is refused."""
+    require_change(me, request.url.path)
+    await parts.find_job(me, ref, Action.JOB_ATTACH)
+    return upgrade_required("use `muster attach`")
 
 
-def _require_scope(me: Principal, path: str) -> None:
-    """A WebSocket is opened by GET, but a command changes what it wants."""
-    require_scope(me.token, "POST", path)
+@router.websocket("/jobs/{ref}/attach")
+async def attach_socket(socket: WebSocket, ref: str) -> None:
+    await serve_socket(socket, ref, lambda bounds: bounds.commands, _serve_attachment, Action.JOB_ATTACH)
 
 
-async def _serve(parts: Services, me: Principal, job: Job, socket: WebSocket) -> None:
-    try:
-        order = await _first_message(socket)
-        wanted = order.terminal
-        terminal = None if wanted is None else Terminal(wanted.rows, wanted.columns, wanted.kind)
-        async with run_in_task(parts.context, job, order.task, order.command, terminal, me.name) as command:
-            await _tell(socket, "started", task=command.task.name, tasks=command.tasks)
-            await _exchange(parts, me, socket, command.session)
-    except MusterError as error:
-        told = json.loads(bytes(problem_of(error).body))
-        await _tell(socket, "failed", **{key: value for key, value in told.items() if key != "type"})
-    except WebSocketDisconnect:
-        return
-    await socket.close()
+async def _serve_command(parts: Services, me: Principal, job: Job, socket: WebSocket) -> None:
+    order = await first_message(socket, TaskExecIn, "command")
+    terminal = _terminal(order.terminal)
+    async with run_in_task(parts.context, job, order.task, order.command, terminal, me.name) as opened:
+        await _serve(parts, me, socket, opened)
 
 
-async def _first_message(socket: WebSocket) -> TaskExecIn:
-    try:
-        async with asyncio.timeout(_FIRST_MESSAGE_WITHIN_S):
-            return TaskExecIn.model_validate_json(await _text(socket))
-    except TimeoutError:
-        raise Invalid("no command was sent") from None
-    except ValidationError as error:
-        raise Invalid(f"the command is not well formed: {error.errors()[0]['msg']}") from None
+async def _serve_attachment(parts: Services, me: Principal, job: Job, socket: WebSocket) -> None:
+    order = await first_message(socket, TaskAttachIn, "task")
+    terminal = _terminal(order.terminal)
+    async with attach_to_task(parts.context, job, order.task, order.tail, terminal, me.name) as opened:
+        await _serve(parts, me, socket, opened)
 
 
-async def _text(socket: WebSocket) -> str:
-    message = await socket.receive()
-    if message["type"] == "websocket.disconnect":
-        raise WebSocketDisconnect(message.get("code", 1005))
-    if message.get("text") is None:
-        raise Invalid("the first message must be text: the command as JSON")
-    return str(message["text"])
+async def _serve(parts: Services, me: Principal, socket: WebSocket, opened: OpenCommand) -> None:
+    await tell(socket, "started", task=opened.task.name, tasks=opened.tasks, terminal=opened.has_terminal)
+    await exchange(parts, me, _pass_input(socket, opened.session), _pass_output(socket, opened.session))
 
 
-async def _exchange(parts: Services, me: Principal, socket: WebSocket, session: CommandSession) -> None:
-    """Until the command has ended, the client has gone, or its token is no longer valid."""
-    async with _running(_pass_input(socket, session)) as receiving, _running(_pass_output(socket, session)) as sending:
-        while True:
-            done, _ = await asyncio.wait(
-                {receiving, sending}, timeout=CHECK_EVERY_S, return_when=asyncio.FIRST_COMPLETED
-            )
-            for task in done:
-                task.result()
-            if done:
-                return
-            await parts.accounts.recheck(me)
-
-
-@asynccontextmanager
-async def _running(work: Any) -> AsyncIterator["asyncio.Task[None]"]:
-    task = asyncio.create_task(work)
-    try:
-        yield task
-    finally:
-        task.cancel()
-        await asyncio.wait({task})
+def _terminal(wanted: TerminalIn | None) -> Terminal | None:
+    return None if wanted is None else Terminal(wanted.rows, wanted.columns, wanted.kind)
 
 
 async def _pass_input(socket: WebSocket, session: CommandSession) -> None:
@@ -188,11 +140,7 @@ async def _pass_output(socket: WebSocket, session: CommandSession) -> None:
     async with aclosing(session.output()) as pieces:
         async for piece in pieces:
             if isinstance(piece, CommandEnd):
-                await _tell(socket, "end", exitCode=piece.exit_code, taskEnded=piece.task_ended)
+                await tell(socket, "end", exitCode=piece.exit_code, taskEnded=piece.task_ended)
                 return
             for start in range(0, len(piece.data), _PIECE_BYTES):
                 await socket.send_bytes(bytes([_STREAMS[piece.stream]]) + piece.data[start : start + _PIECE_BYTES])
-
-
-async def _tell(socket: WebSocket, kind: str, **told: object) -> None:
-    await socket.send_text(json.dumps({"type": kind, **told}, ensure_ascii=False))

@@ -1,6 +1,7 @@
 """The objects of a gang, as they are created and as they are shown."""
 
 import base64
+import json
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -14,15 +15,30 @@ from muster.backends.kubernetes.names import address, gang_name, host_name, pod_
 from muster.backends.kubernetes.options import KubernetesOptions
 from muster.backends.kubernetes.paddle_jobs import suits
 from muster.backends.kubernetes.pods import secret_mode, unexpanded
+from muster.backends.kubernetes.spec_support import cannot_honour
 from muster.domain.clusters import Folder, PhysicalCluster
-from muster.domain.specs import Framework, Input, JobSpec, Mount, Runtime, SecretUse, Spread, Together, Where
+from muster.domain.specs import (
+    Framework,
+    Input,
+    JobSpec,
+    Mount,
+    PackagePlace,
+    Runtime,
+    SecretUse,
+    Spread,
+    Ssh,
+    Together,
+    Where,
+)
 from muster.kubernetes.pod_groups import VOLCANO_GROUPS, kubernetes_groups
+from muster.launch.folder_paths import with_absolute_paths
 from tests.conftest import Golden
 from tests.parts.building import a_ps_spec, a_role, a_spec
 from tests.unit.backends.kubernetes.building import OPTIONS, a_launch, objects_of
 
 pytestmark = pytest.mark.fast
 OWNER = {"kind": "ConfigMap", "name": "muster-j1-1", "uid": "u1"}
+LOGIN = b'{"auths": {"r.example.org": {"auth": "YWRhOmh1bnRlcjI="}}}'
 GOLDEN = Path(__file__).parent / "golden"
 
 
@@ -245,3 +261,67 @@ def test_a_task_without_a_command_runs_the_entry_point_of_its_image_where_that_s
     assert container["image"] == "trainer:1"
     assert not {"command", "workingDir"} & container.keys()
     assert not suits(launch.gang.spec), "an entry point cannot be given its rank"
+
+
+def test_a_private_image_with_arguments_that_starts_where_it_says_is_shown_as_it_is_created(golden: Golden) -> None:
+    role = replace(a_role("worker", 1), command=(), args=("--lr", "$(X)"))
+    runtime = Runtime(image="r.example.org/trainer:1", workdir="image", pull_secret="registry")
+    cluster = PhysicalCluster("k8s", "kubernetes", other_storages="claim:", options=OPTIONS)
+    mounts = (Mount("claim:team.data", "/data", True, "team.data"), Mount("claim:out", "out", storage="out"))
+    launch = a_launch(a_spec(role, runtime=runtime, mounts=mounts, package="a" * 64), cluster)
+    objects = objects_of(replace(launch, secret_values={"registry": LOGIN}), cluster=cluster)
+    text = rendered(objects)
+    golden(GOLDEN / "private-image.yaml", text)
+    assert "hunter2" not in text
+    secret = objects.registry_secret(OWNER)
+    assert secret is not None
+    assert (secret["type"], secret["metadata"]["ownerReferences"]) == ("kubernetes.io/dockerconfigjson", [OWNER])
+    assert json.loads(base64.b64decode(secret["data"][".dockerconfigjson"])) == json.loads(LOGIN)
+
+
+def test_a_paddle_job_starts_in_the_path_that_its_runtime_says() -> None:
+    runtime = Runtime(image="trainer:1", workdir="/workspace")
+    launch = a_launch(a_ps_spec(1, 1, framework=Framework.PADDLE, runtime=runtime), name_of=pod_name)
+    made = objects_of(launch).paddle_job(OWNER)
+    for role in ("ps", "worker"):
+        main = made["spec"][role]["template"]["spec"]["containers"][0]
+        assert main["workingDir"] == "/workspace"
+        variables = {one["name"]: one.get("value") for one in main["env"]}
+        assert variables["MUSTER_TASK_DIR"] == "/muster/task"
+        assert "HOME" not in variables
+        assert {"name": "work", "mountPath": "/muster/task/work"} in main["volumeMounts"]
+
+
+def test_a_claim_that_is_no_folder_is_mounted_only_where_the_file_permits_it() -> None:
+    spec = a_spec(runtime=Runtime(image="trainer:1"), mounts=(Mount("claim:x", "/data", storage="x"),))
+    closed = PhysicalCluster("k8s", "kubernetes", options=OPTIONS)
+    assert [one.path for one in cannot_honour(spec, closed, OPTIONS)] == ["mounts[0].storage"]
+    assert list(cannot_honour(spec, replace(closed, other_storages="claim:"), OPTIONS)) == []
+    by_source = replace(spec, mounts=(Mount("claim:x", "/data"),))
+    assert list(cannot_honour(by_source, replace(closed, other_storages="claim:"), OPTIONS)) != []
+
+
+def test_a_package_in_a_folder_of_the_cluster_is_mounted_where_its_command_enters_it() -> None:
+    cluster = PhysicalCluster("kube", "kubernetes", folders=(Folder("data", "/folders/data"),))
+    options = replace(OPTIONS, volumes={"data": {"persistentVolumeClaim": {"claimName": "data"}}})
+    spec = with_absolute_paths(replace(a_spec(), package_place=PackagePlace("kube", "data/mine")), cluster)
+    objects = replace(objects_of(a_launch(spec)), cluster=cluster, options=options)
+    [pod] = objects.pods(OWNER).values()
+    main = pod["spec"]["containers"][0]
+    assert {"name": "folder-data", "mountPath": "/folders/data"} in main["volumeMounts"]
+    assert "/folders/data/mine" in main["command"]
+
+
+def test_tasks_with_ssh_get_the_keys_of_the_job_as_files_and_no_paddle_job() -> None:
+    spec = replace(a_ps_spec(1, 1, framework=Framework.PADDLE), ssh=Ssh())
+    assert not suits(spec)
+    launch = replace(a_launch(spec), secret_values={".ssh-key": b"private", ".ssh-host-key": b"host"})
+    objects = objects_of(launch)
+    secret = objects.secret(OWNER, {})
+    assert secret is not None
+    assert base64.b64decode(secret["data"]["secret..ssh-key"]) == b"private"
+    text = rendered(objects)
+    assert base64.b64encode(b"private").decode() not in text
+    pod = next(iter(objects.pods(OWNER).values()))
+    [volume] = [one for one in pod["spec"]["volumes"] if one["name"] == "secrets"]
+    assert [item["path"] for item in volume["secret"]["items"]] == [".muster/ssh-key", ".muster/ssh-host-key"]

@@ -1,5 +1,10 @@
 """Logs as they arrive from the API server: lines with their times, which may come twice."""
 
+import resource
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -14,6 +19,18 @@ pytestmark = [pytest.mark.fast, pytest.mark.anyio]
 
 def line(second: int, text: str, part: int = 1, zone: str = "Z") -> bytes:
     return f"2026-01-02T03:04:{second:02}.{part:09}{zone} {text}\n".encode()
+
+
+@contextmanager
+def files_no_longer_than(length: int) -> Iterator[None]:
+    """Writes end in the middle there, as on a disk that is full."""
+    before, handler = resource.getrlimit(resource.RLIMIT_FSIZE), signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (length, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+        signal.signal(signal.SIGXFSZ, handler)
 
 
 async def test_lines_lose_their_times_however_the_stream_is_cut(tmp_path: Path) -> None:
@@ -34,6 +51,85 @@ async def test_what_comes_again_after_a_break_is_kept_once(tmp_path: Path) -> No
     spool.feed(line(2, "two") + line(2, "same time") + line(2, "third of that time") + line(5, "five"))
     spool.end()
     assert spool.path.read_bytes() == b"one\ntwo\nsame time\nthird of that time\nfive\n"
+
+
+async def test_the_first_lines_of_a_server_are_kept_if_they_are_of_several_seconds(tmp_path: Path) -> None:
+    spool = LogSpool(tmp_path / "not" / "there" / "yet" / "a.log")
+    spool.feed(line(1, "one") + line(2, "two") + line(3, "three"))
+    assert spool.path.read_bytes() == b"one\ntwo\nthree\n"
+    assert spool.times().known == spool.size
+
+
+async def test_what_could_not_be_written_is_taken_when_it_comes_again(tmp_path: Path) -> None:
+    spool = LogSpool(tmp_path / "folder" / "a.log")
+    (tmp_path / "folder").write_text("in its way")
+    lines = line(1, "one") + line(2, "two") + line(2, "same time")
+    for _ in range(2):
+        spool.begin()
+        with pytest.raises(OSError):
+            spool.feed(lines)
+        assert (spool.size, spool.since) == (0, "")
+    (tmp_path / "folder").unlink()
+    spool.begin()
+    spool.feed(lines)
+    assert spool.path.read_bytes() == b"one\ntwo\nsame time\n"
+
+
+async def test_a_disk_that_was_full_leaves_neither_gaps_nor_halves_of_lines(tmp_path: Path) -> None:
+    spool = LogSpool(tmp_path / "a.log")
+    spool.feed(line(1, "one"))
+    lines = line(2, "two") + line(3, "x" * 10_000)
+    with files_no_longer_than(5_000), pytest.raises(OSError):
+        spool.feed(lines)
+    assert (spool.path.read_bytes(), spool.size) == (b"one\n", 4)
+    spool.begin()
+    spool.feed(line(1, "one") + lines)
+    assert spool.path.read_bytes() == b"one\ntwo\n" + b"x" * 10_000 + b"\n"
+
+
+async def test_a_log_is_kept_although_its_times_and_its_cursor_cannot_be(tmp_path: Path) -> None:
+    spool = LogSpool(tmp_path / "a.log")
+    for suffix in (".times", ".partial"):
+        (tmp_path / f"a{suffix}").mkdir()
+    spool.feed(line(1, "one") + line(2, "two"))
+    spool.complete()
+    assert spool.path.read_bytes() == b"one\ntwo\n"
+
+
+async def test_lines_that_overtook_each_other_are_all_kept_once(tmp_path: Path) -> None:
+    """The runtime notes the times of standard output and standard error before it writes the lines one by one."""
+    spool = LogSpool(tmp_path / "a.log")
+    first = line(1, "one") + line(2, "late", 500) + line(2, "early", 100)
+    spool.feed(first)
+    for _ in range(2):
+        spool.begin()
+        spool.feed(first + line(2, "earlier", 50) + line(3, "three"))
+        spool.end()
+    assert spool.path.read_bytes() == b"one\nlate\nearly\nearlier\nthree\n"
+
+
+async def test_lines_are_taken_although_the_clock_of_the_node_was_set_back(tmp_path: Path) -> None:
+    spool = LogSpool(tmp_path / "a.log")
+    spool.feed(line(9, "nine") + line(2, "two") + line(3, "three"))
+    spool.begin()
+    spool.feed(line(9, "nine") + line(10, "ten"))
+    assert spool.path.read_bytes() == b"nine\ntwo\nthree\nten\n"
+
+
+async def test_the_times_of_lines_are_known_and_survive_a_restart(tmp_path: Path) -> None:
+    before = LogSpool(tmp_path / "a.log")
+    before.feed(line(1, "one") + line(1, "two", 500_000_000) + line(3, "three") + line(4, "four", zone="+08:00"))
+    first = int(datetime(2026, 1, 2, 3, 4, 1, tzinfo=UTC).timestamp() * 1000)
+    assert before.times().written_at_ms(0) == first + 500
+    assert before.times().since(first + 1000) == len("one\ntwo\n")
+    before.close()
+    after = LogSpool(tmp_path / "a.log")
+    assert after.times() == before.times()
+    after.begin()
+    after.feed(line(5, "five"))
+    assert after.times().known == after.size
+    after.remove()
+    assert list(tmp_path.iterdir()) == []
 
 
 async def test_a_log_continues_after_a_restart_of_the_server(tmp_path: Path) -> None:

@@ -144,6 +144,12 @@ def test_an_image_that_does_not_exist_is_the_fault_of_the_job(reason: str, messa
     assert "nothing:1" in found.error_message
 
 
+def test_an_image_that_is_not_given_to_the_cluster_needs_a_login() -> None:
+    message = 'failed to pull "r.example.org/a:1": unexpected status: 401 Unauthorized'
+    found = observed(a_pod(waiting("ImagePullBackOff", message), phase="Pending"))
+    assert (found.phase, found.error_code) == (Phase.ENDED, "image-denied")
+
+
 def test_an_image_that_does_not_come_is_waited_for_only_so_long() -> None:
     now = [0.0]
     table = TaskTable(pull_timeout_s=600.0, clock=lambda: now[0])

@@ -16,6 +16,7 @@ from muster.backends.kubernetes.cluster_usage import ClusterUsage
 from muster.backends.kubernetes.cluster_view import ClusterView
 from muster.backends.kubernetes.names import own_labels, selector
 from muster.backends.kubernetes.options import KubernetesOptions
+from muster.domain.used_resources import UsedResources
 from muster.kubernetes.connection import connect
 from muster.lib.clock import wall_clock
 from muster.ports.capabilities import TaskUsage
@@ -173,7 +174,12 @@ def test_the_metrics_api_says_what_nodes_and_tasks_use(api: TinyCluster, tmp_pat
         found = usage.latest()["n1"]
         assert found.metrics["cpu_percent"] == 25.0
         assert (found.metrics["memory_used_bytes"], found.metrics["memory_total_bytes"]) == (2**30, 2**36)
-        assert found.tasks == {TASK: TaskUsage(25.0, 200 << 20, None)}
+        assert found.tasks == {
+            TASK: TaskUsage(25.0, 200 << 20, None, UsedResources(75.0, 0.25, 200 << 20, (), is_sampled=True))
+        }
+        assert usage.used(TASK) == found.tasks[TASK].used
+        usage.forget(TASK)
+        assert usage.used(TASK) is None
         assert found.at == 1767323045.0
         assert usage.unknown_why() == ""
         (sample,) = usage.history("n1")
@@ -202,7 +208,7 @@ def test_without_a_metrics_api_the_kubelets_are_asked(api: TinyCluster, tmp_path
         assert first.metrics["cpu_percent"] == 50.0
         assert (first.metrics["disk_used_bytes"], first.metrics["disk_total_bytes"]) == (60, 100)
         assert first.metrics["net"] == [], "a rate needs two moments"
-        assert first.tasks == {TASK: TaskUsage(50.0, 4096, 3)}
+        assert first.tasks == {TASK: TaskUsage(50.0, 4096, 3, first.tasks[TASK].used)}
         api.answers[SUMMARY] = 200, summary("2026-01-02T03:04:15Z", received=3000)
         await becomes(usage, lambda: len(usage.history("n1")) == 2)
         assert usage.latest()["n1"].metrics["net"] == [{"name": "eth0", "rx_bytes_s": 200.0, "tx_bytes_s": 0.0}]

@@ -73,6 +73,7 @@ def _complete(cluster: PhysicalCluster, model: SshIn) -> PhysicalCluster:
         options=options,
         isolation=isolation_of(model),
         scripts=scripts_of(model),
+        setup_cache=model.setup_cache.cache(),
         max_tasks=model.max_tasks,
         devices=device_files(model.devices),
     )

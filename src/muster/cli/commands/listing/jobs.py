@@ -5,7 +5,7 @@ from typing import Any
 import click
 
 from muster.cli.session import connect, say
-from muster.cli.shared_options import complete_clusters, complete_virtual_clusters, output_option
+from muster.cli.shared_options import complete_clusters, complete_jobs, complete_virtual_clusters, output_option
 from muster.cli.tables.columns import job_columns, other_job_columns
 from muster.cli.tables.output import print_list
 from muster.cli.terminal import echo
@@ -17,6 +17,7 @@ _PAGE = 50
 
 
 @click.command()
+@click.argument("names", metavar="[JOB]...", nargs=-1, shell_complete=complete_jobs)
 @click.option(
     "--state", multiple=True, metavar="STATE", help="Only jobs in these states; repeatable, or separated by commas."
 )
@@ -37,6 +38,7 @@ _PAGE = 50
 @click.option("-w", "--watch", "watched", is_flag=True, help="Keep the table on the screen and update it.")
 @output_option()
 def command(
+    names: tuple[str, ...],
     state: tuple[str, ...],
     owner: str | None,
     mine: bool,
@@ -51,11 +53,11 @@ def command(
     watched: bool,
     output: str,
 ) -> None:
-    """List jobs, newest first.
+    """List jobs, newest first, or the jobs with these names.
 
-    SUCC, FAIL and ACTIVE count the workers that succeeded, failed or still run. If the jobs belong to several users,
-    the table also has their OWNER. If the file of a cluster says so, jobs that were made there without Muster are
-    listed below, to be seen only. With -o json they need --others.
+    SUCC, FAIL and ACTIVE count the workers that succeeded, failed or still run. -o wide also shows how long jobs
+    waited, how busy their GPUs were, and their peak memory. If the file of a cluster says so, jobs that were made there
+    without Muster are listed below, to be seen only. With -o json they need --others.
 
     \b
     Examples:
@@ -64,9 +66,13 @@ def command(
       muster get jobs --since 7d --label team=ads -o wide
       muster get jobs --all -o json
       muster get jobs --others --owner research
+      muster get jobs mnist @last -o wide
+      muster ps --mine
     """
     if mine and owner:
         raise click.UsageError("--mine and --owner cannot be used together")
+    if names and (others or any([state, owner, mine, cluster, vc, label, text, since])):
+        raise click.UsageError("names of jobs and filters cannot be used together")
     client = connect()
     filters: dict[str, Any] = {
         "state": [word for item in state for word in item.split(",") if word],
@@ -82,6 +88,8 @@ def command(
     columns = other_job_columns if others else job_columns
 
     def fetch() -> list[JobView]:
+        if names:
+            return [client.job(name).view for name in names]
         return _others(client, most, filters) if others else list(client.jobs(limit=most, **filters))
 
     if watched:
@@ -89,12 +97,14 @@ def command(
         return
     jobs = fetch()
     print_list(jobs, columns(jobs), output)
+    if names:
+        return
     if not others and output in ("table", "wide"):
         _print_others(_others(client, most, filters), output)
     if not jobs:
         say("no jobs")
     elif not all_ and len(jobs) == limit and output not in ("json", "yaml"):
-        say(f"only the newest {limit} jobs are shown; --limit N or --all shows more")
+        say(f"Showing the {limit} newest; use --limit N or --all for more")
 
 
 def _others(client: Client, limit: int | None, filters: dict[str, Any]) -> list[JobView]:

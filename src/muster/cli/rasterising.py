@@ -6,19 +6,18 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from muster.domain.errors import Unavailable
-from muster.simulation.charts import HEIGHT, WIDTH
+from muster.cli.failures import Failure
 
 _WITHIN_S = 60.0
 _BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
 
 
-def png_of(svg: str) -> bytes:
-    """Raises Unavailable, with what to do instead."""
+def png_of(svg: str, width: int, height: int) -> bytes:
+    """Raises Failure, with what to do instead."""
     with tempfile.TemporaryDirectory(prefix="muster-picture-") as folder:
         source, target = Path(folder, "picture.svg"), Path(folder, "picture.png")
         source.write_text(svg, encoding="utf-8")
-        command = _command(source, target, Path(folder))
+        command = _command(source, target, f"{width},{height}")
         if command is None:
             raise _cannot("neither rsvg-convert nor chromium is installed here")
         try:
@@ -31,7 +30,7 @@ def png_of(svg: str) -> bytes:
         return target.read_bytes()
 
 
-def _command(source: Path, target: Path, folder: Path) -> list[str] | None:
+def _command(source: Path, target: Path, size: str) -> list[str] | None:
     if converter := shutil.which("rsvg-convert"):
         return [converter, "--output", str(target), str(source)]
     browser = next(filter(None, map(shutil.which, _BROWSERS)), None)
@@ -39,10 +38,17 @@ def _command(source: Path, target: Path, folder: Path) -> list[str] | None:
         return None
     rootly = ["--no-sandbox"] if os.geteuid() == 0 else []  # its sandbox does not work for root
     return [
-        *(browser, "--headless", *rootly, "--disable-gpu", "--hide-scrollbars", f"--user-data-dir={folder}/profile"),
-        *(f"--window-size={WIDTH},{HEIGHT}", f"--screenshot={target}", source.as_uri()),
+        *(
+            browser,
+            "--headless",
+            *rootly,
+            "--disable-gpu",
+            "--hide-scrollbars",
+            f"--user-data-dir={source.parent}/profile",
+        ),
+        *(f"--window-size={size}", f"--screenshot={target}", source.as_uri()),
     ]
 
 
-def _cannot(why: str) -> Unavailable:
-    return Unavailable(f"no PNG could be made: {why}", hint="name the picture .svg; every browser shows it")
+def _cannot(why: str) -> Failure:
+    return Failure(f"no PNG could be made: {why}", hint="name the picture .svg; every browser shows it")

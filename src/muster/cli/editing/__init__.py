@@ -1,0 +1,1 @@
+"""Editing of job specs in the user's editor."""
