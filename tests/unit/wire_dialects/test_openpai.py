@@ -1,12 +1,9 @@
 """An OpenPAI protocol-2 job, field by field: what it becomes, and the one thing said of what cannot be."""
 
-import os
-import subprocess
-
 import pytest
 
 from muster.domain.errors import Invalid
-from muster.domain.specs import Completion, Priority
+from muster.domain.specs import Completion, Framework, Priority
 from muster.wire.specs import read_source
 from tests.unit.wire_dialects.reading import changed, problems, spec
 
@@ -44,9 +41,10 @@ def in_worker(text: str) -> str:
 
 
 def script(text: str, role: str = "worker") -> str:
+    """The commands of the role, which bash gets as an argument."""
     command = spec(text).role(role).command
     assert command[:2] == ("bash", "-c")
-    return command[2]
+    return command[4]
 
 
 def test_plain_job_needs_no_word() -> None:
@@ -55,13 +53,15 @@ def test_plain_job_needs_no_word() -> None:
 
     assert reading.warnings == ()
     assert reading.spec.runtime.image == "repo/train:1"
-    assert (worker.replicas, worker.ports) == (2, 3)
+    assert (worker.replicas, worker.ports) == (2, 4)
+    assert reading.spec.runtime.workdir == "image"
+    assert reading.spec.framework is Framework.NONE
     assert (worker.resources.cpu_m, worker.resources.memory_bytes, worker.resources.gpus) == (2000, 1 << 30, 1)
     assert reading.spec.cluster is None
 
 
 def test_commands_are_trimmed_and_joined_by_lines() -> None:
-    assert script(JOB, "ps_server").endswith("\nsleep 1\necho bye")
+    assert script(JOB, "ps_server") == "sleep 1\necho bye"
 
 
 def test_chosen_deployment_goes_around_the_commands() -> None:
@@ -69,13 +69,13 @@ def test_chosen_deployment_goes_around_the_commands() -> None:
         "deployments: [{name: d, taskRoles: {ps_server: {preCommands: [before], postCommands: [after]}}}]\n"
         "defaults: {deployment: d}"
     )
-    assert script(text, "ps_server").endswith("\nbefore\nsleep 1\necho bye\nafter")
+    assert script(text, "ps_server") == "before\nsleep 1\necho bye\nafter"
 
 
 def test_parameters_are_params_that_the_command_line_may_change() -> None:
     assert script(JOB).endswith("python train.py --lr 0.1")
     job = read_source(JOB, params={"lr": 0.5}).spec
-    assert job.role("worker").command[2].endswith("--lr 0.5")
+    assert job.role("worker").command[4].endswith("--lr 0.5")
     assert dict(job.params) == {"lr": 0.5}
 
 
@@ -91,7 +91,7 @@ def test_nested_parameter_is_written_into_the_command_and_told() -> None:
     text = changed(changed(JOB, "lr: 0.1", "deep: {rates: [1, 2]}"), "$parameters.lr", "$parameters.deep.rates[1]")
     reading = read_source(text)
 
-    assert reading.spec.role("worker").command[2].endswith("--lr 2")
+    assert reading.spec.role("worker").command[4].endswith("--lr 2")
     assert [warning.split(":")[1].strip() for warning in reading.warnings] == ["parameters.deep"]
 
 
@@ -136,38 +136,20 @@ def test_default_virtual_cluster_is_nowhere_in_particular() -> None:
     assert spec(at_top("defaults: {virtualCluster: default}")).cluster is None
 
 
-def test_task_finds_itself_and_its_peers_in_pai_variables() -> None:
-    text = changed(JOB, "python train.py --lr <% $parameters.lr %>", "env")
-    muster = {
-        "MUSTER_JOB_NAME": "demo",
-        "MUSTER_ROLE_INDEX": "1",
-        "MUSTER_PORT_0": "80",
-        "MUSTER_PORT_1": "81",
-        "MUSTER_PORT_2": "82",
-        "MUSTER_ENDPOINTS_WORKER": "10.0.0.1:70,[fe80::2]:80",
-        "MUSTER_ENDPOINTS_PS_SERVER": "10.0.0.3:90",
-    }
-    words = spec(text).role("worker").command
-    ran = subprocess.run(
-        words, env={"PATH": os.environ["PATH"], **muster}, capture_output=True, text=True, check=True, timeout=30
-    )
-    env = dict(line.split("=", 1) for line in ran.stdout.splitlines() if line.startswith("PAI_"))
-
-    assert env["PAI_JOB_NAME"] == "demo"
-    assert env["PAI_CURRENT_TASK_ROLE_CURRENT_TASK_INDEX"] == "1"
-    assert env["PAI_TASK_ROLE_worker_HOST_LIST"] == "10.0.0.1:70,[fe80::2]:80"
-    assert (env["PAI_HOST_IP_worker_0"], env["PAI_HOST_IP_worker_1"]) == ("10.0.0.1", "[fe80::2]")
-    assert (env["PAI_PORT_LIST_ps_server_0_http"], env["PAI_HOST_IP_ps_server_0"]) == ("90", "10.0.0.3")
-    assert env["PAI_CONTAINER_HOST_grpc_PORT_LIST"] == "81,82"
-    assert env["PAI_CONTAINER_HOST_PORT_LIST"] == "http:80;grpc:81,82;"
-
-
 @pytest.mark.parametrize(
     ("text", "line", "path"),
     [
         (in_worker("taskRetryCount: 3"), 11, "taskRoles.worker.taskRetryCount"),
         (in_worker("extraContainerOptions: {shmMB: 64}"), 11, "taskRoles.worker.extraContainerOptions.shmMB"),
         (at_top("extras: {gangAllocation: false}"), 4, "extras.gangAllocation"),
+        (at_top("extras: {storages: []}"), 4, "extras.storages"),
+        (at_top(f"description: {'x' * 5000}"), 4, "description"),
+        (changed(JOB, "$parameters.lr", "$data.uri[0]"), 13, "taskRoles.worker.commands"),
+        (
+            changed(JOB, "type: dockerimage,", "type: dockerimage, callbacks: [{event: taskStarts}],"),
+            5,
+            "prerequisites[0].callbacks",
+        ),
         (at_top("extras: {jobStatusChangeNotification: {failed: true}}"), 4, "extras.jobStatusChangeNotification"),
         (
             at_top("extras: {hivedScheduler: {taskRoles: {worker: {skuType: K80}}}}"),
@@ -197,31 +179,44 @@ def test_what_has_no_effect_is_one_warning_with_its_line(text: str, line: int, p
 @pytest.mark.parametrize(
     ("text", "line", "path", "settled_by"),
     [
-        (at_top("secrets: {token: hunter2}"), 4, "secrets", None),
-        (at_top("tpye: x"), 4, "tpye", None),
-        (at_top("defaults: {deployment: gone}"), 4, "defaults.deployment", None),
-        (changed(JOB, "type: job", "type: image"), 3, "type", None),
+        (at_top("secrets: hunter2"), 4, "secrets", None),
+        (changed(JOB, "type: dockerimage,", "type: dockerimage, auth: hunter2,"), 5, "prerequisites[0].auth", None),
+        (changed(JOB, "$parameters.lr", "$secrets.token"), 13, "taskRoles.worker.commands", None),
+        (in_worker("data: gone"), 11, "taskRoles.worker.data", None),
+        (changed(JOB, ', uri: "repo/train:1"', ""), 5, "prerequisites[0].uri", {"runtime.image": None}),
         (
-            changed(JOB, "parameters:\n", "  - {name: d, type: data, uri: [x]}\nparameters:\n"),
+            changed(JOB, "parameters:\n", "  - {name: d, type: data, uri: one}\nparameters:\n"),
+            6,
+            "prerequisites[1].uri",
+            None,
+        ),
+        (changed(JOB, '" sleep 1 "', "false"), 18, "taskRoles.ps_server.commands", None),
+        (in_worker("prerequisites: [gone]"), 11, "taskRoles.worker.prerequisites[0]", None),
+        (
+            changed(JOB, "parameters:\n", "  - {name: img, type: dockerimage, uri: x}\nparameters:\n"),
             6,
             "prerequisites[1]",
             None,
         ),
         (
-            changed(JOB, "type: dockerimage,", "type: dockerimage, auth: {password: hunter2},"),
-            5,
-            "prerequisites[0].auth",
-            {"runtime.image": None},
-        ),
-        (
-            changed(JOB, "type: dockerimage,", "type: dockerimage, callbacks: [{event: taskStarts}],"),
-            5,
-            "prerequisites[0].callbacks",
+            changed(JOB, "parameters:\n", "  - {name: m, type: model, uri: x}\nparameters:\n"),
+            6,
+            "prerequisites[1].type",
             None,
         ),
-        (at_top("extras: {storages: [{name: nfs}]}"), 4, "extras.storages", {"mounts": []}),
+        (at_top("deployments: [{name: d, taskRoles: {}}, {name: d, taskRoles: {}}]"), 4, "deployments[1]", None),
+        (at_top("extras: {storages: [{mountPath: /data}]}"), 4, "extras.storages[0]", {"mounts": []}),
+        (at_top("tpye: x"), 4, "tpye", None),
+        (at_top("defaults: {deployment: gone}"), 4, "defaults.deployment", None),
+        (changed(JOB, "type: job", "type: image"), 3, "type", None),
         (
-            at_top("extras: {com.microsoft.pai.runtimeplugin: [{plugin: git}]}"),
+            changed(JOB, "type: dockerimage,", "type: dockerimage, auth: {password: hunter2},"),
+            5,
+            "prerequisites[0].auth.username",
+            {"runtime.pullSecret": None},
+        ),
+        (
+            at_top("extras: {com.microsoft.pai.runtimeplugin: [{plugin: marketplace}]}"),
             4,
             "extras.com.microsoft.pai.runtimeplugin[0]",
             None,

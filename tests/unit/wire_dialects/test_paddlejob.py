@@ -69,9 +69,11 @@ def test_container_without_a_command_runs_the_entry_point_of_its_image() -> None
     assert [problem.partition(" (")[0] for problem in told] == [f"line 12: {CONTAINER}.command: is required"]
 
 
-def test_arguments_alone_are_refused_because_the_entry_point_is_not_known() -> None:
-    (told,) = problems(changed(JOB, "            command: [python]\n", ""))
-    assert "command: is required: arguments alone need a command to be added to" in told
+def test_arguments_alone_are_those_of_the_entry_point_of_the_image() -> None:
+    bare = changed(JOB, "            command: [python]\n", "")
+    worker = spec(bare).role("worker")
+    assert (worker.command, worker.args) == ((), ("train.py", "3"))
+    assert spec(bare, {"runtime.image": None, "roles.worker.command": "x"}).role("worker").args == ()
 
 
 @pytest.mark.parametrize("path", sorted((Path(__file__).parents[3] / "deploy" / "examples").glob("*.yaml")), ids=str)
@@ -143,7 +145,7 @@ def test_bounds_of_an_elastic_job_are_those_of_its_roles() -> None:
     worker, ps = reading.spec.role("worker"), reading.spec.role("ps")
     assert (worker.min_replicas, worker.replicas, worker.max_replicas) == (1, 2, 4)
     assert not ps.is_elastic
-    assert reading.warnings == ()
+    assert reading.warnings[0].startswith("line 7: spec.elastic: worker starts with as many tasks as there is room for")
 
 
 def test_bound_that_the_replicas_break_is_told_of_the_file() -> None:
@@ -182,7 +184,7 @@ def test_nodes_that_all_roles_select_are_those_of_the_job() -> None:
         (in_worker_pod("hostNetwork: true"), 16, f"{WORKER}.hostNetwork"),
         (in_worker_container("imagePullPolicy: Always"), 16, f"{CONTAINER}.imagePullPolicy"),
         (in_worker_container("ports: [{containerPort: 1}]"), 16, f"{CONTAINER}.ports"),
-        (changed(JOB, "[train.py, 3]", '["$(PADDLE_TRAINER_ID)"]'), 15, f"{CONTAINER}.args"),
+        (in_worker_container("env: [{name: POD_IP, value: 1.2.3.4}]"), 16, f"{CONTAINER}.env[0]"),
         (
             in_worker_container("resources: {requests: {cpu: 1}, limits: {cpu: 2}}"),
             16,
@@ -210,9 +212,9 @@ def test_what_has_no_effect_is_one_warning_with_its_line(text: str, line: int, p
 @pytest.mark.parametrize(
     ("text", "line", "path", "settled_by"),
     [
-        (in_spec("  sampleSetRef: {name: s, mountPath: /d}"), 7, "spec.sampleSetRef", {"mounts": []}),
+        (in_spec("  sampleSetRef: {name: s}"), 7, "spec.sampleSetRef", {"mounts": []}),
         (in_worker_pod("initContainers: [{name: i}]"), 16, f"{WORKER}.initContainers", None),
-        (in_worker_pod("affinity: {}"), 16, f"{WORKER}.affinity", None),
+        (in_worker_pod("affinity: {}"), 16, f"{WORKER}.affinity", {"where": {}}),
         (in_worker_pod("nodeSelector: {disk: ssd}"), 16, f"{WORKER}.nodeSelector.disk", {"where.labels": {}}),
         (in_worker_pod("nodeSelector: {gpu: ''}"), 16, f"{WORKER}.nodeSelector.gpu", {"where.labels": {"gpu": ""}}),
         (
@@ -222,10 +224,15 @@ def test_what_has_no_effect_is_one_warning_with_its_line(text: str, line: int, p
             {"where.nodes": "n1"},
         ),
         (in_worker_pod("  - name: sidecar"), 16, f"{WORKER}.containers[1]", None),
-        (in_worker_container("workingDir: /x"), 16, f"{CONTAINER}.workingDir", None),
-        (in_worker_container("envFrom: [{configMapRef: {name: c}}]"), 16, f"{CONTAINER}.envFrom", None),
         (
-            in_worker_container("env: [{name: T, valueFrom: {secretKeyRef: {name: s}}}]"),
+            in_worker_container("workingDir: /x"),
+            23,
+            "spec.ps.template.spec.containers[0].image",
+            {"runtime.workdir": "/x"},
+        ),
+        (in_worker_container("envFrom: [{configMapRef: {name: c}}]"), 16, f"{CONTAINER}.envFrom[0]", None),
+        (
+            in_worker_container("env: [{name: T, valueFrom: {configMapKeyRef: {name: s}}}]"),
             16,
             f"{CONTAINER}.env[0].valueFrom",
             {"roles.worker.env.T": "x"},
@@ -246,7 +253,7 @@ def test_what_has_no_effect_is_one_warning_with_its_line(text: str, line: int, p
         ),
         (in_worker_container("volumeMounts: [{name: no}]"), 16, f"{CONTAINER}.volumeMounts[0]", {"mounts": []}),
         (
-            changed(JOB, "            command: [python]\n", ""),
+            changed(changed(JOB, "            command: [python]\n", ""), "[train.py, 3]", '["$(PADDLE_TRAINER_ID)"]'),
             12,
             f"{CONTAINER}.command",
             {"roles.worker.command": "x"},

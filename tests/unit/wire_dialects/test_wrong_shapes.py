@@ -15,7 +15,20 @@ from muster.wire.specs import reading_of
 pytestmark = pytest.mark.fast
 SAMPLES = Path(__file__).parent / "samples"
 WRONG: list[Any] = [5, -1, 1.5, "", "x", True, None, [], [3], ["x"], {}, {"a": 1}, [{"a": 1}], [[1]]]
-RICH = ("everything-paddle", "everything-openpai", "resnet", "storage", "openpai-hello-world")
+RICH = (
+    "everything-paddle",
+    "everything-openpai",
+    "everything-openpai-1",
+    "everything-pytorch",
+    "everything-mpi",
+    "everything-volcano",
+    "everything-kubernetes",
+    "everything-trainjob",
+    "everything-tfjob",
+    "resnet",
+    "storage",
+    "openpai-hello-world",
+)
 
 
 @pytest.mark.parametrize("name", RICH)

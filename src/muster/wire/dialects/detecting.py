@@ -1,13 +1,32 @@
 """The dialects of job files, and which of them a document is written in."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from muster.domain.errors import Invalid
-from muster.wire.dialects import openpai, paddlejob
+from muster.wire.dialects import (
+    dstack,
+    kubeflow_jobs,
+    kubejob,
+    kubepod,
+    openpai,
+    openpai_json,
+    paddlecloud,
+    paddlejob,
+    skypilot,
+    trainjob,
+    volcano,
+)
+from muster.wire.dialects.other_formats import named, named_for_certain
+from muster.wire.dialects.slurm import sbatch
 from muster.wire.dialects.translation import Translation
 from muster.wire.documents import Document
+from muster.wire.spec_schema import JobSpecIn
+
+_OWN_KEYS = {field.alias or name for name, field in JobSpecIn.model_fields.items()}
+_NAMED = 8
+"""As many keys of an unknown document are repeated."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,19 +39,29 @@ class Dialect:
     recognizes: Callable[[Mapping[str, Any]], bool]
     """Whether a document is written in it. Never raises, whatever the document is."""
     translate: Callable[[Document], Translation]
+    states: Mapping[str, str] = field(default_factory=dict)
+    """What the other system calls each state of a job."""
+    is_script: bool = False
+    """Whether its files are scripts. All of them are then written in it, and `recognizes` is not asked."""
 
 
 def _is_openpai(data: Mapping[str, Any]) -> bool:
     return str(data.get("protocolVersion")) == "2"
 
 
-def _is_paddlejob(data: Mapping[str, Any]) -> bool:
-    return (data.get("apiVersion"), data.get("kind")) == (paddlejob.API_VERSION, paddlejob.KIND)
-
-
 DIALECTS = (
-    Dialect("paddlejob", "PaddleJobs", _is_paddlejob, paddlejob.translate),
-    Dialect("openpai", "OpenPAI jobs of protocol 2", _is_openpai, openpai.translate),
+    Dialect("paddlejob", "PaddleJobs", paddlejob.recognizes, paddlejob.translate, paddlejob.STATES),
+    Dialect("kubeflow", "jobs of Kubeflow", kubeflow_jobs.recognizes, kubeflow_jobs.translate, kubeflow_jobs.STATES),
+    Dialect("trainjob", "TrainJobs", trainjob.recognizes, trainjob.translate, trainjob.STATES),
+    Dialect("volcano", "Jobs of Volcano", volcano.recognizes, volcano.translate, volcano.STATES),
+    Dialect("kubejob", "Jobs of Kubernetes", kubejob.recognizes, kubejob.translate, kubejob.STATES),
+    Dialect("kubepod", "Pods", kubepod.recognizes, kubepod.translate, kubepod.STATES),
+    Dialect("openpai", "OpenPAI jobs of protocol 2", _is_openpai, openpai.translate, openpai.STATES),
+    Dialect("openpai-1", "OpenPAI jobs of protocol 1", openpai_json.recognizes, openpai_json.translate, openpai.STATES),
+    Dialect("paddlecloud", "jobs of paddlecloud", paddlecloud.recognizes, paddlecloud.translate),
+    Dialect("sbatch", "batch scripts of Slurm", lambda data: False, sbatch.translate, sbatch.STATES, is_script=True),
+    Dialect("skypilot", "SkyPilot tasks", skypilot.recognizes, skypilot.translate, skypilot.STATES),
+    Dialect("dstack", "dstack tasks", dstack.recognizes, dstack.translate, dstack.STATES),
 )
 """Those that Muster has itself."""
 
@@ -40,17 +69,32 @@ DIALECTS = (
 def translate(document: Document, dialects: Sequence[Dialect] = DIALECTS) -> Translation | None:
     """None for a Muster spec, which needs none. Raises Invalid for a foreign document that no dialect here reads."""
     data = document.data
-    if not isinstance(data, dict) or "roles" in data or "command" in data:
+    if document.is_script:
+        return next(dialect for dialect in dialects if dialect.is_script).translate(document)
+    if not isinstance(data, dict):
         return None
-    dialect = next((dialect for dialect in dialects if dialect.recognizes(data)), None)
+    is_own = "roles" in data or "command" in data
+    dialect = None if is_own else next((one for one in dialects if not one.is_script and one.recognizes(data)), None)
     if dialect is not None:
         return dialect.translate(document)
-    *titles, last = (dialect.title for dialect in dialects)
-    hint = f"Muster takes its own specs, {', '.join(titles)} and {last}"
-    if "protocolVersion" in data:
-        message = f"this is OpenPAI protocol {data['protocolVersion']!r}, and Muster reads protocol 2"
-        raise Invalid(message, hint=hint)
-    if "apiVersion" in data:
-        what = f"{data.get('kind')} ({data['apiVersion']})"
-        raise Invalid(f"this is a Kubernetes {what}, not a PaddleJob ({paddlejob.API_VERSION})", hint=hint)
+    other = named_for_certain(data) if is_own else named(data)
+    if other is not None:
+        hint = f"{other.instead}. {_taken(dialects)}"
+        raise Invalid(f"{_place(document)}this looks like {other.what}, which Muster does not read", hint=hint)
+    if data and not is_own and not data.keys() & _OWN_KEYS:
+        some = ", ".join(list(map(str, data))[:_NAMED])
+        raise Invalid(
+            f"{_place(document)}this is no job: none of its keys ({some}) is one of a job", hint=_taken(dialects)
+        )
     return None
+
+
+def _place(document: Document) -> str:
+    """Where the document is, if others stand before it in the file."""
+    line = document.lines.get((), 1)
+    return f"line {line}: " if line > 1 else ""
+
+
+def _taken(dialects: Sequence[Dialect]) -> str:
+    *titles, last = (one.title for one in dialects)
+    return f"Muster takes its own specs, {', '.join(titles)} and {last}"

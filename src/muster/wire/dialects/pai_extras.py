@@ -3,20 +3,17 @@
 from typing import Any
 
 from muster.domain.specs import Priority
+from muster.wire.dialects.pai_plugins import mount_storage
 from muster.wire.dialects.translation import Translator
 from muster.wire.documents import Path
 
 PRIORITIES = {"crit": Priority.URGENT, "prod": Priority.HIGH, "test": Priority.NORMAL, "oppo": Priority.LOW}
 """HiveD's priority classes in Muster's words."""
-_PLUGINS = "com.microsoft.pai.runtimeplugin"
-_HARMLESS_PLUGINS = {
-    "ssh": "has no effect: Muster opens no SSH into tasks",
-    "tensorboard": "has no effect: Muster starts no TensorBoard",
-}
 
 
-def extras(into: Translator, given: Any) -> None:
-    for key, value in into.mapping(given, ("extras",)).items():
+def extras(into: Translator, given: dict[str, Any]) -> None:
+    """All but the runtime plugins."""
+    for key, value in given.items():
         at: Path = ("extras", key)
         match key:
             case "gangAllocation" if value in (False, "false"):
@@ -26,11 +23,7 @@ def extras(into: Translator, given: Any) -> None:
             case "jobStatusChangeNotification":
                 into.warn(at, "has no effect: Muster sends no mail for a single job")
             case "storages":
-                hint = "--set 'mounts=[{source: DIR, target: DIR}]' names a folder instead, or mounts=[]"
-                into.refuse(at, "Muster has no storages by name", hint, settled_by=("mounts",))
-            case _ if key == _PLUGINS:
-                for place, plugin in enumerate(into.listed(value, at)):
-                    _plugin(into, into.mapping(plugin, (*at, place)), (*at, place))
+                _storages(into, into.listed(value, at), at)
 
 
 def _hived(into: Translator, hived: dict[str, Any], at: Path) -> None:
@@ -43,9 +36,14 @@ def _hived(into: Translator, hived: dict[str, Any], at: Path) -> None:
             into.warn((*at, key), "has no effect: Muster schedules without HiveD")
 
 
-def _plugin(into: Translator, plugin: dict[str, Any], at: Path) -> None:
-    name = str(plugin.get("plugin"))
-    if name in _HARMLESS_PLUGINS:
-        into.warn(at, f"the plugin {name} {_HARMLESS_PLUGINS[name]}")
-    else:
-        into.refuse(at, f"Muster has no runtime plugin {name!r}", "do it in the commands")
+def _storages(into: Translator, given: list[Any], at: Path) -> None:
+    if not given:
+        hint = "name those that the job needs"
+        into.warn(at, "has no effect: Muster mounts no storages that a job does not name", hint)
+    for place, item in enumerate(given):
+        source: Path = (*at, place)
+        storage = into.mapping(item, source)
+        if not isinstance(storage.get("name"), str):
+            into.refuse(source, "names no storage", "name: NAME", settled_by=("mounts",))
+            continue
+        mount_storage(into, storage["name"], storage.get("mountPath"), source)

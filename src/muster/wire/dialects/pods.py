@@ -1,65 +1,66 @@
-"""A role of a PaddleJob: its replicas and the pod template, of which Muster can run one container a task."""
+"""A pod template as a role of a Muster job, which runs one container a task."""
 
 import re
 from collections.abc import Mapping
 from typing import Any
 
 from muster.domain import extended_resources
+from muster.domain.specs import Priority
+from muster.wire.dialects.pod_variables import Given, PodVariables, text
+from muster.wire.dialects.references import is_literal, literal
+from muster.wire.dialects.task_scripts import with_start
 from muster.wire.dialects.translation import Translator
 from muster.wire.documents import Path
 
+HOSTNAME_LABEL = "kubernetes.io/hostname"
 _WARNED = {
     "tolerations": "has no effect: Muster's nodes have no taints",
-    "ports": "has no effect: tasks get free ports, which PADDLE_PORT names",
+    "ports": "has no effect: tasks get free ports, which their variables name",
+    "hostNetwork": "has no effect: tasks reach each other in the way of their cluster",
+    "hostname": "has no effect: tasks find each other by the addresses in their variables",
+    "subdomain": "has no effect: tasks find each other by the addresses in their variables",
+    "runtimeClassName": "has no effect: Muster gives tasks their GPUs itself",
 }
 _REFUSED = {
     "initContainers": ("Muster runs one container a task and none before it", "do it at the start of the command"),
-    "affinity": ("Muster reads no affinity", "remove it, and say --set where.labels.KEY=VALUE or where.spread=apart"),
-    "envFrom": ("Muster reads no ConfigMaps and Secrets", "write the variables in env"),
-    "workingDir": ("Muster's tasks start in their package", "begin the command with cd"),
+    "lifecycle": ("Muster runs no hooks beside a container", "do it in the command"),
+    "hostAliases": ("Muster adds no names to the hosts of a container", "use addresses"),
 }
+_READ = ("name", "image", "command", "args", "env", "envFrom", "resources", "volumeMounts", "workingDir")
 _GPU_LABELS = ("accelerator", "nvidia.com/gpu.product", "cloud.google.com/gke-accelerator")
 _GPU_NOISE = re.compile(r"(nvidia|tesla|geforce|quadro|sxm\d*|pcie|\d+gb)", re.IGNORECASE)
-ROLE_BOUNDS = {"requests": "min", "limits": "max"}
-"""How few and how many replicas will do, beside `replicas`."""
 _RESOURCES = {"cpu": "cpu", "memory": "memory", **dict.fromkeys(extended_resources.GPUS, "gpu")}
-_REFERENCE = re.compile(r"(?<!\$)\$\(([A-Za-z_][A-Za-z0-9_]*)\)")
-_GIVEN = re.compile(r"PADDLE_\w+|TRAINING_ROLE|TRAINER_PORTS_NUM|POD_IP")
-"""Variables that paddle-operator, and Muster, give every task."""
 
 
 class PodRole:
-    """Translates one role; what concerns the whole job (image, mounts, nodes, bounds) is left to be asked for."""
+    """Translates one pod template; what concerns the whole job (image, mounts, nodes) is left to be asked for."""
 
-    def __init__(self, into: Translator, name: str, role: Mapping[str, Any]) -> None:
+    def __init__(
+        self, into: Translator, name: str, template: Any, at: Path, *, given: Given | None = None, namespace: str = ""
+    ) -> None:
         self.name = name
-        self._into = into
-        self._role = role
         self.node_labels: dict[str, tuple[str, Path]] = {}
-        """What `nodeSelector` asks for beside the GPU model, and where."""
-        self._at: Path = ("spec", name)
+        """What `nodeSelector` and `nodeName` ask for beside the GPU model, and where."""
+        self.starts: list[str] = []
+        """Lines of a shell that run before the command."""
+        self._into = into
         self._to: Path = ("roles", name)
-        template = into.mapping(role.get("template"), (*self._at, "template"))
-        self._template = template
-        self._pod_at: Path = (*self._at, "template", "spec")
-        self.pod = into.mapping(template.get("spec"), self._pod_at)
-        self._containers = into.listed(self.pod.get("containers"), (*self._pod_at, "containers"))
-        self.at: Path = (*self._pod_at, "containers", 0)
+        self._at = at
+        self._template = into.mapping(template, at)
+        self.metadata = into.mapping(self._template.get("metadata"), (*at, "metadata"))
+        self.pod_at: Path = (*at, "spec")
+        self.pod = into.mapping(self._template.get("spec"), self.pod_at)
+        self._containers = into.listed(self.pod.get("containers"), (*self.pod_at, "containers"))
+        self.at: Path = (*self.pod_at, "containers", 0)
         self.container = into.mapping(self._containers[0], self.at) if self._containers else {}
         self._env = into.listed(self.container.get("env"), (*self.at, "env"))
-        resources = into.mapping(self.container.get("resources"), (*self.at, "resources"))
+        self.given = given or Given()
+        self.variables = PodVariables(into, name, self.given, namespace or "default")
+        self.resources_at: Path = (*self.at, "resources")
+        resources = into.mapping(self.container.get("resources"), self.resources_at)
         self._asked = {
-            part: into.mapping(resources.get(part), (*self.at, "resources", part)) for part in ("limits", "requests")
+            part: into.mapping(resources.get(part), (*self.resources_at, part)) for part in ("limits", "requests")
         }
-
-    @property
-    def replicas(self) -> int:
-        value = self._role.get("replicas")
-        return value if isinstance(value, int) else 0
-
-    @property
-    def bounds(self) -> dict[str, Any]:
-        return {key: self._role[key] for key in ROLE_BOUNDS if self._role.get(key) is not None}
 
     @property
     def image(self) -> Any:
@@ -71,48 +72,91 @@ class PodRole:
 
     @property
     def volumes_path(self) -> Path:
-        return (*self._pod_at, "volumes")
+        return (*self.pod_at, "volumes")
+
+    @property
+    def has_command(self) -> bool:
+        return bool(self.container.get("command"))
 
     def translate(self) -> None:
-        self._into.put(self._to, {}, self._at)
-        self._replicas()
+        """Everything but the command, which comes last: mounts may have to prepare something before it."""
+        self._into.trace(self._to, self._at)
+        if self.metadata:
+            self._into.warn((*self._at, "metadata"), "has no effect: Muster labels jobs, not tasks")
         self._pod()
-        self._command()
-        self._variables()
+        sources = self._into.listed(self.container.get("envFrom"), (*self.at, "envFrom"))
+        self.variables.read_from(sources, (*self.at, "envFrom"))
+        self.variables.read(self._env, (*self.at, "env"), self.metadata)
+        for name, (value, source) in self.variables.literals.items():
+            self._into.put((*self._to, "env", name), value, source)
         self._resources()
-        self._container_rest()
+        for key in self.container:
+            if key not in _READ:
+                self._left_out(key, (*self.at, key))
 
-    def _replicas(self) -> None:
-        for key, value in self._role.items():
-            if key == "replicas":
-                self._into.put((*self._to, key), value, (*self._at, key))
-            elif key not in ("template", *ROLE_BOUNDS):
-                self._into.warn((*self._at, key), "has no effect, as in paddle-operator")
-        if self._role.get("replicas") is None:
-            path = ".".join((*map(str, self._to), "replicas"))
-            hint = f"--set {path}=1"
-            self._into.refuse((*self._at, "replicas"), "is required", hint, settled_by=(*self._to, "replicas"))
-        if self._template.get("metadata"):
-            self._into.warn((*self._at, "template", "metadata"), "has no effect: Muster labels jobs, not tasks")
+    def command(self, otherwise: list[str] | None = None) -> None:
+        """Puts the command together with what has to happen before it. `otherwise` is what the original runs in a
+        container without one."""
+        source, target = (*self.at, "command"), (*self._to, "command")
+        self._into.trace(target, source)
+        written = self._into.listed(self.container.get("command"), source)
+        given = written or otherwise or []
+        added = self._into.listed(self.container.get("args"), (*self.at, "args"))
+        if not written and otherwise:
+            added = []
+        words = self.variables.in_words([*given, *added], source)
+        exports = {**self.variables.exports, **self.given.exports}
+        if given:
+            self._into.put(target, with_start(words, exports, self.starts), source)
+        elif not self.image:
+            self._missing("there is no image with an entry point")
+        elif exports or self.starts:
+            what = next(iter(exports), "an emptyDir")
+            self._missing(f"the entry point of an image cannot be given {what}")
+        elif words and all(is_literal(word) for word in words):
+            self._into.put((*self._to, "args"), [literal(word) for word in words], (*self.at, "args"))
+            self._into.replace((*self._to, "args"), target)
+        elif words:
+            self._missing("the arguments name variables that only the task knows, and there is no command")
+
+    def _missing(self, why: str) -> None:
+        hint = f"--set roles.{self.name}.command='python train.py' names it"
+        self._into.refuse((*self.at, "command"), f"is required: {why}", hint, settled_by=(*self._to, "command"))
 
     def _pod(self) -> None:
         for key, value in self.pod.items():
-            source = (*self._pod_at, key)
+            source = (*self.pod_at, key)
             match key:
-                case "containers" | "volumes":
+                case "containers" | "volumes" | "imagePullSecrets" | "terminationGracePeriodSeconds":
                     pass
+                case "activeDeadlineSeconds" | "restartPolicy":
+                    pass  # asked for by what knows the whole job
                 case "nodeSelector":
                     self._node_selector(self._into.mapping(value, source), source)
-                case "restartPolicy" if value in ("OnFailure", "Always"):
-                    self._into.warn(source, f"{value} has no effect: tasks end together", "--set retry.max=3")
-                case "schedulerName" if value != "volcano":
+                case "nodeName":
+                    self.node_labels[HOSTNAME_LABEL] = (text(value), source)
+                case "affinity":
+                    self._affinity(self._into.mapping(value, source), source)
+                case "priorityClassName" if value in list(Priority):
+                    self._into.put(("priority",), value, source)
+                case "priorityClassName":
+                    self._into.warn(source, f"{value!r} has no effect", f"--set priority= one of {', '.join(Priority)}")
+                case "schedulerName" if value not in ("volcano", "default-scheduler"):
                     self._into.warn(source, f"{value!r} has no effect: Muster schedules by itself")
-                case "restartPolicy" | "schedulerName":
-                    pass  # never restarted and started as a gang: what Muster does anyway
+                case "schedulerName":
+                    pass  # started as a gang, which Muster does anyway
                 case _:
                     self._left_out(key, source)
         for place in range(1, len(self._containers)):
-            self._into.refuse((*self._pod_at, "containers", place), "Muster runs one container a task")
+            self._into.refuse((*self.pod_at, "containers", place), "Muster runs one container a task")
+
+    def _affinity(self, given: Mapping[str, Any], at: Path) -> None:
+        rules = [rule for kind in given.values() if isinstance(kind, dict) for rule in kind]
+        if rules and all(str(rule).startswith("preferred") for rule in rules):
+            self._into.warn(at, "has no effect: Muster reads no preferences", "--set where.labels.KEY=VALUE demands it")
+            return
+        hint = "--set 'where={labels: {KEY: VALUE}, spread: apart}' says which nodes will do, where={} that all will"
+        self._into.refuse(at, "Muster reads no affinity", hint, settled_by=("where",))
 
     def _node_selector(self, selector: Mapping[str, Any], at: Path) -> None:
         has_gpu = any(name in part for part in self._asked.values() for name in extended_resources.GPUS)
@@ -125,48 +169,10 @@ class PodRole:
                 self._into.put((*self._to, "resources", "gpuType"), model, source)
                 self._into.warn(source, f"{value!r} is taken as the GPU model {model}")
             else:
-                self.node_labels[label] = (str(_text(value)), source)
-
-    def _command(self) -> None:
-        source, target = (*self.at, "command"), (*self._to, "command")
-        words: list[Any] = []
-        for key in ("command", "args"):
-            given = self._into.listed(self.container.get(key), (*self.at, key))
-            self._references(given, (*self.at, key))
-            words += given
-        self._into.trace(target, source)
-        if self.container.get("command"):
-            self._into.put(target, [_text(word) for word in words], source)
-        elif words or not self.image:
-            hint = f"--set roles.{self.name}.command='python train.py' names it"
-            why = "arguments alone need a command to be added to" if words else "there is no image with an entry point"
-            self._into.refuse(source, f"is required: {why}", hint, settled_by=target)
-
-    def _variables(self) -> None:
-        for place, variable in enumerate(self._env):
-            source: Path = (*self.at, "env", place)
-            given = self._into.mapping(variable, source)
-            name = str(given.get("name", ""))
-            target = (*self._to, "env", name)
-            if given.get("valueFrom") is not None:
-                hint = f"--set {'.'.join(map(str, target))}=VALUE gives it one"
-                self._into.refuse(
-                    (*source, "valueFrom"), f"Muster cannot look up the value of {name}", hint, settled_by=target
-                )
-                continue
-            self._into.put(target, _text(given.get("value", "")), (*source, "value"))
-            self._references([given.get("value", "")], (*source, "value"))
-
-    def _references(self, words: list[Any], source: Path) -> None:
-        own = {str(item.get("name")) for item in self._env if isinstance(item, Mapping)}
-        names = [name for word in words if isinstance(word, str) for name in _REFERENCE.findall(word)]
-        meant = [name for name in dict.fromkeys(names) if name in own or _GIVEN.fullmatch(name)]
-        if meant:
-            shown = ", ".join(f"$({name})" for name in meant)
-            self._into.warn(source, f"{shown} is left as it is: Muster expands nothing", "use a shell and $NAME")
+                self.node_labels[label] = (text(value), source)
 
     def _resources(self) -> None:
-        at: Path = (*self.at, "resources")
+        at = self.resources_at
         limits, requests = self._asked["limits"], self._asked["requests"]
         for name in {**requests, **limits}:
             part = "limits" if name in limits else "requests"
@@ -187,11 +193,6 @@ class PodRole:
             if name in _RESOURCES and str(requests.get(name, limits.get(name))) != str(self._asked[part][name]):
                 self._into.warn((*at, "requests", name), "has no effect: what is enforced (the limit) is reserved")
 
-    def _container_rest(self) -> None:
-        for key in self.container:
-            if key not in ("name", "image", "command", "args", "env", "resources", "volumeMounts"):
-                self._left_out(key, (*self.at, key))
-
     def _left_out(self, key: str, source: Path) -> None:
         if key in _REFUSED:
             self._into.refuse(source, *_REFUSED[key])
@@ -199,12 +200,16 @@ class PodRole:
             self._into.warn(source, _WARNED.get(key, "has no effect: Muster does not use it"))
 
 
+def first_container(role: Mapping[str, Any]) -> dict[str, Any]:
+    """The container in the `template` of a role as it is written, and nothing if it is not written well."""
+    found: Any = role
+    for key in ("template", "spec", "containers"):
+        found = found.get(key) if isinstance(found, Mapping) else None
+    first = found[0] if isinstance(found, list) and found else None
+    return first if isinstance(first, dict) else {}
+
+
 def _gpu_model(label: str) -> str:
     """`nvidia-tesla-p100` is a P100, as nodes call theirs."""
     words = [word for word in re.split(r"[\s_-]+", label) if word and not _GPU_NOISE.fullmatch(word)]
     return "".join(words).upper() or label
-
-
-def _text(value: Any) -> Any:
-    """Kubernetes wants text; a number in the YAML is what people forget to quote."""
-    return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else value
