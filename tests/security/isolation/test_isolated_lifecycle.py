@@ -120,7 +120,9 @@ def test_the_process_that_waits_for_the_next_task_may_die_and_ends_with_its_agen
         pytest.skip("only root can start tasks under other accounts")
     agent = start(tmp_path / "node")
     assert _exit_code(agent, "first") == 0
-    os.kill(_spare(agent), signal.SIGKILL)
+    killed = _spare(agent)
+    os.kill(killed, signal.SIGKILL)
+    wait_until(lambda: not is_running(killed), "the process to be gone, so that it cannot take the next order")
     assert _exit_code(agent, "second") == 0
     spare = _spare(agent)
     agent.launch("third", "/bin/sh", "-c", "exit 3", isolation=isolation("user", "bob"))
