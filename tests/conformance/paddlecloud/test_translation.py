@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from muster.wire.dialects import paddlecloud
 from muster.wire.dialects.detecting import translate
-from muster.wire.dialects.paddlecloud import Submitter
+from muster.wire.dialects.paddle import paddlecloud
+from muster.wire.dialects.paddle.paddlecloud import Submitter
 from muster.wire.dialects.translation import Translation
 from muster.wire.documents import Document
 from tests.conformance.paddlecloud.go_client import DEFAULTS

@@ -5,22 +5,16 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from muster.domain.errors import Invalid
-from muster.wire.dialects import (
-    dstack,
-    kubeflow_jobs,
-    kubejob,
-    kubepod,
-    openpai,
-    openpai_json,
-    paddlecloud,
-    paddlejob,
-    skypilot,
-    trainjob,
-    volcano,
-)
+from muster.wire.dialects.dstack import dstack_task
+from muster.wire.dialects.kubeflow import kubeflow_jobs, trainjob
+from muster.wire.dialects.kubernetes import kubejob, kubepod
+from muster.wire.dialects.openpai import protocol, protocol_json
 from muster.wire.dialects.other_formats import named, named_for_certain
+from muster.wire.dialects.paddle import paddlecloud, paddlejob
+from muster.wire.dialects.skypilot import skypilot_task
 from muster.wire.dialects.slurm import sbatch
 from muster.wire.dialects.translation import Translation
+from muster.wire.dialects.volcano import volcano_job
 from muster.wire.documents import Document
 from muster.wire.spec_schema import JobSpecIn
 
@@ -53,15 +47,17 @@ DIALECTS = (
     Dialect("paddlejob", "PaddleJobs", paddlejob.recognizes, paddlejob.translate, paddlejob.STATES),
     Dialect("kubeflow", "jobs of Kubeflow", kubeflow_jobs.recognizes, kubeflow_jobs.translate, kubeflow_jobs.STATES),
     Dialect("trainjob", "TrainJobs", trainjob.recognizes, trainjob.translate, trainjob.STATES),
-    Dialect("volcano", "Jobs of Volcano", volcano.recognizes, volcano.translate, volcano.STATES),
+    Dialect("volcano", "Jobs of Volcano", volcano_job.recognizes, volcano_job.translate, volcano_job.STATES),
     Dialect("kubejob", "Jobs of Kubernetes", kubejob.recognizes, kubejob.translate, kubejob.STATES),
     Dialect("kubepod", "Pods", kubepod.recognizes, kubepod.translate, kubepod.STATES),
-    Dialect("openpai", "OpenPAI jobs of protocol 2", _is_openpai, openpai.translate, openpai.STATES),
-    Dialect("openpai-1", "OpenPAI jobs of protocol 1", openpai_json.recognizes, openpai_json.translate, openpai.STATES),
+    Dialect("openpai", "OpenPAI jobs of protocol 2", _is_openpai, protocol.translate, protocol.STATES),
+    Dialect(
+        "openpai-1", "OpenPAI jobs of protocol 1", protocol_json.recognizes, protocol_json.translate, protocol.STATES
+    ),
     Dialect("paddlecloud", "jobs of paddlecloud", paddlecloud.recognizes, paddlecloud.translate),
     Dialect("sbatch", "batch scripts of Slurm", lambda data: False, sbatch.translate, sbatch.STATES, is_script=True),
-    Dialect("skypilot", "SkyPilot tasks", skypilot.recognizes, skypilot.translate, skypilot.STATES),
-    Dialect("dstack", "dstack tasks", dstack.recognizes, dstack.translate, dstack.STATES),
+    Dialect("skypilot", "SkyPilot tasks", skypilot_task.recognizes, skypilot_task.translate, skypilot_task.STATES),
+    Dialect("dstack", "dstack tasks", dstack_task.recognizes, dstack_task.translate, dstack_task.STATES),
 )
 """Those that Muster has itself."""
 

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from muster.domain.errors import Invalid, Problem
-from muster.wire.dialects.config_maps import with_config_maps
 from muster.wire.dialects.detecting import DIALECTS, Dialect
-from muster.wire.dialects.kube_metadata import name_of
+from muster.wire.dialects.kubernetes.config_maps import with_config_maps
+from muster.wire.dialects.kubernetes.kube_metadata import name_of
 from muster.wire.documents import Document, read_documents
 
 _LEFT_ALONE = {

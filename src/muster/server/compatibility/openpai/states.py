@@ -27,7 +27,7 @@ from muster.domain.tasks import (
     TaskSucceeded,
     TaskWaiting,
 )
-from muster.wire.dialects.openpai import STATES
+from muster.wire.dialects.openpai.protocol import STATES
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,8 +26,8 @@ from muster.server.compatibility.paddlecloud.pfs_paths import found, plain
 from muster.server.job_reading import names_used
 from muster.server.services import Services, services
 from muster.server.submission_warnings import relating_problems_to, with_warnings
-from muster.wire.dialects import paddlecloud
 from muster.wire.dialects.detecting import Dialect
+from muster.wire.dialects.paddle import paddlecloud
 from muster.wire.documents import Document
 from muster.wire.specs import Reading, reading_of
 from muster.wire.unreadable_spec import UnreadableSpec

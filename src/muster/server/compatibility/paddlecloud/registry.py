@@ -15,7 +15,7 @@ from muster.server.access import Action, require
 from muster.server.compatibility.paddlecloud.answering import OK, InWords, both, caller_of, json_body, simple, text
 from muster.server.compatibility.paddlecloud.kube_views import listing, time_of
 from muster.server.services import Services, services
-from muster.wire.dialects.paddlecloud import REGISTRY_PREFIX
+from muster.wire.dialects.paddle.paddlecloud import REGISTRY_PREFIX
 from muster.wire.spec_schema import NAME_PATTERN
 
 router = APIRouter(route_class=InWords, include_in_schema=False)

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from muster.wire.dialects.task_scripts import own_folder
+from muster.wire.dialects.kubernetes.task_scripts import own_folder
 
 STEP_PROGRAM = (Path(__file__).parent / "step_program.py").read_text(encoding="utf-8")
 KEY = "srun-key"

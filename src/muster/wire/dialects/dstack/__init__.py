@@ -1,0 +1,1 @@
+"""Tasks of dstack, and the resources that they ask for."""

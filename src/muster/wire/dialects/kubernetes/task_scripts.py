@@ -1,0 +1,82 @@
+"""The command of a container with what must happen at its start: variables that only the task can know, and folders.
+
+A command that needs nothing of the kind stays as it was written. Otherwise a shell sets the variables and becomes the
+command.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from muster.wire.dialects.kubernetes.references import Part, is_literal, literal, shell_word
+
+OWN_FILES = ".muster-task-"
+"""How the folder begins in which a script keeps files of its own. Agents collect nothing from it."""
+_SHELL = ("/bin/sh", "-c")
+_SSH_SERVER = re.compile(r"\bsshd\s[^;&|]*-\w*D[^;&|]*;?\s*$")
+WAIT = [*_SHELL, "trap 'exit 0' TERM; while :; do sleep 3600 & wait $!; done 2>/dev/null"]
+"""What a task does that only waits until it is stopped."""
+IN_CONTAINER = '[ -n "${MUSTER_IMAGE-}" ]'
+"""Whether the task has a container of its own, where a script may write outside of the task's folder. A node may be a
+container itself, so files such as /.dockerenv do not tell."""
+
+
+def with_start(words: Sequence[Sequence[Part]], exports: Mapping[str, str], before: Sequence[str] = ()) -> list[str]:
+    """The argument list. `exports` are words of a shell by variable, and `before` are lines of one."""
+    lines = [*(f"export {name}={word}" for name, word in exports.items()), *before]
+    if all(is_literal(word) for word in words):
+        argv = [literal(word) for word in words]
+        return [*_SHELL, "\n".join([*lines, 'exec "$@"']), argv[0], *argv] if lines else argv
+    return [*_SHELL, "\n".join([*lines, f"exec {' '.join(shell_word(word) for word in words)}"])]
+
+
+def is_ssh_server(container: Mapping[str, Any]) -> bool:
+    """Whether a container does nothing in the end but wait for ssh. A job with `ssh` has a server in each task."""
+    given = [container.get(key) for key in ("command", "args")]
+    words = [str(word) for part in given if isinstance(part, list) for word in part]
+    return _SSH_SERVER.search(" ".join(words)) is not None
+
+
+def nth_host(role_variable: str, place: str) -> str:
+    """A word of a shell: one entry of a list that is separated by commas."""
+    return f'"$(IFS=,; set -- ${role_variable}; shift {place}; printf %s "$1")"'
+
+
+def task_names(role: str, hosts_variable: str) -> str:
+    """A word of a shell: the names of the tasks of a role, by which a job with `ssh` reaches them."""
+    each = f'for h in ${hosts_variable}; do printf \'%s{role}-%s\' "$s" "$i"; s=,; i=$((i+1)); done'
+    return f'"$(IFS=,; s=; i=0; {each})"'
+
+
+def count_of(list_variable: str) -> str:
+    return f'"$(IFS=,; set -- ${list_variable}; printf %s "$#")"'
+
+
+def own_folder(variable: str) -> str:
+    """A line that makes a folder for this task alone. The task's folder has the agent's records, so that the task of
+    another account may write only to the working folder in it."""
+    made = f'{variable}=$(mktemp -d "${variable}/{OWN_FILES}XXXXXX") || exit 1'
+    return f'{variable}=$MUSTER_TASK_DIR; [ -w "${variable}" ] || {variable}=${variable}/work; {made}'
+
+
+def written_file(folder: str, name: str, words: str) -> str:
+    """A line that writes a file where the original has it, which only a container can. `words` print it."""
+    refusal = f"muster: the command reads {folder}/{name}, which needs a container"
+    otherwise = f"echo {shell_word([refusal])} >&2; exit 1"
+    return f"if {IN_CONTAINER}; then mkdir -p {folder} && {words} > {folder}/{name}; else {otherwise}; fi"
+
+
+def container_folder(path: str) -> str:
+    """A line that makes an empty folder of the task's own, which only a container can have at any place."""
+    return f"{_only_in_container(path)}; mkdir -p {shell_word([path])}"
+
+
+def container_file(path: str, content: str) -> str:
+    folder = path.rpartition("/")[0] or "/"
+    written = f"mkdir -p {shell_word([folder])} && printf %s {shell_word([content])} > {shell_word([path])}"
+    return f"{_only_in_container(path)}; {written} || exit 1"
+
+
+def _only_in_container(path: str) -> str:
+    refusal = f"muster: {path} is a volume of the job file, which needs a container"
+    return f"{IN_CONTAINER} || {{ echo {shell_word([refusal])} >&2; exit 1; }}"

@@ -1,0 +1,1 @@
+"""Tasks of SkyPilot, and the resources that they ask for."""

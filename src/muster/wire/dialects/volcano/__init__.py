@@ -1,0 +1,1 @@
+"""Jobs of Volcano, with its plugins and its lifecycle policies."""
