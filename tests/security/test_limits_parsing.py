@@ -149,6 +149,13 @@ def test_a_job_is_not_larger_than_can_be_launched(source: str, said: str) -> Non
     assert any(said in problem.message for problem in refused(f"name: a\n{source}").problems)
 
 
+@pytest.mark.parametrize("text", ["command: '{}'", "command: 'true'\nenv: {{V: '{}'}}", "command: [echo, '{}']"])
+def test_a_text_that_is_too_long_is_one_problem_with_the_limit_of_linux(text: str) -> None:
+    [problem] = refused(f"name: a\n{text.format('x' * 131_072)}").problems
+    assert (problem.message, "at most 128 KiB" in problem.hint) == ("is 131072 characters long", True)
+    read_source(f"name: a\n{text.format('x' * 131_071)}")
+
+
 def test_params_of_a_usual_job_are_replaced() -> None:
     spec = read_spec(
         "name: a\ncommand: '" + "${params.a} " * 1_000 + "'\nparams: {a: " + "x" * 100 + "}\nreplicas: 100"

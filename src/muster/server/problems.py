@@ -123,7 +123,7 @@ async def _bad_request(_: Request, error: Exception) -> JSONResponse:
         {
             "path": ".".join(str(part) for part in item["loc"]),
             "message": _in_plain_words(item),
-            "hint": "",
+            "hint": _hint(item),
             "line": None,
         }
         for item in error.errors()[:MAX_PROBLEMS]
@@ -144,6 +144,11 @@ def _in_plain_words(item: Mapping[str, Any]) -> str:
     if kind == "extra_forbidden":
         return "is unknown"
     return "is required" if kind == "missing" else str(item["msg"])
+
+
+def _hint(item: Mapping[str, Any]) -> str:
+    is_long_file = item["type"] == "string_too_long" and item["loc"][-1:] == ("source",)
+    return "put long values of the job into files of its package" if is_long_file else ""
 
 
 async def _http_error(_: Request, error: Exception) -> JSONResponse:

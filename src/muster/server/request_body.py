@@ -62,5 +62,5 @@ def _parsed(raw: bytes) -> SubmitIn:
     try:
         return SubmitIn.model_validate_json(raw)
     except ValidationError as error:
-        problems = error.errors(include_url=False, include_context=False, include_input=False)[:MAX_PROBLEMS]
+        problems = error.errors(include_url=False, include_input=False)[:MAX_PROBLEMS]
         raise RequestValidationError([{**item, "loc": ("body", *item["loc"])} for item in problems]) from None

@@ -12,12 +12,10 @@ from typing import Any
 from muster.domain.errors import Problem
 from muster.domain.specs import PS_ROLE, WORKER_ROLE, Spread, Together
 from muster.lib.nearest import nearest
-from muster.wire.spec_schema import MAX_DEPENDENCIES, MAX_INPUTS, MAX_MOUNTS, MAX_SECRETS
+from muster.wire.spec_schema import MAX_DEPENDENCIES, MAX_INPUTS, MAX_MOUNTS, MAX_SECRETS, MAX_TEXT, TEXT_HINT
 
 PARAM = re.compile(r"\$\{params\.([^}{]*)\}")
 _PARAM_VARIABLE = re.compile(r"MUSTER_PARAM_([A-Za-z0-9_]+)")
-MAX_TEXT_BYTES = (128 << 10) - 1
-"""Linux starts no program with a longer argument or variable."""
 MAX_TASK_BYTES = 1536 << 10
 """Linux starts no program whose arguments and variables have more than 2 MiB together, and some are Muster's own."""
 MAX_LAUNCH_BYTES = 64 << 20
@@ -356,10 +354,8 @@ def _sizes(data: Mapping[str, Any]) -> Iterator[Problem]:
     by_part: dict[str, int] = {}
     for path, text in _texts(data):
         size = len(text.encode()) + sum(params.get(name, 0) for name in PARAM.findall(text))
-        if size > MAX_TEXT_BYTES:
-            yield Problem(
-                path, f"is {size} bytes long", "Linux takes at most 128 KiB; put it into a file of the package"
-            )
+        if size > MAX_TEXT >= len(text):  # the schema refuses a text that is too long as it is written
+            yield Problem(path, f"is {size} bytes long", TEXT_HINT)
         found = _ROLE.match(path)
         part = found[0] if found else ""
         by_part[part] = by_part.get(part, 0) + size

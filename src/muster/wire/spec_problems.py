@@ -14,8 +14,10 @@ from muster.domain.errors import Problem
 from muster.wire.documents import Path, dotted
 from muster.wire.key_hints import meant
 from muster.wire.spec_schema import (
+    MAX_TEXT,
     NAME_PATTERN,
     ROLE_PATTERN,
+    TEXT_HINT,
     VARIABLE_PATTERN,
     JobSpecIn,
 )
@@ -142,6 +144,10 @@ def _of_one(path: Path, error: Mapping[str, Any]) -> Problem:
         return Problem(dotted(path), f"{given} is not a valid name", _PATTERN_HINTS[context["pattern"]])
     if kind == "value_error":
         return Problem(dotted(path), f"{given} cannot be read", str(context["error"]))
+    if kind in ("string_too_long", "too_long") and isinstance(error["input"], str):
+        longest = context["max_length"]
+        hint = TEXT_HINT if longest == MAX_TEXT else f"at most {longest} characters"
+        return Problem(dotted(path), f"is {len(error['input'])} characters long", hint)
     if kind in ("model_type", "dict_type"):
         return Problem(dotted(path), f"is {given}", _mapping_hint(path))
     message = str(error["msg"])

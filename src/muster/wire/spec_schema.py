@@ -129,16 +129,19 @@ DeviceCount = Annotated[
     WithJsonSchema({"type": "integer", "minimum": 1, "maximum": 1024}),
 ]
 Seconds = Annotated[float, BeforeValidator(quantities.parse_duration), _shown(quantities.DURATION_ACCEPTED)]
+MAX_TEXT = (128 << 10) - 1
+"""Linux starts no program with a longer argument or variable."""
+TEXT_HINT = "Linux takes at most 128 KiB; put it into a file of the package"
 Text = Annotated[
     str,
     BeforeValidator(_text),
-    Field(max_length=65536),
+    Field(max_length=MAX_TEXT),
     AfterValidator(_passable),
     WithJsonSchema({"type": ["string", "number", "boolean"]}),
 ]
 Variable = Annotated[str, Field(pattern=VARIABLE_PATTERN)]
 Env = dict[Variable, Text]
-ShellLine = Annotated[str, Field(min_length=1, max_length=65536), AfterValidator(_passable)]
+ShellLine = Annotated[str, Field(min_length=1, max_length=MAX_TEXT), AfterValidator(_passable)]
 Command = ShellLine | Annotated[list[Text], Field(min_length=1, max_length=1024)]
 
 Args = Annotated[list[Text], Field(min_length=1, max_length=1024)]

@@ -354,3 +354,11 @@ def test_submission_is_answered_alike_with_and_without_a_query(me: Caller) -> No
     refused = [nobody.post("/jobs", {"spec": QUIET}, params=query) for query in ({}, {"dryRun": "false"})]
     assert refused[0].status_code == refused[1].status_code == 401
     assert refused[0].json() == refused[1].json()
+
+
+@pytest.mark.parametrize("headers", [{}, {"Idempotency-Key": "long-source"}])
+def test_a_job_file_that_is_too_long_is_refused_with_the_limit(me: Caller, headers: dict[str, str]) -> None:
+    answer = me.post("/jobs", json={"source": "name: a\ncommand: " + "x" * (1 << 20)}, headers=headers)
+    [found] = problem(answer, 400, "bad-request")["problems"]
+    assert found["message"] == "must have at most 1048576 characters"
+    assert "files of its package" in found["hint"]
