@@ -84,3 +84,10 @@ async def test_what_the_node_said_about_a_task_is_not_shown_to_everybody(lab: La
     alerts = [event.data["message"] for event in await lab.events() if event.kind == "node.alert"]
     assert alerts
     assert "secret-project" not in str(alerts)
+
+
+async def test_a_registry_that_does_not_answer_holds_no_node(lab: Laboratory) -> None:
+    for number in range(node_holds.ALLOWED + 2):
+        lab.backend.refusals = [BackendError("dial tcp: i/o timeout", reason="registry")]
+        await lab.becomes(await lab.submit(a_spec(name=f"image-{number}")), "Queued")
+    assert lab.context.nodes("lab")[0].is_usable

@@ -30,9 +30,11 @@ _DENIED = (
 )
 """What is said about an image that is not for this account. Registries say the same of one that is not there."""
 _UNREACHABLE = (
-    *("pinging container registry", "dial tcp", "connection refused", "no such host", "network is unreachable"),
+    *("pinging container registry", "dial tcp", "connection refused", "network is unreachable"),
     *("i/o timeout", "tls handshake", "deadline exceeded", "client.timeout", "connection reset"),
 )
+_NO_REGISTRY = "no such host"
+"""What is said of a registry whose name nobody knows. A name service that does not answer is told in other words."""
 
 
 def image_failure(words: str) -> str | None:
@@ -55,9 +57,14 @@ def engine_failure(exit_code: int | None, lines: Sequence[str]) -> tuple[str, st
                 return WORKDIR, missing["words"]
             if exit_code != ENGINE_FAILED:
                 return _runtime_failure(words)
-            is_unreachable = any(one in words.lower() for one in _UNREACHABLE)
-            return REGISTRY if is_unreachable else image_failure(words) or ENGINE, words
+            return _pull_failure(words.lower()) or ENGINE, words
     return None
+
+
+def _pull_failure(words: str) -> str | None:
+    if _NO_REGISTRY in words:
+        return IMAGE
+    return REGISTRY if any(one in words for one in _UNREACHABLE) else image_failure(words)
 
 
 def _runtime_failure(words: str) -> tuple[str, str] | None:

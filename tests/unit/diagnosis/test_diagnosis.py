@@ -258,6 +258,13 @@ def test_what_the_log_says_comes_before_a_full_disk() -> None:
         ("Error response from daemon: Head https://r/v2/b: no basic auth credentials", "image-denied", None),
         ("Error: reading manifest 1 in r:1/b: authentication required", "image-denied", FaultKind.CONFIGURATION),
         ("Trying to pull r:1/b:1...\nError: pinging container registry r:1: dial tcp: refused", "registry", None),
+        (
+            "Error: initializing source docker://r.invalid/b:1: pinging container registry r.invalid: Get"
+            ' "https://r.invalid/v2/": dial tcp: lookup r.invalid: no such host',
+            "image",
+            FaultKind.CONFIGURATION,
+        ),
+        ("Error: pinging container registry r: dial tcp: lookup r: server misbehaving", "registry", None),
         ("Error: statfs /nothing: no such file or directory", "container-engine", FaultKind.CONFIGURATION),
     ],
 )

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 import structlog
 
+from muster.domain.container_failures import REGISTRY
 from muster.domain.events import Event
 from muster.domain.exit_causes import LAUNCH_FAILED
 from muster.domain.faults import Fault
@@ -25,7 +26,7 @@ CERTAIN = frozenset({"disk-full", "prolog"})
 """Faults that leave no doubt about the node."""
 ALLOWED = 2
 """How many failures in a row are forgiven, except for those that leave no doubt."""
-_NOT_THE_NODE = frozenset({"port-in-use", "no-ports", "too-many-tasks", "node-lost", "connection-lost"})
+_NOT_THE_NODE = frozenset({"port-in-use", "no-ports", "too-many-tasks", "node-lost", "connection-lost", REGISTRY})
 """Faults of the platform that say nothing about the node on which the task failed."""
 
 
