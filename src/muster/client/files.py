@@ -199,9 +199,10 @@ class Files:
         until = None if within_s is None else time.monotonic() + within_s
         return self._steps(lambda run: self._json("GET", _remote(where), "/usage", run=run), tell, until)
 
-    def mkdir(self, where: RemotePath | str, *, parents: bool = False) -> None:
+    def mkdir(self, where: RemotePath | str, *, parents: bool = False, private: bool = False) -> None:
+        """A private folder is for the account of its owner alone."""
         where = _remote(where)
-        self._post(where, "/mkdir", path=where.path, node=where.node, parents=parents)
+        self._post(where, "/mkdir", path=where.path, node=where.node, parents=parents, private=private or None)
 
     def move(
         self, where: RemotePath | str, to: RemotePath | str, *, overwrite: bool = False, tell: Tell = _say_nothing

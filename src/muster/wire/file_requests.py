@@ -13,6 +13,7 @@ class FolderIn(Request):
     path: str = Field(min_length=1, max_length=MAX_PATH, description=PATH_DESCRIPTION)
     node: str | None = Field(None, max_length=253)
     parents: bool = Field(False, description="Make missing parent folders too; an existing folder is not an error.")
+    private: bool = Field(False, description="What is made is for the account of its owner alone.")
 
 
 class FileMoveIn(Request):

@@ -32,13 +32,18 @@ def client(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MusterServer]:
-    """Its cluster has the folders of a datacenter."""
-    home = tmp_path_factory.mktemp("paddlecloud")
+def storage(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folders of a datacenter."""
     storage = tmp_path_factory.mktemp("storage")
     for name in ("home", "public"):
         (storage / name).mkdir()
         open_to_all(storage / name)
+    return storage
+
+
+@pytest.fixture(scope="module")
+def server(storage: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[MusterServer]:
+    home = tmp_path_factory.mktemp("paddlecloud")
     (home / "clusters.d").mkdir()
     (home / "clusters.d" / "local.yaml").write_text(
         f"name: local\nbackend: local\nfolders:\n  home: {storage}/home\n  public: {storage}/public\n"
@@ -131,6 +136,15 @@ def test_a_package_that_lies_in_the_datacenter_is_used_in_place(paddlecloud: Run
     assert server.wait("in-place")["state"] == "Succeeded"
     assert "hello from the package\n" in paddlecloud("logs", "in-place").stdout
     assert server.call("GET", "/api/v1/jobs/in-place/spec")[1]["spec"]["package"] == "local:home/li/mypackage"
+
+
+@pytest.mark.parametrize("words", [("file", "put", "src/"), ("mkdir",)])
+def test_a_home_that_is_made_by_the_first_write_is_for_its_owner_alone(
+    paddlecloud: Run, storage: Path, words: tuple[str, ...]
+) -> None:
+    made = paddlecloud(*words, f"/pfs/dc1/home/new-{words[0]}/inner")
+    assert made.returncode == 0, made.stderr
+    assert (storage / "home" / f"new-{words[0]}").stat().st_mode & 0o777 == 0o700
 
 
 def test_a_job_without_an_entry_and_one_with_a_package_that_is_nowhere_are_refused(paddlecloud: Run) -> None:

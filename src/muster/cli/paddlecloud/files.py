@@ -10,8 +10,8 @@ from muster.cli.failures import Failure
 from muster.cli.file_progress import file_line
 from muster.cli.file_transfers import Incoming, Report, get_all, incoming, outgoing, put_all, resumable
 from muster.cli.lazy_group import Group
-from muster.cli.paddlecloud.pfs import is_pfs, remote
-from muster.cli.paddlecloud.session import open_session
+from muster.cli.paddlecloud.pfs import is_pfs, make_home, remote
+from muster.cli.paddlecloud.session import Session, open_session
 from muster.cli.session import say
 from muster.cli.terminal import echo
 from muster.client.files import Files, FileView, RemotePath
@@ -42,7 +42,7 @@ def put(source: str, target: str) -> None:
       muster paddlecloud file put ./data /pfs/dc1/home/li@example.org/
     """
     session = open_session()
-    _put(session.client.files, source, remote(target, session))
+    _put(session, source, remote(target, session))
 
 
 @file.command("get")
@@ -121,7 +121,7 @@ def cp(verbose: bool, chunksize: int | None, words: tuple[str, ...]) -> None:
         if is_pfs(source):
             _get(session.client.files, remote(source, session), Path(target))
         else:
-            _put(session.client.files, source, remote(target, session))
+            _put(session, source, remote(target, session))
 
 
 @click.command()
@@ -150,13 +150,16 @@ def mkdir(paths: tuple[str, ...]) -> None:
     """
     session = open_session()
     for path in paths:
-        session.client.files.mkdir(remote(path, session), parents=True)
+        where = remote(path, session)
+        make_home(where, session)
+        session.client.files.mkdir(where, parents=True)
 
 
-def _put(files: Files, source: str, to: RemotePath) -> None:
-    local = Path(source)
+def _put(session: Session, source: str, to: RemotePath) -> None:
+    local, files = Path(source), session.client.files
     if not local.exists():
         raise Failure(f"{source}: no such file or folder")
+    make_home(to, session)
     found = files.find(to)
     if found is not None and found.kind == "folder" and not (local.is_dir() and source.endswith(("/", "\\"))):
         to = to.child(local.resolve().name)

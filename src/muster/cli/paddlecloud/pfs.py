@@ -6,6 +6,7 @@ cluster is called like means the server's default cluster. `/pfs/DATACENTER/home
 """
 
 import re
+from dataclasses import replace
 
 from muster.cli.paddlecloud.session import Session
 from muster.client.errors import BAD_INPUT, MusterError
@@ -30,6 +31,14 @@ def remote(text: str, session: Session) -> RemotePath:
             hint="it looks like /pfs/DATACENTER/home/USER/data or /pfs/DATACENTER/public/data",
         )
     return RemotePath(cluster_of(found[1], session), "/".join(parts))
+
+
+def make_home(where: RemotePath, session: Session) -> None:
+    """The home of a person is made when they first write to it, and is for them alone."""
+    folder, _, below = where.path.partition("/")
+    home = replace(where, path=f"{folder}/{below.partition('/')[0]}")
+    if folder == "home" and session.client.files.find(home) is None:
+        session.client.files.mkdir(home, parents=True, private=True)
 
 
 def cluster_of(datacenter: str, session: Session) -> str:

@@ -1,12 +1,14 @@
 """Routes for files on the nodes: the folders that a cluster shows, their content, uploads and downloads."""
 
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Query, Request, Response
 from fastapi.responses import JSONResponse
 
 from muster.api.files import DigestOut, FileList, FileOut, FolderList, ProgressOut, UploadOut
+from muster.domain.accounts import UserRole
 from muster.domain.errors import TooLarge
 from muster.engine.data.file_places import Address
 from muster.engine.data.files import Receipt, Running, Sending
@@ -161,7 +163,9 @@ async def file_usage(where: Where, me: Me, parts: Parts, run: Run = None) -> Res
 @router.post("/mkdir", status_code=201, response_model=response_model(FileOut), summary="Make a folder")
 async def make_folder(cluster: str, body: requests.FolderIn, me: Me, parts: Parts) -> Response:
     where = Address(cluster, body.path, body.node or None)
-    await parts.files.make_folder(me.user, where, parents=body.parents)
+    # A private folder belongs to the account under which the jobs of its owner run, also if they are an admin.
+    owner = replace(me.user, role=UserRole.USER) if body.private else me.user
+    await parts.files.make_folder(owner, where, parents=body.parents, private=body.private)
     facts = await parts.files.stat(me.user, where)
     return JSONResponse(file_view(where.path.rstrip("/").rpartition("/")[2], facts), 201)
 
