@@ -78,11 +78,22 @@ def test_full_disk_gives_clear_errors_and_everything_goes_on_when_there_is_space
         assert {task.split(".")[0] for task in ran} == {*running, accepted}
 
 
-def _package(folder: Path) -> Path:
+def test_a_package_that_the_disk_has_no_room_for_leaves_it_to_the_others(small_disk: Path, tmp_path: Path) -> None:
+    with unkindly_treated(small_disk / "home") as server:
+        server.start()
+        uploaded = server.run("run", "--package", str(_package(tmp_path, 40 << 20)), "--", "true")
+        assert uploaded.returncode == 1
+        assert "error: the disk of the server is full" in uploaded.stderr
+        assert list((small_disk / "home" / "packages" / "uploads").iterdir()) == []
+        job = server.submit({"name": "next", "command": "true"})["id"]
+        assert server.wait(job)["state"] == "Succeeded"
+
+
+def _package(folder: Path, size: int = 2 << 20) -> Path:
     """A package that does not compress, and is larger than what the smallest file system keeps back."""
     package = folder / "package"
     package.mkdir()
-    (package / "data.bin").write_bytes(os.urandom(2 << 20))
+    (package / "data.bin").write_bytes(os.urandom(size))
     return package
 
 

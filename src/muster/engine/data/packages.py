@@ -2,11 +2,12 @@
 
 import asyncio
 import re
+import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
 from muster.domain.accounts import Package
-from muster.domain.errors import Invalid, NotFound, TooLarge
+from muster.domain.errors import Invalid, NotFound, StorageFull, TooLarge
 from muster.engine.context import Context
 from muster.engine.data.upload_checks import check_piece, check_sha256
 from muster.engine.state.event_builders import audit_event
@@ -15,6 +16,8 @@ from muster.ports.files import WrongOffset
 from muster.ports.store import Change
 
 _DIGEST_LENGTH = 64
+_RESERVE_BYTES = 64 << 20
+"""What uploads leave free on the disk for the database and the logs, or a sixteenth of a small disk."""
 _NAME_SAFE = re.compile(r"[^A-Za-z0-9._@-]")
 
 
@@ -62,10 +65,14 @@ class PackageStore:
             if offset != received:
                 raise WrongOffset(received)
             await self._require_room(owner, partial, size)
+            await asyncio.to_thread(_require_disk, partial, size - received)
             is_whole = received + len(data) == size
             target = self._path(digest) if is_whole else None
             try:
                 await asyncio.to_thread(_append, partial, data, target, digest)
+            except OSError:
+                partial.unlink(missing_ok=True)  # what is left of it could fill the disk for everybody
+                raise
             except WrongDigest as error:
                 raise Invalid(
                     f"the package's digest is {error.found}, not {digest}", hint="upload it again from the start"
@@ -125,6 +132,15 @@ def _safe(owner: str) -> str:
 
 def _check(digest: str) -> None:
     check_sha256(digest, "a package is named by the sha256 of its archive")
+
+
+def _require_disk(partial: Path, missing_bytes: int) -> None:
+    """An upload that the disk has no room for would take the last space, from which everybody else lives."""
+    partial.parent.mkdir(parents=True, exist_ok=True)
+    disk = shutil.disk_usage(partial.parent)
+    if missing_bytes + min(_RESERVE_BYTES, disk.total // 16) > disk.free:
+        partial.unlink(missing_ok=True)
+        raise StorageFull("the server")
 
 
 def _append(partial: Path, data: bytes, target: Path | None, digest: str) -> None:
