@@ -49,5 +49,8 @@ class ExplainOut(TypedDict):
     attempts: list[AttemptOut]
     next: str
     startsAt: Annotated[str | None, "When a waiting job is likely to start, if that is known."]
-    startsBy: Annotated[str | None, "When it starts at the latest if no job comes before it, if that is known."]
+    startsBy: Annotated[
+        str | None,
+        "When it starts if jobs run to their time limits, or as long as nearly all similar ones did, if that is known.",
+    ]
     whatIf: WhatIfOut | None

@@ -46,7 +46,7 @@ def start_text(likely: datetime, latest: datetime | None, now: datetime) -> str:
     if latest is None:
         return f"at about {_time_text(likely, now)}"
     first, last = _time_text(likely, now), _time_text(latest, now)
-    return f"at {last} at the latest" if first == last else f"between {first} and {last}"
+    return f"at about {first}" if first == last else f"between {first} and {last}"
 
 
 def _time_text(at: datetime, now: datetime) -> str:
