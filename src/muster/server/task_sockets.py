@@ -42,6 +42,8 @@ async def serve_socket(
     try:
         await socket.accept()
         await _served(parts, me, job, socket, serve)
+    except WebSocketDisconnect:
+        return  # the client has gone, perhaps while it was told that something failed
     finally:
         bound.give_back(me.name)
 
@@ -95,8 +97,6 @@ async def _served(parts: Services, me: Principal, job: Job, socket: WebSocket, s
     except MusterError as error:
         told = json.loads(bytes(problem_of(error).body))
         await tell(socket, "failed", **{key: value for key, value in told.items() if key != "type"})
-    except WebSocketDisconnect:
-        return
     await socket.close()
 
 
