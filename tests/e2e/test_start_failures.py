@@ -21,6 +21,11 @@ WANTED: Mapping[str, tuple[list[str], str, str]] = {
     "no-command-line": (["trian-model --lr"], "The command trian-model was not found on the node.", "spelling"),
     "no-file": (["./nothing.sh"], "The command ./nothing.sh does not exist.", "relative to the code package"),
     "pipe": (["(exit 3) | cat"], "The program ended with exit code 3.", ""),
+    "closed-pipe": (
+        ["yes | /usr/bin/python3 -c 'import sys; [sys.stdout.write(one) for one in sys.stdin]' | head -1"],
+        "A program of the command wrote into its pipe after the next program of the pipe had ended.",
+        "read to the end",
+    ),
     "ddp-alone": (["python3 -c 'import os; os.environ[\"RANK\"]'"], "found no variable RANK", "--workers 2"),
 }
 

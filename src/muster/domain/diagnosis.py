@@ -64,14 +64,16 @@ def classify(
     error_code: str = "",
     error_message: str = "",
     is_contained: bool = False,
+    is_pipe: bool = False,
     time_limit_hit: bool = False,
     log_tail: str = "",
     memory_bytes: int | None = None,
     time_limit_s: float | None = None,
     task: str | None = None,
 ) -> Fault:
-    """The cause of a failure. `is_contained` says that a container engine of the node ran the program. `memory_bytes`
-    and `time_limit_s` are what the task asked for; the message names them."""
+    """The cause of a failure. `is_contained` says that a container engine of the node ran the program, and `is_pipe`
+    that its command is a pipe of programs. `memory_bytes` and `time_limit_s` are what the task asked for; the message
+    names them."""
     if is_contained and (failure := engine_failure(exit_code, _lines(log_tail))):
         error_code, error_message = failure
         exit_code = None  # it is the engine's, not the program's
@@ -91,7 +93,7 @@ def classify(
         number = _signal(exit_code, signal)
         fault = (
             setup_failure(_lines(log_tail))
-            or _from_log(log_tail, number, exit_code)
+            or _from_log(log_tail, number, exit_code, is_pipe)
             or _from_disk(disk_full, number)
             or _from_end(exit_code, number)
         )
@@ -114,9 +116,9 @@ def _signal(exit_code: int | None, signal: int | None) -> int | None:
     return signal
 
 
-def _from_log(log_tail: str, signal: int | None, exit_code: int | None) -> Fault | None:
+def _from_log(log_tail: str, signal: int | None, exit_code: int | None, is_pipe: bool) -> Fault | None:
     lines = _lines(log_tail)
-    symptoms = tuple(one for one in SYMPTOMS if one.exit_code in (None, exit_code))
+    symptoms = tuple(one for one in SYMPTOMS if one.exit_code in (None, exit_code) and (is_pipe or not one.in_pipe))
     if signal in _FROM_OUTSIDE:
         # The program was killed from outside, so its own output is not the cause, unless the kernel wrote it.
         found = _search(lines, range(len(lines)), _KERNEL_SYMPTOMS)

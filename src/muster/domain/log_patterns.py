@@ -20,6 +20,8 @@ class Symptom:
     ending: Ending
     exit_code: int | None = None
     """The row applies only to tasks that ended with this code, if there is one."""
+    in_pipe: bool = False
+    """The row applies only to tasks whose command is a pipe."""
 
 
 def _row(
@@ -31,8 +33,9 @@ def _row(
     *,
     retryable: bool = False,
     exit_code: int | None = None,
+    in_pipe: bool = False,
 ) -> Symptom:
-    return Symptom(re.compile(pattern), Ending(code, kind, cause, advice, retryable), exit_code)
+    return Symptom(re.compile(pattern), Ending(code, kind, cause, advice, retryable), exit_code, in_pipe)
 
 
 _SIZE = r"[\d.]{1,20} ?[KMGT]?i?B"
@@ -179,6 +182,10 @@ SYMPTOMS: tuple[Symptom, ...] = (
     _row("peer-refused", USER, r"ConnectionRefusedError|[Cc]onnection refused",
          "A connection to another task or service was refused.",
          "See whether the task that should listen there (a ps, say) failed first.", retryable=True),
+    _row("broken-pipe", USER, r"BrokenPipeError",
+         "A program of the command wrote into its pipe after the next program of the pipe had ended.",
+         "Let the next program read to the end: `sed -n 1p` instead of `head -1`; or write into a file and read that.",
+         in_pipe=True),
     _row("peer-lost", USER, r"ConnectionResetError|Connection reset by peer|BrokenPipeError",
          "Another task or service closed a connection.", _PEER_ADVICE, retryable=True),
     _row("name-resolution", CONFIGURATION,

@@ -56,9 +56,13 @@ def text_of(argv: tuple[str, ...]) -> str:
     return argv[argv.index(_NAME) + 1] if _NAME in argv[:-1] else ""
 
 
+def is_pipe(text: str) -> bool:
+    return bool(_PIPE.search(text))
+
+
 def _before(text: str) -> str:
     """What bash does before the text, on the same line, so that its messages name the lines of the text."""
-    if not _PIPE.search(text):
+    if not is_pipe(text):
         return ""
     if _STOPS_EARLY.search(text):
         return ":; " if _SAYS_ITSELF.search(text) else _LOOK_BACK

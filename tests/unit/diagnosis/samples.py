@@ -9,6 +9,7 @@ class Sample:
     says: str
     log: str
     exit_code: int = 1
+    is_pipe: bool = False
 
 
 def _raised(exception: str) -> str:
@@ -96,6 +97,11 @@ SAMPLES = (
     Sample("peer-refused", "at 127.0.0.1:8011",
            "W0101 brpc_ps_client.cc:195] Fail to connect Socket{id=1 addr=127.0.0.1:8011}: Connection refused [111]\n"),
     Sample("peer-refused", "was refused", _raised("ConnectionRefusedError: [Errno 111] Connection refused")),
+    Sample("broken-pipe", "after the next program of the pipe had ended",
+           _raised("BrokenPipeError: [Errno 32] Broken pipe"), is_pipe=True),
+    Sample("peer-lost", "closed a connection", _raised("BrokenPipeError: [Errno 32] Broken pipe")),
+    Sample("peer-lost", "closed a connection",
+           _raised("ConnectionResetError: [Errno 104] Connection reset by peer"), is_pipe=True),
     Sample("peer-lost", "closed a connection", _raised("ConnectionResetError: [Errno 104] Connection reset by peer")),
     Sample("name-resolution", "could not be resolved", _raised(
         "socket.gaierror: [Errno -3] Temporary failure in name resolution")),

@@ -20,7 +20,7 @@ PAGE = Path(__file__).parents[3] / "docs" / "reference" / "faults.md"
 
 @pytest.mark.parametrize("sample", SAMPLES, ids=lambda sample: sample.code)
 def test_the_log_tells_the_cause(sample: Sample) -> None:
-    fault = classify(exit_code=sample.exit_code, log_tail=sample.log)
+    fault = classify(exit_code=sample.exit_code, log_tail=sample.log, is_pipe=sample.is_pipe)
     assert fault.code == sample.code
     assert sample.says in fault.cause
 
@@ -38,7 +38,7 @@ def test_ordinary_lines_tell_nothing(log: str) -> None:
 
 @pytest.mark.parametrize("sample", SAMPLES, ids=lambda sample: sample.code)
 def test_cause_and_advice_are_one_full_sentence_each(sample: Sample) -> None:
-    fault = classify(exit_code=sample.exit_code, log_tail=sample.log)
+    fault = classify(exit_code=sample.exit_code, log_tail=sample.log, is_pipe=sample.is_pipe)
     assert "{" not in fault.cause + fault.advice
     assert "\n" not in fault.cause + fault.advice
     assert fault.advice.endswith(".")

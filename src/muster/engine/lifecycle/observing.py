@@ -28,6 +28,7 @@ from muster.engine.context import Context
 from muster.engine.lifecycle.completion import RETRY_S, apply_moves, is_decided, stop, stop_orphan
 from muster.engine.lifecycle.node_holds import note_problem
 from muster.engine.state.open_jobs import Entry
+from muster.launch.shells import is_pipe
 from muster.ports.backend import Observation, Phase
 from muster.ports.capabilities import TaskRef
 
@@ -202,6 +203,7 @@ async def _end(context: Context, job: Job, task: Task, observation: Observation)
         return TaskStopped(at)
     if observation.phase is Phase.ENDED and observation.exit_code == 0 and not observation.error_code:
         return TaskSucceeded(at)
+    role = job.spec.role(task.role)
     fault = classify(
         exit_code=observation.exit_code,
         signal=observation.signal,
@@ -211,6 +213,7 @@ async def _end(context: Context, job: Job, task: Task, observation: Observation)
         error_code=observation.error_code,
         error_message=observation.error_message,
         is_contained=bool(job.spec.runtime.image) and context.backends[job.cluster].capabilities.engine is None,
+        is_pipe=role.is_line and is_pipe(role.command[-1]),
         log_tail="" if observation.phase is Phase.LOST else await log_tail(context, job, task),
     )
     fault = replace(fault, task=task.name)
