@@ -11,9 +11,13 @@ train. Therefore
 
 A SIGPIPE is not forgiven where the text itself acts on failures (`&&`, `||`, `set -e`): what comes after it was not
 run, and the job must not be called successful.
+
+Of a script whose interpreter is missing, shells say that the script is not found. Before a text that begins with the
+path of a script, its first line is therefore looked at, which needs no process and leaves the text as it is.
 """
 
 import re
+import shlex
 
 _NAME = "muster-shell"
 """The word before the text. It is the name of the shell that looks for bash."""
@@ -29,6 +33,18 @@ _FIND_BASH = r"""
 command -v bash >/dev/null 2>&1 && exec bash -c "$2$1"
 [ -z "$2" ] || echo "muster: there is no bash here, so sh runs the command: only the last part of a pipe decides" >&2
 exec /bin/sh -c "$1"
+"""
+_SCRIPT = re.compile(r"\s*(?P<path>[\w.+-]*/[\w./+-]*\.(?:sh|bash|py|pl|rb))(?=\s|$)")
+_LOOK_AT_SCRIPT = r"""
+muster_first=
+[ -x {script} ] && [ -f {script} ] && IFS= read -r muster_first < {script}
+case $muster_first in
+'#!'*"$(printf '\r')") echo "muster: the script {script} has Windows line ends, so its interpreter is not found" >&2 ;;
+'#!'*/*)
+  muster_first=${{muster_first#'#!'}}
+  set -f -- "$1" "$2" $muster_first
+  [ -e "$3" ] || echo "muster: the interpreter of the script {script} is not there: $3" >&2 ;;
+esac
 """
 _PIPEFAIL = "set -o pipefail; "
 _STATES = 'muster_ends=("$?" "${PIPESTATUS[@]}")'
@@ -48,7 +64,9 @@ _LOOK_BACK = (
 def shell_command(text: str) -> tuple[str, ...]:
     """The argument list that runs the text. A text without a pipe is not touched, so that a shell can become its only
     command."""
-    return ("/bin/sh", "-c", _FIND_BASH, _NAME, text, _before(text))
+    found = _SCRIPT.match(text)
+    look = _LOOK_AT_SCRIPT.format(script=shlex.quote(found["path"])) if found else ""
+    return ("/bin/sh", "-c", look + _FIND_BASH, _NAME, text, _before(text))
 
 
 def text_of(argv: tuple[str, ...]) -> str:

@@ -73,3 +73,28 @@ def test_sh_runs_the_text_where_there_is_no_bash_and_says_so_if_it_matters(tmp_p
 def test_the_text_is_found_again_in_what_is_started() -> None:
     assert text_of(("/bin/sh", "-c", "guard", "/venv", *shell_command("a | b"))) == "a | b"
     assert text_of(("python", "train.py")) == ""
+
+
+@pytest.mark.parametrize(
+    ("first_line", "said"),
+    [
+        ("#!/bin/sh\r\n", "muster: the script ./run.sh has Windows line ends, so its interpreter is not found\n"),
+        ("#!/opt/gone -x\n", "muster: the interpreter of the script ./run.sh is not there: /opt/gone\n"),
+        ("#! /bin/sh\n", ""),
+        ("", ""),
+    ],
+)
+@pytest.mark.parametrize("path", [None, "only sh"])
+def test_a_script_whose_interpreter_is_missing_is_explained_before_it_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, first_line: str, said: str, path: str | None
+) -> None:
+    (tmp_path / "run.sh").write_text(first_line + "echo $1 *\n", newline="")
+    (tmp_path / "run.sh").chmod(0o755)
+    monkeypatch.chdir(tmp_path)
+
+    ended = ran("./run.sh --now", str(tmp_path) if path else None)
+
+    assert ended.stderr.startswith(said)
+    assert ended.returncode == (127 if said else 0)
+    assert ended.stdout == ("" if said else "--now run.sh\n")
+    assert said or not ended.stderr
