@@ -2,6 +2,7 @@
 that a wrong change is refused with the same words."""
 
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -28,6 +29,8 @@ _SHORT = {
     "vc": "cluster",
 }
 """Short names for common paths; any path of the spec is accepted as well."""
+_PARAM = re.compile(r"params\.[^.]+")
+"""A param is the same by its path as by its name: one that the job does not have is most likely misspelt."""
 
 
 def changed_spec(spec: JobSpec, changes: Mapping[str, Any], params: Mapping[str, Any] | None = None) -> JobSpec:
@@ -38,8 +41,10 @@ def changed_spec(spec: JobSpec, changes: Mapping[str, Any], params: Mapping[str,
     base = Document(template_to_wire(spec))
     paths = {path: _path(spec, path) for path in changes}
     overrides = {paths[path]: value for path, value in changes.items()}
+    by_path = {path: overrides.pop(path) for path in list(overrides) if _PARAM.fullmatch(path)}
+    given = {path.removeprefix("params."): value for path, value in by_path.items()} | dict(params or {})
     try:
-        return spec_from_document(base, overrides=overrides, params=params)
+        return spec_from_document(base, overrides=overrides, params=given)
     except Invalid as refused:
         raise Invalid(refused.message, hint=refused.hint, problems=_with_short_keys(refused.problems)) from None
 

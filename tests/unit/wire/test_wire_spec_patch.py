@@ -69,6 +69,19 @@ def test_a_param_that_the_job_does_not_have_is_refused_with_all_other_problems()
     assert {problem.path for problem in refused.value.problems} == {"priority", "tiemLimit", "params.lrr"}
 
 
+def test_a_param_that_the_job_does_not_have_cannot_be_set_by_its_path_either() -> None:
+    with pytest.raises(Invalid) as refused:
+        changed_spec(read_spec(TEMPLATE), {"params.lrr": 0.5})
+    assert [str(problem) for problem in refused.value.problems] == [
+        "params.lrr: the job has no such param (did you mean lr?)"
+    ]
+
+
+def test_a_param_that_a_changed_command_uses_can_be_set_by_its_path() -> None:
+    changed = changed_spec(read_spec(TEMPLATE), {"roles.worker.command": "train ${params.warmup}", "params.warmup": 5})
+    assert changed.role("worker").command[-1] == "train 5"
+
+
 def test_the_value_of_a_param_is_never_taken_for_a_template() -> None:
     spec = read_spec("name: a\nparams: {x: '${params.y}'}\ncommand: echo ${params.x}")
     changed = changed_spec(spec, {"priority": "high"})
