@@ -22,10 +22,15 @@ class GpuWish:
 
 def parse_gpus(text: str) -> GpuWish:
     """Parses `2`, `0.5`, `A100`, `A100:2` or `A100:0.5`."""
-    model, colon, count = text.strip().rpartition(":")
-    if colon and model:
-        return GpuWish(gpu_number(parse_gpu(count)), model)
-    return GpuWish(None, count) if _MODEL.fullmatch(count) else GpuWish(gpu_number(parse_gpu(count)))
+    model, _, count = text.strip().rpartition(":")
+    if not model and _MODEL.fullmatch(count):
+        return GpuWish(None, count)
+    try:
+        return GpuWish(gpu_number(parse_gpu(count)), model or None)
+    except ValueError as error:
+        if model and _MODEL.fullmatch(count):
+            raise ValueError(f"expected the model before the number, as MODEL:N: {count}:{model}") from None
+        raise ValueError(f"{error}; a model goes before it, as MODEL:N such as A100:2") from None
 
 
 def combined(wish: GpuWish | None, gpu_type: str | None) -> GpuWish:

@@ -25,8 +25,13 @@ def test_gpus_are_a_number_a_model_or_both(text: str, wish: GpuWish) -> None:
 
 @pytest.mark.parametrize("text", ["A100:", "half", "A100:many", "A100:1.5", "1.5", "-1", ""])
 def test_what_is_neither_is_refused(text: str) -> None:
-    with pytest.raises(ValueError, match="expected"):
+    with pytest.raises(ValueError, match="^expected .*MODEL:N such as A100:2$"):
         parse_gpus(text)
+
+
+def test_a_number_before_the_model_is_told_the_right_order() -> None:
+    with pytest.raises(ValueError, match="expected the model before the number, as MODEL:N: A100:2"):
+        parse_gpus("2:A100")
 
 
 def test_a_type_completes_a_number_and_means_one_gpu_alone() -> None:
