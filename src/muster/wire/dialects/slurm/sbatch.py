@@ -130,7 +130,7 @@ class _Script:
                 self._into.warn((f"--{name}",), f"has no effect: {option.idle}")
             elif option.refused:
                 self._refuse(name, option.refused, option.hint)
-        if (begin := self._value("begin")) is not None and not begin.startswith("now"):
+        if (begin := self._value("begin")) is not None and begin.strip().lower() != "now":
             self._refuse(
                 "begin", f"Muster starts no job at a given time ({begin})", "--hold, and later `muster resume`"
             )
