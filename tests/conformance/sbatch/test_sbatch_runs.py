@@ -143,8 +143,9 @@ def test_partition_is_a_cluster_of_that_name_and_otherwise_a_warning(
 def test_array_is_a_job_for_each_element_and_its_limit_holds(muster_server: MusterServer, tmp_path: Path) -> None:
     """With a limit of one the second element finds that the first one has ended."""
     lines = (
+        "#SBATCH -J other --array=1-3",
         "#SBATCH -J grid --array=2,4%1",
-        'echo "$SLURM_ARRAY_TASK_ID of $SLURM_ARRAY_TASK_COUNT $SLURM_ARRAY_JOB_ID"',
+        'echo "$SLURM_ARRAY_TASK_ID of $SLURM_ARRAY_TASK_COUNT $SLURM_ARRAY_JOB_ID step $SLURM_ARRAY_TASK_STEP"',
     )
     file = script(tmp_path, "grid", *lines)
 
@@ -153,7 +154,8 @@ def test_array_is_a_job_for_each_element_and_its_limit_holds(muster_server: Must
     jobs = {job["name"]: job for job in muster_server.json("get", "jobs")["items"]}
     first, second = (muster_server.run("logs", jobs[f"grid-{number}"]["id"]).stdout.split() for number in (2, 4))
     assert (first[:3], second[:3]) == (["2", "of", "2"], ["4", "of", "2"])
-    assert first[3] == second[3], "they are parts of one array"
+    assert first[3:] == second[3:], "they are parts of one array"
+    assert first[4:] == ["step", "2"]
     assert jobs["grid-2"]["endedAt"] <= jobs["grid-4"]["startedAt"]
 
 

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from muster.lib.nearest import nearest
+from muster.lib.script_texts import option_lines
 from muster.wire.dialects.slurm.options import OPTIONS, SHORT, Option, Takes, long_option
 
 _MARK = "#SBATCH"
@@ -48,20 +49,12 @@ class Directives:
 
 def read_directives(script: str) -> Directives:
     found = Directives()
-    has_begun = False
-    for number, line in enumerate(script.splitlines(), start=1):
-        if _is_directive(line):
-            if has_begun:
-                found.late.append(number)
-            else:
-                _read_line(found, number, line[len(_MARK) :])
-        elif line.strip() and not line.lstrip().startswith("#"):
-            has_begun = True
+    for line in option_lines(script):
+        if line.is_late:
+            found.late.append(line.number)
+        else:
+            _read_line(found, line.number, line.text)
     return found
-
-
-def _is_directive(line: str) -> bool:
-    return line.startswith(_MARK) and (len(line) == len(_MARK) or line[len(_MARK)] in " \t")
 
 
 def _read_line(found: Directives, number: int, text: str) -> None:
