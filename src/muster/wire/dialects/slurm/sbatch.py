@@ -146,7 +146,7 @@ class _Script:
             self._refuse(name, message, hint, settled_by)
         for name, message in reader.warnings:
             self._into.warn((f"--{name}",), message)
-        counted = ("cpus-per-task", "ntasks", "ntasks-per-node", "nodes")
+        counted = ("cpus-per-task", "ntasks", "ntasks-per-node", "ntasks-per-gpu", "nodes")
         source: Path = next(((f"--{name}",) for name in counted if name in self._directives.given), ())
         hint = "without --nodes all tasks are on one node; #SBATCH --nodes=N shares them" if layout.tasks > 1 else ""
         self._into.put(("resources", "cpu"), layout.cpus_per_node, source, hint)
@@ -154,7 +154,7 @@ class _Script:
             memory = next(name for name in ("mem", "mem-per-cpu", "mem-per-gpu") if name in self._directives.given)
             self._into.put(("resources", "memory"), _mebibytes(layout.memory_bytes), (f"--{memory}",))
         if layout.gpus_per_node:
-            gpus = ("gpus-per-node", "gres", "gpus-per-task", "gpus")
+            gpus = ("gpus-per-node", "gres", "gpus-per-task", "gpus", "ntasks-per-gpu")
             asked: Path = (f"--{next(name for name in gpus if name in self._directives.given)}",)
             self._into.put(("resources", "gpu"), layout.gpus_per_node, asked)
             if layout.gpu_type:

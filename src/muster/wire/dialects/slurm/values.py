@@ -54,11 +54,21 @@ def count(text: str) -> int:
     return int(text)
 
 
+def positive(text: str) -> int:
+    found = count(text)
+    if not found:
+        raise NotUnderstood("expected a number of at least 1")
+    return found
+
+
 def node_count(text: str) -> tuple[int, int]:
     """The least and the most: `2`, `2-4`, and `1,2,4`, which lists the numbers that will do."""
     if found := _RANGE.fullmatch(text.strip()):
-        return int(found[1]), int(found[2])
-    counts = [count(part) for part in text.split(",")]
+        least, most = positive(found[1]), positive(found[2])
+        if most < least:
+            raise NotUnderstood("expected a range such as 2-4")
+        return least, most
+    counts = [positive(part) for part in text.split(",")]
     return min(counts), max(counts)
 
 

@@ -20,7 +20,8 @@ _OF_OPTIONS = {
     "SLURM_JOB_QOS": "qos",
     "SLURM_JOB_CONSTRAINTS": "constraint",
 }
-_COUNTED = ("ntasks", "ntasks-per-node", "ntasks-per-gpu")
+_COUNTED = ({"ntasks"}, {"ntasks-per-node"}, {"ntasks-per-gpu"}, {"gpus", "gpus-per-task"})
+"""Options that together say how many tasks there are."""
 
 
 def variables(directives: Directives, layout: Layout, job_name: str, is_renamed: bool) -> dict[str, str]:
@@ -52,7 +53,7 @@ def variables(directives: Directives, layout: Layout, job_name: str, is_renamed:
     for name, option in _OF_OPTIONS.items():
         if (value := directives.value(option)) is not None:
             found[name] = shlex.quote(value)
-    if any(option in directives.given for option in _COUNTED):
+    if any(options <= directives.given.keys() for options in _COUNTED):
         found |= {"SLURM_NTASKS": str(layout.tasks), "SLURM_NPROCS": str(layout.tasks)}
     if "overcommit" in directives.given or "exclusive" in directives.given:
         found["SLURM_OVERCOMMIT"] = "1"  # how many CPUs a whole node has is not known here
