@@ -25,7 +25,7 @@ def test_gpus_are_a_number_a_model_or_both(text: str, wish: GpuWish) -> None:
 
 @pytest.mark.parametrize("text", ["A100:", "half", "A100:many", "A100:1.5", "1.5", "-1", ""])
 def test_what_is_neither_is_refused(text: str) -> None:
-    with pytest.raises(ValueError, match="^expected .*MODEL:N such as A100:2$"):
+    with pytest.raises(ValueError, match=r"^expected .*MODEL:N such as A100:2$"):
         parse_gpus(text)
 
 
