@@ -31,6 +31,7 @@ RESOURCE_KEYS = (
 )
 _MEMORY = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGTP]?)B?(\+?)", re.IGNORECASE)
 _ACCELERATOR = re.compile(r"([A-Za-z][\w.-]*)(?::(\d+(?:\.\d+)?))?")
+_GPU_WORDS = ("gpu", "gpus", "gpuType", "accelerator")
 _OWN_IMAGE = "skypilot:"
 
 
@@ -45,7 +46,7 @@ class Hardware:
             if key in _IDLE:
                 self._into.warn(("resources", key), f"has no effect: {_IDLE[key]}")
             elif key not in (*RESOURCE_KEYS, "memory"):
-                guess = nearest(key, (*RESOURCE_KEYS, "memory"))
+                guess = "accelerators" if key in _GPU_WORDS else nearest(key, (*RESOURCE_KEYS, "memory"))
                 hint = f"did you mean {guess}?" if guess else ""
                 self._into.refuse(("resources", key), "is no key of SkyPilot's resources", hint)
         self._cpus()

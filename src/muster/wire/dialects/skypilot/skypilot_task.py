@@ -9,6 +9,8 @@ from muster.wire.dialects.job_names import put_name
 from muster.wire.dialects.skypilot.skypilot_resources import RESOURCE_KEYS, Hardware
 from muster.wire.dialects.translation import Translation, Translator
 from muster.wire.documents import Document, Path
+from muster.wire.key_hints import meant
+from muster.wire.spec_problems import keys_at
 from muster.wire.spec_schema import VARIABLE_PATTERN
 
 STATES = {
@@ -45,6 +47,10 @@ export SKYPILOT_SETUP_NUM_NODES="$MUSTER_ROLE_COUNT" SKYPILOT_USER="$MUSTER_OWNE
 """
 _CONDA = 'if command -v conda >/dev/null 2>&1; then . "$(conda info --base)/etc/profile.d/conda.sh"; fi\n'
 _OF_MUSTER = ("replicas", "env", "params", "package", "runtime", "mounts", "timeLimit", "framework", "cluster", "where")
+_ONLY_OF_SKYPILOT = (
+    *("workdir", "num_nodes", "envs", "file_mounts", "volumes", "config", "experimental", "event_callback", "pool"),
+)
+_BECAUSE_OF_RUN = "the file is read as one because of `run`; the key of Muster's own specs is `command`"
 _NEEDS_SSH = re.compile(r"(?m)^[^#\n]*\b(?:mpirun|mpiexec|pdsh)\b")
 _BUCKET = re.compile(r"[a-z0-9]+://", re.IGNORECASE)
 
@@ -56,11 +62,23 @@ def recognizes(data: Mapping[str, Any]) -> bool:
         return False  # a Muster spec with a word of SkyPilot in it, whose author is told the right one
     resources = data.get("resources")
     asks = isinstance(resources, dict) and any(key in RESOURCE_KEYS for key in resources)
+    if not asks and not any(key in data for key in _ONLY_OF_SKYPILOT) and _seems_own(data):
+        return False
     return isinstance(data.get("run"), str) or asks or "file_mounts" in data or {"num_nodes", "setup"} <= data.keys()
 
 
 def translate(document: Document) -> Translation:
     return _Task(document).translation()
+
+
+def _seems_own(data: Mapping[str, Any]) -> bool:
+    """Whether keys that SkyPilot does not have resemble keys of a Muster spec."""
+    resources = data.get("resources")
+    inner = [key for key in resources if key != "memory"] if isinstance(resources, dict) else []
+    return any(
+        meant(path, [key for key in keys_at(path[:-1]) if key not in _KEYS])
+        for path in (*((key,) for key in data if key not in _KEYS), *(("resources", key) for key in inner))
+    )
 
 
 class _Task:
@@ -89,7 +107,8 @@ class _Task:
                 self._into.warn((key,), f"has no effect: {_IDLE[key]}")
             elif key not in _KEYS:
                 guess = nearest(key, _KEYS)
-                self._into.refuse((key,), "is no key of a SkyPilot task", f"did you mean {guess}?" if guess else "")
+                why = _BECAUSE_OF_RUN if "run" in self._task else ""
+                self._into.refuse((key,), "is no key of a SkyPilot task", f"did you mean {guess}?" if guess else why)
         if self._task.get("event_callback"):
             self._into.refuse(
                 ("event_callback",), "Muster calls nothing when a job changes", "`muster events` shows it"
