@@ -2,6 +2,8 @@
 
 import errno
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import IO, Any, NoReturn
 
 import click
@@ -32,17 +34,31 @@ class Failure(click.ClickException):
             echo(f"{click.style('hint:', fg='cyan')} {self.hint}", err=True)
 
 
+class WrongUsage(Failure):
+    """Ends the command with the exit code of click for wrong usage."""
+
+    exit_code = 2
+
+
+@contextmanager
+def reading_options() -> Iterator[None]:
+    """Around a request that only passes options on: what the server cannot read in them is wrong usage."""
+    from muster.client.errors import MusterError
+
+    try:
+        yield
+    except MusterError as error:
+        if error.code not in ("invalid", "bad-request"):
+            raise
+        raise _failure_of(error, WrongUsage) from error
+
+
 def exit_with_error(error: Exception) -> NoReturn:
     """Turns an exception of a command into an error message and exit code. Exceptions of click pass through."""
     from muster.client.errors import MusterError
 
     if isinstance(error, MusterError):
-        raise Failure(
-            error.message,
-            hint=hint_of(error),
-            problems=tuple(str(problem).removeprefix("body.") for problem in error.problems),
-            warnings=error.warnings,
-        ) from error
+        raise _failure_of(error, Failure) from error
     if isinstance(error, OSError) and error.errno != errno.EPIPE and error.strerror:
         where = f"{error.filename}: " if error.filename else ""
         raise Failure(f"{where}{error.strerror}") from error
@@ -52,6 +68,15 @@ def exit_with_error(error: Exception) -> NoReturn:
         f"unexpected {type(error).__name__}: {error}",
         hint="this is a bug in Muster; MUSTER_DEBUG=1 shows where",
     ) from error
+
+
+def _failure_of(error: Any, kind: type[Failure]) -> Failure:
+    return kind(
+        error.message,
+        hint=hint_of(error),
+        problems=tuple(str(problem).removeprefix("body.") for problem in error.problems),
+        warnings=error.warnings,
+    )
 
 
 def hint_of(error: Any) -> str:

@@ -7,6 +7,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from muster.client.submitting import is_on_cluster
+from muster.lib.quantities import parse_bytes, parse_cpu, parse_duration
 
 
 class Parsed(click.ParamType[Any]):
@@ -28,6 +29,24 @@ class Parsed(click.ParamType[Any]):
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
         before, comma, begun = incomplete.rpartition(",")
         return [CompletionItem(before + comma + word) for word in self._words if word.startswith(begun)]
+
+
+def _checked(name: str, parse: Callable[[str], Any]) -> Parsed:
+    """An option that the server reads. It is checked here, so that wrong usage is known before anything is sent."""
+
+    def read(text: str) -> str:
+        try:
+            parse(text)
+        except ValueError as error:
+            raise ValueError(f"{text!r} cannot be read: {error}") from None
+        return text
+
+    return Parsed(name, read)
+
+
+CORES = _checked("cores", parse_cpu)
+SIZE = _checked("size", parse_bytes)
+DURATION = _checked("duration", parse_duration)
 
 
 class PackageType(click.Path):

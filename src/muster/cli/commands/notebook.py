@@ -7,7 +7,7 @@ import click
 from muster.cli.failures import Failure
 from muster.cli.job_following import say_submitted
 from muster.cli.notebook_job import LABEL, NotebookOptions, notebook_spec
-from muster.cli.option_types import Parsed
+from muster.cli.option_types import CORES, DURATION, SIZE, Parsed
 from muster.cli.runtime_option import runtime_of, runtime_options
 from muster.cli.session import connect, say
 from muster.cli.shared_options import complete_destinations
@@ -30,14 +30,14 @@ _SAY_AFTER_S = 5.0
 @click.option("-n", "--name", default="notebook", show_default=True, help="The name of the job.")
 @click.option("-g", "--gpu", type=_GPU, metavar="GPUS", help="GPUs: 2, or 0.5 of one.")
 @click.option("--gpu-type", metavar="MODEL", help="The GPU model, such as A100.")
-@click.option("-c", "--cpu", metavar="CORES", help="CPU: 2, 0.5, 500m.")
-@click.option("-m", "--memory", metavar="SIZE", help="Memory: 512Mi, 8Gi.")
+@click.option("-c", "--cpu", type=CORES, metavar="CORES", help="CPU: 2, 0.5, 500m.")
+@click.option("-m", "--memory", type=SIZE, metavar="SIZE", help="Memory: 512Mi, 8Gi.")
 @runtime_options
 @click.option("--cluster", metavar="NAME", help="The cluster to run on.", shell_complete=complete_destinations)
 @click.option(
     "--idle", type=_DURATION, default="1h", show_default=True, help="End it after so long without use; 0: never."
 )
-@click.option("-t", "--time-limit", metavar="DURATION", help="Stop the job after this time in any case.")
+@click.option("-t", "--time-limit", type=DURATION, metavar="DURATION", help="Stop the job after this time in any case.")
 def command(
     folder: str,
     name: str,

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import click
 
+from muster.cli.failures import reading_options
 from muster.cli.rasterising import png_of
 from muster.cli.report_picture import WIDTH, draw_report, height_of
 from muster.cli.session import connect, say
@@ -54,7 +55,8 @@ def command(since: str, until: str | None, by: str, idle_below: float, output: s
         raise click.UsageError(f"-o {output}: expected table, json, yaml, csv or a name that ends in .csv")
     if picture and picture.suffix not in _PICTURES:
         raise click.UsageError(f"--picture {picture}: expected a name that ends in .svg or .png")
-    report = connect().report(since=since, until=until, by=by, idle_below=idle_below)
+    with reading_options():
+        report = connect().report(since=since, until=until, by=by, idle_below=idle_below)
     if output == "table":
         echo("\n".join(report_lines(report)))
         if report["onlyOwn"]:

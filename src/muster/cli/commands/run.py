@@ -20,7 +20,7 @@ from muster.cli.key_values import (
     parse_variables,
     read_env_file,
 )
-from muster.cli.option_types import PackageType
+from muster.cli.option_types import CORES, DURATION, SIZE, PackageType
 from muster.cli.runtime_option import runtime_of, runtime_options
 from muster.cli.session import connect, say
 from muster.cli.shared_options import complete_destinations, output_option
@@ -49,8 +49,8 @@ _FRAMEWORKS = ("paddle", "torch", "tensorflow", "mpi", "jax", "plain", "none")
     metavar="RESOURCE=COUNT",
     help="Other devices for each worker: xilinx.com/fpga=1; repeatable.",
 )
-@click.option("-c", "--cpu", metavar="CORES", help="CPU for each task: 2, 0.5, 500m.")
-@click.option("-m", "--memory", metavar="SIZE", help="Memory for each task: 512Mi, 8Gi.")
+@click.option("-c", "--cpu", type=CORES, metavar="CORES", help="CPU for each task: 2, 0.5, 500m.")
+@click.option("-m", "--memory", type=SIZE, metavar="SIZE", help="Memory for each task: 512Mi, 8Gi.")
 @click.option("-n", "--name", help="The name of the job; derived from the command if absent.")
 @click.option(
     "--framework",
@@ -104,7 +104,7 @@ _FRAMEWORKS = ("paddle", "torch", "tensorflow", "mpi", "jax", "plain", "none")
 @click.option(
     "--setup", metavar="COMMAND", help="A command that prepares each node once, such as 'pip install -r needs.txt'."
 )
-@click.option("--time-limit", metavar="DURATION", help="Stop the job after this time: 90m, 2h.")
+@click.option("--time-limit", type=DURATION, metavar="DURATION", help="Stop the job after this time: 90m, 2h.")
 @click.option("--retries", type=click.IntRange(min=0), help="How often to retry the job if it fails.")
 @click.option("--dry-run", is_flag=True, help="Show what would be started, but start nothing.")
 @click.option("-d", "--detach", is_flag=True, help="Return at once instead of following the logs.")

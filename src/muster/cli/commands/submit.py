@@ -165,6 +165,8 @@ def _refuse_repeated(files: Sequence[str]) -> None:
 
 def _read(file: str) -> JobFile:
     if file != "-":
+        if not Path(file).expanduser().exists():
+            raise click.BadParameter(f"there is no file {file}", param_hint="FILE")
         return JobFile(file, read_text(Path(file)), Path(file).expanduser().parent)
     if sys.stdin.isatty():
         say("reading the job from standard input; end it with Ctrl-D")

@@ -4,6 +4,7 @@ from typing import Any
 
 import click
 
+from muster.cli.failures import reading_options
 from muster.cli.session import connect, say
 from muster.cli.shared_options import complete_clusters, complete_jobs, complete_virtual_clusters, output_option
 from muster.cli.tables.columns import job_columns, other_job_columns
@@ -93,9 +94,11 @@ def command(
         return _others(client, most, filters) if others else list(client.jobs(limit=most, **filters))
 
     if watched:
-        watch(client, fetch, columns, output)
+        with reading_options():
+            watch(client, fetch, columns, output)
         return
-    jobs = fetch()
+    with reading_options():
+        jobs = fetch()
     print_list(jobs, columns(jobs), output)
     if names:
         return
