@@ -44,6 +44,14 @@ def test_a_task_without_limits_and_samples_has_figures_at_its_end(agent: Agent) 
     check(used_at_end(agent, "t"))
 
 
+def test_the_memory_of_the_launcher_is_not_that_of_a_short_task(agent: Agent) -> None:
+    agent.launch("t", "/bin/true")
+    assert used_at_end(agent, "t")["memory_peak_bytes"] is None
+
+    agent.launch("u", sys.executable, "-c", "bytearray(64 << 20)")
+    assert used_at_end(agent, "u")["memory_peak_bytes"] > 64 * MIB
+
+
 def test_a_task_in_a_control_group_has_figures_at_its_end(agent: Agent, tmp_path: Path) -> None:
     if find_groups().memory is None:
         pytest.skip(f"no memory limits here: {find_groups().why}")

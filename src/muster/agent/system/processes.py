@@ -58,6 +58,12 @@ def boot_id() -> str:
         return file.read().strip()
 
 
+def own_peak_bytes() -> int:
+    """The most memory that this process has had; 0 if the kernel does not say."""
+    with open("/proc/self/status", "rb") as file:
+        return next((int(line.split()[1]) * 1024 for line in file if line.startswith(b"VmHWM:")), 0)
+
+
 def read_stat(pid: int) -> Optional[ProcessStat]:
     try:
         with open("/proc/{}/stat".format(pid), "rb") as file:

@@ -85,7 +85,7 @@ def _counted(task: Task) -> Counted:
     processes = records.read_rusage(task.folder)
     if processes is None:
         return Counted(group.cpu_s, group.memory_bytes)
-    memory = max(processes.largest_bytes, group.memory_bytes or 0)
+    memory = max(processes.largest_bytes, group.memory_bytes or 0) or None
     return Counted(processes.cpu_s if group.cpu_s is None else group.cpu_s, memory)
 
 

@@ -37,7 +37,7 @@ class Rusage(NamedTuple):
     """What a command and those of its descendants used that were waited for."""
 
     cpu_s: float
-    largest_bytes: int  # the most memory that one of these processes had
+    largest_bytes: int  # the most memory that one of these processes had; 0 if that is not known
 
 
 def read_started(folder: str) -> Optional[StartRecord]:

@@ -29,7 +29,7 @@ from muster.agent.system.channel import Channel
 from muster.agent.system.child_signals import child_signals, do_nothing
 from muster.agent.system.loop import Loop
 from muster.agent.system.orphans import adopt_orphans, children
-from muster.agent.system.processes import Identity, boot_id, identity_of, send_group
+from muster.agent.system.processes import Identity, boot_id, identity_of, own_peak_bytes, send_group
 from muster.agent.tasks import command, records
 from muster.agent.tasks.joining import Joining
 from muster.agent.tasks.log_limits import LogLimiting
@@ -38,6 +38,7 @@ from muster.agent.tasks.task_folder import ATTACH, LOG
 
 # A command may send one of these to its parent, in the belief that it is a shell.
 _IGNORED = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2)
+_COPY_MARGIN_BYTES = 4 << 20
 _SPARE_AFTER_S = 0.005
 """When the process for the next task is forked: soon, but not while this one is being started."""
 
@@ -136,7 +137,7 @@ class Shim:
         used = rusage_of_ended(pid)
         try:
             if used is not None:
-                records.record_rusage(running.folder, records.Rusage(*used))
+                records.record_rusage(running.folder, records.Rusage(used[0], _own_memory(used[1])))
             records.record_exit(running.folder, code)
         except OSError:
             pass  # the disk is full or the folder gone; the agent, if there is one, learns it all the same
@@ -199,6 +200,12 @@ def _next_ended() -> Optional[os.waitid_result]:
         return os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
     except ChildProcessError:
         return None
+
+
+def _own_memory(largest_bytes: int) -> int:
+    """A process begins as a copy of this one, whose memory the kernel counts as its own although it becomes a small
+    program at once. What is not clearly more says nothing about the program."""
+    return largest_bytes if largest_bytes > own_peak_bytes() + _COPY_MARGIN_BYTES else 0
 
 
 def _exit_code(ended: os.waitid_result) -> int:
