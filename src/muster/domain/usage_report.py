@@ -111,7 +111,7 @@ class Report:
         self._total = _Group()
 
     def add(self, job: JobRun) -> None:
-        ran = [task for task in job.tasks if self._part_s(task) > 0]
+        ran = [task for task in job.tasks if self._part_s(task) > 0 or self._window.contains(task.ended_at)]
         if not ran and not self._window.contains(job.ended_at):
             return
         names = {self._name(job, task) for task in ran} or {self._name(job, None)}

@@ -52,6 +52,11 @@ def test_what_ran_and_ended_outside_of_the_window_is_not_in_it() -> None:
     assert lines(a_job(a_task(1 * H, 23 * H), ended_at=23 * H), a_job(a_task(49 * H, 50 * H), ended_at=50 * H)) == []
 
 
+def test_a_task_that_ended_at_once_counts_on_its_node() -> None:
+    (line,) = lines(a_job(a_task(30 * H, 30 * H)), by=GroupBy.NODE)
+    assert (line.group, line.jobs, line.gpu_h) == ("n1", 1, 0.0)
+
+
 def test_used_cpu_is_cut_in_proportion() -> None:
     (line,) = lines(a_job(a_task(22 * H, 26 * H, 50, 50)))
     assert line.used_cpu_h == 0.5
