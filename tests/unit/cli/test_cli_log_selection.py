@@ -35,7 +35,7 @@ def test_a_time_of_day_is_the_last_one() -> None:
 
 @pytest.mark.parametrize("text", ["", "soon", "25:00", "2026-13-01", "2026-11-16T", "-5m"])
 def test_what_is_no_time_is_refused_with_examples(text: str) -> None:
-    with pytest.raises(ValueError, match="is no time; write 10m"):
+    with pytest.raises(ValueError, match="cannot be read as a time; write 10m"):
         parse_time(text, NOW)
 
 

@@ -17,6 +17,8 @@ pytestmark = pytest.mark.fast
         (["run", "--memory", "1Zi", "--", "true"], "'1Zi' cannot be read: expected a size such as 512Mi, 2Gi or 8GB"),
         (["run", "--cpu", "many", "--", "true"], "'many' cannot be read: expected a number of cores"),
         (["run", "--time-limit", "never", "--", "true"], "'never' cannot be read: expected a duration such as 90s"),
+        (["logs", "mnist", "--since", "5m", "--until", "10m"], "--until must be later than --since"),
+        (["logs", "mnist", "--since", "banana"], "'banana' cannot be read as a time; write 10m (before now)"),
         (["notebook", "--memory", "1Zi"], "'1Zi' cannot be read: expected a size such as 512Mi, 2Gi or 8GB"),
     ],
 )

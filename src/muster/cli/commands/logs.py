@@ -92,6 +92,8 @@ def command(
         raise click.UsageError("--raw prints the whole file and cannot be used with options that select lines")
     if followed and until is not None:
         raise click.UsageError("--follow goes on to the end and cannot be used with --until")
+    if since is not None and until is not None and since >= until:
+        raise click.UsageError("--until must be later than --since")
     if only_setup and (raw or timestamps or any(option is not None for option in (tail, since, until))):
         raise click.UsageError("--setup prints the beginning of each log, as it is; only -f, -w and --grep go with it")
     keep = _kept(pattern, ignore_case, fixed_strings)

@@ -21,7 +21,7 @@ def parse_time(text: str, now: datetime) -> datetime:
             return datetime.fromisoformat(given).astimezone()
         return now - timedelta(seconds=parse_duration(given))
     except (ValueError, OverflowError):
-        raise ValueError(f"{text!r} is no time; write {ACCEPTED}") from None
+        raise ValueError(f"{text!r} cannot be read as a time; write {ACCEPTED}") from None
 
 
 def shown_time(at: datetime | None) -> str:
