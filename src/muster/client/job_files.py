@@ -20,6 +20,8 @@ from muster.lib.script_texts import is_script
 
 _MARKER = re.compile(r"^---(?=\s|$)", re.MULTILINE)
 """YAML allows this at the beginning of a line only between documents."""
+_MOST_DOCUMENTS = 1000
+"""As many jobs as one request has."""
 _CONTENT = re.compile(r"^(?!(---)?[ \t\r]*(#|$)|%)", re.MULTILINE)
 _KIND = re.compile(r"^(?:--- *)?kind:\s*['\"]?([\w.-]+)", re.MULTILINE)
 _API_VERSION = re.compile(r"^(?:--- *)?apiVersion:\s*['\"]?([\w./-]+)", re.MULTILINE)
@@ -125,6 +127,10 @@ def _located(problem: Problem, submissions: Sequence[Submission]) -> Problem:
 
 def _documents(text: str) -> list[str]:
     starts = [0, *(match.start() for match in _MARKER.finditer(text) if match.start()), len(text)]
+    if len(starts) > _MOST_DOCUMENTS:
+        raise MusterError(
+            f"the file has more than {_MOST_DOCUMENTS} documents", code=BAD_INPUT, hint="use several files"
+        )
     parts = [(start, text[start:end]) for start, end in pairwise(starts)]
     return ["\n" * text.count("\n", 0, start) + part for start, part in parts if _CONTENT.search(part)]
 

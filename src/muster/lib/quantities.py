@@ -21,6 +21,8 @@ _LARGEST = 10**18
 _MOST_GPUS = 1024
 _LONGEST_S = 100 * 365 * 86400.0
 """A century. Timers overflow long before a float does."""
+_LONGEST_TEXT = 2000
+"""A longer text is no quantity. Some patterns take quadratic time."""
 _NUMBER_UNIT = re.compile(r"(\d+(?:\.\d+)?)\s*([A-Za-z]*)")
 _DURATION_PART = re.compile(r"(\d+(?:\.\d+)?)(ms|[smhdw])")
 _PLAIN_NUMBER = re.compile(r"\d+(\.\d+)?")
@@ -45,7 +47,8 @@ def parse_gpu(value: object) -> int:
     """Thousandths of a GPU. Accepts whole GPUs, a part of a single one, or one of `GPU_WORDS`."""
     if isinstance(value, str) and value.strip() in GPU_WORDS:
         return GPU_WORDS[value.strip()]
-    match = None if isinstance(value, bool) else _PLAIN_NUMBER.fullmatch(str(value).strip())
+    text = "" if isinstance(value, bool) else str(value).strip()
+    match = _PLAIN_NUMBER.fullmatch(text) if len(text) <= _LONGEST_TEXT else None
     if match is None:
         raise ValueError(f"expected {GPU_ACCEPTED}")
     millis = Decimal(match[0]) * 1000
@@ -75,6 +78,8 @@ def parse_duration(value: object) -> float:
     if isinstance(value, int | float):
         return _bounded_duration(value)
     text = value.strip()
+    if len(text) > _LONGEST_TEXT:
+        raise ValueError(f"expected {DURATION_ACCEPTED}")
     if clock := _CLOCK.fullmatch(text):
         return _bounded_duration(int(clock[1]) * 3600 + int(clock[2]) * 60 + int(clock[3]))
     if _PLAIN_NUMBER.fullmatch(text):
@@ -154,7 +159,8 @@ def format_duration(seconds: float) -> str:
 
 
 def _amount(value: str | int | float, units: Mapping[str, int], accepted: str) -> int:
-    match = None if isinstance(value, bool) else _NUMBER_UNIT.fullmatch(str(value).strip())
+    text = "" if isinstance(value, bool) else str(value).strip()
+    match = _NUMBER_UNIT.fullmatch(text) if len(text) <= _LONGEST_TEXT else None
     if match is None or match[2] not in units:
         raise ValueError(f"expected {accepted}")
     amount = Decimal(match[1]) * units[match[2]]

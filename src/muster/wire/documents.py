@@ -71,15 +71,16 @@ class Document:
         return next((self._by_text[text] for text in enclosing(path) if text in self._by_text), None)
 
 
-def read_document(text: str) -> Document:
-    """Raises Invalid, with the line, if the text is not a single YAML or JSON document."""
+def read_document(text: str, before: int = 0) -> Document:
+    """Raises Invalid, with the line, if the text is not a single YAML or JSON document. Its lines are counted after as
+    many as stand before it in its file."""
     if len(text) > MAX_BYTES:
         raise Invalid(f"the document is larger than {MAX_BYTES >> 10} KiB")
     try:
-        return _read(_json_pairs_joined(text))
+        return _read(_json_pairs_joined(text), before)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
-        problem = Problem("", error.problem or "not YAML", line=mark.line + 1 if mark else None)
+        problem = Problem("", error.problem or "not YAML", line=before + mark.line + 1 if mark else None)
         raise Invalid("the document is not valid YAML or JSON", problems=(problem,)) from None
     except (yaml.YAMLError, ValueError) as error:
         raise Invalid(f"the document is not valid YAML or JSON: {error}") from None
@@ -93,7 +94,8 @@ def read_documents(text: str) -> list[Document]:
     if len(starts) > MAX_DOCUMENTS:
         raise Invalid(f"the file has more than {MAX_DOCUMENTS} documents", hint="give one job a file")
     lines = text.splitlines()
-    return [read_document(_alone(lines, start, end)) for start, end in zip(starts, [*starts[1:], None], strict=True)]
+    ends = [*starts[1:], None]
+    return [read_document("\n".join(lines[start:end]), start) for start, end in zip(starts, ends, strict=True)]
 
 
 def _starts(text: str) -> list[int]:
@@ -109,17 +111,12 @@ def _starts(text: str) -> list[int]:
         return []
 
 
-def _alone(lines: list[str], start: int, end: int | None) -> str:
-    """Returns the document alone, on the lines that it has in the file."""
-    return "\n" * start + "\n".join(lines[start:end])
-
-
-def _read(text: str) -> Document:
+def _read(text: str, before: int) -> Document:
     _refuse_deep(text)
     loader = _Loader(text)
     try:
         node = loader.get_single_node()
-        return Document(None) if node is None else _Reader(loader).read(node)
+        return Document(None) if node is None else _Reader(loader, before).read(node)
     finally:
         loader.dispose()
 
@@ -152,8 +149,9 @@ def _refuse_deep(text: str) -> None:
 class _Reader:
     """Turns nodes into plain values. Counts them, because aliases can make a short text enormous."""
 
-    def __init__(self, loader: Any) -> None:
+    def __init__(self, loader: Any, before: int) -> None:
         self._loader = loader
+        self._before = before
         self._lines: dict[Path, int] = {}
         self._problems: list[Problem] = []
         self._count = 0
@@ -161,11 +159,14 @@ class _Reader:
         self._depth = 0
 
     def read(self, node: yaml.Node) -> Document:
-        self._lines[()] = node.start_mark.line + 1
+        self._lines[()] = self._line_of(node)
         data = self._value(node, ())
         if self._problems:
             raise Invalid("the document has repeated keys", problems=tuple(self._problems))
         return Document(data, self._lines)
+
+    def _line_of(self, node: yaml.Node) -> int:
+        return int(self._before + node.start_mark.line + 1)
 
     def _value(self, node: yaml.Node, path: Path) -> Any:
         self._count += 1
@@ -184,7 +185,7 @@ class _Reader:
         return self._scalar(node)
 
     def _item(self, node: yaml.Node, path: Path) -> Any:
-        self._lines[path] = node.start_mark.line + 1
+        self._lines[path] = self._line_of(node)
         return self._value(node, path)
 
     def _mapping(self, node: yaml.MappingNode, path: Path) -> dict[str, Any]:
@@ -197,7 +198,7 @@ class _Reader:
             if key_node.tag == _MERGE_TAG:
                 continue
             key = self._key(key_node)
-            line = key_node.start_mark.line + 1
+            line = self._line_of(key_node)
             if key in values:
                 self._problems.append(Problem(dotted((*path, key)), "is given twice", line=line))
             self._lines[(*path, key)] = line

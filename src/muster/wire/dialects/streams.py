@@ -38,7 +38,8 @@ def read_stream(text: str, dialects: Sequence[Dialect] = DIALECTS) -> tuple[Docu
     if len(jobs) != 1:
         found = f"{len(jobs)} jobs" if jobs else "no job that Muster reads"
         problems = tuple(
-            Problem("", _what(part), "a job" if part in jobs else "", part.lines.get(())) for part in parts
+            Problem("", _what(part), "a job" if any(part is job for job in jobs) else "", part.lines.get(()))
+            for part in parts
         )
         message = f"the file has {len(parts)} documents and {found} among them"
         raise Invalid(message, hint="give one job a file", problems=problems)

@@ -69,7 +69,6 @@ printf '%s\\n' "$DSTACK_NODES_IPS" | sed "s/\\$/ slots=$((DSTACK_GPUS_PER_NODE >
 )
 _NEEDS_SSH = re.compile(r"(?m)^[^#\n]*\b(?:mpirun|mpiexec|pdsh)\b")
 _SECRET = re.compile(r"\$\{\{\s*secrets\.([\w.-]+)\s*\}\}")
-_OTHER_TEMPLATE = re.compile(r"\$\{\{(?!\s*secrets\.).*?\}\}")
 
 
 def recognizes(data: Mapping[str, Any]) -> bool:
@@ -134,7 +133,7 @@ class _Task:
                 self._into.refuse(at, message, f"--set env.{name}=VALUE", settled_by=("env", name))
             elif secret := _SECRET.fullmatch(str(value).strip()):
                 uses.append({"name": secret[1], "env": name})
-            elif _SECRET.search(str(value)) or _OTHER_TEMPLATE.search(str(value)):
+            elif _has_template(str(value)):
                 hint = f"--set env.{name}=VALUE"
                 self._into.refuse(at, f"{value!r} is filled in by dstack", hint, settled_by=("env", name))
             else:
@@ -211,7 +210,7 @@ class _Task:
             return
         lines = [_grouped(str(line)) for line in commands]
         for place, line in enumerate(lines):
-            if _SECRET.search(line) or _OTHER_TEMPLATE.search(line):
+            if _has_template(line):
                 self._into.refuse(("commands", place), "is filled in by dstack", "use a variable of `env`")
         self._between_nodes("\n".join(lines), ("commands",))
         folder = self._task.get("working_dir")
@@ -243,3 +242,7 @@ def _volume(item: Any) -> tuple[str, str]:
         return str(source or ""), str(item.get("path") or "")
     source, _, target = str(item).partition(":")
     return source, target
+
+
+def _has_template(text: str) -> bool:
+    return any("}}" in line.partition("${{")[2] for line in text.split("\n"))

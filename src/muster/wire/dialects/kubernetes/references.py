@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-_READ = re.compile(r"\$\$|\$\(([^)]*)\)")
+_READ = re.compile(r"\$[$(]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,16 +29,20 @@ def expanded(text: str, lookup: Lookup, spend: Callable[[int], None]) -> list[Pa
     """`spend` is told the length of each part before the parts are put together, and may raise."""
     spend(len(text))
     parts: list[Part] = []
-    end = 0
-    for match in _READ.finditer(text):
+    end, last = 0, text.rfind(")")
+    while (match := _READ.search(text, end)) is not None:
         parts.append(text[end : match.start()])
-        end = match.end()
+        start, end = match.start(), match.end()
         if match[0] == "$$":
             parts.append("$")
             continue
-        found = lookup(match[1])
+        if last < end:
+            parts.append(match[0])  # never closed, so it is text
+            continue
+        end = text.index(")", end) + 1
+        found = lookup(text[start + 2 : end - 1])
         spend(sum(len(part) for part in found or () if isinstance(part, str)))
-        parts += [match[0]] if found is None else found
+        parts += [text[start:end]] if found is None else found
     return _joined([*parts, text[end:]])
 
 

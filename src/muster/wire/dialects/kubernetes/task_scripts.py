@@ -13,7 +13,9 @@ from muster.wire.dialects.kubernetes.references import Part, is_literal, literal
 OWN_FILES = ".muster-task-"
 """How the folder begins in which a script keeps files of its own. Agents collect nothing from it."""
 _SHELL = ("/bin/sh", "-c")
-_SSH_SERVER = re.compile(r"\bsshd\s[^;&|]*-\w*D[^;&|]*;?\s*$")
+_SSHD = re.compile(r"\bsshd\s")
+_IN_FOREGROUND = re.compile(r"-\w*D")
+_SEPARATOR = re.compile(r"[;&|]")
 WAIT = [*_SHELL, "trap 'exit 0' TERM; while :; do sleep 3600 & wait $!; done 2>/dev/null"]
 """What a task does that only waits until it is stopped."""
 IN_CONTAINER = '[ -n "${MUSTER_IMAGE-}" ]'
@@ -34,7 +36,9 @@ def is_ssh_server(container: Mapping[str, Any]) -> bool:
     """Whether a container does nothing in the end but wait for ssh. A job with `ssh` has a server in each task."""
     given = [container.get(key) for key in ("command", "args")]
     words = [str(word) for part in given if isinstance(part, list) for word in part]
-    return _SSH_SERVER.search(" ".join(words)) is not None
+    last = _SEPARATOR.split(" ".join(words).rstrip().removesuffix(";"))[-1]
+    server = _SSHD.search(last)
+    return server is not None and _IN_FOREGROUND.search(last, server.end()) is not None
 
 
 def nth_host(role_variable: str, place: str) -> str:

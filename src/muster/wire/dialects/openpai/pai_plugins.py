@@ -18,6 +18,8 @@ _BEFORE, _AFTER = ("taskStarts", "containerStarts"), ("taskSucceeds", "container
 """The events of callbacks, by their present names and those of the first versions."""
 _CLONE_FOLDER = "/usr/local/pai/code"
 _BARRIER_MINUTES = 30
+_LONGEST_OPTIONS = 8192
+"""Taking them apart takes quadratic time."""
 _KNOWN = ("cmd", "git", "ssh", "teamwise_storage", "tensorboard")
 
 
@@ -131,6 +133,9 @@ class Plugins:
             return
         folder = templates.required(str(parameters.get("clone_dir") or _CLONE_FOLDER), plugin.at)
         options = [templates.required(text, plugin.at) for text in self._texts(parameters.get("options"), plugin)]
+        if sum(len(option) for option in options) > _LONGEST_OPTIONS:
+            self._into.refuse((*plugin.at, "parameters", "options"), f"is longer than {_LONGEST_OPTIONS} characters")
+            return
         try:
             words = tuple(word for option in options for word in shlex.split(option))
         except ValueError as error:

@@ -9,6 +9,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from muster.wire.dialects.enclosed_texts import replaced
 from muster.wire.dialects.openpai.pai_secrets import PaiSecrets
 from muster.wire.dialects.openpai.pai_values import is_plain, number, reached, text_of
 from muster.wire.dialects.translation import Translator
@@ -17,7 +18,7 @@ from muster.wire.spec_schema import VARIABLE_PATTERN
 
 PREREQUISITES = ("script", "output", "data")
 """The kinds of prerequisites that a role names by a key of the same name, and refers to by it."""
-_TEMPLATE = re.compile(r"<%(.*?)%>", re.DOTALL)
+_OPENING, _CLOSING = "<%", "%>"
 _REFERENCE = re.compile(r"\$([A-Za-z]+)((?:\.[^.\[\]\s]+|\[\d+\])*)")
 _STEP = re.compile(r"\.([^.\[\]\s]+)|\[(\d+)\]")
 
@@ -59,33 +60,33 @@ class RoleTemplates:
         """A command. What refers to nothing stays in it, with a warning."""
         self._into.spend(len(text), source)
 
-        def replacement(match: re.Match[str]) -> str:
-            found = self._found(match, source)
+        def replacement(inside: str) -> str:
+            found, written = self._found(inside, source), f"{_OPENING}{inside}{_CLOSING}"
             if found is None:
-                self._into.warn(source, f"{match[0]} refers to nothing in the file and stays as it is")
-            return match[0] if found is None else found
+                self._into.warn(source, f"{written} refers to nothing in the file and stays as it is")
+            return written if found is None else found
 
-        return _TEMPLATE.sub(replacement, text)
+        return replaced(text, _OPENING, _CLOSING, replacement)
 
     def required(self, text: str, source: Path) -> str:
         """A parameter of a plugin, in which OpenPAI's runtime fails if something refers to nothing."""
         self._into.spend(len(text), source)
 
-        def replacement(match: re.Match[str]) -> str:
-            found = self._found(match, source)
+        def replacement(inside: str) -> str:
+            found = self._found(inside, source)
             if found is None:
-                self._into.refuse(source, f"{match[0]} refers to nothing in the file")
+                self._into.refuse(source, f"{_OPENING}{inside}{_CLOSING} refers to nothing in the file")
             return found or ""
 
-        return _TEMPLATE.sub(replacement, text)
+        return replaced(text, _OPENING, _CLOSING, replacement)
 
-    def _found(self, match: re.Match[str], source: Path) -> str | None:
-        reference = _REFERENCE.fullmatch(match[1].strip())
+    def _found(self, inside: str, source: Path) -> str | None:
+        reference = _REFERENCE.fullmatch(inside.strip())
         if reference is None:
             return None
         kind, steps = reference[1], [key or int(place) for key, place in _STEP.findall(reference[2])]
         if kind == "secrets":
-            return self._secret(match[0], steps, source)
+            return self._secret(f"{_OPENING}{inside}{_CLOSING}", steps, source)
         if kind == "parameters" and len(steps) == 1 and steps[0] in self._params:
             self._into.spend(len(str(self._params[str(steps[0])])), source)
             return f"${{params.{steps[0]}}}"

@@ -14,6 +14,10 @@ from muster.wire.dialects.slurm.options import OPTIONS, SHORT, Option, Takes, lo
 
 _MARK = "#SBATCH"
 _HETEROGENEOUS = ("hetjob", "packjob")
+_LONGEST = 8192
+"""As many characters as a line with options may have: taking it apart takes quadratic time."""
+_MOST = 100
+"""As many mistakes are found, because each of them is compared with all options."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +56,12 @@ def read_directives(script: str) -> Directives:
     for line in option_lines(script):
         if line.is_late:
             found.late.append(line.number)
+        elif len(line.text) > _LONGEST:
+            found.mistakes.append(Mistake(line.number, _MARK, f"is longer than {_LONGEST} characters", "use two lines"))
         else:
             _read_line(found, line.number, line.text)
+        if len(found.mistakes) + len(found.late) >= _MOST:
+            break
     return found
 
 

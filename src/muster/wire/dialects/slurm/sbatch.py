@@ -81,7 +81,8 @@ class _Script:
         lines |= {(f"--{name}",): one.line for name, one in self._directives.given.items()}
         for pattern in (_NOT_HERE, _SUBMITS, _STARTS_TASKS):
             for found in pattern.finditer(self._code):
-                lines.setdefault((found[1],), _line_at(self._code, found.start(1)))
+                if (found[1],) not in lines:
+                    lines[(found[1],)] = _line_at(self._code, found.start(1))
         self._into = Translator(Document(text, lines))
 
     def translation(self) -> Translation:

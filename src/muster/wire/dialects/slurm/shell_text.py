@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 _SHELL = re.compile(r"#!\s*(?:\S*/env\s+(?:-\S+\s+)*)?(?:\S*/)?(?:ba|da|k|z|a)?sh\b")
 _HERE = re.compile(r"<<(-?)[ \t]*(?:'([^'\n]+)'|\"([^\"\n]+)\"|\\?([\w.-]+))")
-_ARITHMETIC = re.compile(r"\(\([^\n]*?\)\)")
+_PLAIN = re.compile(r"[^\n\\\"'$`#()<]+")
+_PLAIN_IN_QUOTES = re.compile(r"[^\"\\$`]+")
 _SINGLE = re.compile(r"'[^']*'")
 _ANSI = re.compile(r"\$'(?:[^'\\]|\\.)*'", re.DOTALL)
 _COMMENT = re.compile(r"#[^\n]*")
@@ -74,6 +75,8 @@ class _Reader:
         self._documents: list[tuple[str, bool]] = []
         """The ends of the here-documents that begin after this line, and whether tabs before them are left out."""
         self._place = 0
+        self._closed = self._line_end = -1
+        """Where the next `))` and the end of the line are, as far as they have been looked for."""
 
     def read(self) -> ShellText | None:
         while self._place < len(self._script):
@@ -103,12 +106,24 @@ class _Reader:
                 self._stack.append("`")
             return self._take(1)
         if self._script.startswith("$(", self._place):
-            arithmetic = _ARITHMETIC.match(self._script, self._place + 1)
-            if arithmetic is not None:
-                return self._take(arithmetic.end() - self._place)
+            if end := self._end_of_arithmetic(self._place + 1):
+                return self._take(end - self._place)
             self._stack.append(")")
             return self._take(2)
         return False
+
+    def _end_of_arithmetic(self, place: int) -> int:
+        """Where `(( ))` ends that begins here; 0 if it does not on this line. Every part of it is searched once."""
+        script = self._script
+        if not script.startswith("((", place):
+            return 0
+        if self._closed < place + 2:
+            found = script.find("))", place + 2)
+            self._closed = len(script) if found < 0 else found
+        if self._line_end < place:
+            found = script.find("\n", place)
+            self._line_end = len(script) if found < 0 else found
+        return self._closed + 2 if self._closed < self._line_end else 0
 
     def _within_quotes(self) -> bool:
         here = self._script[self._place]
@@ -117,11 +132,15 @@ class _Reader:
             return self._take(1)
         if here == "\\":
             return self._take(2, is_command=False, is_expanded=False)
+        if plain := _PLAIN_IN_QUOTES.match(self._script, self._place):
+            return self._take(plain.end() - self._place, is_command=False)
         return self._opens() or self._take(1, is_command=False)
 
     def _code(self) -> bool:
         script, place = self._script, self._place
         here = script[place]
+        if plain := _PLAIN.match(script, place):
+            return self._take(plain.end() - place)
         before = script[place - 1] if place else "\n"
         if here == "\n":
             self._take(1)
@@ -142,9 +161,8 @@ class _Reader:
 
     def _brackets(self, here: str) -> bool:
         if here == "(":
-            arithmetic = _ARITHMETIC.match(self._script, self._place)
-            if arithmetic is not None:
-                return self._take(arithmetic.end() - self._place)
+            if end := self._end_of_arithmetic(self._place):
+                return self._take(end - self._place)
             if self._stack[-1:] == [")"]:
                 self._stack.append(")")
                 return self._take(1)

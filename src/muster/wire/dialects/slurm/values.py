@@ -85,7 +85,9 @@ def gres(text: str) -> list[Gres]:
     """`gpu:2`, `gpu:a100:2(S:0)`, `gres/gpu=2`, several with commas. Without a number it is one."""
     found = []
     for item in text.split(","):
-        plain = re.sub(r"\(.*\)$", "", item.strip()).removeprefix("gres/").removeprefix("gres:").replace("=", ":")
+        written = item.strip()
+        plain = (written.partition("(")[0] if written.endswith(")") else written).removeprefix("gres/")
+        plain = plain.removeprefix("gres:").replace("=", ":")
         if plain in ("", "none", "NONE"):
             continue
         name, *rest = plain.split(":")
