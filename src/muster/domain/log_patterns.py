@@ -71,6 +71,11 @@ SYMPTOMS: tuple[Symptom, ...] = (
          r"^muster: ssh cannot be used here: (?P<why>.+)",
          "The tasks of the job cannot reach each other by ssh: {why}.",
          "Have it put right on the node or in the image, or take `ssh` out of the job.", exit_code=1),
+    _row("permission", CONFIGURATION,
+         r"^muster: (?P<path>.+) of the job file cannot be made in the container$",
+         "The job file wants {path} in the container, and the task's account may not write there.",
+         "Use an image that has the folder and lets everybody write to it, or mount one: --set 'mounts=[…]'.",
+         exit_code=1),
     # Memory of the accelerator
     _row("gpu-memory", LIMIT,
          rf"out of memory\. Tried to allocate (?P<wanted>{_SIZE}).*?(?:total capacity of |GPU \d+; )(?P<total>{_SIZE})"

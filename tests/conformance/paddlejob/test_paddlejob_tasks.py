@@ -184,6 +184,20 @@ def test_volumes_are_not_made_on_the_node_of_a_task_without_a_container_of_its_o
     assert not code.exists()
 
 
+@pytest.mark.parametrize("volume", ["emptyDir: {}", "configMap: {name: files}"])
+def test_command_does_not_run_if_its_volume_cannot_be_made_in_the_container(tmp_path: Path, volume: str) -> None:
+    (tmp_path / "file").touch()
+    inside = tmp_path / "file" / "cache"
+    container = f"command: [echo, ran]\n            volumeMounts: [{{name: c, mountPath: {inside}}}]"
+    files = "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: files}\ndata: {train.py: 'print(1)'}\n"
+    text = job(container, pod=f"volumes: [{{name: c, {volume}}}]") + files
+    task = started(text, tmp_path, {})["worker-0"]
+
+    assert (task.code, task.output) == (1, "")
+    assert task.errors.startswith(f"muster: {inside}")
+    assert task.errors.endswith("of the job file cannot be made in the container\n")
+
+
 def test_volumes_are_there_before_the_command_of_a_task_with_an_image(tmp_path: Path) -> None:
     cache = tmp_path / "cache"
     container = f"command: [test, -d, {cache}]\n            volumeMounts: [{{name: c, mountPath: {cache}}}]"

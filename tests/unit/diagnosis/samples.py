@@ -150,6 +150,8 @@ SAMPLES = (
            "muster-task: 8: exec: ./train.sh: Permission denied\nmuster: the file ./train.sh is not executable\n", 126),
     Sample("missing-package", "The package /srv/data/x, which the job uses where it lies",
            "cd: can't cd to /srv/data/x\nmuster: the package /srv/data/x cannot be entered on this node\n", 126),
+    Sample("permission", "The job file wants /scratch in the container",
+           "muster: /scratch of the job file cannot be made in the container\n", 1),
     Sample("ssh-unusable", "cannot reach each other by ssh: there is no sshd: install openssh-server on the node",
            "muster: ssh cannot be used here: there is no sshd: install openssh-server on the node\n", 1),
     Sample("not-executable", "a folder", "muster: ./src is a folder, not a program\n", 126),

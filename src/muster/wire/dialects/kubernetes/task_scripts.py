@@ -67,18 +67,28 @@ def written_file(folder: str, name: str, words: str) -> str:
     """A line that writes a file where the original has it, which only a container can. `words` print it."""
     refusal = f"muster: the command reads {folder}/{name}, which needs a container"
     otherwise = f"echo {shell_word([refusal])} >&2; exit 1"
-    return f"if {IN_CONTAINER}; then mkdir -p {folder} && {words} > {folder}/{name}; else {otherwise}; fi"
+    written = f"{{ mkdir -p {folder} && {words} > {folder}/{name}; }} 2>/dev/null"
+    return f"if {IN_CONTAINER}; then {written} || {_not_made(f'{folder}/{name}')}; else {otherwise}; fi"
 
 
 def container_folder(path: str) -> str:
     """A line that makes an empty folder of the task's own, which only a container can have at any place."""
-    return f"{_only_in_container(path)}; mkdir -p {shell_word([path])}"
+    word = shell_word([path])
+    made = f"{{ mkdir -p {word} && [ -w {word} ]; }} 2>/dev/null"
+    return f"{_only_in_container(path)}; {made} || {_not_made(path)}"
 
 
 def container_file(path: str, content: str) -> str:
     folder = path.rpartition("/")[0] or "/"
     written = f"mkdir -p {shell_word([folder])} && printf %s {shell_word([content])} > {shell_word([path])}"
-    return f"{_only_in_container(path)}; {written} || exit 1"
+    return f"{_only_in_container(path)}; {{ {written}; }} 2>/dev/null || {_not_made(path)}"
+
+
+def _not_made(path: str) -> str:
+    """A program must not run without what the job file puts beside it. In a container a task has the account of its
+    owner, which may be unable to write where the image belongs to root."""
+    refusal = f"muster: {path} of the job file cannot be made in the container"
+    return f"{{ echo {shell_word([refusal])} >&2; exit 1; }}"
 
 
 def _only_in_container(path: str) -> str:
