@@ -89,6 +89,21 @@ def test_with_an_image_the_storage_is_mounted_where_programs_look_for_it() -> No
     assert "mounts" not in submitted().data
 
 
+def test_a_file_with_an_image_mounts_what_it_names_of_the_storage_and_tells_what_it_lacks() -> None:
+    job = submitted(None, image="app:1", entry="python train.py /pfs/lab/public/digits")
+    assert job.data["mounts"] == [{"source": "public", "target": "/pfs/lab/public", "readOnly": True}]
+    assert any("image: the container has no /pfs/lab/home, which" in warning for warning in job.warnings)
+
+    from_storage = submitted(None, image="app:1", jobPackage="/pfs/lab/home/me/jobs/mnist", entry="ls /pfs/lab/public")
+    assert [mount["source"] for mount in from_storage.data["mounts"]] == ["home", "public"]
+    assert not [warning for warning in from_storage.warnings if "/pfs" in warning]
+
+
+def test_a_file_that_names_the_storage_of_another_data_centre_is_refused() -> None:
+    [problem] = submitted(None, image="app:1", entry="ls /pfs/moon/home").problems
+    assert "/pfs/moon is the storage of another data centre than 'lab'" in str(problem)
+
+
 def test_fault_tolerance_is_refused_with_what_is_missing() -> None:
     (problem,) = submitted(faulttolerant=True).problems
     assert problem.path == "faulttolerant"

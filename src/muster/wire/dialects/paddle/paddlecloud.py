@@ -19,8 +19,10 @@ REGISTRY_PREFIX = "pcloud-registry-"
 PACKAGE_VARIABLE = "TRAINER_PACKAGE"
 """Names the package by its path in the storage."""
 _PFS = re.compile(r"/+pfs/+(?P<cluster>[^/]+)/+(?P<path>(?:home|public)(?:/.*)?)")
+_STORAGE = re.compile(r"/pfs/+([^/\s'\"]+)/+(home|public)(?![\w.-])")
 _COUNTS = {"parallelism": 1, "pservers": None, "cpu": 1, "gpu": 0, "pscpu": 1, "passes": 1}
 _TEXTS = ("name", "jobPackage", "memory", "psmemory", "entry", "topology", "image", "registry", "datacenter")
+_FOLDERS = ("home", "public")
 _BOUNDS = ("minInstance", "maxInstance", "min-instance", "max-instance", "min_instance", "max_instance")
 _KEYS = (*_TEXTS, *_COUNTS, *_BOUNDS, "faulttolerant")
 _PORT = "7164"
@@ -153,6 +155,7 @@ class _Job:
         if by is None:
             if given:
                 into.put(("package",), given, ("jobPackage",))
+            self._mounts(self._texts["datacenter"])
             return ""
         name, cluster = self._texts["name"] or JOB_NAME, self._texts["datacenter"]
         path = f"home/{by.user}/jobs/{name}"
@@ -163,16 +166,31 @@ class _Job:
     def _mounts(self, cluster: str) -> None:
         """The storage is where programs look for it. Without a container the nodes have it there, or not. Folders are
         mounted as a whole: in a part of one, links could lead out of it. Homes are for their owners alone."""
-        by = self._by
-        if by is None or not self._texts["image"]:
+        if not self._texts["image"]:
             return
-        mounts: list[dict[str, Any]] = []
-        if "home" in by.folders:
+        by, mounts = self._by, list[dict[str, Any]]()
+        folders = self._named_folders(cluster) if by is None else by.folders
+        if "home" in folders:
             mounts.append({"source": "home", "target": f"/pfs/{cluster}/home"})
-        if "public" in by.folders:
+        if "public" in folders:
             mounts.append({"source": "public", "target": f"/pfs/{cluster}/public", "readOnly": True})
         if mounts:
-            self._into.put(("mounts",), mounts, ("datacenter",))
+            self._into.put(("mounts",), mounts, ("datacenter",), "--set mounts=[] runs it without the storage")
+        if by is None and len(mounts) < len(_FOLDERS):
+            without = " and ".join(f"/pfs/{cluster or 'DATACENTER'}/{name}" for name in _FOLDERS if name not in folders)
+            hint = "name a folder in the entry, or --set 'mounts=[{source: home, target: /pfs/DATACENTER/home}]'"
+            self._into.warn(("image",), f"the container has no {without}, which the entry does not name", hint)
+
+    def _named_folders(self, cluster: str) -> frozenset[str]:
+        """The folders of the storage that the job names itself: which of them a cluster has is not known here."""
+        texts = (self._texts[key] for key in ("jobPackage", "entry", "topology"))
+        named = [found for text in texts for found in _STORAGE.findall(text)]
+        for other in dict.fromkeys(name for name, _ in named if name != cluster):
+            message = (
+                f"/pfs/{other} is the storage of another data centre than {cluster!r}, and the container has it not"
+            )
+            self._into.refuse(("datacenter",), message, f"write the datacenter {other}", ("mounts",))
+        return frozenset(folder for name, folder in named if name == cluster)
 
     def _variables(self, package: str) -> dict[str, str]:
         counts, texts = self._counts, self._texts
