@@ -14,7 +14,7 @@ from muster.lib.script_texts import is_script, option_lines
 _OPTIONS = {"array": ("a", "ar"), "job-name": ("J", "j"), "dependency": ("d", "dep")}
 """Their short forms, and the shortest of their long ones that no other option of sbatch has."""
 _PARTS = ("hetjob", "packjob")
-_ITEM = re.compile(r"\[?(\d{1,7})(?:-(\d{1,7})(?::(\d{1,7}))?)?\]?")
+_ITEM = re.compile(r"\[?(\d{1,18})(?:-(\d{1,18})(?::(\d{1,18}))?)?\]?")
 _LONGEST = 8192
 """As many characters of a line are read."""
 _MOST = 1000

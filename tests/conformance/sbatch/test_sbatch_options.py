@@ -108,3 +108,44 @@ def test_counts_of_zero_are_refused(option: str) -> None:
 
     assert problem.startswith("line 2: --")
     assert "expected a " in problem
+
+
+@pytest.mark.parametrize(
+    "option",
+    [
+        "--segment=4",
+        "--stepmgr",
+        "--oom-kill-step",
+        "--oom-kill-step=0",
+        "--consolidate-segments",
+        "--cluster=a",
+        "--share",
+    ],
+)
+def test_options_of_current_versions_and_old_names_are_known(option: str) -> None:
+    translation = of(option, "-n 2")
+
+    assert not translation.problems
+    [warning] = translation.warnings
+    assert warning.startswith("line 2: --")
+    assert "has no effect" in warning
+
+
+@pytest.mark.parametrize(("mode", "redirect"), [("append", ">>"), ("A", ">>"), ("truncate", ">"), ("t", ">")])
+def test_output_is_opened_in_the_given_mode(mode: str, redirect: str) -> None:
+    launcher = of(f"--open-mode={mode}", "-o log.txt").data["command"][2]
+
+    assert f': {redirect}"$output_file"' in launcher
+
+
+@pytest.mark.parametrize(
+    "option", ["--open-mode=overwrite", "--signal=B:NOSUCH@10 -t 5", "--signal=B -t 5", "--external", "--test-only"]
+)
+def test_values_that_sbatch_refuses_are_refused(option: str) -> None:
+    [problem] = problems(option)
+
+    assert problem.startswith("line 2: --")
+
+
+def test_a_file_name_may_have_the_last_digit_of_the_array_element() -> None:
+    assert "% 10 ))" in of("-o log-%b.txt").data["command"][2]

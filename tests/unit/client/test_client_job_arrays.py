@@ -60,6 +60,7 @@ def test_each_element_knows_the_step_of_the_array(array: str, step: str) -> None
         ("1-x", "cannot be read"),
         (",", "cannot be read"),
         ("0-5000", "more than 1000 elements"),
+        ("0-2000000000", "more than 1000 elements"),
         (",".join(f"{n}000-{n}900" for n in range(1, 99)), "more than 1000 elements"),
     ],
 )

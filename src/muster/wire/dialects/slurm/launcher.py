@@ -150,6 +150,7 @@ _SYMBOLS = {
     "J": "$SLURM_JOB_ID",
     "A": "${SLURM_ARRAY_JOB_ID:-$SLURM_JOB_ID}",
     "a": "${SLURM_ARRAY_TASK_ID:-4294967294}",
+    "b": "$(( ${SLURM_ARRAY_TASK_ID:-4294967294} % 10 ))",
     "x": "$SLURM_JOB_NAME",
     "u": "$USER",
     "N": "$SLURMD_NODENAME",

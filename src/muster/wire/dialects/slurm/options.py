@@ -46,6 +46,7 @@ _ALL = (
     Option("cluster-constraint", idle=_PLACES),
     Option("clusters", "M"),
     Option("comment", idle="the job keeps no comment"),
+    Option("consolidate-segments", takes=Takes.NOTHING, idle=_PLACES),
     Option("constraint", "C"),
     Option("container", refused="Muster runs no OCI bundles", hint="--set runtime.image=NAME runs it in an image"),
     Option("container-id", refused="Muster runs no OCI bundles", hint="--set runtime.image=NAME runs it in an image"),
@@ -64,6 +65,7 @@ _ALL = (
     Option("exclusive", takes=Takes.PERHAPS),
     Option("export"),
     Option("export-file", refused="Muster reads no file of variables", hint="write --export=ALL,NAME=VALUE"),
+    Option("external", takes=Takes.NOTHING, refused="nothing would run", hint="remove the line"),
     Option("extra", idle="the job keeps no comment"),
     Option("extra-node-info", "B", idle=_TOPOLOGY),
     Option("get-user-env", takes=Takes.PERHAPS, idle="the script gets the environment of a task"),
@@ -105,6 +107,7 @@ _ALL = (
     Option("ntasks-per-gpu"),
     Option("ntasks-per-node"),
     Option("ntasks-per-socket", idle=_TOPOLOGY),
+    Option("oom-kill-step", takes=Takes.PERHAPS, idle="a job whose task runs out of memory fails"),
     Option("open-mode"),
     Option("output", "o"),
     Option("overcommit", "O", takes=Takes.NOTHING, idle="each task has its own CPUs"),
@@ -122,9 +125,12 @@ _ALL = (
     Option("requeue", takes=Takes.NOTHING),
     Option("reservation", idle="Muster has no reservations"),
     Option("resv-ports", takes=Takes.PERHAPS, idle="--set ports=2 reserves ports"),
+    Option("segment", idle="--set where.together=switch places the job under one switch"),
     Option("signal"),
     Option("sockets-per-node", idle=_TOPOLOGY),
     Option("spread-job", takes=Takes.NOTHING, idle=_PLACES),
+    Option("spread-segments", takes=Takes.NOTHING, idle=_PLACES),
+    Option("stepmgr", takes=Takes.NOTHING, idle="the steps of a job are managed in its own tasks anyway"),
     Option("switches"),
     Option("test-only", takes=Takes.NOTHING, refused="nothing would run", hint="--dry-run does the same in Muster"),
     Option("thread-spec", idle=_ADMIN),
@@ -145,7 +151,7 @@ _ALL = (
     Option("workdir"),
     Option("wrap", refused="a script has its commands in itself", hint="remove the line"),
 )
-_ALIASES = {"tasks-per-node": "ntasks-per-node"}
+_ALIASES = {"tasks-per-node": "ntasks-per-node", "cluster": "clusters", "share": "oversubscribe"}
 OPTIONS: Mapping[str, Option] = {option.name: option for option in _ALL}
 SHORT: Mapping[str, Option] = {option.short: option for option in _ALL if option.short}
 
@@ -154,5 +160,7 @@ def long_option(word: str) -> list[Option]:
     """The option of this name, or all that begin with it: sbatch takes what is unique."""
     if word in OPTIONS:
         return [OPTIONS[word]]
+    if word in _ALIASES:
+        return [OPTIONS[_ALIASES[word]]]
     named = [option for option in _ALL if option.name.startswith(word)]
     return named or [OPTIONS[name] for alias, name in _ALIASES.items() if alias.startswith(word)]

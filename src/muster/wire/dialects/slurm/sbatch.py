@@ -61,6 +61,11 @@ _STEP_HINTS = {
     "mpi": "start MPI programs with mpirun",
 }
 _SIGNAL = re.compile(r"(?:(R?B?R?):)?(?:SIG)?(\w+?)(?:@(\d{1,9}))?", re.IGNORECASE)
+_SIGNALS = (
+    *("HUP", "INT", "QUIT", "ABRT", "KILL", "ALRM", "TERM", "USR1", "USR2"),
+    *("URG", "CONT", "STOP", "TSTP", "TTIN", "TTOU", "XCPU"),
+)
+"""Those whose names Slurm knows."""
 _AFTER = {"afterok": "succeeded", "afterany": "ended", "after": ""}
 _FEATURE = re.compile(r"[\w.-]+(?:&[\w.-]+)*")
 
@@ -291,7 +296,7 @@ class _Script:
         shell = variables(self._directives, layout, name, is_renamed)
         if layout.nodes > 1:
             shell["SLURM_MUSTER_KEY"] = KEY
-        launch = Launch(layout.nodes, shell, uses, kept, self._value("open-mode") == "append", chdir, self._signal())
+        launch = Launch(layout.nodes, shell, uses, kept, self._appends(), chdir, self._signal())
         program = [STEP_PROGRAM] if uses or layout.nodes > 1 else []
         self._into.put(("command",), ["/bin/sh", "-c", launcher(launch), "sbatch", self._text, *program], ())
         self._into.put(("framework",), "plain", ())
@@ -310,12 +315,19 @@ class _Script:
             self._into.warn((f"--{option}",), message)
         return True
 
+    def _appends(self) -> bool:
+        """sbatch looks at the first letter alone."""
+        mode = self._value("open-mode")
+        if mode is not None and mode[:1].lower() not in ("a", "t"):
+            self._refuse("open-mode", f"is {mode!r}", "expected append or truncate")
+        return mode is not None and mode[:1].lower() == "a"
+
     def _signal(self) -> tuple[str, bool, int] | None:
         text = self._value("signal")
         if text is None:
             return None
         found = _SIGNAL.fullmatch(text)
-        if found is None:
+        if found is None or not (found[2].upper() in _SIGNALS or found[2].isdigit()):
             self._refuse("signal", f"is {text!r}", "expected a signal such as B:USR1@300")
             return None
         before_s = int(found[3] or 60)
