@@ -14,7 +14,7 @@ from typing import Any
 from muster.client.errors import BAD_INPUT, MusterError, Problem
 from muster.client.foreign_files import chained, folder_of_script, is_sky_task
 from muster.client.job_arrays import elements
-from muster.client.kube_kinds import is_kube_job
+from muster.client.kube_kinds import PROGRAMS, is_kube_job
 from muster.client.submitting import Changes, Submission, from_text
 from muster.lib.script_texts import is_script
 
@@ -65,6 +65,7 @@ def jobs_in(files: Sequence[JobFile], changes: Changes) -> FoundJobs:
         jobs = [one for one in documents if one not in foreign]
         if len(jobs) == 1 and _kind(jobs[0]):
             jobs, foreign = [file.text], []  # the server knows more about what belongs to a job of Kubernetes
+        _refuse_programs(file.name, foreign if jobs else [])
         if not jobs and len(documents) > 1:
             raise MusterError(f"{file.name} has {len(documents)} documents, and no job among them", code=BAD_INPUT)
         for text in jobs or documents:
@@ -78,6 +79,17 @@ def jobs_in(files: Sequence[JobFile], changes: Changes) -> FoundJobs:
                 f"{file.name}: your home folder is not sent, and the script starts in an empty one; {_SEND}"
             )
     return FoundJobs(tuple(submissions), tuple(warnings))
+
+
+def _refuse_programs(name: str, beside: Sequence[str]) -> None:
+    programs = [text for text in beside if _kind(text) in PROGRAMS]
+    if programs:
+        raise MusterError(
+            "the file has a program beside the job, which Muster would not start",
+            code=BAD_INPUT,
+            hint="start it elsewhere, and take it out of the file",
+            problems=[Problem("", f"is a {_kind(text)}", "", line=_first_line(text), file=name) for text in programs],
+        )
 
 
 def _submission(file: JobFile, text: str, changes: Changes) -> Submission:
@@ -147,7 +159,9 @@ def _is_left_alone(text: str) -> bool:
 
 def _left_alone(file: str, text: str) -> str:
     version = _API_VERSION.search(text)
-    line = len(text) - len(text.lstrip("\n")) + 1
-    return (
-        f"{file}, line {line}: {_kind(text)} ({version[1] if version else ''}) is left alone: only jobs are submitted"
-    )
+    kind = f"{_kind(text)} ({version[1] if version else ''})"
+    return f"{file}, line {_first_line(text)}: {kind} is left alone: only jobs are submitted"
+
+
+def _first_line(text: str) -> int:
+    return len(text) - len(text.lstrip("\n")) + 1

@@ -9,6 +9,9 @@ KUBE_JOBS = {
 }
 """The kinds, and how the versions of their APIs begin."""
 
+PROGRAMS = ("Deployment", "StatefulSet", "DaemonSet", "ReplicaSet", "CronJob")
+"""What would run beside a job, which may need it."""
+
 
 def is_kube_job(kind: str, version: str) -> bool:
     return version.startswith(KUBE_JOBS.get(kind, ())) and bool(version)

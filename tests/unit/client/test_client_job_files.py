@@ -52,6 +52,15 @@ def test_one_paddlejob_and_what_belongs_to_it_are_for_the_server_to_read() -> No
     assert (sources(found(text)), found(text).warnings) == ([("0.yaml", text)], ())
 
 
+@pytest.mark.parametrize("other", ["protocolVersion: 2\nname: pai\n", f"name: a\n---\n{PADDLE}"])
+def test_a_program_beside_a_job_is_refused_whatever_the_job_is(other: str) -> None:
+    deployment = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: redis}\n"
+    with pytest.raises(MusterError, match="a program beside the job") as caught:
+        found(f"{other}---\n{deployment}")
+    [problem] = caught.value.problems
+    assert str(problem) == f"0.yaml, line {other.count(chr(10)) + 1}: is a Deployment"
+
+
 def test_a_file_without_a_job_is_named() -> None:
     with pytest.raises(MusterError, match=r"0\.yaml has 2 documents, and no job among them"):
         found(f"{SERVICE}---\n{SERVICE}")
