@@ -22,6 +22,19 @@ OTHERS = {
     "an MLproject": "name: tutorial\nentry_points: {main: {command: python train.py}}\n",
     "a Vertex AI job": "workerPoolSpecs: [{machineSpec: {machineType: n1-standard-4}}]\n",
     "a SageMaker training job": '{"TrainingJobName": "x", "AlgorithmSpecification": {}}',
+    "a SageMaker job": '{"ProcessingJobName": "x", "AppSpecification": {}}',
+    "an AWS Batch job": '{"jobName": "x", "jobQueue": "q", "jobDefinition": "d:1"}',
+    "a Google Cloud Batch job": "taskGroups: [{taskSpec: {runnables: []}}]\n",
+    "a Databricks job": "name: x\ntasks: [{task_key: a, notebook_task: {}}]\n",
+    "an Azure ML pipeline": "type: pipeline\njobs: {train: {type: command, command: python train.py}}\n",
+    "a CWL workflow": "cwlVersion: v1.2\nclass: CommandLineTool\nbaseCommand: echo\n",
+    "a Polyaxon file": "version: 1.1\nkind: component\nrun: {kind: job, container: {image: x}}\n",
+    "a Prefect deployment": "prefect-version: 3.0\ndeployments: [{name: a}]\n",
+    "a submission for slurmrestd": '{"script": "#!/bin/bash\\nsrun hostname", "job": {"tasks": 2}}',
+    "the settings of a master/slaver task manager": '{"visible_folders": [], "socket_info": {}, "root": "/home"}',
+    "a Nomad job": 'job "train" {\n  datacenters = ["dc1"]\n  group "g" {}\n}\n',
+    "a submit file of HTCondor": "executable = train.sh\nrequest_gpus = 1\nqueue 3\n",
+    "a DAG of Airflow": "from airflow import DAG\nwith DAG('a'):\n    pass\n",
     "an Azure ML job": (
         "$schema: https://azuremlschemas.azureedge.net/latest/commandJob.schema.json\n"
         "command: python train.py\ncompute: azureml:gpu\n"
@@ -50,6 +63,11 @@ def test_format_is_named_once_with_what_to_do_instead(what: str) -> None:
     assert refused.value.problems == ()
     assert refused.value.hint[0].isupper() or refused.value.hint.startswith("`")
     assert "Muster takes its own specs" in refused.value.hint
+
+
+def test_job_of_nomad_is_known_in_json_too() -> None:
+    with pytest.raises(Invalid, match="this looks like a Nomad job"):
+        read_source('{"Job": {"ID": "x", "TaskGroups": []}}')
 
 
 @pytest.mark.parametrize(("value", "shown"), [(None, "is null"), (True, "is true")])

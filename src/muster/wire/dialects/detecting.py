@@ -9,7 +9,7 @@ from muster.wire.dialects.dstack import dstack_task
 from muster.wire.dialects.kubeflow import kubeflow_jobs, trainjob
 from muster.wire.dialects.kubernetes import kubejob, kubepod
 from muster.wire.dialects.openpai import protocol, protocol_json
-from muster.wire.dialects.other_formats import named, named_for_certain
+from muster.wire.dialects.other_formats import OtherFormat, named, named_for_certain
 from muster.wire.dialects.paddle import paddlecloud, paddlejob
 from muster.wire.dialects.skypilot import skypilot_task
 from muster.wire.dialects.slurm import sbatch
@@ -75,14 +75,18 @@ def translate(document: Document, dialects: Sequence[Dialect] = DIALECTS) -> Tra
         return dialect.translate(document)
     other = named_for_certain(data) if is_own else named(data)
     if other is not None:
-        hint = f"{other.instead}. {_taken(dialects)}"
-        raise Invalid(f"{_place(document)}this looks like {other.what}, which Muster does not read", hint=hint)
+        raise refusal_of(other, dialects, _place(document))
     if data and not is_own and not data.keys() & _OWN_KEYS:
         some = ", ".join(list(map(str, data))[:_NAMED])
         raise Invalid(
             f"{_place(document)}this is no job: none of its keys ({some}) is one of a job", hint=_taken(dialects)
         )
     return None
+
+
+def refusal_of(other: OtherFormat, dialects: Sequence[Dialect], place: str = "") -> Invalid:
+    hint = f"{other.instead}. {_taken(dialects)}"
+    return Invalid(f"{place}this looks like {other.what}, which Muster does not read", hint=hint)
 
 
 def _place(document: Document) -> str:

@@ -1,5 +1,6 @@
 """Names the formats that Muster does not read, so that their authors learn what they have and what to do instead."""
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -53,6 +54,31 @@ def _of(key: str, of_each: Callable[[Mapping[str, Any]], bool]) -> Callable[[Map
     return is_so
 
 
+def _has_tasks(key: str, of_each: str) -> Callable[[Mapping[str, Any]], bool]:
+    """Whether the key has a list of mappings, of which one has a certain key."""
+
+    def is_so(data: Mapping[str, Any]) -> bool:
+        inner = data.get(key)
+        return isinstance(inner, list) and any(isinstance(one, dict) and of_each in one for one in inner)
+
+    return is_so
+
+
+_AWS_BATCH = OtherFormat("an AWS Batch job", f"{_JOB} its container, and its `resourceRequirements` as `resources`")
+_NOMAD = OtherFormat("a Nomad job", f"{_JOB} its tasks, a role for each task group")
+_BY_TEXT = (
+    ((re.compile(r'(?m)^[ \t]*job[ \t]+"[^"\n]*"[ \t]*\{'),), _NOMAD),
+    (
+        (re.compile(r"(?mi)^[ \t]*(?:executable|universe)[ \t]*="), re.compile(r"(?mi)^[ \t]*queue\b")),
+        OtherFormat("a submit file of HTCondor", f"{_JOB} its `executable`, and a job for each element of its `queue`"),
+    ),
+    (
+        (re.compile(r"(?m)^(?:from|import)[ \t]+airflow\b"),),
+        OtherFormat("a DAG of Airflow", "Run `muster submit --wait` in a task of it"),
+    ),
+)
+"""Formats that are neither YAML nor JSON, by the patterns of which such a text has all."""
+
 _BY_KEYS: tuple[tuple[Callable[[Mapping[str, Any]], bool], OtherFormat], ...] = (
     (
         _of("jobs", lambda job: "steps" in job or "runs-on" in job or "uses" in job),
@@ -86,6 +112,54 @@ _BY_KEYS: tuple[tuple[Callable[[Mapping[str, Any]], bool], OtherFormat], ...] = 
         _keys("trainingInput"),
         OtherFormat("a job of Google's AI Platform", "Write a Muster spec with a role for each kind of worker"),
     ),
+    (_keys("jobQueue", "jobDefinition"), _AWS_BATCH),
+    (_keys("jobDefinitionName"), _AWS_BATCH),
+    (
+        lambda data: isinstance(job := data.get("Job"), dict) and ("TaskGroups" in job or "Datacenters" in job),
+        _NOMAD,
+    ),
+    (
+        _has_tasks("taskGroups", "taskSpec"),
+        OtherFormat("a Google Cloud Batch job", f"{_JOB} its `runnables`, a role for each task group"),
+    ),
+    (
+        _has_tasks("tasks", "task_key"),
+        OtherFormat(
+            "a Databricks job", "Write a Muster spec for each task, and say in `after` which one waits for which"
+        ),
+    ),
+    (
+        _of("jobs", lambda job: job.get("type") in ("command", "sweep", "pipeline") or "component" in job),
+        OtherFormat(
+            "an Azure ML pipeline", "Write a Muster spec for each job, and say in `after` which one waits for which"
+        ),
+    ),
+    (
+        _keys("cwlVersion", "class"),
+        OtherFormat("a CWL workflow", f"{_JOB} its `baseCommand`"),
+    ),
+    (
+        lambda data: "prefect-version" in data and "deployments" in data,
+        OtherFormat("a Prefect deployment", "Run `muster submit --wait` in a task of its flow"),
+    ),
+    (
+        lambda data: data.get("kind") in ("component", "operation") and "version" in data,
+        OtherFormat("a Polyaxon file", f"{_JOB} its `container`"),
+    ),
+    (
+        lambda data: isinstance(script := data.get("script"), str) and script.startswith("#!") and "job" in data,
+        OtherFormat("a submission for slurmrestd", "Save its `script` with #SBATCH lines, which Muster reads"),
+    ),
+    (
+        _keys("socket_info", "visible_folders"),
+        OtherFormat(
+            "the settings of a master/slaver task manager", "`muster import FOLDER` reads the folder around it"
+        ),
+    ),
+    (
+        lambda data: "ProcessingJobName" in data or "TransformJobName" in data,
+        OtherFormat("a SageMaker job", f"{_JOB} its container"),
+    ),
     (
         _keys("TrainingJobName"),
         OtherFormat("a SageMaker training job", f"{_JOB} its container, and its hyperparameters as `params`"),
@@ -116,6 +190,11 @@ _BY_KEYS: tuple[tuple[Callable[[Mapping[str, Any]], bool], OtherFormat], ...] = 
 
 def _any_script(data: Mapping[str, Any]) -> bool:
     return any(isinstance(one, dict) and "script" in one for one in data.values())
+
+
+def named_text(text: str) -> OtherFormat | None:
+    """What a text is that is neither YAML nor JSON, if it is one of the known formats."""
+    return next((other for patterns, other in _BY_TEXT if all(one.search(text) for one in patterns)), None)
 
 
 def named(data: Mapping[str, Any]) -> OtherFormat | None:

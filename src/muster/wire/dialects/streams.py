@@ -4,9 +4,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from muster.domain.errors import Invalid, Problem
-from muster.wire.dialects.detecting import DIALECTS, Dialect
+from muster.wire.dialects.detecting import DIALECTS, Dialect, refusal_of
 from muster.wire.dialects.kubernetes.config_maps import with_config_maps
 from muster.wire.dialects.kubernetes.kube_metadata import name_of
+from muster.wire.dialects.other_formats import named_text
 from muster.wire.documents import Document, read_documents
 
 _LEFT_ALONE = {
@@ -31,7 +32,7 @@ _PROGRAMS = ("Deployment", "StatefulSet", "DaemonSet", "ReplicaSet", "CronJob")
 
 def read_stream(text: str, dialects: Sequence[Dialect] = DIALECTS) -> tuple[Document, list[str]]:
     """The job's document, its lines counted in the whole file, and a warning for each document beside it."""
-    parts = [part for part in read_documents(text) if part.data is not None] or read_documents(text)
+    parts = _parts(text, dialects)
     if len(parts) == 1:
         return parts[0], []
     jobs = [part for part in parts if _is_job(part, dialects)]
@@ -52,6 +53,19 @@ def read_stream(text: str, dialects: Sequence[Dialect] = DIALECTS) -> tuple[Docu
     job, used = with_config_maps(jobs[0], beside)
     unused = [part for part in beside if not (_kind(part) == "ConfigMap" and name_of(part.data) in used)]
     return job, [_left_alone(part, _what(job)) for part in unused]
+
+
+def _parts(text: str, dialects: Sequence[Dialect]) -> list[Document]:
+    """The documents that have something in them, or an empty one. Raises Invalid with the name of another format."""
+    try:
+        found = read_documents(text)
+    except Invalid:
+        if (other := named_text(text)) is not None:
+            raise refusal_of(other, dialects) from None
+        raise
+    if len(found) == 1 and isinstance(found[0].data, str) and (other := named_text(text)) is not None:
+        raise refusal_of(other, dialects)
+    return [part for part in found if part.data is not None] or found
 
 
 def _is_job(document: Document, dialects: Sequence[Dialect]) -> bool:
