@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path, PurePath
 from typing import Any
 
+from muster.client.errors import BAD_INPUT, MusterError
 from muster.lib.script_texts import is_script
 
 _NAMED = re.compile(r"^name[ \t]*:|^#SBATCH[ \t](?:.*[ \t])?(?:-J|--j)", re.MULTILINE)
@@ -65,6 +66,10 @@ def chained(documents: list[str], file: PurePath) -> list[tuple[str, dict[str, A
     is_parallel = any(_PARALLEL.search(one) for one in headers)
     found: list[tuple[str, dict[str, Any]]] = []
     before = ""
+    named = [name for one in tasks if (name := _name_in(one))]
+    if repeated := next((name for place, name in enumerate(named) if name in named[:place]), ""):
+        message = f"two tasks of the pipeline are called {repeated}"
+        raise MusterError(message, code=BAD_INPUT, hint="give each task a name of its own")
     for place, text in enumerate(tasks):
         changes: dict[str, Any] = {} if _name_in(text) else {"name": f"{pipeline}-{place}"}
         if before and not is_parallel:

@@ -68,11 +68,13 @@ def prepare(job: Submittable, changes: Changes) -> Submission:
 
 def read_text(path: Path) -> str:
     try:
-        return path.expanduser().read_text(encoding="utf-8")
+        text = path.expanduser().read_bytes().decode()
     except OSError as error:
         raise MusterError(f"cannot read {path}: {error.strerror}", code=BAD_INPUT) from error
     except UnicodeDecodeError as error:
         raise MusterError(f"{path} is not a text file", code=BAD_INPUT, hint="a job spec is YAML or JSON") from error
+    # Line breaks mean nothing in YAML. In a script they do, and the server says what is wrong with those of DOS.
+    return text if is_script(text) else text.replace("\r\n", "\n").replace("\r", "\n")
 
 
 def from_spec(spec: Mapping[str, Any], changes: Changes, folder: Path | None = None) -> Submission:

@@ -159,6 +159,13 @@ def test_array_is_a_job_for_each_element_and_its_limit_holds(muster_server: Must
     assert jobs["grid-2"]["endedAt"] <= jobs["grid-4"]["startedAt"]
 
 
+def test_script_with_line_breaks_of_dos_is_refused_as_by_sbatch(muster_server: MusterServer, tmp_path: Path) -> None:
+    file = tmp_path / "dos.sbatch"
+    file.write_bytes(b"#!/bin/bash\r\n#SBATCH -n 1\r\nhostname\r\n")
+
+    assert "line breaks of DOS" in refused(muster_server, file)
+
+
 def test_one_element_of_an_array_is_a_job(muster_server: MusterServer, tmp_path: Path) -> None:
     file = script(tmp_path, "sweep", "#SBATCH --array=0-3", "echo element $SLURM_ARRAY_TASK_ID")
 

@@ -6,7 +6,7 @@ import pytest
 
 from muster.client.errors import MusterError, Problem
 from muster.client.job_files import FoundJobs, JobFile, jobs_in, located
-from muster.client.submitting import Changes
+from muster.client.submitting import Changes, read_text
 
 pytestmark = pytest.mark.fast
 
@@ -59,6 +59,19 @@ def test_a_program_beside_a_job_is_refused_whatever_the_job_is(other: str) -> No
         found(f"{other}---\n{deployment}")
     [problem] = caught.value.problems
     assert str(problem) == f"0.yaml, line {other.count(chr(10)) + 1}: is a Deployment"
+
+
+def test_two_tasks_of_a_pipeline_with_one_name_are_told_so() -> None:
+    with pytest.raises(MusterError, match="two tasks of the pipeline are called train"):
+        found("name: train\nrun: ls\n---\nname: train\nrun: ls\n")
+
+
+@pytest.mark.parametrize(
+    ("written", "read"), [("name: a\r\nrun: ls\r\n", "name: a\nrun: ls\n"), ("#!/bin/sh\r\nls\r\n",) * 2]
+)
+def test_line_breaks_of_a_script_stay_as_they_are(tmp_path: Path, written: str, read: str) -> None:
+    (tmp_path / "job").write_bytes(written.encode())
+    assert read_text(tmp_path / "job") == read
 
 
 def test_a_file_without_a_job_is_named() -> None:
