@@ -64,9 +64,18 @@ def test_variables_of_the_file_stay_beside_those_of_several_processes(tmp_path: 
 @pytest.mark.parametrize("processes", [None, "auto", "gpu", "1", 1])
 def test_world_of_a_pytorch_job_counts_nodes_otherwise(tmp_path: Path, processes: int | str | None) -> None:
     said: dict[str, Any] = {} if processes is None else {"nprocPerNode": processes}
-    env = started(job("PyTorchJob", {"Master": replicas(2)}, **said), tmp_path)["master-1"].env
+    types = {"Master": replicas(1), "Worker": replicas(1)}
+    env = started(job("PyTorchJob", types, **said), tmp_path)["worker-0"].env
 
     assert (env["WORLD_SIZE"], env["LOCAL_WORLD_SIZE"]) == ("2", "1")
+
+
+@pytest.mark.parametrize("count", [0, 2])
+def test_second_master_of_a_pytorch_job_is_refused_as_by_kubeflow(count: int) -> None:
+    with pytest.raises(Invalid) as refused:
+        read(job("PyTorchJob", {"Master": replicas(count), "Worker": replicas(1)}))
+
+    assert "a PyTorchJob has one master" in str(refused.value.problems[0])
 
 
 def test_elastic_pytorch_job_meets_by_c10d_at_its_first_worker(tmp_path: Path) -> None:

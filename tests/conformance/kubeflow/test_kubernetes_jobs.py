@@ -87,6 +87,8 @@ def test_pod_is_a_job_of_one_task() -> None:
         ),
         (pod(), "always restarted", {"retry.max": 0}),
         (pod(restartPolicy="Always"), "always restarted", {"retry.max": 0}),
+        (kube_job({"restartPolicy": None}), "Kubernetes refuses it", {"retry.max": 0}),
+        (kube_job({"restartPolicy": "Always"}), "Kubernetes refuses it", {"retry.max": 0}),
         (pod(restartPolicy="Never", hostAliases=[{}]), "adds no names", None),
     ],
 )

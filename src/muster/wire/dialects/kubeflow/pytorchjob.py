@@ -41,6 +41,12 @@ def translate(document: Document) -> Translation:
     starts = {kind: _several_processes(job, kind, text(processes), names) for kind in ("master", "worker")}
     job.roles({"master": given, "worker": given}, ("elasticPolicy", "nprocPerNode"), starts)
     job.into.put(("env", "PET_NPROC_PER_NODE"), text(processes), ("spec", "nprocPerNode"))
+    if job.has("master") and job.count("master") != 1:
+        target: Path = ("roles", "master", "replicas")
+        source: Path = (*job.place("master"), "replicas")
+        job.into.refuse(
+            source, "a PyTorchJob has one master, and Kubeflow refuses others", "write 1", settled_by=target
+        )
     if policy:
         _elastic(job, policy)
     if job.has("master"):

@@ -49,6 +49,12 @@ def translate(document: Document) -> Translation:
     _size(into, spec)
     translate_pods(into, [role], name_of(data))
     _policies(into, spec)
+    if role.pod.get("restartPolicy") in (None, "Always"):
+        message = "the pods of a Job may not always be restarted, which is what a template says without it"
+        source: Path = (*role.pod_at, "restartPolicy")
+        into.refuse(
+            source, f"is required: {message}, and Kubernetes refuses it", "write Never or OnFailure", ("retry", "max")
+        )
     unknown_keys(into, spec, ("spec",), _KEYS)
     return into.translation()
 
