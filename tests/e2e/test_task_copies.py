@@ -116,6 +116,21 @@ def interruptible(server: MusterServer, *words: str) -> Iterator["subprocess.Pop
         process.wait()
 
 
+def test_a_number_is_enough_for_a_worker_that_runs_or_has_ended(server: MusterServer, tmp_path: Path) -> None:
+    name = f"cp-{secrets.token_hex(4)}"
+    (tmp_path / "go").touch()
+    script = "echo $MUSTER_ROLE_INDEX > who; until [ -e go ]; do sleep 0.1; done"
+    server.submit({"name": name, "command": script, "outputs": ["who"], "replicas": 2})
+    server.wait_for_state(name, "Running")
+    for worker in ("0", "1"):
+        server.run("cp", "go", f"{name}:", "-w", worker, check=True, cwd=tmp_path)
+    server.wait(name)
+    for _ in polls(60):
+        if server.run("cp", f"{name}:who", "who", "-w", "1", cwd=tmp_path).returncode == 0:
+            break
+    assert (tmp_path / "who").read_text() == "1\n"
+
+
 def test_the_outputs_of_an_ended_job_are_copied(server: MusterServer, tmp_path: Path) -> None:
     name = f"cp-{secrets.token_hex(4)}"
     server.submit({"name": name, "command": "mkdir model; echo 1 > model/a; echo 2 > other", "outputs": ["model"]})

@@ -51,6 +51,12 @@ def test_the_first_worker_is_taken_and_said(server: MusterServer, job: str) -> N
     assert done.stderr == f"in {job}-worker-0, one of 2 tasks; -w selects another\n"
 
 
+def test_a_number_is_enough_for_a_worker(server: MusterServer, job: str) -> None:
+    done = server.run("exec", job, "-w", "1", "--", "sh", "-c", "echo $MUSTER_TASK_UID", check=True)
+    assert ".worker.1" in done.stdout
+    assert "it has worker-0, worker-1" in server.run("exec", job, "-w", "7", "--", "true").stderr
+
+
 def test_pipes_carry_any_bytes_in_both_directions(server: MusterServer, job: str) -> None:
     data = os.urandom(3_000_000)
     words = server.command("exec", job, "-w", "worker-0", "-i", "--", "cat")

@@ -18,7 +18,7 @@ _LINES = 20
     "--worker",
     metavar="NAME",
     shell_complete=complete_workers,
-    help="To this worker, such as worker-0. By default the first one that has standard input.",
+    help="To this worker, such as worker-0 or just 0. By default the first one that has standard input.",
 )
 @click.option("--tail", type=click.IntRange(0, 100_000), help="Print this many of its last lines first.")
 @click.option("--no-stdin", is_flag=True, help="Only look: pass nothing to the task.")

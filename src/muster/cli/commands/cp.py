@@ -12,8 +12,10 @@ from muster.cli.failures import Failure
 from muster.cli.file_progress import file_line
 from muster.cli.session import connect, say_warning
 from muster.cli.shared_options import complete_jobs
+from muster.cli.worker_names import full_worker
 from muster.client.errors import CONFLICT, MusterError
 from muster.client.handles import JobHandle
+from muster.client.views import TaskView
 
 if TYPE_CHECKING:
     from muster.client.received_tree import Moved
@@ -30,7 +32,9 @@ def _complete(ctx: click.Context, parameter: click.Parameter, incomplete: str) -
 @click.command("cp")
 @click.argument("source", metavar="SOURCE", shell_complete=_complete)
 @click.argument("target", metavar="TARGET", shell_complete=_complete)
-@click.option("-w", "--worker", metavar="NAME", help="Of this worker, such as worker-0. By default the first one.")
+@click.option(
+    "-w", "--worker", metavar="NAME", help="Of this worker, such as worker-0 or just 0. By default the first one."
+)
 def command(source: str, target: str, worker: str | None) -> None:
     """Copy files and folders out of a running task, or into it. One of SOURCE and TARGET is JOB:PATH.
 
@@ -88,9 +92,13 @@ def _in(handle: JobHandle, source: Path, path: str, worker: str | None, moved: "
 def _outputs(handle: JobHandle, path: str, target: str, worker: str | None, moved: "Moved") -> None:
     """What the server has collected from the tasks. If there are several, each has a folder."""
     plain = posixpath.normpath(path)
-    wanted = f"{worker or handle.tasks()[0].short_name}/{plain}" if handle.view.tasks > 1 else plain
+    wanted = f"{_folder_of(handle.tasks(), worker)}/{plain}" if handle.view.tasks > 1 else plain
     if not handle.copy_output(wanted, Path(target), moved):
         raise Failure(
             f"job {handle.name} has ended, and {path} is not among its outputs",
             hint=f"`muster outputs {handle.name}` lists them; `outputs` in a job file names what is kept of a task",
         )
+
+
+def _folder_of(tasks: list[TaskView], worker: str | None) -> str:
+    return tasks[0].short_name if worker is None else full_worker(tasks, worker)

@@ -17,6 +17,7 @@ from muster.cli.logs.times import parse_time
 from muster.cli.option_types import Parsed
 from muster.cli.session import connect, say
 from muster.cli.shared_options import complete_workers, job_argument
+from muster.cli.worker_names import full_worker
 from muster.client.handles import JobHandle, LogChunk
 from muster.client.views import TaskView
 
@@ -152,19 +153,13 @@ def _chosen(tasks: list[TaskView], workers: tuple[str, ...], handle: JobHandle) 
         return tasks
     chosen: list[TaskView] = []
     for worker in workers:
-        full = f"{_numbered_role(tasks)}-{worker}" if worker.isdecimal() else worker
+        full = full_worker(tasks, worker)
         found = [task for task in tasks if full in (task.name, task.short_name, task.role)]
         if not found:
             known = ", ".join(task.short_name for task in tasks) or "none yet"
             raise Failure(f"job {handle.name} has no worker {worker!r}", hint=f"its workers are {known}")
         chosen += [task for task in found if task not in chosen]
     return chosen
-
-
-def _numbered_role(tasks: list[TaskView]) -> str:
-    """The role that a bare number means: the workers, or the only role."""
-    roles = {task.role for task in tasks}
-    return roles.pop() if len(roles) == 1 else "worker"
 
 
 def _print_raw(handle: JobHandle, chosen: list[TaskView], attempt: int | None) -> None:

@@ -18,7 +18,7 @@ _worker_option = click.option(
     "--worker",
     metavar="NAME",
     shell_complete=complete_workers,
-    help="In this worker, such as worker-0. By default the first one.",
+    help="In this worker, such as worker-0 or just 0. By default the first one.",
 )
 
 

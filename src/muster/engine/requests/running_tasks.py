@@ -8,8 +8,11 @@ from muster.engine.data.following import check_workers
 
 
 def running_task(context: Context, job: Job, worker: str | None, what: str) -> tuple[Task, int]:
-    """The task of this name, the first one if none is named, and how many tasks the job has now. `what` is a sentence
-    that says what needs a running task. Raises Conflict if it does not run."""
+    """The task of this name, the first one if none is named, and how many tasks the job has now. A bare number means
+    one of the workers, or of the only role. `what` is a sentence that says what needs a running task. Raises Conflict
+    if it does not run."""
+    if worker is not None and worker.isdecimal():
+        worker = f"{job.spec.roles[0].name if len(job.spec.roles) == 1 else 'worker'}-{int(worker)}"
     if worker is not None:
         check_workers(job, (worker,))
     entry = context.open_jobs.get(job.id)
