@@ -128,6 +128,18 @@ def test_only_ports_of_that_task_are_reached(server: MusterServer, job: tuple[st
     server.run("kill", other, check=True)
 
 
+def test_who_may_not_connect_is_refused_before_anything_listens(server: MusterServer, job: tuple[str, int]) -> None:
+    server.run("users", "add", "guest", "--no-password", check=True)
+    token = server.run("tokens", "create", "here", "--user", "guest", check=True).stdout.strip()
+
+    words = server.command("--server", server.url, "port-forward", job[0], "0:80")
+    env = {**server.environment, "MUSTER_TOKEN": token}
+    refused = subprocess.run(words, env=env, capture_output=True, text=True, timeout=120, check=False)
+
+    assert (refused.returncode, refused.stdout) == (1, "")
+    assert f"You can't reach ports of {job[0]}'s tasks" in refused.stderr
+
+
 def test_the_command_ends_with_the_job_and_says_so(server: MusterServer) -> None:
     name, remote = listening(server)
     with forwarded(server, name, f"0:{remote}") as (process, local):

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 _WAIT_STEP_S = 30.0
 _LONGEST_PAUSE_S = 2.0
 _RAW_BYTES = 1 << 20
+_UPGRADE_REQUIRED = 426
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,6 +218,14 @@ class JobHandle:
         from muster.client.task_connections import TaskConnection  # WebSockets are no business of `muster get jobs`
 
         return TaskConnection(self._transport, f"{self._path}/port-forward", port, task)
+
+    def require_connections(self) -> None:
+        """Raises MusterError if you may not connect to ports of the job's tasks."""
+        try:
+            self._transport.json(Request("GET", f"{self._path}/port-forward"))
+        except MusterError as error:
+            if error.status != _UPGRADE_REQUIRED:
+                raise
 
     def copy_from(
         self,

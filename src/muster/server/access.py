@@ -24,6 +24,7 @@ class Action(StrEnum):
     JOB_DELETE = "delete a job"
     JOB_EXEC = "run a command in a job's task"
     JOB_ATTACH = "attach to a job's task"
+    JOB_CONNECT = "reach ports of a job's tasks"
     PACKAGE_READ = "read a package"
     PACKAGE_UPLOAD = "upload a package"
     CLUSTER_SEE = "see clusters and nodes"
@@ -50,6 +51,7 @@ RIGHTS: dict[Action, Who] = {
     Action.JOB_DELETE: Who.OWNER,
     Action.JOB_EXEC: Who.OWNER,
     Action.JOB_ATTACH: Who.OWNER,
+    Action.JOB_CONNECT: Who.OWNER,
     Action.PACKAGE_READ: Who.OWNER,
     Action.PACKAGE_UPLOAD: Who.ANYBODY,
     Action.CLUSTER_SEE: Who.ANYBODY,

@@ -48,6 +48,7 @@ def command(job: str, ports: tuple[Mapping, ...], worker: str | None, address: s
     name = handle.name
     if handle.view.ended:
         raise Failure(f"job {name} has ended", hint=f"`muster logs {name}` prints what it said")
+    handle.require_connections()
 
     def is_over(error: MusterError) -> bool:
         return error.code in ("not-found", "not-authenticated", "forbidden") or (

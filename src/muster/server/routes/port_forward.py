@@ -49,13 +49,13 @@ async def port_forward(request: Request, ref: str, me: Me, parts: Parts) -> Resp
     something goes wrong. Every WebSocket is one TCP connection. Only ports on which processes of that task listen can
     be reached. A call by cookie is refused."""
     require_change(me, request.url.path)
-    await parts.find_job(me, ref, Action.JOB_EXEC)
+    await parts.find_job(me, ref, Action.JOB_CONNECT)
     return upgrade_required("use `muster port-forward`")
 
 
 @router.websocket("/jobs/{ref}/port-forward")
 async def port_forward_socket(socket: WebSocket, ref: str) -> None:
-    await serve_socket(socket, ref, lambda bounds: bounds.task_connections, _serve)
+    await serve_socket(socket, ref, lambda bounds: bounds.task_connections, _serve, Action.JOB_CONNECT)
 
 
 async def _serve(parts: Services, me: Principal, job: Job, socket: WebSocket) -> None:
