@@ -139,6 +139,12 @@ def test_the_outputs_of_an_ended_job_are_copied(server: MusterServer, tmp_path: 
         if server.run("cp", f"{name}:model", "got", cwd=tmp_path).returncode == 0:
             break
     assert (tmp_path / "got/a").read_text() == "1\n"
+    into = server.run("cp", "got", f"{name}:", cwd=tmp_path)
+    assert into.returncode == 1
+    assert into.stderr == (
+        f"error: job {name} has ended: files can only be copied into a running task\n"
+        f"hint: `muster retry {name}` runs it again; `inputs` in a job file names files that tasks get\n"
+    )
     refused = server.run("cp", f"{name}:other", "got", cwd=tmp_path)
     assert refused.returncode == 1
     assert f"muster outputs {name}" in refused.stderr

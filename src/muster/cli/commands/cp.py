@@ -86,7 +86,15 @@ def _in(handle: JobHandle, source: Path, path: str, worker: str | None, moved: "
     if str(source) == "-":
         hint = f"muster exec -i {handle.name} -- sh -c 'cat > file'"
         raise Failure("standard input cannot be copied, because its size is not known", hint=hint)
-    handle.copy_to(source, path, task=worker, moved=moved)
+    try:
+        handle.copy_to(source, path, task=worker, moved=moved)
+    except MusterError as error:
+        if error.code != CONFLICT or not handle.refresh().view.ended:
+            raise
+        hint = f"`muster retry {handle.name}` runs it again; `inputs` in a job file names files that tasks get"
+        raise Failure(
+            f"job {handle.name} has ended: files can only be copied into a running task", hint=hint
+        ) from error
 
 
 def _outputs(handle: JobHandle, path: str, target: str, worker: str | None, moved: "Moved") -> None:
