@@ -79,6 +79,9 @@ def test_errors_say_what_to_do(server: MusterServer, job: str) -> None:
     assert f"muster logs {ended}" in refused.stderr
     assert "it has worker-0, worker-1" in server.run("exec", job, "-w", "worker-7", "--", "true").stderr
     assert "there is no terminal here" in server.run("shell", job).stderr
+    piped = server.run("exec", job, "-w", "0", "--", "ls | wc -l")
+    assert piped.returncode == 127
+    assert f"for that: muster exec {job} -- sh -c 'ls | wc -l'" in piped.stderr
     assert server.run("exec", job).returncode == 2
     missing = server.run("exec", job, "-w", "worker-0", "--", "no-such-program")
     assert missing.returncode == 127
@@ -146,12 +149,13 @@ def test_nothing_is_left_of_a_client_that_was_killed(server: MusterServer, job: 
 def test_nothing_is_left_of_a_server_that_was_killed(tmp_path: Path) -> None:
     with running_server(tmp_path / "home") as server:
         job = started(server)
-        with terminal(server, "exec", job, "-it", "--", "sh", "-c", says_pids(tmp_path)) as at:
+        with terminal(server, "exec", job, "-it", "--", "sh", "-c", f"printf '> '; {says_pids(tmp_path)}") as at:
             pids = pids_in(tmp_path)
             server.kill()
             wait_until_gone(pids)
             assert at.wait() == 1
-            assert "the connection to" in at.screen
+            (said,) = [line for line in at.screen.splitlines() if "the connection to" in line]
+            assert "> " not in said, "it begins on a line of its own"
             assert at.is_restored
         server.start()
         server.run("kill", job, check=True)

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from muster.cli.detach_keys import DetachKeys
 from muster.cli.failures import Failure
+from muster.cli.terminal import echo
+from muster.client.errors import MusterError
 
 try:
     import termios
@@ -41,8 +43,12 @@ class Detached(Exception):
 def run_at_terminal(command: "TaskCommand", detach_keys: bytes = b"") -> "TaskCommandResult":
     """All keys go to the command, also Ctrl-C. The terminal is restored whatever happens."""
     _require_posix()
-    with _resizes() as resized, _raw(_STDIN):
-        return _exchange(command, DetachKeys(detach_keys), has_input=True, resized=resized)
+    try:
+        with _resizes() as resized, _raw(_STDIN):
+            return _exchange(command, DetachKeys(detach_keys), has_input=True, resized=resized)
+    except MusterError:
+        echo("", err=True)  # the cursor is behind what the command printed last, such as a prompt
+        raise
 
 
 def run_in_pipes(command: "TaskCommand", *, has_input: bool) -> "TaskCommandResult":

@@ -1,6 +1,7 @@
 """`muster exec` and `muster shell`."""
 
 import os
+import shlex
 from collections.abc import Sequence
 
 import click
@@ -12,6 +13,9 @@ from muster.cli.shared_options import complete_workers, job_argument
 from muster.cli.task_session import run_at_terminal, run_in_pipes, terminal_here
 
 _SHELL = ("/bin/sh", "-c", "command -v bash >/dev/null 2>&1 && exec bash -i; exec sh -i")
+
+_NOT_FOUND = 127
+_OF_SHELLS = " |;&<>$*`"
 
 _worker_option = click.option(
     "-w",
@@ -85,4 +89,6 @@ def _run(
         end = run_at_terminal(running) if has_terminal else run_in_pipes(running, has_input=has_input)
     if end.task_ended:
         say("the task has ended, and the command with it")
+    elif end.exit_code == _NOT_FOUND and len(words) == 1 and any(sign in words[0] for sign in _OF_SHELLS):
+        say(f"a command is not run by a shell here; for that: muster exec {job} -- sh -c {shlex.quote(words[0])}")
     ctx.exit(end.exit_code)
