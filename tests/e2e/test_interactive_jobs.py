@@ -99,7 +99,7 @@ def test_a_queued_job_says_why_and_control_c_cancels_it(server: MusterServer) ->
         at.see("Queued")
         at.type("\x03")
         assert at.wait() == 130
-        assert f"cancelled job {name}" in at.screen
+        assert f"cancelled job {name} before it started" in at.screen
     assert server.wait(name)["state"] == "Cancelled"
     server.run("kill", first, check=True)
 

@@ -107,7 +107,7 @@ def _cancel(handle: JobHandle) -> NoReturn:
     """Nobody has worked at it, so nothing is lost."""
     try:
         handle.kill()
-        say(f"\ncancelled job {handle.name}, at which nobody had worked yet")
+        say(f"\ncancelled job {handle.name} before it started")
     except MusterError as error:
         if error.code != CONFLICT:
             raise
