@@ -133,6 +133,8 @@ SAMPLES = (
     Sample("old-system", "GLIBC_2.34", "./train: /lib/x86_64-linux-gnu/libc.so.6: version `GLIBC_2.34' not found "
            "(required by ./train)\n"),
     Sample("illegal-instruction", "CPU does not have", "run.sh: line 3:  77 Illegal instruction     (core dumped)\n"),
+    Sample("missing-module", "module torch is not", "/usr/bin/python3 cannot import PyTorch (No module named 'torch'): "
+           "set the param `python`, or `runtime` in job.yaml\n"),
     Sample("missing-file", "script /work/trian.py", "python3: can't open file '/work/trian.py': [Errno 2] No such file "
            "or directory\n"),
     Sample("missing-file", "file data/part-0 does", _raised(

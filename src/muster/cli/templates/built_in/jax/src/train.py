@@ -8,7 +8,7 @@ try:
     import jax
     import jax.numpy as jnp
 except ImportError as error:
-    sys.exit(f"{sys.executable} has no JAX ({error}): set the param `python`, or `runtime` in job.yaml")
+    sys.exit(f"{sys.executable} cannot import JAX ({error}): set the param `python`, or `runtime` in job.yaml")
 
 WEIGHTS = (2.0, -3.0, 0.5, 4.0)
 

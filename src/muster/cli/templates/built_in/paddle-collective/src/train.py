@@ -10,7 +10,7 @@ try:
     import paddle
     import paddle.distributed as dist
 except ImportError as error:
-    sys.exit(f"{sys.executable} has no PaddlePaddle ({error}): set the param `python`, or `runtime` in job.yaml")
+    sys.exit(f"{sys.executable} cannot import PaddlePaddle ({error}): set the param `python`, or `runtime` in job.yaml")
 
 TRUE_WEIGHTS = [[2.0], [-3.0], [0.5], [4.0]]
 SAMPLES_PER_RANK = 200

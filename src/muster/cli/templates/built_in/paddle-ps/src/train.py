@@ -16,7 +16,7 @@ try:
     from paddle import static
     from paddle.distributed import fleet
 except ImportError as error:
-    sys.exit(f"{sys.executable} has no PaddlePaddle ({error}): set the param `python`, or `runtime` in job.yaml")
+    sys.exit(f"{sys.executable} cannot import PaddlePaddle ({error}): set the param `python`, or `runtime` in job.yaml")
 
 USERS = ITEMS = 10
 BATCH = 32

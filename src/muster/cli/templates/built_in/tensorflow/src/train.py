@@ -8,7 +8,7 @@ import sys
 try:
     import tensorflow as tf
 except ImportError as error:
-    sys.exit(f"{sys.executable} has no TensorFlow ({error}): set the param `python`, or `runtime` in job.yaml")
+    sys.exit(f"{sys.executable} cannot import TensorFlow ({error}): set the param `python`, or `runtime` in job.yaml")
 
 WEIGHTS = [[2.0], [-3.0], [0.5], [4.0]]
 

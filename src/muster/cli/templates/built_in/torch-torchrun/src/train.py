@@ -9,7 +9,7 @@ try:
     import torch.distributed as dist
     from torch.nn.parallel import DistributedDataParallel
 except ImportError as error:
-    sys.exit(f"{sys.executable} has no PyTorch ({error}): set the param `python`, or `runtime` in job.yaml")
+    sys.exit(f"{sys.executable} cannot import PyTorch ({error}): set the param `python`, or `runtime` in job.yaml")
 
 WEIGHTS = torch.tensor([[2.0, -3.0, 0.5, 4.0]])
 
