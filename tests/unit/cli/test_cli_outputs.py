@@ -45,8 +45,25 @@ def test_json_is_the_servers_own(server: TinyServer) -> None:
 
 def test_nothing_and_not_yet_are_told_apart(server: TinyServer) -> None:
     serving(server, told(items=[]), told(items=[], complete=False))
+    server.on("GET", f"/jobs/{ID}/spec", Answer(200, {"spec": {"outputs": ["model"]}}))
     assert "has no outputs" in muster(server, "outputs", "mnist").err
     assert "more outputs later" in muster(server, "outputs", "mnist").err
+
+
+@pytest.mark.parametrize(
+    ("spec", "why"),
+    [
+        ({"outputs": ["model"]}, "it left no file that `outputs` in its spec names"),
+        ({}, "its spec names none; `outputs` in a job file, or `muster run --outputs`, says what is kept of a task"),
+    ],
+)
+def test_get_of_no_outputs_says_why_and_names_no_folder(server: TinyServer, spec: dict[str, Any], why: str) -> None:
+    serving(server, told(items=[]))
+    server.on("GET", f"/jobs/{ID}/spec", Answer(200, {"spec": spec}))
+
+    outcome = muster(server, "outputs", "mnist", "--get")
+
+    assert (outcome.code, outcome.out, outcome.err) == (0, "", f"job mnist has no outputs: {why}\n")
 
 
 def test_get_downloads_to_a_folder_named_as_the_job(

@@ -58,6 +58,10 @@ def command(job: str, folder: str | None, attempt: int | None, output: str) -> N
         _print_notes(handle, found)
         return
     found = _wait_for_outputs(handle, found, attempt)
+    has_none = found.complete and not (found.items or found.problems or found.left_out)
+    if has_none and output not in ("json", "yaml"):
+        _print_notes(handle, found)
+        return
     target = Path(handle.name if folder == _BY_NAME else folder)
     with transfer_progress("downloading") as progress:
         files = handle.download(target, attempt=found.attempt or None, progress=progress)
@@ -86,7 +90,13 @@ def _print_notes(handle: JobHandle, found: OutputsView) -> None:
     if not found.complete and not found.problems:
         say(f"there may be more outputs later: job {handle.name} is {handle.state}")
     elif not found.items and not found.problems:
-        say(f"job {handle.name} has no outputs: it left no file that `outputs` in its spec names")
+        say(f"job {handle.name} has no outputs: {_why_none(handle)}")
+
+
+def _why_none(handle: JobHandle) -> str:
+    if handle.spec().get("outputs"):
+        return "it left no file that `outputs` in its spec names"
+    return "its spec names none; `outputs` in a job file, or `muster run --outputs`, says what is kept of a task"
 
 
 def _wait_for_outputs(handle: JobHandle, found: OutputsView, attempt: int | None) -> OutputsView:
