@@ -18,10 +18,10 @@ _LINES = 20
     "--worker",
     metavar="NAME",
     shell_complete=complete_workers,
-    help="To this worker, such as worker-0 or just 0. By default the first one that has standard input.",
+    help="The worker, such as worker-0 or just 0; the first one with standard input if absent.",
 )
 @click.option("--tail", type=click.IntRange(0, 100_000), help="Print this many of its last lines first.")
-@click.option("--no-stdin", is_flag=True, help="Only look: pass nothing to the task.")
+@click.option("--no-stdin", is_flag=True, help="Only watch the output, and pass nothing to the task.")
 @detach_keys_option
 @click.pass_context
 def command(

@@ -11,7 +11,7 @@ from muster.cli.terminal import echo
 
 @click.command("open")
 @click.argument("job", metavar="[JOB]", required=False, shell_complete=complete_jobs)
-@click.option("--port", type=click.IntRange(1, 65535), help="A page that the job serves on this port.")
+@click.option("--port", type=click.IntRange(1, 65535), help="Open the page that the job serves on this port.")
 @click.option("--path", default="/", show_default=True, help="With --port: the page at which to begin.")
 def command(job: str | None, port: int | None, path: str) -> None:
     """Print a link that logs your browser in, and shows a job or a page that a job serves.

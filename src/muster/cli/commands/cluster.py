@@ -40,7 +40,9 @@ def command() -> None:
     help="The folder with the cluster files [that of this machine's server: MUSTER_CLUSTERS, clusters.d in its home].",
 )
 @click.option(
-    "--connect", is_flag=True, help="Also ask Kubernetes clusters whether jobs could run there, and which rights lack."
+    "--connect",
+    is_flag=True,
+    help="Also ask Kubernetes clusters whether jobs could run there, and which rights are missing.",
 )
 @output_option("table", "json", "yaml")
 def check(files: tuple[Path, ...], folder: Path | None, connect: bool, output: str) -> None:

@@ -32,17 +32,15 @@ def _complete(ctx: click.Context, parameter: click.Parameter, incomplete: str) -
 @click.command("cp")
 @click.argument("source", metavar="SOURCE", shell_complete=_complete)
 @click.argument("target", metavar="TARGET", shell_complete=_complete)
-@click.option(
-    "-w", "--worker", metavar="NAME", help="Of this worker, such as worker-0 or just 0. By default the first one."
-)
+@click.option("-w", "--worker", metavar="NAME", help="The worker, such as worker-0 or just 0; the first one if absent.")
 def command(source: str, target: str, worker: str | None) -> None:
     """Copy files and folders out of a running task, or into it. One of SOURCE and TARGET is JOB:PATH.
 
     Paths are as the task sees them; those that do not begin with a slash are in its working folder. What is copied into
     a folder that is there keeps its name; folders are copied with all that is in them. A file appears under its name
     when all of it has come, so that an interrupted copy leaves nothing half-written. Copying is done with the rights of
-    the task, which needs a shell (/bin/sh) and tar or Python. Of an ended job, its outputs are copied. `-` as TARGET
-    prints a file.
+    the task, which needs a shell (/bin/sh) and tar or Python. If the job has ended, the
+    files are taken from its outputs. `-` as TARGET prints a file.
 
     \b
     Examples:

@@ -41,7 +41,7 @@ def command() -> None:
 
 @command.command("list")
 @click.option("--cluster", metavar="NAME", help="Only this cluster.", shell_complete=complete_clusters)
-@click.option("--node", metavar="NAME", help="On this node only.", shell_complete=complete_nodes)
+@click.option("--node", metavar="NAME", help="Only this node.", shell_complete=complete_nodes)
 @output_option()
 def list_(cluster: str | None, node: str | None, output: str) -> None:
     """List conda environments, virtual environments in the clusters' folders, and container images.
@@ -73,7 +73,7 @@ def list_(cluster: str | None, node: str | None, output: str) -> None:
     help="The cluster; if absent, the default one, or the one that has the environment.",
     shell_complete=complete_clusters,
 )
-@click.option("--node", metavar="NAME", help="On this node only.", shell_complete=complete_nodes)
+@click.option("--node", metavar="NAME", help="Only this node.", shell_complete=complete_nodes)
 @output_option("table", "json", "yaml")
 def test(name: str, cluster: str | None, node: str | None, output: str) -> None:
     """Import the frameworks of an environment on each node, and check whether they find a GPU.
@@ -106,7 +106,7 @@ def test(name: str, cluster: str | None, node: str | None, output: str) -> None:
     help="The cluster; if absent, the default one, or the one that has the environment.",
     shell_complete=complete_clusters,
 )
-@click.option("--node", metavar="NAME", help="On this node only.", shell_complete=complete_nodes)
+@click.option("--node", metavar="NAME", help="Only this node.", shell_complete=complete_nodes)
 @click.option("--grep", "wanted", metavar="TEXT", default="", help="Only packages whose name contains this text.")
 @output_option("table", "json", "yaml")
 def packages(name: str, cluster: str | None, node: str | None, wanted: str, output: str) -> None:

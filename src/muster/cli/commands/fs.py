@@ -89,7 +89,7 @@ def ls(path: RemotePath, long: bool, all_names: bool, output: str) -> None:
     shell_complete=complete_either,
 )
 @click.argument("target", metavar="PATH", type=REMOTE)
-@click.option("-r", "--recursive", is_flag=True, help="Whole folders.")
+@click.option("-r", "--recursive", is_flag=True, help="Copy whole folders.")
 @click.option("-f", "--force", is_flag=True, help="Replace files that are there.")
 @_itself
 @output_option("text", "json", "yaml", default="text")
@@ -129,7 +129,7 @@ def put(sources: tuple[Path, ...], target: RemotePath, recursive: bool, force: b
 @command.command()
 @click.argument("path", type=REMOTE)
 @click.argument("local", metavar="LOCAL", type=click.Path())
-@click.option("-r", "--recursive", is_flag=True, help="A whole folder.")
+@click.option("-r", "--recursive", is_flag=True, help="Copy a whole folder.")
 @click.option("-f", "--force", is_flag=True, help="Replace files that are there.")
 @_itself
 @output_option("text", "json", "yaml", default="text")
@@ -162,7 +162,7 @@ def get(path: RemotePath, local: str, recursive: bool, force: bool, itself: bool
 @command.command()
 @click.argument("path", type=REMOTE)
 @click.argument("target", metavar="TARGET", type=REMOTE)
-@click.option("-r", "--recursive", is_flag=True, help="A whole folder.")
+@click.option("-r", "--recursive", is_flag=True, help="Copy a whole folder.")
 @click.option("-f", "--force", is_flag=True, help="Replace files that are there.")
 def cp(path: RemotePath, target: RemotePath, recursive: bool, force: bool) -> None:
     """Copy files within a cluster, also from one of its folders to another. No data passes through this machine.
@@ -203,7 +203,7 @@ def mv(path: RemotePath, target: RemotePath, force: bool) -> None:
 
 @command.command()
 @click.argument("paths", metavar="PATH...", nargs=-1, required=True, type=REMOTE)
-@click.option("-r", "--recursive", is_flag=True, help="Whole folders.")
+@click.option("-r", "--recursive", is_flag=True, help="Remove whole folders.")
 def rm(paths: tuple[RemotePath, ...], recursive: bool) -> None:
     """Remove files, or whole folders with -r. Links are removed, but never their targets.
 

@@ -26,19 +26,19 @@ _MASTER = "master"
     "sets",
     multiple=True,
     metavar="KEY=VALUE",
-    help="Of a file: change a value of the spec, as `muster submit` does; repeatable.",
+    help="For a file: change a value of the spec, as `muster submit` does; repeatable.",
 )
-@click.option("-n", "--name", help="Of a file: another name for the job.")
+@click.option("-n", "--name", help="For a file: another name for the job.")
 @click.option("--cluster", metavar="NAME", help=f"Of a folder: what to call the cluster.  [default: {_MASTER}]")
 @click.option(
     "--write",
     "home",
     metavar="HOME",
     type=click.Path(file_okay=False, path_type=Path),
-    help="Of a folder: write the settings and the cluster file into this home folder of a server, such as ~/.muster.",
+    help="For a folder: write the settings and the cluster file into this home folder of a server, such as ~/.muster.",
 )
 @click.option(
-    "--apply", "applied", is_flag=True, help="Of a folder: submit the waiting tasks, and record the ended ones."
+    "--apply", "applied", is_flag=True, help="For a folder: submit the waiting tasks, and record the ended ones."
 )
 @output_option("yaml", "json", default="yaml")
 def command(

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 @click.option(
     "--from-paddlecloud",
     is_flag=True,
-    help="Take the server, the user and the password from ~/.paddle/config; the context is called like the datacenter.",
+    help="Take the server, the user and the password from ~/.paddle/config; the context is named after the datacenter.",
 )
 @click.option("--name", "context_name", help="The name of the new context; the host name of the server if absent.")
 @click.pass_context

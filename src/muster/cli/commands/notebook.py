@@ -35,7 +35,11 @@ _SAY_AFTER_S = 5.0
 @runtime_options
 @click.option("--cluster", metavar="NAME", help="The cluster to run on.", shell_complete=complete_destinations)
 @click.option(
-    "--idle", type=_DURATION, default="1h", show_default=True, help="End it after so long without use; 0: never."
+    "--idle",
+    type=_DURATION,
+    default="1h",
+    show_default=True,
+    help="End the job after it has not been used for this time; 0 means never.",
 )
 @click.option("-t", "--time-limit", type=DURATION, metavar="DURATION", help="Stop the job after this time in any case.")
 def command(

@@ -27,7 +27,7 @@ class _Ports(click.ParamType[Mapping]):
     "--worker",
     metavar="NAME",
     shell_complete=complete_workers,
-    help="Of this worker, such as worker-0 or just 0. By default the first one.",
+    help="The worker, such as worker-0 or just 0; the first one if absent.",
 )
 @click.option("--address", default="127.0.0.1", show_default=True, help="Where to listen on this machine.")
 def command(job: str, ports: tuple[Mapping, ...], worker: str | None, address: str) -> None:

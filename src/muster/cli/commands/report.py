@@ -17,16 +17,28 @@ _PICTURES = (".svg", ".png")
 
 
 @click.command()
-@click.option("--since", metavar="TIME", default="30d", show_default=True, help="From this time, or so long ago.")
-@click.option("--until", metavar="TIME", help="Until this time, or so long ago; now if absent.")
-@click.option("--by", type=click.Choice(_GROUPS), default="user", show_default=True, help="What the lines are.")
+@click.option(
+    "--since",
+    metavar="TIME",
+    default="30d",
+    show_default=True,
+    help="The beginning of the report: a time, or how long ago.",
+)
+@click.option("--until", metavar="TIME", help="The end of the report: a time, or how long ago; now if absent.")
+@click.option(
+    "--by",
+    type=click.Choice(_GROUPS),
+    default="user",
+    show_default=True,
+    help="What each line of the report stands for.",
+)
 @click.option(
     "--idle-below",
     type=click.FloatRange(0, 100),
     default=10.0,
     show_default=True,
     metavar="PERCENT",
-    help="GPUs that were less busy on average are idle.",
+    help="GPUs that were less busy than this on average count as idle.",
 )
 @click.option(
     "-o",

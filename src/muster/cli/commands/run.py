@@ -108,10 +108,8 @@ _FRAMEWORKS = ("paddle", "torch", "tensorflow", "mpi", "jax", "plain", "none")
 @click.option("--retries", type=click.IntRange(min=0), help="How often to retry the job if it fails.")
 @click.option("--dry-run", is_flag=True, help="Show what would be started, but start nothing.")
 @click.option("-d", "--detach", is_flag=True, help="Return at once instead of following the logs.")
-@click.option(
-    "-i", "--stdin", is_flag=True, help="Pass our standard input to the command, the one of the first worker."
-)
-@click.option("-t", "--tty", is_flag=True, help="Run it at a terminal, with the keys typed here.")
+@click.option("-i", "--stdin", is_flag=True, help="Pass standard input to the command of the first worker.")
+@click.option("-t", "--tty", is_flag=True, help="Run the command at a terminal, with the keys that you type.")
 @detach_keys_option
 @output_option("json", "yaml", "name", default="name")
 def command(

@@ -11,8 +11,8 @@ from muster.cli.commands.server_logs import logs
 
 
 @click.command()
-@click.option("--port", type=click.IntRange(0, 65535), help="Where to listen [7070]; 0 takes a free port.")
-@click.option("--host", help="On which address [127.0.0.1].")
+@click.option("--port", type=click.IntRange(0, 65535), help="The port to listen on [7070]; 0 takes a free one.")
+@click.option("--host", help="The address to listen on [127.0.0.1].")
 @click.option("--home", type=click.Path(file_okay=False), help="Where everything is kept [MUSTER_HOME, ~/.muster].")
 def up(port: int | None, host: str | None, home: str | None) -> None:
     """Start Muster on this machine: server, scheduler and node in one.
@@ -30,8 +30,8 @@ def up(port: int | None, host: str | None, home: str | None) -> None:
 
 
 @click.group(invoke_without_command=True)
-@click.option("--port", type=click.IntRange(0, 65535), help="Where to listen [7070]; 0 takes a free port.")
-@click.option("--host", help="On which address [127.0.0.1]; 0.0.0.0 lets others in.")
+@click.option("--port", type=click.IntRange(0, 65535), help="The port to listen on [7070]; 0 takes a free one.")
+@click.option("--host", help="The address to listen on [127.0.0.1]; 0.0.0.0 lets others in.")
 @click.option("--home", type=click.Path(file_okay=False), help="Where everything is kept [MUSTER_HOME, ~/.muster].")
 @click.option("--database", metavar="URL", help="postgresql://… instead of SQLite in the home folder.")
 @click.option("--config", type=click.Path(dir_okay=False, exists=True), help="The settings file.")

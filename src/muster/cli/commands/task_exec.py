@@ -22,21 +22,23 @@ _worker_option = click.option(
     "--worker",
     metavar="NAME",
     shell_complete=complete_workers,
-    help="In this worker, such as worker-0 or just 0. By default the first one.",
+    help="The worker, such as worker-0 or just 0; the first one if absent.",
 )
 
 
 @click.command("exec", cls=RemoteCommand)
 @job_argument
 @_worker_option
-@click.option("-i", "--stdin", "has_input", is_flag=True, help="Pass our standard input to the command.")
-@click.option("-t", "--tty", "has_terminal", is_flag=True, help="Run it at a terminal, with the keys typed here.")
+@click.option("-i", "--stdin", "has_input", is_flag=True, help="Pass standard input to the command.")
+@click.option(
+    "-t", "--tty", "has_terminal", is_flag=True, help="Run the command at a terminal, with the keys that you type."
+)
 @click.pass_context
 def command(ctx: click.Context, job: str, worker: str | None, has_input: bool, has_terminal: bool) -> None:
     """Run a command in a running task of a job, next to what it trains.
 
-    The command has the task's environment variables, folder, GPUs and isolation: it sees what the task sees, and may
-    what the task may. It is not run by a shell: for pipes and variables write `sh -c '...'`. What it uses counts as
+    The command has the task's environment variables, folder, GPUs and isolation: it sees what the task sees and
+    has the same rights. It is not run by a shell: for pipes and variables write `sh -c '...'`. What it uses counts as
     used by the task, also its memory. You may do this in your own jobs, and admins in all. Audit events record who did
     so in which task, but not what they typed.
 
