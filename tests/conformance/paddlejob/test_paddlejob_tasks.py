@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conformance.started_tasks import environment_in_a_gang_of, read, started
+from tests.conformance.started_tasks import HERE, environment_in_a_gang_of, read, started
 
 pytestmark = pytest.mark.fast
 
@@ -63,8 +63,8 @@ def test_elastic_job_knows_its_id_and_size(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("count", [2, 3, 4])
 def test_elastic_job_counts_the_tasks_that_run_in_the_attempt(count: int) -> None:
-    text = job(spec="elastic: 1").replace("replicas: 2", "replicas: 2\n    requests: 1\n    limits: 4")
-    env = environment_in_a_gang_of(count, read(text).spec)
+    bounds = {**HERE, "roles.worker.min": 1, "roles.worker.max": 4}
+    env = environment_in_a_gang_of(count, read(job(spec="elastic: 1"), bounds).spec)
 
     assert env["PADDLE_ELASTIC_NP"] == env["PADDLE_TRAINERS_NUM"] == str(count)
 
@@ -73,12 +73,18 @@ def test_job_that_is_not_elastic_has_no_variables_of_an_elastic_one(tmp_path: Pa
     assert not [name for name in started(job(), tmp_path)["worker-0"].env if name.startswith("PADDLE_ELASTIC")]
 
 
-def test_elastic_job_says_how_many_tasks_it_may_have_and_how_to_fix_the_number() -> None:
-    text = job(spec="elastic: 1").replace("replicas: 2", "replicas: 2\n    requests: 1\n    limits: 4")
-    (warning,) = [one for one in read(text).warnings if "spec.elastic: " in one]
+@pytest.mark.parametrize("spec", ["elastic: 1", "withGloo: 1"])
+def test_bounds_of_a_role_have_no_effect_as_the_operator_never_reads_them(spec: str) -> None:
+    reading = read(job(spec=spec).replace("replicas: 2", "replicas: 2\n    requests: 1\n    limits: 4"))
+    worker = reading.spec.role("worker")
 
-    assert "from 1 to 4: `replicas` is 2" in warning
-    assert "--set roles.worker.min=2 --set roles.worker.max=2" in warning
+    assert (worker.replicas, worker.is_elastic) == (2, False)
+    least, most = (next(one for one in reading.warnings if f"spec.worker.{key}: " in one) for key in BOUNDS)
+    assert "--set roles.worker.min=1 lets the number change" in least
+    assert "--set roles.worker.max=4 lets the number change" in most
+
+
+BOUNDS = ("requests", "limits")
 
 
 def test_variable_of_the_file_wins_over_the_config_map_and_not_over_the_pod(tmp_path: Path) -> None:

@@ -138,21 +138,15 @@ def test_priority_class_of_ours_is_the_priority() -> None:
     assert reading.warnings == ()
 
 
-def test_bounds_of_an_elastic_job_are_those_of_its_roles() -> None:
+def test_bounds_of_an_elastic_job_have_an_effect_only_as_overrides() -> None:
     bounded = changed(in_spec("  elastic: 1"), "    replicas: 2\n", "    replicas: 2\n    requests: 1\n    limits: 4\n")
     reading = read_source(bounded)
+    overridden = read_source(bounded, overrides={"roles.worker.min": 1, "roles.worker.max": 4})
 
-    worker, ps = reading.spec.role("worker"), reading.spec.role("ps")
+    assert not reading.spec.role("worker").is_elastic
+    worker, ps = overridden.spec.role("worker"), overridden.spec.role("ps")
     assert (worker.min_replicas, worker.replicas, worker.max_replicas) == (1, 2, 4)
     assert not ps.is_elastic
-    assert reading.warnings[0].startswith("line 7: spec.elastic: worker starts with as many tasks as there is room for")
-
-
-def test_bound_that_the_replicas_break_is_told_of_the_file() -> None:
-    text = changed(in_spec("  elastic: 1"), "    replicas: 2\n", "    replicas: 2\n    requests: 3\n")
-    assert problems(text) == [
-        "line 10: spec.worker.requests: is 3 and replicas is 2 (replicas must lie between min and max)"
-    ]
 
 
 def test_nodes_that_all_roles_select_are_those_of_the_job() -> None:

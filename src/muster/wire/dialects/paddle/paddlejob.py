@@ -11,7 +11,7 @@ from muster.wire.dialects.kubernetes.kube_metadata import around_spec, name_of, 
 from muster.wire.dialects.kubernetes.pod_gangs import translate_pods
 from muster.wire.dialects.kubernetes.pod_variables import Given
 from muster.wire.dialects.kubernetes.pods import PodRole
-from muster.wire.dialects.kubernetes.run_policies import restart_policies, scheduling, size_may_change
+from muster.wire.dialects.kubernetes.run_policies import restart_policies, scheduling
 from muster.wire.dialects.translation import Translation, Translator
 from muster.wire.documents import Document, Path
 
@@ -97,24 +97,18 @@ def _replicas(into: Translator, name: str, size: dict[str, Any]) -> None:
 def _elastic(
     into: Translator, sizes: dict[str, dict[str, Any]], namespace: str, name: Any, *, is_elastic: bool
 ) -> None:
-    """paddle-operator declares the bounds of a role and reads none; beside `elastic` it is clear what they mean."""
+    """paddle-operator declares the bounds of a role and reads none: as many tasks run as `replicas` says."""
     bounds = [(role, key, size[key]) for role, size in sizes.items() for key in _BOUNDS if size.get(key) is not None]
     for role, key, value in bounds:
-        source: Path = ("spec", role, key)
-        if is_elastic:
-            into.put(("roles", role, _BOUNDS[key]), value, source)
-        else:
-            into.warn(source, "has no effect without `elastic`, as in paddle-operator", "add `elastic: 1`")
+        hint = f"--set roles.{role}.{_BOUNDS[key]}={value} lets the number change"
+        into.warn(("spec", role, key), "has no effect, as in paddle-operator, which runs `replicas` tasks", hint)
     if not is_elastic:
         return
     at: Path = ("spec", "elastic")
     into.put(("env", ELASTIC_JOB_ID), f"{namespace}-{name}", at)
     into.put(("env", "PADDLE_ELASTIC_TIMEOUT"), str(_ELASTIC_TIMEOUT_S), at)
-    for role in sizes:
-        size_may_change(into, role, at)
     if not bounds:
-        message = "the number of tasks stays: no role says how few will do (`requests`) or how many (`limits`)"
-        into.warn(at, message, "--set roles.worker.min=1")
+        into.warn(at, "the number of tasks stays, as in paddle-operator", "--set roles.worker.min=1 lets it change")
 
 
 def _sample_set(into: Translator, given: Any) -> list[tuple[dict[str, Any], Path]]:
