@@ -156,6 +156,11 @@ def test_a_text_that_is_too_long_is_one_problem_with_the_limit_of_linux(text: st
     read_source(f"name: a\n{text.format('x' * 131_071)}")
 
 
+def test_too_many_tasks_are_one_problem_without_its_consequences() -> None:
+    [problem] = refused(f"name: a\ncommand: '{'x' * 200}'\nreplicas: 2000000000").problems
+    assert problem.path == "replicas"
+
+
 def test_params_of_a_usual_job_are_replaced() -> None:
     spec = read_spec(
         "name: a\ncommand: '" + "${params.a} " * 1_000 + "'\nparams: {a: " + "x" * 100 + "}\nreplicas: 100"

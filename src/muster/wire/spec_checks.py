@@ -12,7 +12,15 @@ from typing import Any
 from muster.domain.errors import Problem
 from muster.domain.specs import PS_ROLE, WORKER_ROLE, Spread, Together
 from muster.lib.nearest import nearest
-from muster.wire.spec_schema import MAX_DEPENDENCIES, MAX_INPUTS, MAX_MOUNTS, MAX_SECRETS, MAX_TEXT, TEXT_HINT
+from muster.wire.spec_schema import (
+    MAX_DEPENDENCIES,
+    MAX_INPUTS,
+    MAX_MOUNTS,
+    MAX_REPLICAS,
+    MAX_SECRETS,
+    MAX_TEXT,
+    TEXT_HINT,
+)
 
 PARAM = re.compile(r"\$\{params\.([^}{]*)\}")
 _PARAM_VARIABLE = re.compile(r"MUSTER_PARAM_([A-Za-z0-9_]+)")
@@ -364,9 +372,9 @@ def _sizes(data: Mapping[str, Any]) -> Iterator[Problem]:
         if (of_one := by_part.get(prefix, 0) + shared) > MAX_TASK_BYTES:
             message = f"the command and variables of one task have {of_one >> 10} KiB"
             yield Problem(f"{prefix}env", message, "Linux takes about 1.5 MiB; put them into files of the package")
-    total = sum(
-        (by_part.get(prefix, 0) + shared) * (_count(role.get("replicas", 1)) or 0) for prefix, role in _sized(data)
-    )
+    # The schema refuses more tasks than that, and then their sum says nothing.
+    counts = {prefix: min(_count(role.get("replicas", 1)) or 0, MAX_REPLICAS) for prefix, role in _sized(data)}
+    total = sum((by_part.get(prefix, 0) + shared) * count for prefix, count in counts.items())
     if total > MAX_LAUNCH_BYTES:
         message = f"the commands and variables of all tasks have {total >> 20} MiB"
         yield Problem("command", message, f"at most {MAX_LAUNCH_BYTES >> 20} MiB; put them into files of the package")
