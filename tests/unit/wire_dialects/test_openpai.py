@@ -157,6 +157,11 @@ def test_default_virtual_cluster_is_nowhere_in_particular() -> None:
             "extras.hivedScheduler.taskRoles",
         ),
         (
+            at_top("extras: {hivedScheduler: {jobPriorityClass: weird}}"),
+            4,
+            "extras.hivedScheduler.jobPriorityClass: 'weird' has no effect: it is none of HiveD's classes",
+        ),
+        (
             at_top("extras: {hivedScheduler: {lazyPreemptionEnable: true}}"),
             4,
             "extras.hivedScheduler.lazyPreemptionEnable",
@@ -173,7 +178,7 @@ def test_what_has_no_effect_is_one_warning_with_its_line(text: str, line: int, p
     warnings = read_source(text).warnings
 
     assert len(warnings) == 1
-    assert warnings[0].startswith(f"line {line}: {path}: ")
+    assert warnings[0].startswith(f"line {line}: {path}")
 
 
 @pytest.mark.parametrize(

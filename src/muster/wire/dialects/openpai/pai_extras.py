@@ -30,6 +30,9 @@ def _hived(into: Translator, hived: dict[str, Any], at: Path) -> None:
     for key, value in hived.items():
         if key == "jobPriorityClass" and str(value) in PRIORITIES:
             into.put(("priority",), str(PRIORITIES[str(value)]), (*at, key))
+        elif key == "jobPriorityClass":
+            classes = ", ".join(PRIORITIES)
+            into.warn((*at, key), f"{value!r} has no effect: it is none of HiveD's classes", f"one of {classes}")
         elif key == "taskRoles":
             into.warn((*at, key), "has no effect: HiveD's cells are not Muster's", "ask for a model: resources.gpuType")
         else:

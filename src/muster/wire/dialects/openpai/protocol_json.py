@@ -24,6 +24,8 @@ _ROLE_KEYS = (
     *("minFailedTaskCount", "minSucceededTaskCount"),
 )
 _FOLDERS = {"dataDir": "PAI_DATA_DIR", "outputDir": "PAI_OUTPUT_DIR", "codeDir": "PAI_CODE_DIR"}
+_FILE_SYSTEM = "$PAI_DEFAULT_FS_URI"
+"""What OpenPAI itself replaces in the addresses of folders."""
 _DEFAULT_CPUS, _DEFAULT_MEMORY_MB, _DEFAULT_SHM_MB = 1, 100, 64
 _WORD = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 
@@ -89,8 +91,12 @@ class _Job:
     def _folders(self) -> None:
         """Folders are addresses that the commands read. The code is copied to where they start, as a package is."""
         for key, variable in _FOLDERS.items():
-            if self._job.get(key):
-                self._into.put(("env", variable), self._job[key], (key,))
+            given = self._job.get(key)
+            if isinstance(given, str) and _FILE_SYSTEM in given:
+                message = f"{_FILE_SYSTEM} is the file system of OpenPAI, which Muster does not have"
+                self._into.refuse((key,), message, f"--set env.{variable}=ADDRESS", settled_by=("env", variable))
+            if given:
+                self._into.put(("env", variable), given, (key,))
         if self._job.get("codeDir"):
             message = "Muster does not fetch the code from a file system of OpenPAI"
             self._into.refuse(
