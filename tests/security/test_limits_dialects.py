@@ -146,3 +146,15 @@ def test_a_file_of_very_many_documents_is_refused_before_it_is_sent() -> None:
     file = JobFile("a.yaml", "---\nname: a\nrun: ls\n" * 20_000, Path())
     with pytest.raises(MusterError, match="more than 1000 documents"):
         jobs_in([file], Changes())
+
+
+def test_pods_that_a_command_calls_are_looked_for_at_once_in_all_roles() -> None:
+    def volcano(count: int) -> object:
+        container = {"name": "c", "image": "i", "command": ["sh", "-c", "demo-x-1 " * (20 * count)]}
+        tasks = [{"name": f"t{n}", "template": {"spec": {"containers": [container]}}} for n in range(count)]
+        job = {"apiVersion": "batch.volcano.sh/v1alpha1", "kind": "Job", "metadata": {"name": "demo"}}
+        return translate(
+            Document({**job, "spec": {"tasks": [tasks[0], *({**one, "template": {}} for one in tasks[1:])]}})
+        )
+
+    assert growth(volcano, 100) < LINEAR

@@ -1,7 +1,7 @@
 """What the pods of a job have in common in Muster: image, nodes, mounts, secrets and the time that they have."""
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from muster.wire.dialects.kubernetes.pods import HOSTNAME_LABEL, PodRole
@@ -143,16 +143,25 @@ def _pod_names(into: Translator, roles: Sequence[PodRole], name: Any) -> None:
     """A program that calls another pod by its name finds nobody here. Its variables have the addresses."""
     if not isinstance(name, str) or not name:
         return
-    forms = [rf"{re.escape(role.name)}-\d+" for role in roles]
-    forms += [rf"\d+\.{re.escape(str(role.pod['subdomain']))}" for role in roles if role.pod.get("subdomain")]
-    pattern = re.compile(rf"(?<![\w.-]){re.escape(name)}-(?:{'|'.join(forms)})(?![\w-])", re.IGNORECASE)
+    names = {role.name.lower() for role in roles}
+    subdomains = {str(role.pod["subdomain"]).lower() for role in roles if role.pod.get("subdomain")}
+    # All roles in one pattern would be tried at each place that looks like a pod.
+    pattern = re.compile(
+        rf"(?<![\w.-]){re.escape(name)}-(?:\d+\.(?P<subdomain>[\w-]+)|(?P<role>[\w-]+)-\d+(?![\w-]))", re.IGNORECASE
+    )
     for role in roles:
         for source, settled_by, text in _texts(role):
-            found = pattern.search(text)
+            called = (one for one in pattern.finditer(text) if _is_pod(one, names, subdomains))
+            found = next(called, None)
             if found is not None:
                 hint = f"use its variables, and give it with --set {'.'.join(map(str, settled_by))}=..."
                 message = f"calls the pod {found[0]} by its name, which a task does not have"
                 into.refuse(source, message, hint, settled_by=settled_by)
+
+
+def _is_pod(found: "re.Match[str]", names: Collection[str], subdomains: Collection[str]) -> bool:
+    role, subdomain = found["role"], found["subdomain"]
+    return role.lower() in names if subdomain is None else subdomain.lower() in subdomains
 
 
 def _texts(role: PodRole) -> Iterator[tuple[Path, Path, str]]:
