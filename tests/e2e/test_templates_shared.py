@@ -66,6 +66,11 @@ def test_a_folder_is_published_shown_used_and_deleted(
     wrong = muster_server.run("template", "use", name, "--param", "wrod=x", "--submit", cwd=tmp_path)
     assert (wrong.returncode, "did you mean word?" in wrong.stderr) == (1, True)
 
+    misspelt = muster_server.run("template", "use", f"{name}x")
+    assert (misspelt.returncode, f"did you mean {name}?" in misspelt.stderr) == (1, True)
+    unnamed = muster_server.run("template", "publish", "bad name!", str(folder))
+    assert (unnamed.returncode, "  name: must have letters" in unnamed.stderr) == (1, True), unnamed.stderr
+
     refused = of_another(muster_server, "template", "delete", name, cwd=tmp_path)
     assert (refused.returncode, "only" in refused.stderr) == (1, True)
     muster_server.run("template", "delete", name, check=True)
@@ -75,7 +80,7 @@ def test_a_folder_is_published_shown_used_and_deleted(
 def test_secrets_and_other_files_are_not_published(muster_server: MusterServer, folder: Path) -> None:
     (folder / "src" / ".env").write_text("WANDB_API_KEY=0123456789\n")
     refused = muster_server.run("template", "publish", unique("secret"), str(folder))
-    assert (refused.returncode, "files.src/.env: has what looks like a secret" in refused.stderr) == (1, True)
+    assert (refused.returncode, "files: src/.env has what looks like a secret" in refused.stderr) == (1, True)
     (folder / "src" / ".env").unlink()
     (folder / "model.bin").write_bytes(b"\xff\xfe\x00")
     binary = muster_server.run("template", "publish", unique("binary"), str(folder))

@@ -2,6 +2,7 @@
 
 import errno
 import os
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import IO, Any, NoReturn
@@ -9,6 +10,9 @@ from typing import IO, Any, NoReturn
 import click
 
 from muster.cli.terminal import echo
+
+_PART = re.compile(r"^(?:body|path|query)\.")
+"""Where in the request a value was, which means nothing to whoever typed it."""
 
 
 class Failure(click.ClickException):
@@ -74,7 +78,7 @@ def _failure_of(error: Any, kind: type[Failure]) -> Failure:
     return kind(
         error.message,
         hint=hint_of(error),
-        problems=tuple(str(problem).removeprefix("body.") for problem in error.problems),
+        problems=tuple(_PART.sub("", str(problem)) for problem in error.problems),
         warnings=error.warnings,
     )
 

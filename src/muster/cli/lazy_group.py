@@ -5,7 +5,7 @@ and completion import no command.
 """
 
 import importlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import click
@@ -16,6 +16,7 @@ from muster.cli.familiar_words import COMMANDS, OBJECTS
 from muster.cli.listed_objects import listed
 
 _LISTING = ("list", "ls", "show", "get")
+_SYNONYMS = (("remove", "delete", "rm", "del"), ("add", "create", "new", "set"))
 
 
 class Entry(NamedTuple):
@@ -45,7 +46,7 @@ class Group(click.Group):
         from muster.lib.nearest import nearest
 
         word = args[0]
-        guess = nearest(word, self.names(), cutoff=0.65)
+        guess = _synonym(word, self.names()) or nearest(word, self.names(), cutoff=0.65)
         if word in _LISTING:
             objects = listed(ctx.info_name or "")
         elif ctx.parent is None and (guess is None or not args[1:] or args[1] in _LISTING):
@@ -58,6 +59,11 @@ class Group(click.Group):
         if word in familiar:
             return f"; use `muster {familiar[word]}`"
         return f"; did you mean {guess!r}?" if guess else ""
+
+
+def _synonym(word: str, names: Sequence[str]) -> str | None:
+    """The command that has another word for the same."""
+    return next((name for words in _SYNONYMS if word in words for name in names if name in words), None)
 
 
 class LazyGroup(Group):

@@ -76,7 +76,7 @@ def secrets_in(spec: JobSpec, files: Mapping[str, str]) -> Iterator[Problem]:
             yield Problem(path, "looks like a secret, which others could read", _INSTEAD)
     for path, text in files.items():
         if _SECRET_FILE.search(path) or _SECRET_TEXT.search(text):
-            yield Problem(f"files.{path}", "has what looks like a secret, which others could read", _INSTEAD)
+            yield Problem("files", f"{path} has what looks like a secret, which others could read", _INSTEAD)
 
 
 _INSTEAD = "store it with `muster secret set NAME`, and use `secrets` in the job file"

@@ -170,6 +170,7 @@ def test_the_value_of_a_secret_is_refused_as_an_argument() -> None:
         ("job list", "`muster get jobs`"),
         ("jobs", "`muster get jobs`"),
         ("users ad li", "did you mean 'add'?"),
+        ("template remove x", "did you mean 'delete'?"),
         ("user add li", "did you mean 'users'?"),
     ],
 )

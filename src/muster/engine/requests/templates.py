@@ -9,6 +9,7 @@ from muster.domain.specs import JobSpec
 from muster.domain.templates import MAX_PER_USER, MAX_VERSIONS, Template, secrets_in, wrong_files
 from muster.engine.context import Context
 from muster.engine.state.event_builders import audit_event
+from muster.lib.nearest import nearest
 from muster.ports.store import Change
 
 
@@ -31,7 +32,7 @@ async def find(context: Context, user: User, name: str, version: int | None = No
     """Raises NotFound, also for a template that the user may not use."""
     newest = await context.store.template(name, None)
     if newest is None or not newest.may_use(user):
-        raise _unknown(name)
+        raise await _unknown(context, user, name)
     if version is None or version == newest.version:
         return newest
     found = await context.store.template(name, version)
@@ -83,15 +84,18 @@ async def remove(context: Context, user: User, name: str) -> None:
     """Remove all versions. Raises NotFound for a template that the user may not use."""
     newest = await context.store.template(name, None)
     if newest is None or not newest.may_use(user):
-        raise _unknown(name)
+        raise await _unknown(context, user, name)
     if not newest.may_replace(user):
         raise Forbidden(f"{user.name} may not remove template {name}", hint=f"only {newest.author} or an admin may")
     event = audit_event("template.remove", user.name, context.clock(), template=name, author=newest.author)
     await context.store.apply(Change(removed_template=name, events=[event]))
 
 
-def _unknown(name: str) -> NotFound:
-    return NotFound(f"there is no template {name!r}", hint="see `muster template list`")
+async def _unknown(context: Context, user: User, name: str) -> NotFound:
+    guess = nearest(name, [template.name for template in await visible(context, user)])
+    return NotFound(
+        f"there is no template {name!r}", hint=f"did you mean {guess}?" if guess else "see `muster template list`"
+    )
 
 
 def _refuse_wrong(user: User, given: Publication) -> None:
