@@ -1,4 +1,4 @@
-"""A real Slurm cluster of four nodes on this one machine, for tests: `with RealSlurm(folder) as slurm: slurm.run("sinfo")`.
+"""A real Slurm cluster of four nodes on this one machine: `with RealSlurm(folder) as slurm: slurm.run("sinfo")`.
 
 Each node has a name and processes of its own, and pretend GPUs that are really scheduled. Clusters run beside each
 other. All files are below the folder, and nothing outlives the test, even when that is killed. Needs root and Slurm:

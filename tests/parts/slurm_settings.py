@@ -75,7 +75,7 @@ def slurm_conf(folder: Path, number: SlurmNumber, options: SlurmOptions) -> str:
         "JobRequeue=1",
         "MpiDefault=none",
         *_waits(options),
-        *_accounting(number, options),
+        *_accounting(folder, number, options),
     ]
     for index, node in enumerate(NODES):
         where = f"NodeHostname={host} NodeAddr={node_address(number, options, index)} Port={number.node_port(index)}"
@@ -146,7 +146,7 @@ def _waits(options: SlurmOptions) -> list[str]:
     ]
 
 
-def _accounting(number: SlurmNumber, options: SlurmOptions) -> list[str]:
+def _accounting(folder: Path, number: SlurmNumber, options: SlurmOptions) -> list[str]:
     gathers = options.accounting or options.kills_for_memory
     lines = [f"JobAcctGatherType=jobacct_gather/{'linux' if gathers else 'none'}", "JobAcctGatherFrequency=1"]
     if options.kills_for_memory:
@@ -158,6 +158,7 @@ def _accounting(number: SlurmNumber, options: SlurmOptions) -> list[str]:
         "AccountingStorageType=accounting_storage/slurmdbd",
         "AccountingStorageHost=127.0.0.1",
         f"AccountingStoragePort={number.accounting_port}",
+        f"AccountingStoragePass={munge_socket(folder)}",
         "AccountingStorageTRES=gres/gpu",
         "AccountingStoreFlags=job_comment,job_script",
     ]
