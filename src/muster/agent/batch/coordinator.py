@@ -1,0 +1,167 @@
+"""The first process of an allocation: it starts a runner for each task, tells all of them the addresses of all, and
+passes on orders to stop.
+
+`python -I -c … ARCHIVE`, with the order of the gang on its standard input: JSON, compressed, as Base64.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import secrets
+import selectors
+import signal
+import socket
+import subprocess
+import sys
+import time
+import zlib
+from typing import Any, Dict, List, Mapping, Optional
+
+from muster.agent.batch.link import ADDRESSES, TOKEN, Link, host_of, is_token, listening, own_addresses
+from muster.agent.batch.spool import BEGIN, END, Gang, Spool
+from muster.agent.batch.symbols import resolve_task
+
+RUN = "import sys; sys.path.insert(0, sys.argv[1]); from muster.agent.batch.{} import main; main()"
+START_FAILED = "start-failed"
+_LOOK_EVERY_S = 0.2
+_SECOND_START = 75
+"""The exit code of a job that finds its gang begun already. By sysexits.h it is a temporary failure."""
+
+
+def main() -> None:
+    order = json.loads(zlib.decompress(base64.b64decode(sys.stdin.buffer.read())).decode("utf-8"))
+    spool = Spool(order["root"])
+    gang = spool.gang(order["key"])
+    job, restarts = os.environ.get("SLURM_JOB_ID") or "", int(os.environ.get("SLURM_RESTART_COUNT") or 0)
+    if restarts or not gang.begin(job, restarts):
+        sys.stderr.write("muster: this gang has begun before; it is not run twice\n")
+        sys.exit(_SECOND_START)
+    sys.exit(Coordinator(order, spool, gang).run())
+
+
+class Coordinator:
+    def __init__(self, order: Mapping[str, Any], spool: Spool, gang: Gang) -> None:
+        self._order = order
+        self._spool = spool
+        self._gang = gang
+        self._tasks: List[Dict[str, Any]] = [task for group in order["groups"] for task in group["tasks"]]
+        self._token = secrets.token_hex(16)
+        self._server = listening()
+        self._selector = selectors.DefaultSelector()
+        self._links: Dict[str, Link] = {}
+        self._hellos: Dict[str, Dict[str, Any]] = {}
+        self._codes: Dict[str, int] = {}
+        self._stopped: Dict[str, float] = {}
+        self._steps: List["subprocess.Popen[bytes]"] = []
+        self._is_planned = False
+
+    def run(self) -> int:
+        """Returns the exit code of the job: that of the first task that failed."""
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            signal.signal(number, signal.SIG_IGN)  # the runners are told as well, and end first
+        self._selector.register(self._server, selectors.EVENT_READ, None)
+        self._steps = [self._step(number, group) for number, group in enumerate(self._order["groups"])]
+        while any(step.poll() is None for step in self._steps):
+            self._serve()
+            self._pass_orders()
+        self._serve_rest()
+        self._account_for_all()
+        codes = [self._codes[task["id"]] for task in self._tasks if self._codes.get(task["id"])]
+        return codes[0] if codes else max((abs(step.returncode) for step in self._steps), default=0)
+
+    def _step(self, number: int, group: Mapping[str, Any]) -> "subprocess.Popen[bytes]":
+        port = self._server.getsockname()[1]
+        env = {**os.environ, ADDRESSES: ",".join([*own_addresses(), str(port)]), TOKEN: self._token}
+        component = ["--het-group={}".format(number)] if len(self._order["groups"]) > 1 else []
+        python = [self._order["python"], "-I", "-c", RUN.format("runner"), self._order["archive"], str(number)]
+        argv = [self._order["srun"], *component, *group["srun"], *python]
+        return subprocess.Popen(argv, env=env, stdin=subprocess.DEVNULL)
+
+    def _serve(self) -> None:
+        for key, _ in self._selector.select(_LOOK_EVERY_S):
+            if key.data is None:
+                connection, _ = self._server.accept()
+                link = Link(connection)
+                self._selector.register(link, selectors.EVENT_READ, link)
+            else:
+                self._hear(key.data)
+
+    def _serve_rest(self) -> None:
+        """Take what the runners said before they ended."""
+        for key in list(self._selector.get_map().values()):
+            if isinstance(key.data, Link):
+                key.data.connection.settimeout(1.0)
+                while key.data.is_open and key.data in self._links.values():
+                    self._hear(key.data)
+
+    def _hear(self, link: Link) -> None:
+        fd = link.fileno()
+        for message in link.receive():
+            self._take(link, message)
+        if not link.is_open:
+            self._selector.unregister(fd)
+
+    def _take(self, link: Link, message: Dict[str, Any]) -> None:
+        if not is_token(message.get("token"), self._token):
+            link.close()
+            return
+        if message["what"] == "hello":
+            group, place = int(message["group"]), int(message["place"])
+            task = self._order["groups"][group]["tasks"][place]
+            self._links[task["id"]] = link
+            self._hellos[task["id"]] = {**message, "peer": link.peer_address}
+            link.send({"what": "task", "id": task["id"], "ports": task["ports"]})
+        elif message["what"] == "ready":
+            self._hellos[message["id"]]["ports"] = message["ports"]
+            self._plan()
+        elif message["what"] == "ended":
+            self._codes[message["id"]] = int(message["code"])
+
+    def _plan(self) -> None:
+        """Send every task its order, once all of them are there and have their ports."""
+        if self._is_planned or any("ports" not in self._hellos.get(task["id"], {}) for task in self._tasks):
+            return
+        self._is_planned = True
+        hosts = {task["rank"]: self._host(self._hellos[task["id"]]) for task in self._tasks}
+        ports = {task["rank"]: self._hellos[task["id"]]["ports"] for task in self._tasks}
+        for task in self._tasks:
+            resolved = resolve_task(task, hosts, ports)
+            self._links[task["id"]].send({"what": "start", "order": resolved, "root": self._order["root"]})
+
+    def _host(self, hello: Mapping[str, Any]) -> str:
+        if hello.get("address"):
+            return str(hello["address"])
+        return host_of((str(hello["node"]), str(hello["host"]), str(hello["peer"])))
+
+    def _pass_orders(self) -> None:
+        for task, grace_s in self._gang.orders().items():
+            link = self._links.get(task)
+            if link is not None and self._is_planned and grace_s < self._stopped.get(task, float("inf")):
+                self._stopped[task] = grace_s
+                link.send({"what": "stop", "grace_s": grace_s})
+
+    def _account_for_all(self) -> None:
+        """A task that never began has an end all the same, with what is known of its cause."""
+        for task in self._tasks:
+            uid = task["id"]
+            if self._gang.mark(uid, END) is None and self._gang.mark(uid, BEGIN) is None:
+                os.makedirs(self._gang.task_folder(uid), 0o700, exist_ok=True)
+                words = "srun started no process for it; see what it printed: {}".format(self._gang.output)
+                end = {"at": time.time(), "error": START_FAILED, "message": words}
+                self._spool.write_mark(self._gang, uid, END, end)
+
+
+def unpacked(text: str) -> Optional[Dict[str, Any]]:
+    """The order inside a script, for tests and for people who look at one."""
+    try:
+        found = json.loads(zlib.decompress(base64.b64decode(text)).decode("utf-8"))
+    except (ValueError, zlib.error):
+        return None
+    return found if isinstance(found, dict) else None
+
+
+if __name__ == "__main__":
+    socket.setdefaulttimeout(None)
+    main()
