@@ -69,7 +69,7 @@ def slurm_conf(folder: Path, number: SlurmNumber, options: SlurmOptions) -> str:
         "DefMemPerCPU=100",
         "GresTypes=gpu",
         "SlurmdParameters=config_overrides",
-        "ReturnToService=2",
+        "ReturnToService=1",
         "PreemptType=preempt/partition_prio",
         "PreemptMode=REQUEUE",
         "JobRequeue=1",
