@@ -12,9 +12,11 @@ from tests.contract.backends.kube_harness import KubeHarness, KubeSite, kube_sit
 from tests.contract.backends.local_harness import LocalHarness
 from tests.contract.backends.observing import Site, opened
 from tests.contract.backends.queue_harness import QueueHarness
+from tests.contract.backends.slurm_harness import SlurmHarness
 from tests.contract.backends.ssh_harness import SshHarness
 from tests.parts.host import Host
 from tests.parts.hosts import HostPool, hosts_unavailable
+from tests.parts.slurm import RealSlurm, slurm_unavailable
 
 Make = Callable[[Path, pytest.FixtureRequest], Harness]
 
@@ -24,8 +26,9 @@ HARNESSES: Mapping[str, Make] = {
     "local": lambda folder, _: LocalHarness(folder),
     "ssh": lambda folder, request: SshHarness(folder, request.getfixturevalue("contract_host")),
     "kubernetes": lambda folder, request: KubeHarness(folder, request.getfixturevalue("contract_kube")),
+    "slurm": lambda folder, request: SlurmHarness(folder, request.getfixturevalue("contract_slurm")),
 }
-_MARKS = {"fake": pytest.mark.fast, "kubernetes": pytest.mark.kube}
+_MARKS = {"fake": pytest.mark.fast, "kubernetes": pytest.mark.kube, "slurm": pytest.mark.slurm}
 
 
 @pytest.fixture(scope="session")
@@ -42,6 +45,16 @@ def contract_host() -> Iterator[Host]:
 def contract_kube(kube_cluster: Cluster) -> Iterator[KubeSite]:
     with kube_site(kube_cluster) as site:
         yield site
+
+
+@pytest.fixture(scope="session")
+def contract_slurm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RealSlurm]:
+    """One cluster for all tests of a worker, each of which leaves it empty and with a controller that runs."""
+    reason = slurm_unavailable()
+    if reason is not None:
+        pytest.skip(reason)
+    with RealSlurm(tmp_path_factory.mktemp("slurm")) as slurm:
+        yield slurm
 
 
 @pytest.fixture(params=[pytest.param(kind, marks=_MARKS.get(kind, ())) for kind in HARNESSES])

@@ -26,7 +26,7 @@ from muster.agent.batch.symbols import resolve_task
 RUN = "import sys; sys.path.insert(0, sys.argv[1]); from muster.agent.batch.{} import main; main()"
 START_FAILED = "start-failed"
 _LOOK_EVERY_S = 0.2
-_SECOND_START = 75
+SECOND_START = 75
 """The exit code of a job that finds its gang begun already. By sysexits.h it is a temporary failure."""
 
 
@@ -37,7 +37,7 @@ def main() -> None:
     job, restarts = os.environ.get("SLURM_JOB_ID") or "", int(os.environ.get("SLURM_RESTART_COUNT") or 0)
     if restarts or not gang.begin(job, restarts):
         sys.stderr.write("muster: this gang has begun before; it is not run twice\n")
-        sys.exit(_SECOND_START)
+        sys.exit(SECOND_START)
     sys.exit(Coordinator(order, spool, gang).run())
 
 

@@ -90,6 +90,7 @@ class BatchService:
             "tasks": requests.task_ids(request),
             "digests": _texts(request, "digests"),
             "user": user,
+            "amounts": request.get("amounts") or {},
         }
         gang = self._spool.gang(key)
         return lambda: {"job": submit(programs, gang, facts, options, script, user)}
@@ -194,7 +195,14 @@ def _described(gang: Gang) -> Optional[Answer]:
         {"task": uid, "begin": gang.mark(uid, BEGIN), "end": gang.mark(uid, END), "ordered": uid in orders}
         for uid in facts["tasks"]
     ]
-    return {"key": gang.key, "job": job, "name": facts["name"], "user": facts["user"], "tasks": tasks}
+    return {
+        "key": gang.key,
+        "job": job,
+        "name": facts["name"],
+        "user": facts["user"],
+        "amounts": facts["amounts"],
+        "tasks": tasks,
+    }
 
 
 def _answer(programs: Programs, command: Tuple[str, ...]) -> Answer:

@@ -16,6 +16,7 @@ from muster.backends.agents.connection import CONNECT_WITHIN_S, AgentNode, quiet
 from muster.backends.agents.logs import AgentLogs
 from muster.backends.agents.output_collection import OutputCollection
 from muster.backends.agents.task_data import PoolLogs
+from muster.backends.slurm.amounts import total
 from muster.backends.slurm.batch_script import Place, batch_script, job_name, shown_script
 from muster.backends.slurm.cluster_view import ClusterView
 from muster.backends.slurm.gang_marks import GangMarks, read_gang, read_task
@@ -23,8 +24,8 @@ from muster.backends.slurm.job_facts import JobFacts
 from muster.backends.slurm.login_agent import LoginNode, Streams
 from muster.backends.slurm.observing import kept_end, needs_slurm, observation, observations
 from muster.backends.slurm.options import SubmitAs, slurm_options
-from muster.backends.slurm.queries import Jobs, ask_jobs
-from muster.backends.slurm.sbatch_options import GpuTypes
+from muster.backends.slurm.queries import Jobs, ask_all
+from muster.backends.slurm.sbatch_options import GpuTypes, components
 from muster.backends.slurm.spec_support import cannot_honour
 from muster.domain.clusters import PhysicalCluster
 from muster.domain.errors import BackendError, Problem, Rejected, Unreachable
@@ -53,6 +54,7 @@ LOGIN = "login"
 _SHARE_OF_TIME = 20.0
 """Asking takes at most one twentieth of the time."""
 _SLOWEST_S = 30.0
+_MACHINES_EVERY_S = 5.0
 _CANCEL_AFTER_S = 15.0
 """A job whose tasks should have ended this long ago is cancelled in Slurm."""
 
@@ -86,6 +88,7 @@ class SlurmBackend:
         self._problem = "the login node has not answered yet"
         self._is_open = False
         self._ask_took_s = 0.0
+        self._machines_at = 0.0
         self._view = ClusterView(self.cluster)
         self._agent = AgentNode(
             LOGIN,
@@ -183,6 +186,7 @@ class SlurmBackend:
             tasks=[task.id for task in launch.gang.tasks],
             digests=sorted({digest for request in launch.requests for digest in request.digests}),
             options=[],
+            amounts=total(part.amounts for part in components(launch.gang, self._gpu_types())).plain(),
             user=launch.gang.owner if self._options.submit_as is SubmitAs.USER else "",
             data=script.encode(),
         )
@@ -193,13 +197,14 @@ class SlurmBackend:
     async def stop(self, tasks: Sequence[TaskRef], grace_s: float) -> Sequence[str]:
         """Tasks that run are told by their coordinator. A job of which none has begun is cancelled."""
         gangs = await self._gangs()
-        jobs = await self._jobs([gang for gang in gangs if _is_named(gang, tasks)])
+        named_gangs = [gang for gang in gangs if _is_named(gang, tasks)]
+        jobs = (await ask_all(self._ask_slurm, _live(named_gangs), with_machines=False)).jobs
         answer = await self._order("batch_stop", tasks=[task.task_id for task in tasks], grace_s=grace_s)
         for unknown in answer["unknown"]:
             self._tell(Observation(unknown, Phase.ENDED, stopped=True))
         named = {task.task_id for task in tasks}
-        for gang in gangs:
-            if not _is_named(gang, tasks) or gang.is_over:
+        for gang in named_gangs:
+            if gang.is_over:
                 continue
             job = jobs.get(gang.job)
             is_whole = all(task.task_id in named or task.is_ordered or task.end for task in gang.tasks)
@@ -261,12 +266,16 @@ class SlurmBackend:
     async def _jobs(self, gangs: Sequence[GangMarks]) -> Jobs:
         """All jobs of these gangs that are not over, by one query, and with it the nodes now and then."""
         began = time.monotonic()
-        live = [gang.job for gang in gangs if any(needs_slurm(task) for task in gang.tasks)]
-        jobs, changed = await ask_jobs(self._ask_slurm, live, self._view, self._options, self._clock())
+        is_due = began >= self._machines_at + _MACHINES_EVERY_S or self._view.pool is None
+        answer = await ask_all(self._ask_slurm, _live(gangs), with_machines=is_due)
         self._ask_took_s = time.monotonic() - began
-        if changed and self._listener is not None:
-            self._listener.nodes_changed(self.cluster)
-        return jobs
+        if answer.machines is not None:
+            self._machines_at = began
+            holding = (gang for gang in gangs if (job := answer.jobs.get(gang.job)) is not None and job.is_allocated)
+            own = total(gang.amounts for gang in holding)
+            if self._view.update(answer.machines, own, self._options) and self._listener is not None:
+                self._listener.nodes_changed(self.cluster)
+        return answer.jobs
 
     async def _ask_slurm(self, commands: Sequence[Sequence[str]]) -> list[Message]:
         answer = await self._order("batch_ask", asked=[list(command) for command in commands])
@@ -330,7 +339,7 @@ class SlurmBackend:
     async def _open(self) -> None:
         try:
             await self._opened()
-            await self._jobs([])
+            await self._jobs(await self._gangs())
         except BackendError as error:
             self._problem = str(error)
             _log.warning("Slurm does not answer", cluster=self.cluster, error=self._problem)
@@ -372,6 +381,10 @@ class SlurmBackend:
 
 def _is_named(gang: GangMarks, tasks: Sequence[TaskRef]) -> bool:
     return any(task.task_id.rsplit(".", 2)[0] == gang.key for task in tasks)
+
+
+def _live(gangs: Sequence[GangMarks]) -> list[str]:
+    return [gang.job for gang in gangs if any(needs_slurm(task) for task in gang.tasks)]
 
 
 def _ends_by_slurm(gang: GangMarks, jobs: Jobs) -> bool:

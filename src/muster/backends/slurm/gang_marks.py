@@ -1,9 +1,10 @@
 """What the login node reports about a gang: the number of its job, and the marks that its tasks have left."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
+from muster.backends.slurm.amounts import Amounts, read_amounts
 from muster.domain.used_resources import UsedResources
 
 
@@ -44,6 +45,8 @@ class GangMarks:
     job: str
     tasks: tuple[TaskMarks, ...]
     user: str = ""
+    amounts: Amounts = field(default_factory=Amounts)
+    """What its job holds while it runs."""
 
     @property
     def is_over(self) -> bool:
@@ -52,7 +55,9 @@ class GangMarks:
 
 def read_gang(told: Mapping[str, Any]) -> GangMarks:
     tasks = tuple(read_task(one) for one in told["tasks"])
-    return GangMarks(str(told["key"]), str(told["job"]), tasks, str(told.get("user") or ""))
+    return GangMarks(
+        str(told["key"]), str(told["job"]), tasks, str(told.get("user") or ""), read_amounts(told.get("amounts") or {})
+    )
 
 
 def read_task(told: Mapping[str, Any]) -> TaskMarks:

@@ -1,14 +1,20 @@
-"""Asks Slurm about jobs and nodes, all at once, and reads its answers."""
+"""Asks Slurm about all jobs at once, now and then about nodes, and reads its answers."""
 
-import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
 from typing import Any
 
-from muster.backends.slurm.cluster_view import ClusterView, SlurmNode
-from muster.backends.slurm.job_facts import JobEnd, JobFacts
-from muster.backends.slurm.options import SlurmOptions
+from muster.backends.slurm.job_facts import JobFacts, job_facts
+from muster.backends.slurm.job_records import first_parts
+from muster.backends.slurm.job_tables import past_command, queue_command, read_past, read_queue
+from muster.backends.slurm.node_tables import (
+    NODES_COMMAND,
+    PARTITIONS_COMMAND,
+    NodeRecord,
+    PartitionRecord,
+    read_nodes,
+    read_partitions,
+)
 from muster.domain.errors import BackendError, Unreachable
 
 AskSlurm = Callable[[Sequence[Sequence[str]]], Awaitable[Sequence[Mapping[str, Any]]]]
@@ -21,6 +27,7 @@ class Jobs:
     by_id: Mapping[str, JobFacts] = field(default_factory=dict)
 
     def get(self, job: str) -> JobFacts | None:
+        """None if Slurm does not know it."""
         return self.by_id.get(job)
 
     def is_fresh(self, job: str, now: float) -> bool:
@@ -30,18 +37,43 @@ class Jobs:
         return at is not None and now - at < _SETTLE_S
 
 
-async def ask_jobs(
-    ask: AskSlurm, jobs: Sequence[str], view: ClusterView, options: SlurmOptions, now: float
-) -> tuple[Jobs, bool]:
-    """The jobs, and whether nodes or capacity have changed."""
-    queue = ["squeue", "--noheader", "--states=all", "--format=%A|%T|%S|%e|%r", f"--jobs={','.join(jobs)}"]
-    nodes = ["scontrol", "--oneliner", "show", "node"]
-    answers = await ask([*([queue] if jobs else []), nodes])
-    found = Jobs(
-        {job.job: job for job in map(_job, answers[0]["out"].splitlines())} if jobs and _text(answers[0]) else {}
-    )
-    changed = view.update([_node(line) for line in _text(answers[-1]).splitlines() if line.strip()], options)
-    return found, changed
+@dataclass(frozen=True, slots=True)
+class Machines:
+    nodes: tuple[NodeRecord, ...]
+    partitions: tuple[PartitionRecord, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    jobs: Jobs
+    machines: Machines | None = None
+
+
+async def ask_all(ask: AskSlurm, jobs: Sequence[str], *, with_machines: bool) -> Answer:
+    """One squeue for all jobs, and sacct for those that the controller has forgotten."""
+    commands = [*([queue_command(jobs)] if jobs else [])]
+    commands += [[*NODES_COMMAND], [*PARTITIONS_COMMAND]] if with_machines else []
+    answers = list(await ask(commands)) if commands else []
+    found: dict[str, JobFacts] = {}
+    if jobs:
+        found = _facts(read_queue(_text(answers.pop(0))))
+        forgotten = [job for job in jobs if job not in found]
+        if forgotten:
+            found |= await _past(ask, forgotten)
+    machines = None
+    if with_machines:
+        machines = Machines(tuple(read_nodes(_text(answers[0]))), tuple(read_partitions(_text(answers[1]))))
+    return Answer(Jobs(found), machines)
+
+
+async def _past(ask: AskSlurm, jobs: Sequence[str]) -> dict[str, JobFacts]:
+    """Without accounting sacct fails, and nobody knows more."""
+    (answer,) = await ask([past_command(jobs)])
+    return _facts(read_past(str(answer["out"]))) if answer["code"] == 0 else {}
+
+
+def _facts(records: Any) -> dict[str, JobFacts]:
+    return {str(number): job_facts(record) for number, record in first_parts(records).items()}
 
 
 def _text(answer: Mapping[str, Any]) -> str:
@@ -51,42 +83,3 @@ def _text(answer: Mapping[str, Any]) -> str:
     if "invalid job id" in said.lower():
         return ""
     raise (Unreachable if answer["away"] else BackendError)(f"Slurm does not answer: {said}")
-
-
-def _job(line: str) -> JobFacts:
-    job, state, start, end, reason = line.split("|", 4)
-    if state in ("PENDING", "CONFIGURING"):
-        return JobFacts(job, True, f"({reason})", _time(start))
-    if state in ("RUNNING", "COMPLETING", "SUSPENDED", "STOPPED", "RESIZING", "SIGNALING", "STAGE_OUT"):
-        return JobFacts(job)
-    return JobFacts(job, end=_end(state, _time(end)))
-
-
-def _end(state: str, at: float | None) -> JobEnd:
-    if state == "CANCELLED":
-        return JobEnd(at, cancelled="it was cancelled in Slurm")
-    return JobEnd(at, is_lost=True, message=f"its Slurm job ended as {state}")
-
-
-def _time(text: str) -> float | None:
-    try:
-        return datetime.fromisoformat(text).timestamp()
-    except ValueError:
-        return None
-
-
-def _node(line: str) -> SlurmNode:
-    facts = dict(re.findall(r"(\w+)=(\S*)", line))
-    gpus: dict[str, int] = {}
-    for type_, count in re.findall(r"gpu:(?:([\w.-]+):)?(\d+)", facts.get("Gres", "")):
-        gpus[type_] = gpus.get(type_, 0) + int(count)
-    return SlurmNode(
-        facts["NodeName"],
-        facts.get("NodeAddr", ""),
-        int(facts.get("CPUTot", 0)) * 1000,
-        int(facts.get("RealMemory", 0)) << 20,
-        gpus,
-        facts.get("State", ""),
-        used_cpu_m=int(facts.get("CPUAlloc", 0)) * 1000,
-        used_memory_bytes=int(facts.get("AllocMem", 0)) << 20,
-    )

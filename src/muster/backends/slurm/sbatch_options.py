@@ -5,6 +5,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from muster.backends.slurm.amounts import Amounts
 from muster.backends.slurm.options import SlurmOptions, SubmitSettings
 from muster.domain.gangs import Gang
 from muster.domain.resources import Resources
@@ -28,6 +29,12 @@ class Component:
     @property
     def cpus(self) -> int:
         return max(1, math.ceil(self.resources.cpu_m / 1000))
+
+    @property
+    def amounts(self) -> Amounts:
+        count, asked = len(self.tasks), self.resources
+        gpus = {self.gpu_type: count * asked.gpus} if asked.gpus else {}
+        return Amounts(count * self.cpus, count * asked.memory_bytes, gpus)
 
     @property
     def gpus_per_task(self) -> str:
