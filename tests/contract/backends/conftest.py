@@ -1,5 +1,6 @@
 """The harnesses that the suite runs over. A new backend is added to `HARNESSES`."""
 
+import tempfile
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from pathlib import Path
 
@@ -48,12 +49,16 @@ def contract_kube(kube_cluster: Cluster) -> Iterator[KubeSite]:
 
 
 @pytest.fixture(scope="session")
-def contract_slurm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RealSlurm]:
+def contract_slurm() -> Iterator[RealSlurm]:
     """One cluster for all tests of a worker, each of which leaves it empty and with a controller that runs."""
     reason = slurm_unavailable()
     if reason is not None:
         pytest.skip(reason)
-    with RealSlurm(tmp_path_factory.mktemp("slurm")) as slurm:
+    # Unlike the folders of pytest, other users reach this one.
+    with (
+        tempfile.TemporaryDirectory(prefix="muster-slurm-", ignore_cleanup_errors=True) as folder,
+        RealSlurm(Path(folder)) as slurm,
+    ):
         yield slurm
 
 

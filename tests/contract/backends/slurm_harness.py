@@ -34,7 +34,9 @@ class SlurmHarness:
     def refused(self, launch: GangLaunch) -> GangLaunch:
         """No node has such a GPU."""
         spec = launch.gang.spec
-        roles = tuple(replace(role, resources=replace(role.resources, gpus=1, gpu_models=("t4",))) for role in spec.roles)
+        roles = tuple(
+            replace(role, resources=replace(role.resources, gpus=1, gpu_models=("t4",))) for role in spec.roles
+        )
         return replace(launch, gang=replace(launch.gang, spec=replace(spec, roles=roles)))
 
     def measure(self) -> None:
@@ -70,7 +72,6 @@ class SlurmOutage:
     def mend(self) -> None:
         if self._is_away:
             self._slurm.start_controller()
-            self._slurm.wait_for_nodes("idle") if not self._slurm.run("squeue", "--noheader") else None
         self._is_away = False
 
 

@@ -383,8 +383,8 @@ def _is_named(gang: GangMarks, tasks: Sequence[TaskRef]) -> bool:
     return any(task.task_id.rsplit(".", 2)[0] == gang.key for task in tasks)
 
 
-def _live(gangs: Sequence[GangMarks]) -> list[str]:
-    return [gang.job for gang in gangs if any(needs_slurm(task) for task in gang.tasks)]
+def _live(gangs: Sequence[GangMarks]) -> dict[str, str]:
+    return {gang.job: gang.name for gang in gangs if any(needs_slurm(task) for task in gang.tasks)}
 
 
 def _ends_by_slurm(gang: GangMarks, jobs: Jobs) -> bool:

@@ -43,6 +43,8 @@ class TaskMarks:
 class GangMarks:
     key: str
     job: str
+    name: str
+    """The name of its job in Slurm. A job of another name has got its number, after Slurm had forgotten ours."""
     tasks: tuple[TaskMarks, ...]
     user: str = ""
     amounts: Amounts = field(default_factory=Amounts)
@@ -56,7 +58,12 @@ class GangMarks:
 def read_gang(told: Mapping[str, Any]) -> GangMarks:
     tasks = tuple(read_task(one) for one in told["tasks"])
     return GangMarks(
-        str(told["key"]), str(told["job"]), tasks, str(told.get("user") or ""), read_amounts(told.get("amounts") or {})
+        str(told["key"]),
+        str(told["job"]),
+        str(told["name"]),
+        tasks,
+        str(told.get("user") or ""),
+        read_amounts(told.get("amounts") or {}),
     )
 
 

@@ -1,11 +1,11 @@
 """Asks Slurm about all jobs at once, now and then about nodes, and reads its answers."""
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from muster.backends.slurm.job_facts import JobFacts, job_facts
-from muster.backends.slurm.job_records import first_parts
+from muster.backends.slurm.job_records import JobRecord, first_parts
 from muster.backends.slurm.job_tables import past_command, queue_command, read_past, read_queue
 from muster.backends.slurm.node_tables import (
     NODES_COMMAND,
@@ -49,15 +49,16 @@ class Answer:
     machines: Machines | None = None
 
 
-async def ask_all(ask: AskSlurm, jobs: Sequence[str], *, with_machines: bool) -> Answer:
-    """One squeue for all jobs, and sacct for those that the controller has forgotten."""
-    commands = [*([queue_command(jobs)] if jobs else [])]
+async def ask_all(ask: AskSlurm, jobs: Mapping[str, str], *, with_machines: bool) -> Answer:
+    """One squeue for all jobs, and sacct for those that the controller has forgotten. `jobs` are their numbers, with
+    their names: a job of another name is somebody else's."""
+    commands = [*([queue_command([*jobs])] if jobs else [])]
     commands += [[*NODES_COMMAND], [*PARTITIONS_COMMAND]] if with_machines else []
     answers = list(await ask(commands)) if commands else []
     found: dict[str, JobFacts] = {}
     if jobs:
-        found = _facts(read_queue(_text(answers.pop(0))))
-        forgotten = [job for job in jobs if job not in found]
+        found = _facts(read_queue(_text(answers.pop(0))), jobs)
+        forgotten = {job: name for job, name in jobs.items() if job not in found}
         if forgotten:
             found |= await _past(ask, forgotten)
     machines = None
@@ -66,14 +67,15 @@ async def ask_all(ask: AskSlurm, jobs: Sequence[str], *, with_machines: bool) ->
     return Answer(Jobs(found), machines)
 
 
-async def _past(ask: AskSlurm, jobs: Sequence[str]) -> dict[str, JobFacts]:
+async def _past(ask: AskSlurm, jobs: Mapping[str, str]) -> dict[str, JobFacts]:
     """Without accounting sacct fails, and nobody knows more."""
-    (answer,) = await ask([past_command(jobs)])
-    return _facts(read_past(str(answer["out"]))) if answer["code"] == 0 else {}
+    (answer,) = await ask([past_command([*jobs])])
+    return _facts(read_past(str(answer["out"])), jobs) if answer["code"] == 0 else {}
 
 
-def _facts(records: Any) -> dict[str, JobFacts]:
-    return {str(number): job_facts(record) for number, record in first_parts(records).items()}
+def _facts(records: Iterable[JobRecord], names: Mapping[str, str]) -> dict[str, JobFacts]:
+    found = {str(number): record for number, record in first_parts(records).items()}
+    return {job: job_facts(record) for job, record in found.items() if names.get(job) == record.name}
 
 
 def _text(answer: Mapping[str, Any]) -> str:
