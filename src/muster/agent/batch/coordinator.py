@@ -26,6 +26,8 @@ from muster.agent.batch.symbols import resolve_task
 RUN = "import sys; sys.path.insert(0, sys.argv[1]); from muster.agent.batch.{} import main; main()"
 START_FAILED = "start-failed"
 _LOOK_EVERY_S = 0.2
+_NOT_FOR_STEPS = ("SLURM_GPUS_PER_TASK", "SLURM_GPUS_PER_NODE")
+"""Options that srun would take from the job, besides those that it is given."""
 SECOND_START = 75
 """The exit code of a job that finds its gang begun already. By sysexits.h it is a temporary failure."""
 
@@ -73,7 +75,8 @@ class Coordinator:
 
     def _step(self, number: int, group: Mapping[str, Any]) -> "subprocess.Popen[bytes]":
         port = self._server.getsockname()[1]
-        env = {**os.environ, ADDRESSES: ",".join([*own_addresses(), str(port)]), TOKEN: self._token}
+        kept = {name: value for name, value in os.environ.items() if not name.startswith(_NOT_FOR_STEPS)}
+        env = {**kept, ADDRESSES: ",".join([*own_addresses(), str(port)]), TOKEN: self._token}
         component = ["--het-group={}".format(number)] if len(self._order["groups"]) > 1 else []
         python = [self._order["python"], "-I", "-c", RUN.format("runner"), self._order["archive"], str(number)]
         argv = [self._order["srun"], *component, *group["srun"], *python]

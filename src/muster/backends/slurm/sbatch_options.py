@@ -38,7 +38,14 @@ class Component:
 
     @property
     def gpus_per_task(self) -> str:
-        return f"{self.gpu_type}:{self.resources.gpus}" if self.gpu_type else str(self.resources.gpus)
+        return self._typed(self.resources.gpus)
+
+    @property
+    def gpus(self) -> str:
+        return self._typed(self.resources.gpus * len(self.tasks))
+
+    def _typed(self, count: int) -> str:
+        return f"{self.gpu_type}:{count}" if self.gpu_type else str(count)
 
 
 def components(gang: Gang, gpu_type_of: "GpuTypes") -> tuple[Component, ...]:
@@ -101,7 +108,8 @@ def srun_options(component: Component, spec: JobSpec, options: SlurmOptions) -> 
     """The step starts all tasks of the component; the end of one is not the end of the others."""
     found = [f"--ntasks={len(component.tasks)}", f"--cpus-per-task={component.cpus}"]
     if component.resources.gpus:
-        found.append(f"--gpus-per-task={component.gpus_per_task}")
+        # Slurm 22.05 tells tasks nothing of GPUs that are asked for per task. Each runner takes its part of the node's.
+        found.append(f"--gpus={component.gpus}")
     mpi = options.mpi if spec.framework is Framework.MPI else "none"
     return [*found, "--kill-on-bad-exit=0", "--wait=0", f"--mpi={mpi}", "--export=ALL"]
 
