@@ -22,7 +22,7 @@ STRANGE_COMMENT = "muster 'key'=\"1\" | UserId=nobody(1)\nsecond line"
 
 def main(target: Path) -> None:
     temporary = tempfile.TemporaryDirectory(prefix="muster-slurm-", ignore_cleanup_errors=True)
-    with temporary as folder, RealSlurm(Path(folder), SlurmOptions(accounting=True)) as slurm:
+    with temporary as folder, RealSlurm(Path(folder), SlurmOptions(accounting=True, min_job_age_s=600)) as slurm:
         version = slurm.run("sbatch", "--version").split()[1]
         jobs = _jobs(slurm)
         _write(slurm, target / version, jobs)
@@ -46,8 +46,9 @@ def _jobs(slurm: RealSlurm) -> dict[str, str]:
         "held": slurm.submit(long, "--hold"),
         "later": slurm.submit(long, "--begin=now+1days"),
         "impossible": slurm.submit(long, f"--partition={URGENT_PARTITION}", "--time=2:00:00"),
-        "large": slurm.submit(long, "--nodes=4", "--exclusive", "--time=60"),
-        "behind": slurm.submit(long, "--nodes=4", "--exclusive", "--time=60"),
+        "large": slurm.submit(long, "--constraint=a100", "--exclusive", "--time=60"),
+        "behind": slurm.submit(long, "--constraint=a100", "--exclusive", "--time=60"),
+        "all": slurm.submit(long, "--nodes=4", "--exclusive", "--time=60"),
     }
     jobs["dependent"] = slurm.submit(long, f"--dependency=afterok:{jobs['strange']}")
     jobs["hopeless"] = slurm.submit(long, f"--dependency=afterok:{jobs['failed']}")
@@ -61,11 +62,12 @@ def _jobs(slurm: RealSlurm) -> dict[str, str]:
     slurm.wait_for_job(jobs["urgent"], "RUNNING")
     slurm.set_node("n2", "drain", "disk: 1 error")
     for _ in polls(30):
-        if all(reason in slurm.run("squeue", "--format=%r") for reason in ("Priority", "DependencyNeverSatisfied")):
+        reasons = slurm.run("squeue", "--format=%r")
+        if all(word in reasons for word in ("Priority", "Resources", "NeverSatisfied")):
             break
     for _ in polls(30):  # the database learns of ends a moment later
-        past = slurm.run("sacct", "--allocations", "--noheader", "--format=State%20")
-        if "TIMEOUT" in past and "NODE_FAIL" in past and "PREEMPTED" in past:
+        past = slurm.run("sacct", "--allocations", "--noheader", "--parsable2", "--format=State,Partition")
+        if all(row in past for row in ("TIMEOUT|", "NODE_FAIL|", "PREEMPTED|", f"RUNNING|{URGENT_PARTITION}")):
             break
     return jobs
 

@@ -9,7 +9,8 @@ from muster.backends.slurm.wait_reasons import known_codes, wait_reason
 
 pytestmark = pytest.mark.fast
 ALL_CODES = (Path(__file__).parent / "documented" / "reason_codes.txt").read_text().split()
-_HELD_OR_HOPELESS = """JobHeldUser JobHeldAdmin JobHoldMaxRequeue PartitionDown PartitionInactive PartitionNodeLimit PartitionTimeLimit
+_HELD_OR_HOPELESS = """
+    JobHeldUser JobHeldAdmin JobHoldMaxRequeue PartitionDown PartitionInactive PartitionNodeLimit PartitionTimeLimit
     PartitionConfig BadConstraints InvalidAccount InvalidQOS AccountNotAllowed QOSNotAllowed DependencyNeverSatisfied
     DeadLine ReservationDeleted ReservationInvalid MaxMemPerLimit AssociationTimeLimit QOSTimeLimit BurstBufferOperation
     JobLaunchFailure NonZeroExitCode RaisedSignal TimeLimit InactiveLimit OutOfMemory"""

@@ -22,7 +22,7 @@ def read_queue_json(content: str) -> Iterator[JobRecord]:
             comment=text(job.get("comment")),
             user=text(job.get("user_name")),
             partition=text(job.get("partition")),
-            reason=text(job.get("state_reason")),
+            reason=text(job.get("state_description")) or text(job.get("state_reason")),
             submitted_at=time_of(job.get("submit_time")),
             starts_at=time_of(job.get("start_time")),
             ended_at=time_of(job.get("end_time")),

@@ -4,6 +4,7 @@ One query has the answer for all jobs. Fields end with a control character that 
 comments may contain everything else, even line breaks.
 """
 
+import itertools
 import re
 from collections.abc import Iterator, Sequence
 from datetime import tzinfo
@@ -55,7 +56,7 @@ def queue_command(jobs: Sequence[int | str] = (), *, user: str | None = None, na
 def past_command(jobs: Sequence[int | str]) -> list[str]:
     """The sacct command for jobs that the controller has forgotten. It fails on a cluster without accounting."""
     fields = ",".join((*_PAST, *_PAST_TEXTS))
-    words = ["sacct", "--noheader", "--allocations", "--duplicates", "--parsable2", f"--delimiter={_FIELD}"]
+    words = ["sacct", "--noheader", "--allocations", "--parsable2", f"--delimiter={_FIELD}"]
     return [*words, f"--format={fields}", f"--jobs={','.join(map(str, jobs))}"]
 
 
@@ -117,7 +118,7 @@ def _past_rows(text: str) -> Iterator[list[str]]:
     """The last two columns may contain line breaks, so that a row ends where the next one begins."""
     begin = re.compile(rf"^\d+{_FIELD}", re.MULTILINE)
     starts = [found.start() for found in begin.finditer(text)]
-    for start, end in zip(starts, [*starts[1:], len(text)], strict=True):
+    for start, end in itertools.pairwise([*starts, len(text)]):
         cells = text[start:end].removesuffix("\n").split(_FIELD)
         if len(cells) == len(_PAST) + len(_PAST_TEXTS):
             yield cells
@@ -165,7 +166,7 @@ def _shown(block: str, zone: tzinfo | None) -> JobRecord:
         comment=_cell(comment[1]) if comment else "",
         user=facts.get("UserId", "").partition("(")[0],
         partition=facts.get("Partition", ""),
-        reason=facts.get("Reason", ""),
+        reason=facts.get("Reason", "").replace("_", " "),  # scontrol writes its sentences without spaces
         submitted_at=read_time(facts.get("SubmitTime", ""), zone),
         starts_at=read_time(facts.get("StartTime", ""), zone),
         ended_at=read_time(facts.get("EndTime", ""), zone),
