@@ -20,6 +20,7 @@ from muster.backends.slurm.sbatch_options import (
     srun_options,
 )
 from muster.domain.launch_requests import GangLaunch, LaunchRequest
+from muster.domain.specs import Framework
 from muster.domain.tasks import Task
 from muster.launch.setups import ENTRY_VARIABLE
 
@@ -117,12 +118,13 @@ def _order(
 def _task(launch: GangLaunch, task: Task, request: LaunchRequest, *, hides: bool) -> Mapping[str, Any]:
     spec = launch.gang.spec
     literal = sorted({*spec.env, *spec.role(task.role).env})
+    overlap = {"SLURM_OVERLAP": "1"} if spec.framework is Framework.MPI else {}  # mpirun starts steps beside the task
     env = {name: HIDDEN if hides and name in literal else value for name, value in request.env.items()}
     return {
         "id": task.id,
         "rank": task.rank,
         "argv": list(request.argv),
-        "env": env,
+        "env": {**overlap, **env},
         "literal": literal,
         "files": dict(request.files),
         "ports": len(request.ports),

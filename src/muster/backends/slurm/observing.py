@@ -9,6 +9,7 @@ from muster.backends.slurm.job_facts import JobEnd, JobFacts
 from muster.ports.backend import Observation, Phase
 
 UNKNOWN_JOB = "slurm-forgot"
+_STARTING = "Slurm has given it nodes, and it is about to start there."
 
 
 def observations(gang: GangMarks, job: JobFacts | None) -> Iterator[Observation]:
@@ -34,9 +35,7 @@ def observation(task: TaskMarks, handle: str, job: JobFacts | None) -> Observati
         return _by_slurm(base, task, job.end)
     if task.begin is not None:
         return base
-    if job.is_waiting:
-        return replace(base, phase=Phase.WAITING, wait_reason=job.reason, starts_at=job.starts_at)
-    return replace(base, phase=Phase.PREPARING)
+    return replace(base, phase=Phase.WAITING, wait_reason=job.reason or _STARTING, starts_at=job.starts_at)
 
 
 def needs_slurm(task: TaskMarks) -> bool:
