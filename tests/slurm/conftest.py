@@ -1,4 +1,4 @@
-"""A real Slurm cluster for the tests of this folder."""
+"""A real Slurm cluster for the tests of this folder, and a server that has it."""
 
 import tempfile
 from collections.abc import Iterator
@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.parts.server import MusterServer
 from tests.parts.slurm import RealSlurm, slurm_unavailable
+from tests.parts.slurm_server import serving_slurm
 
 
 @pytest.fixture
@@ -23,3 +25,10 @@ def slurm(slurm_folder: Path) -> Iterator[RealSlurm]:
     """A cluster for one test alone, which may kill parts of it; it starts in about two seconds."""
     with RealSlurm(slurm_folder) as cluster:
         yield cluster
+
+
+@pytest.fixture
+def slurm_server(slurm: RealSlurm, tmp_path: Path) -> Iterator[MusterServer]:
+    """A server with that cluster, for one test alone, which may kill it."""
+    with serving_slurm(tmp_path / "home", slurm) as server:
+        yield server
