@@ -7,9 +7,9 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
+from muster.backends.logins.cluster_file import Host, HostKey, LoginIn, split_endpoint
+from muster.backends.logins.options import Login
 from muster.backends.slurm.options import Expected, Order, SlurmOptions, SubmitAs, SubmitSettings
-from muster.backends.ssh.cluster_file.schema import LoginIn, split_endpoint
-from muster.backends.ssh.options import Login
 from muster.domain.clusters import PhysicalCluster
 from muster.domain.errors import Problem
 from muster.settings.cluster_kinds import ClusterKind
@@ -95,8 +95,8 @@ class ExpectedIn(Strict):
 class SlurmLoginIn(LoginIn):
     """The login node, which the server reaches by SSH."""
 
-    host: Annotated[str, AfterValidator(plain)] = Field(description="Name or address, as ssh takes it.")
-    host_key: str | None = Field(None, description="Its key; no other is taken.")
+    host: Host = Field(description="Name or address, as ssh takes it.")
+    host_key: HostKey | None = Field(None, description="Its key; no other is taken.")
 
 
 class SlurmIn(SharedIn, SubmitIn):

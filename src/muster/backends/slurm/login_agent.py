@@ -10,10 +10,10 @@ from pathlib import Path
 from muster.agent.archive import build_archive
 from muster.backends.agents.agent_channel import ByteReader, ByteWriter
 from muster.backends.agents.connection import agent_arguments
+from muster.backends.logins.agent_install import AgentArchive, running_agent
+from muster.backends.logins.host_keys import HostKeyStore
+from muster.backends.logins.login import logged_in
 from muster.backends.slurm.options import SlurmOptions
-from muster.backends.ssh.agent_install import AgentArchive, running_agent
-from muster.backends.ssh.host_keys import HostKeyStore
-from muster.backends.ssh.login import logged_in
 from muster.domain.errors import BackendError
 
 AGENTS = "agents"

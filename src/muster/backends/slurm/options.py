@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
-from muster.backends.ssh.options import Login
+from muster.backends.logins.options import Login
 from muster.domain.clusters import PhysicalCluster
 
 
