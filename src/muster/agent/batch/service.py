@@ -13,6 +13,7 @@ from muster.agent.batch.programs import Programs, failure, optional_user, progra
 from muster.agent.batch.spool import BEGIN, END, WORK, Gang, Spool
 from muster.agent.batch.submission import submit
 from muster.agent.batch.tasks import BatchTask
+from muster.agent.batch.versions import VERSIONS
 from muster.agent.errors import BAD_REQUEST, AgentError
 from muster.agent.system.loop import Loop
 
@@ -44,6 +45,7 @@ class BatchService:
             "batch_end": self._end,
             "batch_forget": self._forget,
             "batch_output": self._output,
+            "batch_probe": self._probe,
         }
 
     def task(self, uid: str) -> Optional[BatchTask]:
@@ -172,6 +174,19 @@ class BatchService:
         self._opened()
         gang = self._spool.gang(requests.task_id({"task": request.get("key")}))
         return lambda: {"text": _tail(gang.output)}
+
+    def _probe(self, request: Mapping[str, Any]) -> Work:
+        """Run a short job on any node, which says what is installed there."""
+        programs, options = self._opened(), _texts(request, "options")
+        command = ["srun", "--ntasks=1", "--immediate=30", "--time=1", "--quiet", *options, "sh", "-c", VERSIONS]
+
+        def probe() -> Answer:
+            found = programs.run(command)
+            if found.code != 0:
+                raise failure(found, "no job could be run on a node")
+            return {"text": found.out}
+
+        return probe
 
     def _opened(self) -> Programs:
         if self._programs is None:

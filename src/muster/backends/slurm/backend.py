@@ -36,6 +36,7 @@ from muster.domain.pools import Pool
 from muster.domain.specs import JobSpec
 from muster.domain.tasks import Task
 from muster.launch.symbols import assign_symbols
+from muster.lib.backoff import exponential
 from muster.ports.archives import Archives
 from muster.ports.backend import (
     BackendListener,
@@ -87,6 +88,7 @@ class SlurmBackend:
         self._errands: set[asyncio.Task[None]] = set()
         self._problem = "the login node has not answered yet"
         self._is_open = False
+        self._looking: asyncio.Task[None] | None = None
         self._ask_took_s = 0.0
         self._machines_at = 0.0
         self._view = ClusterView(self.cluster)
@@ -228,8 +230,7 @@ class SlurmBackend:
             jobs = await self._jobs(gangs)
             seen = await self._observations(gangs, jobs)
         except BackendError as error:
-            _log.info("Slurm did not answer", cluster=self.cluster, error=str(error))
-            self._problem = str(error)
+            self._away(error)
             return Observed((), Scope())
         return Observed(tuple(seen), Scope(everything=True))
 
@@ -334,16 +335,35 @@ class SlurmBackend:
     def _agent_ready(self, agent: AgentNode) -> None:
         self._shipping.forget(LOGIN)
         self._logs.watch_again(agent)
-        self._spawn(self._open())
+        self._look_for_slurm()
+
+    def _away(self, error: BackendError) -> None:
+        """Nothing more is handed over until Slurm answers again, which is looked for also while it has no jobs."""
+        if self._view.pool is not None:
+            _log.warning("Slurm does not answer", cluster=self.cluster, error=str(error))
+        self._problem, self._view.pool = str(error), None
+        if self._listener is not None:
+            self._listener.nodes_changed(self.cluster)
+        if self._agent.node.is_reachable:
+            self._look_for_slurm()
+
+    def _look_for_slurm(self) -> None:
+        if self._looking is None or self._looking.done():
+            self._looking = self._spawn(self._open())
 
     async def _open(self) -> None:
-        try:
-            await self._opened()
-            await self._jobs(await self._gangs())
-        except BackendError as error:
-            self._problem = str(error)
-            _log.warning("Slurm does not answer", cluster=self.cluster, error=self._problem)
-        if self._listener is not None:
+        tries = 0
+        while self._agent.node.is_reachable:
+            try:
+                await self._opened()
+                await self._jobs(await self._gangs())
+            except BackendError as error:
+                tries += 1
+                self._problem = str(error)
+                await asyncio.sleep(exponential(tries, first_s=0.5, limit_s=30.0))
+            else:
+                break
+        if self._listener is not None and self._view.pool is not None:
             self._listener.nodes_changed(self.cluster)
             self._listener.reconnected(self.cluster, None)
 
@@ -373,10 +393,11 @@ class SlurmBackend:
         if self._listener is not None:
             self._listener.task_observed(seen)
 
-    def _spawn(self, errand: Coroutine[Any, Any, None]) -> None:
+    def _spawn(self, errand: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         task = asyncio.create_task(errand)
         self._errands.add(task)
         task.add_done_callback(self._errands.discard)
+        return task
 
 
 def _is_named(gang: GangMarks, tasks: Sequence[TaskRef]) -> bool:

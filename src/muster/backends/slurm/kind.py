@@ -2,8 +2,9 @@
 
 from functools import partial
 
-from muster.backends.kinds import BackendKind, Builder, Site
+from muster.backends.kinds import BackendKind, Builder, Examination, Site
 from muster.backends.slurm.cluster_file import SLURM_CLUSTERS
+from muster.domain.clusters import PhysicalCluster
 
 
 def _builder(site: Site) -> Builder:
@@ -20,4 +21,10 @@ def _builder(site: Site) -> Builder:
     )
 
 
-SLURM = BackendKind(SLURM_CLUSTERS, _builder)
+def _examine(cluster: PhysicalCluster) -> Examination:
+    from muster.backends.slurm.examination import examine
+
+    return examine(cluster)
+
+
+SLURM = BackendKind(SLURM_CLUSTERS, _builder, _examine)
