@@ -20,6 +20,7 @@ import zlib
 from typing import Any, Dict, List, Mapping, Optional
 
 from muster.agent.batch.link import ADDRESSES, TOKEN, Link, host_of, is_token, listening, own_addresses
+from muster.agent.batch.memory_ends import was_killed_for_memory
 from muster.agent.batch.spool import BEGIN, END, Gang, Spool
 from muster.agent.batch.symbols import resolve_task
 
@@ -146,14 +147,20 @@ class Coordinator:
                 link.send({"what": "stop", "grace_s": grace_s})
 
     def _account_for_all(self) -> None:
-        """A task that never began has an end all the same, with what is known of its cause."""
-        for task in self._tasks:
+        """A task that never began has an end all the same, with what is known of its cause. A gang whose folder is gone
+        was settled meanwhile."""
+        for task in self._tasks if self._gang.facts() is not None else []:
             uid = task["id"]
-            if self._gang.mark(uid, END) is None and self._gang.mark(uid, BEGIN) is None:
+            if self._gang.mark(uid, END) is not None:
+                continue
+            if self._gang.mark(uid, BEGIN) is None:
                 os.makedirs(self._gang.task_folder(uid), 0o700, exist_ok=True)
                 words = "srun started no process for it; see what it printed: {}".format(self._gang.output)
                 end = {"at": time.time(), "error": START_FAILED, "message": words}
                 self._spool.write_mark(self._gang, uid, END, end)
+            elif was_killed_for_memory(self._gang.output):
+                kept = {"phase": "ended", "signal": int(signal.SIGKILL), "oom": True}
+                self._spool.write_mark(self._gang, uid, END, {"at": time.time(), "kept": kept})
 
 
 def unpacked(text: str) -> Optional[Dict[str, Any]]:

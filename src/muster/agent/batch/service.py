@@ -9,8 +9,9 @@ import os
 from typing import Any, Callable, Dict, FrozenSet, List, Mapping, Optional, Tuple
 
 from muster.agent import requests
+from muster.agent.batch.gang_table import GangTable
 from muster.agent.batch.programs import Programs, failure, optional_user, programs_of
-from muster.agent.batch.spool import BEGIN, END, WORK, Gang, Spool
+from muster.agent.batch.spool import END, WORK, Spool
 from muster.agent.batch.submission import submit
 from muster.agent.batch.tasks import BatchTask
 from muster.agent.batch.versions import VERSIONS
@@ -31,6 +32,7 @@ class BatchService:
         self._loop = loop
         self._root = root
         self._spool = Spool(root)
+        self._table = GangTable(self._spool)
         self._tell = tell
         self._programs: Optional[Programs] = None
 
@@ -64,8 +66,7 @@ class BatchService:
         """The archives that gangs need which have not ended."""
         if self._programs is None:
             return frozenset()
-        found = (gang.facts() or {} for gang in self._spool.gangs())
-        return frozenset(digest for facts in found for digest in facts.get("digests", ()))
+        return self._table.digests()
 
     def _open(self, request: Mapping[str, Any]) -> Work:
         programs = programs_of(request)
@@ -73,6 +74,7 @@ class BatchService:
         self._programs = programs
         self._spool.make()
         if is_first:
+            self._table.load()
             self._look()
 
         def version() -> Answer:
@@ -95,7 +97,14 @@ class BatchService:
             "amounts": request.get("amounts") or {},
         }
         gang = self._spool.gang(key)
-        return lambda: {"job": submit(programs, gang, facts, options, script, user)}
+
+        def work() -> Answer:
+            try:
+                return {"job": submit(programs, gang, facts, options, script, user)}
+            finally:
+                self._table.refresh(key)
+
+        return work
 
     def _ask(self, request: Mapping[str, Any]) -> Work:
         """Runs several commands that change nothing, and answers with what each has printed."""
@@ -110,7 +119,8 @@ class BatchService:
 
     def _gangs(self, request: Mapping[str, Any]) -> Work:
         self._opened()
-        return lambda: {"gangs": [one for one in map(_described, self._spool.gangs()) if one is not None]}
+        table, version = request.get("table"), requests.whole_number(request, "version", 0, 1 << 62)
+        return lambda: self._table.since(str(table), version)
 
     def _stop(self, request: Mapping[str, Any]) -> Work:
         """Write the order down. The coordinator of the gang looks for it."""
@@ -125,6 +135,7 @@ class BatchService:
                     unknown.append(uid)
                 else:
                     task.gang.add_orders({uid: grace_s})
+                    self._table.refresh(task.gang.key)
             return {"unknown": unknown}
 
         return stop
@@ -154,17 +165,24 @@ class BatchService:
             task = self.task(uid)
             if task is not None and not task.over:
                 self._spool.write_mark(task.gang, uid, END, end)
+                self._table.refresh(task.gang.key)
             return {}
 
         return write
 
     def _forget(self, request: Mapping[str, Any]) -> Work:
+        """Nothing of the task is needed any more. Its gang stays known as one that was submitted, until all of it is
+        forgotten."""
         self._opened()
-        uid = requests.task_id(request)
+        uid, is_final = requests.task_id(request), bool(request.get("final"))
 
         def forget() -> Answer:
+            gang = self._spool.gang_of(uid)
             if self.task(uid) is not None:
-                self._spool.gang_of(uid).forget(uid)
+                gang.forget(uid)
+                self._table.refresh(gang.key)
+            if is_final and gang.facts() is None:
+                gang.remove()
             return {}
 
         return forget
@@ -197,27 +215,9 @@ class BatchService:
         for uid in self._spool.take_news():
             task = self.task(uid)
             if task is not None:
+                self._table.refresh(task.gang.key)
                 self._tell(task.status())
         self._loop.call_later(_LOOK_EVERY_S, self._look)
-
-
-def _described(gang: Gang) -> Optional[Answer]:
-    facts, job = gang.facts(), gang.job()
-    if facts is None or job is None:
-        return None
-    orders = gang.orders()
-    tasks = [
-        {"task": uid, "begin": gang.mark(uid, BEGIN), "end": gang.mark(uid, END), "ordered": uid in orders}
-        for uid in facts["tasks"]
-    ]
-    return {
-        "key": gang.key,
-        "job": job,
-        "name": facts["name"],
-        "user": facts["user"],
-        "amounts": facts["amounts"],
-        "tasks": tasks,
-    }
 
 
 def _answer(programs: Programs, command: Tuple[str, ...]) -> Answer:

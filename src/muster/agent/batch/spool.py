@@ -96,7 +96,14 @@ class Gang:
         if left:
             self.write_facts({**facts, "tasks": left})
             return
-        self.remove()
+        job = self.job()
+        if job is not None:
+            write_json(self.claim, {"job": job})
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def was_submitted_as(self) -> Optional[str]:
+        """The job of a gang whose tasks have all been forgotten: it must not be submitted again."""
+        return str((read_json(self.claim) or {}).get("job") or "") or None
 
     def remove(self) -> None:
         shutil.rmtree(self.folder, ignore_errors=True)
@@ -127,7 +134,7 @@ class Spool:
             names = sorted(os.listdir(self.gangs_folder))
         except OSError:
             return []
-        return [self.gang(name) for name in names if not name.endswith(".claim")]
+        return [self.gang(name) for name in names if not name.endswith((".claim", ".partial"))]
 
     def write_mark(self, gang: Gang, task: str, name: str, mark: Mapping[str, Any]) -> None:
         write_json(os.path.join(gang.task_folder(task), name), mark)

@@ -27,7 +27,7 @@ def submit(
     claim = os.open(gang.claim, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         _lock(claim, gang.key)
-        known = gang.job()
+        known = gang.job() or gang.was_submitted_as()
         if known is not None:
             return known
         if gang.facts() is not None:

@@ -19,7 +19,8 @@ from muster.backends.agents.task_data import PoolLogs
 from muster.backends.slurm.amounts import total
 from muster.backends.slurm.batch_script import Place, batch_script, job_name, shown_script
 from muster.backends.slurm.cluster_view import ClusterView
-from muster.backends.slurm.gang_marks import GangMarks, read_gang, read_task
+from muster.backends.slurm.gang_marks import GangMarks, read_task
+from muster.backends.slurm.gang_mirror import GangMirror
 from muster.backends.slurm.job_facts import JobFacts
 from muster.backends.slurm.login_agent import LoginNode, Streams
 from muster.backends.slurm.observing import kept_end, needs_slurm, observation, observations
@@ -52,9 +53,9 @@ from muster.ports.capabilities import Capabilities, Collected, PastEnd, TaskRef,
 
 _log = structlog.get_logger("backends.slurm")
 LOGIN = "login"
-_SHARE_OF_TIME = 20.0
-"""Asking takes at most one twentieth of the time."""
-_SLOWEST_S = 30.0
+_SHARE_OF_TIME = 50.0
+"""Asking takes at most one fiftieth of the time."""
+_SLOWEST_S = 60.0
 _MACHINES_EVERY_S = 5.0
 _CANCEL_AFTER_S = 15.0
 """A job whose tasks should have ended this long ago is cancelled in Slurm."""
@@ -92,6 +93,8 @@ class SlurmBackend:
         self._ask_took_s = 0.0
         self._machines_at = 0.0
         self._view = ClusterView(self.cluster)
+        self._mirror = GangMirror()
+        self._mirroring = asyncio.Lock()
         self._agent = AgentNode(
             LOGIN,
             self.cluster,
@@ -261,8 +264,11 @@ class SlurmBackend:
         return []
 
     async def _gangs(self) -> list[GangMarks]:
-        answer = await self._order("batch_gangs")
-        return [read_gang(one) for one in answer["gangs"]]
+        """All gangs of the login node, of which it tells only what has changed since it was last asked."""
+        async with self._mirroring:
+            answer = await self._order("batch_gangs", **self._mirror.asked())
+            self._mirror.take(answer)
+            return list(self._mirror.gangs.values())
 
     async def _jobs(self, gangs: Sequence[GangMarks]) -> Jobs:
         """All jobs of these gangs that are not over, by one query, and with it the nodes now and then."""
@@ -290,10 +296,13 @@ class SlurmBackend:
         return await self._outputs.collect(task.task_id, LOGIN, patterns, target, admit)
 
     def settled(self, task: TaskRef) -> None:
-        """The record stays until the job is deleted."""
+        self._spawn(self._settle(task.task_id))
+
+    async def _settle(self, task_id: str) -> None:
+        await quietly(self._agent.ask("batch_forget", task=task_id))
 
     async def forget(self, task: TaskRef) -> None:
-        await self._order("batch_forget", task=task.task_id)
+        await self._order("batch_forget", task=task.task_id, final=True)
 
     # The agent on the login node
 
