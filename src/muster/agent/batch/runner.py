@@ -6,6 +6,7 @@ its command in a session of its own, and writes down how that began and ended. I
 
 from __future__ import annotations
 
+import errno
 import os
 import selectors
 import signal
@@ -21,6 +22,7 @@ from muster.agent.batch.spool import BEGIN, END, Spool
 from muster.agent.errors import START_FAILED, AgentError
 from muster.agent.node import facts
 
+_NOT_EXECUTABLE, _NOT_FOUND = 126, 127
 _PASSED_ON = (signal.SIGUSR1, signal.SIGUSR2, signal.SIGHUP, signal.SIGINT)
 
 
@@ -183,4 +185,9 @@ def _become(prepared: Prepared) -> None:
     os.dup2(log, 1)
     os.dup2(log, 2)
     os.chdir(prepared.work)
-    os.execvpe(prepared.argv[0], prepared.argv, prepared.env)
+    try:
+        os.execvpe(prepared.argv[0], prepared.argv, prepared.env)
+    except OSError as error:
+        # As a shell would: the log says what is missing, and the exit code that it was not the program's own.
+        os.write(2, "{}: {}\n".format(prepared.argv[0], error.strerror).encode("utf-8"))
+        os._exit(_NOT_FOUND if error.errno == errno.ENOENT else _NOT_EXECUTABLE)
