@@ -28,8 +28,16 @@ HARNESSES: Mapping[str, Make] = {
     "ssh": lambda folder, request: SshHarness(folder, request.getfixturevalue("contract_host")),
     "kubernetes": lambda folder, request: KubeHarness(folder, request.getfixturevalue("contract_kube")),
     "slurm": lambda folder, request: SlurmHarness(folder, request.getfixturevalue("contract_slurm")),
+    "slurm-unshared": lambda folder, request: SlurmHarness(
+        folder, request.getfixturevalue("contract_slurm"), is_shared=False
+    ),
 }
-_MARKS = {"fake": pytest.mark.fast, "kubernetes": pytest.mark.kube, "slurm": pytest.mark.slurm}
+_MARKS = {
+    "fake": pytest.mark.fast,
+    "kubernetes": pytest.mark.kube,
+    "slurm": pytest.mark.slurm,
+    "slurm-unshared": pytest.mark.slurm,
+}
 
 
 @pytest.fixture(scope="session")

@@ -18,8 +18,8 @@ class SlurmHarness:
     node = ""
     folder = ""
 
-    def __init__(self, folder: Path, slurm: RealSlurm) -> None:
-        self._folder, self._slurm = folder, slurm
+    def __init__(self, folder: Path, slurm: RealSlurm, *, is_shared: bool = True) -> None:
+        self._folder, self._slurm, self._is_shared = folder, slurm, is_shared
         self._identity = secrets.token_hex(4)
         self.archives = FolderArchives(folder)
         self.tasks = Programs(folder / "programs")
@@ -27,7 +27,8 @@ class SlurmHarness:
         self.queue = Crowd(slurm)
 
     def backend(self) -> Backend:
-        options = SlurmOptions(root=str(self._folder / "shared"), conf=str(self._slurm.conf), poll_s=0.2)
+        root = str(self._folder / "shared") if self._is_shared else ""
+        options = SlurmOptions(root=root, is_shared=self._is_shared, conf=str(self._slurm.conf), poll_s=0.2)
         settings = PhysicalCluster("hpc", "slurm", options=options)
         return SlurmBackend(settings, self.archives, identity=self._identity, home=self._folder / "home")
 

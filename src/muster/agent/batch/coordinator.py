@@ -19,10 +19,13 @@ import time
 import zlib
 from typing import Any, Dict, List, Mapping, Optional
 
+from muster.agent.batch.bootstrap import bootstrap
 from muster.agent.batch.link import ADDRESSES, TOKEN, Link, host_of, is_token, listening, own_addresses
 from muster.agent.batch.memory_ends import was_killed_for_memory
+from muster.agent.batch.relayed import RelayedSpool, RelayLink
 from muster.agent.batch.spool import BEGIN, END, Gang, Spool
 from muster.agent.batch.symbols import resolve_task
+from muster.agent.system.removal import remove_tree
 
 RUN = "import sys; sys.path.insert(0, sys.argv[1]); from muster.agent.batch.{} import main; main()"
 START_FAILED = "start-failed"
@@ -35,13 +38,23 @@ SECOND_START = 75
 
 def main() -> None:
     order = json.loads(zlib.decompress(base64.b64decode(sys.stdin.buffer.read())).decode("utf-8"))
-    spool = Spool(order["root"])
+    spool = _spool(order)
     gang = spool.gang(order["key"])
     job, restarts = os.environ.get("SLURM_JOB_ID") or "", int(os.environ.get("SLURM_RESTART_COUNT") or 0)
     if restarts or not gang.begin(job, restarts):
         sys.stderr.write("muster: this gang has begun before; it is not run twice\n")
         sys.exit(SECOND_START)
-    sys.exit(Coordinator(order, spool, gang).run())
+    code = Coordinator(order, spool, gang).run()
+    if not order["is_shared"]:
+        remove_tree(order["root"])
+    sys.exit(code)
+
+
+def _spool(order: Mapping[str, Any]) -> Spool:
+    """What its own environment says about the login node is not for the steps that it starts."""
+    if order["is_shared"]:
+        return Spool(order["root"])
+    return RelayedSpool(order["root"], RelayLink(os.environ.pop(ADDRESSES), os.environ.pop(TOKEN), order["key"]).ask)
 
 
 class Coordinator:
@@ -79,7 +92,11 @@ class Coordinator:
         kept = {name: value for name, value in os.environ.items() if not name.startswith(_NOT_FOR_STEPS)}
         env = {**kept, ADDRESSES: ",".join([*own_addresses(), str(port)]), TOKEN: self._token}
         component = ["--het-group={}".format(number)] if len(self._order["groups"]) > 1 else []
-        python = [self._order["python"], "-I", "-c", RUN.format("runner"), self._order["archive"], str(number)]
+        if self._order["is_shared"]:
+            program = [RUN.format("runner"), self._order["archive"], str(number)]
+        else:
+            program = [bootstrap("runner"), "runner", str(number)]
+        python = [self._order["python"], "-I", "-c", *program]
         argv = [self._order["srun"], *component, *group["srun"], *python]
         return subprocess.Popen(argv, env=env, stdin=subprocess.DEVNULL)
 
@@ -111,7 +128,12 @@ class Coordinator:
         if not is_token(message.get("token"), self._token):
             link.close()
             return
-        if message["what"] == "hello":
+        if message["what"] == "archive":
+            with open(sys.argv[1], "rb") as file:
+                link.send({"data": file.read()})
+        elif message["what"] in ("mark", "log", "blob") and isinstance(self._spool, RelayedSpool):
+            link.send({**self._spool.passed_on(message), "what": "answer"})
+        elif message["what"] == "hello":
             group, place = int(message["group"]), int(message["place"])
             task = self._order["groups"][group]["tasks"][place]
             self._links[task["id"]] = link
@@ -132,7 +154,9 @@ class Coordinator:
         ports = {task["rank"]: self._hellos[task["id"]]["ports"] for task in self._tasks}
         for task in self._tasks:
             resolved = resolve_task(task, hosts, ports)
-            self._links[task["id"]].send({"what": "start", "order": resolved, "root": self._order["root"]})
+            self._links[task["id"]].send(
+                {"what": "start", "order": resolved, "root": self._order["root"], "is_shared": self._order["is_shared"]}
+            )
 
     def _host(self, hello: Mapping[str, Any]) -> str:
         if hello.get("address"):

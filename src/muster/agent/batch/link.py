@@ -65,9 +65,10 @@ class Link:
             self.connection.close()
 
 
-def listening() -> socket.socket:
+def listening(port: int = 0) -> socket.socket:
     server = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
-    server.bind(("", 0))
+    server.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    server.bind(("", port))
     server.listen(1024)
     return server
 
@@ -79,11 +80,16 @@ def own_addresses() -> List[str]:
 
 
 def connected() -> Link:
-    """A link to the coordinator, from what its environment says. Raises OSError."""
-    *names, port = os.environ[ADDRESSES].split(",")
+    """A link to the coordinator, from what the environment says. Raises OSError."""
     launcher = os.environ.get("SLURM_LAUNCH_NODE_IPADDR")
+    return connected_to(",".join(([launcher] if launcher else []) + [os.environ[ADDRESSES]]))
+
+
+def connected_to(addresses: str) -> Link:
+    """A link to whoever answers first at these names, of which the port is the last. Raises OSError."""
+    *names, port = addresses.split(",")
     problem: Optional[OSError] = None
-    for name in ([launcher] if launcher else []) + names:
+    for name in names:
         try:
             connection = socket.create_connection((name, int(port)), _CONNECT_WITHIN_S)
             connection.settimeout(None)

@@ -13,16 +13,19 @@ import signal
 import socket
 import sys
 import time
-from typing import Any, Dict, Mapping, Optional
+from typing import Any, Dict, List, Mapping, Optional
 
 from muster.agent.batch.link import TOKEN, Link, connected
 from muster.agent.batch.node_ports import ClaimedPorts
 from muster.agent.batch.preparing import Prepared, prepare
+from muster.agent.batch.relayed import RelayedSpool, ShippedLog
 from muster.agent.batch.spool import BEGIN, END, Spool
 from muster.agent.errors import START_FAILED, AgentError
 from muster.agent.node import facts
+from muster.agent.system.removal import remove_tree
 
 _NOT_EXECUTABLE, _NOT_FOUND = 126, 127
+_SHIP_EVERY_S = 0.2
 _PASSED_ON = (signal.SIGUSR1, signal.SIGUSR2, signal.SIGHUP, signal.SIGINT)
 
 
@@ -40,7 +43,9 @@ def main() -> None:
     start = link.receive_one()
     if start is None:
         sys.exit("muster: the coordinator is gone")
-    code = Runner(start["order"], Spool(start["root"]), link, token).run()
+    asking = Asking(link, token)
+    spool = Spool(start["root"]) if start["is_shared"] else RelayedSpool(start["root"], asking.ask)
+    code = Runner(start["order"], spool, link, token, asking).run()
     claimed.close()
     sys.exit(code)
 
@@ -52,13 +57,17 @@ def _whereabouts() -> Dict[str, Any]:
 
 
 class Runner:
-    def __init__(self, order: Mapping[str, Any], spool: Spool, link: Link, token: str) -> None:
+    def __init__(self, order: Mapping[str, Any], spool: Spool, link: Link, token: str, asking: "Asking") -> None:
         self._order = order
         self._uid = str(order["id"])
         self._spool = spool
         self._gang = spool.gang_of(self._uid)
         self._link = link
         self._token = token
+        self._asking = asking
+        self._shipped: Optional[ShippedLog] = None
+        if isinstance(spool, RelayedSpool):
+            self._shipped = ShippedLog(self._gang.task_folder(self._uid), self._uid, asking.ask)
         self._pid = 0
         self._is_ordered = False
         self._from_outside: Optional[int] = None
@@ -70,6 +79,7 @@ class Runner:
     def run(self) -> int:
         self._listen_to_signals()
         try:
+            self._fetch()
             prepared = prepare(self._order, self._spool, self._gang)
             self._start(prepared)
         except (AgentError, OSError) as error:
@@ -79,6 +89,13 @@ class Runner:
         begun = {"at": time.time(), "node": _node(), "host": socket.gethostname(), "pid": self._pid}
         self._spool.write_mark(self._gang, self._uid, BEGIN, begun)
         return self._follow()
+
+    def _fetch(self) -> None:
+        if isinstance(self._spool, RelayedSpool):
+            os.makedirs(self._gang.task_folder(self._uid), 0o700, exist_ok=True)
+            package = [self._order["package"]] if self._order["package"] else []
+            for digest in [*package, *(given["digest"] for given in self._order["inputs"])]:
+                self._spool.fetch(digest)
 
     def _listen_to_signals(self) -> None:
         signal.set_wakeup_fd(self._wake_write, warn_on_full_buffer=False)
@@ -112,6 +129,10 @@ class Runner:
             pid, status, used = os.wait4(self._pid, os.WNOHANG)
             if pid:
                 return self._finish(status, used)
+            if self._shipped is not None:
+                self._shipped.ship()
+            for message in self._asking.take_unasked():
+                self._obey(message)
             for key, _ in selector.select(self._wait_s()):
                 if key.fd == self._wake_read:
                     self._signalled(os.read(self._wake_read, 4096))
@@ -122,18 +143,25 @@ class Runner:
                 self._kill_at = None
 
     def _wait_s(self) -> Optional[float]:
-        return None if self._kill_at is None else max(0.0, self._kill_at - time.monotonic())
+        shipping_s = None if self._shipped is None else _SHIP_EVERY_S
+        if self._kill_at is None:
+            return shipping_s
+        left_s = max(0.0, self._kill_at - time.monotonic())
+        return left_s if shipping_s is None else min(left_s, shipping_s)
 
     def _hear(self, selector: selectors.BaseSelector) -> None:
         fd = self._link.fileno()
         for message in self._link.receive():
-            if message["what"] == "stop":
-                self._is_ordered = True
-                kill_at = time.monotonic() + float(message["grace_s"])
-                self._kill_at = kill_at if self._kill_at is None else min(kill_at, self._kill_at)
-                self._send(signal.SIGTERM)
+            self._obey(message)
         if not self._link.is_open:
             selector.unregister(fd)
+
+    def _obey(self, message: Mapping[str, Any]) -> None:
+        if message["what"] == "stop":
+            self._is_ordered = True
+            kill_at = time.monotonic() + float(message["grace_s"])
+            self._kill_at = kill_at if self._kill_at is None else min(kill_at, self._kill_at)
+            self._send(signal.SIGTERM)
 
     def _signalled(self, numbers: bytes) -> None:
         for number in numbers:
@@ -165,9 +193,35 @@ class Runner:
         return self._ended(end, 128 + number if number is not None else code or 0)
 
     def _ended(self, end: Mapping[str, Any], code: int) -> int:
+        if self._shipped is not None:
+            self._shipped.ship()
         self._spool.write_mark(self._gang, self._uid, END, {**end, "node": _node()})
+        if self._shipped is not None:
+            remove_tree(self._gang.task_folder(self._uid))
         self._link.send({"token": self._token, "what": "ended", "id": self._uid, "code": code})
         return code
+
+
+class Asking:
+    """Requests to the coordinator over the link on which its orders come, too."""
+
+    def __init__(self, link: Link, token: str) -> None:
+        self._link, self._token = link, token
+        self._unasked: List[Dict[str, Any]] = []
+
+    def ask(self, message: Dict[str, Any]) -> Dict[str, Any]:
+        """An empty answer if the coordinator is gone, and nobody can be told."""
+        self._link.send({**message, "token": self._token})
+        while self._link.is_open:
+            for found in self._link.receive():
+                if found.get("what") == "answer":
+                    return found
+                self._unasked.append(found)
+        return {}
+
+    def take_unasked(self) -> List[Dict[str, Any]]:
+        found, self._unasked = self._unasked, []
+        return found
 
 
 def _node() -> str:

@@ -11,6 +11,7 @@ from typing import Any, Callable, Dict, FrozenSet, List, Mapping, Optional, Tupl
 from muster.agent import requests
 from muster.agent.batch.gang_table import GangTable
 from muster.agent.batch.programs import Programs, failure, optional_user, programs_of
+from muster.agent.batch.relay import Relay
 from muster.agent.batch.spool import END, WORK, Spool
 from muster.agent.batch.submission import submit
 from muster.agent.batch.tasks import BatchTask
@@ -33,6 +34,7 @@ class BatchService:
         self._root = root
         self._spool = Spool(root)
         self._table = GangTable(self._spool)
+        self._relay: Optional[Relay] = None
         self._tell = tell
         self._programs: Optional[Programs] = None
 
@@ -70,7 +72,7 @@ class BatchService:
 
     def _open(self, request: Mapping[str, Any]) -> Work:
         programs = programs_of(request)
-        is_first = self._programs is None
+        is_first, is_relayed = self._programs is None, bool(request.get("relay"))
         self._programs = programs
         self._spool.make()
         if is_first:
@@ -81,9 +83,17 @@ class BatchService:
             found = programs.run(["sbatch", "--version"])
             if found.code != 0:
                 raise failure(found, "sbatch does not work on the login node")
-            return {"version": found.out.strip(), "spool": self._root}
+            return {"version": found.out.strip(), "relay": self._way_back(is_relayed)}
 
         return version
+
+    def _way_back(self, is_wanted: bool) -> Optional[str]:
+        """Where allocations without a shared folder find this agent."""
+        if not is_wanted:
+            return None
+        if self._relay is None:
+            self._relay = Relay(self._spool)
+        return ",".join([*self._relay.addresses(), str(self._relay.port)])
 
     def _submit(self, request: Mapping[str, Any]) -> Work:
         programs, key = self._opened(), requests.task_id({"task": request.get("key")})
@@ -95,6 +105,7 @@ class BatchService:
             "digests": _texts(request, "digests"),
             "user": user,
             "amounts": request.get("amounts") or {},
+            "token": str(request.get("token") or ""),
         }
         gang = self._spool.gang(key)
 

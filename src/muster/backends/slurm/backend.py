@@ -1,6 +1,7 @@
 """The Slurm backend: hands gangs over to Slurm by the agent on its login node, and reports what becomes of them."""
 
 import asyncio
+import secrets
 import time
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, suppress
@@ -89,6 +90,7 @@ class SlurmBackend:
         self._errands: set[asyncio.Task[None]] = set()
         self._problem = "the login node has not answered yet"
         self._is_open = False
+        self._relay = ""
         self._looking: asyncio.Task[None] | None = None
         self._ask_took_s = 0.0
         self._machines_at = 0.0
@@ -140,7 +142,7 @@ class SlurmBackend:
     # What it can do
 
     def cannot_honour(self, spec: JobSpec) -> list[Problem]:
-        return list(cannot_honour(spec, self.settings))
+        return list(cannot_honour(spec, self.settings, is_shared=self._options.is_shared))
 
     def nodes(self) -> list[Node]:
         return list(self._view.nodes)
@@ -183,7 +185,10 @@ class SlurmBackend:
         unready = await self.prepare(launch)
         if unready:
             raise BackendError(unready[0].message, reason=unready[0].code)
-        script = batch_script(launch, self._options, self._place(), self._gpu_types())
+        if not self._is_open:
+            await self._gangs()  # the login node says where the nodes find it
+        token = secrets.token_hex(16)
+        script = batch_script(launch, self._options, self._place(token), self._gpu_types())
         answer = await self._order(
             "batch_submit",
             key=launch.gang.key,
@@ -191,6 +196,7 @@ class SlurmBackend:
             tasks=[task.id for task in launch.gang.tasks],
             digests=sorted({digest for request in launch.requests for digest in request.digests}),
             options=[],
+            token=token,
             amounts=total(part.amounts for part in components(launch.gang, self._gpu_types())).plain(),
             user=launch.gang.owner if self._options.submit_as is SubmitAs.USER else "",
             data=script.encode(),
@@ -314,8 +320,10 @@ class SlurmBackend:
         """The login node of the settings as they are at this moment."""
         return self._login_node.connected()
 
-    def _place(self) -> Place:
-        return Place(self._login_node.root, self._login_node.archive, self._identity)
+    def _place(self, token: str = "") -> Place:
+        node = self._login_node
+        relay = "" if self._options.is_shared else self._relay or "login,0"
+        return Place(node.root, node.archive, self._identity, relay, token)
 
     def _gpu_types(self) -> GpuTypes:
         return GpuTypes(self._options, self._view.gpu_types)
@@ -380,7 +388,9 @@ class SlurmBackend:
         if self._is_open:
             return
         env = {"SLURM_CONF": self._options.conf} if self._options.conf else {}
-        await self._agent.ask("batch_open", commands=self._options.commands, env=env)
+        is_relayed = not self._options.is_shared
+        answer = await self._agent.ask("batch_open", commands=self._options.commands, env=env, relay=is_relayed)
+        self._relay = str(answer.get("relay") or "")
         self._is_open = True
 
     async def _order(self, op: str, **arguments: Any) -> Message:

@@ -8,7 +8,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from muster.agent.batch.bootstrap import bootstrap
 from muster.agent.batch.coordinator import RUN
+from muster.agent.batch.link import ADDRESSES, TOKEN
 from muster.backends.slurm.options import SlurmOptions
 from muster.backends.slurm.sbatch_options import (
     Component,
@@ -37,9 +39,17 @@ class Place:
     """The folder of the agent on the login node."""
     archive: str
     identity: str
+    relay: str = ""
+    """Where nodes find the login node if they share no folder with it: names and at last a port, with commas."""
+    token: str = ""
+    """What a gang shows there."""
 
     def output(self, key: str) -> str:
-        return f"{self.root}/gangs/{key}/script.out"
+        return "/dev/null" if self.relay else f"{self.root}/gangs/{key}/script.out"
+
+    def gang_root(self, key: str) -> str:
+        """Where the gang has its files on the nodes."""
+        return f"/tmp/muster-{self.identity}-{key}" if self.relay else self.root  # noqa: S108
 
 
 def job_name(launch: GangLaunch) -> str:
@@ -61,7 +71,13 @@ def shown_script(launch: GangLaunch, options: SlurmOptions, place: Place, gpu_ty
 
 
 def _script(launch: GangLaunch, options: SlurmOptions, place: Place, gpu_types: GpuTypes, order: str) -> str:
-    python = [options.python, "-I", "-c", RUN.format("coordinator"), place.archive]
+    program = [RUN.format("coordinator"), place.archive]
+    way_back: list[str] = []
+    if place.relay:
+        program = [bootstrap("coordinator"), "coordinator", launch.gang.key]
+        token = place.token or HIDDEN
+        way_back = [f"export {ADDRESSES}={shlex.quote(place.relay)}", f"export {TOKEN}={shlex.quote(token)}"]
+    python = [options.python, "-I", "-c", *program]
     return "\n".join(
         [
             "#!/bin/sh",
@@ -71,6 +87,7 @@ def _script(launch: GangLaunch, options: SlurmOptions, place: Place, gpu_types: 
             *(f"export {name}={shlex.quote(value)}" for name, value in options.env.items()),
             *([f"export MUSTER_BATCH_INTERFACE={shlex.quote(options.interface)}"] if options.interface else []),
             *options.prolog,
+            *way_back,
             f"exec {shlex.join(python)} <<'{_END}'",
             order,
             _END,
@@ -107,7 +124,8 @@ def _order(
     ]
     return {
         "key": launch.gang.key,
-        "root": place.root,
+        "root": place.gang_root(launch.gang.key),
+        "is_shared": not place.relay,
         "archive": place.archive,
         "python": options.python,
         "srun": options.command("srun"),

@@ -105,9 +105,10 @@ class SlurmIn(SharedIn, SubmitIn):
     login: Annotated[SlurmLoginIn | None, BeforeValidator(_login)] = Field(
         None, description=f"Where Slurm's commands run: {HERE}, user@host:port, or a mapping as in an SSH cluster."
     )
-    shared_folder: Folder = Field(
+    shared_folder: Folder | None = Field(
+        None,
         description="A folder that the login node and all compute nodes see under this path. Muster keeps packages, "
-        "logs and working directories of jobs there."
+        "logs and working directories of jobs there. Without one, nodes connect to the login node.",
     )
     commands: Folder | None = Field(None, description="The folder of Slurm's commands, if it is not in the PATH.")
     conf: Folder | None = Field(None, description="The value of SLURM_CONF, if it has to be set.")
@@ -128,7 +129,9 @@ class SlurmIn(SharedIn, SubmitIn):
         1, description="With `order: muster`, how many nodes' worth of jobs may wait in Slurm's queue."
     )
     submit_as: SubmitAs = Field(
-        SubmitAs.SERVICE, description="Whose jobs they are in Slurm: service, or user by sudo on the login node."
+        SubmitAs.SERVICE,
+        description="Whose jobs they are in Slurm: service, or user by sudo on the login node. Those of users connect "
+        "to the login node, and do not use sharedFolder.",
     )
     gpu_models: dict[str, str] = Field(default_factory=dict, description="What Muster calls the GPUs of a gres type.")
     poll_every: Seconds = Field(1.0, description="How often Slurm is asked at most, while jobs are there.")
@@ -139,7 +142,9 @@ def _complete(cluster: PhysicalCluster, model: SlurmIn) -> PhysicalCluster:
     options = SlurmOptions(
         login=_login_of(model.login),
         login_python=model.login.python if model.login is not None else "python3",
-        root=model.shared_folder,
+        root=model.shared_folder or (model.login.root if model.login is not None else ""),
+        # Files of several accounts in one folder would have to be readable by all of them.
+        is_shared=model.shared_folder is not None and model.submit_as is SubmitAs.SERVICE,
         commands=model.commands or "",
         conf=model.conf or "",
         python=model.python,

@@ -5,6 +5,7 @@ import os
 import sys
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 
 from muster.agent.archive import build_archive
@@ -25,6 +26,8 @@ class LoginNode:
     """How the login node of a cluster is reached. `name` is the folder of the agent in Muster's folder there."""
 
     def __init__(self, options: SlurmOptions, name: str, epoch: int, host_keys: Path) -> None:
+        if not options.root:
+            options = replace(options, root=str(host_keys.parent / "spool"))
         self._options = options
         self._name = name
         self._epoch = epoch
