@@ -11,7 +11,6 @@ the port 7070 and `/home/ada`, and nothing of it is left behind. `setup` comment
 | `hosts=2` | there are hosts gpu1, gpu2 … at 10.0.0.1, 10.0.0.2 …, which accept the key ~/.ssh/id_ed25519 of ada |
 | `host-gpus=4xRTX3090` | each host has these GPUs |
 | `slurm` | Slurm's commands reach a cluster of four nodes, which has /mnt in common with the machine; see `slurm_machine.py` |
-| `slurm=accounting` | the same, with slurmdbd |
 | `login-node` | there is a host called login, on which Slurm's commands work as well |
 """
 
@@ -123,7 +122,7 @@ def machine_for(setup: Sequence[str]) -> Iterator[Machine]:
         pool = stack.enter_context(HostPool([HostOptions(), *nodes]))
         _prepare(pool, ["login"] if LOGIN_NODE in values else [f"gpu{number + 1}" for number in range(count)])
         if "slurm" in values:
-            stack.enter_context(slurm_cluster(pool, has_accounting=values["slurm"] == "accounting"))
+            stack.enter_context(slurm_cluster(pool))
         if not pool[0].path(_BIN).exists():
             pool[0].share(ROOT)  # homes and temporary folders of a fresh machine are empty
         environment = _environment(values)

@@ -1,4 +1,8 @@
-"""A Slurm cluster for the machine of a page: its commands work there, and /mnt is the same folder on all nodes."""
+"""A Slurm cluster for the machine of a page: its commands work there, and /mnt is the same folder on all nodes.
+
+Jobs run as the account that submits them, which the nodes must know, too. On the hosts the account `muster` is the one
+that this machine has for nobody.
+"""
 
 import shutil
 import tempfile
@@ -14,16 +18,16 @@ __all__ = ["LOGIN_NODE", "slurm_cluster"]
 LOGIN_NODE = "login-node"
 _SHARED = Path("/mnt")
 _CONF = "/etc/slurm/slurm.conf"
+_ACCOUNT = "muster:x:65534:65534::/mnt:/bin/bash"
 
 
 @contextmanager
-def slurm_cluster(pool: HostPool, *, has_accounting: bool) -> Iterator[RealSlurm]:
+def slurm_cluster(pool: HostPool) -> Iterator[RealSlurm]:
     """The hosts reach its daemons over the network, and munge by its socket."""
-    options = SlurmOptions(accounting=has_accounting, address=pool.address)
     with tempfile.TemporaryDirectory(prefix="muster-slurm-", ignore_cleanup_errors=True) as name:
         folder = Path(name)
-        with RealSlurm(folder / "slurm", options) as slurm:
-            folder.chmod(0o711)
+        folder.chmod(0o711)
+        with RealSlurm(folder / "slurm", SlurmOptions(address=pool.address)) as slurm:
             shared = folder / "shared"
             shared.mkdir(mode=0o1777)
             shared.chmod(0o1777)
@@ -35,4 +39,8 @@ def slurm_cluster(pool: HostPool, *, has_accounting: bool) -> Iterator[RealSlurm
                 target = host.path(_CONF)
                 target.parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy(slurm.conf, target)
+                with host.path("/etc/passwd").open("a") as accounts:
+                    accounts.write(f"{_ACCOUNT}\n")
+                with host.path("/etc/shadow").open("a") as secrets:
+                    secrets.write("muster:*:20000:0:99999:7:::\n")
             yield slurm
