@@ -12,6 +12,8 @@ from muster.domain.pools import Pool, PoolCapacity
 from muster.domain.resources import Capacity, Device
 
 _EVERYTHING = 1 << 40
+_MANY_GPUS = 4096
+"""So many GPUs of each model may wait in Slurm if it orders jobs itself. The scheduler counts them one by one."""
 UNNAMED_MODEL = "GPU"
 """The model of GPUs without a gres type."""
 
@@ -100,7 +102,7 @@ def _available(usable: list[NodeRecord], own: Amounts, options: SlurmOptions) ->
 
 def _head_start(total: PoolCapacity, largest: PoolCapacity, options: SlurmOptions) -> PoolCapacity:
     if options.order is Order.SLURM:
-        return PoolCapacity(_EVERYTHING, _EVERYTHING, dict.fromkeys(total.gpus, 1 << 20))
+        return PoolCapacity(_EVERYTHING, _EVERYTHING, dict.fromkeys(total.gpus, _MANY_GPUS))
     times = options.head_start
     gpus = {model: count * times for model, count in largest.gpus.items()}
     return PoolCapacity(largest.cpu_m * times, largest.memory_bytes * times, gpus)
