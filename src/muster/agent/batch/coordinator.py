@@ -17,7 +17,7 @@ import subprocess
 import sys
 import time
 import zlib
-from typing import Any, Dict, List, Mapping, Optional
+from typing import Any, Dict, List, Mapping, Optional, Set
 
 from muster.agent.batch.bootstrap import bootstrap
 from muster.agent.batch.link import ADDRESSES, TOKEN, Link, host_of, is_token, listening, own_addresses
@@ -72,6 +72,8 @@ class Coordinator:
         self._stopped: Dict[str, float] = {}
         self._steps: List["subprocess.Popen[bytes]"] = []
         self._is_planned = False
+        self._marked: Set[str] = set()
+        """The tasks that have told of a beginning or an end."""
 
     def run(self) -> int:
         """Returns the exit code of the job: that of the first task that failed."""
@@ -132,6 +134,8 @@ class Coordinator:
             with open(sys.argv[1], "rb") as file:
                 link.send({"data": file.read()})
         elif message["what"] in ("mark", "log", "blob") and isinstance(self._spool, RelayedSpool):
+            if message["what"] == "mark":
+                self._marked.add(message["task"])
             link.send({**self._spool.passed_on(message), "what": "answer"})
         elif message["what"] == "hello":
             group, place = int(message["group"]), int(message["place"])
@@ -175,7 +179,7 @@ class Coordinator:
         was settled meanwhile."""
         for task in self._tasks if self._gang.facts() is not None else []:
             uid = task["id"]
-            if self._gang.mark(uid, END) is not None:
+            if uid in self._marked or self._gang.mark(uid, END) is not None:
                 continue
             if self._gang.mark(uid, BEGIN) is None:
                 os.makedirs(self._gang.task_folder(uid), 0o700, exist_ok=True)

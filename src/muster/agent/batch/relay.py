@@ -90,7 +90,8 @@ def _mark(spool: Spool, gang: Gang, message: Mapping[str, Any]) -> Dict[str, Any
     name = str(message["name"])
     if name not in ("begin", "end"):
         raise ValueError("there is no mark {!r}".format(name))
-    spool.write_mark(gang, task, name, message["mark"])
+    if gang.mark(task, name) is None:  # the first counts, whoever tells it again
+        spool.write_mark(gang, task, name, message["mark"])
     return {}
 
 
