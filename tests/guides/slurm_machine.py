@@ -33,14 +33,15 @@ def slurm_cluster(pool: HostPool) -> Iterator[RealSlurm]:
             shared.chmod(0o1777)
             every_node = ("--nodes=4", "--ntasks-per-node=1", "--mem=0")
             slurm.run("srun", *every_node, "mount", "--bind", str(shared), str(_SHARED))
+            with (slurm.folder / "hosts").open("a") as names:  # what nodes know
+                names.writelines(f"{host.address} {host.run(['hostname']).strip()}\n" for host in pool.hosts)
             for host in pool.hosts:
                 host.share(slurm.folder)
                 host.share(shared, _SHARED)
                 target = host.path(_CONF)
                 target.parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy(slurm.conf, target)
-                with host.path("/etc/passwd").open("a") as accounts:
-                    accounts.write(f"{_ACCOUNT}\n")
-                with host.path("/etc/shadow").open("a") as secrets:
-                    secrets.write("muster:*:20000:0:99999:7:::\n")
+                accounts, secrets = host.path("/etc/passwd"), host.path("/etc/shadow")
+                accounts.write_text(f"{_ACCOUNT}\n{accounts.read_text()}")  # the first of a number has its name
+                secrets.write_text(f"muster:*:20000:0:99999:7:::\n{secrets.read_text()}")
             yield slurm
