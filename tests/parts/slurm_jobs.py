@@ -44,8 +44,7 @@ class NotingJob:
             if len(self.starts) == tasks and all(count >= times for count in self.starts.values()):
                 self.server.wait_for_state(self.id, "Running")
                 return
-        _, job = self.server.call("GET", f"/api/v1/jobs/{self.id}")
-        raise AssertionError(f"not all of {tasks} tasks have started: {self.starts}\n{job}\n{self.slurm.run('squeue')}")
+        raise AssertionError(f"not all of {tasks} tasks have started: {self.starts}\n{self._known}")
 
     def await_waiting(self, words: str) -> Any:
         """Until the server says with these words why it waits."""
@@ -54,7 +53,14 @@ class NotingJob:
             _, job = self.server.call("GET", f"/api/v1/jobs/{self.id}")
             if words in str(job):
                 return job
-        raise AssertionError(f"nobody says {words!r}: {job}")
+        raise AssertionError(f"nobody says {words!r}: {job}\n{self._known}")
+
+    @property
+    def _known(self) -> str:
+        """All that may say why it is not as it should be."""
+        outputs = sorted(self.slurm.folder.glob(f"shared/*/gangs/{self.id}.*/script.out"))
+        said = [self.server.run("explain", self.id).stdout, self.slurm.run("squeue", "--states=all", check=False)]
+        return "\n".join([*said, *(f"{path}:\n{path.read_text()[-1000:]}" for path in outputs[-2:])])
 
 
 def submit_noting(server: MusterServer, slurm: RealSlurm, name: str = "noting", **more: Any) -> NotingJob:
