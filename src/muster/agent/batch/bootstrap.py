@@ -20,6 +20,7 @@ link.sendall(struct.pack(">I", len(asked)) + asked)
 stream = link.makefile("rb")
 size = struct.unpack(">I", stream.read(4))[0] & 0x7FFFFFFF
 body = stream.read(size)
+stream.close()
 link.close()
 descriptor, path = tempfile.mkstemp(suffix=".pyz")
 with os.fdopen(descriptor, "wb") as file:
