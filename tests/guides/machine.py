@@ -10,7 +10,7 @@ the port 7070 and `/home/ada`, and nothing of it is left behind. `setup` comment
 | `clone` | the current folder is a clone of the repository |
 | `hosts=2` | there are hosts gpu1, gpu2 … at 10.0.0.1, 10.0.0.2 …, which accept the key ~/.ssh/id_ed25519 of ada |
 | `host-gpus=4xRTX3090` | each host has these GPUs |
-| `slurm` | Slurm's commands reach a cluster of four nodes, which has /mnt in common with the machine; see `slurm_machine.py` |
+| `slurm` | Slurm's commands reach a cluster of four nodes that all see the same /mnt; see `slurm_machine.py` |
 | `login-node` | there is a host called login, on which Slurm's commands work as well |
 """
 
