@@ -1,7 +1,7 @@
 """The first process of an allocation: it starts a runner for each task, tells all of them the addresses of all, and
 passes on orders to stop.
 
-`python -I -c … ARCHIVE`, with the order of the gang on its standard input: JSON, compressed, as Base64.
+`python -I -S -c … ARCHIVE`, with the order of the gang on its standard input: JSON, compressed, as Base64.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ import zlib
 from typing import Any, Dict, List, Mapping, Optional, Set
 
 from muster.agent.batch.bootstrap import bootstrap
+from muster.agent.batch.compiled import RUN, compiled_path
 from muster.agent.batch.link import ADDRESSES, TOKEN, Link, host_of, is_token, listening, own_addresses
 from muster.agent.batch.memory_ends import was_killed_for_memory
 from muster.agent.batch.relayed import RelayedSpool, RelayLink
@@ -27,7 +28,6 @@ from muster.agent.batch.spool import BEGIN, END, Gang, Spool
 from muster.agent.batch.symbols import resolve_task
 from muster.agent.system.removal import remove_tree
 
-RUN = "import sys; sys.path.insert(0, sys.argv[1]); from muster.agent.batch.{} import main; main()"
 START_FAILED = "start-failed"
 _LOOK_EVERY_S = 0.2
 _NOT_FOR_STEPS = ("SLURM_GPUS_PER_TASK", "SLURM_GPUS_PER_NODE")
@@ -81,11 +81,14 @@ class Coordinator:
             signal.signal(number, signal.SIG_IGN)  # the runners are told as well, and end first
         self._selector.register(self._server, selectors.EVENT_READ, None)
         self._steps = [self._step(number, group) for number, group in enumerate(self._order["groups"])]
+        compiling = self._compiling()
         while any(step.poll() is None for step in self._steps):
             self._serve()
             self._pass_orders()
         self._serve_rest()
         self._account_for_all()
+        if compiling is not None:
+            compiling.wait()
         codes = [self._codes[task["id"]] for task in self._tasks if self._codes.get(task["id"])]
         return codes[0] if codes else max((abs(step.returncode) for step in self._steps), default=0)
 
@@ -98,9 +101,18 @@ class Coordinator:
             program = [RUN.format("runner"), self._order["archive"], str(number)]
         else:
             program = [bootstrap("runner"), "runner", str(number)]
-        python = [self._order["python"], "-I", "-c", *program]
+        python = [self._order["python"], "-I", "-S", "-c", *program]
         argv = [self._order["srun"], *component, *group["srun"], *python]
         return subprocess.Popen(argv, env=env, stdin=subprocess.DEVNULL)
+
+    def _compiling(self) -> "Optional[subprocess.Popen[bytes]]":
+        """The next jobs start sooner with a compiled archive. Nothing depends on it."""
+        archive = self._order["archive"]
+        if not self._order["is_shared"] or os.path.exists(compiled_path(archive)):
+            return None
+        argv = [self._order["python"], "-I", "-S", "-c", RUN.format("compiling"), archive]
+        quiet = subprocess.DEVNULL
+        return subprocess.Popen(argv, stdin=quiet, stdout=quiet, stderr=quiet)
 
     def _serve(self) -> None:
         for key, _ in self._selector.select(_LOOK_EVERY_S):

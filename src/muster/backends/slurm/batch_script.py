@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from muster.agent.batch.bootstrap import bootstrap
-from muster.agent.batch.coordinator import RUN
+from muster.agent.batch.compiled import RUN
 from muster.agent.batch.link import ADDRESSES, TOKEN
 from muster.backends.slurm.options import SlurmOptions
 from muster.backends.slurm.sbatch_options import (
@@ -77,7 +77,7 @@ def _script(launch: GangLaunch, options: SlurmOptions, place: Place, gpu_types: 
         program = [bootstrap("coordinator"), "coordinator", launch.gang.key]
         token = place.token or HIDDEN
         way_back = [f"export {ADDRESSES}={shlex.quote(place.relay)}", f"export {TOKEN}={shlex.quote(token)}"]
-    python = [options.python, "-I", "-c", *program]
+    python = [options.python, "-I", "-S", "-c", *program]
     return "\n".join(
         [
             "#!/bin/sh",
