@@ -109,13 +109,7 @@ class SlurmBackend:
         self._logs = AgentLogs(log_bytes)
         self._shipping = ArchiveTransfer(self._ask_node, lambda _: self._agent.outward)
         self._outputs = OutputCollection(self._ask_node, lambda _: self._agent.inward)
-        self.capabilities = Capabilities(
-            engine=self,
-            shipping=self,
-            logs=PoolLogs(lambda _: self._agent, self._logs),
-            outputs=self,
-            cleanup=self,
-        )
+        self._task_logs = PoolLogs(lambda _: self._agent, self._logs)
 
     # Lifetime
 
@@ -140,6 +134,12 @@ class SlurmBackend:
             self._agent.reconnect()
 
     # What it can do
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """Working directories that only their nodes see are gone when a job has ended."""
+        outputs = self if self._options.is_shared else None
+        return Capabilities(engine=self, shipping=self, logs=self._task_logs, outputs=outputs, cleanup=self)
 
     def cannot_honour(self, spec: JobSpec) -> list[Problem]:
         return list(cannot_honour(spec, self.settings, is_shared=self._options.is_shared))
