@@ -30,6 +30,7 @@ from muster.agent.system.removal import remove_tree
 
 START_FAILED = "start-failed"
 _LOOK_EVERY_S = 0.2
+_WAKE = "wake"
 _NOT_FOR_STEPS = ("SLURM_GPUS_PER_TASK", "SLURM_GPUS_PER_NODE")
 """Options that srun would take from the job, besides those that it is given."""
 SECOND_START = 75
@@ -80,6 +81,7 @@ class Coordinator:
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             signal.signal(number, signal.SIG_IGN)  # the runners are told as well, and end first
         self._selector.register(self._server, selectors.EVENT_READ, None)
+        self._wake_on_ends()
         self._steps = [self._step(number, group) for number, group in enumerate(self._order["groups"])]
         compiling = self._compiling()
         while any(step.poll() is None for step in self._steps):
@@ -114,9 +116,20 @@ class Coordinator:
         quiet = subprocess.DEVNULL
         return subprocess.Popen(argv, stdin=quiet, stdout=quiet, stderr=quiet)
 
+    def _wake_on_ends(self) -> None:
+        """The end of a step is noticed at once, so that the nodes are free again."""
+        read, write = os.pipe()
+        for end in (read, write):
+            os.set_blocking(end, False)
+        signal.set_wakeup_fd(write, warn_on_full_buffer=False)
+        signal.signal(signal.SIGCHLD, lambda *_: None)
+        self._selector.register(read, selectors.EVENT_READ, _WAKE)
+
     def _serve(self) -> None:
         for key, _ in self._selector.select(_LOOK_EVERY_S):
-            if key.data is None:
+            if key.data == _WAKE:
+                os.read(key.fd, 4096)
+            elif key.data is None:
                 connection, _ = self._server.accept()
                 link = Link(connection)
                 self._selector.register(link, selectors.EVENT_READ, link)
