@@ -8,7 +8,7 @@ from bench.scale import Scale
 from bench.slurm.clients import MusterApi, MusterCommand, Sbatch
 from bench.slurm.queued import Queued, Window, measure_queued, watch
 from bench.slurm.rounds import Seen, median_ms, run_rounds
-from bench.slurm.site import running_site
+from bench.slurm.site import POLL_S, running_site
 from bench.table import Row, Sheet, Unit, at_most
 
 _API = ("Slurm: API call until Slurm has the job, more than `sbatch`", Unit.MILLISECONDS, at_most(50))
@@ -59,6 +59,9 @@ def _queue(found: Queued, idle: Window) -> Iterator[Row]:
     named = [(what.format(f"{found.jobs:,}"), unit, bar) for what, unit, bar in (_QUERIES, _CPU)]
     yield Row(named[0][0], named[0][1], waiting.job_queries_per_interval, bar=named[0][2], note=note)
     yield Row(named[1][0], named[1][1], waiting.cpu_percent, bar=named[1][2], note="of a core, with squeue and sinfo")
+    between_s = waiting.seconds / waiting.job_queries if waiting.job_queries else None
+    slower = f"the slower squeue answers, the longer; {POLL_S:g} s in the cluster file"
+    yield Row(f"Slurm: {found.jobs:,} queued jobs, time between two queries", Unit.SECONDS, between_s, note=slower)
     yield Row(f"Slurm: {found.jobs:,} jobs handed over, one by one", Unit.PER_SECOND, found.jobs / found.hand_over_s)
     yield Row("Slurm: RPCs per poll interval without a job", Unit.COUNT, idle.calls_per_interval)
 

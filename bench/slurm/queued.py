@@ -24,8 +24,13 @@ class Window:
     """Of the server, its agent on the login node, and the commands of Slurm that this runs."""
 
     @property
+    def job_queries(self) -> int:
+        return sum(self.calls.get(name, 0) for name in _JOB_CALLS)
+
+    @property
     def job_queries_per_interval(self) -> float:
-        return sum(self.calls.get(name, 0) for name in _JOB_CALLS) * POLL_S / self.seconds
+        """Of the interval in the cluster file. The server waits longer where Slurm takes long to answer."""
+        return self.job_queries * POLL_S / self.seconds
 
     @property
     def calls_per_interval(self) -> float:
