@@ -10,7 +10,7 @@ SEED ?= 1
 unexport PYTHONDONTWRITEBYTECODE
 .DEFAULT_GOAL := help
 
-.PHONY: help setup setup-dev setup-system demo up test test-conformance test-guides test-interactive test-shipping test-kube kube-up kube-down test-long test-frameworks search check bench fmt lock docs zipapp clean
+.PHONY: help setup setup-dev setup-system demo up test test-conformance test-guides test-interactive test-shipping test-kube test-slurm kube-up kube-down test-long test-frameworks search check bench fmt lock docs zipapp clean
 
 help: ## list the targets
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -40,7 +40,7 @@ up: setup ## serve on http://127.0.0.1:7070
 	@$(BIN)/muster up
 
 test: setup-dev setup-system ## set everything up and run all tests
-	$(PYTEST) -n $(WORKERS) --dist worksteal -m "not frameworks and not guides and not interactive and not shipping and not kube and not conformance"
+	$(PYTEST) -n $(WORKERS) --dist worksteal -m "not frameworks and not guides and not interactive and not shipping and not kube and not slurm and not conformance"
 
 test-conformance: setup-dev setup-system ## run job files and clients of other systems for real
 	$(PYTEST) -n $(WORKERS) --dist worksteal -m conformance tests/conformance
@@ -58,6 +58,10 @@ test-shipping: setup-dev setup-system ## build the image and follow the producti
 test-kube: setup-dev ## run the tests that need a real Kubernetes cluster, which they start and remove
 	-@$(BIN)/python -m scripts.kube install  # outside the tests, whose time limit the first build would exceed
 	$(PYTEST) -n 3 --dist loadfile -m kube tests/kube tests/contract/backends
+
+test-slurm: setup-dev ## run the tests that need a real Slurm cluster, which they start and remove; as root
+	scripts/install-slurm.sh
+	$(PYTEST) -n 2 --dist loadfile -m slurm tests/slurm tests/contract/backends
 
 kube-up: setup-dev ## start a real Kubernetes cluster of two nodes on this machine
 	@$(BIN)/python -m scripts.kube up

@@ -18,10 +18,11 @@ from bench.pool.catalogue import CASES as POOL
 from bench.results import write_results
 from bench.scale import FULL, QUICK, Scale
 from bench.scheduling.catalogue import CASES as SCHEDULING
+from bench.slurm.case import CASE as SLURM
 from bench.table import Row, Sheet, Unit, render
 
 INTERRUPTED = 130
-KUBERNETES = (OPERATOR, SUBMITTING)
+ENGINES = (OPERATOR, SUBMITTING, SLURM)
 
 
 def main() -> int:
@@ -67,11 +68,11 @@ def _arguments() -> argparse.Namespace:
 
 
 def _case_names() -> list[str]:
-    return [case.name for case in (*CASES, *POOL, *SCHEDULING, *KUBERNETES, *OPTIONAL)]
+    return [case.name for case in (*CASES, *POOL, *SCHEDULING, *ENGINES, *OPTIONAL)]
 
 
 def _list() -> None:
-    for case in (*CASES, *POOL, *SCHEDULING, *KUBERNETES, *OPTIONAL):
+    for case in (*CASES, *POOL, *SCHEDULING, *ENGINES, *OPTIONAL):
         print(f"{case.name:15} {case.summary}")
     for name, peer in PEERS.items():
         print(f"{name:15} peer: {peer().method}")
@@ -79,8 +80,8 @@ def _list() -> None:
 
 def _cases(only: Sequence[str], *, with_demo: bool) -> list[Case]:
     if only:
-        return [case for case in (*CASES, *POOL, *SCHEDULING, *KUBERNETES, *OPTIONAL) if case.name in only]
-    return [*CASES, *POOL, *SCHEDULING, *KUBERNETES, *(OPTIONAL if with_demo else ())]
+        return [case for case in (*CASES, *POOL, *SCHEDULING, *ENGINES, *OPTIONAL) if case.name in only]
+    return [*CASES, *POOL, *SCHEDULING, *ENGINES, *(OPTIONAL if with_demo else ())]
 
 
 def _wanted(only: Sequence[str], cases: Sequence[Case]) -> dict[str, frozenset[Measure]]:

@@ -19,9 +19,10 @@ from bench.muster.case import Case, Figures
 from bench.pool.hosts import CLUSTER, Host, pool_of, ran_s, ssh_command
 from bench.scale import Scale
 from bench.table import Row, Unit
+from muster.backends.logins.options import Login
 from muster.backends.ssh.backend import SshBackend
 from muster.backends.ssh.machine_identity import Machine, MachineIdentities
-from muster.backends.ssh.options import Login, SshNode
+from muster.backends.ssh.options import SshNode
 from muster.domain.clusters import PhysicalCluster
 from muster.domain.gangs import Gang
 from muster.domain.launch_requests import GangLaunch, LaunchRequest

@@ -10,6 +10,8 @@ the port 7070 and `/home/ada`, and nothing of it is left behind. `setup` comment
 | `clone` | the current folder is a clone of the repository |
 | `hosts=2` | there are hosts gpu1, gpu2 … at 10.0.0.1, 10.0.0.2 …, which accept the key ~/.ssh/id_ed25519 of ada |
 | `host-gpus=4xRTX3090` | each host has these GPUs |
+| `slurm` | Slurm's commands reach a cluster of four nodes that all see the same /mnt; see `slurm_machine.py` |
+| `login-node` | there is a host called login, on which Slurm's commands work as well |
 """
 
 import os
@@ -20,10 +22,11 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.guides.slurm_machine import LOGIN_NODE, slurm_cluster
 from tests.parts.host import Host
 from tests.parts.hosts import PLAIN_USER, HostOptions, HostPool
 from tests.parts.server import PATIENCE
@@ -111,11 +114,15 @@ class Machine:
 @contextmanager
 def machine_for(setup: Sequence[str]) -> Iterator[Machine]:
     values = dict(word.partition("=")[::2] for word in setup)
-    unknown = values.keys() - {"gpus", "server", "clone", "hosts", "host-gpus"}
+    unknown = values.keys() - {"gpus", "server", "clone", "hosts", "host-gpus", "slurm", LOGIN_NODE}
     assert not unknown, f"no setup has {', '.join(unknown)}"
-    nodes = [HostOptions(user=PLAIN_USER, fake_gpus=values.get("host-gpus", ""))] * int(values.get("hosts", "0"))
-    with HostPool([HostOptions(), *nodes]) as pool:
-        _prepare(pool)
+    count = int(values.get("hosts", "0")) + (LOGIN_NODE in values)
+    nodes = [HostOptions(user=PLAIN_USER, fake_gpus=values.get("host-gpus", ""))] * count
+    with ExitStack() as stack:
+        pool = stack.enter_context(HostPool([HostOptions(), *nodes]))
+        _prepare(pool, ["login"] if LOGIN_NODE in values else [f"gpu{number + 1}" for number in range(count)])
+        if "slurm" in values:
+            stack.enter_context(slurm_cluster(pool))
         if not pool[0].path(_BIN).exists():
             pool[0].share(ROOT)  # homes and temporary folders of a fresh machine are empty
         environment = _environment(values)
@@ -134,7 +141,7 @@ def machine_for(setup: Sequence[str]) -> Iterator[Machine]:
             machine.close()
 
 
-def _prepare(pool: HostPool) -> None:
+def _prepare(pool: HostPool, others: Sequence[str]) -> None:
     """Names, addresses and keys as they are in the pages."""
     names = ["127.0.0.1 localhost vm train.example.org"]
     for number, host in enumerate(pool.hosts):
@@ -142,8 +149,8 @@ def _prepare(pool: HostPool) -> None:
         host.run(["ip", "address", "add", f"{address}/24", "dev", "eth0"])
         _mount_cgroups(host)
         if number:
-            host.run(["hostname", f"gpu{number}"])
-            names.append(f"{address} gpu{number}")
+            host.run(["hostname", others[number - 1]])
+            names.append(f"{address} {others[number - 1]}")
     machine = pool[0]
     machine.run(["hostname", "vm"])
     machine.path("/etc/hosts").write_text("\n".join(names) + "\n")

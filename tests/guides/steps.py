@@ -14,10 +14,10 @@
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-__all__ = ["Command", "File", "NotRun", "Setup", "Step", "Until", "read_steps"]
+__all__ = ["Command", "File", "NotRun", "Setup", "Step", "Until", "needs_slurm", "read_steps"]
 
 _COMMENT = re.compile(r"<!-- (setup|file|run|until|not run): (.*)", re.DOTALL)
 _PAGE = re.compile(r"^<!-- page not run: (.*) -->$")
@@ -72,6 +72,11 @@ def read_steps(text: str) -> list[Step]:
         if found := _PAGE.match(line):
             return [NotRun(number, found[1])]
     return list(_steps(lines))
+
+
+def needs_slurm(steps: Iterable[Step]) -> bool:
+    """Whether the page presumes a Slurm cluster: `make test-slurm` follows it then."""
+    return any(word.partition("=")[0] == "slurm" for step in steps if isinstance(step, Setup) for word in step.words)
 
 
 def _steps(lines: list[str]) -> Iterator[Step]:

@@ -9,7 +9,7 @@ import pytest
 
 from tests.guides.following_pages import follow
 from tests.guides.rewriting import rewritten
-from tests.guides.steps import Command, read_steps
+from tests.guides.steps import Command, needs_slurm, read_steps
 from tests.parts.hosts import hosts_unavailable
 from tests.unit.docs.pages import ROOT, pages
 
@@ -19,11 +19,13 @@ _GUIDES = ("README", "docs/guides/", "examples/", "bench/")
 
 
 def _followed() -> list[Path]:
-    return [page for page in pages() if str(page.relative_to(ROOT)).startswith(_GUIDES) and _commands(page)]
+    return [page for page in pages() if str(page.relative_to(ROOT)).startswith(_GUIDES) and _is_followed(page)]
 
 
-def _commands(page: Path) -> list[Command]:
-    return [step for step in read_steps(page.read_text(encoding="utf-8")) if isinstance(step, Command)]
+def _is_followed(page: Path) -> bool:
+    """Pages about Slurm are followed by `tests/slurm/test_slurm_guides.py`."""
+    steps = read_steps(page.read_text(encoding="utf-8"))
+    return any(isinstance(step, Command) for step in steps) and not needs_slurm(steps)
 
 
 @pytest.mark.parametrize("page", _followed(), ids=lambda page: str(page.relative_to(ROOT)))

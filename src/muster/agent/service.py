@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import os
 from concurrent.futures import Future
-from typing import Any, Callable, Dict, FrozenSet, List, Mapping, Optional, Sequence, Tuple
+from typing import Any, Callable, Dict, FrozenSet, List, Mapping, Optional, Sequence, Tuple, Union
 
 from muster.agent import requests
+from muster.agent.batch.service import BatchService
+from muster.agent.batch.tasks import BatchTask
 from muster.agent.diagnostics import Diagnostics
 from muster.agent.environments.node_probes import Surroundings
 from muster.agent.epoch import Epoch
@@ -72,7 +74,7 @@ from muster.agent.tasks.task_secrets import TaskSecrets
 _DISCOVERY_S = 9.0
 _HARMLESS = frozenset(
     "ping hello list past_ends read_log log_times tail_offset watch_log unwatch_log usage exec_read exec_stop"
-    " exec_resize connection_read connection_close".split()
+    " exec_resize connection_read connection_close batch_open batch_ask batch_gangs batch_output".split()
 )
 """Operations that change nothing on the node, so that a server of an earlier epoch may still use them."""
 
@@ -162,6 +164,7 @@ class Service:
         container_watch = ContainerWatch(loop, exits, self._boot, self._accounting.container_ended)
         self._settling.on_running.append(container_watch.running)
         self._settling.on_counted += [container_watch.ended, self._accounting.ended]
+        self._batch = BatchService(loop, root, self._batch_told)
         self._attachments = Attachments(loop, self._executions, self._book)
         self._metering = Metering(loop, self._book, container_watch.containers, self._usage_sampled, diagnostics)
         self._operations: Dict[str, Operation] = {
@@ -194,10 +197,12 @@ class Service:
             "connection_write": self._connections.write,
             "connection_close": self._connections.close,
         }
+        work_of = work_folders(root, self._book)
         self._slow_operations: Dict[str, SlowOperation] = {
             **Filing(identity_of=self._file_identity).operations(),
             **self._blobs.operations(),
-            **Outputs(work_folders(root, self._book)).operations(),
+            **Outputs(lambda uid: self._batch.work_folder(uid) or work_of(uid)).operations(),
+            **self._batch.operations(),
             **prepared.operations(),
             "health_check": health_check,
             **Surroundings(
@@ -325,8 +330,12 @@ class Service:
         self._retiring.forget(uid)
         return {}
 
+    def _logged(self, request: Mapping[str, Any]) -> Union[Task, BatchTask]:
+        uid = requests.task_id(request)
+        return self._batch.task(uid) or self._book.require(uid)
+
     def _read_log(self, request: Mapping[str, Any]) -> Answer:
-        task = self._book.require(requests.task_id(request))
+        task = self._logged(request)
         offset = requests.whole_number(request, "offset", 0, 1 << 62)
         limit = requests.whole_number(request, "limit", 0, MAX_READ_BYTES)
         return logs.read_log(task, offset, limit)
@@ -336,11 +345,11 @@ class Service:
         return {"data": read_marks(os.path.join(task.folder, LOG_TIMES))}
 
     def _tail_offset(self, request: Mapping[str, Any]) -> Answer:
-        task = self._book.require(requests.task_id(request))
+        task = self._logged(request)
         return {"offset": logs.tail_offset(task, requests.whole_number(request, "lines", 0, 1 << 62))}
 
     def _watch_log(self, request: Mapping[str, Any]) -> Answer:
-        self._watching.watch(self._book.require(requests.task_id(request)))
+        self._watching.watch(self._logged(request))
         return {}
 
     def _unwatch_log(self, request: Mapping[str, Any]) -> Answer:
@@ -363,6 +372,9 @@ class Service:
 
     def _task_told(self, task: Task) -> None:
         self._push({"event": "task", "status": task.status()})
+
+    def _batch_told(self, status: Mapping[str, Any]) -> None:
+        self._push({"event": "batch", "status": status})
 
     def _log_grown(self, task: str, size: int) -> None:
         self._push({"event": "log", "task": task, "size": size})
@@ -396,7 +408,8 @@ class Service:
         return {port: task.uid for task in self._book if not task.over for port in task.ports}
 
     def _digests_of_live_tasks(self) -> FrozenSet[str]:
-        return frozenset(digest for task in self._book if not task.over for digest in task.digests)
+        own = frozenset(digest for task in self._book if not task.over for digest in task.digests)
+        return own | self._batch.digests()
 
     def _gpus_found(self, future: Future[FoundGpus]) -> None:
         error = future.exception()

@@ -53,6 +53,8 @@ STOPPED = Ending("stopped", USER, "The task was stopped on request.", "No fix is
 
 REJECTED = "rejected"
 SECRET = "secret"  # noqa: S105
+ENGINE_LIMIT = "engine-time-limit"
+PREEMPTED = "engine-preempted"
 LAUNCH_ERRORS: Mapping[str, Ending] = {
     "port-in-use": Ending(
         "port-in-use", PLATFORM, "A port reserved for the task was taken by another program before it started.",
@@ -108,6 +110,14 @@ LAUNCH_ERRORS: Mapping[str, Ending] = {
         ENGINE, PLATFORM, "The container engine of the node cannot start containers: {message}.",
         "It is retried; if that keeps failing, ask an admin to look at the node: `muster doctor` checks its engine.",
         retryable=True,
+    ),
+    ENGINE_LIMIT: Ending(
+        ENGINE_LIMIT, LIMIT, "The cluster itself ended the job at a time limit: {message}.",
+        "Set a timeLimit that the cluster allows, and save checkpoints so that the job can resume from the last one.",
+    ),
+    PREEMPTED: Ending(
+        PREEMPTED, CAPACITY, "The cluster took the nodes of the job away for another one: {message}.",
+        "The job needs no fix: it is retried.", retryable=True,
     ),
     "too-large": Ending(
         "too-large", CONFIGURATION, "The task's environment or files are larger than a node accepts: {message}.",

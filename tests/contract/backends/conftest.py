@@ -1,5 +1,6 @@
 """The harnesses that the suite runs over. A new backend is added to `HARNESSES`."""
 
+import tempfile
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from pathlib import Path
 
@@ -12,9 +13,11 @@ from tests.contract.backends.kube_harness import KubeHarness, KubeSite, kube_sit
 from tests.contract.backends.local_harness import LocalHarness
 from tests.contract.backends.observing import Site, opened
 from tests.contract.backends.queue_harness import QueueHarness
+from tests.contract.backends.slurm_harness import SlurmHarness
 from tests.contract.backends.ssh_harness import SshHarness
 from tests.parts.host import Host
 from tests.parts.hosts import HostPool, hosts_unavailable
+from tests.parts.slurm import RealSlurm, slurm_unavailable
 
 Make = Callable[[Path, pytest.FixtureRequest], Harness]
 
@@ -24,8 +27,17 @@ HARNESSES: Mapping[str, Make] = {
     "local": lambda folder, _: LocalHarness(folder),
     "ssh": lambda folder, request: SshHarness(folder, request.getfixturevalue("contract_host")),
     "kubernetes": lambda folder, request: KubeHarness(folder, request.getfixturevalue("contract_kube")),
+    "slurm": lambda folder, request: SlurmHarness(folder, request.getfixturevalue("contract_slurm")),
+    "slurm-unshared": lambda folder, request: SlurmHarness(
+        folder, request.getfixturevalue("contract_slurm"), is_shared=False
+    ),
 }
-_MARKS = {"fake": pytest.mark.fast, "kubernetes": pytest.mark.kube}
+_MARKS = {
+    "fake": pytest.mark.fast,
+    "kubernetes": pytest.mark.kube,
+    "slurm": pytest.mark.slurm,
+    "slurm-unshared": pytest.mark.slurm,
+}
 
 
 @pytest.fixture(scope="session")
@@ -42,6 +54,20 @@ def contract_host() -> Iterator[Host]:
 def contract_kube(kube_cluster: Cluster) -> Iterator[KubeSite]:
     with kube_site(kube_cluster) as site:
         yield site
+
+
+@pytest.fixture(scope="session")
+def contract_slurm() -> Iterator[RealSlurm]:
+    """One cluster for all tests of a worker, each of which leaves it empty and with a controller that runs."""
+    reason = slurm_unavailable()
+    if reason is not None:
+        pytest.skip(reason)
+    # Unlike the folders of pytest, other users reach this one.
+    with (
+        tempfile.TemporaryDirectory(prefix="muster-slurm-", ignore_cleanup_errors=True) as folder,
+        RealSlurm(Path(folder)) as slurm,
+    ):
+        yield slurm
 
 
 @pytest.fixture(params=[pytest.param(kind, marks=_MARKS.get(kind, ())) for kind in HARNESSES])

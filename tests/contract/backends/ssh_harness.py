@@ -3,9 +3,10 @@
 import re
 from pathlib import Path
 
+from muster.backends.logins.options import Login
 from muster.backends.ssh.backend import SshBackend
 from muster.backends.ssh.machine_identity import Machine, MachineIdentities
-from muster.backends.ssh.options import Login, SshNode
+from muster.backends.ssh.options import SshNode
 from muster.domain.clusters import PhysicalCluster
 from muster.domain.launch_requests import GangLaunch
 from muster.lib.ids import new_id

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from muster.backends.ssh.login_limit import LoginLimit
+from muster.backends.logins.login_limit import LoginLimit
 
 pytestmark = [pytest.mark.fast, pytest.mark.anyio]
 

@@ -94,6 +94,8 @@ def test_the_exit_code_is_quoted(exit_code: int) -> None:
         ("workdir", FaultKind.CONFIGURATION, False),
         ("registry", FaultKind.PLATFORM, True),
         ("container-engine", FaultKind.CONFIGURATION, True),
+        ("engine-time-limit", FaultKind.LIMIT, False),
+        ("engine-preempted", FaultKind.CAPACITY, True),
         ("too-large", FaultKind.CONFIGURATION, False),
         ("secret", FaultKind.CONFIGURATION, False),
         ("rejected", FaultKind.CONFIGURATION, False),
@@ -107,6 +109,8 @@ def test_launch_errors_are_classified(error_code: str, kind: FaultKind, retryabl
 
 def test_the_matrix_of_launch_errors_is_complete() -> None:
     assert set(LAUNCH_ERRORS) == {
+        "engine-time-limit",
+        "engine-preempted",
         "port-in-use",
         "disk-full",
         "prolog",

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from pydantic import Field
 
-from muster.backends.ssh.options import HostKeys
+from muster.backends.logins.options import HostKeys
 from muster.bootstrap.backend_kinds import BUILT_IN
 from muster.domain.clusters import PhysicalCluster
 from muster.domain.errors import Invalid
@@ -22,19 +22,19 @@ pytestmark = pytest.mark.fast
 
 @dataclass(frozen=True)
 class Queue:
-    partition: str
+    queue: str
 
 
-class SlurmIn(SharedIn):
-    partition: str = Field(min_length=1)
+class TorqueIn(SharedIn):
+    queue: str = Field(min_length=1)
 
 
-def complete(cluster: PhysicalCluster, model: SlurmIn) -> PhysicalCluster:
-    return replace(cluster, options=Queue(model.partition))
+def complete(cluster: PhysicalCluster, model: TorqueIn) -> PhysicalCluster:
+    return replace(cluster, options=Queue(model.queue))
 
 
-SLURM = ClusterKind("slurm", SlurmIn, complete=complete)
-KINDS = ClusterKinds((*(kind.clusters for kind in BUILT_IN), SLURM))
+TORQUE = ClusterKind("torque", TorqueIn, complete=complete)
+KINDS = ClusterKinds((*(kind.clusters for kind in BUILT_IN), TORQUE))
 
 
 def folder(path: Path, text: str) -> ClusterFolder:
@@ -49,38 +49,38 @@ def problems(path: Path, text: str) -> Sequence[str]:
 
 
 def test_a_kind_adds_keys_and_options_of_its_own(tmp_path: Path) -> None:
-    (found,) = folder(tmp_path, "backend: slurm\npartition: gpu\nfolders: {data: /data}\n").read().physical
-    assert (found.name, found.backend, found.options, found.nodes) == ("a", "slurm", Queue("gpu"), ())
+    (found,) = folder(tmp_path, "backend: torque\nqueue: gpu\nfolders: {data: /data}\n").read().physical
+    assert (found.name, found.backend, found.options, found.nodes) == ("a", "torque", Queue("gpu"), ())
     assert [known.path for known in found.folders] == ["/data"]
 
 
 def test_an_unknown_backend_is_answered_with_the_nearest(tmp_path: Path) -> None:
-    assert problems(tmp_path, "name: lab\nbackend: slrum\n---\ncluster: lab\nnodes: [{name: a, anything: 1}]\n") == [
-        "a.yaml, line 2: backend: there is no backend 'slrum' (did you mean slurm?)"
+    assert problems(tmp_path, "name: lab\nbackend: torqe\n---\ncluster: lab\nnodes: [{name: a, anything: 1}]\n") == [
+        "a.yaml, line 2: backend: there is no backend 'torqe' (did you mean torque?)"
     ]
     assert problems(tmp_path, "backend: [k8s]\n") == [
-        "a.yaml, line 1: backend: there is no backend ['k8s'] (known backends: kubernetes, local, slurm, ssh)"
+        "a.yaml, line 1: backend: there is no backend ['k8s'] (known backends: kubernetes, local, slurm, ssh, torque)"
     ]
 
 
 def test_a_key_of_another_kind_says_whose_it_is(tmp_path: Path) -> None:
-    assert problems(tmp_path, "backend: ssh\npartition: gpu\n") == [
-        "a.yaml, line 2: partition: is for clusters with backend: slurm (this one is ssh)"
+    assert problems(tmp_path, "backend: ssh\nqueue: gpu\n") == [
+        "a.yaml, line 2: queue: is for clusters with backend: torque (this one is ssh)"
     ]
 
 
 def test_a_cluster_that_lists_no_nodes_may_have_labels_for_them(tmp_path: Path) -> None:
-    text = "name: lab\nbackend: slurm\npartition: gpu\n---\ncluster: lab\nnodes: [{name: n1, labels: {rack: a}}]\n"
+    text = "name: lab\nbackend: torque\nqueue: gpu\n---\ncluster: lab\nnodes: [{name: n1, labels: {rack: a}}]\n"
     assert [(node.cluster, node.name) for node in folder(tmp_path, text).read().nodes] == [("lab", "n1")]
 
 
 def test_nodes_are_added_by_command_only_where_files_list_them(tmp_path: Path) -> None:
-    clusters = folder(tmp_path, "name: lab\nbackend: slurm\npartition: gpu\n")
+    clusters = folder(tmp_path, "name: lab\nbackend: torque\nqueue: gpu\n")
     (known,) = clusters.read().physical
     with pytest.raises(Invalid) as refused:
         node_entry(KINDS, known, {"name": "gpu7", "ssh": "10.0.0.7"})
     assert [str(problem) for problem in refused.value.problems] == [
-        "cluster: lab has the backend slurm (nodes are not added to it by command)"
+        "cluster: lab has the backend torque (nodes are not added to it by command)"
     ]
     entry = node_entry(KINDS, None, {"name": "gpu7", "ssh": "li@10.0.0.7:24", "labels": {"rack": "a"}})
     assert entry == {"name": "gpu7", "host": "10.0.0.7", "user": "li", "port": 24, "labels": {"rack": "a"}}

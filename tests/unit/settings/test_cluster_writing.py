@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from muster.backends.ssh.options import Login, ssh_nodes
+from muster.backends.logins.options import Login
+from muster.backends.ssh.options import ssh_nodes
 from muster.domain.clusters import RESERVED, PhysicalCluster
 from muster.domain.errors import Conflict, Invalid, NotFound, StaleWrite, Unavailable
 from muster.settings import folder_lock

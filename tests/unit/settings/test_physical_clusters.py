@@ -11,8 +11,9 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
+from muster.backends.logins.options import HostKeys, Login
 from muster.backends.ssh.cluster_file.schema import SshIn, SshNodeIn
-from muster.backends.ssh.options import Claims, HostKeys, Login, SshNode, SshOptions, ssh_nodes
+from muster.backends.ssh.options import Claims, SshNode, SshOptions, ssh_nodes
 from muster.domain.clusters import Folder, PhysicalCluster
 from muster.domain.errors import Invalid
 from muster.domain.nodes import NodeSettings
@@ -153,8 +154,8 @@ def test_others_may_name_a_cluster_that_a_later_file_defines(tmp_path: Path) -> 
 
 WRONG: Mapping[str, tuple[str, str]] = {
     "backend": (
-        "backend: slurm\n",
-        "line 1: backend: there is no backend 'slurm' (known backends: kubernetes, local, ssh)",
+        "backend: torque\n",
+        "line 1: backend: there is no backend 'torque' (known backends: kubernetes, local, slurm, ssh)",
     ),
     "name": (
         "name: six boxes\nbackend: ssh\n",

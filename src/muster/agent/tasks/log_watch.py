@@ -11,7 +11,7 @@ from typing import Callable, Dict, Optional
 
 from muster.agent.system.inotify import MODIFY, ONE_SHOT, Inotify
 from muster.agent.system.loop import Loop
-from muster.agent.tasks.table import Task
+from muster.agent.tasks.logged import LoggedTask
 from muster.agent.tasks.task_folder import LOG
 
 _APART_S = 0.04
@@ -19,7 +19,7 @@ _POLL_S = 0.1
 
 
 class _Watch:
-    def __init__(self, task: Task) -> None:
+    def __init__(self, task: LoggedTask) -> None:
         self.task = task
         self.told = -1
         self.is_known = False  # its first size has been told
@@ -33,7 +33,7 @@ class LogWatching:
         self._tell = tell
         self._watches: Dict[str, _Watch] = {}
 
-    def watch(self, task: Task) -> None:
+    def watch(self, task: LoggedTask) -> None:
         if task.uid in self._watches:
             return
         watch = _Watch(task)
@@ -45,7 +45,7 @@ class LogWatching:
         if watch is not None:
             self._disarm(watch)
 
-    def ended(self, task: Task) -> None:
+    def ended(self, task: LoggedTask) -> None:
         """The last word on a log is said even if its size was told before, because it is the last."""
         watch = self._watches.get(task.uid)
         if watch is not None:
@@ -80,6 +80,8 @@ class LogWatching:
         return True
 
     def _arm(self, watch: _Watch) -> bool:
+        if watch.task.is_remote:
+            return False
         path = os.path.join(watch.task.folder, LOG)
         watch.number = self._inotify.watch(path, MODIFY | ONE_SHOT, lambda mask, _: self._grown(watch, mask))
         return watch.number is not None

@@ -10,7 +10,8 @@ from typing import Any, Dict
 from muster.agent.errors import SYSTEM, AgentError
 from muster.agent.files.pieces import read_piece
 from muster.agent.tasks.log_limits import dropped_of
-from muster.agent.tasks.table import Task, readable_bytes
+from muster.agent.tasks.logged import LoggedTask
+from muster.agent.tasks.table import readable_bytes
 from muster.agent.tasks.task_folder import LOG
 
 _BLOCK_BYTES = 64 * 1024
@@ -20,7 +21,7 @@ _MOST_SEARCHED = 64 << 20
 """A task can make its log appear as long as it likes, with holes that cost nothing."""
 
 
-def read_log(task: Task, offset: int, limit: int) -> Dict[str, Any]:
+def read_log(task: LoggedTask, offset: int, limit: int) -> Dict[str, Any]:
     """Read bytes from `offset` on, up to those that were dropped. There are none from the first of those on: the next
     are at the end of `dropped`. `ended` was read before the bytes: if it is set, `size` is final."""
     ended = task.over
@@ -36,7 +37,7 @@ def read_log(task: Task, offset: int, limit: int) -> Dict[str, Any]:
         os.close(fd)
 
 
-def tail_offset(task: Task, lines: int) -> int:
+def tail_offset(task: LoggedTask, lines: int) -> int:
     """Returns the offset at which the last `lines` lines begin, searching backwards from the end. If fewer are
     left behind the bytes that were dropped, it is where those begin."""
     fd = _open(task)
@@ -72,7 +73,7 @@ def line_start(fd: int, size: int, lines: int, first: int = 0) -> int:
     return first
 
 
-def _read_masked(fd: int, offset: int, limit: int, task: Task, ended: bool) -> Dict[str, Any]:
+def _read_masked(fd: int, offset: int, limit: int, task: LoggedTask, ended: bool) -> Dict[str, Any]:
     """Read a piece with what is around it, because a secret may lie across its ends."""
     assert task.masks is not None
     masks, size = task.masks, os.fstat(fd).st_size
@@ -86,7 +87,7 @@ def _read_masked(fd: int, offset: int, limit: int, task: Task, ended: bool) -> D
     return {"data": masked[offset - start : offset - start + length], "offset": offset, "size": readable}
 
 
-def _open(task: Task) -> int:
+def _open(task: LoggedTask) -> int:
     try:
         # It does not block and follows no link: the command shares this folder and may have put anything there.
         fd = os.open(os.path.join(task.folder, LOG), os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)

@@ -25,6 +25,8 @@ LOST = "lost"
 
 
 class Task:
+    is_remote = False
+
     def __init__(
         self,
         uid: str,

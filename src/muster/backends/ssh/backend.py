@@ -12,10 +12,10 @@ from muster.agent.gpus.models import model_name
 from muster.backends.agents.agent_channel import ByteReader, ByteWriter
 from muster.backends.agents.connection import CONNECT_WITHIN_S, AgentNode, agent_arguments
 from muster.backends.agents.pool import AgentPool
-from muster.backends.ssh.agent_install import AgentArchive, running_agent
-from muster.backends.ssh.host_keys import HostKeyStore
-from muster.backends.ssh.login import logged_in
-from muster.backends.ssh.login_limit import LoginLimit
+from muster.backends.logins.agent_install import AgentArchive, running_agent
+from muster.backends.logins.host_keys import HostKeyStore
+from muster.backends.logins.login import logged_in
+from muster.backends.logins.login_limit import LoginLimit
 from muster.backends.ssh.machine_identity import MachineIdentities
 from muster.backends.ssh.options import SshNode, ssh_nodes, ssh_options
 from muster.domain.clusters import PhysicalCluster

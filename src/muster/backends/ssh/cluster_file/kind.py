@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from muster.backends.logins.cluster_file import LoginIn, split_endpoint
 from muster.backends.ssh.cluster_file.nodes import (
     further_nodes,
     named_lists,
@@ -13,7 +14,7 @@ from muster.backends.ssh.cluster_file.nodes import (
     own_nodes,
     with_whole_paths,
 )
-from muster.backends.ssh.cluster_file.schema import PARTS, LoginIn, SshIn, split_endpoint, time_problems
+from muster.backends.ssh.cluster_file.schema import PARTS, SshIn, time_problems
 from muster.backends.ssh.cluster_file.slaver_list import read_slaver_list
 from muster.backends.ssh.options import SshNode, SshOptions
 from muster.domain.clusters import ClusterNode, PhysicalCluster

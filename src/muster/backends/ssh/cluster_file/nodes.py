@@ -7,8 +7,10 @@ from typing import Any, TypeGuard
 
 from pydantic import ValidationError
 
-from muster.backends.ssh.cluster_file.schema import PARTS, LoginIn, SshIn, SshNodeIn, SshNodesIn, is_host
-from muster.backends.ssh.options import Claims, Login, SshNode
+from muster.backends.logins.cluster_file import LoginIn, is_host
+from muster.backends.logins.options import Login
+from muster.backends.ssh.cluster_file.schema import PARTS, SshIn, SshNodeIn, SshNodesIn
+from muster.backends.ssh.options import Claims, SshNode
 from muster.domain.errors import Problem
 from muster.domain.nodes import NodeSettings
 from muster.wire.cluster_problems import located, refused

@@ -5,8 +5,9 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, RootModel, ValidationError
 
+from muster.backends.logins.cluster_file import Host, LoginIn, User
 from muster.backends.ssh.cluster_file.nodes import ssh_node
-from muster.backends.ssh.cluster_file.schema import Host, LoginIn, SshNodeIn, User
+from muster.backends.ssh.cluster_file.schema import SshNodeIn
 from muster.backends.ssh.options import SshNode
 from muster.domain.errors import Invalid, Problem
 from muster.wire.cluster_problems import refused

@@ -10,7 +10,7 @@ from typing import Any
 
 import asyncssh
 
-from muster.backends.ssh.options import HostKeys, Login
+from muster.backends.logins.options import HostKeys, Login
 from muster.domain.errors import BackendError
 
 

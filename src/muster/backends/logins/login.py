@@ -13,8 +13,8 @@ from typing import Any
 
 import asyncssh
 
-from muster.backends.ssh.host_keys import HostKeyStore, KeptKey
-from muster.backends.ssh.options import Login
+from muster.backends.logins.host_keys import HostKeyStore, KeptKey
+from muster.backends.logins.options import Login
 from muster.domain.errors import BackendError, Rejected
 
 CONNECT_WITHIN_S = 10.0

@@ -1,0 +1,41 @@
+"""A program small enough for a command line: it fetches the agent's archive over the gang's connection, and becomes a
+part of it. For allocations that share no folder with the login node.
+"""
+
+BOOTSTRAP = r"""
+import json, os, socket, struct, sys, tempfile
+*names, port = os.environ["MUSTER_BATCH_ADDRESSES"].split(",")
+names = [os.environ.get("SLURM_LAUNCH_NODE_IPADDR")] * (sys.argv[1] == "runner") + names
+for name in filter(None, names):
+    try:
+        link = socket.create_connection((name, int(port)), 10)
+        break
+    except OSError as error:
+        problem = error
+else:
+    sys.exit("muster: nobody answers at %s: %s" % (names, problem))
+asked = json.dumps({"what": "archive", "key": sys.argv[2], "token": os.environ["MUSTER_BATCH_TOKEN"]}).encode()
+link.settimeout(60)
+link.sendall(struct.pack(">I", len(asked)) + asked)
+stream = link.makefile("rb")
+size = struct.unpack(">I", stream.read(4))[0] & 0x7FFFFFFF
+body = stream.read(size)
+stream.close()
+link.close()
+descriptor, path = tempfile.mkstemp(suffix=".pyz")
+with os.fdopen(descriptor, "wb") as file:
+    file.write(body[4 + struct.unpack(">I", body[:4])[0]:])
+sys.path.insert(0, path)
+sys.argv = [path, path, *sys.argv[2:]]
+import atexit
+atexit.register(lambda pid=os.getpid(): os.getpid() == pid and os.path.exists(path) and os.unlink(path))
+if sys.argv[0] and "%s" == "coordinator":
+    from muster.agent.batch.coordinator import main
+else:
+    from muster.agent.batch.runner import main
+main()
+"""
+
+
+def bootstrap(part: str) -> str:
+    return BOOTSTRAP.replace('"%s" == "coordinator"', '"{}" == "coordinator"'.format(part))

@@ -1,0 +1,230 @@
+"""The first process of an allocation: it starts a runner for each task, tells all of them the addresses of all, and
+passes on orders to stop.
+
+`python -I -S -c … ARCHIVE`, with the order of the gang on its standard input: JSON, compressed, as Base64.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import secrets
+import selectors
+import signal
+import socket
+import subprocess
+import sys
+import time
+import zlib
+from typing import Any, Dict, List, Mapping, Optional, Set
+
+from muster.agent.batch.bootstrap import bootstrap
+from muster.agent.batch.compiled import RUN, compiled_path
+from muster.agent.batch.link import ADDRESSES, TOKEN, Link, host_of, is_token, listening, own_addresses
+from muster.agent.batch.memory_ends import was_killed_for_memory
+from muster.agent.batch.relayed import RelayedSpool, RelayLink
+from muster.agent.batch.spool import BEGIN, END, Gang, Spool
+from muster.agent.batch.symbols import resolve_task
+from muster.agent.system.removal import remove_tree
+
+START_FAILED = "start-failed"
+_LOOK_EVERY_S = 0.2
+_WAKE = "wake"
+_NOT_FOR_STEPS = ("SLURM_GPUS_PER_TASK", "SLURM_GPUS_PER_NODE")
+"""Options that srun would take from the job, besides those that it is given."""
+SECOND_START = 75
+"""The exit code of a job that finds its gang begun already. By sysexits.h it is a temporary failure."""
+
+
+def main() -> None:
+    order = json.loads(zlib.decompress(base64.b64decode(sys.stdin.buffer.read())).decode("utf-8"))
+    spool = _spool(order)
+    gang = spool.gang(order["key"])
+    job, restarts = os.environ.get("SLURM_JOB_ID") or "", int(os.environ.get("SLURM_RESTART_COUNT") or 0)
+    if restarts or not gang.begin(job, restarts):
+        sys.stderr.write("muster: this gang has begun before; it is not run twice\n")
+        sys.exit(SECOND_START)
+    code = Coordinator(order, spool, gang).run()
+    if not order["is_shared"]:
+        remove_tree(order["root"])
+    sys.exit(code)
+
+
+def _spool(order: Mapping[str, Any]) -> Spool:
+    """What its own environment says about the login node is not for the steps that it starts."""
+    if order["is_shared"]:
+        return Spool(order["root"])
+    return RelayedSpool(order["root"], RelayLink(os.environ.pop(ADDRESSES), os.environ.pop(TOKEN), order["key"]).ask)
+
+
+class Coordinator:
+    def __init__(self, order: Mapping[str, Any], spool: Spool, gang: Gang) -> None:
+        self._order = order
+        self._spool = spool
+        self._gang = gang
+        self._tasks: List[Dict[str, Any]] = [task for group in order["groups"] for task in group["tasks"]]
+        self._token = secrets.token_hex(16)
+        self._server = listening()
+        self._selector = selectors.DefaultSelector()
+        self._links: Dict[str, Link] = {}
+        self._hellos: Dict[str, Dict[str, Any]] = {}
+        self._codes: Dict[str, int] = {}
+        self._stopped: Dict[str, float] = {}
+        self._steps: List["subprocess.Popen[bytes]"] = []
+        self._is_planned = False
+        self._marked: Set[str] = set()
+        """The tasks that have told of a beginning or an end."""
+
+    def run(self) -> int:
+        """Returns the exit code of the job: that of the first task that failed."""
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            signal.signal(number, signal.SIG_IGN)  # the runners are told as well, and end first
+        self._selector.register(self._server, selectors.EVENT_READ, None)
+        self._wake_on_ends()
+        self._steps = [self._step(number, group) for number, group in enumerate(self._order["groups"])]
+        compiling = self._compiling()
+        while any(step.poll() is None for step in self._steps):
+            self._serve()
+            self._pass_orders()
+        self._serve_rest()
+        self._account_for_all()
+        if compiling is not None:
+            compiling.wait()
+        codes = [self._codes[task["id"]] for task in self._tasks if self._codes.get(task["id"])]
+        return codes[0] if codes else max((abs(step.returncode) for step in self._steps), default=0)
+
+    def _step(self, number: int, group: Mapping[str, Any]) -> "subprocess.Popen[bytes]":
+        port = self._server.getsockname()[1]
+        kept = {name: value for name, value in os.environ.items() if not name.startswith(_NOT_FOR_STEPS)}
+        env = {**kept, ADDRESSES: ",".join([*own_addresses(), str(port)]), TOKEN: self._token}
+        component = ["--het-group={}".format(number)] if len(self._order["groups"]) > 1 else []
+        if self._order["is_shared"]:
+            program = [RUN.format("runner"), self._order["archive"], str(number)]
+        else:
+            program = [bootstrap("runner"), "runner", str(number)]
+        python = [self._order["python"], "-I", "-S", "-c", *program]
+        argv = [self._order["srun"], *component, *group["srun"], *python]
+        return subprocess.Popen(argv, env=env, stdin=subprocess.DEVNULL)
+
+    def _compiling(self) -> "Optional[subprocess.Popen[bytes]]":
+        """The next jobs start sooner with a compiled archive. Nothing depends on it."""
+        archive = self._order["archive"]
+        if not self._order["is_shared"] or os.path.exists(compiled_path(archive)):
+            return None
+        argv = [self._order["python"], "-I", "-S", "-c", RUN.format("compiling"), archive]
+        quiet = subprocess.DEVNULL
+        return subprocess.Popen(argv, stdin=quiet, stdout=quiet, stderr=quiet)
+
+    def _wake_on_ends(self) -> None:
+        """The end of a step is noticed at once, so that the nodes are free again."""
+        read, write = os.pipe()
+        for end in (read, write):
+            os.set_blocking(end, False)
+        signal.set_wakeup_fd(write, warn_on_full_buffer=False)
+        signal.signal(signal.SIGCHLD, lambda *_: None)
+        self._selector.register(read, selectors.EVENT_READ, _WAKE)
+
+    def _serve(self) -> None:
+        for key, _ in self._selector.select(_LOOK_EVERY_S):
+            if key.data == _WAKE:
+                os.read(key.fd, 4096)
+            elif key.data is None:
+                connection, _ = self._server.accept()
+                link = Link(connection)
+                self._selector.register(link, selectors.EVENT_READ, link)
+            else:
+                self._hear(key.data)
+
+    def _serve_rest(self) -> None:
+        """Take what the runners said before they ended."""
+        for key in list(self._selector.get_map().values()):
+            if isinstance(key.data, Link):
+                key.data.connection.settimeout(1.0)
+                while key.data.is_open and key.data in self._links.values():
+                    self._hear(key.data)
+
+    def _hear(self, link: Link) -> None:
+        fd = link.fileno()
+        for message in link.receive():
+            self._take(link, message)
+        if not link.is_open:
+            self._selector.unregister(fd)
+
+    def _take(self, link: Link, message: Dict[str, Any]) -> None:
+        if not is_token(message.get("token"), self._token):
+            link.close()
+            return
+        if message["what"] == "archive":
+            with open(sys.argv[1], "rb") as file:
+                link.send({"data": file.read()})
+        elif message["what"] in ("mark", "log", "blob") and isinstance(self._spool, RelayedSpool):
+            if message["what"] == "mark":
+                self._marked.add(message["task"])
+            link.send({**self._spool.passed_on(message), "what": "answer"})
+        elif message["what"] == "hello":
+            group, place = int(message["group"]), int(message["place"])
+            task = self._order["groups"][group]["tasks"][place]
+            self._links[task["id"]] = link
+            self._hellos[task["id"]] = {**message, "peer": link.peer_address}
+            link.send({"what": "task", "id": task["id"], "ports": task["ports"]})
+        elif message["what"] == "ready":
+            self._hellos[message["id"]]["ports"] = message["ports"]
+            self._plan()
+        elif message["what"] == "ended":
+            self._codes[message["id"]] = int(message["code"])
+
+    def _plan(self) -> None:
+        """Send every task its order, once all of them are there and have their ports."""
+        if self._is_planned or any("ports" not in self._hellos.get(task["id"], {}) for task in self._tasks):
+            return
+        self._is_planned = True
+        hosts = {task["rank"]: self._host(self._hellos[task["id"]]) for task in self._tasks}
+        ports = {task["rank"]: self._hellos[task["id"]]["ports"] for task in self._tasks}
+        for task in self._tasks:
+            resolved = resolve_task(task, hosts, ports)
+            self._links[task["id"]].send(
+                {"what": "start", "order": resolved, "root": self._order["root"], "is_shared": self._order["is_shared"]}
+            )
+
+    def _host(self, hello: Mapping[str, Any]) -> str:
+        if hello.get("address"):
+            return str(hello["address"])
+        return host_of((str(hello["node"]), str(hello["host"]), str(hello["peer"])))
+
+    def _pass_orders(self) -> None:
+        for task, grace_s in self._gang.orders().items():
+            link = self._links.get(task)
+            if link is not None and self._is_planned and grace_s < self._stopped.get(task, float("inf")):
+                self._stopped[task] = grace_s
+                link.send({"what": "stop", "grace_s": grace_s})
+
+    def _account_for_all(self) -> None:
+        """A task that never began has an end all the same, with what is known of its cause. A gang whose folder is gone
+        was settled meanwhile."""
+        for task in self._tasks if self._gang.facts() is not None else []:
+            uid = task["id"]
+            if uid in self._marked or self._gang.mark(uid, END) is not None:
+                continue
+            if self._gang.mark(uid, BEGIN) is None:
+                os.makedirs(self._gang.task_folder(uid), 0o700, exist_ok=True)
+                words = "srun started no process for it; see what it printed: {}".format(self._gang.output)
+                end = {"at": time.time(), "error": START_FAILED, "message": words}
+                self._spool.write_mark(self._gang, uid, END, end)
+            elif was_killed_for_memory(self._gang.output):
+                kept = {"phase": "ended", "signal": int(signal.SIGKILL), "oom": True}
+                self._spool.write_mark(self._gang, uid, END, {"at": time.time(), "kept": kept})
+
+
+def unpacked(text: str) -> Optional[Dict[str, Any]]:
+    """The order inside a script, for tests and for people who look at one."""
+    try:
+        found = json.loads(zlib.decompress(base64.b64decode(text)).decode("utf-8"))
+    except (ValueError, zlib.error):
+        return None
+    return found if isinstance(found, dict) else None
+
+
+if __name__ == "__main__":
+    socket.setdefaulttimeout(None)
+    main()

@@ -1,0 +1,116 @@
+"""The connections between the coordinator of a gang and its runners: frames over TCP, begun with the gang's token."""
+
+from __future__ import annotations
+
+import hmac
+import os
+import socket
+from typing import List, Optional, Tuple
+
+from muster.agent.system.frames import FrameDecoder, FrameError, Message, encode
+
+ADDRESSES = "MUSTER_BATCH_ADDRESSES"
+TOKEN = "MUSTER_BATCH_TOKEN"
+OWN_VARIABLES = (ADDRESSES, TOKEN)
+_CONNECT_WITHIN_S = 10.0
+_READ_BYTES = 1 << 16
+
+
+class Link:
+    def __init__(self, connection: socket.socket) -> None:
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+        self.connection = connection
+        self._decoder = FrameDecoder()
+        self.is_open = True
+
+    def fileno(self) -> int:
+        return self.connection.fileno()
+
+    @property
+    def own_address(self) -> str:
+        return str(self.connection.getsockname()[0])
+
+    @property
+    def peer_address(self) -> str:
+        return str(self.connection.getpeername()[0])
+
+    def send(self, message: Message) -> None:
+        try:
+            self.connection.sendall(encode(message))
+        except OSError:
+            self.close()
+
+    def receive(self) -> List[Message]:
+        """What has come. The link is closed afterwards if the other end is gone or sends nonsense."""
+        try:
+            data = self.connection.recv(_READ_BYTES)
+            if data:
+                return self._decoder.feed(data)
+        except (OSError, FrameError):
+            pass
+        self.close()
+        return []
+
+    def receive_one(self) -> Optional[Message]:
+        while self.is_open:
+            found = self.receive()
+            if found:
+                return found[0]
+        return None
+
+    def close(self) -> None:
+        if self.is_open:
+            self.is_open = False
+            self.connection.close()
+
+
+def listening(port: int = 0) -> socket.socket:
+    server = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    server.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    server.bind(("", port))
+    server.listen(1024)
+    return server
+
+
+def own_addresses() -> List[str]:
+    """The names by which other nodes may reach this one, the likeliest first."""
+    found = [os.environ.get("SLURMD_NODENAME") or "", socket.gethostname()]
+    return [name for name in dict.fromkeys(found) if name]
+
+
+def connected() -> Link:
+    """A link to the coordinator, from what the environment says. Raises OSError."""
+    launcher = os.environ.get("SLURM_LAUNCH_NODE_IPADDR")
+    return connected_to(",".join(([launcher] if launcher else []) + [os.environ[ADDRESSES]]))
+
+
+def connected_to(addresses: str) -> Link:
+    """A link to whoever answers first at these names, of which the port is the last. Raises OSError."""
+    *names, port = addresses.split(",")
+    problem: Optional[OSError] = None
+    for name in names:
+        try:
+            connection = socket.create_connection((name, int(port)), _CONNECT_WITHIN_S)
+            connection.settimeout(None)
+            return Link(connection)
+        except OSError as error:
+            problem = error
+    raise problem or OSError("the coordinator has no address")
+
+
+def is_token(found: object, token: str) -> bool:
+    return isinstance(found, str) and hmac.compare_digest(found.encode("utf-8"), token.encode("utf-8"))
+
+
+def resolvable(name: str) -> bool:
+    try:
+        socket.getaddrinfo(name, None)
+    except OSError:
+        return False
+    return True
+
+
+def host_of(claims: Tuple[str, ...]) -> str:
+    """The first of these names that can be resolved; the last if none can."""
+    return next((name for name in claims if name and resolvable(name)), claims[-1])

@@ -1,0 +1,81 @@
+"""Prepares the folder of a task inside an allocation: files, package, inputs, links, and its environment."""
+
+from __future__ import annotations
+
+import os
+from typing import Any, Dict, List, Mapping, NamedTuple
+
+from muster.agent.batch.link import OWN_VARIABLES
+from muster.agent.batch.spool import LOG, WORK, Gang, Spool
+from muster.agent.errors import PACKAGE, AgentError
+from muster.agent.system.disk import write
+from muster.agent.tasks import inputs, symlinks
+from muster.agent.tasks.launch_request import InputRef
+from muster.agent.tasks.packages import PackageError, unpack
+from muster.agent.tasks.setup_order import SetupOrder
+from muster.agent.tasks.setups import make_in_task_folder
+from muster.agent.tasks.task_folder import SETUP
+
+_DEVICES = ("CUDA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL", "ZE_AFFINITY_MASK")
+
+
+class Prepared(NamedTuple):
+    argv: List[str]
+    env: Dict[str, str]
+    work: str
+    log: str
+
+
+def prepare(order: Mapping[str, Any], spool: Spool, gang: Gang) -> Prepared:
+    """Raises AgentError for a package that is not what it should be, and OSError."""
+    folder = gang.task_folder(str(order["id"]))
+    work = os.path.join(folder, WORK)
+    os.makedirs(folder, 0o700, exist_ok=True)
+    for name, content in order["files"].items():
+        write(os.path.join(folder, name), content.encode("utf-8"))
+    blobs = os.path.join(spool.root, "blobs")
+    try:
+        if order["package"]:
+            unpack(os.path.join(blobs, order["package"]), order["package"], work)
+        os.makedirs(work, 0o700, exist_ok=True)
+        for given in order["inputs"]:
+            _place_input(given, blobs, folder, work)
+    except PackageError as error:
+        raise AgentError(PACKAGE, str(error)) from None
+    symlinks.make(work, order["links"])
+    return Prepared(list(order["argv"]), environment(order, folder), work, os.path.join(folder, LOG))
+
+
+def environment(order: Mapping[str, Any], folder: str) -> Dict[str, str]:
+    """What Slurm and the cluster's prolog set, then what the job is given, then what only this node knows."""
+    env = {name: value for name, value in os.environ.items() if name not in OWN_VARIABLES}
+    given = dict(order["env"])
+    if order["gpus"]:
+        given.update(_own_devices(int(order["gpus"])))
+    env.update(given)
+    env["MUSTER_TASK_DIR"] = folder
+    env["MUSTER_NODE"] = os.environ.get("SLURMD_NODENAME") or os.uname().nodename
+    if order["setup"]:
+        entry = os.path.join(folder, SETUP)
+        make_in_task_folder(str(order["id"]), SetupOrder(entry, False, 0, 0.0))
+        env[order["setup"]] = entry
+    return env
+
+
+def _own_devices(count: int) -> Dict[str, str]:
+    """Where Slurm shows a task the GPUs of all tasks on its node, it takes those of its place among them."""
+    place = int(os.environ.get("SLURM_LOCALID") or 0)
+    found: Dict[str, str] = {}
+    for name in _DEVICES:
+        devices = [device for device in os.environ.get(name, "").split(",") if device]
+        if len(devices) > count:
+            own = devices[place * count : (place + 1) * count] or devices[:count]
+            found[name] = ",".join(own)
+    return found
+
+
+def _place_input(given: Mapping[str, str], blobs: str, folder: str, work: str) -> None:
+    content = os.path.join(folder, "inputs", given["digest"])
+    os.makedirs(os.path.dirname(content), 0o700, exist_ok=True)
+    unpack(os.path.join(blobs, given["digest"]), given["digest"], content, finish=inputs.make_read_only)
+    inputs.place(InputRef(given["digest"], None, given["target"], given["member"]), content, work)

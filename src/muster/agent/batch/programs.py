@@ -1,0 +1,117 @@
+"""Runs the commands of the batch system on a login node, each with a deadline and an environment of its own."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple
+
+from muster.agent import requests
+from muster.agent.errors import AgentError
+
+UNREACHABLE = "batch-unreachable"
+REJECTED = "batch-rejected"
+ASK_WITHIN_S = 40.0
+_KEPT = ("PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_ALL", "TMPDIR")
+_AWAY = (
+    "unable to contact slurm controller",
+    "unable to connect",
+    "connection refused",
+    "connection timed out",
+    "socket timed out",
+    "zero bytes were transmitted",
+    "slurm backup controller in standby mode",
+    "unable to establish controller machine",
+    "transport endpoint is not connected",
+    "communications connection failure",
+    "slurm controller is not responding",
+    "backing up",
+    "resource temporarily unavailable",
+    "message receive failure",
+    "protocol authentication error",
+    "munge encode failed",
+)
+
+
+class Finished(NamedTuple):
+    code: int
+    out: str
+    err: str
+
+    @property
+    def is_away(self) -> bool:
+        """Whether nobody answered, so that the same command may work later."""
+        said = self.err.lower()
+        return self.code != 0 and any(words in said for words in _AWAY)
+
+
+class Programs:
+    def __init__(self, folder: str, env: Mapping[str, str]) -> None:
+        """`folder` is where the commands are; if it is empty, PATH says. `env` is added to their environment."""
+        self._folder = folder
+        own = {name: os.environ[name] for name in _KEPT if name in os.environ}
+        self.env: Dict[str, str] = {"PATH": os.defpath, **own, **env}
+
+    def argv(self, command: Sequence[str], user: str = "") -> List[str]:
+        program = os.path.join(self._folder, command[0]) if self._folder else command[0]
+        as_user = ["sudo", "-n", "-u", user, "--preserve-env=SLURM_CONF", "--"] if user else []
+        return [*as_user, program, *command[1:]]
+
+    def run(
+        self,
+        command: Sequence[str],
+        *,
+        data: bytes = b"",
+        user: str = "",
+        held: Tuple[int, ...] = (),
+        within_s: float = ASK_WITHIN_S,
+    ) -> Finished:
+        """The command inherits the descriptors `held`. One that takes too long goes on by itself, as it may have done
+        its work already."""
+        argv = self.argv(command, user)
+        try:
+            process = subprocess.Popen(
+                argv,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                env=self.env,
+                cwd="/",
+                pass_fds=held,
+                start_new_session=True,
+            )
+        except OSError as error:
+            words = "{} cannot be run on the login node: {}; name the folder of Slurm's commands in the cluster file"
+            raise AgentError(UNREACHABLE, words.format(argv[0], error.strerror)) from None
+        try:
+            out, err = process.communicate(data, within_s)
+        except subprocess.TimeoutExpired:
+            words = "{} has not answered for {:g} s".format(command[0], within_s)
+            raise AgentError(UNREACHABLE, words) from None
+        return Finished(process.returncode, out.decode("utf-8", "replace"), err.decode("utf-8", "replace"))
+
+
+def programs_of(request: Mapping[str, Any]) -> Programs:
+    folder, env = request.get("commands"), request.get("env")
+    if not isinstance(folder, str) or (folder and not folder.startswith("/")):
+        raise requests.bad_request("commands must be an absolute path or empty")
+    if not isinstance(env, dict) or not all(isinstance(one, str) for pair in env.items() for one in pair):
+        raise requests.bad_request("env must be an object of texts")
+    return Programs(folder, env)
+
+
+def failure(finished: Finished, what: str) -> AgentError:
+    said = " ".join(finished.err.split()) or "it ended with code {}".format(finished.code)
+    return AgentError(UNREACHABLE if finished.is_away else REJECTED, "{}: {}".format(what, _short(said)))
+
+
+def _short(text: str, most: int = 1000) -> str:
+    return text if len(text) <= most else text[: most - 1] + "…"
+
+
+def optional_user(request: Mapping[str, Any]) -> str:
+    """The account that a command runs as. Its name becomes an argument of sudo."""
+    value: Optional[Any] = request.get("user") or ""
+    if not isinstance(value, str) or value.startswith("-") or not all(ch.isalnum() or ch in "._-@+$" for ch in value):
+        raise requests.bad_request("user must be the name of an account, not {!r}".format(value))
+    return value

@@ -1,0 +1,134 @@
+"""The way back from allocations that share no folder with the login node: they connect here, and what they say is
+written to the spool as if they had written it themselves.
+
+Each request has an answer. A connection belongs to one gang, whose token it must show.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import sys
+import threading
+from typing import Any, Callable, Dict, Mapping, Optional
+
+from muster.agent import requests
+from muster.agent.batch.link import Link, is_token, listening, own_addresses
+from muster.agent.batch.spool import LOG, Gang, Spool
+from muster.agent.errors import AgentError
+from muster.agent.node import facts
+from muster.agent.system.disk import read_json, write_json
+
+PIECE_BYTES = 4 << 20
+_PLACE = "relay.json"
+
+
+class Relay:
+    def __init__(self, spool: Spool) -> None:
+        self._spool = spool
+        self._server = self._bound()
+        write_json(os.path.join(spool.root, _PLACE), {"port": self.port})
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    @property
+    def port(self) -> int:
+        return int(self._server.getsockname()[1])
+
+    def addresses(self) -> "list[str]":
+        return [*own_addresses(), facts.address(None)]
+
+    def _bound(self) -> socket.socket:
+        """At the same port as the agent before us: gangs that run look for it there."""
+        before = read_json(os.path.join(self._spool.root, _PLACE)) or {}
+        try:
+            return listening(int(before.get("port") or 0))
+        except OSError:
+            return listening()
+
+    def _accept(self) -> None:
+        while True:
+            connection, _ = self._server.accept()
+            threading.Thread(target=self._serve, args=(Link(connection),), daemon=True).start()
+
+    def _serve(self, link: Link) -> None:
+        while link.is_open:
+            for message in link.receive():
+                answer = self._answer(message)
+                if answer is None:
+                    link.close()
+                    return
+                link.send(answer)
+
+    def _answer(self, message: Mapping[str, Any]) -> Optional[Dict[str, Any]]:
+        """None for somebody who does not belong to a gang of ours."""
+        try:
+            gang = self._spool.gang(requests.task_id({"task": message.get("key")}))
+            known = gang.facts()
+            if known is None or not is_token(message.get("token"), str(known.get("token") or "")):
+                return None
+            return _OPERATIONS[str(message.get("what"))](self._spool, gang, message)
+        except (AgentError, KeyError, TypeError, ValueError, OSError) as error:
+            return {"problem": str(error)}
+
+
+def _archive(spool: Spool, gang: Gang, message: Mapping[str, Any]) -> Dict[str, Any]:
+    with open(os.path.abspath(sys.argv[0]), "rb") as file:
+        return {"data": file.read()}
+
+
+def _begin(spool: Spool, gang: Gang, message: Mapping[str, Any]) -> Dict[str, Any]:
+    return {"may": gang.begin(str(message["job"]), int(message["restarts"]))}
+
+
+def _orders(spool: Spool, gang: Gang, message: Mapping[str, Any]) -> Dict[str, Any]:
+    return {"orders": gang.orders()}
+
+
+def _mark(spool: Spool, gang: Gang, message: Mapping[str, Any]) -> Dict[str, Any]:
+    task = _own_task(gang, message)
+    os.makedirs(gang.task_folder(task), 0o700, exist_ok=True)
+    name = str(message["name"])
+    if name not in ("begin", "end"):
+        raise ValueError("there is no mark {!r}".format(name))
+    if gang.mark(task, name) is None:  # the first counts, whoever tells it again
+        spool.write_mark(gang, task, name, message["mark"])
+    return {}
+
+
+def _log(spool: Spool, gang: Gang, message: Mapping[str, Any]) -> Dict[str, Any]:
+    task = _own_task(gang, message)
+    os.makedirs(gang.task_folder(task), 0o700, exist_ok=True)
+    path = os.path.join(gang.task_folder(task), LOG)
+    fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    try:
+        os.pwrite(fd, message["data"], int(message["offset"]))
+    finally:
+        os.close(fd)
+    return {}
+
+
+def _blob(spool: Spool, gang: Gang, message: Mapping[str, Any]) -> Dict[str, Any]:
+    digest = requests.digest(message)
+    if digest not in (gang.facts() or {}).get("digests", ()):
+        raise ValueError("the gang does not need this archive")
+    path = os.path.join(spool.root, "blobs", digest)
+    with open(path, "rb") as file:
+        file.seek(int(message["offset"]))
+        return {"size": os.fstat(file.fileno()).st_size, "data": file.read(PIECE_BYTES)}
+
+
+def _own_task(gang: Gang, message: Mapping[str, Any]) -> str:
+    task = requests.task_id(message)
+    if task not in (gang.facts() or {})["tasks"]:
+        raise ValueError("the gang has no task {!r}".format(task))
+    return task
+
+
+_OPERATIONS: Dict[str, Callable[[Spool, Gang, Mapping[str, Any]], Dict[str, Any]]] = {
+    "archive": _archive,
+    "begin": _begin,
+    "orders": _orders,
+    "mark": _mark,
+    "log": _log,
+    "blob": _blob,
+}

@@ -1,0 +1,119 @@
+"""The spool as an allocation has it that shares no folder with the login node: local files, and all that matters is
+also told to somebody nearer to the server. The coordinator tells the login node, and runners tell the coordinator.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from typing import Any, Callable, Dict, Mapping, Optional
+
+from muster.agent.batch.link import Link, connected_to
+from muster.agent.batch.spool import LOG, Gang, Spool
+
+_RETRY_S = 2.0
+_GIVE_UP_S = 3600.0
+_PIECE_BYTES = 1 << 20
+Ask = Callable[[Dict[str, Any]], Dict[str, Any]]
+
+
+class RelayLink:
+    """The coordinator's connection to the login node. While that is away, the gang goes on, and this waits for it."""
+
+    def __init__(self, addresses: str, token: str, key: str) -> None:
+        self._addresses, self._token, self._key = addresses, token, key
+        self._link: Optional[Link] = None
+
+    def ask(self, message: Dict[str, Any]) -> Dict[str, Any]:
+        deadline = time.monotonic() + _GIVE_UP_S
+        while True:
+            try:
+                if self._link is None or not self._link.is_open:
+                    self._link = connected_to(self._addresses)
+                self._link.send({**message, "token": self._token, "key": self._key})
+                answer = self._link.receive_one()
+            except OSError:
+                answer = None
+            if answer is not None:
+                return answer
+            if time.monotonic() > deadline:
+                raise OSError("the login node does not answer")
+            time.sleep(_RETRY_S)
+
+
+class RelayedGang(Gang):
+    def __init__(self, folder: str, ask: Ask) -> None:
+        super().__init__(folder)
+        self._ask = ask
+
+    def facts(self) -> Dict[str, Any]:
+        return {}
+
+    def begin(self, job: str, restarts: int) -> bool:
+        os.makedirs(os.path.join(self.folder, "tasks"), 0o700, exist_ok=True)
+        return bool(self._ask({"what": "begin", "job": job, "restarts": restarts}).get("may"))
+
+    def orders(self) -> Dict[str, float]:
+        found = self._ask({"what": "orders"}).get("orders") or {}
+        return {str(task): float(grace_s) for task, grace_s in found.items()}
+
+
+class RelayedSpool(Spool):
+    """`ask` tells of marks, and is asked for archives."""
+
+    def __init__(self, root: str, ask: Ask) -> None:
+        super().__init__(root)
+        self._ask = ask
+        os.makedirs(root, 0o700, exist_ok=True)
+        self.make()
+        os.makedirs(os.path.join(root, "blobs"), 0o700, exist_ok=True)
+
+    def gang(self, key: str) -> Gang:
+        return RelayedGang(os.path.join(self.gangs_folder, key), self._ask)
+
+    def write_mark(self, gang: Gang, task: str, name: str, mark: Mapping[str, Any]) -> None:
+        super().write_mark(gang, task, name, mark)
+        self._ask({"what": "mark", "task": task, "name": name, "mark": dict(mark)})
+
+    def passed_on(self, message: Mapping[str, Any]) -> Dict[str, Any]:
+        """The answer to a request of a runner."""
+        return self._ask({name: value for name, value in message.items() if name not in ("token", "key")})
+
+    def fetch(self, digest: str) -> None:
+        """Get an archive, unless this node has it."""
+        path = os.path.join(self.root, "blobs", digest)
+        partial = "{}.{}".format(path, os.getpid())
+        if os.path.exists(path):
+            return
+        with open(partial, "wb") as file:
+            while True:
+                piece = self._ask({"what": "blob", "digest": digest, "offset": file.tell()})
+                if "data" not in piece:
+                    raise OSError("the archive {} cannot be had: {}".format(digest, piece.get("problem")))
+                file.write(piece["data"])
+                if file.tell() >= int(piece["size"]):
+                    break
+        os.rename(partial, path)
+
+
+class ShippedLog:
+    """Sends what a task has written to its log since it last looked."""
+
+    def __init__(self, folder: str, task: str, ask: Ask) -> None:
+        self._path = os.path.join(folder, LOG)
+        self._task = task
+        self._ask = ask
+        self._sent = 0
+
+    def ship(self) -> None:
+        try:
+            with open(self._path, "rb") as file:
+                file.seek(self._sent)
+                while True:
+                    data = file.read(_PIECE_BYTES)
+                    if not data:
+                        return
+                    self._ask({"what": "log", "task": self._task, "offset": self._sent, "data": data})
+                    self._sent += len(data)
+        except FileNotFoundError:
+            return

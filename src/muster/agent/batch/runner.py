@@ -1,0 +1,247 @@
+"""Runs one task inside an allocation: the process that srun starts for it.
+
+It claims ports on its node, learns the addresses of all tasks from the coordinator, prepares the task's folder, runs
+its command in a session of its own, and writes down how that began and ended. It goes on if the coordinator does not.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import selectors
+import signal
+import socket
+import sys
+import time
+from typing import Any, Dict, List, Mapping, Optional
+
+from muster.agent.batch.link import TOKEN, Link, connected
+from muster.agent.batch.node_ports import ClaimedPorts
+from muster.agent.batch.preparing import Prepared, prepare
+from muster.agent.batch.relayed import RelayedSpool, ShippedLog
+from muster.agent.batch.spool import BEGIN, END, Spool
+from muster.agent.errors import START_FAILED, AgentError
+from muster.agent.node import facts
+from muster.agent.system.removal import remove_tree
+
+_NOT_EXECUTABLE, _NOT_FOUND = 126, 127
+_SHIP_EVERY_S = 0.2
+_PASSED_ON = (signal.SIGUSR1, signal.SIGUSR2, signal.SIGHUP, signal.SIGINT)
+
+
+def main() -> None:
+    group = int(sys.argv[2])
+    place = int(os.environ.get("SLURM_PROCID") or 0)
+    token = os.environ[TOKEN]
+    link = connected()
+    claimed = ClaimedPorts()
+    link.send({"token": token, "what": "hello", "group": group, "place": place, **_whereabouts()})
+    task = link.receive_one()
+    if task is None:
+        sys.exit("muster: the coordinator is gone")
+    link.send({"token": token, "what": "ready", "id": task["id"], "ports": claimed.claim(int(task["ports"]))})
+    start = link.receive_one()
+    if start is None:
+        sys.exit("muster: the coordinator is gone")
+    asking = Asking(link, token)
+    spool = Spool(start["root"]) if start["is_shared"] else RelayedSpool(start["root"], asking.ask)
+    code = Runner(start["order"], spool, link, token, asking).run()
+    claimed.close()
+    sys.exit(code)
+
+
+def _whereabouts() -> Dict[str, Any]:
+    node, host = os.environ.get("SLURMD_NODENAME") or socket.gethostname(), socket.gethostname()
+    interface = os.environ.get("MUSTER_BATCH_INTERFACE")
+    return {"node": node, "host": host, "address": facts.address(interface) if interface else None}
+
+
+class Runner:
+    def __init__(self, order: Mapping[str, Any], spool: Spool, link: Link, token: str, asking: "Asking") -> None:
+        self._order = order
+        self._uid = str(order["id"])
+        self._spool = spool
+        self._gang = spool.gang_of(self._uid)
+        self._link = link
+        self._token = token
+        self._asking = asking
+        self._shipped: Optional[ShippedLog] = None
+        if isinstance(spool, RelayedSpool):
+            self._shipped = ShippedLog(self._gang.task_folder(self._uid), self._uid, asking.ask)
+        self._pid = 0
+        self._is_ordered = False
+        self._from_outside: Optional[int] = None
+        self._kill_at: Optional[float] = None
+        self._wake_read, self._wake_write = os.pipe()
+        os.set_blocking(self._wake_read, False)
+        os.set_blocking(self._wake_write, False)
+
+    def run(self) -> int:
+        self._listen_to_signals()
+        try:
+            self._fetch()
+            prepared = prepare(self._order, self._spool, self._gang)
+            self._start(prepared)
+        except (AgentError, OSError) as error:
+            code = error.code if isinstance(error, AgentError) else START_FAILED
+            message = error.message if isinstance(error, AgentError) else str(error)
+            return self._ended({"at": time.time(), "error": code, "message": message}, 1)
+        begun = {"at": time.time(), "node": _node(), "host": socket.gethostname(), "pid": self._pid}
+        self._spool.write_mark(self._gang, self._uid, BEGIN, begun)
+        return self._follow()
+
+    def _fetch(self) -> None:
+        if isinstance(self._spool, RelayedSpool):
+            os.makedirs(self._gang.task_folder(self._uid), 0o700, exist_ok=True)
+            package = [self._order["package"]] if self._order["package"] else []
+            for digest in [*package, *(given["digest"] for given in self._order["inputs"])]:
+                self._spool.fetch(digest)
+
+    def _listen_to_signals(self) -> None:
+        signal.set_wakeup_fd(self._wake_write, warn_on_full_buffer=False)
+        for number in (signal.SIGTERM, signal.SIGCHLD, *_PASSED_ON):
+            signal.signal(number, lambda *_: None)
+
+    def _start(self, prepared: Prepared) -> None:
+        read, write = os.pipe()
+        pid = os.fork()
+        if pid == 0:
+            try:
+                os.close(read)
+                _become(prepared)
+            except OSError as error:
+                os.write(write, "{}: {}".format(self._order["argv"][0], error.strerror).encode("utf-8"))
+            finally:
+                os._exit(127)
+        os.close(write)
+        self._pid = pid
+        with os.fdopen(read, "rb") as refusal:
+            words = refusal.read().decode("utf-8", "replace")
+        if words:
+            os.waitpid(pid, 0)
+            raise AgentError(START_FAILED, "the command cannot be started: {}".format(words))
+
+    def _follow(self) -> int:
+        selector = selectors.DefaultSelector()
+        selector.register(self._wake_read, selectors.EVENT_READ)
+        selector.register(self._link, selectors.EVENT_READ)
+        while True:
+            pid, status, used = os.wait4(self._pid, os.WNOHANG)
+            if pid:
+                return self._finish(status, used)
+            if self._shipped is not None:
+                self._shipped.ship()
+            for message in self._asking.take_unasked():
+                self._obey(message)
+            for key, _ in selector.select(self._wait_s()):
+                if key.fd == self._wake_read:
+                    self._signalled(os.read(self._wake_read, 4096))
+                else:
+                    self._hear(selector)
+            if self._kill_at is not None and time.monotonic() >= self._kill_at:
+                self._send(signal.SIGKILL)
+                self._kill_at = None
+
+    def _wait_s(self) -> Optional[float]:
+        shipping_s = None if self._shipped is None else _SHIP_EVERY_S
+        if self._kill_at is None:
+            return shipping_s
+        left_s = max(0.0, self._kill_at - time.monotonic())
+        return left_s if shipping_s is None else min(left_s, shipping_s)
+
+    def _hear(self, selector: selectors.BaseSelector) -> None:
+        fd = self._link.fileno()
+        for message in self._link.receive():
+            self._obey(message)
+        if not self._link.is_open:
+            selector.unregister(fd)
+
+    def _obey(self, message: Mapping[str, Any]) -> None:
+        if message["what"] == "stop":
+            self._is_ordered = True
+            kill_at = time.monotonic() + float(message["grace_s"])
+            self._kill_at = kill_at if self._kill_at is None else min(kill_at, self._kill_at)
+            self._send(signal.SIGTERM)
+
+    def _signalled(self, numbers: bytes) -> None:
+        for number in numbers:
+            if number == signal.SIGTERM:
+                self._from_outside = number
+                self._send(number)
+            elif number in _PASSED_ON:
+                self._send(number)
+
+    def _send(self, number: int) -> None:
+        try:
+            os.killpg(self._pid, number)
+        except (ProcessLookupError, PermissionError):
+            return
+
+    def _finish(self, status: int, used: Any) -> int:
+        self._send(signal.SIGKILL)  # what the command left behind
+        number = os.WTERMSIG(status) if os.WIFSIGNALED(status) else None
+        code = None if number is not None else os.WEXITSTATUS(status)
+        end = {
+            "at": time.time(),
+            "code": code,
+            "signal": number,
+            "ordered": self._is_ordered,
+            "from_outside": self._from_outside,
+            "cpu_s": used.ru_utime + used.ru_stime,
+            "memory_bytes": used.ru_maxrss * 1024,
+        }
+        return self._ended(end, 128 + number if number is not None else code or 0)
+
+    def _ended(self, end: Mapping[str, Any], code: int) -> int:
+        if self._shipped is not None:
+            self._shipped.ship()
+        self._spool.write_mark(self._gang, self._uid, END, {**end, "node": _node()})
+        if self._shipped is not None:
+            remove_tree(self._gang.task_folder(self._uid))
+        self._link.send({"token": self._token, "what": "ended", "id": self._uid, "code": code})
+        return code
+
+
+class Asking:
+    """Requests to the coordinator over the link on which its orders come, too."""
+
+    def __init__(self, link: Link, token: str) -> None:
+        self._link, self._token = link, token
+        self._unasked: List[Dict[str, Any]] = []
+
+    def ask(self, message: Dict[str, Any]) -> Dict[str, Any]:
+        """An empty answer if the coordinator is gone, and nobody can be told."""
+        self._link.send({**message, "token": self._token})
+        while self._link.is_open:
+            for found in self._link.receive():
+                if found.get("what") == "answer":
+                    return found
+                self._unasked.append(found)
+        return {}
+
+    def take_unasked(self) -> List[Dict[str, Any]]:
+        found, self._unasked = self._unasked, []
+        return found
+
+
+def _node() -> str:
+    return os.environ.get("SLURMD_NODENAME") or socket.gethostname()
+
+
+def _become(prepared: Prepared) -> None:
+    os.setsid()
+    for number in (signal.SIGTERM, signal.SIGCHLD, *_PASSED_ON):
+        signal.signal(number, signal.SIG_DFL)
+    signal.set_wakeup_fd(-1)
+    null = os.open(os.devnull, os.O_RDONLY)
+    log = os.open(prepared.log, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW, 0o600)
+    os.dup2(null, 0)
+    os.dup2(log, 1)
+    os.dup2(log, 2)
+    os.chdir(prepared.work)
+    try:
+        os.execvpe(prepared.argv[0], prepared.argv, prepared.env)
+    except OSError as error:
+        # As a shell would: the log says what is missing, and the exit code that it was not the program's own.
+        os.write(2, "{}: {}\n".format(prepared.argv[0], error.strerror).encode("utf-8"))
+        os._exit(_NOT_FOUND if error.errno == errno.ENOENT else _NOT_EXECUTABLE)

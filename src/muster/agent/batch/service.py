@@ -1,0 +1,263 @@
+"""The operations of a login node: submit, ask, stop, forget; and the tasks whose marks and logs lie in the spool.
+
+Nothing of it is active until the server has said which commands to use, so that other agents are not affected.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any, Callable, Dict, FrozenSet, List, Mapping, Optional, Tuple
+
+from muster.agent import requests
+from muster.agent.batch.gang_table import GangTable
+from muster.agent.batch.programs import Programs, failure, optional_user, programs_of
+from muster.agent.batch.relay import Relay
+from muster.agent.batch.spool import END, WORK, Spool
+from muster.agent.batch.submission import submit
+from muster.agent.batch.tasks import BatchTask
+from muster.agent.batch.versions import VERSIONS
+from muster.agent.errors import BAD_REQUEST, AgentError
+from muster.agent.system.loop import Loop
+
+Answer = Dict[str, Any]
+Work = Callable[[], Answer]
+_LOOK_EVERY_S = 0.1
+_ASKED = frozenset(("squeue", "sacct", "sinfo", "scontrol", "sbatch", "sacctmgr", "sdiag"))
+_OUTPUT_BYTES = 4000
+
+
+class BatchService:
+    """`tell` gets the status of a task that has a new mark."""
+
+    def __init__(self, loop: Loop, root: str, tell: Callable[[Mapping[str, Any]], None]) -> None:
+        self._loop = loop
+        self._root = root
+        self._spool = Spool(root)
+        self._table = GangTable(self._spool)
+        self._relay: Optional[Relay] = None
+        self._tell = tell
+        self._programs: Optional[Programs] = None
+
+    def operations(self) -> Dict[str, Callable[[Mapping[str, Any]], Work]]:
+        return {
+            "batch_open": self._open,
+            "batch_submit": self._submit,
+            "batch_ask": self._ask,
+            "batch_gangs": self._gangs,
+            "batch_stop": self._stop,
+            "batch_cancel": self._cancel,
+            "batch_end": self._end,
+            "batch_forget": self._forget,
+            "batch_output": self._output,
+            "batch_probe": self._probe,
+        }
+
+    def task(self, uid: str) -> Optional[BatchTask]:
+        """The task, if it is one of a gang of ours."""
+        if self._programs is None:
+            return None
+        gang = self._spool.gang_of(uid)
+        facts = gang.facts()
+        return BatchTask(uid, gang) if facts is not None and uid in facts["tasks"] else None
+
+    def work_folder(self, uid: str) -> Optional[str]:
+        task = self.task(uid)
+        return None if task is None else os.path.join(task.folder, WORK)
+
+    def digests(self) -> FrozenSet[str]:
+        """The archives that gangs need which have not ended."""
+        if self._programs is None:
+            return frozenset()
+        return self._table.digests()
+
+    def _open(self, request: Mapping[str, Any]) -> Work:
+        programs = programs_of(request)
+        is_first, is_relayed = self._programs is None, bool(request.get("relay"))
+        self._programs = programs
+        self._spool.make()
+        if is_first:
+            self._table.load()
+            self._look()
+
+        def version() -> Answer:
+            found = programs.run(["sbatch", "--version"])
+            if found.code != 0:
+                raise failure(found, "sbatch does not work on the login node")
+            return {"version": found.out.strip(), "relay": self._way_back(is_relayed)}
+
+        return version
+
+    def _way_back(self, is_wanted: bool) -> Optional[str]:
+        """Where allocations without a shared folder find this agent."""
+        if not is_wanted:
+            return None
+        if self._relay is None:
+            self._relay = Relay(self._spool)
+        return ",".join([*self._relay.addresses(), str(self._relay.port)])
+
+    def _submit(self, request: Mapping[str, Any]) -> Work:
+        programs, key = self._opened(), requests.task_id({"task": request.get("key")})
+        options = list(requests.argument_list(["sbatch", *_texts(request, "options")])[1:])
+        user, script = optional_user(request), requests.data(request, 1 << 24)
+        facts = {
+            "name": requests.text(request, "name"),
+            "tasks": requests.task_ids(request),
+            "digests": _texts(request, "digests"),
+            "user": user,
+            "amounts": request.get("amounts") or {},
+            "token": str(request.get("token") or ""),
+        }
+        gang = self._spool.gang(key)
+
+        def work() -> Answer:
+            try:
+                return {"job": submit(programs, gang, facts, options, script, user)}
+            finally:
+                self._table.refresh(key)
+
+        return work
+
+    def _ask(self, request: Mapping[str, Any]) -> Work:
+        """Runs several commands that change nothing, and answers with what each has printed."""
+        programs = self._opened()
+        asked = request.get("asked")
+        if not isinstance(asked, list):
+            raise requests.bad_request("asked must be a list of commands")
+        commands = [requests.argument_list(command) for command in asked]
+        if not all(_is_question(command) for command in commands):
+            raise requests.bad_request("only commands that change nothing may be asked")
+        return lambda: {"answers": [_answer(programs, command) for command in commands]}
+
+    def _gangs(self, request: Mapping[str, Any]) -> Work:
+        self._opened()
+        table, version = request.get("table"), requests.whole_number(request, "version", 0, 1 << 62)
+        return lambda: self._table.since(str(table), version)
+
+    def _stop(self, request: Mapping[str, Any]) -> Work:
+        """Write the order down. The coordinator of the gang looks for it."""
+        self._opened()
+        tasks, grace_s = requests.task_ids(request), requests.seconds(request, "grace_s")
+
+        def stop() -> Answer:
+            unknown: List[str] = []
+            for uid in tasks:
+                task = self.task(uid)
+                if task is None:
+                    unknown.append(uid)
+                else:
+                    task.gang.add_orders({uid: grace_s})
+                    self._table.refresh(task.gang.key)
+            return {"unknown": unknown}
+
+        return stop
+
+    def _cancel(self, request: Mapping[str, Any]) -> Work:
+        programs, gang = self._opened(), self._spool.gang(requests.task_id({"task": request.get("key")}))
+
+        def cancel() -> Answer:
+            job = gang.job()
+            if job is None:
+                return {"cancelled": False}
+            found = programs.run(["scancel", job], user=str((gang.facts() or {}).get("user") or ""))
+            if found.code != 0 and "invalid job id" not in found.err.lower():
+                raise failure(found, "scancel failed")
+            return {"cancelled": True}
+
+        return cancel
+
+    def _end(self, request: Mapping[str, Any]) -> Work:
+        """Keep the end of a task that could not write it down itself, as the server has learned it from Slurm."""
+        self._opened()
+        uid, end = requests.task_id(request), request.get("end")
+        if not isinstance(end, dict):
+            raise requests.bad_request("end must be an object")
+
+        def write() -> Answer:
+            task = self.task(uid)
+            if task is not None and not task.over:
+                self._spool.write_mark(task.gang, uid, END, end)
+                self._table.refresh(task.gang.key)
+            return {}
+
+        return write
+
+    def _forget(self, request: Mapping[str, Any]) -> Work:
+        """Nothing of the task is needed any more. Its gang stays known as one that was submitted, until all of it is
+        forgotten."""
+        self._opened()
+        uid, is_final = requests.task_id(request), bool(request.get("final"))
+
+        def forget() -> Answer:
+            gang = self._spool.gang_of(uid)
+            if self.task(uid) is not None:
+                gang.forget(uid)
+                self._table.refresh(gang.key)
+            if is_final and gang.facts() is None:
+                gang.remove()
+            return {}
+
+        return forget
+
+    def _output(self, request: Mapping[str, Any]) -> Work:
+        """The last that the batch script of a gang has printed."""
+        self._opened()
+        gang = self._spool.gang(requests.task_id({"task": request.get("key")}))
+        return lambda: {"text": _tail(gang.output)}
+
+    def _probe(self, request: Mapping[str, Any]) -> Work:
+        """Run a short job on any node, which says what is installed there."""
+        programs, options = self._opened(), _texts(request, "options")
+        command = ["srun", "--ntasks=1", "--immediate=30", "--time=1", "--quiet", *options, "sh", "-c", VERSIONS]
+
+        def probe() -> Answer:
+            found = programs.run(command)
+            if found.code != 0:
+                raise failure(found, "no job could be run on a node")
+            return {"text": found.out}
+
+        return probe
+
+    def _opened(self) -> Programs:
+        if self._programs is None:
+            raise AgentError(BAD_REQUEST, "the batch system has not been opened")
+        return self._programs
+
+    def _look(self) -> None:
+        for uid in self._spool.take_news():
+            task = self.task(uid)
+            if task is not None:
+                self._table.refresh(task.gang.key)
+                self._tell(task.status())
+        self._loop.call_later(_LOOK_EVERY_S, self._look)
+
+
+def _answer(programs: Programs, command: Tuple[str, ...]) -> Answer:
+    found = programs.run(command)
+    return {"code": found.code, "out": found.out, "err": found.err, "away": found.is_away}
+
+
+def _is_question(command: Tuple[str, ...]) -> bool:
+    program, rest = command[0], command[1:]
+    if program == "scontrol":
+        return "show" in rest or "ping" in rest
+    if program == "sbatch":
+        return rest == ("--version",)
+    if program == "sacctmgr":
+        return "show" in rest
+    return program in _ASKED
+
+
+def _texts(request: Mapping[str, Any], key: str) -> List[str]:
+    value = request.get(key) or []
+    if not isinstance(value, list) or not all(requests.is_clean(item) for item in value):
+        raise requests.bad_request("{} must be a list of texts".format(key))
+    return value
+
+
+def _tail(path: str) -> str:
+    try:
+        with open(path, "rb") as file:
+            file.seek(max(0, os.fstat(file.fileno()).st_size - _OUTPUT_BYTES))
+            return file.read(_OUTPUT_BYTES).decode("utf-8", "replace")
+    except OSError:
+        return ""

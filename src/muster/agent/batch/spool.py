@@ -1,0 +1,154 @@
+"""The spool folder: what a login node and the allocations of its gangs know of each other, as files.
+
+Each gang has a folder with what was asked for, and each of its tasks one inside it with its log and its marks. A mark
+is written whole or not at all. `news` has a copy of each new mark, so that whoever follows many gangs looks at one
+folder.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from typing import Any, Dict, List, Mapping, Optional
+
+from muster.agent.system.disk import read_json, write_json
+
+BEGIN = "begin"
+END = "end"
+LOG = "log"
+WORK = "work"
+_ORDER = "stop.json"
+_FACTS = "gang.json"
+_JOB = "job.json"
+_BEGUN = "begun.json"
+
+
+class Gang:
+    """The folder of one gang. The login node makes it; the allocation adds to it."""
+
+    def __init__(self, folder: str) -> None:
+        self.folder = folder
+        self.key = os.path.basename(folder)
+
+    @property
+    def claim(self) -> str:
+        return self.folder + ".claim"
+
+    @property
+    def output(self) -> str:
+        """What the batch script itself prints: why a gang could not begin."""
+        return os.path.join(self.folder, "script.out")
+
+    def facts(self) -> Optional[Dict[str, Any]]:
+        return read_json(os.path.join(self.folder, _FACTS))
+
+    def write_facts(self, facts: Mapping[str, Any]) -> None:
+        os.makedirs(os.path.join(self.folder, "tasks"), 0o700, exist_ok=True)
+        write_json(os.path.join(self.folder, _FACTS), facts)
+
+    def job(self) -> Optional[str]:
+        """The number of the job in the batch system, once it is known."""
+        found = read_json(os.path.join(self.folder, _JOB)) or self.begun()
+        return str(found["job"]) if found is not None and found.get("job") else None
+
+    def write_job(self, job: str) -> None:
+        write_json(os.path.join(self.folder, _JOB), {"job": job})
+
+    def begun(self) -> Optional[Dict[str, Any]]:
+        return read_json(os.path.join(self.folder, _BEGUN))
+
+    def begin(self, job: str, restarts: int) -> bool:
+        """Whether this job may run the gang. Only the first start of the first job may."""
+        partial = os.path.join(self.folder, "{}.{}".format(_BEGUN, job))
+        write_json(partial, {"job": job, "restarts": restarts})
+        try:
+            os.link(partial, os.path.join(self.folder, _BEGUN))
+        except FileExistsError:
+            return False
+        finally:
+            os.unlink(partial)
+        return True
+
+    def orders(self) -> Dict[str, float]:
+        """The tasks that are to be stopped, with their grace periods."""
+        found = read_json(os.path.join(self.folder, _ORDER)) or {}
+        return {str(task): float(grace_s) for task, grace_s in found.items()}
+
+    def add_orders(self, orders: Mapping[str, float]) -> None:
+        """A second order may only shorten the grace period of the first."""
+        known = self.orders()
+        for task, grace_s in orders.items():
+            known[task] = min(grace_s, known.get(task, grace_s))
+        write_json(os.path.join(self.folder, _ORDER), known)
+
+    def task_folder(self, task: str) -> str:
+        return os.path.join(self.folder, "tasks", task)
+
+    def mark(self, task: str, name: str) -> Optional[Dict[str, Any]]:
+        return read_json(os.path.join(self.task_folder(task), name))
+
+    def forget(self, task: str) -> None:
+        shutil.rmtree(self.task_folder(task), ignore_errors=True)
+        facts = self.facts()
+        if facts is None:
+            return
+        left = [one for one in facts["tasks"] if one != task]
+        if left:
+            self.write_facts({**facts, "tasks": left})
+            return
+        job = self.job()
+        if job is not None:
+            write_json(self.claim, {"job": job})
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def was_submitted_as(self) -> Optional[str]:
+        """The job of a gang whose tasks have all been forgotten: it must not be submitted again."""
+        return str((read_json(self.claim) or {}).get("job") or "") or None
+
+    def remove(self) -> None:
+        shutil.rmtree(self.folder, ignore_errors=True)
+        try:
+            os.unlink(self.claim)
+        except FileNotFoundError:
+            pass
+
+
+class Spool:
+    def __init__(self, root: str) -> None:
+        self.root = root
+        self.gangs_folder = os.path.join(root, "gangs")
+        self.news_folder = os.path.join(root, "news")
+
+    def make(self) -> None:
+        for folder in (self.gangs_folder, self.news_folder):
+            os.makedirs(folder, 0o700, exist_ok=True)
+
+    def gang(self, key: str) -> Gang:
+        return Gang(os.path.join(self.gangs_folder, key))
+
+    def gang_of(self, task: str) -> Gang:
+        return self.gang(task.rsplit(".", 2)[0])
+
+    def gangs(self) -> List[Gang]:
+        try:
+            names = sorted(os.listdir(self.gangs_folder))
+        except OSError:
+            return []
+        return [self.gang(name) for name in names if not name.endswith((".claim", ".partial"))]
+
+    def write_mark(self, gang: Gang, task: str, name: str, mark: Mapping[str, Any]) -> None:
+        write_json(os.path.join(gang.task_folder(task), name), mark)
+        write_json(os.path.join(self.news_folder, "{}.{}".format(task, name)), {})
+
+    def take_news(self) -> List[str]:
+        """The tasks with new marks, each once."""
+        try:
+            names = [name for name in os.listdir(self.news_folder) if not name.endswith(".partial")]
+        except OSError:
+            return []
+        for name in names:
+            try:
+                os.unlink(os.path.join(self.news_folder, name))
+            except FileNotFoundError:
+                pass
+        return sorted({name.rsplit(".", 1)[0] for name in names})

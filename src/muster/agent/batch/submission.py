@@ -1,0 +1,82 @@
+"""Submits a gang once, however often it is asked for and whatever was cut off in between.
+
+A gang is claimed by a lock that sbatch inherits: whoever comes next waits until no sbatch for the same gang runs any
+more. Then the batch system is asked whether it has a job of that name, before another one is submitted.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import time
+from typing import Any, List, Mapping, Sequence
+
+from muster.agent.batch.programs import UNREACHABLE, Programs, failure
+from muster.agent.batch.spool import Gang
+from muster.agent.errors import AgentError
+
+_CLAIM_WITHIN_S = 30.0
+_LOOK_EVERY_S = 0.02
+
+
+def submit(
+    programs: Programs, gang: Gang, facts: Mapping[str, Any], options: Sequence[str], script: bytes, user: str = ""
+) -> str:
+    """The number of the gang's job. Raises AgentError: rejected if the batch system refused it, unreachable if nobody
+    knows whether it has it."""
+    claim = os.open(gang.claim, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        _lock(claim, gang.key)
+        known = gang.job() or gang.was_submitted_as()
+        if known is not None:
+            return known
+        if gang.facts() is not None:
+            known = _look_up(programs, str(facts["name"]))
+            if known is not None:
+                gang.write_job(known)
+                return known
+        gang.write_facts(facts)
+        finished = programs.run(["sbatch", "--parsable", *options], data=script, user=user, held=(claim,))
+        if finished.code != 0:
+            error = failure(finished, "sbatch refused the job")
+            if error.code != UNREACHABLE:
+                gang.remove()
+            raise error
+        job = finished.out.strip().splitlines()[-1].split(";")[0].strip()
+        gang.write_job(job)
+        return job
+    finally:
+        os.close(claim)
+
+
+def _lock(claim: int, key: str) -> None:
+    deadline = time.monotonic() + _CLAIM_WITHIN_S
+    while True:
+        try:
+            fcntl.flock(claim, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() > deadline:
+                raise AgentError(UNREACHABLE, "an earlier sbatch for {} still runs".format(key)) from None
+            time.sleep(_LOOK_EVERY_S)
+        else:
+            return
+
+
+def _look_up(programs: Programs, name: str) -> "str | None":
+    """The job of this name, of an earlier try whose answer was lost."""
+    queued = programs.run(["squeue", "--noheader", "--states=all", "--name=" + name, "--format=%A"])
+    if queued.code != 0:
+        raise failure(queued, "squeue failed")
+    found = _numbers(queued.out)
+    if not found:
+        # Without accounting this fails, which says nothing.
+        past = programs.run(
+            ["sacct", "--noheader", "--allocations", "--parsable2", "--name=" + name, "--format=JobIDRaw"]
+        )
+        found = _numbers(past.out) if past.code == 0 else []
+    return min(found, key=int) if found else None
+
+
+def _numbers(text: str) -> List[str]:
+    words = (line.strip().split("+")[0] for line in text.splitlines())
+    return [word for word in words if word.isdigit()]

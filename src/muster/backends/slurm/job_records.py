@@ -1,0 +1,65 @@
+"""One job as Slurm describes it, whichever command did."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from muster.backends.slurm.exit_codes import JobExit
+from muster.backends.slurm.job_states import JobPhase, JobState, job_state
+
+
+@dataclass(frozen=True, slots=True)
+class JobRecord:
+    job_id: int
+    """Every part of a heterogeneous job and every task of an array that has begun has a number of its own."""
+    words: tuple[str, ...]
+    """The words for its state: one in a text table, all of them in JSON."""
+    het_job_id: int | None = None
+    het_offset: int | None = None
+    array_job_id: int | None = None
+    array_tasks: str = ""
+    """`3`, or `4-9%2` for the tasks that have not begun."""
+    name: str = ""
+    comment: str = ""
+    user: str = ""
+    partition: str = ""
+    reason: str = ""
+    submitted_at: float | None = None
+    starts_at: float | None = None
+    """When it started, or when Slurm expects to start it."""
+    ended_at: float | None = None
+    nodes: tuple[str, ...] = ()
+    exit: JobExit | None = None
+    """Like `ended_at`, it is None until the job is over, whatever Slurm shows before."""
+    restarts: int = 0
+
+    def __post_init__(self) -> None:
+        """Slurm shows the end of its time as the end of a running job, and 0 as the exit code of a waiting one."""
+        if self.state.phase is not JobPhase.ENDED:
+            object.__setattr__(self, "ended_at", None)
+            object.__setattr__(self, "exit", None)
+
+    @property
+    def state(self) -> JobState:
+        return job_state(self.words)
+
+    @property
+    def submitted_id(self) -> int:
+        """The number that sbatch printed."""
+        return self.het_job_id or self.array_job_id or self.job_id
+
+
+def first_parts(records: Iterable[JobRecord]) -> dict[int, JobRecord]:
+    """The records by the number that sbatch printed. Of a heterogeneous job the first part has the batch script, and
+    counts; its nodes are those of all parts."""
+    found: dict[int, list[JobRecord]] = {}
+    for record in records:
+        found.setdefault(record.submitted_id, []).append(record)
+    return {number: _joined(parts) for number, parts in found.items()}
+
+
+def _joined(parts: list[JobRecord]) -> JobRecord:
+    parts = sorted(parts, key=lambda part: (part.het_offset or 0, part.job_id))
+    if len(parts) == 1 or parts[0].het_job_id is None:
+        return parts[0]
+    nodes = dict.fromkeys(node for part in parts for node in part.nodes)
+    return replace(parts[0], nodes=tuple(nodes))

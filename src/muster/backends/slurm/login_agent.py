@@ -1,0 +1,95 @@
+"""The agent on the login node, which runs Slurm's commands: a process on the server's own machine, or one over SSH."""
+
+import asyncio
+import os
+import sys
+from collections.abc import AsyncIterator
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, suppress
+from dataclasses import replace
+from pathlib import Path
+
+from muster.agent.archive import build_archive
+from muster.backends.agents.agent_channel import ByteReader, ByteWriter
+from muster.backends.agents.connection import agent_arguments
+from muster.backends.logins.agent_install import AgentArchive, running_agent
+from muster.backends.logins.host_keys import HostKeyStore
+from muster.backends.logins.login import logged_in
+from muster.backends.slurm.options import SlurmOptions
+from muster.domain.errors import BackendError
+
+AGENTS = "agents"
+_LEAVE_WITHIN_S = 5.0
+Streams = tuple[ByteReader, ByteWriter]
+
+
+class LoginNode:
+    """How the login node of a cluster is reached. `name` is the folder of the agent in Muster's folder there."""
+
+    def __init__(self, options: SlurmOptions, name: str, epoch: int, host_keys: Path) -> None:
+        if not options.root:
+            options = replace(options, root=str(host_keys.parent / "spool"))
+        self._options = options
+        self._name = name
+        self._epoch = epoch
+        self._keys = HostKeyStore(host_keys)
+        self._archive = AgentArchive.build()
+
+    @property
+    def archive(self) -> str:
+        """The path of the agent's archive as the nodes of the cluster see it."""
+        return f"{self._options.root}/{AGENTS}/{self._archive.name}"
+
+    @property
+    def root(self) -> str:
+        return f"{self._options.root}/{self._name}"
+
+    def connected(self) -> AbstractAsyncContextManager[Streams]:
+        return self._process() if self._options.login is None else self._over_ssh()
+
+    @asynccontextmanager
+    async def _process(self) -> AsyncIterator[Streams]:
+        try:
+            name = await asyncio.to_thread(build_archive, Path(self._options.root) / AGENTS)
+        except OSError as error:
+            raise BackendError(f"the folder {self._options.root} cannot be used: {error.strerror}") from None
+        process = await asyncio.create_subprocess_exec(
+            sys.executable,
+            "-I",
+            f"{self._options.root}/{AGENTS}/{name}",
+            "--root",
+            self.root,
+            *agent_arguments(self._epoch),
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.DEVNULL,
+            env={key: value for key, value in os.environ.items() if not key.startswith("MUSTER_")},
+            limit=1 << 20,
+            start_new_session=True,
+        )
+        assert process.stdin is not None
+        assert process.stdout is not None
+        try:
+            yield process.stdout, process.stdin
+        finally:
+            process.stdin.close()
+            try:
+                async with asyncio.timeout(_LEAVE_WITHIN_S):
+                    await process.wait()
+            except TimeoutError:
+                with suppress(ProcessLookupError):
+                    process.kill()
+
+    @asynccontextmanager
+    async def _over_ssh(self) -> AsyncIterator[Streams]:
+        assert self._options.login is not None
+        async with AsyncExitStack() as stack:
+            connection = await stack.enter_async_context(logged_in(self._options.login, self._keys))
+            agent = running_agent(
+                connection,
+                self._archive,
+                python=self._options.login_python,
+                root=self._options.root,
+                name=self._name,
+                arguments=agent_arguments(self._epoch),
+            )
+            yield await stack.enter_async_context(agent)

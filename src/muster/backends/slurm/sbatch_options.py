@@ -1,0 +1,145 @@
+"""The options of sbatch and srun for a gang: one component for all tasks that ask for the same, several for roles that
+differ."""
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from muster.backends.slurm.amounts import Amounts
+from muster.backends.slurm.options import SlurmOptions, SubmitSettings
+from muster.domain.gangs import Gang
+from muster.domain.resources import Resources
+from muster.domain.specs import ANY_VALUE, Framework, JobSpec, Spread, Together
+from muster.domain.tasks import Task
+
+_MIB = 1 << 20
+_SPARE_S = 60.0
+"""Slurm's own limit comes so much later than Muster's, which says more about the reason."""
+_OPEN_END = 365 * 24 * 60
+
+
+@dataclass(frozen=True, slots=True)
+class Component:
+    """Tasks that ask for the same resources, in the order of their ranks: a component of a heterogeneous job."""
+
+    tasks: tuple[Task, ...]
+    resources: Resources
+    gpu_type: str = ""
+
+    @property
+    def cpus(self) -> int:
+        return max(1, math.ceil(self.resources.cpu_m / 1000))
+
+    @property
+    def amounts(self) -> Amounts:
+        count, asked = len(self.tasks), self.resources
+        gpus = {self.gpu_type: count * asked.gpus} if asked.gpus else {}
+        return Amounts(count * self.cpus, count * asked.memory_bytes, gpus)
+
+    @property
+    def gpus_per_task(self) -> str:
+        return self._typed(self.resources.gpus)
+
+    @property
+    def gpus(self) -> str:
+        return self._typed(self.resources.gpus * len(self.tasks))
+
+    def _typed(self, count: int) -> str:
+        return f"{self.gpu_type}:{count}" if self.gpu_type else str(count)
+
+
+def components(gang: Gang, gpu_type_of: "GpuTypes") -> tuple[Component, ...]:
+    """Neighbouring roles with the same resources are one component."""
+    found: list[tuple[Resources, list[Task]]] = []
+    for task in gang.tasks:
+        asked = gang.spec.role(task.role).resources
+        if found and found[-1][0] == asked:
+            found[-1][1].append(task)
+        else:
+            found.append((asked, [task]))
+    return tuple(Component(tuple(tasks), asked, gpu_type_of(asked)) for asked, tasks in found)
+
+
+class GpuTypes:
+    """Which gres type has the GPUs that a task asks for. `known` are the types that the cluster has."""
+
+    def __init__(self, options: SlurmOptions, known: Iterable[str] = ()) -> None:
+        self._models = {type_: options.gpu_models.get(type_, type_) for type_ in (*options.gpu_models, *known)}
+
+    def __call__(self, asked: Resources) -> str:
+        """Empty if any GPU will do. A model that no type is known for is asked for by its own name."""
+        for model in asked.gpu_models:
+            for type_, called in self._models.items():
+                if _plain(model) in (_plain(called), _plain(type_)):
+                    return type_
+        return asked.gpu_models[0] if asked.gpu_models else ""
+
+    def model(self, type_: str) -> str:
+        return self._models.get(type_, type_)
+
+
+def job_options(gang: Gang, name: str, comment: str, settings: SubmitSettings, output: str) -> list[str]:
+    """What holds for the whole job, and for each component of it."""
+    found = [f"--job-name={name}", f"--comment={comment}", f"--output={output}", "--no-requeue", "--open-mode=append"]
+    found += [f"--time={_minutes(gang.spec)}"] if gang.spec.time_limit_s else []
+    return [*found, *_submitted(settings)]
+
+
+def component_options(component: Component, spec: JobSpec, settings: SubmitSettings) -> list[str]:
+    asked = component.resources
+    count = len(component.tasks)
+    found = [f"--ntasks={count}", f"--cpus-per-task={component.cpus}"]
+    if asked.memory_bytes:
+        found.append(f"--mem-per-cpu={math.ceil(asked.memory_bytes / component.cpus / _MIB)}M")
+    if asked.gpus:
+        found.append(f"--gpus-per-task={component.gpus_per_task}")
+    if spec.where.spread is Spread.APART:
+        found += [f"--nodes={count}", "--ntasks-per-node=1"]
+    elif spec.where.together is Together.NODE:
+        found.append("--nodes=1")
+    if spec.where.not_nodes:
+        found.append(f"--exclude={','.join(spec.where.not_nodes)}")
+    if constraint := _constraint(spec, settings):
+        found.append(f"--constraint={constraint}")
+    return found
+
+
+def srun_options(component: Component, spec: JobSpec, options: SlurmOptions) -> list[str]:
+    """The step starts all tasks of the component; the end of one is not the end of the others."""
+    found = [f"--ntasks={len(component.tasks)}", f"--cpus-per-task={component.cpus}"]
+    if component.resources.gpus:
+        # Slurm 22.05 tells tasks nothing of GPUs that are asked for per task. Each runner takes its part of the node's.
+        found.append(f"--gpus={component.gpus}")
+    mpi = options.mpi if spec.framework is Framework.MPI else "none"
+    return [*found, "--kill-on-bad-exit=0", "--wait=0", f"--mpi={mpi}", "--export=ALL"]
+
+
+def component_settings(settings: SubmitSettings) -> list[str]:
+    """What every further component of a heterogeneous job has to repeat."""
+    return _submitted(settings)
+
+
+def _submitted(settings: SubmitSettings) -> list[str]:
+    named = {
+        "partition": settings.partition,
+        "account": settings.account,
+        "qos": settings.qos,
+        "reservation": settings.reservation,
+    }
+    return [*(f"--{key}={value}" for key, value in named.items() if value), *settings.options]
+
+
+def _constraint(spec: JobSpec, settings: SubmitSettings) -> str:
+    labels = (key if value == ANY_VALUE else f"{key}={value}" for key, value in sorted(spec.where.labels.items()))
+    wanted: Sequence[str] = [*labels]
+    if settings.constraint:
+        wanted = [f"({settings.constraint})" if wanted and "|" in settings.constraint else settings.constraint, *wanted]
+    return "&".join(wanted)
+
+
+def _minutes(spec: JobSpec) -> int:
+    return min(_OPEN_END, math.ceil(((spec.time_limit_s or 0.0) + spec.grace_s + _SPARE_S) / 60))
+
+
+def _plain(model: str) -> str:
+    return model.replace(" ", "").replace("-", "").replace("_", "").lower()

@@ -1,0 +1,62 @@
+"""Finds the parts of a spec that a Slurm cluster does not support, and suggests alternatives."""
+
+from collections.abc import Iterator
+
+from muster.domain.clusters import PhysicalCluster
+from muster.domain.errors import Problem
+from muster.domain.needs import folder_name
+from muster.domain.specs import JobSpec, Mount, Together
+from muster.domain.unknown_folders import unknown_folder
+
+
+def cannot_honour(spec: JobSpec, cluster: PhysicalCluster, *, is_shared: bool = True) -> Iterator[Problem]:
+    if spec.outputs and not is_shared:
+        message = f"the nodes of {cluster.name} share no folder with its login node"
+        yield Problem("outputs", message, "have the job copy them to a folder of its own, or an admin set sharedFolder")
+    if spec.runtime.image:
+        message = f"tasks on {cluster.name} run without containers"
+        yield Problem(
+            "runtime.image", message, "use runtime.venv or runtime.conda, or run the container in the command"
+        )
+    for index, mount in enumerate(spec.mounts):
+        yield from _mount(f"mounts[{index}]", mount, cluster)
+    if spec.package_place is not None:
+        yield from _folder("package", spec.package_place.path, cluster)
+    if spec.runtime.conda and "/" not in spec.runtime.conda and cluster.conda_root is None:
+        message = f"cluster {cluster.name} names no conda installation"
+        yield Problem("runtime.conda", message, "give the environment's folder, or have an admin write `conda`")
+    if spec.where.nodes:
+        hint = "Slurm chooses nodes: use where.labels for features of nodes, or where.notNodes"
+        yield Problem("where.nodes", f"cluster {cluster.name} cannot be asked for any of several nodes", hint)
+    if spec.where.together in (Together.RACK, Together.SWITCH):
+        message = f"cluster {cluster.name} does not know which nodes share a {spec.where.together}"
+        yield Problem("where.together", message, "leave it out, or write --switches in the cluster file")
+    for role in spec.roles:
+        yield from _role(f"roles.{role.name}", role.stdin, role.resources.shares_gpu, bool(role.resources.extended))
+
+
+def _role(path: str, stdin: bool, shares_gpu: bool, extended: bool) -> Iterator[Problem]:
+    if stdin:
+        yield Problem(f"{path}.stdin", "tasks on Slurm have no standard input", "leave it out")
+    if shares_gpu:
+        yield Problem(f"{path}.resources.gpu", "Slurm hands out whole GPUs", "ask for a whole one")
+    if extended:
+        yield Problem(f"{path}.resources", "devices other than GPUs cannot be asked for here", "leave them out")
+
+
+def _mount(path: str, mount: Mount, cluster: PhysicalCluster) -> Iterator[Problem]:
+    yield from _folder(f"{path}.{mount.source_key}", mount.source, cluster)
+    if mount.target.startswith("/"):
+        message = f"{mount.target} is absolute, and without a container nothing can be mounted there"
+        yield Problem(f"{path}.target", message, "write a relative target, which becomes a link")
+    elif any(part in ("", ".", "..") for part in mount.target.split("/")):
+        yield Problem(
+            f"{path}.target", f"{mount.target!r} is not a path in the working directory", "such as data/train"
+        )
+
+
+def _folder(path: str, value: str, cluster: PhysicalCluster) -> Iterator[Problem]:
+    if ".." in value.split("/"):
+        yield Problem(path, f"{value!r} leads out of its folder by `..`", "write the path without it")
+    elif not value.startswith("/") and folder_name(value, cluster) is None:
+        yield unknown_folder(path, value, cluster)

@@ -1,0 +1,53 @@
+"""A real Muster server that has a real Slurm cluster."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from tests.parts.server import MusterServer, end_all_jobs, polls
+from tests.parts.slurm import RealSlurm
+
+CLUSTER = "hpc"
+
+
+def write_slurm_cluster(home: Path, slurm: RealSlurm, **more: Any) -> None:
+    """The shared folder is beside the home: on this machine, all nodes see it."""
+    settings = {
+        "name": CLUSTER,
+        "backend": "slurm",
+        "login": "here",
+        "sharedFolder": str(slurm.folder / "shared"),
+        "conf": str(slurm.conf),
+        "pollEvery": "200ms",
+        **more,
+    }
+    (home / "clusters.d").mkdir(parents=True, exist_ok=True)
+    (home / "clusters.d" / f"{CLUSTER}.yaml").write_text(yaml.safe_dump(settings, sort_keys=False))
+
+
+@contextmanager
+def serving_slurm(home: Path, slurm: RealSlurm, **more: Any) -> Iterator[MusterServer]:
+    """The server may be killed and started again by the test."""
+    write_slurm_cluster(home, slurm, **more)
+    server = MusterServer(home, {"MUSTER_LOG_FILE": "server.log"})
+    server.start()
+    try:
+        await_slurm(server)
+        yield server
+    finally:
+        if server.is_running:
+            end_all_jobs(server)
+        server.stop()
+
+
+def await_slurm(server: MusterServer) -> None:
+    """Wait until the cluster takes jobs."""
+    clusters: list[Any] = []
+    for _ in polls(60):
+        clusters = server.json("get", "clusters")["items"]
+        if any(one["name"] == CLUSTER and one["state"] == "Ready" for one in clusters):
+            return
+    raise AssertionError(f"the cluster is not ready: {clusters}\n{(server.home / 'server.log').read_text()[-4000:]}")

@@ -1,0 +1,56 @@
+"""Whose jobs they are in Slurm, and clusters whose nodes share no folder with the login node."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.parts.server import MusterServer
+from tests.parts.slurm import OTHER_PERSON, RealSlurm
+from tests.parts.slurm_server import CLUSTER, serving_slurm
+
+pytestmark = pytest.mark.slurm
+PASSWORD = "a long enough password"
+
+
+def test_a_job_is_its_owners_own_in_slurm(slurm: RealSlurm, tmp_path: Path) -> None:
+    if shutil.which("sudo") is None:
+        pytest.skip("there is no sudo")
+    with serving_slurm(tmp_path / "home", slurm, submitAs="user") as server:
+        token = _token(server, OTHER_PERSON)
+        spec = {"name": "own", "cluster": CLUSTER, "command": "id --user --name", "resources": {"cpu": 1}}
+        status, job = server.call("POST", "/api/v1/jobs", {"spec": spec}, token=token)
+        assert status < 300, job
+
+        assert server.wait(job["id"])["state"] == "Succeeded", server.run("explain", job["id"]).stdout
+        assert server.run("logs", job["id"], check=True).stdout.strip() == OTHER_PERSON
+        owners = slurm.run("squeue", "--noheader", "--states=all", "--format=%u %j").splitlines()
+        assert [line.split()[0] for line in owners if job["id"] in line] == [OTHER_PERSON]
+
+
+def test_a_job_of_several_roles_runs_without_a_shared_folder(slurm: RealSlurm, tmp_path: Path) -> None:
+    with serving_slurm(tmp_path / "home", slurm, sharedFolder=None) as server:
+        command = "cat data.txt; echo $MUSTER_NODE of $MUSTER_NODES"
+        source = tmp_path / "src"
+        source.mkdir()
+        (source / "data.txt").write_text("brought along\n")
+        spec = tmp_path / "job.yaml"
+        spec.write_text(
+            f"name: wide\ncluster: {CLUSTER}\npackage: ./src\nroles:\n"
+            f"  ps: {{replicas: 1, command: '{command}', resources: {{cpu: 1}}}}\n"
+            f"  worker: {{replicas: 2, command: '{command}', resources: {{cpu: 3}}}}\n"
+        )
+        server.run("submit", str(spec), check=True)
+
+        assert server.wait("wide")["state"] == "Succeeded", server.run("explain", "wide").stdout
+        log = server.run("logs", "wide", check=True).stdout
+        assert log.count("brought along") == 3
+        assert all(node in log for node in ("n1 of", "n2 of")), log
+
+
+def _token(server: MusterServer, user: str) -> str:
+    added = server.call("POST", "/api/v1/users", {"name": user, "password": PASSWORD, "role": "user"})
+    assert added[0] < 300, added
+    status, session = server.call("POST", "/api/v1/login", {"user": user, "password": PASSWORD})
+    assert status == 200, session
+    return str(session["token"])

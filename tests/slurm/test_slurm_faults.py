@@ -1,0 +1,229 @@
+"""Parts of a Slurm cluster and the server die while jobs run: every task runs once, and each end is the right one."""
+
+import os
+import signal
+from pathlib import Path
+
+import pytest
+
+from tests.parts.server import MusterServer, polls
+from tests.parts.slurm import OTHER_PERSON, RealSlurm, SlurmOptions
+from tests.parts.slurm_jobs import NotingJob, submit_noting
+from tests.parts.slurm_server import await_slurm, serving_slurm
+from tests.parts.slurm_settings import URGENT_PARTITION
+
+pytestmark = pytest.mark.slurm
+
+
+def test_killed_controller_does_not_disturb_a_job(slurm_server: MusterServer, slurm: RealSlurm) -> None:
+    job = submit_noting(slurm_server, slurm, replicas=2)
+    job.await_running(tasks=2)
+    slurm.wait_until_saved(job.slurm_job)
+
+    slurm.kill_controller()
+    job.let_go()
+    slurm.start_controller()
+
+    assert slurm_server.wait(job.id)["state"] == "Succeeded"
+    assert job.starts == {"0": 1, "1": 1}
+
+
+def test_job_that_is_submitted_without_a_controller_runs_once_it_is_back(
+    slurm_server: MusterServer, slurm: RealSlurm
+) -> None:
+    slurm.kill_controller()
+    job = submit_noting(slurm_server, slurm)
+    slurm_server.wait_for_state(job.id, "Starting")
+
+    slurm.start_controller()
+    job.await_running()
+    job.let_go()
+
+    assert slurm_server.wait(job.id)["state"] == "Succeeded"
+    assert job.starts == {"0": 1}
+
+
+def test_number_of_a_job_that_slurm_forgot_may_be_that_of_somebody_else(
+    slurm_server: MusterServer, slurm: RealSlurm
+) -> None:
+    """slurmctld writes its jobs down late. When it is killed before, the next job gets the same number."""
+    slurm.wait_until_saved(slurm.fill())
+    job = submit_noting(slurm_server, slurm)
+    job.await_waiting("Resources")
+    number = job.slurm_job
+    os.kill(slurm_server.pid, signal.SIGSTOP)  # so that it does not ask in between
+    slurm.kill_controller()
+    slurm.start_controller()
+    other = slurm.submit("sleep 1000", as_user=OTHER_PERSON)
+    os.kill(slurm_server.pid, signal.SIGCONT)
+    if other != number:
+        pytest.skip("the controller had written the job down already")
+
+    slurm.free()
+    job.await_running()
+    slurm_server.run("kill", job.id, check=True)
+
+    assert slurm_server.wait(job.id)["state"] == "Cancelled"
+    assert slurm.job_state(other) == "RUNNING"
+
+
+def test_killed_node_daemon_does_not_disturb_a_job(slurm_server: MusterServer, slurm: RealSlurm) -> None:
+    job = submit_noting(slurm_server, slurm)
+    job.await_running()
+
+    slurm.kill_node_daemon("n1")
+    job.let_go()
+    assert slurm_server.wait(job.id)["state"] == "Succeeded"
+    slurm.start_node("n1")
+
+    assert job.starts == {"0": 1}
+
+
+def test_job_on_a_crashed_node_is_started_again(slurm_folder: Path, tmp_path: Path) -> None:
+    with (
+        RealSlurm(slurm_folder, SlurmOptions(node_timeout_s=10)) as slurm,
+        serving_slurm(tmp_path / "home", slurm) as server,
+    ):
+        job = submit_noting(server, slurm, retry={"max": 0})
+        job.await_running()
+        slurm.crash_node("n1")
+
+        job.await_running(times=2)
+        job.let_go()
+
+        assert server.wait(job.id)["state"] == "Succeeded"
+
+
+def test_job_on_a_node_that_is_set_down_is_started_again(slurm_server: MusterServer, slurm: RealSlurm) -> None:
+    job = submit_noting(slurm_server, slurm, retry={"max": 0})
+    job.await_running()
+
+    slurm.set_node("n1", "down")
+    job.await_running(times=2)
+    job.let_go()
+
+    assert slurm_server.wait(job.id)["state"] == "Succeeded"
+    assert job.starts == {"0": 2}
+
+
+def test_job_that_is_cancelled_in_slurm_is_cancelled(slurm_server: MusterServer, slurm: RealSlurm) -> None:
+    job = submit_noting(slurm_server, slurm, replicas=2)
+    job.await_running(tasks=2)
+
+    slurm.run("scancel", job.slurm_job)
+
+    assert slurm_server.wait(job.id)["state"] == "Cancelled"
+    assert job.starts == {"0": 1, "1": 1}
+
+
+def test_waiting_job_that_is_cancelled_in_slurm_is_cancelled(slurm_server: MusterServer, slurm: RealSlurm) -> None:
+    slurm.fill()
+    job = submit_noting(slurm_server, slurm)
+    job.await_waiting("Resources")
+
+    slurm.run("scancel", job.slurm_job)
+
+    assert slurm_server.wait(job.id)["state"] == "Cancelled"
+    assert job.starts == {}
+
+
+def test_requeued_job_is_started_again_by_muster_alone(slurm_server: MusterServer, slurm: RealSlurm) -> None:
+    job = submit_noting(slurm_server, slurm, retry={"max": 0})
+    job.await_running()
+
+    slurm.run("scontrol", "requeue", job.slurm_job, check=False)
+    job.await_running()
+    job.let_go()
+
+    assert slurm_server.wait(job.id)["state"] == "Succeeded"
+    assert job.starts["0"] <= 2
+
+
+def test_preempted_job_is_started_again(slurm_server: MusterServer, slurm: RealSlurm) -> None:
+    job = submit_noting(slurm_server, slurm, retry={"max": 0})
+    job.await_running()
+
+    urgent = slurm.submit("sleep 1000", "--nodes=4", "--exclusive", f"--partition={URGENT_PARTITION}")
+    slurm.wait_for_job(urgent, "RUNNING")
+    _await_state_other_than_running(slurm_server, job)
+    slurm.run("scancel", urgent)
+    job.await_running(times=2)
+    job.let_go()
+
+    assert slurm_server.wait(job.id)["state"] == "Succeeded"
+    assert job.starts == {"0": 2}
+
+
+def test_full_cluster_is_explained_and_waited_for(slurm_server: MusterServer, slurm: RealSlurm) -> None:
+    slurm.fill()
+    job = submit_noting(slurm_server, slurm)
+    job.await_waiting("Resources")
+
+    assert "in use" in slurm_server.run("explain", job.id).stdout
+    slurm.free()
+    job.await_running()
+    job.let_go()
+    assert slurm_server.wait(job.id)["state"] == "Succeeded"
+
+
+def test_held_job_says_who_has_to_act(slurm_server: MusterServer, slurm: RealSlurm) -> None:
+    slurm.fill()
+    job = submit_noting(slurm_server, slurm)
+    job.await_waiting("Resources")
+
+    slurm.run("scontrol", "hold", job.slurm_job)
+    job.await_waiting("JobHeldAdmin")
+    slurm.run("scontrol", "release", job.slurm_job)
+    slurm.free()
+
+    job.await_running()
+    job.let_go()
+    assert slurm_server.wait(job.id)["state"] == "Succeeded"
+
+
+def test_jobs_of_other_people_are_left_alone(slurm_server: MusterServer, slurm: RealSlurm) -> None:
+    others = [
+        slurm.submit("sleep 1000", "--job-name=noting", as_user=OTHER_PERSON),
+        slurm.submit("sleep 1000", "--comment=muster:key:1"),
+    ]
+    job = submit_noting(slurm_server, slurm)
+    job.await_running()
+
+    assert [one["id"] for one in slurm_server.json("get", "jobs")["items"]] == [job.id]
+    slurm_server.run("kill", job.id, check=True)
+    slurm_server.wait(job.id)
+    slurm_server.kill()
+    slurm_server.start()
+    await_slurm(slurm_server)
+
+    assert [slurm.job_state(other) for other in others] == ["RUNNING", "RUNNING"]
+
+
+@pytest.mark.parametrize("moment", ["at once", "while it waits", "while it runs", "while it ends"])
+def test_job_survives_a_killed_server(slurm_server: MusterServer, slurm: RealSlurm, moment: str) -> None:
+    if moment == "while it waits":
+        slurm.fill()
+    job = submit_noting(slurm_server, slurm, replicas=2)
+    if moment == "while it waits":
+        job.await_waiting("Resources")
+    elif moment != "at once":
+        job.await_running(tasks=2)
+
+    if moment == "while it ends":
+        job.let_go()
+    slurm_server.kill()
+    slurm.free()
+    slurm_server.start()
+    job.await_running(tasks=2) if moment != "while it ends" else None
+    job.let_go()
+
+    assert slurm_server.wait(job.id)["state"] == "Succeeded"
+    assert job.starts == {"0": 1, "1": 1}
+
+
+def _await_state_other_than_running(server: MusterServer, job: NotingJob) -> None:
+    for _ in polls(60):
+        _, seen = server.call("GET", f"/api/v1/jobs/{job.id}")
+        if seen["state"] != "Running":
+            return
+    raise AssertionError(f"the job still runs: {seen}")

@@ -1,0 +1,100 @@
+"""Whole jobs on a real Slurm cluster: roles of different size, GPUs, MPI, packages and outputs."""
+
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.parts.server import MusterServer
+from tests.parts.slurm import RealSlurm
+from tests.parts.slurm_server import CLUSTER
+
+pytestmark = pytest.mark.slurm
+_ALLREDUCE = """
+#include <mpi.h>
+#include <stdio.h>
+int main(int count, char **words) {
+  int rank, size, sum;
+  MPI_Init(&count, &words);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+  printf("rank %d of %d has the sum %d\\n", rank, size, sum);
+  return MPI_Finalize();
+}
+"""
+
+
+def test_roles_of_different_size_get_each_others_addresses_and_their_own_gpus(slurm_server: MusterServer) -> None:
+    command = 'echo "$MUSTER_NODE $PADDLE_PSERVERS_IP_PORT_LIST $PADDLE_TRAINER_ENDPOINTS gpus:$CUDA_VISIBLE_DEVICES"'
+    roles = {
+        "ps": {"replicas": 2, "command": command, "resources": {"cpu": 1}},
+        "worker": {"replicas": 2, "command": command, "resources": {"cpu": 1, "gpu": 1, "gpuType": "a100"}},
+    }
+    job = _succeeded(slurm_server, {"name": "wide", "framework": "paddle", "roles": roles})
+
+    lines = _log(slurm_server, job).split("\n")
+    words = [line.split() for line in lines if "gpus:" in line]
+    assert len(words) == 4
+    assert len({word[-2] for word in words}) == len({word[-3] for word in words}) == 1, "all see the same addresses"
+    endpoints = [*words[0][-3].split(","), *words[0][-2].split(",")]
+    assert len(endpoints) == 4
+    assert all(host.startswith("n") and port.isdigit() for host, port in (end.split(":") for end in endpoints))
+    workers = [word for word in words if word[-1] != "gpus:"]
+    assert sorted(word[-1] for word in workers) in (["gpus:0", "gpus:1"], ["gpus:0", "gpus:0"])
+    assert len({(word[-4], word[-1]) for word in workers}) == 2, "no two tasks share a GPU"
+
+
+def test_a_package_is_the_working_directory_and_outputs_come_back(slurm_server: MusterServer, tmp_path: Path) -> None:
+    source = tmp_path / "src"
+    source.mkdir()
+    (source / "train.sh").write_text("echo trained in $(cat data.txt) > model.txt\n")
+    (source / "data.txt").write_text("peace\n")
+    spec = tmp_path / "job.yaml"
+    spec.write_text(f"name: packed\ncluster: {CLUSTER}\npackage: ./src\ncommand: sh train.sh\noutputs: [model.txt]\n")
+    slurm_server.run("submit", str(spec), check=True)
+    assert slurm_server.wait("packed")["state"] == "Succeeded"
+
+    slurm_server.run("outputs", "packed", "--get", str(tmp_path / "out"), check=True)
+
+    assert [path.read_text() for path in (tmp_path / "out").rglob("model.txt")] == ["trained in peace\n"]
+
+
+def test_mpi_computes_together_by_srun(slurm_server: MusterServer, allreduce: Path) -> None:
+    """On one node: the nodes of this cluster share a /tmp, in which PMIx of each would make the same folder."""
+    spec = {"name": "together", "framework": "mpi", "replicas": 3, "where": {"together": "node"}}
+    job = _succeeded(slurm_server, {**spec, "command": str(allreduce), "resources": {"cpu": 1}})
+
+    log = _log(slurm_server, job)
+    assert all(f"rank {rank} of 3 has the sum 3" in log for rank in range(3))
+
+
+def test_command_that_is_not_there_says_so(slurm_server: MusterServer) -> None:
+    spec = {"name": "missing", "cluster": CLUSTER, "command": ["/no/such/program"]}
+    job = slurm_server.submit(spec)["id"]
+
+    assert slurm_server.wait(job)["state"] == "Failed"
+    assert "does not exist" in slurm_server.run("explain", job).stdout
+
+
+@pytest.fixture
+def allreduce(slurm: RealSlurm) -> Path:
+    if shutil.which("mpicc") is None:
+        pytest.skip("there is no mpicc")
+    source, program = slurm.folder / "allreduce.c", slurm.folder / "allreduce"
+    source.write_text(_ALLREDUCE)
+    subprocess.run(["mpicc", str(source), "-o", str(program)], check=True)
+    return program
+
+
+def _succeeded(server: MusterServer, spec: dict[str, Any]) -> str:
+    job = str(server.submit({"cluster": CLUSTER, **spec})["id"])
+    ended = server.wait(job)
+    assert ended["state"] == "Succeeded", server.run("explain", job).stdout
+    return job
+
+
+def _log(server: MusterServer, job: str) -> str:
+    return server.run("logs", job, check=True).stdout

@@ -1,0 +1,71 @@
+"""What is observed of a task, from its own marks and from the state of its job."""
+
+import pytest
+
+from muster.backends.slurm.gang_marks import Begin, End, TaskMarks
+from muster.backends.slurm.job_facts import ENDS, JobEnd, JobFacts, job_facts
+from muster.backends.slurm.job_records import JobRecord
+from muster.backends.slurm.job_states import EndKind
+from muster.backends.slurm.observing import kept_end, observation
+from muster.domain.exit_causes import ENGINE_LIMIT, PREEMPTED
+from muster.ports.backend import Observation, Phase
+
+pytestmark = pytest.mark.fast
+BEGIN = Begin(10.0, "n1")
+
+
+def seen(marks: TaskMarks, *words: str, reason: str = "", restarts: int = 0) -> Observation:
+    record = JobRecord(7, words, reason=reason, ended_at=30.0, restarts=restarts)
+    return observation(marks, "7", job_facts(record) if words else None)
+
+
+def test_a_waiting_task_has_no_node_and_slurms_own_reason() -> None:
+    found = seen(TaskMarks("t"), "PENDING", reason="Resources")
+    assert (found.phase, found.node) == (Phase.WAITING, None)
+    assert "(Resources)" in found.wait_reason
+
+
+def test_a_task_whose_job_has_nodes_waits_until_it_has_begun() -> None:
+    assert seen(TaskMarks("t"), "RUNNING").phase is Phase.WAITING
+    found = seen(TaskMarks("t", BEGIN), "RUNNING")
+    assert (found.phase, found.node, found.started_at) == (Phase.RUNNING, "n1", 10.0)
+
+
+@pytest.mark.parametrize("words", [("RUNNING",), ("COMPLETING",), ("FAILED",), ("CANCELLED",), ()])
+def test_the_end_that_a_task_wrote_down_counts_whatever_slurm_says(words: tuple[str, ...]) -> None:
+    found = seen(TaskMarks("t", BEGIN, End(20.0, exit_code=3)), *words)
+    assert (found.phase, found.exit_code, found.ended_at, found.cancelled) == (Phase.ENDED, 3, 20.0, "")
+
+
+def test_a_task_that_slurm_ended_is_not_a_failure_of_its_program() -> None:
+    ended = TaskMarks("t", BEGIN, End(20.0, signal=15, is_from_outside=True))
+    assert seen(ended, "COMPLETING").phase is Phase.RUNNING
+    assert seen(ended, "CANCELLED").cancelled
+    assert seen(ended, "TIMEOUT").error_code == ENGINE_LIMIT
+    assert seen(ended, "PREEMPTED").error_code == PREEMPTED
+    assert seen(ended, "NODE_FAIL").phase is Phase.LOST
+
+
+def test_a_task_that_muster_stopped_is_stopped_however_its_job_ended() -> None:
+    found = seen(TaskMarks("t", is_ordered=True), "CANCELLED")
+    assert (found.phase, found.stopped, found.cancelled) == (Phase.ENDED, True, "")
+
+
+def test_a_task_of_a_job_that_slurm_forgot_is_lost() -> None:
+    assert seen(TaskMarks("t", BEGIN)).phase is Phase.LOST
+
+
+def test_a_requeued_job_is_over_for_muster() -> None:
+    found = seen(TaskMarks("t", BEGIN), "PENDING", restarts=1)
+    assert (found.phase, found.error_code) == (Phase.ENDED, PREEMPTED)
+
+
+def test_every_end_of_slurm_has_a_row() -> None:
+    assert set(ENDS) == set(EndKind)
+
+
+def test_an_end_that_only_slurm_knew_is_the_same_when_it_was_kept() -> None:
+    facts = JobFacts("7", end=JobEnd(30.0, is_oom=True, message="too much"))
+    first = observation(TaskMarks("t", BEGIN), "7", facts)
+    kept = TaskMarks("t", BEGIN, End(30.0, kept=kept_end(first)))
+    assert observation(kept, "7", None) == first
