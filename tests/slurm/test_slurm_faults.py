@@ -166,6 +166,20 @@ def test_full_cluster_is_explained_and_waited_for(slurm_server: MusterServer, sl
     assert slurm_server.wait(job.id)["state"] == "Succeeded"
 
 
+def test_job_starts_when_others_have_left_while_nothing_of_muster_was_in_slurm(
+    slurm: RealSlurm, tmp_path: Path
+) -> None:
+    slurm.fill()
+    with serving_slurm(tmp_path / "home", slurm, headStart=0) as server:
+        job = submit_noting(server, slurm)
+        job.await_waiting("Queued")
+        slurm.free()
+
+        job.await_running()
+        job.let_go()
+        assert server.wait(job.id)["state"] == "Succeeded"
+
+
 def test_held_job_says_who_has_to_act(slurm_server: MusterServer, slurm: RealSlurm) -> None:
     slurm.fill()
     job = submit_noting(slurm_server, slurm)

@@ -77,8 +77,10 @@ class Context:
     """By cluster, nodes that have been unreachable for so long that their tasks are considered lost."""
     unconfirmed_nodes: set[tuple[str, str]] = field(default_factory=set)
     """Nodes, by cluster and name, that were unreachable and have not reported the state of their tasks since."""
-    handed_over: asyncio.Event = field(default_factory=asyncio.Event)
-    """Set when a gang was handed to an engine, which has to be polled."""
+    engine_needed: asyncio.Event = field(default_factory=asyncio.Event)
+    """Set when an engine has to be polled: a gang was handed to it, or a job found no room in it."""
+    poll_waiting_s: float = 5.0
+    """How often an engine is polled at most while it has no task and jobs wait for room in it."""
     collecting_outputs: set[str] = field(default_factory=set)
     """Tasks whose outputs are being collected."""
     _tasks: set[asyncio.Task[None]] = field(default_factory=set)

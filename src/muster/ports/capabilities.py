@@ -44,7 +44,8 @@ class EngineQueue(Protocol):
 
     @property
     def poll_s(self) -> float:
-        """How often `observe_all` is called while the engine has tasks. It is not called while there are none."""
+        """How often `observe_all` is called while the engine has tasks. While it has none, it is called less often if
+        jobs wait for room there, so that a pool that is learnt by asking is learnt anew, and else not at all."""
         ...
 
     def pool(self) -> Pool | None:

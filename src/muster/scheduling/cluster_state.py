@@ -254,6 +254,11 @@ class ClusterState:
     def waiting(self) -> int:
         return len(self.queue) + len(self.queue.parked) + self.allocations.blocked
 
+    @property
+    def is_short(self) -> bool:
+        """Whether a job waits that would start if there were room."""
+        return len(self.queue) > 0
+
     def waiting_order(self) -> list[str]:
         """The waiting jobs that may start, in the order in which they are looked at."""
         return [one.job.job_id for one in sorted(self.queue.lanes.jobs.values(), key=lambda one: one.key)]

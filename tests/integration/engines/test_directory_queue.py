@@ -13,6 +13,7 @@ from muster.domain.tasks import TaskWaiting
 from muster.engine.data.logs import LogReader
 from muster.engine.lifecycle.launching import compose_gang
 from muster.engine.nodes import administration
+from muster.engine.nodes.polling import intervals
 from muster.engine.requests import commands
 from muster.engine.requests.explaining import explain
 from tests.parts.building import a_role, a_spec
@@ -111,6 +112,20 @@ async def test_what_others_use_there_is_not_counted_upon(site: Site) -> None:
     site.offer({"c1": 2, "c2": 2})
     for job_id in jobs[:2]:
         await site.becomes(job_id, "Running")
+
+
+async def test_an_engine_is_asked_while_a_job_waits_for_room_there_and_not_when_nobody_waits(site: Site) -> None:
+    """What others use may be known only by asking, also while the engine has no task of ours."""
+    site.context.poll_waiting_s = 0.05
+    site.offer({"c1": 2, "c2": 2}, {"c1": 2, "c2": 2})
+    await site.until(lambda: (pool := site.backend.pool()) is not None and pool.available.cpu_m == 0)
+    assert intervals(site.context) == {}
+    wide = await site.submit(a_spec(running(LONG, a_role("worker", 4))))
+    before = site.backend.asked
+    await site.until(lambda: site.backend.asked >= before + 3)
+    assert (await site.job(wide)).state_name == "Queued"
+    await commands.kill(site.context, wide, "amy")
+    await site.until(lambda: intervals(site.context) == {})
 
 
 async def test_a_restarted_server_adopts_what_runs_and_what_waits(site: Site) -> None:

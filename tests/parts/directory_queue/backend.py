@@ -51,6 +51,8 @@ class DirectoryQueueBackend:
         self._pool: Pool | None = None
         self._listener: BackendListener | None = None
         self._watching: asyncio.Task[None] | None = None
+        self.asked = 0
+        """How often `observe_all` was called."""
         self.capabilities = Capabilities(engine=self, logs=DirectoryLogs(self.layout), cleanup=self)
 
     async def start(self, listener: BackendListener) -> None:
@@ -119,6 +121,7 @@ class DirectoryQueueBackend:
         return []
 
     async def observe_all(self, node: str | None = None) -> Observed:
+        self.asked += 1
         if self.layout.down.exists():
             return Observed((), Scope())
         return Observed(tuple(self._observations()), Scope(everything=True))

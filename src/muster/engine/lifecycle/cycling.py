@@ -39,6 +39,8 @@ def cycle_once(context: Context) -> float | None:
     for cluster in context.clusters.values():
         plan = cluster.cycle(now)
         carry_out(context, cluster, plan)
+        if cluster.is_short and context.engine(cluster.name) is not None:
+            context.engine_needed.set()
         if plan.wake_at is not None:
             wake_at = plan.wake_at if wake_at is None else min(wake_at, plan.wake_at)
     return wake_at

@@ -169,7 +169,7 @@ def _accept(context: Context, entry: Entry, composed: GangLaunch, launched: Laun
         for task, handle in launched.handles.items():
             # This is written at once: what the engine has taken must never be handed over again, whatever it forgets.
             receive(context, Observation(task, Phase.WAITING, handle))
-        context.handed_over.set()
+        context.engine_needed.set()
     return all(one.task_id in launched.handles or one.task_id in launched.refused for one in composed.pending)
 
 
