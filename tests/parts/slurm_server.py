@@ -24,6 +24,7 @@ def write_slurm_cluster(home: Path, slurm: RealSlurm, **more: Any) -> None:
         "pollEvery": "200ms",
         **more,
     }
+    settings = {key: value for key, value in settings.items() if value is not None}
     (home / "clusters.d").mkdir(parents=True, exist_ok=True)
     (home / "clusters.d" / f"{CLUSTER}.yaml").write_text(yaml.safe_dump(settings, sort_keys=False))
 

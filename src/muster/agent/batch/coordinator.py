@@ -84,7 +84,8 @@ class Coordinator:
         self._wake_on_ends()
         self._steps = [self._step(number, group) for number, group in enumerate(self._order["groups"])]
         compiling = self._compiling()
-        while any(step.poll() is None for step in self._steps):
+        # When the gang is gone, what still runs of it ends with this process: Slurm sees to that.
+        while any(step.poll() is None for step in self._steps) and not self._gang.is_gone:
             self._serve()
             self._pass_orders()
         self._serve_rest()
@@ -92,7 +93,7 @@ class Coordinator:
         if compiling is not None:
             compiling.wait()
         codes = [self._codes[task["id"]] for task in self._tasks if self._codes.get(task["id"])]
-        return codes[0] if codes else max((abs(step.returncode) for step in self._steps), default=0)
+        return codes[0] if codes else max((abs(step.returncode or 0) for step in self._steps), default=0)
 
     def _step(self, number: int, group: Mapping[str, Any]) -> "subprocess.Popen[bytes]":
         port = self._server.getsockname()[1]

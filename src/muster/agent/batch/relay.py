@@ -64,8 +64,11 @@ class Relay:
         try:
             gang = self._spool.gang(requests.task_id({"task": message.get("key")}))
             known = gang.facts()
-            if known is None or not is_token(message.get("token"), str(known.get("token") or "")):
+            token = str((known if known is not None else gang.left()).get("token") or "")
+            if not token or not is_token(message.get("token"), token):
                 return None
+            if known is None:
+                return {"gone": True}
             return _OPERATIONS[str(message.get("what"))](self._spool, gang, message)
         except (AgentError, KeyError, TypeError, ValueError, OSError) as error:
             return {"problem": str(error)}

@@ -46,15 +46,17 @@ class RelayedGang(Gang):
         super().__init__(folder)
         self._ask = ask
 
-    def facts(self) -> Dict[str, Any]:
-        return {}
+    def facts(self) -> Optional[Dict[str, Any]]:
+        return None if self.is_gone else {}
 
     def begin(self, job: str, restarts: int) -> bool:
         os.makedirs(os.path.join(self.folder, "tasks"), 0o700, exist_ok=True)
         return bool(self._ask({"what": "begin", "job": job, "restarts": restarts}).get("may"))
 
     def orders(self) -> Dict[str, float]:
-        found = self._ask({"what": "orders"}).get("orders") or {}
+        answer = self._ask({"what": "orders"})
+        self.is_gone = bool(answer.get("gone"))
+        found = answer.get("orders") or {}
         return {str(task): float(grace_s) for task, grace_s in found.items()}
 
 

@@ -29,6 +29,8 @@ class Gang:
     def __init__(self, folder: str) -> None:
         self.folder = folder
         self.key = os.path.basename(folder)
+        self.is_gone = False
+        """Whether the allocation was told that nobody waits for its gang any more."""
 
     @property
     def claim(self) -> str:
@@ -98,12 +100,16 @@ class Gang:
             return
         job = self.job()
         if job is not None:
-            write_json(self.claim, {"job": job})
+            write_json(self.claim, {"job": job, "token": facts.get("token")})
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def was_submitted_as(self) -> Optional[str]:
         """The job of a gang whose tasks have all been forgotten: it must not be submitted again."""
-        return str((read_json(self.claim) or {}).get("job") or "") or None
+        return str(self.left().get("job") or "") or None
+
+    def left(self) -> Dict[str, Any]:
+        """What is left of a gang whose tasks have all been forgotten: its job, and its token."""
+        return read_json(self.claim) or {}
 
     def remove(self) -> None:
         shutil.rmtree(self.folder, ignore_errors=True)

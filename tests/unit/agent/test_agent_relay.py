@@ -1,0 +1,53 @@
+"""Allocations that share no folder with the login node ask its relay. It serves gangs that it knows, and only them."""
+
+from pathlib import Path
+
+import pytest
+
+from muster.agent.batch.link import connected_to
+from muster.agent.batch.relay import Relay
+from muster.agent.batch.relayed import RelayedSpool, RelayLink
+from muster.agent.batch.spool import Gang, Spool
+
+pytestmark = pytest.mark.timeout(60)
+KEY, TASK, TOKEN = "job.1", "job.1.worker.0", "a token"
+
+
+@pytest.fixture
+def spool(tmp_path: Path) -> Spool:
+    spool = Spool(str(tmp_path / "login"))
+    spool.make()
+    return spool
+
+
+@pytest.fixture
+def gang(spool: Spool) -> Gang:
+    gang = spool.gang(KEY)
+    gang.write_facts({"tasks": [TASK], "token": TOKEN})
+    gang.write_job("17")
+    return gang
+
+
+def test_gang_learns_that_it_was_forgotten(spool: Spool, gang: Gang, tmp_path: Path) -> None:
+    relay = Relay(spool)
+    own = RelayedSpool(str(tmp_path / "node"), RelayLink(f"127.0.0.1,{relay.port}", TOKEN, KEY).ask).gang(KEY)
+    gang.add_orders({TASK: 3.0})
+    assert own.orders() == {TASK: 3.0}
+    assert own.facts() is not None
+
+    gang.forget(TASK)
+
+    assert own.orders() == {}
+    assert own.is_gone
+    assert own.facts() is None
+
+
+@pytest.mark.parametrize(("key", "token"), [(KEY, "another token"), ("other.1", TOKEN)])
+def test_stranger_does_not_learn_whether_a_gang_was_forgotten(spool: Spool, gang: Gang, key: str, token: str) -> None:
+    """An agent of somebody else may listen where ours did before: it must not end a gang that it never knew."""
+    gang.forget(TASK)
+    link = connected_to(f"127.0.0.1,{Relay(spool).port}")
+
+    link.send({"what": "orders", "key": key, "token": token})
+
+    assert link.receive_one() is None
