@@ -64,6 +64,12 @@ class NotingJob:
 
 
 def submit_noting(server: MusterServer, slurm: RealSlurm, name: str = "noting", **more: Any) -> NotingJob:
+    spec, folder = noting_job(slurm, name, **more)
+    return NotingJob(server, slurm, server.submit(spec)["id"], folder)
+
+
+def noting_job(slurm: RealSlurm, name: str = "noting", **more: Any) -> tuple[dict[str, Any], Path]:
+    """The spec of such a job, and the folder in which it notes its starts, whoever runs it."""
     folder = slurm.folder / "data" / name
     folder.mkdir(parents=True)
     folder.chmod(0o777)
@@ -74,4 +80,4 @@ def submit_noting(server: MusterServer, slurm: RealSlurm, name: str = "noting", 
         "resources": {"cpu": 1},
         **more,
     }
-    return NotingJob(server, slurm, server.submit(spec)["id"], folder)
+    return spec, folder

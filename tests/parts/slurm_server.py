@@ -11,6 +11,7 @@ from tests.parts.server import MusterServer, end_all_jobs, polls
 from tests.parts.slurm import RealSlurm
 
 CLUSTER = "hpc"
+_PASSWORD = "a long enough password"
 
 
 def write_slurm_cluster(home: Path, slurm: RealSlurm, **more: Any) -> None:
@@ -52,3 +53,12 @@ def await_slurm(server: MusterServer) -> None:
         if any(one["name"] == CLUSTER and one["state"] == "Ready" for one in clusters):
             return
     raise AssertionError(f"the cluster is not ready: {clusters}\n{(server.home / 'server.log').read_text()[-4000:]}")
+
+
+def token_of(server: MusterServer, user: str) -> str:
+    """Adds the user, and logs in."""
+    added = server.call("POST", "/api/v1/users", {"name": user, "password": _PASSWORD, "role": "user"})
+    assert added[0] < 300, added
+    status, session = server.call("POST", "/api/v1/login", {"user": user, "password": _PASSWORD})
+    assert status == 200, session
+    return str(session["token"])

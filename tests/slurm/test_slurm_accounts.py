@@ -5,19 +5,17 @@ from pathlib import Path
 
 import pytest
 
-from tests.parts.server import MusterServer
 from tests.parts.slurm import OTHER_PERSON, RealSlurm
-from tests.parts.slurm_server import CLUSTER, serving_slurm
+from tests.parts.slurm_server import CLUSTER, serving_slurm, token_of
 
 pytestmark = pytest.mark.slurm
-PASSWORD = "a long enough password"
 
 
 def test_a_job_is_its_owners_own_in_slurm(slurm: RealSlurm, tmp_path: Path) -> None:
     if shutil.which("sudo") is None:
         pytest.skip("there is no sudo")
     with serving_slurm(tmp_path / "home", slurm, submitAs="user") as server:
-        token = _token(server, OTHER_PERSON)
+        token = token_of(server, OTHER_PERSON)
         spec = {"name": "own", "cluster": CLUSTER, "command": "id --user --name", "resources": {"cpu": 1}}
         status, job = server.call("POST", "/api/v1/jobs", {"spec": spec}, token=token)
         assert status < 300, job
@@ -46,11 +44,3 @@ def test_a_job_of_several_roles_runs_without_a_shared_folder(slurm: RealSlurm, t
         log = server.run("logs", "wide", check=True).stdout
         assert log.count("brought along") == 3
         assert all(node in log for node in ("n1 of", "n2 of")), log
-
-
-def _token(server: MusterServer, user: str) -> str:
-    added = server.call("POST", "/api/v1/users", {"name": user, "password": PASSWORD, "role": "user"})
-    assert added[0] < 300, added
-    status, session = server.call("POST", "/api/v1/login", {"user": user, "password": PASSWORD})
-    assert status == 200, session
-    return str(session["token"])

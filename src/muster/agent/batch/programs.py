@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import shutil
 import subprocess
+import tempfile
 from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple
 
 from muster.agent import requests
@@ -31,6 +34,9 @@ _AWAY = (
     "protocol authentication error",
     "munge encode failed",
 )
+
+_WAITER = ("/bin/sh", "-c", '"$@"; exit "$?"', "muster-waiter")
+"""Waits for the command that follows. It is no `exec`: the process stays, with all descriptors that it inherited."""
 
 
 class Finished(NamedTuple):
@@ -66,13 +72,37 @@ class Programs:
         held: Tuple[int, ...] = (),
         within_s: float = ASK_WITHIN_S,
     ) -> Finished:
-        """The command inherits the descriptors `held`. One that takes too long goes on by itself, as it may have done
-        its work already."""
+        """The descriptors `held` are open for as long as the command runs, also without this agent. A command that
+        takes too long goes on by itself, as it may have done its work already."""
         argv = self.argv(command, user)
         try:
-            process = subprocess.Popen(
+            process = self._started(argv, data, held, is_by_sudo=bool(user))
+        except OSError as error:
+            words = "{} cannot be run on the login node: {}; name the folder of Slurm's commands in the cluster file"
+            raise AgentError(UNREACHABLE, words.format(argv[0], error.strerror)) from None
+        try:
+            out, err = process.communicate(timeout=within_s)
+        except subprocess.TimeoutExpired:
+            words = "{} has not answered for {:g} s".format(command[0], within_s)
+            raise AgentError(UNREACHABLE, words) from None
+        return Finished(process.returncode, out.decode("utf-8", "replace"), err.decode("utf-8", "replace"))
+
+    def _started(
+        self, argv: List[str], data: bytes, held: Tuple[int, ...], *, is_by_sudo: bool
+    ) -> "subprocess.Popen[bytes]":
+        """sudo may close what it inherits, so somebody who waits for it holds that. The data are a file, so that
+        the command reads all of them also if this agent is killed."""
+        if is_by_sudo and held:
+            if shutil.which(argv[0], path=self.env["PATH"]) is None:
+                raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
+            argv = [*_WAITER, *argv]
+        with tempfile.TemporaryFile() if data else open(os.devnull, "rb") as given:
+            if data:
+                given.write(data)
+                given.seek(0)
+            return subprocess.Popen(
                 argv,
-                stdin=subprocess.PIPE,
+                stdin=given,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
                 env=self.env,
@@ -80,15 +110,6 @@ class Programs:
                 pass_fds=held,
                 start_new_session=True,
             )
-        except OSError as error:
-            words = "{} cannot be run on the login node: {}; name the folder of Slurm's commands in the cluster file"
-            raise AgentError(UNREACHABLE, words.format(argv[0], error.strerror)) from None
-        try:
-            out, err = process.communicate(data, within_s)
-        except subprocess.TimeoutExpired:
-            words = "{} has not answered for {:g} s".format(command[0], within_s)
-            raise AgentError(UNREACHABLE, words) from None
-        return Finished(process.returncode, out.decode("utf-8", "replace"), err.decode("utf-8", "replace"))
 
 
 def programs_of(request: Mapping[str, Any]) -> Programs:

@@ -49,8 +49,9 @@ class Gang:
         write_json(os.path.join(self.folder, _FACTS), facts)
 
     def job(self) -> Optional[str]:
-        """The number of the job in the batch system, once it is known."""
-        found = read_json(os.path.join(self.folder, _JOB)) or self.begun()
+        """The number of the job in the batch system, once it is known. If there should be two, it is the one that runs
+        the gang."""
+        found = self.begun() or read_json(os.path.join(self.folder, _JOB))
         return str(found["job"]) if found is not None and found.get("job") else None
 
     def write_job(self, job: str) -> None:

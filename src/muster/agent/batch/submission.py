@@ -1,7 +1,8 @@
 """Submits a gang once, however often it is asked for and whatever was cut off in between.
 
-A gang is claimed by a lock that sbatch inherits: whoever comes next waits until no sbatch for the same gang runs any
-more. Then the batch system is asked whether it has a job of that name, before another one is submitted.
+A gang is claimed by a lock that is held for as long as sbatch runs, by sbatch itself or by a process that waits for
+sudo: whoever comes next waits until no sbatch for the same gang runs any more. Then the batch system is asked whether
+it has a job of that name, before another one is submitted.
 """
 
 from __future__ import annotations
