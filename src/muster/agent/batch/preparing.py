@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from typing import Any, Dict, List, Mapping, NamedTuple
 
+from muster.agent.batch.gang_secrets import take_variables
 from muster.agent.batch.link import OWN_VARIABLES
 from muster.agent.batch.spool import LOG, WORK, Gang, Spool
 from muster.agent.errors import PACKAGE, AgentError
@@ -53,6 +54,7 @@ def environment(order: Mapping[str, Any], folder: str) -> Dict[str, str]:
     if order["gpus"]:
         given.update(_own_devices(int(order["gpus"])))
     env.update(given)
+    env.update(take_variables(folder))
     env["MUSTER_TASK_DIR"] = folder
     env["MUSTER_NODE"] = os.environ.get("SLURMD_NODENAME") or os.uname().nodename
     if order["setup"]:

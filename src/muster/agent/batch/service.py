@@ -9,6 +9,7 @@ import os
 from typing import Any, Callable, Dict, FrozenSet, List, Mapping, Optional, Tuple
 
 from muster.agent import requests
+from muster.agent.batch.gang_secrets import batch_secrets
 from muster.agent.batch.gang_table import GangTable
 from muster.agent.batch.programs import Programs, failure, optional_user, programs_of
 from muster.agent.batch.relay import Relay
@@ -107,11 +108,13 @@ class BatchService:
             "amounts": request.get("amounts") or {},
             "token": str(request.get("token") or ""),
         }
-        gang = self._spool.gang(key)
+        gang, secrets = self._spool.gang(key), batch_secrets(request.get("secrets"))
+        if not set(secrets) <= set(facts["tasks"]):
+            raise requests.bad_request("secrets must be of tasks of the gang")
 
         def work() -> Answer:
             try:
-                return {"job": submit(programs, gang, facts, options, script, user)}
+                return {"job": submit(programs, gang, facts, options, script, user, secrets)}
             finally:
                 self._table.refresh(key)
 

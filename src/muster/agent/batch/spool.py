@@ -11,6 +11,7 @@ import os
 import shutil
 from typing import Any, Dict, List, Mapping, Optional
 
+from muster.agent.batch import gang_secrets
 from muster.agent.system.disk import read_json, write_json
 
 BEGIN = "begin"
@@ -144,6 +145,9 @@ class Spool:
         return [self.gang(name) for name in names if not name.endswith((".claim", ".partial"))]
 
     def write_mark(self, gang: Gang, task: str, name: str, mark: Mapping[str, Any]) -> None:
+        """The secrets of a task are gone before its end is known."""
+        if name == END:
+            gang_secrets.clear(gang.task_folder(task))
         write_json(os.path.join(gang.task_folder(task), name), mark)
         write_json(os.path.join(self.news_folder, "{}.{}".format(task, name)), {})
 

@@ -10,8 +10,9 @@ from __future__ import annotations
 import fcntl
 import os
 import time
-from typing import Any, List, Mapping, Sequence
+from typing import Any, List, Mapping, Optional, Sequence
 
+from muster.agent.batch.gang_secrets import BatchSecrets, place
 from muster.agent.batch.programs import UNREACHABLE, Programs, failure
 from muster.agent.batch.spool import Gang
 from muster.agent.errors import AgentError
@@ -21,7 +22,13 @@ _LOOK_EVERY_S = 0.02
 
 
 def submit(
-    programs: Programs, gang: Gang, facts: Mapping[str, Any], options: Sequence[str], script: bytes, user: str = ""
+    programs: Programs,
+    gang: Gang,
+    facts: Mapping[str, Any],
+    options: Sequence[str],
+    script: bytes,
+    user: str = "",
+    secrets: Optional[Mapping[str, BatchSecrets]] = None,
 ) -> str:
     """The number of the gang's job. Raises AgentError: rejected if the batch system refused it, unreachable if nobody
     knows whether it has it."""
@@ -36,6 +43,8 @@ def submit(
             if known is not None:
                 gang.write_job(known)
                 return known
+        for task, given in (secrets or {}).items():
+            place(gang.task_folder(task), given)  # before the facts: whoever knows the task knows what to mask
         gang.write_facts(facts)
         finished = programs.run(["sbatch", "--parsable", *options], data=script, user=user, held=(claim,))
         if finished.code != 0:

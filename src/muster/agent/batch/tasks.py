@@ -7,13 +7,15 @@ from typing import Any, Dict, Optional
 
 from muster.agent.batch.spool import BEGIN, END, LOG, Gang
 from muster.agent.tasks.masking import Masks
+from muster.agent.tasks.table import readable_log_bytes
+from muster.agent.tasks.task_secrets import masks_of
 
 
 class BatchTask:
     is_remote = True
 
     def __init__(self, uid: str, gang: Gang) -> None:
-        self.masks: Optional[Masks] = None
+        self.masks: Optional[Masks] = masks_of(gang.task_folder(uid))
         self.uid = uid
         self.gang = gang
         self.folder = gang.task_folder(uid)
@@ -26,10 +28,8 @@ class BatchTask:
         return self.gang.mark(self.uid, END) is not None
 
     def log_bytes(self) -> int:
-        try:
-            return os.stat(os.path.join(self.folder, LOG), follow_symlinks=False).st_size
-        except OSError:
-            return 0
+        """The size of the log as far as it can be read."""
+        return readable_log_bytes(self.folder, None if self.over else self.masks)
 
     def status(self) -> Dict[str, Any]:
         begin, end = self.gang.mark(self.uid, BEGIN), self.gang.mark(self.uid, END)

@@ -147,7 +147,7 @@ def launch_order(request: Mapping[str, Any]) -> LaunchOrder:
         container=_container(request.get("container")),
         isolation=isolation_order(request.get("isolation")),
         scripts=task_scripts.requested(request.get("scripts")),
-        secrets=_secrets(request.get("secrets")),
+        secrets=secrets_order(request.get("secrets")),
         stdin=request.get("stdin") is True,
         tty=request.get("tty") is True,
         setup=setup_order.setup_order(request.get("setup")),
@@ -273,7 +273,7 @@ def _log_bytes(request: Mapping[str, Any]) -> Optional[int]:
     return None if request.get("log_bytes") is None else whole_number(request, "log_bytes", LEAST_LOG_BYTES, 1 << 60)
 
 
-def _secrets(value: Any) -> Optional[SecretsOrder]:
+def secrets_order(value: Any) -> Optional[SecretsOrder]:
     """Problems never quote a value."""
     if value is None:
         return None

@@ -81,22 +81,7 @@ class Task:
         return Target(self.uid, self.folder, self.identity, self.has_supervisor, self.account, self.groups)
 
     def log_bytes(self) -> int:
-        """The size of the log as far as it can be read. While the task runs, the beginning of a secret at the end of
-        the log cannot."""
-        path = os.path.join(self.folder, LOG)
-        try:
-            size = os.stat(path, follow_symlinks=False).st_size
-            if self.masks is None or self.over:
-                return size
-            fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-        except OSError:
-            return 0
-        try:
-            return readable_bytes(fd, size, self.masks)
-        except OSError:
-            return 0
-        finally:
-            os.close(fd)
+        return readable_log_bytes(self.folder, None if self.over else self.masks)
 
     @property
     def in_setup(self) -> bool:
@@ -128,6 +113,25 @@ class Task:
             "checkpoint_at": self.checkpoint_at(),
             "used": self.used,
         }
+
+
+def readable_log_bytes(folder: str, masks: Optional[Masks]) -> int:
+    """The size of the log as far as it can be read. While its task runs and has secrets, the beginning of one at the
+    end of the log cannot."""
+    path = os.path.join(folder, LOG)
+    try:
+        size = os.stat(path, follow_symlinks=False).st_size
+        if masks is None:
+            return size
+        fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
+        return 0
+    try:
+        return readable_bytes(fd, size, masks)
+    except OSError:
+        return 0
+    finally:
+        os.close(fd)
 
 
 def readable_bytes(log: int, size: int, masks: Masks) -> int:

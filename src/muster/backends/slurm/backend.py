@@ -23,6 +23,7 @@ from muster.backends.slurm.cluster_view import ClusterView
 from muster.backends.slurm.gang_marks import GangMarks, read_task
 from muster.backends.slurm.gang_mirror import GangMirror
 from muster.backends.slurm.job_facts import JobFacts
+from muster.backends.slurm.launch_secrets import launch_secrets
 from muster.backends.slurm.login_agent import LoginNode, Streams
 from muster.backends.slurm.observing import kept_end, needs_slurm, observation, observations
 from muster.backends.slurm.options import SubmitAs, slurm_options
@@ -50,7 +51,7 @@ from muster.ports.backend import (
     RenderedFile,
     Scope,
 )
-from muster.ports.capabilities import Capabilities, Collected, PastEnd, TaskRef, Unready
+from muster.ports.capabilities import Capabilities, Collected, PastEnd, TaskRef, TaskSecrets, Unready
 
 _log = structlog.get_logger("backends.slurm")
 LOGIN = "login"
@@ -137,9 +138,17 @@ class SlurmBackend:
 
     @property
     def capabilities(self) -> Capabilities:
-        """Working directories that only their nodes see are gone when a job has ended."""
-        outputs = self if self._options.is_shared else None
-        return Capabilities(engine=self, shipping=self, logs=self._task_logs, outputs=outputs, cleanup=self)
+        """Working directories that only their nodes see are gone when a job has ended, and what nodes are told over the
+        network is not encrypted."""
+        is_shared = self._options.is_shared
+        return Capabilities(
+            engine=self,
+            shipping=self,
+            logs=self._task_logs,
+            outputs=self if is_shared else None,
+            cleanup=self,
+            secrets=TaskSecrets() if is_shared else None,
+        )
 
     def cannot_honour(self, spec: JobSpec) -> list[Problem]:
         return list(cannot_honour(spec, self.settings, is_shared=self._options.is_shared))
@@ -199,6 +208,7 @@ class SlurmBackend:
             token=token,
             amounts=total(part.amounts for part in components(launch.gang, self._gpu_types())).plain(),
             user=launch.gang.owner if self._options.submit_as is SubmitAs.USER else "",
+            secrets=launch_secrets(launch, f"{self._login_node.root}/gangs/{launch.gang.key}/tasks"),
             data=script.encode(),
         )
         return Launched({task.id: str(answer["job"]) for task in launch.gang.tasks})

@@ -1,0 +1,102 @@
+"""The secrets of tasks in the spool: the login node puts them into their folders before the job is submitted, and
+whoever writes down the end of a task removes them. No batch script contains them.
+
+Only the account that the login node and the tasks have in common can read them. Without a shared folder there are none,
+because they would cross the network as they are.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from typing import Any, Dict, Mapping, NamedTuple
+
+from muster.agent.requests import bad_request
+from muster.agent.system.disk import read_json, write_json
+from muster.agent.system.removal import remove_tree
+from muster.agent.tasks import task_folder, task_secrets
+from muster.agent.tasks.launch_request import SecretsOrder, secrets_order
+from muster.agent.tasks.log_limits import dropped_of
+from muster.agent.tasks.masking import Masks
+
+_VARIABLES = "secret-variables"
+
+
+class BatchSecrets(NamedTuple):
+    order: SecretsOrder
+    variables: Dict[str, str]
+
+
+def batch_secrets(value: Any) -> Dict[str, BatchSecrets]:
+    """By task, from a request. Problems never quote a value."""
+    if not isinstance(value or {}, dict):
+        raise bad_request("secrets must be null or an object by task")
+    return {task: _of_task(one) for task, one in (value or {}).items()}
+
+
+def _of_task(value: Any) -> BatchSecrets:
+    order = secrets_order(value)
+    variables = value.get("variables") if order is not None else None
+    if order is None or not isinstance(variables, dict) or not _are_texts(variables):
+        raise bad_request("the secrets of a task must be an object with files, masked and variables")
+    return BatchSecrets(order, variables)
+
+
+def _are_texts(variables: Mapping[Any, Any]) -> bool:
+    return all(isinstance(one, str) for pair in variables.items() for one in pair)
+
+
+def place(folder: str, secrets: BatchSecrets) -> None:
+    """Write the secrets of a task into its folder. What an earlier try left is replaced."""
+    os.makedirs(folder, 0o700, exist_ok=True)
+    task_secrets.place(folder, secrets.order)
+    write_json(os.path.join(folder, _VARIABLES), secrets.variables)
+
+
+def take_variables(folder: str) -> Dict[str, str]:
+    """The variables whose values are secrets. They are no longer on the disk afterwards."""
+    found = read_json(os.path.join(folder, _VARIABLES)) or {}
+    _remove(os.path.join(folder, _VARIABLES))
+    return {str(name): str(value) for name, value in found.items()}
+
+
+def clear(folder: str) -> None:
+    """The task is over: mask its log, and remove its secrets."""
+    masks = task_secrets.masks_of(folder)
+    if masks is None:
+        return
+    for name in (task_folder.SECRETS, task_folder.SSH, _VARIABLES):
+        remove_tree(os.path.join(folder, name))
+    _mask(os.path.join(folder, task_folder.LOG), folder, masks)
+    _remove(os.path.join(folder, task_folder.MASKED))
+
+
+def _mask(path: str, folder: str, masks: Masks) -> None:
+    """Other machines may read the log meanwhile, so a copy is masked, and takes its place. A log with holes would fill
+    the disk as a copy, and is masked where it lies."""
+    try:
+        log = os.open(path, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
+        return  # there is none, or the command has put something else there, which nobody reads
+    try:
+        dropped = dropped_of(folder, log)
+        if dropped is not None:
+            task_secrets.mask_log(log, masks, dropped)
+            return
+        copy = path + ".partial"
+        _remove(copy)
+        with os.fdopen(os.open(copy, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600), "r+b") as target:
+            with os.fdopen(os.dup(log), "rb") as source:
+                shutil.copyfileobj(source, target)
+            target.flush()
+            task_secrets.mask_log(target.fileno(), masks, None)
+        os.rename(copy, path)
+    finally:
+        os.close(log)
+
+
+def _remove(path: str) -> None:
+    try:
+        os.unlink(path)
+    except FileNotFoundError:
+        pass
