@@ -67,6 +67,43 @@ def test_end_that_nobody_saw_is_learned_from_accounting(accounted_server: Muster
     assert job.starts == {"0": 1}
 
 
+@pytest.mark.parametrize("moment", ["while it waits", "while it runs"])
+def test_job_that_is_cancelled_in_slurm_while_no_server_runs_is_cancelled(
+    slurm_server: MusterServer, slurm: RealSlurm, moment: str
+) -> None:
+    """The controller remembers it for a while, also without accounting."""
+    if moment == "while it waits":
+        slurm.fill()
+    job = submit_noting(slurm_server, slurm)
+    job.await_waiting("Resources") if moment == "while it waits" else job.await_running()
+    number = job.slurm_job
+    slurm_server.kill()
+
+    slurm.run("scancel", number)
+    slurm.wait_for_job(number, "CANCELLED")
+    slurm_server.start()
+
+    assert slurm_server.wait(job.id)["state"] == "Cancelled"
+    assert job.starts == ({} if moment == "while it waits" else {"0": 1})
+
+
+def test_waiting_job_whose_cancellation_nobody_saw_is_cancelled_by_accounting(
+    accounted_server: MusterServer, accounted: RealSlurm
+) -> None:
+    accounted.fill()
+    job = submit_noting(accounted_server, accounted)
+    job.await_waiting("Resources")
+    number = job.slurm_job
+    accounted_server.kill()
+
+    accounted.run("scancel", number)
+    _await_forgotten(accounted, number)
+    accounted_server.start()
+
+    assert accounted_server.wait(job.id)["state"] == "Cancelled"
+    assert job.starts == {}
+
+
 def test_success_that_nobody_saw_is_known_without_accounting(slurm_folder: Path, tmp_path: Path) -> None:
     with (
         RealSlurm(slurm_folder, SlurmOptions(min_job_age_s=2)) as slurm,
