@@ -2,7 +2,7 @@
 
 import asyncio
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -32,7 +32,7 @@ class Laboratory:
     template: Path
     backend: FakeBackend = field(default_factory=FakeBackend)
     keep_finished_s: float | None = None
-    builders: Mapping[str, Builder] = field(default_factory=dict)
+    builders: dict[str, Builder] = field(default_factory=dict)
     """The factories of backends for clusters from files, by the name of the backend."""
     context: Context = field(init=False)
     _stack: AsyncExitStack = field(default_factory=AsyncExitStack)

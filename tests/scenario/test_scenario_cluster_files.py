@@ -8,7 +8,10 @@ import pytest
 
 from muster.backends.ssh.options import ssh_nodes
 from muster.domain.clusters import PhysicalCluster
+from muster.engine.data.archives import SignedArchives
 from tests.parts.building import a_node, a_spec
+from tests.parts.directory_queue.backend import DirectoryQueueBackend
+from tests.parts.directory_queue.layout import Layout, write
 from tests.parts.fake_backend import FakeBackend
 from tests.parts.laboratory import Laboratory
 
@@ -80,6 +83,20 @@ async def test_a_cluster_that_leaves_stays_while_it_has_nodes_and_may_come_back(
     works.write(POOL)
     await works.until_configured(is_leaving=False)
     assert works.lab.context.backends["pool"] is pool
+
+
+async def test_a_cluster_with_an_engine_goes_although_the_engine_still_has_its_nodes(
+    works: Works, tmp_path: Path
+) -> None:
+    layout = Layout(tmp_path / "queue").make()
+    write(layout.nodes, {"c1": 2})
+    archives = SignedArchives(tmp_path / "packages", "http://127.0.0.1:1", b"key")
+    works.lab.builders["ssh"] = lambda settings: DirectoryQueueBackend(settings, archives, layout.root)
+    works.write(POOL)
+    await works.lab.until(lambda: "pool" in works.lab.context.backends)
+    assert [node.name for node in works.lab.context.nodes("pool")] == ["c1"]
+    (works.lab.clusters / "pool.yaml").unlink()
+    await works.lab.until(lambda: "pool" not in works.lab.context.backends)
 
 
 async def test_a_cluster_that_gets_another_backend_leaves_before_the_new_one_joins(works: Works) -> None:

@@ -9,7 +9,7 @@ import pytest
 from tests.parts.server import MusterServer, polls
 from tests.parts.slurm import OTHER_PERSON, RealSlurm, SlurmOptions
 from tests.parts.slurm_jobs import NotingJob, submit_noting
-from tests.parts.slurm_server import await_slurm, serving_slurm
+from tests.parts.slurm_server import CLUSTER, await_slurm, serving_slurm
 from tests.parts.slurm_settings import URGENT_PARTITION
 
 pytestmark = pytest.mark.slurm
@@ -180,6 +180,24 @@ def test_job_starts_when_others_have_left_while_nothing_of_muster_was_in_slurm(
         assert server.wait(job.id)["state"] == "Succeeded"
 
 
+def test_cluster_whose_file_is_removed_takes_no_more_jobs_and_leaves_after_the_last(
+    slurm_server: MusterServer, slurm: RealSlurm
+) -> None:
+    job = submit_noting(slurm_server, slurm)
+    job.await_running()
+
+    (slurm_server.home / "clusters.d" / f"{CLUSTER}.yaml").unlink()
+    _await_cluster_state(slurm_server, "Unreachable")
+    later = submit_noting(slurm_server, slurm, "later")
+    assert "file was removed" in slurm_server.run("explain", later.id).stdout
+    slurm_server.run("kill", later.id, check=True)
+    job.let_go()
+
+    assert slurm_server.wait(job.id)["state"] == "Succeeded"
+    assert later.starts == {}
+    _await_cluster_state(slurm_server, None)
+
+
 def test_held_job_says_who_has_to_act(slurm_server: MusterServer, slurm: RealSlurm) -> None:
     slurm.fill()
     job = submit_noting(slurm_server, slurm)
@@ -241,3 +259,12 @@ def _await_state_other_than_running(server: MusterServer, job: NotingJob) -> Non
         if seen["state"] != "Running":
             return
     raise AssertionError(f"the job still runs: {seen}")
+
+
+def _await_cluster_state(server: MusterServer, state: str | None) -> None:
+    """None: until the cluster is not there any more."""
+    for _ in polls(60):
+        states = {one["name"]: one["state"] for one in server.json("get", "clusters")["items"]}
+        if states.get(CLUSTER) == state:
+            return
+    raise AssertionError(f"the cluster is not {state}: {states}")

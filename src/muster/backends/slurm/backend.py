@@ -162,9 +162,12 @@ class SlurmBackend:
         return min(max(self._options.poll_s, self._ask_took_s * _SHARE_OF_TIME), _SLOWEST_S)
 
     def pool(self) -> Pool | None:
-        return self._view.pool
+        """A cluster that leaves has none, so that nothing more is handed over."""
+        return None if self.settings.is_leaving else self._view.pool
 
     def unknown_why(self) -> str:
+        if self.settings.is_leaving:
+            return "its cluster file was removed, so that it takes no more jobs"
         return "" if self._view.pool is not None else self._problem
 
     # Launching

@@ -1,6 +1,7 @@
 """The backends of the physical clusters. They are built from the cluster files and configured again when these change.
 
 A cluster that is no longer in any file drains: it gets no new task, and is removed when its jobs and nodes are gone.
+The nodes of an engine are not waited for.
 """
 
 import asyncio
@@ -147,4 +148,5 @@ class Fleet:
         jobs = [entry.job for entry in self._context.open_jobs.entries() if entry.job.cluster == name]
         if not backend.settings.is_enabled:
             return any(isinstance(job.state, HOLDING) for job in jobs)
-        return backend.settings.is_leaving and (bool(backend.nodes()) or bool(jobs))
+        has_own_nodes = backend.capabilities.engine is None and bool(backend.nodes())  # an engine keeps its nodes
+        return backend.settings.is_leaving and (has_own_nodes or bool(jobs))
