@@ -55,6 +55,7 @@ REJECTED = "rejected"
 SECRET = "secret"  # noqa: S105
 ENGINE_LIMIT = "engine-time-limit"
 PREEMPTED = "engine-preempted"
+LOGIN_UNREACHABLE = "login-unreachable"
 LAUNCH_ERRORS: Mapping[str, Ending] = {
     "port-in-use": Ending(
         "port-in-use", PLATFORM, "A port reserved for the task was taken by another program before it started.",
@@ -118,6 +119,10 @@ LAUNCH_ERRORS: Mapping[str, Ending] = {
     PREEMPTED: Ending(
         PREEMPTED, CAPACITY, "The cluster took the nodes of the job away for another one: {message}.",
         "The job needs no fix: it is retried.", retryable=True,
+    ),
+    LOGIN_UNREACHABLE: Ending(
+        LOGIN_UNREACHABLE, CONFIGURATION, "The compute nodes cannot reach the login node of the cluster: {message}.",
+        "Ask an admin to let nodes resolve its name and connect to it, or to set a sharedFolder in the cluster file.",
     ),
     "too-large": Ending(
         "too-large", CONFIGURATION, "The task's environment or files are larger than a node accepts: {message}.",

@@ -96,6 +96,7 @@ def test_the_exit_code_is_quoted(exit_code: int) -> None:
         ("container-engine", FaultKind.CONFIGURATION, True),
         ("engine-time-limit", FaultKind.LIMIT, False),
         ("engine-preempted", FaultKind.CAPACITY, True),
+        ("login-unreachable", FaultKind.CONFIGURATION, False),
         ("too-large", FaultKind.CONFIGURATION, False),
         ("secret", FaultKind.CONFIGURATION, False),
         ("rejected", FaultKind.CONFIGURATION, False),
@@ -111,6 +112,7 @@ def test_the_matrix_of_launch_errors_is_complete() -> None:
     assert set(LAUNCH_ERRORS) == {
         "engine-time-limit",
         "engine-preempted",
+        "login-unreachable",
         "port-in-use",
         "disk-full",
         "prolog",

@@ -1,13 +1,19 @@
 """What is observed of a task, from its own marks and from the state of its job."""
 
+import subprocess
+import sys
+
 import pytest
 
+from muster.agent.batch.bootstrap import bootstrap
+from muster.agent.batch.link import ADDRESSES
+from muster.backends.slurm.exit_codes import JobExit
 from muster.backends.slurm.gang_marks import Begin, End, TaskMarks
 from muster.backends.slurm.job_facts import ENDS, JobEnd, JobFacts, job_facts
 from muster.backends.slurm.job_records import JobRecord
 from muster.backends.slurm.job_states import EndKind
 from muster.backends.slurm.observing import kept_end, observation
-from muster.domain.exit_causes import ENGINE_LIMIT, PREEMPTED
+from muster.domain.exit_causes import ENGINE_LIMIT, LOGIN_UNREACHABLE, PREEMPTED
 from muster.ports.backend import Observation, Phase
 
 pytestmark = pytest.mark.fast
@@ -58,6 +64,27 @@ def test_a_task_of_a_job_that_slurm_forgot_is_lost() -> None:
 def test_a_requeued_job_is_over_for_muster() -> None:
     found = seen(TaskMarks("t", BEGIN), "PENDING", restarts=1)
     assert (found.phase, found.error_code) == (Phase.ENDED, PREEMPTED)
+
+
+@pytest.mark.parametrize(
+    ("login", "phase", "error_code"),
+    [
+        pytest.param("no-such-host.invalid,1", Phase.ENDED, LOGIN_UNREACHABLE, id="no way there"),
+        pytest.param("no-such-host.invalid,127.0.0.1,1", Phase.LOST, "", id="its agent is away"),
+    ],
+)
+def test_nodes_without_a_way_to_the_login_node_are_no_lost_task(
+    monkeypatch: pytest.MonkeyPatch, login: str, phase: Phase, error_code: str
+) -> None:
+    monkeypatch.setenv(ADDRESSES, login)
+    script = [sys.executable, "-I", "-S", "-c", bootstrap("coordinator"), "coordinator", "job.1"]
+    done = subprocess.run(script, capture_output=True, text=True, check=False)
+    assert "nobody answers" in done.stderr
+
+    record = JobRecord(7, ("FAILED",), exit=JobExit(done.returncode), ended_at=30.0)
+    found = observation(TaskMarks("t"), "7", job_facts(record))
+
+    assert (found.phase, found.error_code) == (phase, error_code)
 
 
 def test_every_end_of_slurm_has_a_row() -> None:

@@ -2,18 +2,24 @@
 part of it. For allocations that share no folder with the login node.
 """
 
+NO_LOGIN_NODE = 69
+"""The exit code of a coordinator whose node has no way to the login node. By sysexits.h the service is unavailable. A
+login node that refuses the connection is there, and its agent may be about to start again: that is exit code 1."""
 BOOTSTRAP = r"""
 import json, os, socket, struct, sys, tempfile
 *names, port = os.environ["MUSTER_BATCH_ADDRESSES"].split(",")
 names = [os.environ.get("SLURM_LAUNCH_NODE_IPADDR")] * (sys.argv[1] == "runner") + names
+problems = []
 for name in filter(None, names):
     try:
         link = socket.create_connection((name, int(port)), 10)
         break
     except OSError as error:
-        problem = error
+        problems.append(error)
 else:
-    sys.exit("muster: nobody answers at %s: %s" % (names, problem))
+    sys.stderr.write("muster: nobody answers at %s: %s\n" % (names, problems))
+    is_away = any(isinstance(error, ConnectionRefusedError) for error in problems)
+    sys.exit(1 if is_away or sys.argv[1] == "runner" else 69)
 asked = json.dumps({"what": "archive", "key": sys.argv[2], "token": os.environ["MUSTER_BATCH_TOKEN"]}).encode()
 link.settimeout(60)
 link.sendall(struct.pack(">I", len(asked)) + asked)

@@ -3,11 +3,12 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from muster.agent.batch.bootstrap import NO_LOGIN_NODE
 from muster.agent.batch.coordinator import SECOND_START, START_FAILED
 from muster.backends.slurm.job_records import JobRecord
 from muster.backends.slurm.job_states import EndKind, JobPhase, cancelled_by
 from muster.backends.slurm.wait_reasons import wait_reason
-from muster.domain.exit_causes import ENGINE_LIMIT, PREEMPTED
+from muster.domain.exit_causes import ENGINE_LIMIT, LOGIN_UNREACHABLE, PREEMPTED
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +82,9 @@ def _end(record: JobRecord) -> JobEnd:
     meaning = ENDS[kind]
     if record.exit is not None and record.exit.code == SECOND_START and kind is EndKind.FAILED:
         return JobEnd(record.ended_at, error_code=PREEMPTED, message="Slurm has requeued its job")
+    if record.exit is not None and record.exit.code == NO_LOGIN_NODE and kind is EndKind.FAILED:
+        words = f"the batch script of job {record.submitted_id} could not connect to it"
+        return JobEnd(record.ended_at, error_code=LOGIN_UNREACHABLE, message=words)
     return JobEnd(
         at=record.ended_at,
         is_lost=meaning.is_lost,

@@ -21,7 +21,7 @@ FAULT_CODES: Mapping[str, int] = {
     "port-in-use": 253,
     **dict.fromkeys(("disk-full", "no-ports", "too-many-tasks", "engine-preempted"), -1002),
     "prolog": -1006,
-    **dict.fromkeys(("registry", "launch-failed"), -120),
+    **dict.fromkeys(("registry", "launch-failed", "login-unreachable"), -120),
     **dict.fromkeys(("package", "bad-request", "too-large", "secret"), -200),
     "rejected": -1005,
     **dict.fromkeys(("image", "image-denied"), 254),
