@@ -9,7 +9,8 @@ from tests.integration.api.people import People, unique
 @pytest.fixture(scope="module")
 def job(people: People) -> str:
     """A job of the owner that failed by its own fault."""
-    submitted = people.owner.submit({"name": unique("reported"), "command": "exit 3"})
+    using = "python3 -c 'held = bytearray(64 << 20); raise SystemExit(3)'"
+    submitted = people.owner.submit({"name": unique("reported"), "command": using})
     people.server.wait(submitted["id"])
     return str(submitted["id"])
 
@@ -38,7 +39,7 @@ def test_the_use_of_a_failed_job_is_known(people: People, job: str) -> None:
     (attempt,) = usage["attempts"]
     (task,) = attempt["tasks"]
     assert (usage["state"], task["state"], usage["used"]["sampled"]) == ("Failed", "Failed", False)
-    assert usage["used"]["peakMemoryBytes"] > 0
+    assert usage["used"]["peakMemoryBytes"] > 64 << 20
     assert usage["advice"] == ""
     assert ok(people.other.get(f"/jobs/{job}"))["peakMemoryBytes"] == usage["used"]["peakMemoryBytes"]
 

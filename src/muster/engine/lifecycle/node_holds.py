@@ -95,4 +95,4 @@ def _changed(context: Context, cluster: str, node: str, state: str, message: str
     context.wake.set()
     data = {"name": node, "cluster": cluster, "state": state, "message": message or "the node is used again"}
     event = Event("node.alert", context.clock(), data=data)
-    context.spawn(context.apply(Change(events=[event])), f"hold of {node}")
+    context.spawn(context.apply(Change(events=[event])), f"alert of {node}")
