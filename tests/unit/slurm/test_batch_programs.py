@@ -42,8 +42,10 @@ def test_claim_is_held_until_the_command_of_a_killed_agent_has_ended(tmp_path: P
         _await(tmp_path / "called")
         caller.kill()
 
-    assert not _is_free(claim)
-    (tmp_path / "go").touch()
+    try:
+        assert not _is_free(claim)
+    finally:
+        (tmp_path / "go").touch()  # else the command would never end
     _await_free(claim)
     assert (tmp_path / "read").read_text() == str(1 << 20), "the command has read only a part of its input"
 
