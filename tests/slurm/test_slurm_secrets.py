@@ -40,7 +40,7 @@ def test_value_is_readable_by_the_account_of_the_tasks_only(slurm_server: Muster
 
     files = _files_with(slurm, VALUE)
     assert files, "the task reads a file"
-    assert all(stat.S_IMODE(path.stat().st_mode) & 0o077 == 0 for path in files)
+    assert all(_mode(path) & 0o077 == 0 for path in files)
     assert VALUE not in slurm.run("scontrol", "write", "batch_script", job.slurm_job, "-")
     assert VALUE.encode() not in b"".join(path.read_bytes() for path in Path("/proc").glob("[0-9]*/cmdline"))
     job.let_go()
@@ -122,6 +122,13 @@ def _running(server: MusterServer, slurm: RealSlurm) -> NotingJob:
 
 def _files_with(slurm: RealSlurm, text: str) -> list[Path]:
     return [path for path in (slurm.folder / "shared").rglob("*") if path.is_file() and _has(path, text)]
+
+
+def _mode(path: Path) -> int:
+    try:
+        return stat.S_IMODE(path.stat().st_mode)
+    except FileNotFoundError:
+        return 0  # gone meanwhile
 
 
 def _has(path: Path, text: str) -> bool:

@@ -62,7 +62,7 @@ class SlurmOutage:
         self._is_away = False
 
     def begin(self, backend: Backend) -> None:
-        for job in self._slurm.run("squeue", "--noheader", "--format=%A").split():
+        for job in self._slurm.run("squeue", "--noheader", "--states=PENDING,RUNNING", "--format=%A").split():
             self._slurm.wait_until_saved(job)
         self._slurm.kill_controller()
         self._is_away = True
