@@ -4,10 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from muster.agent.batch.link import connected_to
+from muster.agent.batch.link import connected_to, listening
 from muster.agent.batch.relay import Relay
 from muster.agent.batch.relayed import RelayedSpool, RelayLink
 from muster.agent.batch.spool import Gang, Spool
+from muster.agent.system.disk import write_json
 
 pytestmark = pytest.mark.timeout(60)
 KEY, TASK, TOKEN = "job.1", "job.1.worker.0", "a token"
@@ -51,3 +52,15 @@ def test_stranger_does_not_learn_whether_a_gang_was_forgotten(spool: Spool, gang
     link.send({"what": "orders", "key": key, "token": token})
 
     assert link.receive_one() is None
+
+
+def test_next_relay_serves_gangs_that_run_where_the_one_before_it_did(spool: Spool, gang: Gang) -> None:
+    """Also if that port is still taken when it begins: new gangs get another one, and both are served in the end."""
+    with listening() as before:
+        port = before.getsockname()[1]
+        write_json(str(Path(spool.root, "relay.json")), {"ports": [port]})
+        relay = Relay(spool)
+        assert relay.port != port
+
+    for known in (port, relay.port):
+        assert RelayLink(f"127.0.0.1,{known}", TOKEN, KEY).ask({"what": "orders"}) == {"orders": {}}

@@ -10,7 +10,8 @@ import os
 import socket
 import sys
 import threading
-from typing import Any, Callable, Dict, Mapping, Optional
+import time
+from typing import Any, Callable, Dict, List, Mapping, Optional
 
 from muster.agent import requests
 from muster.agent.batch.link import Link, is_token, listening, own_addresses
@@ -21,33 +22,54 @@ from muster.agent.system.disk import read_json, write_json
 
 PIECE_BYTES = 4 << 20
 _PLACE = "relay.json"
+_MOST_PORTS = 16
+_RETRY_S = 0.5
 
 
 class Relay:
+    """Listens at the ports of the agents before it, too, as gangs that run look for it there. One that is taken for the
+    moment, by an agent that is about to leave or by somebody else, is listened at as soon as it is free."""
+
     def __init__(self, spool: Spool) -> None:
         self._spool = spool
-        self._server = self._bound()
-        write_json(os.path.join(spool.root, _PLACE), {"port": self.port})
-        threading.Thread(target=self._accept, daemon=True).start()
+        self._ports: List[int] = []
+        taken = self._listen_at(_known_ports(spool))
+        if not self._ports:
+            self._serve_at(listening())
+        write_json(os.path.join(spool.root, _PLACE), {"ports": [*self._ports, *taken][:_MOST_PORTS]})
+        if taken:
+            threading.Thread(target=self._listen_later, args=(taken,), daemon=True).start()
 
     @property
     def port(self) -> int:
-        return int(self._server.getsockname()[1])
+        """Where new gangs are to look for it."""
+        return self._ports[0]
 
     def addresses(self) -> "list[str]":
         return [*own_addresses(), facts.address(None)]
 
-    def _bound(self) -> socket.socket:
-        """At the same port as the agent before us: gangs that run look for it there."""
-        before = read_json(os.path.join(self._spool.root, _PLACE)) or {}
-        try:
-            return listening(int(before.get("port") or 0))
-        except OSError:
-            return listening()
+    def _listen_at(self, ports: List[int]) -> List[int]:
+        """Returns those that are taken."""
+        taken: List[int] = []
+        for port in ports:
+            try:
+                self._serve_at(listening(port))
+            except OSError:
+                taken.append(port)
+        return taken
 
-    def _accept(self) -> None:
+    def _listen_later(self, ports: List[int]) -> None:
+        while ports:
+            time.sleep(_RETRY_S)
+            ports = self._listen_at(ports)
+
+    def _serve_at(self, server: socket.socket) -> None:
+        self._ports.append(int(server.getsockname()[1]))
+        threading.Thread(target=self._accept, args=(server,), daemon=True).start()
+
+    def _accept(self, server: socket.socket) -> None:
         while True:
-            connection, _ = self._server.accept()
+            connection, _ = server.accept()
             threading.Thread(target=self._serve, args=(Link(connection),), daemon=True).start()
 
     def _serve(self, link: Link) -> None:
@@ -72,6 +94,11 @@ class Relay:
             return _OPERATIONS[str(message.get("what"))](self._spool, gang, message)
         except (AgentError, KeyError, TypeError, ValueError, OSError) as error:
             return {"problem": str(error)}
+
+
+def _known_ports(spool: Spool) -> List[int]:
+    known = read_json(os.path.join(spool.root, _PLACE)) or {}
+    return [int(port) for port in known.get("ports") or [known["port"]] if port] if known else []
 
 
 def _archive(spool: Spool, gang: Gang, message: Mapping[str, Any]) -> Dict[str, Any]:
