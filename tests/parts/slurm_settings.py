@@ -136,7 +136,7 @@ def _waits(options: SlurmOptions) -> list[str]:
         "SchedulerParameters=batch_sched_delay=0,sched_interval=2,bf_interval=1,bf_continue",
         f"MinJobAge={options.min_job_age_s}",
         f"SlurmdTimeout={options.node_timeout_s}",
-        "SlurmctldTimeout=30",
+        "SlurmctldTimeout=5",  # for so long, commands try to reach a controller that is away
         "KillWait=2",
         "CompleteWait=0",
         "InactiveLimit=0",
