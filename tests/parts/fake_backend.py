@@ -90,6 +90,7 @@ class FakeBackend:
     outputs: dict[str, bytes] = field(default_factory=dict)
     """The outputs of every task, by path."""
     outputs_too_deep: int = 0
+    outputs_problem: str = ""
     output_error: Exception | None = None
     refusals: list[BackendError] = field(default_factory=list)
     """The errors of the next launches, one each."""
@@ -434,7 +435,8 @@ class FakeOutputs:
             (target / path).parent.mkdir(parents=True, exist_ok=True)
             (target / path).write_bytes(data)
             files.append(OutputFile(path, len(data), self.backend.clock, hashlib.sha256(data).hexdigest()))
-        return Collected(tuple(files), tuple(left_out), too_deep=self.backend.outputs_too_deep)
+        too_deep, problem = self.backend.outputs_too_deep, self.backend.outputs_problem
+        return Collected(tuple(files), tuple(left_out), too_deep=too_deep, problem=problem)
 
 
 def _names(pattern: Pattern, path: str) -> bool:

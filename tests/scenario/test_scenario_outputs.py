@@ -124,6 +124,20 @@ async def test_folders_that_are_too_deep_are_said(lab: Laboratory) -> None:
     assert "job.outputs" in await lab.told(job_id)
 
 
+async def test_outputs_that_are_lost_are_said_once_and_the_rest_is_kept(lab: Laboratory) -> None:
+    lab.backend.outputs = {"a": b"kept"}
+    lab.backend.outputs_problem = "b could not be sent: No space left on device"
+    job_id = await ended(lab)
+    await lab.becomes(job_id, "Succeeded")
+    await lab.until(lambda: lab.backend.settled_tasks)
+    found = await listed(lab, job_id)
+    assert found.complete
+    assert ([item.path for item in found.items], len(found.problems)) == (["a"], 1)
+    assert "No space left on device" in found.problems[0]
+    await lab.settled()
+    assert "job.outputs" in await lab.told(job_id)
+
+
 async def test_outputs_of_earlier_tries_make_way_for_the_last(lab: Laboratory) -> None:
     lab.context.max_output_bytes = 10
     lab.backend.outputs = {"a": b"x" * 8}

@@ -16,12 +16,15 @@ def test_a_job_is_its_owners_own_in_slurm(slurm: RealSlurm, tmp_path: Path) -> N
         pytest.skip("there is no sudo")
     with serving_slurm(tmp_path / "home", slurm, submitAs="user") as server:
         token = token_of(server, OTHER_PERSON)
-        spec = {"name": "own", "cluster": CLUSTER, "command": "id --user --name", "resources": {"cpu": 1}}
+        command = "id --user --name | tee who.txt"
+        spec = {"name": "own", "cluster": CLUSTER, "command": command, "resources": {"cpu": 1}, "outputs": ["who.txt"]}
         status, job = server.call("POST", "/api/v1/jobs", {"spec": spec}, token=token)
         assert status < 300, job
 
         assert server.wait(job["id"])["state"] == "Succeeded", server.run("explain", job["id"]).stdout
         assert server.run("logs", job["id"], check=True).stdout.strip() == OTHER_PERSON
+        server.run("outputs", job["id"], "--get", str(tmp_path / "out"), check=True)
+        assert [path.read_text().strip() for path in (tmp_path / "out").rglob("who.txt")] == [OTHER_PERSON]
         owners = slurm.run("squeue", "--noheader", "--states=all", "--format=%u %j").splitlines()
         assert [line.split()[0] for line in owners if job["id"] in line] == [OTHER_PERSON]
 

@@ -1,5 +1,6 @@
 """Jobs on a Slurm cluster whose nodes share no folder with the login node."""
 
+import hashlib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,7 +10,7 @@ from muster.agent.batch.spool import Gang
 from tests.parts.server import MusterServer
 from tests.parts.slurm import RealSlurm
 from tests.parts.slurm_jobs import submit_noting
-from tests.parts.slurm_server import serving_slurm
+from tests.parts.slurm_server import CLUSTER, serving_slurm
 
 pytestmark = pytest.mark.slurm
 
@@ -40,3 +41,31 @@ def test_job_whose_gang_is_forgotten_leaves_its_nodes(unshared_server: MusterSer
     Gang(str(folder)).forget(f"{job.id}.1.worker.0")
 
     slurm.wait_for_job(number, "COMPLETED", "FAILED", "CANCELLED", timeout_s=30)
+
+
+def test_outputs_of_all_tasks_come_back(unshared_server: MusterServer, tmp_path: Path) -> None:
+    command = "mkdir -p model && seq $MUSTER_RANK 400000 > model/numbers && echo scratch > scratch.tmp"
+    spec = {"name": "trained", "cluster": CLUSTER, "replicas": 2, "command": command, "outputs": ["model/"]}
+    unshared_server.submit({**spec, "resources": {"cpu": 1}})
+    assert unshared_server.wait("trained")["state"] == "Succeeded"
+
+    unshared_server.run("outputs", "trained", "--get", str(tmp_path / "out"), check=True)
+
+    found = {path.parent.parent.name: path for path in (tmp_path / "out").rglob("*") if path.is_file()}
+    assert sorted(found) == ["worker-0", "worker-1"]
+    for rank, path in enumerate(found[name] for name in sorted(found)):
+        numbers = "".join(f"{number}\n" for number in range(rank, 400_001)).encode()
+        assert hashlib.sha256(path.read_bytes()).digest() == hashlib.sha256(numbers).digest()
+
+
+def test_what_a_task_saves_in_its_grace_period_comes_back(unshared_server: MusterServer, tmp_path: Path) -> None:
+    command = "trap 'echo saved > checkpoint; exit 1' TERM; echo ready; while true; do sleep 0.1; done"
+    spec = {"name": "saving", "cluster": CLUSTER, "command": command, "outputs": ["checkpoint"], "grace": "30s"}
+    unshared_server.submit({**spec, "resources": {"cpu": 1}})
+    unshared_server.wait_for_state("saving", "Running")
+
+    unshared_server.run("kill", "saving", check=True)
+
+    assert unshared_server.wait("saving")["state"] == "Cancelled"
+    unshared_server.run("outputs", "saving", "--get", str(tmp_path / "out"), check=True)
+    assert [path.read_text() for path in (tmp_path / "out").rglob("checkpoint")] == ["saved\n"]

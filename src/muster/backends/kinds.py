@@ -32,6 +32,8 @@ class Site:
     log_bytes: int | None = None
     """How much is kept of one task's log. None: everything."""
     user_ids: UserIds = no_user_ids
+    output_bytes: int = 1 << 60
+    """How much is kept of the outputs of one job."""
 
 
 Builder = Callable[[PhysicalCluster], Backend]

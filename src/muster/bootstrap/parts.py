@@ -106,7 +106,16 @@ def build_parts(installation: Installation, store: Store, site: SharedSite, epoc
     clusters = ClusterFolder(folder, (LOCAL,), cluster_kinds(extensions.backends))
     kept = KeptFiles(home / "clusters.kept.json", clusters.path)
     log_bytes = installation.limits.log_bytes_per_task
-    backend_site = Site(home, site.identity, archives, epoch, own_user(home), log_bytes, _user_ids(store))
+    backend_site = Site(
+        home,
+        site.identity,
+        archives,
+        epoch,
+        own_user(home),
+        log_bytes,
+        _user_ids(store),
+        output_bytes=settings.max_output_bytes,
+    )
     builders = {kind.name: guarded_builder(kind, backend_site) for kind in extensions.backends}
     context = Context(
         store=store,

@@ -145,12 +145,14 @@ class OutputFile:
 @dataclass(frozen=True, slots=True)
 class Collected:
     """The collected outputs of a task. `left_out` are files beyond the limit. `skipped` counts those whose names are
-    not text, that may not be read, or that were too many. `too_deep` counts folders that were not searched."""
+    not text, that may not be read, or that were too many. `too_deep` counts folders that were not searched. `problem`
+    says why others are missing for good."""
 
     files: tuple[OutputFile, ...] = ()
     left_out: tuple[str, ...] = ()
     skipped: int = 0
     too_deep: int = 0
+    problem: str = ""
 
 
 class TaskOutputs(Protocol):

@@ -17,7 +17,8 @@ import subprocess
 import sys
 import time
 import zlib
-from typing import Any, Dict, List, Mapping, Optional, Set
+from collections import deque
+from typing import Any, Deque, Dict, List, Mapping, Optional, Set, Tuple
 
 from muster.agent.batch.bootstrap import bootstrap
 from muster.agent.batch.compiled import RUN, compiled_path
@@ -31,6 +32,10 @@ from muster.agent.system.removal import remove_tree
 START_FAILED = "start-failed"
 _LOOK_EVERY_S = 0.2
 _WAKE = "wake"
+_PASSED_ON = ("mark", "outputs")
+_IN_TURN = ("log", "blob", "output")
+"""Pieces of files. Those of all runners wait in one queue, of which one is passed on at a time, so that marks and
+orders of others need not wait for a large file."""
 _NOT_FOR_STEPS = ("SLURM_GPUS_PER_TASK", "SLURM_GPUS_PER_NODE")
 """Options that srun would take from the job, besides those that it is given."""
 SECOND_START = 75
@@ -73,6 +78,8 @@ class Coordinator:
         self._stopped: Dict[str, float] = {}
         self._steps: List["subprocess.Popen[bytes]"] = []
         self._is_planned = False
+        self._looked_at = 0.0
+        self._pieces: Deque[Tuple[Link, Dict[str, Any]]] = deque()
         self._marked: Set[str] = set()
         """The tasks that have told of a beginning or an end."""
 
@@ -127,7 +134,7 @@ class Coordinator:
         self._selector.register(read, selectors.EVENT_READ, _WAKE)
 
     def _serve(self) -> None:
-        for key, _ in self._selector.select(_LOOK_EVERY_S):
+        for key, _ in self._selector.select(0 if self._pieces else _LOOK_EVERY_S):
             if key.data == _WAKE:
                 os.read(key.fd, 4096)
             elif key.data is None:
@@ -136,6 +143,18 @@ class Coordinator:
                 self._selector.register(link, selectors.EVENT_READ, link)
             else:
                 self._hear(key.data)
+        self._pass_on_piece()
+
+    def _pass_on_piece(self) -> None:
+        if self._pieces:
+            link, message = self._pieces.popleft()
+            self._pass_on(link, message)
+
+    def _pass_on(self, link: Link, message: Dict[str, Any]) -> None:
+        assert isinstance(self._spool, RelayedSpool)
+        if message["what"] == "mark":
+            self._marked.add(message["task"])
+        link.send({**self._spool.passed_on(message), "what": "answer"})
 
     def _serve_rest(self) -> None:
         """Take what the runners said before they ended."""
@@ -143,7 +162,10 @@ class Coordinator:
             if isinstance(key.data, Link):
                 key.data.connection.settimeout(1.0)
                 while key.data.is_open and key.data in self._links.values():
+                    self._pass_on_piece()
                     self._hear(key.data)
+        while self._pieces:
+            self._pass_on_piece()
 
     def _hear(self, link: Link) -> None:
         fd = link.fileno()
@@ -159,10 +181,10 @@ class Coordinator:
         if message["what"] == "archive":
             with open(sys.argv[1], "rb") as file:
                 link.send({"data": file.read()})
-        elif message["what"] in ("mark", "log", "blob") and isinstance(self._spool, RelayedSpool):
-            if message["what"] == "mark":
-                self._marked.add(message["task"])
-            link.send({**self._spool.passed_on(message), "what": "answer"})
+        elif message["what"] in _PASSED_ON and isinstance(self._spool, RelayedSpool):
+            self._pass_on(link, message)
+        elif message["what"] in _IN_TURN and isinstance(self._spool, RelayedSpool):
+            self._pieces.append((link, message))
         elif message["what"] == "hello":
             group, place = int(message["group"]), int(message["place"])
             task = self._order["groups"][group]["tasks"][place]
@@ -194,6 +216,9 @@ class Coordinator:
         return host_of((str(hello["node"]), str(hello["host"]), str(hello["peer"])))
 
     def _pass_orders(self) -> None:
+        if time.monotonic() < self._looked_at + _LOOK_EVERY_S:
+            return
+        self._looked_at = time.monotonic()
         for task, grace_s in self._gang.orders().items():
             link = self._links.get(task)
             if link is not None and self._is_planned and grace_s < self._stopped.get(task, float("inf")):

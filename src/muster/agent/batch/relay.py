@@ -14,6 +14,7 @@ import time
 from typing import Any, Callable, Dict, List, Mapping, Optional
 
 from muster.agent import requests
+from muster.agent.batch.kept_outputs import KeptOutputs, write_told
 from muster.agent.batch.link import Link, is_token, listening, own_addresses
 from muster.agent.batch.spool import LOG, Gang, Spool
 from muster.agent.errors import AgentError
@@ -22,6 +23,7 @@ from muster.agent.system.disk import read_json, write_json
 
 PIECE_BYTES = 4 << 20
 _PLACE = "relay.json"
+Operation = Callable[[Spool, Gang, Mapping[str, Any]], Dict[str, Any]]
 _MOST_PORTS = 16
 _RETRY_S = 0.5
 
@@ -30,8 +32,10 @@ class Relay:
     """Listens at the ports of the agents before it, too, as gangs that run look for it there. One that is taken for the
     moment, by an agent that is about to leave or by somebody else, is listened at as soon as it is free."""
 
-    def __init__(self, spool: Spool) -> None:
+    def __init__(self, spool: Spool, outputs: Optional[KeptOutputs] = None) -> None:
         self._spool = spool
+        self._outputs = outputs or KeptOutputs()
+        self._operations: Dict[str, Operation] = {**_OPERATIONS, "output": self._output}
         self._ports: List[int] = []
         taken = self._listen_at(_known_ports(spool))
         if not self._ports:
@@ -90,10 +94,14 @@ class Relay:
             if not token or not is_token(message.get("token"), token):
                 return None
             if known is None:
+                self._outputs.forget(gang.key)
                 return {"gone": True}
-            return _OPERATIONS[str(message.get("what"))](self._spool, gang, message)
+            return self._operations[str(message.get("what"))](self._spool, gang, message)
         except (AgentError, KeyError, TypeError, ValueError, OSError) as error:
-            return {"problem": str(error)}
+            return {"problem": _words(error)}
+
+    def _output(self, spool: Spool, gang: Gang, message: Mapping[str, Any]) -> Dict[str, Any]:
+        return self._outputs.take(gang, _own_task(gang, message), message)
 
 
 def _known_ports(spool: Spool) -> List[int]:
@@ -147,6 +155,11 @@ def _blob(spool: Spool, gang: Gang, message: Mapping[str, Any]) -> Dict[str, Any
         return {"size": os.fstat(file.fileno()).st_size, "data": file.read(PIECE_BYTES)}
 
 
+def _outputs(spool: Spool, gang: Gang, message: Mapping[str, Any]) -> Dict[str, Any]:
+    write_told(gang, _own_task(gang, message), message)
+    return {}
+
+
 def _own_task(gang: Gang, message: Mapping[str, Any]) -> str:
     task = requests.task_id(message)
     if task not in (gang.facts() or {})["tasks"]:
@@ -154,11 +167,16 @@ def _own_task(gang: Gang, message: Mapping[str, Any]) -> str:
     return task
 
 
-_OPERATIONS: Dict[str, Callable[[Spool, Gang, Mapping[str, Any]], Dict[str, Any]]] = {
+def _words(error: Exception) -> str:
+    return error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+
+
+_OPERATIONS: Dict[str, Operation] = {
     "archive": _archive,
     "begin": _begin,
     "orders": _orders,
     "mark": _mark,
     "log": _log,
     "blob": _blob,
+    "outputs": _outputs,
 }

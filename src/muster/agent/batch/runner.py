@@ -19,13 +19,18 @@ from muster.agent.batch.link import TOKEN, Link, connected
 from muster.agent.batch.node_ports import ClaimedPorts
 from muster.agent.batch.preparing import Prepared, prepare
 from muster.agent.batch.relayed import RelayedSpool, ShippedLog
-from muster.agent.batch.spool import BEGIN, END, Spool
+from muster.agent.batch.sent_outputs import SentOutputs
+from muster.agent.batch.spool import BEGIN, END, WORK, Spool
 from muster.agent.errors import START_FAILED, AgentError
 from muster.agent.node import facts
 from muster.agent.system.removal import remove_tree
 
 _NOT_EXECUTABLE, _NOT_FOUND = 126, 127
 _SHIP_EVERY_S = 0.2
+_SEND_AFTER_GRACE_S = 10.0
+_SEND_AFTER_SIGNAL_S = 20.0
+"""How long outputs may be sent when the job has to leave: Slurm waits for 30 seconds, and the login node for 15 after
+the grace period."""
 _PASSED_ON = (signal.SIGUSR1, signal.SIGUSR2, signal.SIGHUP, signal.SIGINT)
 
 
@@ -72,6 +77,7 @@ class Runner:
         self._is_ordered = False
         self._from_outside: Optional[int] = None
         self._kill_at: Optional[float] = None
+        self._leave_by: Optional[float] = None
         self._wake_read, self._wake_write = os.pipe()
         os.set_blocking(self._wake_read, False)
         os.set_blocking(self._wake_write, False)
@@ -160,18 +166,22 @@ class Runner:
         if message["what"] == "stop":
             self._is_ordered = True
             kill_at = time.monotonic() + float(message["grace_s"])
-            self._kill_at = kill_at if self._kill_at is None else min(kill_at, self._kill_at)
+            self._kill_at = _earlier(self._kill_at, kill_at)
+            self._leave_by = _earlier(self._leave_by, self._kill_at + _SEND_AFTER_GRACE_S)
             self._send(signal.SIGTERM)
 
     def _signalled(self, numbers: bytes) -> None:
         for number in numbers:
             if number == signal.SIGTERM:
                 self._from_outside = number
+                self._leave_by = _earlier(self._leave_by, time.monotonic() + _SEND_AFTER_SIGNAL_S)
                 self._send(number)
             elif number in _PASSED_ON:
                 self._send(number)
 
     def _send(self, number: int) -> None:
+        if not self._pid:
+            return
         try:
             os.killpg(self._pid, number)
         except (ProcessLookupError, PermissionError):
@@ -179,6 +189,7 @@ class Runner:
 
     def _finish(self, status: int, used: Any) -> int:
         self._send(signal.SIGKILL)  # what the command left behind
+        self._pid = 0
         number = os.WTERMSIG(status) if os.WIFSIGNALED(status) else None
         code = None if number is not None else os.WEXITSTATUS(status)
         end = {
@@ -190,7 +201,26 @@ class Runner:
             "cpu_s": used.ru_utime + used.ru_stime,
             "memory_bytes": used.ru_maxrss * 1024,
         }
+        self._send_outputs()
         return self._ended(end, 128 + number if number is not None else code or 0)
+
+    def _send_outputs(self) -> None:
+        patterns = self._order.get("outputs")
+        if self._shipped is None or not patterns:
+            return
+        self._shipped.ship()
+        work = os.path.join(self._gang.task_folder(self._uid), WORK)
+        SentOutputs(self._uid, work, self._asking.ask, self._is_in_time).send(patterns)
+
+    def _is_in_time(self) -> bool:
+        """Whether more outputs can be sent, by the orders and signals that have come meanwhile."""
+        for message in self._asking.take_unasked():
+            self._obey(message)
+        try:
+            self._signalled(os.read(self._wake_read, 4096))
+        except BlockingIOError:
+            pass
+        return self._leave_by is None or time.monotonic() < self._leave_by
 
     def _ended(self, end: Mapping[str, Any], code: int) -> int:
         if self._shipped is not None:
@@ -222,6 +252,10 @@ class Asking:
     def take_unasked(self) -> List[Dict[str, Any]]:
         found, self._unasked = self._unasked, []
         return found
+
+
+def _earlier(one: Optional[float], other: float) -> float:
+    return other if one is None else min(one, other)
 
 
 def _node() -> str:

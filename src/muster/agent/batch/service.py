@@ -11,6 +11,7 @@ from typing import Any, Callable, Dict, FrozenSet, List, Mapping, Optional, Tupl
 from muster.agent import requests
 from muster.agent.batch.gang_secrets import batch_secrets
 from muster.agent.batch.gang_table import GangTable
+from muster.agent.batch.kept_outputs import LIMIT, read_told
 from muster.agent.batch.programs import Programs, failure, optional_user, programs_of
 from muster.agent.batch.relay import Relay
 from muster.agent.batch.spool import END, WORK, Spool
@@ -50,6 +51,7 @@ class BatchService:
             "batch_end": self._end,
             "batch_forget": self._forget,
             "batch_output": self._output,
+            "batch_outputs": self._outputs,
             "batch_probe": self._probe,
         }
 
@@ -100,13 +102,14 @@ class BatchService:
         programs, key = self._opened(), requests.task_id({"task": request.get("key")})
         options = list(requests.argument_list(["sbatch", *_texts(request, "options")])[1:])
         user, script = optional_user(request), requests.data(request, 1 << 24)
-        facts = {
+        facts: Dict[str, Any] = {
             "name": requests.text(request, "name"),
             "tasks": requests.task_ids(request),
             "digests": _texts(request, "digests"),
             "user": user,
             "amounts": request.get("amounts") or {},
             "token": str(request.get("token") or ""),
+            LIMIT: _optional_bytes(request, LIMIT),
         }
         gang, secrets = self._spool.gang(key), batch_secrets(request.get("secrets"))
         if not set(secrets) <= set(facts["tasks"]):
@@ -207,6 +210,12 @@ class BatchService:
         gang = self._spool.gang(requests.task_id({"task": request.get("key")}))
         return lambda: {"text": _tail(gang.output)}
 
+    def _outputs(self, request: Mapping[str, Any]) -> Work:
+        """What is missing of the outputs of a task that were sent here, and why."""
+        self._opened()
+        uid = requests.task_id(request)
+        return lambda: {"told": read_told(self._spool.gang_of(uid), uid)}
+
     def _probe(self, request: Mapping[str, Any]) -> Work:
         """Run a short job on any node, which says what is installed there."""
         programs, options = self._opened(), _texts(request, "options")
@@ -255,6 +264,10 @@ def _texts(request: Mapping[str, Any], key: str) -> List[str]:
     if not isinstance(value, list) or not all(requests.is_clean(item) for item in value):
         raise requests.bad_request("{} must be a list of texts".format(key))
     return value
+
+
+def _optional_bytes(request: Mapping[str, Any], key: str) -> Optional[int]:
+    return None if request.get(key) is None else requests.whole_number(request, key, 0, 1 << 62)
 
 
 def _tail(path: str) -> str:

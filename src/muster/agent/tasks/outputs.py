@@ -11,7 +11,20 @@ import os
 import stat
 from fnmatch import fnmatchcase
 from itertools import repeat
-from typing import TYPE_CHECKING, Any, Callable, Dict, FrozenSet, Iterator, List, Mapping, Optional, Sequence, Tuple
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Callable,
+    Dict,
+    FrozenSet,
+    Iterator,
+    List,
+    Mapping,
+    NamedTuple,
+    Optional,
+    Sequence,
+    Tuple,
+)
 
 from muster.agent import requests
 from muster.agent.errors import BAD_REQUEST, SYSTEM, AgentError
@@ -98,23 +111,36 @@ class Pattern:
         return frozenset(reached)
 
 
-def page(work: str, patterns: Sequence[Pattern], after: str) -> Answer:
-    """The next files in order of their paths. `more` means that there is another page. `skipped` counts files whose
-    name is not text, that may not be read, or that are beyond the greatest number; `too_deep` counts folders that are
-    nested too deep, and links to files there."""
+class Found(NamedTuple):
+    """The files that match, by their paths. `skipped` counts files whose name is not text, that may not be read, or
+    that are beyond the greatest number; `too_deep` counts folders that are nested too deep, and links to files
+    there."""
+
+    files: Dict[str, os.stat_result]
+    skipped: int
+    too_deep: int
+
+
+def find(work: str, patterns: Sequence[Pattern]) -> Found:
     search = _Search(work, patterns)
-    found: Dict[str, os.stat_result] = {}
+    files: Dict[str, os.stat_result] = {}
     for relative, status in search.files():
-        if len(found) >= MAX_FILES or not is_text(relative):
+        if len(files) >= MAX_FILES or not is_text(relative):
             search.skipped += 1
         else:
-            found[relative] = status
-    later = sorted(path for path in found if path > after)
+            files[relative] = status
+    return Found(files, search.skipped, search.too_deep)
+
+
+def page(work: str, patterns: Sequence[Pattern], after: str) -> Answer:
+    """The next files in order of their paths. `more` means that there is another page."""
+    found = find(work, patterns)
+    later = sorted(path for path in found.files if path > after)
     return {
-        "files": [_facts(path, found[path]) for path in later[:PAGE]],
+        "files": [_facts(path, found.files[path]) for path in later[:PAGE]],
         "more": len(later) > PAGE,
-        "skipped": search.skipped,
-        "too_deep": search.too_deep,
+        "skipped": found.skipped,
+        "too_deep": found.too_deep,
     }
 
 

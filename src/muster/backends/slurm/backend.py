@@ -30,6 +30,7 @@ from muster.backends.slurm.options import SubmitAs, slurm_options
 from muster.backends.slurm.queries import Jobs, ask_all
 from muster.backends.slurm.sbatch_options import GpuTypes, components
 from muster.backends.slurm.spec_support import cannot_honour
+from muster.backends.slurm.unsent_outputs import with_unsent
 from muster.domain.clusters import PhysicalCluster
 from muster.domain.errors import BackendError, Problem, Rejected, Unreachable
 from muster.domain.gangs import Gang
@@ -75,6 +76,7 @@ class SlurmBackend:
         epoch: int = 0,
         home: Path,
         log_bytes: int | None = None,
+        output_bytes: int = 1 << 60,
         connect_within_s: float = CONNECT_WITHIN_S,
         clock: Callable[[], float] = time.time,
     ) -> None:
@@ -84,6 +86,7 @@ class SlurmBackend:
         self._identity = identity
         self._epoch = epoch
         self._home = home
+        self._output_bytes = output_bytes
         self._clock = clock
         self._options = slurm_options(settings)
         self._login_node = self._new_login_node()
@@ -138,20 +141,18 @@ class SlurmBackend:
 
     @property
     def capabilities(self) -> Capabilities:
-        """Working directories that only their nodes see are gone when a job has ended, and what nodes are told over the
-        network is not encrypted."""
-        is_shared = self._options.is_shared
+        """Without a shared folder, what nodes are told over the network is not encrypted."""
         return Capabilities(
             engine=self,
             shipping=self,
             logs=self._task_logs,
-            outputs=self if is_shared else None,
+            outputs=self,
             cleanup=self,
-            secrets=TaskSecrets() if is_shared else None,
+            secrets=TaskSecrets() if self._options.is_shared else None,
         )
 
     def cannot_honour(self, spec: JobSpec) -> list[Problem]:
-        return list(cannot_honour(spec, self.settings, is_shared=self._options.is_shared))
+        return list(cannot_honour(spec, self.settings))
 
     def nodes(self) -> list[Node]:
         return list(self._view.nodes)
@@ -212,6 +213,7 @@ class SlurmBackend:
             amounts=total(part.amounts for part in components(launch.gang, self._gpu_types())).plain(),
             user=launch.gang.owner if self._options.submit_as is SubmitAs.USER else "",
             secrets=launch_secrets(launch, f"{self._login_node.root}/gangs/{launch.gang.key}/tasks"),
+            output_bytes=None if self._options.is_shared else self._output_bytes,
             data=script.encode(),
         )
         return Launched({task.id: str(answer["job"]) for task in launch.gang.tasks})
@@ -312,7 +314,10 @@ class SlurmBackend:
     async def collect(
         self, task: TaskRef, patterns: Sequence[str], target: Path, admit: Callable[[int], bool]
     ) -> Collected:
-        return await self._outputs.collect(task.task_id, LOGIN, patterns, target, admit)
+        """Those of a task that shared no folder with the login node were sent there before its end was known."""
+        found = await self._outputs.collect(task.task_id, LOGIN, patterns, target, admit)
+        answer = await self._order("batch_outputs", task=task.task_id)
+        return found if answer["told"] is None else with_unsent(found, answer["told"])
 
     def settled(self, task: TaskRef) -> None:
         self._spawn(self._settle(task.task_id))

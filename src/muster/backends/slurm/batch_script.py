@@ -151,4 +151,5 @@ def _task(launch: GangLaunch, task: Task, request: LaunchRequest, *, hides: bool
         "links": dict(request.links),
         "gpus": spec.role(task.role).resources.gpus,
         "setup": ENTRY_VARIABLE if request.setup is not None else None,
+        "outputs": list(spec.outputs),
     }

@@ -18,6 +18,7 @@ def _builder(site: Site) -> Builder:
         epoch=site.epoch,
         home=site.home / "slurm",
         log_bytes=site.log_bytes,
+        output_bytes=site.output_bytes,
     )
 
 

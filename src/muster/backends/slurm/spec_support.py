@@ -9,10 +9,7 @@ from muster.domain.specs import JobSpec, Mount, Together
 from muster.domain.unknown_folders import unknown_folder
 
 
-def cannot_honour(spec: JobSpec, cluster: PhysicalCluster, *, is_shared: bool = True) -> Iterator[Problem]:
-    if spec.outputs and not is_shared:
-        message = f"the nodes of {cluster.name} share no folder with its login node"
-        yield Problem("outputs", message, "have the job copy them to a folder of its own, or an admin set sharedFolder")
+def cannot_honour(spec: JobSpec, cluster: PhysicalCluster) -> Iterator[Problem]:
     if spec.runtime.image:
         message = f"tasks on {cluster.name} run without containers"
         yield Problem(

@@ -41,6 +41,8 @@ class OutputRecord:
     too_deep: int = 0
     problem: str = ""
     """Why the outputs are not complete; empty if nothing more is to come."""
+    lost: str = ""
+    """Why some of them are missing for good."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,7 +177,7 @@ async def _collect_one(
     try:
         async with turns:
             found = await _fetched(context, job, task, folder, storage)
-        collected = OutputRecord(found.files, found.left_out, found.skipped, found.too_deep)
+        collected = OutputRecord(found.files, found.left_out, found.skipped, found.too_deep, lost=found.problem)
         await asyncio.to_thread(_finish, folder, record, collected)
     except (MusterError, OSError) as error:
         _log.warning("outputs not collected", task=task.id, error=str(error))
@@ -206,7 +208,7 @@ async def _is_there(context: Context, job_id: str) -> bool:
 
 
 async def _record_event(context: Context, job: Job, tasks: Sequence[Task], records: Sequence[OutputRecord]) -> None:
-    problems = [record.problem for record in records if record.problem]
+    problems = [words for record in records for words in (record.problem, record.lost) if words]
     attempt = max((task.attempt for task in tasks), default=0)
     if not problems and len(tasks) == len(await context.store.tasks(job.id, attempt)):
         problems = list(_unmatched(job, records))
@@ -224,6 +226,8 @@ def _counted(records: Sequence[OutputRecord]) -> dict[str, int]:
 def _problems(task: Task, record: OutputRecord) -> Iterator[str]:
     if record.problem:
         yield f"{task.name}: {record.problem}"
+    if record.lost:
+        yield f"{task.name}: {record.lost}"
     if record.skipped:
         yield f"{task.name}: {record.skipped} files are not collected: too many, unreadable, or names that are not text"
     if record.too_deep:
@@ -232,7 +236,9 @@ def _problems(task: Task, record: OutputRecord) -> Iterator[str]:
 
 def _unmatched(job: Job, records: Sequence[OutputRecord]) -> Iterator[str]:
     """The patterns in the spec that match no output, once all tasks have been examined. A job that succeeded need not
-    have left anything for a pattern with wildcards."""
+    have left anything for a pattern with wildcards. Nobody knows it of outputs that were lost."""
+    if any(record.lost for record in records):
+        return
     found = [path for record in records for path in (*(file.path for file in record.files), *record.left_out)]
     for pattern in job.spec.outputs:
         is_optional = is_glob(pattern) and isinstance(job.state, Succeeded)
@@ -280,6 +286,7 @@ def _read(record: Path) -> OutputRecord | None:
         data = json.loads(record.read_text(encoding="utf-8"))
         files = tuple(OutputFile(**file) for file in data["files"])
         counts = int(data["skipped"]), int(data.get("too_deep", 0))
-        return OutputRecord(files, tuple(data["left_out"]), *counts, str(data["problem"]))
+        lost = str(data.get("lost") or "")
+        return OutputRecord(files, tuple(data["left_out"]), *counts, str(data["problem"]), lost)
     except (OSError, ValueError, KeyError, TypeError):
         return None
