@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from muster.agent.batch.spool import Gang
+from tests.parts.oidc_provider import free_port
 from tests.parts.server import MusterServer
 from tests.parts.slurm import RealSlurm
 from tests.parts.slurm_jobs import submit_noting
@@ -69,3 +70,19 @@ def test_what_a_task_saves_in_its_grace_period_comes_back(unshared_server: Muste
     assert unshared_server.wait("saving")["state"] == "Cancelled"
     unshared_server.run("outputs", "saving", "--get", str(tmp_path / "out"), check=True)
     assert [path.read_text() for path in (tmp_path / "out").rglob("checkpoint")] == ["saved\n"]
+
+
+def test_nodes_reach_the_login_node_at_the_address_of_the_file(slurm: RealSlurm, tmp_path: Path) -> None:
+    with serving_slurm(tmp_path / "home", slurm, sharedFolder=None, relayAddress=f"127.0.0.1:{free_port()}") as server:
+        server.submit({"name": "there", "cluster": CLUSTER, "command": "true", "resources": {"cpu": 1}})
+        assert server.wait("there")["state"] == "Succeeded"
+
+
+def test_job_whose_nodes_have_no_way_to_the_login_node_says_where_they_looked(slurm: RealSlurm, tmp_path: Path) -> None:
+    port = free_port()
+    with serving_slurm(tmp_path / "home", slurm, sharedFolder=None, relayAddress=f"no-such.invalid:{port}") as server:
+        server.submit({"name": "lonely", "cluster": CLUSTER, "command": "true", "resources": {"cpu": 1}})
+        assert server.wait("lonely")["state"] == "Failed"
+        explained = " ".join(server.run("explain", "lonely").stdout.split())
+        assert f"could not connect to it at no-such.invalid, port {port}" in explained
+        assert "relayAddress" in explained

@@ -122,7 +122,8 @@ LAUNCH_ERRORS: Mapping[str, Ending] = {
     ),
     LOGIN_UNREACHABLE: Ending(
         LOGIN_UNREACHABLE, CONFIGURATION, "The compute nodes cannot reach the login node of the cluster: {message}.",
-        "Ask an admin to let nodes resolve its name and connect to it, or to set a sharedFolder in the cluster file.",
+        "Ask an admin to let nodes through to that port, or to set in the cluster file a relayAddress that nodes can "
+        "reach, or a sharedFolder.",
     ),
     "too-large": Ending(
         "too-large", CONFIGURATION, "The task's environment or files are larger than a node accepts: {message}.",

@@ -8,6 +8,7 @@ from muster.agent.batch.link import connected_to, listening
 from muster.agent.batch.relay import Relay
 from muster.agent.batch.relayed import RelayedSpool, RelayLink
 from muster.agent.batch.spool import Gang, Spool
+from muster.agent.node.networks import network_addresses
 from muster.agent.system.disk import write_json
 
 pytestmark = pytest.mark.timeout(60)
@@ -64,3 +65,24 @@ def test_next_relay_serves_gangs_that_run_where_the_one_before_it_did(spool: Spo
 
     for known in (port, relay.port):
         assert RelayLink(f"127.0.0.1,{known}", TOKEN, KEY).ask({"what": "orders"}) == {"orders": {}}
+
+
+def test_relay_is_reached_at_every_network_of_the_login_node(
+    spool: Spool, gang: Gang, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("muster.agent.batch.relay.network_addresses", lambda: ["10.0.0.5", "192.168.1.7"])
+    relay = Relay(spool)
+    assert relay.addresses()[-2:] == ["10.0.0.5", "192.168.1.7"]
+    assert len(set(relay.addresses())) == len(relay.addresses())
+    link = RelayLink(f"no-such-host.invalid,127.0.0.1,{relay.port}", TOKEN, KEY)
+    assert link.ask({"what": "orders"}) == {"orders": {}}
+
+
+def test_addresses_of_networks_are_those_that_others_reach() -> None:
+    found = network_addresses()
+    assert not any(address.startswith(("127.", "169.254.", "0.")) for address in found)
+
+
+def test_a_port_that_somebody_else_has_is_refused(spool: Spool) -> None:
+    with pytest.raises(OSError, match="in use"):
+        Relay(spool, port=Relay(spool).port)

@@ -8,11 +8,11 @@ import pytest
 from muster.agent.batch.bootstrap import bootstrap
 from muster.agent.batch.link import ADDRESSES
 from muster.backends.slurm.exit_codes import JobExit
-from muster.backends.slurm.gang_marks import Begin, End, TaskMarks
+from muster.backends.slurm.gang_marks import Begin, End, GangMarks, TaskMarks
 from muster.backends.slurm.job_facts import ENDS, JobEnd, JobFacts, job_facts
 from muster.backends.slurm.job_records import JobRecord
 from muster.backends.slurm.job_states import EndKind
-from muster.backends.slurm.observing import kept_end, observation
+from muster.backends.slurm.observing import kept_end, observation, observations
 from muster.domain.exit_causes import ENGINE_LIMIT, LOGIN_UNREACHABLE, PREEMPTED
 from muster.ports.backend import Observation, Phase
 
@@ -85,6 +85,14 @@ def test_nodes_without_a_way_to_the_login_node_are_no_lost_task(
     found = observation(TaskMarks("t"), "7", job_facts(record))
 
     assert (found.phase, found.error_code) == (phase, error_code)
+
+
+def test_nodes_without_a_way_to_the_login_node_say_where_they_looked_for_it() -> None:
+    record = JobRecord(7, ("FAILED",), exit=JobExit(69), ended_at=30.0)
+    gang = GangMarks("job.1", "7", "train.job.1", (TaskMarks("t"),), relay="login,10.0.0.5,192.168.1.7,4711")
+    (found,) = observations(gang, job_facts(record))
+    assert found.error_code == LOGIN_UNREACHABLE
+    assert found.error_message.endswith("could not connect to it at login, 10.0.0.5, 192.168.1.7, port 4711")
 
 
 def test_every_end_of_slurm_has_a_row() -> None:

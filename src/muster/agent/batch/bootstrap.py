@@ -12,7 +12,9 @@ names = [os.environ.get("SLURM_LAUNCH_NODE_IPADDR")] * (sys.argv[1] == "runner")
 problems = []
 for name in filter(None, names):
     try:
-        link = socket.create_connection((name, int(port)), 10)
+        link = socket.create_connection((name, int(port)), 5)
+        others = [other for other in os.environ["MUSTER_BATCH_ADDRESSES"].split(",")[:-1] if other != name]
+        os.environ["MUSTER_BATCH_ADDRESSES"] = ",".join([name, *others, port])
         break
     except OSError as error:
         problems.append(error)

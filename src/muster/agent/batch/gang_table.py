@@ -63,4 +63,4 @@ def _described(gang: Gang) -> Optional[Dict[str, Any]]:
         for uid in facts["tasks"]
     ]
     named = {name: facts[name] for name in ("name", "user", "amounts", "digests")}
-    return {"key": gang.key, "job": job, "tasks": tasks, **named}
+    return {"key": gang.key, "job": job, "tasks": tasks, "relay": facts.get("relay") or "", **named}

@@ -19,6 +19,7 @@ from muster.agent.batch.link import Link, is_token, listening, own_addresses
 from muster.agent.batch.spool import LOG, Gang, Spool
 from muster.agent.errors import AgentError
 from muster.agent.node import facts
+from muster.agent.node.networks import network_addresses
 from muster.agent.system.disk import read_json, write_json
 
 PIECE_BYTES = 4 << 20
@@ -29,15 +30,18 @@ _RETRY_S = 0.5
 
 
 class Relay:
-    """Listens at the ports of the agents before it, too, as gangs that run look for it there. One that is taken for the
-    moment, by an agent that is about to leave or by somebody else, is listened at as soon as it is free."""
+    """Listens at `port`, if it is not 0, and at the ports of the agents before it, where gangs that run look for it. One
+    that is taken for the moment, by an agent that is about to leave or by somebody else, is listened at as soon as it is
+    free. Raises OSError if that is `port`."""
 
-    def __init__(self, spool: Spool, outputs: Optional[KeptOutputs] = None) -> None:
+    def __init__(self, spool: Spool, outputs: Optional[KeptOutputs] = None, port: int = 0) -> None:
         self._spool = spool
         self._outputs = outputs or KeptOutputs()
         self._operations: Dict[str, Operation] = {**_OPERATIONS, "output": self._output}
         self._ports: List[int] = []
-        taken = self._listen_at(_known_ports(spool))
+        if port:
+            self._serve_at(listening(port))
+        taken = self._listen_at([known for known in _known_ports(spool) if known != port])
         if not self._ports:
             self._serve_at(listening())
         write_json(os.path.join(spool.root, _PLACE), {"ports": [*self._ports, *taken][:_MOST_PORTS]})
@@ -49,8 +53,12 @@ class Relay:
         """Where new gangs are to look for it."""
         return self._ports[0]
 
-    def addresses(self) -> "list[str]":
-        return [*own_addresses(), facts.address(None)]
+    def addresses(self) -> List[str]:
+        """The names and addresses by which nodes may reach us, the likeliest first."""
+        likely = facts.address(None)
+        others = network_addresses()
+        is_local = likely.startswith("127.") and others
+        return list(dict.fromkeys([*own_addresses(), *([] if is_local else [likely]), *others]))
 
     def _listen_at(self, ports: List[int]) -> List[int]:
         """Returns those that are taken."""

@@ -12,7 +12,7 @@ from muster.agent import requests
 from muster.agent.batch.gang_secrets import batch_secrets
 from muster.agent.batch.gang_table import GangTable
 from muster.agent.batch.kept_outputs import LIMIT, read_told
-from muster.agent.batch.programs import Programs, failure, optional_user, programs_of
+from muster.agent.batch.programs import UNREACHABLE, Programs, failure, optional_user, programs_of
 from muster.agent.batch.relay import Relay
 from muster.agent.batch.spool import END, WORK, Spool
 from muster.agent.batch.submission import submit
@@ -76,6 +76,8 @@ class BatchService:
     def _open(self, request: Mapping[str, Any]) -> Work:
         programs = programs_of(request)
         is_first, is_relayed = self._programs is None, bool(request.get("relay"))
+        address = str(request.get("relay_address") or "")
+        port = requests.whole_number(request, "relay_port", 0, 65535) if request.get("relay_port") else 0
         self._programs = programs
         self._spool.make()
         if is_first:
@@ -86,17 +88,19 @@ class BatchService:
             found = programs.run(["sbatch", "--version"])
             if found.code != 0:
                 raise failure(found, "sbatch does not work on the login node")
-            return {"version": found.out.strip(), "relay": self._way_back(is_relayed)}
+            return {"version": found.out.strip(), "relay": self._way_back(address, port) if is_relayed else None}
 
         return version
 
-    def _way_back(self, is_wanted: bool) -> Optional[str]:
-        """Where allocations without a shared folder find this agent."""
-        if not is_wanted:
-            return None
-        if self._relay is None:
-            self._relay = Relay(self._spool)
-        return ",".join([*self._relay.addresses(), str(self._relay.port)])
+    def _way_back(self, address: str, port: int) -> str:
+        """Where allocations without a shared folder find this agent. Those that run go on with the port before."""
+        if self._relay is None or (port and self._relay.port != port):
+            try:
+                self._relay = Relay(self._spool, port=port)
+            except OSError as error:
+                words = "the agent cannot listen at port {} of the login node: {}".format(port, error.strerror)
+                raise AgentError(UNREACHABLE, words) from None
+        return ",".join([*([address] if address else self._relay.addresses()), str(self._relay.port)])
 
     def _submit(self, request: Mapping[str, Any]) -> Work:
         programs, key = self._opened(), requests.task_id({"task": request.get("key")})
@@ -109,6 +113,7 @@ class BatchService:
             "user": user,
             "amounts": request.get("amounts") or {},
             "token": str(request.get("token") or ""),
+            "relay": str(request.get("relay") or ""),
             LIMIT: _optional_bytes(request, LIMIT),
         }
         gang, secrets = self._spool.gang(key), batch_secrets(request.get("secrets"))

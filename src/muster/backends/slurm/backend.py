@@ -213,6 +213,7 @@ class SlurmBackend:
             amounts=total(part.amounts for part in components(launch.gang, self._gpu_types())).plain(),
             user=launch.gang.owner if self._options.submit_as is SubmitAs.USER else "",
             secrets=launch_secrets(launch, f"{self._login_node.root}/gangs/{launch.gang.key}/tasks"),
+            relay="" if self._options.is_shared else self._relay,
             output_bytes=None if self._options.is_shared else self._output_bytes,
             data=script.encode(),
         )
@@ -406,8 +407,14 @@ class SlurmBackend:
         if self._is_open:
             return
         env = {"SLURM_CONF": self._options.conf} if self._options.conf else {}
-        is_relayed = not self._options.is_shared
-        answer = await self._agent.ask("batch_open", commands=self._options.commands, env=env, relay=is_relayed)
+        answer = await self._agent.ask(
+            "batch_open",
+            commands=self._options.commands,
+            env=env,
+            relay=not self._options.is_shared,
+            relay_address=self._options.relay_host,
+            relay_port=self._options.relay_port,
+        )
         self._relay = str(answer.get("relay") or "")
         self._is_open = True
 

@@ -54,6 +54,15 @@ def _login(value: Any) -> Any:
     return split_endpoint(value) if isinstance(value, str) else value
 
 
+def _relay(value: Any) -> Any:
+    if not isinstance(value, str):
+        return value
+    found = split_endpoint(value)
+    if "user" in found:
+        raise ValueError("expected host or host:port")
+    return found
+
+
 Folder = Annotated[str, AfterValidator(_absolute)]
 Variables = Annotated[dict[str, str], AfterValidator(_variables)]
 
@@ -99,6 +108,13 @@ class SlurmLoginIn(LoginIn):
     host_key: HostKey | None = Field(None, description="Its key; no other is taken.")
 
 
+class Relay(Strict):
+    """Where compute nodes reach the login node."""
+
+    host: Host
+    port: Annotated[int, Field(ge=1, le=65535)] | None = None
+
+
 class SlurmIn(SharedIn, SubmitIn):
     """A Slurm cluster, which places tasks itself."""
 
@@ -109,6 +125,11 @@ class SlurmIn(SharedIn, SubmitIn):
         None,
         description="A folder that the login node and all compute nodes see under this path. Muster keeps packages, "
         "logs and working directories of jobs there. Without one, nodes connect to the login node.",
+    )
+    relay_address: Annotated[Relay | None, BeforeValidator(_relay)] = Field(
+        None,
+        description="Where compute nodes reach the login node if they share no folder with it, as host or host:port. "
+        "Without it, they try its name and all of its addresses, at a port that is free.",
     )
     commands: Folder | None = Field(None, description="The folder of Slurm's commands, if it is not in the PATH.")
     conf: Folder | None = Field(None, description="The value of SLURM_CONF, if it has to be set.")
@@ -145,6 +166,8 @@ def _complete(cluster: PhysicalCluster, model: SlurmIn) -> PhysicalCluster:
         root=model.shared_folder or (model.login.root if model.login is not None else ""),
         # Files of several accounts in one folder would have to be readable by all of them.
         is_shared=model.shared_folder is not None and model.submit_as is SubmitAs.SERVICE,
+        relay_host=model.relay_address.host if model.relay_address is not None else "",
+        relay_port=(model.relay_address.port if model.relay_address is not None else None) or 0,
         commands=model.commands or "",
         conf=model.conf or "",
         python=model.python,
@@ -192,6 +215,7 @@ def _poll_problems(model: SlurmIn) -> Iterator[Problem]:
 _PARTS: Parts = {
     **SHARED_PARTS,
     "login": SlurmLoginIn,
+    "relayAddress": Relay,
     "virtualClusters": SubmitIn,
     "network": NetworkIn,
     "expected": ExpectedIn,

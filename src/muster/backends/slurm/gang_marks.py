@@ -49,6 +49,8 @@ class GangMarks:
     user: str = ""
     amounts: Amounts = field(default_factory=Amounts)
     """What its job holds while it runs."""
+    relay: str = ""
+    """Where its nodes look for the login node if they share no folder with it: names and at last a port."""
 
     @property
     def is_over(self) -> bool:
@@ -64,6 +66,7 @@ def read_gang(told: Mapping[str, Any]) -> GangMarks:
         tasks,
         str(told.get("user") or ""),
         read_amounts(told.get("amounts") or {}),
+        str(told.get("relay") or ""),
     )
 
 

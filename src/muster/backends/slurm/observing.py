@@ -6,6 +6,7 @@ from typing import Any
 
 from muster.backends.slurm.gang_marks import End, GangMarks, TaskMarks
 from muster.backends.slurm.job_facts import JobEnd, JobFacts
+from muster.domain.exit_causes import LOGIN_UNREACHABLE
 from muster.ports.backend import Observation, Phase
 
 UNKNOWN_JOB = "slurm-forgot"
@@ -14,8 +15,17 @@ _STARTING = "Slurm has given it nodes, and it is about to start there."
 
 def observations(gang: GangMarks, job: JobFacts | None) -> Iterator[Observation]:
     """`job` is None if Slurm does not know it any more."""
+    facts = _with_addresses(job, gang.relay) if job is not None else None
     for task in gang.tasks:
-        yield observation(task, gang.job, job)
+        yield observation(task, gang.job, facts)
+
+
+def _with_addresses(job: JobFacts, relay: str) -> JobFacts:
+    """Nodes without a way to the login node tell nobody where they looked for it. The gang knows it."""
+    if job.end is None or job.end.error_code != LOGIN_UNREACHABLE or not relay:
+        return job
+    *names, port = relay.split(",")
+    return replace(job, end=replace(job.end, message=f"{job.end.message} at {', '.join(names)}, port {port}"))
 
 
 def observation(task: TaskMarks, handle: str, job: JobFacts | None) -> Observation:

@@ -63,6 +63,10 @@ class SlurmOptions:
     root: str = ""
     """Muster's folder, which the login node and all compute nodes see under this path."""
     is_shared: bool = True
+    relay_host: str = ""
+    """Where nodes without a shared folder reach the login node. Empty: at its name, and at all of its addresses."""
+    relay_port: int = 0
+    """0: any port that is free."""
     commands: str = ""
     """The folder of Slurm's commands. Empty: they are in the PATH."""
     conf: str = ""
