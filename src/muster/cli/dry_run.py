@@ -7,7 +7,8 @@ import click
 
 from muster.cli.session import say, say_warning
 from muster.cli.shown_commands import shown
-from muster.cli.tables.columns import framework_text, resources_text
+from muster.cli.submitted_jobs import framework_text
+from muster.cli.tables.columns import resources_text
 from muster.cli.tables.output import print_document, print_pairs
 from muster.cli.terminal import echo
 

@@ -8,18 +8,10 @@ import click
 from muster.cli.logs.printing import LogPrinter, printer
 from muster.cli.session import say
 from muster.cli.tables.colours import state_colour
-from muster.cli.tables.columns import framework_text
 from muster.cli.wait_reasons import print_wait_reasons
 from muster.client.handles import JobHandle, LogChunk
 from muster.client.views import JobView
 from muster.lib.quantities import about_duration
-
-
-def say_submitted(handle: JobHandle) -> None:
-    """Says the name of the new job, and which framework was found in its command."""
-    say(f"submitted job {handle.name} ({handle.id})")
-    if handle.view.raw.get("frameworkReason"):
-        say(f"  framework: {framework_text(handle.view.raw)}")
 
 
 def follow(handle: JobHandle) -> JobView:

@@ -6,7 +6,6 @@ from typing import Any
 import click
 from click.shell_completion import CompletionItem
 
-from muster.client.submitting import is_on_cluster
 from muster.lib.quantities import parse_bytes, parse_cpu, parse_duration
 
 
@@ -47,10 +46,3 @@ def _checked(name: str, parse: Callable[[str], Any]) -> Parsed:
 CORES = _checked("cores", parse_cpu)
 SIZE = _checked("size", parse_bytes)
 DURATION = _checked("duration", parse_duration)
-
-
-class PackageType(click.Path):
-    """A folder here, or a package that lies on a cluster."""
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        return value if isinstance(value, str) and is_on_cluster(value) else super().convert(value, param, ctx)

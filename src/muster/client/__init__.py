@@ -6,23 +6,28 @@
     job.wait()
 
 The connection, requests (`Job`, `Role`), results (`JobView` …), and packing and uploading of folders belong here.
-Printing, prompts and server code do not. Importing this package imports only the standard library.
+Printing, prompts and server code do not. Only the standard library is needed. The names are looked up on first use, so
+that a command that needs one module of this package does not import the others.
 """
 
-from muster.client.client import Client
-from muster.client.errors import MusterError, Problem
-from muster.client.handles import JobHandle, LogChunk
-from muster.client.specs import Job, Role
-from muster.client.views import (
-    ClusterView,
-    EventView,
-    ExplanationView,
-    JobView,
-    NodeView,
-    TaskView,
-    TokenView,
-    UserView,
-)
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from muster.client.client import Client
+    from muster.client.errors import MusterError, Problem
+    from muster.client.handles import JobHandle, LogChunk
+    from muster.client.specs import Job, Role
+    from muster.client.views import (
+        ClusterView,
+        EventView,
+        ExplanationView,
+        JobView,
+        NodeView,
+        TaskView,
+        TokenView,
+        UserView,
+    )
 
 __all__ = [
     "Client",
@@ -41,3 +46,18 @@ __all__ = [
     "TokenView",
     "UserView",
 ]
+_MODULES = {
+    "Client": "client",
+    "Job": "specs",
+    "JobHandle": "handles",
+    "LogChunk": "handles",
+    "MusterError": "errors",
+    "Problem": "errors",
+    "Role": "specs",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in __all__:
+        raise AttributeError(f"module 'muster.client' has no attribute {name!r}")
+    return getattr(import_module(f"muster.client.{_MODULES.get(name, 'views')}"), name)

@@ -1,26 +1,20 @@
-"""`Client`: every call of the REST API as a method."""
+"""`Client`: every call of the REST API as a method.
+
+What only some commands need is imported where it is used. A short command would otherwise spend more time on imports
+than on its request.
+"""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
-from pathlib import Path
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from muster.client import contexts
-from muster.client.cluster_views import QuotaView, VirtualClusters, VirtualClusterView
-from muster.client.environment_views import EnvironmentListing, EnvironmentPackagesView, EnvironmentTestView
 from muster.client.errors import BAD_INPUT, NOT_FOUND, MusterError
-from muster.client.files import Files
 from muster.client.handles import JobHandle, job_events
-from muster.client.inputs import send_inputs
-from muster.client.job_files import located, sorted_by_file
-from muster.client.node_exec import CommandPiece, CommandResult, stream_command
-from muster.client.specs import Job
 from muster.client.sse import read_events
-from muster.client.submitting import Changes, Submission, Submittable, missing_files, packed, prepare, refusal
-from muster.client.template_views import TemplateView
 from muster.client.transport import API, Query, Request, Timeouts, Transport, as_json, new_request_key, segment
-from muster.client.uploading import Announce, Progress, upload
+from muster.client.uploading import Announce, Progress
 from muster.client.views import (
     ClusterView,
     EventView,
@@ -38,10 +32,15 @@ if TYPE_CHECKING:
     from muster.api.server_log import ServerLogPage
     from muster.api.usage import UsageHistory, UsageOut, UsageSample
     from muster.api.usage_report import ReportOut
+    from muster.client.cluster_views import QuotaView, VirtualClusters, VirtualClusterView
+    from muster.client.environment_views import EnvironmentListing, EnvironmentPackagesView, EnvironmentTestView
+    from muster.client.files import Files
+    from muster.client.job_sending import JobSender
+    from muster.client.node_exec import CommandPiece, CommandResult
+    from muster.client.submitting import Submission, Submittable
+    from muster.client.template_views import TemplateView
 
 _PAGE = 1000
-_PROBLEMS_OF_A_JOB = ("invalid", "unplaceable")
-_NOWHERE = Path()
 _PREFIX_CHARACTERS = 4  # shorter ones are more likely a mistyped name
 
 
@@ -70,17 +69,28 @@ class Client:
 
         chosen = locate()
         self.transport = Transport(chosen.server, chosen.token, timeouts, locate, chosen.fingerprint)
-        self.files = Files(self.transport)
 
     @property
     def server(self) -> str:
         return self.transport.server
 
+    @cached_property
+    def files(self) -> "Files":
+        from muster.client.files import Files
+
+        return Files(self.transport)
+
+    @cached_property
+    def _sender(self) -> "JobSender":
+        from muster.client.job_sending import JobSender
+
+        return JobSender(self.transport, self._post)
+
     # -- jobs ---------------------------------------------------------------------------------------------------
 
     def submit(
         self,
-        job: Submittable,
+        job: "Submittable",
         *,
         overrides: Mapping[str, Any] | None = None,
         params: Mapping[str, Any] | None = None,
@@ -93,23 +103,24 @@ class Client:
         A lost answer is asked for again under the same key, so one call makes one job. Raises MusterError; its
         `problems` name everything wrong with the spec.
         """
-        submission = prepare(job, Changes(overrides or {}, params or {}))
-        return self.send(submission, progress=progress)
+        from muster.client.submitting import Changes, prepare
+
+        return self.send(prepare(job, Changes(overrides or {}, params or {})), progress=progress)
 
     def send(
         self,
-        submission: Submission,
+        submission: "Submission",
         *,
         progress: Progress | None = None,
         announce: Announce | None = None,
     ) -> JobHandle:
         """Submits what `prepare` returned; `announce` is called before a folder is packed."""
-        return self._handle(self._send("/jobs", submission, {}, progress, announce))
+        return self._handle(self._sender.send("/jobs", submission, {}, progress, announce))
 
     def change_to(
         self,
         job: JobHandle,
-        submission: Submission,
+        submission: "Submission",
         *,
         version: int | None = None,
         progress: Progress | None = None,
@@ -118,96 +129,49 @@ class Client:
         """Gives a waiting job the spec of a submission. If somebody else has changed it since `version`, that is a
         MusterError with code `conflict`."""
         more = {} if version is None else {"version": version}
-        return self._handle(self._send(f"/jobs/{segment(job.id)}/change", submission, more, progress, announce))
+        return self._handle(self._sender.send(f"/jobs/{segment(job.id)}/change", submission, more, progress, announce))
 
     def retry_as(
         self,
         job: JobHandle,
-        submission: Submission,
+        submission: "Submission",
         *,
         progress: Progress | None = None,
         announce: Announce | None = None,
     ) -> JobHandle:
         """Submits an ended job again with the spec of a submission, as a new job of the same owner."""
-        return self._handle(self._send(f"/jobs/{segment(job.id)}/retry", submission, {}, progress, announce))
+        return self._handle(self._sender.send(f"/jobs/{segment(job.id)}/retry", submission, {}, progress, announce))
 
-    def _send(
-        self,
-        path: str,
-        submission: Submission,
-        more: Mapping[str, Any],
-        progress: Progress | None,
-        announce: Announce | None,
-    ) -> "JobOut":
-        self._check_files(submission)
-        body = self._uploaded(submission, {}, progress, announce)
-        answer: JobOut = self._post(path, {**body, **more}, repeatable=True)
-        return answer
-
-    def _uploaded(
-        self,
-        submission: Submission,
-        sent: dict[Path, str],
-        progress: Progress | None,
-        announce: Announce | None,
-    ) -> dict[str, Any]:
-        """Sends the files of a submission, and returns its body. `sent` has the folders that were sent, by digest."""
-        digest = submission.digest or sent.get(submission.folder or _NOWHERE)
-        if digest is None:
-            with packed(submission, announce) as package:
-                if package is not None and submission.folder is not None:
-                    upload(self.transport, package, progress)
-                    digest = sent[submission.folder] = package.digest
-        body = submission.with_package(digest)
-        if submission.inputs is not None:
-            body["inputs"] = send_inputs(self.transport, submission.inputs, progress, announce)
-        return body
-
-    def dry_run(self, submission: Submission) -> "DryRunOut":
+    def dry_run(self, submission: "Submission") -> "DryRunOut":
         """Returns the job that would be created, and the exact requests that would start it. Nothing is sent, stored or
         started; a folder is packed nevertheless, because whether that works is part of the answer."""
-        self._check_files(submission)
-        with packed(submission):
-            return self._planned(submission)
+        return self._sender.dry_run(submission)
 
-    def translated(self, submission: Submission) -> "TranslatedOut":
+    def translated(self, submission: "Submission") -> "TranslatedOut":
         """Returns the spec that a job file of another system becomes. Nothing is sent but the text of the file."""
-        answer: TranslatedOut = self._post("/jobs:translate", submission.without_files(), repeatable=True)
-        return answer
+        return self._sender.translated(submission)
 
-    def submit_many(self, jobs: Sequence[Submittable]) -> list[JobHandle]:
+    def submit_many(self, jobs: "Sequence[Submittable]") -> list[JobHandle]:
         """Submits many jobs in one call, all or none. They may name each other in `after`, in any order.
 
         client.submit_many(["prep.yaml", Job(name="train", command="python train.py", after="prep")])
         """
-        prepared = [prepare(job, Changes()) for job in jobs]
-        if any("spec" not in one.body or _has_files(one) for one in prepared):
-            return self.send_all([replace(one, file=_label(job)) for one, job in zip(prepared, jobs, strict=True)])
-        specs = [_bulk_spec(one) for one in prepared]
-        return [self._handle(item) for item in self._post("/jobs:bulk", {"specs": specs}, repeatable=True)["items"]]
+        return [self._handle(item) for item in self._sender.send_many(jobs)]
 
     def send_all(
         self,
-        submissions: Sequence[Submission],
+        submissions: "Sequence[Submission]",
         *,
         progress: Progress | None = None,
         announce: Announce | None = None,
     ) -> list[JobHandle]:
         """Submits what `prepare` returned, all or none. Raises MusterError with the problems of all of them, each with
         its file."""
-        self._check_all_files(submissions)
-        sent: dict[Path, str] = {}
-        bodies = [self._uploaded(one, sent, progress, announce) for one in submissions]
-        try:
-            made = self._post("/jobs:bulk", {"jobs": bodies}, repeatable=True)
-        except MusterError as error:
-            raise located(error, submissions) from None
-        return [self._handle(item) for item in made["items"]]
+        return [self._handle(item) for item in self._sender.send_all(submissions, progress, announce)]
 
-    def dry_run_all(self, submissions: Sequence[Submission]) -> "list[JobOut]":
+    def dry_run_all(self, submissions: "Sequence[Submission]") -> "list[JobOut]":
         """Returns the jobs that would be created. Nothing is sent, stored or started."""
-        self._check_all_files(submissions)
-        return self._planned_all(submissions)
+        return self._sender.dry_run_all(submissions)
 
     def import_ended(self, source: str, jobs: Sequence[Mapping[str, Any]]) -> int:
         """Records jobs that ended in another system, all or none, and returns how many of them are new. Each has `id`,
@@ -308,8 +272,10 @@ class Client:
 
     def run_on_node(
         self, ref: str, command: Sequence[str], *, timeout: str | float = "10m"
-    ) -> Iterator[CommandPiece | CommandResult]:
+    ) -> "Iterator[CommandPiece | CommandResult]":
         """Runs a command on a node and yields its output as it arrives, then how it ended. Admins only."""
+        from muster.client.node_exec import stream_command
+
         path, query = _node_path(ref)
         return stream_command(self.transport, f"{API}{path}/exec", query, command, timeout)
 
@@ -327,35 +293,47 @@ class Client:
     def clusters(self) -> list[ClusterView]:
         return [ClusterView.of(item) for item in self._items("/clusters")]
 
-    def virtual_clusters(self) -> VirtualClusters:
+    def virtual_clusters(self) -> "VirtualClusters":
         """Returns the virtual clusters that you may use, and, for admins, what is wrong with the present settings."""
+        from muster.client.cluster_views import VirtualClusters
+
         return VirtualClusters.of(self._get("/virtual-clusters"))
 
-    def virtual_cluster(self, name: str) -> VirtualClusterView:
+    def virtual_cluster(self, name: str) -> "VirtualClusterView":
+        from muster.client.cluster_views import VirtualClusterView
+
         return VirtualClusterView.of(self._get(f"/virtual-clusters/{segment(name)}"))
 
-    def quotas(self, user: str | None = None) -> list[QuotaView]:
+    def quotas(self, user: str | None = None) -> "list[QuotaView]":
         """Returns limits and their usage: those of virtual clusters, and those of you, of a user, or, for admins, of
         everybody."""
+        from muster.client.cluster_views import QuotaView
+
         return [QuotaView.of(item) for item in self._get("/quotas", {"user": user})["items"]]
 
-    def environments(self, cluster: str | None = None, node: str | None = None) -> EnvironmentListing:
+    def environments(self, cluster: str | None = None, node: str | None = None) -> "EnvironmentListing":
         """Lists what clusters offer as `runtime`: of one cluster or all, on one node or all."""
+        from muster.client.environment_views import EnvironmentListing
+
         return EnvironmentListing.of(self._get("/environments", {"cluster": cluster, "node": node}))
 
     def test_environment(
         self, name: str, cluster: str | None = None, node: str | None = None
-    ) -> list[EnvironmentTestView]:
+    ) -> "list[EnvironmentTestView]":
         """Imports its frameworks on each node that offers it. This takes up to a minute; allow for it with
         `timeouts`."""
+        from muster.client.environment_views import EnvironmentTestView
+
         body = {"name": name, "cluster": cluster, "node": node}
         return [EnvironmentTestView.of(item) for item in self._post("/environments:test", body)["items"]]
 
     def environment_packages(
         self, name: str, cluster: str | None = None, node: str | None = None
-    ) -> list[EnvironmentPackagesView]:
+    ) -> "list[EnvironmentPackagesView]":
         """Lists what is installed in an environment, on each node that offers it. This takes up to a minute; allow for
         it with `timeouts`."""
+        from muster.client.environment_views import EnvironmentPackagesView
+
         query = {"name": name, "cluster": cluster, "node": node}
         return [EnvironmentPackagesView.of(item) for item in self._get("/environments:packages", query)["items"]]
 
@@ -482,12 +460,16 @@ class Client:
 
     # -- templates ------------------------------------------------------------------------------------------------
 
-    def templates(self) -> list[TemplateView]:
+    def templates(self) -> "list[TemplateView]":
         """The newest versions of the templates that you may use, without their files."""
+        from muster.client.template_views import TemplateView
+
         return [TemplateView.of(item) for item in self._items("/templates")]
 
-    def template(self, name: str, version: int | None = None) -> TemplateView:
+    def template(self, name: str, version: int | None = None) -> "TemplateView":
         """One version of a template, or the newest, with its files."""
+        from muster.client.template_views import TemplateView
+
         return TemplateView.of(self._get(f"/templates/{segment(name)}", {"version": version}))
 
     def publish_template(
@@ -498,8 +480,10 @@ class Client:
         description: str = "",
         group: str = "",
         everyone: bool = False,
-    ) -> TemplateView:
+    ) -> "TemplateView":
         """Publishes a new version. `files` are texts by path, and `job.yaml` is the job."""
+        from muster.client.template_views import TemplateView
+
         body = {"files": dict(files), "description": description, "group": group, "everyone": everyone}
         data, headers = as_json(body)
         request = Request("PUT", f"{API}/templates/{segment(name)}", body=data, headers=headers)
@@ -523,49 +507,6 @@ class Client:
         path, of_cluster = _node_path(ref)
         answer = self._post(f"{path}/{what}", body if body is not None else {}, query={**of_cluster, **(query or {})})
         return NodeView.of(answer)
-
-    def _planned(self, submission: Submission) -> "DryRunOut":
-        plan: DryRunOut = self._post("/jobs", submission.without_files(), repeatable=True, query={"dryRun": True})
-        return plan
-
-    def _check_files(self, submission: Submission) -> None:
-        """Raises MusterError if files to be sent are missing, together with all other problems of the job, which the
-        server knows. Where it cannot be asked, the missing files are reported alone."""
-        missing = missing_files(submission)
-        if not missing:
-            return
-        refused = None
-        try:
-            self._planned(submission)
-        except MusterError as error:
-            refused = error if error.code in _PROBLEMS_OF_A_JOB else None
-        raise refusal(missing, refused)
-
-    def _planned_all(self, submissions: Sequence[Submission]) -> "list[JobOut]":
-        bodies = [one.without_files() for one in submissions]
-        try:
-            plan = self._post("/jobs:bulk", {"jobs": bodies}, repeatable=True, query={"dryRun": True})
-        except MusterError as error:
-            raise located(error, submissions) from None
-        return list(plan["items"])
-
-    def _check_all_files(self, submissions: Sequence[Submission]) -> None:
-        missing = [replace(one, file=part.file) for part in submissions for one in missing_files(part)]
-        if not missing:
-            return
-        refused = None
-        try:
-            self._planned_all(submissions)
-        except MusterError as error:
-            refused = error if error.code in _PROBLEMS_OF_A_JOB else None
-        found = [*missing, *(refused.problems if refused is not None else ())]
-        count = "1 problem" if len(found) == 1 else f"{len(found)} problems"
-        raise MusterError(
-            f"the jobs have {count}, and none was submitted",
-            code=BAD_INPUT,
-            problems=sorted_by_file(found, submissions),
-            warnings=refused.warnings if refused is not None else (),
-        )
 
     def _happened_after(self, seq: int) -> bool:
         answer = self._get("/events", {"after": seq, "limit": 1})
@@ -608,20 +549,3 @@ class Client:
 def _node_path(ref: str) -> tuple[str, dict[str, str | None]]:
     cluster, slash, name = ref.rpartition("/")
     return f"/nodes/{segment(name)}", {"cluster": cluster if slash else None}
-
-
-def _has_files(submission: Submission) -> bool:
-    return submission.folder is not None or any(one.path for one in submission.inputs or ())
-
-
-def _label(job: Submittable) -> str:
-    if isinstance(job, str | Path):
-        return str(job)
-    return str(job.name if isinstance(job, Job) else job.get("name") or "")
-
-
-def _bulk_spec(submission: Submission) -> dict[str, Any]:
-    spec = dict(submission.body["spec"])
-    if submission.inputs:
-        spec["inputs"] = [{"source": one.source, "target": one.target} for one in submission.inputs]
-    return {**spec, "package": submission.digest} if submission.digest else spec

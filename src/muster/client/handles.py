@@ -10,7 +10,6 @@ from typing import IO, TYPE_CHECKING, Any, Self
 
 from muster.client.errors import NOT_FOUND, TIMED_OUT, UNREACHABLE, MusterError
 from muster.client.outages import Outage
-from muster.client.output_views import OutputsView
 from muster.client.sse import read_events
 from muster.client.transport import API, Request, Transport, as_json, new_request_key, segment
 from muster.client.uploading import Progress
@@ -19,6 +18,7 @@ from muster.client.views import EventView, ExplanationView, JobView, TaskView
 if TYPE_CHECKING:
     from muster.api.job_usage import JobUseOut
     from muster.api.jobs import JobOut, SpecOut
+    from muster.client.output_views import OutputsView
     from muster.client.task_commands import TaskCommand
     from muster.client.task_connections import TaskConnection
 
@@ -281,8 +281,10 @@ class JobHandle:
 
         return copy_output(self._transport, f"{self._path}/outputs", self.outputs(), path, here, moved)
 
-    def outputs(self, attempt: int | None = None) -> OutputsView:
+    def outputs(self, attempt: int | None = None) -> "OutputsView":
         """Returns the outputs that the server collected from its tasks, of the newest attempt or another."""
+        from muster.client.output_views import OutputsView  # outputs are no business of `muster get jobs`
+
         return OutputsView.of(self._transport.json(Request("GET", f"{self._path}/outputs", {"attempt": attempt})))
 
     def download(

@@ -8,19 +8,19 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from muster.client.errors import BAD_INPUT, MusterError, Problem
 from muster.client.foreign_files import default_name, folder_of_script, folder_of_task
 from muster.client.inputs import GivenInput, missing_inputs, read_inputs
-from muster.client.specs import Job
 from muster.client.uploading import Announce
 from muster.lib.script_texts import is_script
 
 if TYPE_CHECKING:
     from muster.client.packing import Package
+    from muster.client.specs import Job
 
-Submittable = Job | Mapping[str, Any] | str | Path
+Submittable: TypeAlias = "Job | Mapping[str, Any] | str | Path"
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 _ON_CLUSTER = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]+(?:/[^/:]+)?:.*", re.DOTALL)
 
@@ -58,12 +58,10 @@ class Changes:
 
 
 def prepare(job: Submittable, changes: Changes) -> Submission:
-    if isinstance(job, Job):
-        return from_spec(job.to_spec(), changes)
-    if isinstance(job, Mapping):
-        return from_spec(job, changes)
-    path = Path(job).expanduser()
-    return from_text(read_text(path), path.parent, changes, path)
+    if isinstance(job, str | Path):
+        path = Path(job).expanduser()
+        return from_text(read_text(path), path.parent, changes, path)
+    return from_spec(job if isinstance(job, Mapping) else job.to_spec(), changes)
 
 
 def read_text(path: Path) -> str:

@@ -10,8 +10,9 @@ from muster.cli.node_description import describe_node
 from muster.cli.session import connect
 from muster.cli.shared_options import complete_jobs, output_option
 from muster.cli.shown_commands import shown
+from muster.cli.submitted_jobs import framework_text
 from muster.cli.tables.colours import state_colour
-from muster.cli.tables.columns import event_columns, framework_text, resources_text, task_columns
+from muster.cli.tables.columns import event_columns, resources_text, task_columns
 from muster.cli.tables.job_usage import attempt_lines, summary
 from muster.cli.tables.output import print_document, print_list, print_pairs
 from muster.cli.terminal import echo

@@ -5,12 +5,12 @@ import time
 import click
 
 from muster.cli.failures import Failure
-from muster.cli.job_following import say_submitted
 from muster.cli.notebook_job import LABEL, NotebookOptions, notebook_spec
 from muster.cli.option_types import CORES, DURATION, SIZE, Parsed
 from muster.cli.runtime_option import runtime_of, runtime_options
 from muster.cli.session import connect, say
 from muster.cli.shared_options import complete_destinations
+from muster.cli.submitted_jobs import say_submitted
 from muster.cli.terminal import echo
 from muster.client.client import Client
 from muster.client.errors import MusterError

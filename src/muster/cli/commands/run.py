@@ -11,7 +11,7 @@ from muster.cli.attaching import require_terminal, work_at
 from muster.cli.detach_keys import detach_keys_option
 from muster.cli.dry_run import print_dry_run
 from muster.cli.gpu_option import GPUS, GpuWish, combined
-from muster.cli.job_following import exit_with_outcome, follow, say_submitted
+from muster.cli.job_following import exit_with_outcome, follow
 from muster.cli.key_values import (
     parse_assignments,
     parse_devices,
@@ -20,10 +20,12 @@ from muster.cli.key_values import (
     parse_variables,
     read_env_file,
 )
-from muster.cli.option_types import CORES, DURATION, SIZE, PackageType
+from muster.cli.option_types import CORES, DURATION, SIZE
+from muster.cli.package_option import PackageType
 from muster.cli.runtime_option import runtime_of, runtime_options
 from muster.cli.session import connect, say
 from muster.cli.shared_options import complete_destinations, output_option
+from muster.cli.submitted_jobs import say_submitted
 from muster.cli.tables.output import print_document
 from muster.cli.terminal import echo
 from muster.cli.transfer_progress import announce_packing, upload_progress

@@ -1,29 +1,32 @@
-"""`muster submit`."""
+"""`muster submit`.
+
+What only some of its options need is imported where it is used: the command mostly sends one file and ends.
+"""
 
 import shlex
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
-from muster.cli.dry_run import print_dry_run
-from muster.cli.job_following import exit_with_outcome, follow, say_submitted, wait_quietly
-from muster.cli.job_sets import follow_all, print_jobs, wait_for_all
 from muster.cli.key_values import parse_assignments
 from muster.cli.session import connect, say, say_warning
 from muster.cli.shared_options import complete_destinations, output_option
-from muster.cli.tables.output import print_document
+from muster.cli.submitted_jobs import say_submitted
 from muster.cli.terminal import echo
 from muster.cli.transfer_progress import announce_packing, upload_progress
-from muster.client.client import Client
 from muster.client.errors import BAD_INPUT, MusterError
 from muster.client.job_files import JobFile, jobs_in
 from muster.client.submitting import Changes, Submission, read_text
-from muster.client.views import JobView
 from muster.lib.script_texts import is_script
+
+if TYPE_CHECKING:
+    from muster.client.client import Client
+    from muster.client.handles import JobHandle
+    from muster.client.views import JobView
 
 _ARGUMENTS = "muster.script-arguments"
 
@@ -118,24 +121,27 @@ def command(
         return
     submission = replace(found.submissions[0], file="")
     if dry_run:
+        from muster.cli.dry_run import print_dry_run
+
         print_dry_run(client.dry_run(submission), output)
         return
     with upload_progress() as progress:
         handle = client.send(submission, progress=progress, announce=announce_packing)
     say_submitted(handle)
-    if followed:
-        exit_with_outcome(_ended(follow(handle), output))
-    if wait:
-        say(f"  muster logs -f {handle.name}    follow its output")
-        exit_with_outcome(_ended(wait_quietly(handle), output))
+    if followed or wait:
+        _exit_when_ended(handle, output, followed=followed)
     _print_job(handle.view, output)
     say(f"  muster logs -f {handle.name}    follow its output")
     say(f"  muster explain {handle.name}    why it waits, or why it failed")
 
 
 def _submit_all(
-    client: Client, submissions: Sequence[Submission], *, dry_run: bool, wait: bool, followed: bool, output: str
+    client: "Client", submissions: Sequence[Submission], *, dry_run: bool, wait: bool, followed: bool, output: str
 ) -> None:
+    from muster.cli.job_following import exit_with_outcome
+    from muster.cli.job_sets import follow_all, print_jobs, wait_for_all
+    from muster.client.views import JobView
+
     if dry_run:
         print_jobs([JobView.of(job) for job in client.dry_run_all(submissions)], output)
         say("Dry run: nothing was started")
@@ -176,15 +182,22 @@ def _read(file: str) -> JobFile:
         raise MusterError("standard input is not text", code=BAD_INPUT) from error
 
 
-def _ended(job: JobView, output: str) -> JobView:
+def _exit_when_ended(handle: "JobHandle", output: str, *, followed: bool) -> NoReturn:
     """The stdout of a followed job is its log, so a document is printed only if `-o` asks for it."""
+    from muster.cli.job_following import exit_with_outcome, follow, wait_quietly
+
+    if not followed:
+        say(f"  muster logs -f {handle.name}    follow its output")
+    ended = follow(handle) if followed else wait_quietly(handle)
     if output != "name":
-        _print_job(job, output)
-    return job
+        _print_job(ended, output)
+    exit_with_outcome(ended)
 
 
-def _print_job(job: JobView, output: str) -> None:
+def _print_job(job: "JobView", output: str) -> None:
     if output == "name":
         echo(job.name)
-    else:
-        print_document(job.raw, output)
+        return
+    from muster.cli.tables.output import print_document
+
+    print_document(job.raw, output)

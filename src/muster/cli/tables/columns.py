@@ -1,6 +1,6 @@
 """The columns of tables, so that `get`, `describe` and `top` show the same object in the same way."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -230,12 +230,6 @@ def resources_text(resources: Any) -> str | None:
     named.pop("devices", None)
     texts = {name: _joined(value) if isinstance(value, list) else value for name, value in named.items()}
     return " ".join(f"{name}={text}" for name, text in texts.items() if text not in _NONE) or None
-
-
-def framework_text(job: Mapping[str, Any]) -> str | None:
-    """The framework as `torch, because the command runs torchrun`, or only its name if the job says so itself."""
-    reason = job.get("frameworkReason")
-    return f"{job.get('framework')}, because {reason}" if reason else job.get("framework")
 
 
 def device_counts(node: NodeView) -> list[str]:
