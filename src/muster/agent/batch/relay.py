@@ -30,9 +30,9 @@ _RETRY_S = 0.5
 
 
 class Relay:
-    """Listens at `port`, if it is not 0, and at the ports of the agents before it, where gangs that run look for it. One
-    that is taken for the moment, by an agent that is about to leave or by somebody else, is listened at as soon as it is
-    free. Raises OSError if that is `port`."""
+    """Listens at `port`, if it is not 0, and at the ports of the agents before it, where gangs that run look for it. If
+    one is taken, by an agent that is about to leave or by somebody else, it listens there as soon as it is free. Raises
+    OSError if `port` is taken."""
 
     def __init__(self, spool: Spool, outputs: Optional[KeptOutputs] = None, port: int = 0) -> None:
         self._spool = spool
