@@ -11,6 +11,7 @@ from typing import Any, Callable, Dict, FrozenSet, List, Mapping, Optional, Sequ
 
 from muster.agent import requests
 from muster.agent.batch.service import BatchService
+from muster.agent.batch.task_steps import TaskSteps
 from muster.agent.batch.tasks import BatchTask
 from muster.agent.diagnostics import Diagnostics
 from muster.agent.environments.node_probes import Surroundings
@@ -165,6 +166,7 @@ class Service:
         self._settling.on_running.append(container_watch.running)
         self._settling.on_counted += [container_watch.ended, self._accounting.ended]
         self._batch = BatchService(loop, root, self._batch_told)
+        task_steps = TaskSteps(loop, exits, self._batch.task, self._batch.programs, self._push)
         self._attachments = Attachments(loop, self._executions, self._book)
         self._metering = Metering(loop, self._book, container_watch.containers, self._usage_sampled, diagnostics)
         self._operations: Dict[str, Operation] = {
@@ -196,6 +198,7 @@ class Service:
             "connection_read": self._connections.read,
             "connection_write": self._connections.write,
             "connection_close": self._connections.close,
+            "batch_in_task": task_steps.ask,
         }
         work_of = work_folders(root, self._book)
         self._slow_operations: Dict[str, SlowOperation] = {

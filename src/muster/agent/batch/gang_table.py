@@ -9,6 +9,7 @@ import secrets
 import threading
 from typing import Any, Dict, FrozenSet, Optional
 
+from muster.agent.batch.entry import without_entry
 from muster.agent.batch.spool import BEGIN, END, Gang, Spool
 
 
@@ -59,7 +60,12 @@ def _described(gang: Gang) -> Optional[Dict[str, Any]]:
         return None
     orders = gang.orders()
     tasks = [
-        {"task": uid, "begin": gang.mark(uid, BEGIN), "end": gang.mark(uid, END), "ordered": uid in orders}
+        {
+            "task": uid,
+            "begin": without_entry(gang.mark(uid, BEGIN)),
+            "end": gang.mark(uid, END),
+            "ordered": uid in orders,
+        }
         for uid in facts["tasks"]
     ]
     named = {name: facts[name] for name in ("name", "user", "amounts", "digests")}

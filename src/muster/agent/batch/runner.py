@@ -15,6 +15,7 @@ import sys
 import time
 from typing import Any, Dict, List, Mapping, Optional
 
+from muster.agent.batch.entry import ENTRY, entry
 from muster.agent.batch.link import TOKEN, Link, connected
 from muster.agent.batch.node_ports import ClaimedPorts
 from muster.agent.batch.preparing import Prepared, prepare
@@ -50,7 +51,7 @@ def main() -> None:
         sys.exit("muster: the coordinator is gone")
     asking = Asking(link, token)
     spool = Spool(start["root"]) if start["is_shared"] else RelayedSpool(start["root"], asking.ask)
-    code = Runner(start["order"], spool, link, token, asking).run()
+    code = Runner(start["order"], group, spool, link, token, asking).run()
     claimed.close()
     sys.exit(code)
 
@@ -62,8 +63,11 @@ def _whereabouts() -> Dict[str, Any]:
 
 
 class Runner:
-    def __init__(self, order: Mapping[str, Any], spool: Spool, link: Link, token: str, asking: "Asking") -> None:
+    def __init__(
+        self, order: Mapping[str, Any], component: int, spool: Spool, link: Link, token: str, asking: "Asking"
+    ) -> None:
         self._order = order
+        self._component = component
         self._uid = str(order["id"])
         self._spool = spool
         self._gang = spool.gang_of(self._uid)
@@ -93,6 +97,7 @@ class Runner:
             message = error.message if isinstance(error, AgentError) else str(error)
             return self._ended({"at": time.time(), "error": code, "message": message}, 1)
         begun = {"at": time.time(), "node": _node(), "host": socket.gethostname(), "pid": self._pid}
+        begun[ENTRY] = entry(self._pid, self._component, self._gang.task_folder(self._uid))
         self._spool.write_mark(self._gang, self._uid, BEGIN, begun)
         return self._follow()
 

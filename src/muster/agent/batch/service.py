@@ -103,7 +103,7 @@ class BatchService:
         return ",".join([*([address] if address else self._relay.addresses()), str(self._relay.port)])
 
     def _submit(self, request: Mapping[str, Any]) -> Work:
-        programs, key = self._opened(), requests.task_id({"task": request.get("key")})
+        programs, key = self.programs(), requests.task_id({"task": request.get("key")})
         options = list(requests.argument_list(["sbatch", *_texts(request, "options")])[1:])
         user, script = optional_user(request), requests.data(request, 1 << 24)
         facts: Dict[str, Any] = {
@@ -130,7 +130,7 @@ class BatchService:
 
     def _ask(self, request: Mapping[str, Any]) -> Work:
         """Runs several commands that change nothing, and answers with what each has printed."""
-        programs = self._opened()
+        programs = self.programs()
         asked = request.get("asked")
         if not isinstance(asked, list):
             raise requests.bad_request("asked must be a list of commands")
@@ -140,13 +140,13 @@ class BatchService:
         return lambda: {"answers": [_answer(programs, command) for command in commands]}
 
     def _gangs(self, request: Mapping[str, Any]) -> Work:
-        self._opened()
+        self.programs()
         table, version = request.get("table"), requests.whole_number(request, "version", 0, 1 << 62)
         return lambda: self._table.since(str(table), version)
 
     def _stop(self, request: Mapping[str, Any]) -> Work:
         """Write the order down. The coordinator of the gang looks for it."""
-        self._opened()
+        self.programs()
         tasks, grace_s = requests.task_ids(request), requests.seconds(request, "grace_s")
 
         def stop() -> Answer:
@@ -163,7 +163,7 @@ class BatchService:
         return stop
 
     def _cancel(self, request: Mapping[str, Any]) -> Work:
-        programs, gang = self._opened(), self._spool.gang(requests.task_id({"task": request.get("key")}))
+        programs, gang = self.programs(), self._spool.gang(requests.task_id({"task": request.get("key")}))
 
         def cancel() -> Answer:
             job = gang.job()
@@ -178,7 +178,7 @@ class BatchService:
 
     def _end(self, request: Mapping[str, Any]) -> Work:
         """Keep the end of a task that could not write it down itself, as the server has learned it from Slurm."""
-        self._opened()
+        self.programs()
         uid, end = requests.task_id(request), request.get("end")
         if not isinstance(end, dict):
             raise requests.bad_request("end must be an object")
@@ -195,7 +195,7 @@ class BatchService:
     def _forget(self, request: Mapping[str, Any]) -> Work:
         """Nothing of the task is needed any more. Its gang stays known as one that was submitted, until all of it is
         forgotten."""
-        self._opened()
+        self.programs()
         uid, is_final = requests.task_id(request), bool(request.get("final"))
 
         def forget() -> Answer:
@@ -211,7 +211,7 @@ class BatchService:
 
     def _output(self, request: Mapping[str, Any]) -> Work:
         """The last that the batch script of a gang has printed."""
-        self._opened()
+        self.programs()
         gang = self._spool.gang(requests.task_id({"task": request.get("key")}))
         return lambda: {"text": _tail(gang.output)}
 
@@ -223,7 +223,7 @@ class BatchService:
 
     def _probe(self, request: Mapping[str, Any]) -> Work:
         """Run a short job on any node, which says what is installed there."""
-        programs, options = self._opened(), _texts(request, "options")
+        programs, options = self.programs(), _texts(request, "options")
         command = ["srun", "--ntasks=1", "--immediate=30", "--time=1", "--quiet", *options, "sh", "-c", VERSIONS]
 
         def probe() -> Answer:
@@ -234,7 +234,8 @@ class BatchService:
 
         return probe
 
-    def _opened(self) -> Programs:
+    def programs(self) -> Programs:
+        """Slurm's commands, once the server has said which."""
         if self._programs is None:
             raise AgentError(BAD_REQUEST, "the batch system has not been opened")
         return self._programs

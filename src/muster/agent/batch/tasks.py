@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from typing import Any, Dict, Optional
 
+from muster.agent.batch.entry import without_entry
 from muster.agent.batch.spool import BEGIN, END, LOG, Gang
 from muster.agent.tasks.masking import Masks
 from muster.agent.tasks.table import readable_log_bytes
@@ -38,7 +39,7 @@ class BatchTask:
             "task": self.uid,
             "key": self.gang.key,
             "job": self.gang.job(),
-            "begin": begin,
+            "begin": without_entry(begin),
             "end": end,
             "ordered": ordered,
             "log_bytes": self.log_bytes(),

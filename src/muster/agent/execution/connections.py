@@ -134,6 +134,10 @@ class Connections:
         self._generation = 0
         self._of_tasks: Dict[str, List[str]] = {}
 
+    @property
+    def is_empty(self) -> bool:
+        return not self._open and not self._connecting
+
     def connect(self, request: Mapping[str, Any]) -> None:
         """The answer has the name of the connection."""
         number = request["id"]

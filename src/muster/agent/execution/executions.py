@@ -223,6 +223,10 @@ class Executions:
         self._running: Dict[str, Execution] = {}
         self._count = 0
 
+    @property
+    def is_empty(self) -> bool:
+        return not self._running
+
     def require_room(self) -> None:
         if len(self._running) >= _MAX_COMMANDS:
             raise AgentError(START_FAILED, "{} commands run here already; let one of them end".format(_MAX_COMMANDS))

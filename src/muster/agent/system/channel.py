@@ -7,13 +7,29 @@ further request is taken until it has caught up.
 from __future__ import annotations
 
 import os
-from typing import Any, Callable, Mapping
+from typing import Any, Callable, List, Mapping, NamedTuple, Protocol
 
 from muster.agent.system.frames import FrameDecoder, FrameError, Message, encode
+from muster.agent.system.lines import LineDecoder, encode_line
 from muster.agent.system.loop import Loop
 
 _READ_BYTES = 256 * 1024
 _PAUSE_AT_BYTES = 32 * 1024 * 1024
+
+
+class Decoder(Protocol):
+    def feed(self, data: bytes) -> List[Message]: ...
+
+
+class Form(NamedTuple):
+    """How messages are written."""
+
+    encode: Callable[[Mapping[str, Any]], bytes]
+    decoder: Callable[[], Decoder]
+
+
+FRAMES = Form(encode, FrameDecoder)
+LINES = Form(encode_line, LineDecoder)
 
 
 class Channel:
@@ -24,13 +40,15 @@ class Channel:
         out_fd: int,
         on_message: Callable[[Message], None],
         on_close: Callable[[str], None],
+        form: Form = FRAMES,
     ) -> None:
         self._loop = loop
         self._in_fd = in_fd
         self._out_fd = out_fd
         self._on_message = on_message
         self._on_close = on_close
-        self._decoder = FrameDecoder()
+        self._encode = form.encode
+        self._decoder = form.decoder()
         self._outgoing = bytearray()
         self._writing = False
         self._reading = True
@@ -45,8 +63,12 @@ class Channel:
         """True if the server reads so slowly that messages which may be left out should be."""
         return len(self._outgoing) > _READ_BYTES
 
+    @property
+    def has_sent_all(self) -> bool:
+        return not self._outgoing
+
     def send(self, message: Mapping[str, Any]) -> None:
-        self._outgoing += encode(message)
+        self._outgoing += self._encode(message)
 
     def drain(self) -> None:
         """Take all that has come in, once nobody writes any more."""

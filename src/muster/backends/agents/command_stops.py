@@ -3,10 +3,17 @@
 import asyncio
 import base64
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, Protocol
 
-from muster.backends.agents.connection import AgentNode, quietly
+from muster.agent.system.frames import Message
+from muster.backends.agents.connection import quietly
 from muster.ports.capabilities import CommandOutput
+
+
+class Answering(Protocol):
+    """Whoever answers requests about commands and connections: the agent of a node, or somebody on the way to it."""
+
+    async def ask(self, op: str, **arguments: Any) -> Message: ...
 
 
 def output_of(answer: Mapping[str, Any]) -> Iterator[CommandOutput]:
@@ -22,10 +29,10 @@ class CommandStops:
     def __init__(self) -> None:
         self._stopping: set[asyncio.Task[None]] = set()
 
-    def stop(self, agent: AgentNode, name: str) -> None:
+    def stop(self, agent: Answering, name: str) -> None:
         self.ask(agent, "exec_stop", exec=name)
 
-    def ask(self, agent: AgentNode, op: str, **arguments: str) -> None:
+    def ask(self, agent: Answering, op: str, **arguments: str) -> None:
         stopping = asyncio.create_task(quietly(agent.ask(op, **arguments)))
         self._stopping.add(stopping)
         stopping.add_done_callback(self._stopping.discard)

@@ -5,8 +5,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from muster.agent.errors import BAD_REQUEST, NOT_RUNNING, UNKNOWN_TASK
-from muster.backends.agents.command_stops import CommandStops, output_of
-from muster.backends.agents.connection import AgentNode
+from muster.backends.agents.command_stops import Answering, CommandStops, output_of
 from muster.domain.errors import BackendError, Conflict, Unreachable
 from muster.ports.capabilities import CommandEnd, CommandOutput, CommandSession, TaskRef, Terminal
 
@@ -16,13 +15,13 @@ _PIECE_BYTES = 64 << 10
 class AgentCommands:
     """Implements `TaskCommands` and `TaskAttachments`."""
 
-    def __init__(self, agent_of: Callable[[str], AgentNode]) -> None:
+    def __init__(self, agent_of: Callable[[TaskRef], Answering]) -> None:
         self._agent_of = agent_of
         self._stops = CommandStops()
 
     @asynccontextmanager
     async def run(self, task: TaskRef, argv: Sequence[str], terminal: Terminal | None) -> AsyncIterator[CommandSession]:
-        agent = self._agent_of(task.node)
+        agent = self._agent_of(task)
         name = await _started(agent, "exec_in_task", task, argv=list(argv), terminal=_shown(terminal))
         try:
             yield _Session(agent, name)
@@ -31,7 +30,7 @@ class AgentCommands:
 
     @asynccontextmanager
     async def attach(self, task: TaskRef, terminal: Terminal | None, tail: int | None) -> AsyncIterator[CommandSession]:
-        agent = self._agent_of(task.node)
+        agent = self._agent_of(task)
         name = await _started(agent, "attach", task, terminal=_shown(terminal), tail=tail)
         try:
             yield _Session(agent, name)
@@ -43,7 +42,7 @@ class AgentCommands:
 
 
 class _Session:
-    def __init__(self, agent: AgentNode, name: str) -> None:
+    def __init__(self, agent: Answering, name: str) -> None:
         self._agent = agent
         self._name = name
 
@@ -85,7 +84,7 @@ def _shown(terminal: Terminal | None) -> dict[str, Any] | None:
     return None if terminal is None else {"rows": terminal.rows, "columns": terminal.columns, "kind": terminal.kind}
 
 
-async def _started(agent: AgentNode, op: str, task: TaskRef, **arguments: Any) -> str:
+async def _started(agent: Answering, op: str, task: TaskRef, **arguments: Any) -> str:
     try:
         answer = await agent.ask(op, task=task.task_id, **arguments)
     except BackendError as error:

@@ -5,8 +5,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from muster.agent.errors import BAD_REQUEST, NOT_LISTENING, NOT_RUNNING, UNKNOWN_TASK
-from muster.backends.agents.command_stops import CommandStops
-from muster.backends.agents.connection import AgentNode
+from muster.backends.agents.command_stops import Answering, CommandStops
 from muster.domain.errors import BackendError, Conflict, Unreachable
 from muster.ports.capabilities import TaskConnection, TaskRef
 
@@ -21,13 +20,13 @@ _HINTS = {
 class AgentConnections:
     """Implements `TaskConnections`."""
 
-    def __init__(self, agent_of: Callable[[str], AgentNode]) -> None:
+    def __init__(self, agent_of: Callable[[TaskRef], Answering]) -> None:
         self._agent_of = agent_of
         self._closing = CommandStops()
 
     @asynccontextmanager
     async def connect(self, task: TaskRef, port: int) -> AsyncIterator[TaskConnection]:
-        agent = self._agent_of(task.node)
+        agent = self._agent_of(task)
         try:
             answer = await agent.ask("connect", task=task.task_id, port=port)
         except BackendError as error:
@@ -45,7 +44,7 @@ class AgentConnections:
 
 
 class _Connection:
-    def __init__(self, agent: AgentNode, name: str) -> None:
+    def __init__(self, agent: Answering, name: str) -> None:
         self._agent = agent
         self._name = name
 

@@ -16,6 +16,8 @@ from muster.backends.agents.archive_transfer import ArchiveTransfer
 from muster.backends.agents.connection import CONNECT_WITHIN_S, AgentNode, quietly
 from muster.backends.agents.logs import AgentLogs
 from muster.backends.agents.output_collection import OutputCollection
+from muster.backends.agents.task_commands import AgentCommands
+from muster.backends.agents.task_connections import AgentConnections
 from muster.backends.agents.task_data import PoolLogs
 from muster.backends.slurm.amounts import total
 from muster.backends.slurm.batch_script import Place, batch_script, job_name, shown_script
@@ -30,6 +32,7 @@ from muster.backends.slurm.options import SubmitAs, slurm_options
 from muster.backends.slurm.queries import Jobs, ask_all
 from muster.backends.slurm.sbatch_options import GpuTypes, components
 from muster.backends.slurm.spec_support import cannot_honour
+from muster.backends.slurm.task_steps import InTask
 from muster.backends.slurm.unsent_outputs import with_unsent
 from muster.domain.clusters import PhysicalCluster
 from muster.domain.errors import BackendError, Problem, Rejected, Unreachable
@@ -65,7 +68,7 @@ _CANCEL_AFTER_S = 15.0
 
 
 class SlurmBackend:
-    """Implements `ports.backend.Backend` and the capabilities engine, shipping, logs, outputs and cleanup."""
+    """Implements `ports.backend.Backend` and the capabilities engine, shipping, outputs and cleanup."""
 
     def __init__(
         self,
@@ -114,6 +117,8 @@ class SlurmBackend:
         self._shipping = ArchiveTransfer(self._ask_node, lambda _: self._agent.outward)
         self._outputs = OutputCollection(self._ask_node, lambda _: self._agent.inward)
         self._task_logs = PoolLogs(lambda _: self._agent, self._logs)
+        self._task_commands = AgentCommands(self._in_task)
+        self._task_connections = AgentConnections(self._in_task)
 
     # Lifetime
 
@@ -126,6 +131,8 @@ class SlurmBackend:
         for errand in errands:
             errand.cancel()
         await asyncio.gather(*errands, return_exceptions=True)
+        await self._task_commands.close()
+        await self._task_connections.close()
         await self._shipping.close()
         await self._logs.close()
         await self._agent.close()
@@ -149,6 +156,8 @@ class SlurmBackend:
             outputs=self,
             cleanup=self,
             secrets=TaskSecrets() if self._options.is_shared else None,
+            task_commands=self._task_commands,
+            task_connections=self._task_connections,
         )
 
     def cannot_honour(self, spec: JobSpec) -> list[Problem]:
@@ -328,6 +337,9 @@ class SlurmBackend:
 
     async def forget(self, task: TaskRef) -> None:
         await self._order("batch_forget", task=task.task_id, final=True)
+
+    def _in_task(self, task: TaskRef) -> InTask:
+        return InTask(task.task_id, self._order)
 
     # The agent on the login node
 
