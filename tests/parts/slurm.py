@@ -202,6 +202,9 @@ class RealSlurm:
         self.folder.chmod(0o711)  # the sockets and settings are for other users, too
         for name in ("log", "state", "run", "munge", *(f"spool-{name}" for name in self.nodes)):
             (self.folder / name).mkdir(mode=0o755)
+        for name in self.nodes:
+            (self.folder / f"tmp-{name}").mkdir()
+            (self.folder / f"tmp-{name}").chmod(0o1777)
         hosts = "".join(f"{self.node_address(name)} {name}\n" for name in self.nodes)
         (self.folder / "hosts").write_text(f"{Path('/etc/hosts').read_text()}{hosts}")
         self.conf.write_text(slurm_conf(self.folder, self._number, self.options))

@@ -60,6 +60,7 @@ def slurm_conf(folder: Path, number: SlurmNumber, options: SlurmOptions) -> str:
         f"AuthInfo=socket={munge_socket(folder)}",
         f"StateSaveLocation={folder}/state",
         f"SlurmdSpoolDir={folder}/spool-%n",
+        f"TmpFS={folder}/tmp-%n",
         f"SlurmctldPidFile={folder}/run/slurmctld.pid",
         f"SlurmdPidFile={folder}/run/slurmd-%n.pid",
         "ProctrackType=proctrack/linuxproc",

@@ -1,5 +1,6 @@
 """Whole jobs on a real Slurm cluster: roles of different size, GPUs, MPI, packages and outputs."""
 
+import os
 import shutil
 import subprocess
 from pathlib import Path
@@ -12,6 +13,7 @@ from tests.parts.slurm import RealSlurm
 from tests.parts.slurm_server import CLUSTER
 
 pytestmark = pytest.mark.slurm
+_PAIRS = int(os.environ.get("MUSTER_SLURM_PAIRS", "8"))
 _ALLREDUCE = """
 #include <mpi.h>
 #include <stdio.h>
@@ -63,12 +65,41 @@ def test_a_package_is_the_working_directory_and_outputs_come_back(slurm_server: 
 
 
 def test_mpi_computes_together_by_srun(slurm_server: MusterServer, allreduce: Path) -> None:
-    """On one node: the nodes of this cluster share a /tmp, in which PMIx of each would make the same folder."""
-    spec = {"name": "together", "framework": "mpi", "replicas": 3, "where": {"together": "node"}}
+    spec = {"name": "together", "framework": "mpi", "replicas": 3, "where": {"spread": "apart"}}
     job = _succeeded(slurm_server, {**spec, "command": str(allreduce), "resources": {"cpu": 1}})
 
     log = _log(slurm_server, job)
     assert all(f"rank {rank} of 3 has the sum 3" in log for rank in range(3))
+
+
+@pytest.mark.parametrize("ssh", [True, False])
+def test_mpirun_starts_processes_on_all_nodes_by_the_host_file(
+    slurm_server: MusterServer, allreduce: Path, ssh: bool
+) -> None:
+    """It reaches the tasks by ssh, if they have it, and otherwise their nodes by Slurm."""
+    if ssh and shutil.which("sshd", path="/usr/sbin:/usr/bin") is None:
+        pytest.skip("there is no sshd")
+    mpirun = f"mpirun --allow-run-as-root --hostfile $MUSTER_TASK_DIR/$MUSTER_HOSTFILE {allreduce}"
+    roles = {"launcher": {"command": mpirun, "minSucceeded": 1}, "worker": {"replicas": 2, "command": "sleep 600"}}
+    spec = {"name": "launched", "framework": "mpi", "ssh": ssh, "where": {"spread": "apart"}, "roles": roles}
+    job = _succeeded(slurm_server, spec)
+
+    log = _log(slurm_server, job)
+    assert all(f"rank {rank} of 3 has the sum 3" in log for rank in range(3))
+
+
+def test_jobs_that_share_a_node_have_ports_of_their_own(slurm_server: MusterServer) -> None:
+    """Each task listens at its own address, while the others on the node do."""
+    listen = (
+        "import os, socket, time; own = os.environ['PADDLE_CURRENT_ENDPOINT'].rpartition(':')[2];"
+        "server = socket.create_server(('', int(own))); print('listens at', own, flush=True); time.sleep(1)"
+    )
+    spec = {"framework": "paddle", "replicas": 2, "command": ["python3", "-c", listen], "resources": {"cpu": 1}}
+    jobs = [slurm_server.submit({"cluster": CLUSTER, "name": f"p{n}", **spec})["id"] for n in range(_PAIRS)]
+
+    for job in jobs:
+        assert slurm_server.wait(job)["state"] == "Succeeded", _log(slurm_server, job)
+        assert _log(slurm_server, job).count("listens at") == 2
 
 
 def test_command_that_is_not_there_says_so(slurm_server: MusterServer) -> None:

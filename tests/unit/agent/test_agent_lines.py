@@ -8,7 +8,7 @@ from muster.agent.system.lines import LineDecoder, encode_line
 
 @pytest.mark.parametrize("size", [1, 7, 100_000])
 def test_messages_come_whole_in_pieces_of_any_size(size: int) -> None:
-    messages = [
+    messages: list[dict[str, object]] = [
         {"op": "exec_write", "id": 1, "data": bytes(range(256)) * 20},
         {"op": "alive"},
         {"id": 2, "text": "ä\n"},

@@ -23,8 +23,8 @@ from typing import Any, Deque, Dict, List, Mapping, Optional, Set, Tuple
 from muster.agent.batch.bootstrap import bootstrap
 from muster.agent.batch.compiled import RUN, compiled_path
 from muster.agent.batch.link import ADDRESSES, TOKEN, Link, host_of, is_token, listening, own_addresses
-from muster.agent.batch.memory_ends import was_killed_for_memory
 from muster.agent.batch.relayed import RelayedSpool, RelayLink
+from muster.agent.batch.script_output import last_words, was_killed_for_memory
 from muster.agent.batch.spool import BEGIN, END, Gang, Spool
 from muster.agent.batch.symbols import resolve_task
 from muster.agent.system.removal import remove_tree
@@ -113,7 +113,10 @@ class Coordinator:
             program = [bootstrap("runner"), "runner", str(number)]
         python = [self._order["python"], "-I", "-S", "-c", *program]
         argv = [self._order["srun"], *component, *group["srun"], *python]
-        return subprocess.Popen(argv, env=env, stdin=subprocess.DEVNULL)
+        if self._order["is_shared"]:  # Slurm writes it to the file that the script names
+            return subprocess.Popen(argv, env=env, stdin=subprocess.DEVNULL)
+        with open(self._gang.output, "ab") as output:
+            return subprocess.Popen(argv, env=env, stdin=subprocess.DEVNULL, stderr=output)
 
     def _compiling(self) -> "Optional[subprocess.Popen[bytes]]":
         """The next jobs start sooner with a compiled archive. Nothing depends on it."""
@@ -234,7 +237,7 @@ class Coordinator:
                 continue
             if self._gang.mark(uid, BEGIN) is None:
                 os.makedirs(self._gang.task_folder(uid), 0o700, exist_ok=True)
-                words = "srun started no process for it; see what it printed: {}".format(self._gang.output)
+                words = "srun started no process for it: {}".format(last_words(self._gang.output))
                 end = {"at": time.time(), "error": START_FAILED, "message": words}
                 self._spool.write_mark(self._gang, uid, END, end)
             elif was_killed_for_memory(self._gang.output):

@@ -50,6 +50,8 @@ def prepare(order: Mapping[str, Any], spool: Spool, gang: Gang) -> Prepared:
 def environment(order: Mapping[str, Any], folder: str) -> Dict[str, str]:
     """What Slurm and the cluster's prolog set, then what the job is given, then what only this node knows."""
     env = {name: value for name, value in os.environ.items() if name not in OWN_VARIABLES}
+    if order["has_steps"]:
+        _share_with_steps(env)
     given = dict(order["env"])
     if order["gpus"]:
         given.update(_own_devices(int(order["gpus"])))
@@ -62,6 +64,12 @@ def environment(order: Mapping[str, Any], folder: str) -> Dict[str, str]:
         make_in_task_folder(str(order["id"]), SetupOrder(entry, False, 0, 0.0))
         env[order["setup"]] = entry
     return env
+
+
+def _share_with_steps(env: Dict[str, str]) -> None:
+    """`mpirun` starts steps by srun. They run beside the task, which has all that the job has on its node."""
+    env.pop("SLURM_MEM_PER_CPU", None)
+    env.update({"SLURM_OVERLAP": "1", "SLURM_MEM_PER_NODE": "0"})
 
 
 def _own_devices(count: int) -> Dict[str, str]:

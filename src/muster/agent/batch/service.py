@@ -217,7 +217,7 @@ class BatchService:
 
     def _outputs(self, request: Mapping[str, Any]) -> Work:
         """What is missing of the outputs of a task that were sent here, and why."""
-        self._opened()
+        self.programs()
         uid = requests.task_id(request)
         return lambda: {"told": read_told(self._spool.gang_of(uid), uid)}
 

@@ -133,16 +133,29 @@ def _order(
     }
 
 
+_MPI_BY_SSH = {
+    "OMPI_MCA_plm": "rsh",
+    "OMPI_MCA_ras": "^slurm",
+    "PRTE_MCA_plm": "ssh",
+    "PRTE_MCA_ras": "^slurm",
+    "HYDRA_LAUNCHER": "ssh",
+    "I_MPI_HYDRA_BOOTSTRAP": "ssh",
+}
+"""The host file has the names of tasks that ssh knows. `mpirun` of Open MPI, MPICH and Intel MPI would look for them among
+the nodes that Slurm has given the job."""
+
+
 def _task(launch: GangLaunch, task: Task, request: LaunchRequest, *, hides: bool) -> Mapping[str, Any]:
     spec = launch.gang.spec
     literal = sorted({*spec.env, *spec.role(task.role).env})
-    overlap = {"SLURM_OVERLAP": "1"} if spec.framework is Framework.MPI else {}  # mpirun starts steps beside the task
+    is_mpi = spec.framework is Framework.MPI
     env = {name: HIDDEN if hides and name in literal else value for name, value in request.env.items()}
     return {
         "id": task.id,
         "rank": task.rank,
         "argv": list(request.argv),
-        "env": {**overlap, **env},
+        "env": {**(_MPI_BY_SSH if is_mpi and spec.ssh is not None else {}), **env},
+        "has_steps": is_mpi,
         "literal": literal,
         "files": dict(request.files),
         "ports": len(request.ports),

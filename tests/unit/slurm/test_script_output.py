@@ -1,10 +1,10 @@
-"""The output of a batch script says whether Slurm killed its tasks for memory."""
+"""The output of a batch script says why nothing could start, and whether Slurm killed its tasks for memory."""
 
 from pathlib import Path
 
 import pytest
 
-from muster.agent.batch.memory_ends import was_killed_for_memory
+from muster.agent.batch.script_output import last_words, was_killed_for_memory
 
 pytestmark = pytest.mark.fast
 
@@ -36,3 +36,22 @@ def test_words_of_slurm(tmp_path: Path, said: str, is_killed: bool) -> None:
 
 def test_script_without_output(tmp_path: Path) -> None:
     assert not was_killed_for_memory(str(tmp_path / "absent"))
+
+
+@pytest.mark.parametrize(
+    ("said", "words"),
+    [
+        (
+            "srun: cluster configuration lacks support for cpu binding\n"
+            "srun: error: Unable to create step for job 1: Memory required by task is not available\n",
+            "srun: error: Unable to create step for job 1: Memory required by task is not available",
+        ),
+        ("module: no such module\nsrun: error: one\nsrun: error: one\n", "srun: error: one"),
+        ("python3: not found\n\n", "python3: not found"),
+        ("", "it printed nothing"),
+    ],
+)
+def test_last_words_are_the_errors_of_slurm(tmp_path: Path, said: str, words: str) -> None:
+    (tmp_path / "script.out").write_text(said)
+
+    assert last_words(str(tmp_path / "script.out")) == words
