@@ -142,7 +142,7 @@ def _waits(options: SlurmOptions) -> list[str]:
         "CompleteWait=0",
         "InactiveLimit=0",
         "MessageTimeout=30",
-        "UnkillableStepTimeout=30",
+        "UnkillableStepTimeout=600",  # a step whose controller is away takes long to end, and its node would be drained
         "WaitTime=0",
     ]
 

@@ -141,8 +141,8 @@ _MPI_BY_SSH = {
     "HYDRA_LAUNCHER": "ssh",
     "I_MPI_HYDRA_BOOTSTRAP": "ssh",
 }
-"""The host file has the names of tasks that ssh knows. `mpirun` of Open MPI, MPICH and Intel MPI would look for them among
-the nodes that Slurm has given the job."""
+"""The host file has the names of tasks that ssh knows. `mpirun` of Open MPI, MPICH and Intel MPI would look for them
+among the nodes that Slurm has given the job."""
 
 
 def _task(launch: GangLaunch, task: Task, request: LaunchRequest, *, hides: bool) -> Mapping[str, Any]:
