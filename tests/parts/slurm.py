@@ -106,6 +106,17 @@ class RealSlurm:
                 return state
         raise AssertionError(f"job {job} is {state}, not {states}: {self.run('scontrol', 'show', 'job', job)}")
 
+    def wait_until_empty(self, timeout_s: float = 120.0) -> None:
+        """No job holds anything on a node any more, nor waits."""
+        said = ""
+        for _ in polls(timeout_s):
+            said = self.run("squeue", "--noheader", "--format=%A %T %R")
+            if not said:
+                return
+        nodes = self.run("sinfo", "--noheader", "--Node", "--format=%N %T %E", check=False)
+        logs = {name: daemon.said[-1500:] for name, daemon in self._daemons.items()}
+        raise AssertionError(f"jobs are left: {said}\n{nodes}\n{logs}")
+
     def wait_until_saved(self, job: str) -> None:
         """The controller writes its jobs to disk up to five seconds late, and forgets the others when it is killed."""
         token = secrets.token_hex(8)

@@ -52,6 +52,7 @@ class SlurmHarness:
                 self._slurm.run("scancel", "--signal=KILL", "--full", job, check=False)
                 self._slurm.run("scancel", job, check=False)
         self.tasks.close()
+        self._slurm.wait_until_empty()
 
 
 class SlurmOutage:
