@@ -2,13 +2,13 @@
 
 import pytest
 
-from muster.agent.system.frames import FrameError
+from muster.agent.system.frames import FrameError, Message
 from muster.agent.system.lines import LineDecoder, encode_line
 
 
 @pytest.mark.parametrize("size", [1, 7, 100_000])
 def test_messages_come_whole_in_pieces_of_any_size(size: int) -> None:
-    messages: list[dict[str, object]] = [
+    messages: list[Message] = [
         {"op": "exec_write", "id": 1, "data": bytes(range(256)) * 20},
         {"op": "alive"},
         {"id": 2, "text": "ä\n"},

@@ -16,6 +16,7 @@ from muster.agent.system.processes import boot_id, identity_of
 
 ENTRY = "entry"
 """Its name in the mark of a task's beginning."""
+STEP_NAME = "muster-session"
 _LIBRARIES = "LD_LIBRARY_PATH"
 _START_WITHIN_S = 30
 
@@ -38,12 +39,12 @@ def without_entry(begin: Optional[Mapping[str, Any]]) -> Optional[Dict[str, Any]
 
 
 def srun_command(job: str, task: str, begin: Mapping[str, Any]) -> List[str]:
-    """The step shares all that the job has: nothing of it needs to be free. It sees the GPUs that the job has there."""
+    """The step shares all that the job has on the node, CPUs and GPUs, too: nothing of it needs to be free."""
     way = begin[ENTRY]
     component = [] if way["component"] is None else ["--het-group={}".format(way["component"])]
     where = ["--jobid={}".format(job), *component, "--nodelist={}".format(begin["node"]), "--nodes=1", "--ntasks=1"]
-    shared = ["--overlap", "--cpus-per-task=1", "--mem=0", "--immediate={}".format(_START_WITHIN_S)]
+    shared = ["--overlap", "--mem=0", "--cpu-bind=none", "--immediate={}".format(_START_WITHIN_S)]
     target = json.dumps({"task": task, "process": way["process"], "folder": way["folder"]})
     libraries = ["env", "{}={}".format(_LIBRARIES, way["libraries"])] if way["libraries"] else []
     python = [str(way["python"]), "-I", "-S", "-c", RUN.format("task_session"), str(way["archive"]), target]
-    return ["srun", *where, *shared, "--mpi=none", "--quiet", *libraries, *python]
+    return ["srun", *where, *shared, "--mpi=none", "--quiet", "--job-name=" + STEP_NAME, *libraries, *python]

@@ -54,9 +54,18 @@ def main() -> None:
     loop = Loop(ThreadPoolExecutor(_THREADS))
     task = Task(str(target["task"]), str(target["folder"]))
     task.phase, task.identity = RUNNING, Identity(*target["process"])
+    _share_processors(task.identity.pid)
     session = TaskSession(loop, task)
     session.begin(Channel(loop, 0, output, session.handle, lambda problem: session.end(), LINES))
     loop.run()
+
+
+def _share_processors(pid: int) -> None:
+    """The step may use all that the job has on this node. What it starts uses no others than the task."""
+    try:
+        os.sched_setaffinity(0, os.sched_getaffinity(pid))
+    except OSError:
+        pass  # the task has ended, or the step has none of them
 
 
 class TaskSession:
