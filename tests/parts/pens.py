@@ -97,6 +97,8 @@ class Program:
         os.kill(self.pid, signal.SIGSTOP)
 
     def thaw(self) -> None:
+        """nsenter stops with the program that it waits for."""
+        self._outside.send_signal(signal.SIGCONT)
         os.kill(self.pid, signal.SIGCONT)
 
     def wait(self) -> None:

@@ -84,17 +84,13 @@ def _write(slurm: RealSlurm, folder: Path, jobs: dict[str, str]) -> None:
         "squeue.txt": queue_command(),
         "squeue.json": ["squeue", "--json"],
         "sacct.txt": past_command(sorted(jobs.values(), key=int)),
-        "sacct.json": ["sacct", "--json"],
-        "show_job.txt": ["scontrol", "show", "job"],
         "show_node.txt": list(NODES_COMMAND),
         "show_partition.txt": list(PARTITIONS_COMMAND),
-        "sinfo.json": ["sinfo", "--json"],
     }
     host = socket.gethostname().partition(".")[0]
     settings = [f"{name}={value}" for name, value in TIME_ENV.items()]
     for name, command in commands.items():
-        # With another format of times, sacct does not understand its own defaults any more when it writes JSON.
-        said = slurm.run("env", *([] if "--json" in command else settings), *command)
+        said = slurm.run("env", *settings, *command)
         for before, after in ((f"={host} ", "=machine "), (f'"{host}"', '"machine"')):
             said = said.replace(before, after)
         (folder / name).write_text(said)

@@ -9,7 +9,7 @@ Placement = Literal["muster", "engine"]
 
 class CpuOut(TypedDict):
     total: str
-    used: str
+    used: Annotated[str, "How much is allocated to tasks; on a Slurm cluster, also to jobs of others."]
 
 
 class MemoryOut(TypedDict):
@@ -21,13 +21,23 @@ class GpuOut(TypedDict):
     index: int
     model: str
     used: Annotated[float, "How much of it is allocated to tasks: 0 to 1."]
-    job: Annotated[str | None, "The job that holds it now; several names with commas if it is shared."]
+    job: Annotated[
+        str | None,
+        "The job that holds it now; several names with commas if it is shared; `(others)` if it was not made with "
+        "Muster. Null if the GPU is free, or if the cluster's own engine does not say which job has it.",
+    ]
     outOfService: Annotated[str | None, "Why it is not allocated to new tasks, if so; a task that holds it keeps it."]
 
 
 class NodeDeviceOut(ExtendedDeviceOut):
     job: Annotated[str | None, "The job that holds it now."]
     outOfService: Annotated[str | None, "Why it is not allocated to new tasks, if so; a task that holds it keeps it."]
+
+
+class OthersOut(TypedDict):
+    cpu: str
+    memory: int
+    gpus: int
 
 
 class NodeOut(TypedDict):
@@ -41,6 +51,10 @@ class NodeOut(TypedDict):
     memory: MemoryOut
     gpus: list[GpuOut]
     devices: Annotated[list[NodeDeviceOut], "Devices other than GPUs."]
+    others: Annotated[
+        OthersOut | None, "How much of what is used belongs to jobs that were not made with Muster; null if unknown."
+    ]
+    partitions: Annotated[list[str], "The partitions of Slurm that it belongs to."]
     tasks: int
     note: str
     alerts: Annotated[list[str], "Problems that an admin should look at."]

@@ -8,6 +8,7 @@ import click
 
 from muster.cli.tables.ages import ago
 from muster.cli.tables.colours import state_colour
+from muster.cli.tables.columns import others_text
 from muster.cli.tables.output import print_document, print_pairs
 from muster.cli.terminal import echo
 from muster.client.views import NodeView
@@ -32,6 +33,8 @@ def describe_node(node: NodeView, output: str) -> None:
             ("Login", node.raw.get("login")),
             ("CPU", f"{node.cpu_used:g} of {node.cpu_total:g} allocated"),
             ("Memory", f"{about_bytes(node.memory_used)} of {about_bytes(node.memory_total)} allocated"),
+            ("Others", others_text(node.raw.get("others"))),
+            ("Partitions", ",".join(node.raw.get("partitions") or ())),
             ("Labels", _labels(node, found=False)),
             ("Found", _labels(node, found=True)),
             *_usage(node.raw.get("usage") or {}),
@@ -70,7 +73,9 @@ def _usage(usage: Mapping[str, Any]) -> list[tuple[str, Any]]:
 def _allocation(gpu: Mapping[str, Any]) -> str:
     """The job that has the GPU, the share if it is only a part, and why it is out of service if it is."""
     used, why = gpu.get("used") or 0, gpu.get("outOfService")
-    allocated = f"{gpu.get('job') or 'free'}{f' ({used:g} of it is allocated)' if 0 < used < 1 else ''}"
+    allocated = (
+        f"{gpu.get('job') or ('in use' if used else 'free')}{f' ({used:g} of it is allocated)' if 0 < used < 1 else ''}"
+    )
     return f"{allocated}; out of service: {why}" if why else allocated
 
 

@@ -17,6 +17,26 @@ class NodeState(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class OthersUse:
+    """What jobs that were not made with Muster have been allocated on a node."""
+
+    cpu_m: int = 0
+    memory_bytes: int = 0
+    gpus: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class EngineUse:
+    """What the engine of a cluster has allocated on a node, to Muster's tasks and to others together."""
+
+    cpu_m: int = 0
+    memory_bytes: int = 0
+    gpus: tuple[int, ...] = ()
+    """The indices of the GPUs."""
+    others: OthersUse = field(default_factory=OthersUse)
+
+
+@dataclass(frozen=True, slots=True)
 class Node:
     name: str
     cluster: str
@@ -37,6 +57,11 @@ class Node:
     """The devices that are out of service and may come back. Only the scheduler's view of a node has them."""
     withheld_extended: tuple[ExtendedDevice, ...] = ()
     """The same for devices other than GPUs."""
+    partitions: tuple[str, ...] = ()
+    """The partitions that the node belongs to, in an engine that has some."""
+    use: EngineUse | None = None
+    """What an engine that places tasks itself has allocated there. None if Muster places them, or if the engine does
+    not say."""
 
     @property
     def is_usable(self) -> bool:

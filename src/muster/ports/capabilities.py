@@ -58,6 +58,11 @@ class EngineQueue(Protocol):
         `nodes_changed` when it changes."""
         ...
 
+    async def look(self, max_age_s: float = 3.0) -> None:
+        """Somebody is about to look at the nodes, or a job waits for room. Where they are learnt by asking, this waits
+        a moment for an answer if the last one is older. However many look, the engine is asked once."""
+        ...
+
 
 class Removals(Protocol):
     """For engines in which people may remove a whole gang themselves, also while no server watches."""

@@ -9,13 +9,13 @@ from muster.api.artifacts import PackageOut
 from muster.api.events import EventOut
 from muster.api.explanations import FaultOut, ReasonOut
 from muster.api.jobs import ExtendedDeviceOut, JobMode, JobOut, JobStateName, TaskOut, TaskStateName
-from muster.api.nodes import NodeOut
+from muster.api.nodes import NodeOut, OthersOut
 from muster.api.secrets import SecretOut
 from muster.domain.accounts import Identity, Package, Token, User
 from muster.domain.events import Event
 from muster.domain.faults import Fault
 from muster.domain.jobs import Job
-from muster.domain.nodes import Node
+from muster.domain.nodes import Node, OthersUse
 from muster.domain.reasons import Reason
 from muster.domain.resources import WHOLE_GPU, ExtendedDevice, times, total
 from muster.domain.secrets import Secret
@@ -142,7 +142,7 @@ def node_view(
     *,
     cpu_m: int,
     memory_bytes: int,
-    device_jobs: Mapping[int, str],
+    device_jobs: Mapping[int, str | None],
     device_shares: Mapping[int, int],
     extended_jobs: Mapping[tuple[str, int], str],
     tasks: int,
@@ -181,12 +181,18 @@ def node_view(
             }
             for device in node.capacity.extended
         ],
+        "others": None if node.use is None else _others_view(node.use.others),
+        "partitions": list(node.partitions),
         "tasks": tasks,
         "note": node.note,
         "alerts": list(node.alerts),
         "labels": dict(node.labels),
         "usage": usage,
     }
+
+
+def _others_view(others: OthersUse) -> OthersOut:
+    return {"cpu": format_cpu(others.cpu_m), "memory": others.memory_bytes, "gpus": others.gpus}
 
 
 def user_view(user: User) -> UserOut:

@@ -83,6 +83,9 @@ class DirectoryQueueBackend:
     def unknown_why(self) -> str:
         return "" if self._pool is not None else "its folder cannot be read"
 
+    async def look(self, max_age_s: float = 3.0) -> None:
+        """Its folder is watched."""
+
     async def assign(self, gang: Gang, ports: Mapping[str, int]) -> tuple[Task, ...]:
         return assign_symbols(gang, ports)
 

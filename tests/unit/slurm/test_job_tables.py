@@ -5,17 +5,11 @@ from datetime import UTC, datetime
 
 import pytest
 
+from muster.backends.slurm.amounts import Amounts
 from muster.backends.slurm.exit_codes import JobExit
-from muster.backends.slurm.job_records import JobRecord, first_parts
+from muster.backends.slurm.job_records import Held, JobRecord, first_parts
 from muster.backends.slurm.job_states import EndKind, JobPhase
-from muster.backends.slurm.job_tables import (
-    past_command,
-    queue_command,
-    read_past,
-    read_queue,
-    read_shown,
-    shown_command,
-)
+from muster.backends.slurm.job_tables import past_command, queue_command, read_past, read_queue
 from tests.slurm.recording import STRANGE_COMMENT, STRANGE_NAME
 from tests.unit.slurm.samples import RECORDED, jobs, recorded
 
@@ -77,6 +71,7 @@ def test_job_that_runs(release: str) -> None:
     assert job.nodes == ("n1", "n2")
     assert (job.user, job.partition, job.ended_at, job.exit) == ("root", "main", None, None)
     assert (job.name, job.comment) == (STRANGE_NAME, STRANGE_COMMENT)
+    assert job.held == (Held(("n1", "n2"), Amounts(2, 200 << 20, {"": 2})),)
 
 
 @each_release
@@ -107,7 +102,9 @@ def test_parts_of_a_heterogeneous_job_belong_together(release: str) -> None:
         (number, 0, ("n1",)),
         (number, 1, ("n2",)),
     ]
-    assert first_parts(parts) == {number: replace(parts[0], nodes=("n1", "n2"))}
+    held = (*parts[0].held, *parts[1].held)
+    assert [one.nodes for one in held] == [("n1",), ("n2",)]
+    assert first_parts(parts) == {number: replace(parts[0], nodes=("n1", "n2"), held=held)}
 
 
 @each_release
@@ -119,13 +116,6 @@ def test_tasks_of_an_array(release: str) -> None:
         "0": JobPhase.RUNNING,
         "1-3%1": JobPhase.WAITING,
     }
-
-
-@each_release
-def test_scontrol_says_the_same_as_squeue(release: str) -> None:
-    shown = {job.job_id: job for job in read_shown(recorded(release, "show_job.txt"))}
-
-    assert shown == queue(release)
 
 
 @each_release
@@ -162,7 +152,7 @@ def test_last_run_of_a_requeued_job_counts_in_sacct() -> None:
 
 def test_local_times_are_read_in_the_zone_of_the_login_node() -> None:
     cells = ["5", "N/A", "N/A", "5", "N/A", "a", "p", "RUNNING", "None", "2026-11-18T02:00:00", "2026-11-18T02:31:41"]
-    text = "\x1f".join([*cells, "NONE", "n1", "0", "0", "x", "(null)"]) + "\x1e\n"
+    text = "\x1f".join([*cells, "NONE", "n1", "", "0", "0", "x", "(null)"]) + "\x1e\n"
 
     (job,) = read_queue(text, UTC)
 
@@ -171,16 +161,42 @@ def test_local_times_are_read_in_the_zone_of_the_login_node() -> None:
 
 def test_reason_may_be_a_sentence() -> None:
     sentence = "Nodes required for job are DOWN, DRAINED or reserved for jobs in higher priority partitions"
-    shown = f"JobId=5 JobName=x\n   UserId=a(1) GroupId=a(1)\n   JobState=PENDING Reason={sentence.replace(' ', '_')}\n"
-    cells = ["5", "N/A", "N/A", "5", "N/A", "a", "p", "PENDING", sentence, "N/A", "N/A", "N/A", "", "0", "0", "x", "y"]
+    cells = [
+        "5",
+        "N/A",
+        "N/A",
+        "5",
+        "N/A",
+        "a",
+        "p",
+        "PENDING",
+        sentence,
+        "N/A",
+        "N/A",
+        "N/A",
+        "",
+        "",
+        "0",
+        "0",
+        "x",
+        "y",
+    ]
 
-    assert next(read_shown(shown)).reason == sentence
     assert next(read_queue("\x1f".join(cells) + "\x1e\n")).reason == sentence
+
+
+@pytest.mark.parametrize(("written", "exit"), [("256", JobExit(1)), ("1:0", JobExit(1)), ("0:9", JobExit(None, 9))])
+def test_exit_code_as_squeue_writes_it_before_and_since_23_02(written: str, exit: JobExit) -> None:
+    cells = ["5", "N/A", "N/A", "5", "N/A", "a", "p", "FAILED", "None", "N/A", "N/A", "N/A", "n1", "cpu=1", written]
+
+    (job,) = read_queue("\x1f".join([*cells, "0", "x", "y"]) + "\x1e\n")
+
+    assert (job.exit, job.held) == (exit, ())
 
 
 @pytest.mark.parametrize("text", ["", "\n", "slurm_load_jobs error: Invalid job id specified\n", "1\x1f2\x1e\n"])
 def test_what_is_no_table_has_no_jobs(text: str) -> None:
-    assert list(read_queue(text)) == list(read_past(text)) == list(read_shown(text)) == []
+    assert list(read_queue(text)) == list(read_past(text)) == []
 
 
 def test_one_query_asks_for_all_jobs() -> None:
@@ -191,4 +207,3 @@ def test_one_query_asks_for_all_jobs() -> None:
     assert "--states=all" in command
     assert queue_command(user="alice", name="key")[-2:] == ["--user=alice", "--name=key"]
     assert past_command(["5"])[-1] == "--jobs=5"
-    assert shown_command(5) == ["scontrol", "show", "job", "5"]

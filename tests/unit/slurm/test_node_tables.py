@@ -1,9 +1,9 @@
-"""Nodes and partitions are read from text and JSON."""
+"""Nodes and partitions are read from what scontrol prints."""
 
 import pytest
 
 from muster.backends.slurm.node_states import NodeCondition, node_condition
-from muster.backends.slurm.node_tables import NodeRecord, read_nodes, read_nodes_json, read_partitions
+from muster.backends.slurm.node_tables import NodeRecord, read_nodes, read_partitions
 from tests.unit.slurm.samples import RECORDED, documented, recorded
 
 pytestmark = pytest.mark.fast
@@ -72,6 +72,7 @@ def test_documented_nodes_of_20_11() -> None:
         8,
         64000 * MIB,
         {"a100": 3},
+        (0, 1, 5),
         ("gpu", "all"),
         ("a100", "ib"),
         "",
@@ -86,21 +87,9 @@ def test_documented_nodes_of_24_11() -> None:
 
     assert (gpu.cpus, gpu.used_memory_bytes, gpu.used_gpus) == (62, 64000 * MIB, {"a100": 3})
     assert gpu.condition == NodeCondition(("MIXED", "PLANNED"), True)
-    assert cloud.condition == NodeCondition(("IDLE", "CLOUD", "POWERED_DOWN"), True)
+    remark = "It is switched off until a job needs it"
+    assert cloud.condition == NodeCondition(("IDLE", "CLOUD", "POWERED_DOWN"), True, remark=remark)
     assert cloud.gpus == {"": 1}
-
-
-@pytest.mark.parametrize("release", ["21.08", "24.11"])
-def test_documented_json_of_nodes(release: str) -> None:
-    gpu, cpu = read_nodes_json(documented(f"show_node-{release}.json"))
-
-    assert (gpu.name, gpu.address, gpu.cpus, gpu.memory_bytes) == ("gpu01", "10.0.0.1", 64, 515000 * MIB)
-    assert (gpu.used_cpus, gpu.used_memory_bytes) == (8, 64000 * MIB)
-    assert (gpu.gpus, gpu.used_gpus) == ({"a100": 8}, {"a100": 3})
-    assert (gpu.partitions, gpu.features) == (("gpu", "all"), ("a100", "ib"))
-    assert gpu.condition == NodeCondition(("MIXED", "PLANNED"), True)
-    assert not cpu.condition.is_usable
-    assert (cpu.reason, cpu.gpus, cpu.used_gpus) == ("no power", {}, {})
 
 
 @pytest.mark.parametrize(
@@ -140,4 +129,19 @@ def test_documented_json_of_nodes(release: str) -> None:
     ],
 )
 def test_words_and_marks_for_the_state_of_a_node(word: str, words: tuple[str, ...], problem: str) -> None:
-    assert node_condition((word,)) == NodeCondition(words, not problem, problem)
+    condition = node_condition((word,))
+
+    assert (condition.words, condition.is_usable, condition.problem) == (words, not problem, problem)
+
+
+@pytest.mark.parametrize(
+    ("word", "remark"),
+    [
+        ("IDLE", ""),
+        ("RESERVED", "It is reserved, and starts only jobs of its reservation"),
+        ("IDLE~", "It is switched off until a job needs it"),
+        ("DOWN~", ""),
+    ],
+)
+def test_what_is_special_about_a_node_that_starts_jobs(word: str, remark: str) -> None:
+    assert node_condition((word,)).remark == remark

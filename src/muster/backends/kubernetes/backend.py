@@ -165,6 +165,9 @@ class KubernetesBackend:
             return ""
         return (self._view.problem or self._groups.problem) if self._view is not None else self._problem
 
+    async def look(self, max_age_s: float = 3.0) -> None:
+        """Nodes and pods are watched."""
+
     async def assign(self, gang: Gang, ports: Mapping[str, int]) -> tuple[Task, ...]:
         """Names and ports are known before the pods exist."""
         name_of = pod_name if self._becomes_paddle_job(gang.spec) else address

@@ -13,6 +13,10 @@ class Amounts:
     gpus: Mapping[str, int] = field(default_factory=dict)
     """By gres type; the type is empty for those that have none, and for jobs that take any."""
 
+    @property
+    def gpu_count(self) -> int:
+        return sum(self.gpus.values())
+
     def plain(self) -> dict[str, Any]:
         return {"cpus": self.cpus, "memory_bytes": self.memory_bytes, "gpus": dict(self.gpus)}
 

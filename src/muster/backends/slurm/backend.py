@@ -5,6 +5,7 @@ import secrets
 import time
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -27,10 +28,12 @@ from muster.backends.slurm.gang_mirror import GangMirror
 from muster.backends.slurm.job_facts import JobFacts
 from muster.backends.slurm.launch_secrets import launch_secrets
 from muster.backends.slurm.login_agent import LoginNode, Streams
+from muster.backends.slurm.node_use import own_use
 from muster.backends.slurm.observing import kept_end, needs_slurm, observation, observations
 from muster.backends.slurm.options import SubmitAs, slurm_options
-from muster.backends.slurm.queries import Jobs, ask_all
-from muster.backends.slurm.sbatch_options import GpuTypes, components
+from muster.backends.slurm.pace import Pace
+from muster.backends.slurm.queries import Jobs, SlurmQueries
+from muster.backends.slurm.sbatch_options import GpuTypes, gang_amounts
 from muster.backends.slurm.spec_support import cannot_honour
 from muster.backends.slurm.task_steps import InTask
 from muster.backends.slurm.unsent_outputs import with_unsent
@@ -44,6 +47,7 @@ from muster.domain.specs import JobSpec
 from muster.domain.tasks import Task
 from muster.launch.symbols import assign_symbols
 from muster.lib.backoff import exponential
+from muster.lib.quantities import format_duration
 from muster.ports.archives import Archives
 from muster.ports.backend import (
     BackendListener,
@@ -59,10 +63,9 @@ from muster.ports.capabilities import Capabilities, Collected, PastEnd, TaskRef,
 
 _log = structlog.get_logger("backends.slurm")
 LOGIN = "login"
-_SHARE_OF_TIME = 50.0
-"""Asking takes at most one fiftieth of the time."""
-_SLOWEST_S = 60.0
-_MACHINES_EVERY_S = 5.0
+_LOOK_AFTER_S = 3.0
+"""Nodes that were asked for so long ago are asked for anew when somebody looks."""
+_LOOK_WAIT_S = 3.0
 _CANCEL_AFTER_S = 15.0
 """A job whose tasks should have ended this long ago is cancelled in Slurm."""
 
@@ -99,8 +102,10 @@ class SlurmBackend:
         self._is_open = False
         self._relay = ""
         self._looking: asyncio.Task[None] | None = None
-        self._ask_took_s = 0.0
-        self._machines_at = 0.0
+        self._refreshing: asyncio.Task[None] | None = None
+        self._late = ""
+        self._pace = Pace()
+        self._queries = SlurmQueries(self._ask_slurm)
         self._view = ClusterView(self.cluster)
         self._mirror = GangMirror()
         self._mirroring = asyncio.Lock()
@@ -168,17 +173,34 @@ class SlurmBackend:
 
     @property
     def poll_s(self) -> float:
-        """The longer Slurm takes to answer, the less often it is asked. Begins and ends are told by the tasks."""
-        return min(max(self._options.poll_s, self._ask_took_s * _SHARE_OF_TIME), _SLOWEST_S)
+        return self._pace.poll_s(self._options.poll_s)
 
     def pool(self) -> Pool | None:
         """A cluster that leaves has none, so that nothing more is handed over."""
-        return None if self.settings.is_leaving else self._view.pool
+        pool = None if self.settings.is_leaving else self._view.pool
+        return pool if pool is None or not self._late else replace(pool, note=self._late)
 
     def unknown_why(self) -> str:
         if self.settings.is_leaving:
             return "its cluster file was removed, so that it takes no more jobs"
         return "" if self._view.pool is not None else self._problem
+
+    async def look(self, max_age_s: float = _LOOK_AFTER_S) -> None:
+        """While Slurm is away, it is looked for anyway."""
+        if self._view.pool is None or not self._pace.is_old(max_age_s):
+            return
+        if self._refreshing is None or self._refreshing.done():
+            self._refreshing = self._spawn(self._refresh())
+        done, _ = await asyncio.wait([self._refreshing], timeout=_LOOK_WAIT_S)
+        if not done:
+            age = format_duration(round(self._pace.nodes_age_s()))
+            self._late = f"Slurm has not answered yet: nodes are shown as they were {age} ago"
+
+    async def _refresh(self) -> None:
+        try:
+            await self._ask_about(await self._gangs(), with_nodes=True)
+        except BackendError as error:
+            self._away(error)
 
     # Launching
 
@@ -219,7 +241,7 @@ class SlurmBackend:
             digests=sorted({digest for request in launch.requests for digest in request.digests}),
             options=[],
             token=token,
-            amounts=total(part.amounts for part in components(launch.gang, self._gpu_types())).plain(),
+            amounts=gang_amounts(launch.gang, self._gpu_types()),
             user=launch.gang.owner if self._options.submit_as is SubmitAs.USER else "",
             secrets=launch_secrets(launch, f"{self._login_node.root}/gangs/{launch.gang.key}/tasks"),
             relay="" if self._options.is_shared else self._relay,
@@ -234,7 +256,7 @@ class SlurmBackend:
         """Tasks that run are told by their coordinator. A job of which none has begun is cancelled."""
         gangs = await self._gangs()
         named_gangs = [gang for gang in gangs if _is_named(gang, tasks)]
-        jobs = (await ask_all(self._ask_slurm, _live(named_gangs), with_machines=False)).jobs
+        jobs = (await self._queries.ask_all(_live(named_gangs), with_machines=False)).jobs
         answer = await self._order("batch_stop", tasks=[task.task_id for task in tasks], grace_s=grace_s)
         for unknown in answer["unknown"]:
             self._tell(Observation(unknown, Phase.ENDED, stopped=True))
@@ -302,16 +324,21 @@ class SlurmBackend:
             return list(self._mirror.gangs.values())
 
     async def _jobs(self, gangs: Sequence[GangMarks]) -> Jobs:
-        """All jobs of these gangs that are not over, by one query, and with it the nodes now and then."""
-        began = time.monotonic()
-        is_due = began >= self._machines_at + _MACHINES_EVERY_S or self._view.pool is None
-        answer = await ask_all(self._ask_slurm, _live(gangs), with_machines=is_due)
-        self._ask_took_s = time.monotonic() - began
+        """What is known of the jobs of these gangs that are not over. Slurm is asked if that is too old."""
+        with_nodes = self._view.pool is None or self._pace.needs_nodes()
+        known = None if with_nodes else self._pace.known_jobs(gangs, _live(gangs), self._options.poll_s)
+        return await self._ask_about(gangs, with_nodes=with_nodes) if known is None else known
+
+    async def _ask_about(self, gangs: Sequence[GangMarks], *, with_nodes: bool) -> Jobs:
+        """All jobs of these gangs that are not over, by one query, and with it the nodes."""
+        began, live = time.monotonic(), _live(gangs)
+        answer = await self._queries.ask_all(live, with_machines=with_nodes)
+        self._pace.answered(live, answer, began)
         if answer.machines is not None:
-            self._machines_at = began
+            self._late = ""
             holding = (gang for gang in gangs if (job := answer.jobs.get(gang.job)) is not None and job.is_allocated)
-            own = total(gang.amounts for gang in holding)
-            if self._view.update(answer.machines, own, self._options) and self._listener is not None:
+            own, own_by_node = total(gang.amounts for gang in holding), own_use(gangs, answer.jobs)
+            if self._view.update(answer.machines, own, own_by_node, self._options) and self._listener is not None:
                 self._listener.nodes_changed(self.cluster)
         return answer.jobs
 
@@ -428,6 +455,7 @@ class SlurmBackend:
             relay_port=self._options.relay_port,
         )
         self._relay = str(answer.get("relay") or "")
+        self._queries.opened(str(answer.get("version") or ""))
         self._is_open = True
 
     async def _order(self, op: str, **arguments: Any) -> Message:

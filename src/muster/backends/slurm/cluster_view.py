@@ -1,10 +1,11 @@
 """The nodes of the cluster as Slurm last described them, and the capacity that jobs are admitted against."""
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from muster.backends.slurm.amounts import Amounts
 from muster.backends.slurm.node_tables import NodeRecord, PartitionRecord
+from muster.backends.slurm.node_use import engine_use
 from muster.backends.slurm.options import Order, SlurmOptions
 from muster.backends.slurm.queries import Machines
 from muster.domain.nodes import Node, NodeState
@@ -24,15 +25,19 @@ class ClusterView:
         self.nodes: tuple[Node, ...] = ()
         self.pool: Pool | None = None
         self.gpu_types: tuple[str, ...] = ()
-        self._records: tuple[NodeRecord, ...] = ()
 
-    def update(self, machines: Machines, own: Amounts, options: SlurmOptions) -> bool:
+    def update(
+        self, machines: Machines, own: Amounts, own_by_node: Mapping[str, Amounts], options: SlurmOptions
+    ) -> bool:
         """`own` is what Muster's own jobs hold. Returns whether anything has changed."""
         before = self.nodes, self.pool
         names = _used_partitions(machines.partitions, options)
         records = [one for one in machines.nodes if not names or names & set(one.partitions)]
         self.gpu_types = tuple(sorted({type_ for one in records for type_ in one.gpus if type_}))
-        self.nodes = tuple(_listed(one, self._cluster, options) for one in sorted(records, key=lambda one: one.name))
+        self.nodes = tuple(
+            _listed(one, own_by_node.get(one.name, Amounts()), self._cluster, options)
+            for one in sorted(records, key=lambda one: one.name)
+        )
         self.pool = pool_of(records, own, options, _note(machines.partitions, names))
         return (self.nodes, self.pool) != before
 
@@ -51,13 +56,29 @@ def _note(partitions: Iterable[PartitionRecord], names: set[str]) -> str:
     return f"the partition {', '.join(closed)} starts no jobs now" if closed else ""
 
 
-def _listed(record: NodeRecord, cluster: str, options: SlurmOptions) -> Node:
+def _listed(record: NodeRecord, own: Amounts, cluster: str, options: SlurmOptions) -> Node:
     models = [model for type_, count in sorted(record.gpus.items()) for model in [_model(type_, options)] * count]
     devices = tuple(Device(index, model) for index, model in enumerate(models))
     capacity = Capacity(record.cpus * 1000, record.memory_bytes, devices)
     labels = {key: value for key, _, value in (feature.partition("=") for feature in record.features)}
-    note = "; ".join(words for words in (record.condition.problem, record.reason) if words)
-    return Node(record.name, cluster, record.address, capacity, _state(record), note, labels=labels)
+    return Node(
+        record.name,
+        cluster,
+        record.address,
+        capacity,
+        _state(record),
+        _about(record),
+        labels=labels,
+        partitions=record.partitions,
+        use=engine_use(record, own),
+    )
+
+
+def _about(record: NodeRecord) -> str:
+    """What is special about it, with Slurm's own words for its state, and what somebody wrote down there."""
+    sentence = record.condition.problem or record.condition.remark
+    told = f"{sentence} ({'+'.join(record.condition.words)})" if sentence else ""
+    return "; ".join(words for words in (told, record.reason) if words)
 
 
 def _state(record: NodeRecord) -> NodeState:

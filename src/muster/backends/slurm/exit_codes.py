@@ -30,7 +30,7 @@ def read_exit(text: str) -> JobExit | None:
 
 
 def read_status(status: int) -> JobExit | None:
-    """The status of wait(2), as `squeue --Format=exit_code` and older JSON give it."""
+    """The status of wait(2), as squeue before 23.02 and older JSON give it."""
     if not 0 <= status < _NO_VALUE:
         return None
     return _exit(status >> 8 & 0xFF, status & 0x7F)

@@ -38,6 +38,10 @@ class TaskMarks:
     is_ordered: bool = False
     """Whether Muster has ordered it to stop."""
 
+    @property
+    def role(self) -> str:
+        return self.task_id.rsplit(".", 2)[-2]
+
 
 @dataclass(frozen=True, slots=True)
 class GangMarks:
@@ -51,6 +55,8 @@ class GangMarks:
     """What its job holds while it runs."""
     relay: str = ""
     """Where its nodes look for the login node if they share no folder with it: names and at last a port."""
+    task_gpus: Mapping[str, int] = field(default_factory=dict)
+    """How many of the GPUs each task of a role has."""
 
     @property
     def is_over(self) -> bool:
@@ -59,14 +65,16 @@ class GangMarks:
 
 def read_gang(told: Mapping[str, Any]) -> GangMarks:
     tasks = tuple(read_task(one) for one in told["tasks"])
+    amounts = told.get("amounts") or {}
     return GangMarks(
         str(told["key"]),
         str(told["job"]),
         str(told["name"]),
         tasks,
         str(told.get("user") or ""),
-        read_amounts(told.get("amounts") or {}),
+        read_amounts(amounts),
         str(told.get("relay") or ""),
+        {str(role): int(count) for role, count in (amounts.get("task_gpus") or {}).items()},
     )
 
 

@@ -4,7 +4,10 @@ import re
 from collections import Counter
 from collections.abc import Mapping
 
+from muster.backends.slurm.amounts import Amounts
+
 _ENTRY = re.compile(r"gpu(?::(?P<type>[^:(,=]+))?:(?P<count>\d+)(?P<unit>[KMGT])?(?:\(.*)?")
+_INDICES = re.compile(r"\(IDX:([\d,-]+)\)")
 _TRACKED = re.compile(r"gres/gpu(?::(?P<type>[^=,]+))?=(?P<count>\d+)")
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40, "P": 1 << 50}
 
@@ -19,6 +22,17 @@ def gpus_by_type(gres: str) -> Mapping[str, int]:
     return {kind: count for kind, count in found.items() if count}
 
 
+def gpu_indices(gres: str) -> tuple[int, ...]:
+    """`gpu:a100:2(IDX:0,3),gpu:v100:2(IDX:4-5)`: which GPUs of a node are in use, as far as Slurm says it."""
+    found: set[int] = set()
+    for entry in _entries(gres):
+        match = _INDICES.search(entry) if entry.startswith("gpu") else None
+        for part in match[1].split(",") if match else ():
+            first, _, last = part.partition("-")
+            found.update(range(int(first), int(last or first) + 1))
+    return tuple(sorted(found))
+
+
 def tracked_gpus(tres: str) -> Mapping[str, int]:
     """`cpu=4,gres/gpu=2,gres/gpu:a100=2`: how many of each type. Slurm counts all of them once more without a type."""
     found = {match["type"] or "": int(match["count"]) for match in _TRACKED.finditer(tres)}
@@ -26,6 +40,12 @@ def tracked_gpus(tres: str) -> Mapping[str, int]:
     if untyped > 0:
         found[""] = untyped
     return {kind: count for kind, count in found.items() if count}
+
+
+def tracked_amounts(tres: str) -> Amounts:
+    """`cpu=4,mem=4000M,node=1,gres/gpu=2`: what a job has."""
+    cpus = re.search(r"(?:^|,)cpu=(\d+)", tres)
+    return Amounts(int(cpus[1]) if cpus else 0, tracked_memory_bytes(tres) or 0, tracked_gpus(tres))
 
 
 def tracked_memory_bytes(tres: str) -> int | None:

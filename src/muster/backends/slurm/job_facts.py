@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from muster.agent.batch.bootstrap import NO_LOGIN_NODE
 from muster.agent.batch.coordinator import SECOND_START, START_FAILED
-from muster.backends.slurm.job_records import JobRecord
+from muster.backends.slurm.job_records import Held, JobRecord
 from muster.backends.slurm.job_states import EndKind, JobPhase, cancelled_by
 from muster.backends.slurm.wait_reasons import wait_reason
 from muster.domain.exit_causes import ENGINE_LIMIT, LOGIN_UNREACHABLE, PREEMPTED
@@ -35,6 +35,8 @@ class JobFacts:
     reason: str = ""
     starts_at: float | None = None
     end: JobEnd | None = None
+    held: tuple[Held, ...] = ()
+    """What it holds, and where."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +74,7 @@ def job_facts(record: JobRecord) -> JobFacts:
             reason = f"{why.sentence} ({why.code})"
             return JobFacts(job, is_waiting=True, reason=reason, starts_at=record.starts_at)
         case JobPhase.RUNNING | JobPhase.ENDING:
-            return JobFacts(job, is_allocated=True)
+            return JobFacts(job, is_allocated=True, held=record.held)
         case JobPhase.ENDED:
             return JobFacts(job, end=_end(record))
 

@@ -3,8 +3,17 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
+from muster.backends.slurm.amounts import Amounts
 from muster.backends.slurm.exit_codes import JobExit
 from muster.backends.slurm.job_states import JobPhase, JobState, job_state
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """What a job, or one part of a heterogeneous job, has been given on all of these nodes together."""
+
+    nodes: tuple[str, ...]
+    amounts: Amounts
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,12 +40,16 @@ class JobRecord:
     exit: JobExit | None = None
     """Like `ended_at`, it is None until the job is over, whatever Slurm shows before."""
     restarts: int = 0
+    held: tuple[Held, ...] = ()
+    """Empty unless it holds nodes now."""
 
     def __post_init__(self) -> None:
         """Slurm shows the end of its time as the end of a running job, and 0 as the exit code of a waiting one."""
         if self.state.phase is not JobPhase.ENDED:
             object.__setattr__(self, "ended_at", None)
             object.__setattr__(self, "exit", None)
+        if not self.nodes or self.state.phase not in (JobPhase.STARTING, JobPhase.RUNNING, JobPhase.ENDING):
+            object.__setattr__(self, "held", ())
 
     @property
     def state(self) -> JobState:
@@ -62,4 +75,4 @@ def _joined(parts: list[JobRecord]) -> JobRecord:
     if len(parts) == 1 or parts[0].het_job_id is None:
         return parts[0]
     nodes = dict.fromkeys(node for part in parts for node in part.nodes)
-    return replace(parts[0], nodes=tuple(nodes))
+    return replace(parts[0], nodes=tuple(nodes), held=tuple(held for part in parts for held in part.held))

@@ -9,8 +9,9 @@ import re
 from collections.abc import Iterator, Sequence
 from datetime import tzinfo
 
-from muster.backends.slurm.exit_codes import read_exit, read_status
-from muster.backends.slurm.job_records import JobRecord
+from muster.backends.slurm.exit_codes import JobExit, read_exit, read_status
+from muster.backends.slurm.gres import tracked_amounts
+from muster.backends.slurm.job_records import Held, JobRecord
 from muster.backends.slurm.node_lists import expand
 from muster.backends.slurm.times import read_time
 
@@ -29,6 +30,7 @@ _QUEUE = (
     "StartTime",
     "EndTime",
     "NodeList",
+    "tres-alloc",
     "exit_code",
     "RestartCnt",
     "Name",
@@ -37,7 +39,6 @@ _QUEUE = (
 _PAST = ("JobIDRaw", "JobID", "User", "Partition", "State", "Reason", "Submit", "Start", "End", "NodeList", "ExitCode")
 _PAST_TEXTS = ("Comment", "JobName")
 _NOTHING = frozenset(("", "(null)", "N/A", "None assigned"))
-_SHOWN = re.compile(r"(?:^|\s)([A-Za-z][\w/:]*)=(\S*)")
 
 
 def queue_command(jobs: Sequence[int | str] = (), *, user: str | None = None, name: str | None = None) -> list[str]:
@@ -60,11 +61,6 @@ def past_command(jobs: Sequence[int | str]) -> list[str]:
     return [*words, f"--format={fields}", f"--jobs={','.join(map(str, jobs))}"]
 
 
-def shown_command(job: int | str) -> list[str]:
-    """The scontrol command for one job, which says the most about it without accounting."""
-    return ["scontrol", "show", "job", str(job)]
-
-
 def read_queue(text: str, zone: tzinfo | None = None) -> Iterator[JobRecord]:
     for row in text.split(f"{_ROW}\n"):
         cells = row.split(_FIELD)
@@ -82,17 +78,10 @@ def read_past(text: str, zone: tzinfo | None = None) -> Iterator[JobRecord]:
     yield from rows.values()
 
 
-def read_shown(text: str, zone: tzinfo | None = None) -> Iterator[JobRecord]:
-    """What `scontrol show job` prints: blocks of lines with several `Key=value` each."""
-    for block in re.split(r"\n\s*\n(?=JobId=)|\A\s*(?=JobId=)", text):
-        if block and block.startswith("JobId="):
-            yield _shown(block, zone)
-
-
 def _queued(cells: dict[str, str], zone: tzinfo | None) -> JobRecord:
     het_job = _number(cells["HetJobID"])
     array, tasks = _number(cells["ArrayJobID"]), cells["ArrayTaskID"]
-    status = _number(cells["exit_code"])
+    nodes = expand(cells["NodeList"])
     return JobRecord(
         int(cells["JobID"]),
         (cells["State"],),
@@ -108,10 +97,16 @@ def _queued(cells: dict[str, str], zone: tzinfo | None) -> JobRecord:
         submitted_at=read_time(cells["SubmitTime"], zone),
         starts_at=read_time(cells["StartTime"], zone),
         ended_at=read_time(cells["EndTime"], zone),
-        nodes=expand(cells["NodeList"]),
-        exit=None if status is None else read_status(status),
+        nodes=nodes,
+        exit=_queued_exit(cells["exit_code"]),
         restarts=_number(cells["RestartCnt"]) or 0,
+        held=(Held(nodes, tracked_amounts(cells["tres-alloc"])),),
     )
+
+
+def _queued_exit(text: str) -> JobExit | None:
+    """squeue writes a status of wait(2), and since 23.02 `CODE:SIGNAL`."""
+    return read_status(int(text)) if text.isdigit() else read_exit(text)
 
 
 def _past_rows(text: str) -> Iterator[list[str]]:
@@ -145,34 +140,6 @@ def _past(cells: dict[str, str], zone: tzinfo | None) -> JobRecord | None:
         ended_at=read_time(cells["End"], zone),
         nodes=expand(cells["NodeList"]),
         exit=read_exit(cells["ExitCode"]),
-    )
-
-
-def _shown(block: str, zone: tzinfo | None) -> JobRecord:
-    # A name and a comment go on to the next line that begins with a key of Slurm's own.
-    name = re.search(r"JobName=(.*?)\n   (?:HetJobIdSet|UserId)=", block, re.DOTALL)
-    comment = re.search(r"\n   Comment=(.*?) ?(?=\n   (?:StdErr|StdIn|Power|MailUser|Switches)=|\Z)", block, re.DOTALL)
-    body = block[name.end(1) :] if name else block
-    first = dict(_SHOWN.findall(block[: name.start()] if name else ""))
-    facts = {key: _cell(value) for key, value in {**dict(reversed(_SHOWN.findall(body))), **first}.items()}
-    return JobRecord(
-        int(facts["JobId"]),
-        (facts.get("JobState", ""),),
-        het_job_id=_number(facts.get("HetJobId", "")),
-        het_offset=_number(facts.get("HetJobOffset", "")),
-        array_job_id=_number(facts.get("ArrayJobId", "")),
-        array_tasks=facts.get("ArrayTaskId", ""),
-        name=_cell(name[1]) if name else "",
-        comment=_cell(comment[1]) if comment else "",
-        user=facts.get("UserId", "").partition("(")[0],
-        partition=facts.get("Partition", ""),
-        reason=facts.get("Reason", "").replace("_", " "),  # scontrol writes its sentences without spaces
-        submitted_at=read_time(facts.get("SubmitTime", ""), zone),
-        starts_at=read_time(facts.get("StartTime", ""), zone),
-        ended_at=read_time(facts.get("EndTime", ""), zone),
-        nodes=expand(facts.get("NodeList", "")),
-        exit=read_exit(facts.get("ExitCode", "")),
-        restarts=_number(facts.get("Restarts", "")) or 0,
     )
 
 

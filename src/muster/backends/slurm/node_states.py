@@ -46,6 +46,11 @@ _SENTENCES = (
     (frozenset(("FUTURE", "UNKNOWN", "PERFCTRS", "BLOCKED")), "Slurm does not know its state yet"),
 )
 
+_REMARKS = (
+    (frozenset(("RESERVED",)), "It is reserved, and starts only jobs of its reservation"),
+    (frozenset(("POWERED_DOWN", "POWERING_DOWN", "POWER_DOWN")), "It is switched off until a job needs it"),
+)
+
 
 @dataclass(frozen=True, slots=True)
 class NodeCondition:
@@ -55,6 +60,8 @@ class NodeCondition:
     """Whether jobs may start there, now or when others have ended."""
     problem: str = ""
     """Why not."""
+    remark: str = ""
+    """What is special about it although jobs may start there."""
 
 
 def node_condition(words: tuple[str, ...]) -> NodeCondition:
@@ -62,8 +69,10 @@ def node_condition(words: tuple[str, ...]) -> NodeCondition:
     for stated, sentence in _SENTENCES:
         if stated & set(plain):
             return NodeCondition(plain, False, sentence)
-    is_usable = any(word in _UP or word in _ASLEEP or word == "RESERVED" for word in plain)
-    return NodeCondition(plain, is_usable, "" if is_usable else "Slurm does not know its state yet")
+    if not any(word in _UP or word in _ASLEEP or word == "RESERVED" for word in plain):
+        return NodeCondition(plain, False, "Slurm does not know its state yet")
+    remark = next((sentence for stated, sentence in _REMARKS if stated & set(plain)), "")
+    return NodeCondition(plain, True, remark=remark)
 
 
 def split_state(text: str) -> tuple[str, ...]:

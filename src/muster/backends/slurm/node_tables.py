@@ -1,13 +1,12 @@
-"""Nodes and partitions as `scontrol show` prints them, in text and in JSON."""
+"""Nodes and partitions as `scontrol show` prints them.
 
-import json
+That says the same in all releases, unlike its JSON."""
+
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
-from muster.backends.slurm.gres import gpus_by_type, tracked_gpus, tracked_memory_bytes
-from muster.backends.slurm.json_values import number, text, whole, words
+from muster.backends.slurm.gres import gpu_indices, gpus_by_type, tracked_gpus, tracked_memory_bytes
 from muster.backends.slurm.node_lists import expand
 from muster.backends.slurm.node_states import NodeCondition, node_condition, split_state
 from muster.backends.slurm.times import read_length_s
@@ -31,6 +30,8 @@ class NodeRecord:
     used_cpus: int = 0
     used_memory_bytes: int = 0
     used_gpus: Mapping[str, int] = field(default_factory=dict)
+    used_indices: tuple[int, ...] = ()
+    """Which GPUs those are, if Slurm says it."""
     partitions: tuple[str, ...] = ()
     features: tuple[str, ...] = ()
     reason: str = ""
@@ -71,28 +72,6 @@ def read_partitions(output: str) -> Iterator[PartitionRecord]:
             )
 
 
-def read_nodes_json(content: str) -> Iterator[NodeRecord]:
-    """What `scontrol show node --json` prints since 22.05 or so; `sinfo --json` differs in every release."""
-    found = json.loads(content)
-    for node in found["nodes"]:
-        tres, used = text(node.get("tres")), text(node.get("tres_used"))
-        yield NodeRecord(
-            text(node["name"]),
-            text(node.get("address")),
-            node_condition((*words(node.get("state")), *words(node.get("state_flags")))),
-            whole(node.get("effective_cpus")) or whole(node.get("cpus")) or 0,
-            (whole(node.get("real_memory")) or 0) * _MIB,
-            gpus_by_type(text(node.get("gres"))) or tracked_gpus(tres),
-            _allocated(node, "alloc_cpus"),
-            _allocated(node, "alloc_memory") * _MIB,
-            gpus_by_type(text(node.get("gres_used"))) or tracked_gpus(used),
-            words(node.get("partitions")),
-            words(node.get("active_features")),
-            text(node.get("reason")),
-            text(node.get("version") or node.get("slurmd_version")),
-        )
-
-
 def _node(facts: Mapping[str, str]) -> NodeRecord:
     tres, used = facts.get("CfgTRES", ""), facts.get("AllocTRES", "")
     used_bytes = int(facts.get("AllocMem") or 0) * _MIB
@@ -106,6 +85,7 @@ def _node(facts: Mapping[str, str]) -> NodeRecord:
         int(facts.get("CPUAlloc") or 0),
         used_bytes or tracked_memory_bytes(used) or 0,
         gpus_by_type(facts.get("GresUsed", "")) or tracked_gpus(used),
+        gpu_indices(facts.get("GresUsed", "")),
         tuple(name for name in facts.get("Partitions", "").split(",") if name),
         tuple(name for name in facts.get("ActiveFeatures", "").split(",") if name and name != "(null)"),
         facts.get("Reason", ""),
@@ -126,7 +106,3 @@ def _facts(line: str) -> dict[str, str]:
 def _without_author(reason: str) -> str:
     """`disk full [root@2026-11-18T02:31:41]`, and a remark that may follow."""
     return re.sub(r"\s*\[[^\[\]]*@[^\[\]]*\].*$", "", reason).strip()
-
-
-def _allocated(node: Mapping[str, Any], key: str) -> int:
-    return int(number(node.get(key)) or 0)

@@ -4,7 +4,10 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import structlog
+
 from muster.backends.slurm.job_facts import JobFacts, job_facts
+from muster.backends.slurm.job_json import queue_json_command, read_queue_json
 from muster.backends.slurm.job_records import JobRecord, first_parts
 from muster.backends.slurm.job_tables import past_command, queue_command, read_past, read_queue
 from muster.backends.slurm.node_tables import (
@@ -15,8 +18,10 @@ from muster.backends.slurm.node_tables import (
     read_nodes,
     read_partitions,
 )
+from muster.backends.slurm.versions import offers_json
 from muster.domain.errors import BackendError, Unreachable
 
+_log = structlog.get_logger("backends.slurm.queries")
 AskSlurm = Callable[[Sequence[Sequence[str]]], Awaitable[Sequence[Mapping[str, Any]]]]
 _SETTLE_S = 3.0
 """How long after a job's end the marks of its tasks may still be on their way over a shared file system."""
@@ -49,28 +54,61 @@ class Answer:
     machines: Machines | None = None
 
 
-async def ask_all(ask: AskSlurm, jobs: Mapping[str, str], *, with_machines: bool) -> Answer:
-    """One squeue for all jobs, and sacct for those that the controller has forgotten. `jobs` are their numbers, with
-    their names: a job of another name is somebody else's."""
-    commands = [*([queue_command([*jobs])] if jobs else [])]
-    commands += [[*NODES_COMMAND], [*PARTITIONS_COMMAND]] if with_machines else []
-    answers = list(await ask(commands)) if commands else []
-    found: dict[str, JobFacts] = {}
-    if jobs:
-        found = _facts(read_queue(_text(answers.pop(0))), jobs)
-        forgotten = {job: name for job, name in jobs.items() if job not in found}
-        if forgotten:
-            found |= await _past(ask, forgotten)
-    machines = None
-    if with_machines:
-        machines = Machines(tuple(read_nodes(_text(answers[0]))), tuple(read_partitions(_text(answers[1]))))
-    return Answer(Jobs(found), machines)
+class SlurmQueries:
+    """`ask` runs commands on the login node. Jobs are asked for as JSON where Slurm offers it. Where it does not, or if
+    its JSON cannot be used, they are asked for as text tables, which every release prints."""
 
+    def __init__(self, ask: AskSlurm) -> None:
+        self._ask = ask
+        self._is_json = False
 
-async def _past(ask: AskSlurm, jobs: Mapping[str, str]) -> dict[str, JobFacts]:
-    """Without accounting sacct fails, and nobody knows more."""
-    (answer,) = await ask([past_command([*jobs])])
-    return _facts(read_past(str(answer["out"])), jobs) if answer["code"] == 0 else {}
+    def opened(self, version: str) -> None:
+        """The login node was connected, and this is what `sbatch --version` says there."""
+        self._is_json = offers_json(version)
+
+    async def ask_all(self, jobs: Mapping[str, str], *, with_machines: bool) -> Answer:
+        """One squeue for all jobs, and sacct for those that the controller has forgotten. `jobs` are their numbers and
+        their names: a job of another name is somebody else's."""
+        is_json = self._is_json
+        queue = (queue_json_command if is_json else queue_command)([*jobs])
+        commands = [*([queue] if jobs else []), *([[*NODES_COMMAND], [*PARTITIONS_COMMAND]] if with_machines else [])]
+        answers = list(await self._ask(commands)) if commands else []
+        found: dict[str, JobFacts] = {}
+        if jobs:
+            first = answers.pop(0)
+            records = await self._read_json(first, jobs) if is_json else list(read_queue(_text(first)))
+            found = _facts(records, jobs)
+            forgotten = {job: name for job, name in jobs.items() if job not in found}
+            if forgotten:
+                found |= await self._past(forgotten)
+        machines = None
+        if with_machines:
+            machines = Machines(tuple(read_nodes(_text(answers[0]))), tuple(read_partitions(_text(answers[1]))))
+        return Answer(Jobs(found), machines)
+
+    async def _read_json(self, answer: Mapping[str, Any], jobs: Mapping[str, str]) -> list[JobRecord]:
+        """Jobs that were not asked for show that there will be more of them with every answer."""
+        try:
+            content = _text(answer)
+            records = list(read_queue_json(content)) if content else []
+        except Unreachable:
+            raise
+        except (BackendError, ValueError) as error:
+            self._give_json_up(str(error))
+            (again,) = await self._ask([queue_command([*jobs])])
+            return list(read_queue(_text(again)))
+        if not all(str(record.submitted_id) in jobs for record in records):
+            self._give_json_up("it lists jobs that were not asked for")
+        return records
+
+    def _give_json_up(self, why: str) -> None:
+        self._is_json = False
+        _log.warning("squeue is asked for text tables from now on: its JSON cannot be used", why=why)
+
+    async def _past(self, jobs: Mapping[str, str]) -> dict[str, JobFacts]:
+        """Without accounting sacct fails, and nobody knows more."""
+        (answer,) = await self._ask([past_command([*jobs])])
+        return _facts(read_past(str(answer["out"])), jobs) if answer["code"] == 0 else {}
 
 
 def _facts(records: Iterable[JobRecord], names: Mapping[str, str]) -> dict[str, JobFacts]:

@@ -4,8 +4,9 @@ differ."""
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from muster.backends.slurm.amounts import Amounts
+from muster.backends.slurm.amounts import Amounts, total
 from muster.backends.slurm.options import SlurmOptions, SubmitSettings
 from muster.domain.gangs import Gang
 from muster.domain.resources import Resources
@@ -58,6 +59,13 @@ def components(gang: Gang, gpu_type_of: "GpuTypes") -> tuple[Component, ...]:
         else:
             found.append((asked, [task]))
     return tuple(Component(tuple(tasks), asked, gpu_type_of(asked)) for asked, tasks in found)
+
+
+def gang_amounts(gang: Gang, gpu_type_of: "GpuTypes") -> dict[str, Any]:
+    """What its job holds while it runs, and how many GPUs each task of a role has, for the login node to keep."""
+    whole = total(part.amounts for part in components(gang, gpu_type_of))
+    gpus = {task.role: gang.spec.role(task.role).resources.gpus for task in gang.tasks}
+    return {**whole.plain(), "task_gpus": {role: count for role, count in gpus.items() if count}}
 
 
 class GpuTypes:

@@ -35,7 +35,8 @@ def list_nodes(cluster: str | None, output: str) -> None:
       muster node list -o json | jq -r '.items[] | select(.state == "Unreachable") | .name'
     """
     client = connect()
-    print_list(client.nodes(cluster), node_status_columns(), output)
+    nodes = client.nodes(cluster)
+    print_list(nodes, node_status_columns(nodes), output)
     for problem in client.virtual_clusters().problems:
         say_warning(str(problem))
 

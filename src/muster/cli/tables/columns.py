@@ -9,7 +9,7 @@ from muster.cli.tables.colours import state_colour
 from muster.cli.tables.job_usage import percent, size
 from muster.cli.tables.text_tables import Column
 from muster.client.views import ClusterView, EventView, JobView, NodeView, SecretView, TaskView, TokenView, UserView
-from muster.lib.quantities import about_bytes, about_duration
+from muster.lib.quantities import about_bytes, about_duration, format_bytes
 
 _NONE = (None, "", 0, "0")
 
@@ -114,7 +114,8 @@ def task_columns() -> list[Column[TaskView]]:
     ]
 
 
-def node_columns() -> list[Column[NodeView]]:
+def node_columns(nodes: Sequence[NodeView] = ()) -> list[Column[NodeView]]:
+    """What others use, and partitions, have columns only if one of these nodes belongs to an engine that tells them."""
     return [
         Column("NAME", lambda node: node.name),
         Column("CLUSTER", lambda node: node.cluster),
@@ -125,16 +126,24 @@ def node_columns() -> list[Column[NodeView]]:
         Column("GPU", lambda node: f"{node.gpus_used:g}/{len(node.gpus)}" if node.gpus else None, right=True),
         Column("MODEL", lambda node: _joined(sorted({str(gpu.get("model")) for gpu in node.gpus})), wide=True),
         Column("DEVICES", lambda node: _joined(device_counts(node)), wide=True),
+        *(_engine_columns() if any(node.raw.get("others") is not None for node in nodes) else ()),
         Column("LABELS", lambda node: _joined(_given_labels(node)), wide=True),
         Column("TASKS", lambda node: node.tasks, right=True),
         Column("NOTE", lambda node: node.note),
     ]
 
 
-def node_status_columns() -> list[Column[NodeView]]:
+def _engine_columns() -> list[Column[NodeView]]:
+    return [
+        Column("OTHERS", lambda node: others_text(node.raw.get("others")), wide=True),
+        Column("PARTITIONS", lambda node: _joined(node.raw.get("partitions")), wide=True),
+    ]
+
+
+def node_status_columns(nodes: Sequence[NodeView] = ()) -> list[Column[NodeView]]:
     """The columns of nodes, with the time since the last change of state and the alerts for admins."""
     now = datetime.now(UTC)
-    *before, note = node_columns()
+    *before, note = node_columns(nodes)
     return [
         *before,
         Column("SINCE", lambda node: ago(node.since, now)),
@@ -230,6 +239,13 @@ def resources_text(resources: Any) -> str | None:
     named.pop("devices", None)
     texts = {name: _joined(value) if isinstance(value, list) else value for name, value in named.items()}
     return " ".join(f"{name}={text}" for name, text in texts.items() if text not in _NONE) or None
+
+
+def others_text(others: Any) -> str | None:
+    """What jobs of others use on a node, as `cpu=4 memory=2Gi gpu=1`."""
+    if not others:
+        return None
+    return resources_text({"cpu": others["cpu"], "memory": format_bytes(others["memory"]), "gpu": others["gpus"]})
 
 
 def device_counts(node: NodeView) -> list[str]:

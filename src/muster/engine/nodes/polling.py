@@ -55,7 +55,10 @@ async def _wait(context: Context, until: float | None) -> None:
 
 
 async def _poll(context: Context, cluster: str) -> None:
+    engine = context.engine(cluster)
     try:
+        if engine is not None and context.clusters[cluster].is_short:
+            await engine.look(context.poll_waiting_s)  # others may have left
         await reconcile(context, cluster)
     except MusterError as error:
         _log.warning("engine not polled", cluster=cluster, error=str(error))

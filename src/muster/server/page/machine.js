@@ -98,9 +98,9 @@ export class Machine {
     cards.hidden = !node.gpus.length;
     if (node.gpus.length) cards.replaceChildren(cardTable(node.gpus, usage.gpus ?? [], ring));
     if (this.running) patch(tasks, [this.running, node.tasks], ([running, count]) => taskLines(running, count));
-    const { cpu, memory, login, labels } = node;
+    const { cpu, memory, login, labels, others, partitions } = node;
     const note = node.state === "Ready" ? node.note : ""; // otherwise the note is above
-    patch(facts, { cpu, memory, login, labels, note }, factLines);
+    patch(facts, { cpu, memory, login, labels, others, partitions, note }, factLines);
   }
 }
 
@@ -191,7 +191,7 @@ function whoHas(gpu) {
     const out = word("outOfService", { why: gpu.outOfService });
     return gpu.job ? word("stillHas", { out, job: gpu.job }) : out;
   }
-  if (!gpu.job) return word("free");
+  if (!gpu.job) return word(gpu.used ? "inUse" : "free");
   return gpu.used < 1 ? word("partOfIt", { job: gpu.job, used: gpu.used }) : gpu.job;
 }
 
@@ -268,7 +268,7 @@ function taskLines(running, count) {
   return [title, lines.length ? make("ul", {}, ...lines) : make("p", { text: word("noTasks"), className: "note" })];
 }
 
-function factLines({ cpu, memory, login, labels, note }) {
+function factLines({ cpu, memory, login, labels, others, partitions, note }) {
   const given = word("givenOf", {
     cpu: word("amount", { used: cores(cpu.used), total: cores(cpu.total) }),
     memory: word("amount", bytesOf(memory.used, memory.total)),
@@ -276,7 +276,9 @@ function factLines({ cpu, memory, login, labels, note }) {
   const names = Object.entries(labels);
   const written = names.filter(([key]) => !key.startsWith(FOUND)).map(([key, value]) => `${key}=${value}`);
   const found = names.filter(([key]) => key.startsWith(FOUND)).map(([key, value]) => foundLabel(key, value));
-  const lines = [["given", given], ["loginBy", login], ["labels", written.join(", ")], ["foundThere", found.join(", ")],
+  const theirs = others && word("othersHave", { cpu: cores(others.cpu), memory: bytes(others.memory), gpus: others.gpus });
+  const lines = [["given", given], ["byOthers", theirs], ["partitions", partitions.join(", ")], ["loginBy", login],
+    ["labels", written.join(", ")], ["foundThere", found.join(", ")],
     ["note", note]];
   return lines.filter(([, text]) => text)
     .map(([label, text]) => make("div", {}, make("dt", { text: word(label) }), make("dd", { text })));

@@ -33,7 +33,9 @@ const WORDS = {
     hiddenTasks: "{n} more tasks of private jobs", noTasks: "No tasks run on this node.",
     nothingHeard: "There are no metrics of this node yet.",
     lastHeard: "The node does not answer. These are its last metrics.",
-    givenOf: "CPU {cpu}, memory {memory}", gpuNumber: "GPU {index}", gpusGiven: "{used} of {total} GPUs allocated",
+    givenOf: "CPU {cpu}, memory {memory}", byOthers: "Used by others",
+    othersHave: "CPU {cpu}, memory {memory}, GPUs {gpus}", partitions: "Partitions", inUse: "in use",
+    gpuNumber: "GPU {index}", gpusGiven: "{used} of {total} GPUs allocated",
   },
   zh: {
     login: "登录", logout: "退出", user: "用户", password: "密码或令牌", jobs: "作业",
@@ -63,7 +65,9 @@ const WORDS = {
     loginBy: "登录方式", labels: "标签", foundThere: "检测到", note: "备注", taskOf: "{state}，所有者 {owner}",
     hiddenTasks: "另有 {n} 个私有作业的任务", noTasks: "该节点上没有运行任务。", nothingHeard: "还没有该节点的监控数据。",
     lastHeard: "节点没有响应，以下是最后收到的监控数据。",
-    givenOf: "CPU {cpu}，内存 {memory}", gpuNumber: "GPU {index}", gpusGiven: "已分配 {used} / {total} 个 GPU",
+    givenOf: "CPU {cpu}，内存 {memory}", byOthers: "其他作业占用",
+    othersHave: "CPU {cpu}，内存 {memory}，GPU {gpus}", partitions: "分区", inUse: "使用中",
+    gpuNumber: "GPU {index}", gpusGiven: "已分配 {used} / {total} 个 GPU",
   },
 };
 export const language = (navigator.language || "en").toLowerCase().startsWith("zh") ? "zh" : "en";

@@ -11,7 +11,8 @@ from fastapi.responses import JSONResponse
 from muster.api.jobs import TaskStateName
 from muster.api.nodes import ClusterList, ClusterOut, IsolationOut, NodeDetailOut, NodeList, NodeOut, NodeTaskOut
 from muster.api.usage import TaskUsageOut, UsageOut
-from muster.domain.nodes import Node, NodeState
+from muster.domain.nodes import EngineUse, Node, NodeState
+from muster.domain.resources import WHOLE_GPU
 from muster.engine.cluster_access import default_cluster, visible_clusters
 from muster.engine.nodes.administration import find_node
 from muster.engine.nodes.hidden_folders import without_hidden_folders
@@ -31,6 +32,8 @@ Parts = Annotated[Services, Depends(services)]
 OfCluster = Annotated[str | None, Query(description="Where several clusters have a node of that name.")]
 _HIDDEN = "(private)"
 """Shown in place of the name of a job that holds a GPU and that the reader may not see."""
+_OTHERS = "(others)"
+"""Shown in place of the name of a job that was not made with Muster."""
 _ADMINS_KNOW = "it cannot be reached; admins see why"
 """Shown in place of a reason that reveals how the server logs in."""
 
@@ -89,8 +92,8 @@ async def list_nodes(
 async def get_node(name: str, me: Me, parts: Parts, cluster: OfCluster = None) -> Response:
     """Answers the node with its running tasks; those of jobs that the caller may not see are counted, not named."""
     require(me, Action.CLUSTER_SEE)
+    await _look(parts, [find_node(parts.context, me.user, name, cluster).cluster])
     node = find_node(parts.context, me.user, name, cluster)
-    await _look(parts, [node.cluster])
     detail: NodeDetailOut = {**seen_node(me, parts, node), "running": _running(me, parts, node)}
     return JSONResponse(detail)
 
@@ -125,9 +128,10 @@ async def get_usage(me: Me, parts: Parts) -> Response:
 
 
 async def _look(parts: Services, clusters: Iterable[str]) -> None:
-    """Some clusters measure only while somebody looks."""
-    offered = (parts.context.backends[name].capabilities.usage for name in clusters)
-    await asyncio.gather(*(usage.look() for usage in offered if usage is not None))
+    """Some clusters measure, or describe their nodes, only while somebody looks."""
+    offered = [parts.context.backends[name].capabilities for name in clusters]
+    asked = [source for one in offered for source in (one.usage, one.engine) if source is not None]
+    await asyncio.gather(*(source.look() for source in asked))
 
 
 def _nodes(me: Principal, parts: Services) -> list[NodeOut]:
@@ -139,21 +143,41 @@ def seen_node(me: Principal, parts: Services, node: Node) -> NodeOut:
     context = parts.context
     cluster = context.clusters[node.cluster]
     cpu_m, memory_bytes, devices = cluster.used(node.name)
-    names = {index: ", ".join(sorted({_job_name(me, parts, job) for job in jobs})) for index, jobs in devices.items()}
+    names: dict[int, str | None] = {
+        index: ", ".join(sorted({_job_name(me, parts, job) for job in jobs})) for index, jobs in devices.items()
+    }
+    shares = cluster.device_shares(node.name)
+    if node.use is not None:
+        cpu_m, memory_bytes = node.use.cpu_m, node.use.memory_bytes
+        names = dict.fromkeys(node.use.gpus, _holder(me, parts, node, node.use))
+        shares = dict.fromkeys(node.use.gpus, WHOLE_GPU)
     usage = context.backends[node.cluster].capabilities.latest_usage().get(node.name)
     is_admin = may(me, Action.NODE_MANAGE, None, private=parts.private_jobs)
     node = without_hidden_folders(node, context.backends[node.cluster].settings, me.user)
     return node_view(
-        node if is_admin or node.state is not NodeState.UNREACHABLE else replace(node, note=_ADMINS_KNOW),
+        node if is_admin or not _tells_of_login(parts, node) else replace(node, note=_ADMINS_KNOW),
         cpu_m=cpu_m,
         memory_bytes=memory_bytes,
         device_jobs=names,
-        device_shares=cluster.device_shares(node.name),
+        device_shares=shares,
         extended_jobs={key: _job_name(me, parts, job) for key, job in cluster.extended_used(node.name).items()},
         tasks=len(context.open_jobs.tasks_on(node.cluster, node.name)),
         login=_login(parts, node) if is_admin else None,
         usage=node_usage_view(usage) if usage else None,
     )
+
+
+def _tells_of_login(parts: Services, node: Node) -> bool:
+    """Whether the note may reveal how the server logs in. Nodes of an engine are described by the engine."""
+    return node.state is NodeState.UNREACHABLE and parts.context.engine(node.cluster) is None
+
+
+def _holder(me: Principal, parts: Services, node: Node, use: EngineUse) -> str | None:
+    """Who holds the GPUs in use on a node of an engine, which does not say it of each: None unless all have one job."""
+    if use.others.gpus:
+        return _OTHERS if use.others.gpus >= len(use.gpus) else None
+    jobs = {task.job_id for task in parts.context.open_jobs.tasks_on(node.cluster, node.name)}
+    return _job_name(me, parts, jobs.pop()) if len(jobs) == 1 else None
 
 
 def _heard(parts: Services, cluster: str) -> Iterator[tuple[str, NodeUsage]]:

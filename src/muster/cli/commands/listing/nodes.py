@@ -15,7 +15,8 @@ from muster.cli.watching import watch
 def command(watched: bool, output: str) -> None:
     """List nodes with the resources that are allocated to tasks.
 
-    `muster top` shows what they actually use.
+    On a Slurm cluster, what jobs of others have is counted, too. With -o wide it has a column of its own, and so have
+    partitions. `muster top` shows what nodes actually use.
 
     \b
     Examples:
@@ -24,9 +25,10 @@ def command(watched: bool, output: str) -> None:
     """
     client = connect()
     if watched:
-        watch(client, client.nodes, lambda _: node_columns(), output)
+        watch(client, client.nodes, node_columns, output)
     else:
-        print_list(client.nodes(), node_columns(), output)
+        nodes = client.nodes()
+        print_list(nodes, node_columns(nodes), output)
         for cluster in client.clusters() if output in ("table", "wide") else ():
             for note in cluster.notes:
                 say(f"cluster {cluster.name}: {note}")

@@ -1,0 +1,83 @@
+"""Slurm is asked no more often than somebody needs it."""
+
+from dataclasses import replace
+
+import pytest
+
+from muster.backends.slurm.gang_marks import Begin, End, GangMarks, TaskMarks
+from muster.backends.slurm.job_facts import JobFacts
+from muster.backends.slurm.pace import Pace, is_quiet
+from muster.backends.slurm.queries import Answer, Jobs, Machines
+
+pytestmark = pytest.mark.fast
+RUNS = TaskMarks("j.1.worker.0", Begin(1.0, "n1"))
+ENDED = replace(RUNS, end=End(2.0, 0))
+
+
+def gang(*tasks: TaskMarks) -> GangMarks:
+    return GangMarks("j.1", "7", "j", tasks)
+
+
+def paced(job: JobFacts, ago_s: float, *, with_nodes: bool = False, took_s: float = 0.0) -> Pace:
+    """The pace after Slurm was asked for this job so long ago, and took so long to answer."""
+    times = iter([took_s])
+    pace = Pace(lambda: next(times, ago_s))
+    pace.answered(["7"], Answer(Jobs({"7": job}), Machines((), ()) if with_nodes else None), began=0.0)
+    return pace
+
+
+@pytest.mark.parametrize(
+    ("tasks", "is_so"),
+    [
+        ((), True),
+        ((RUNS,), True),
+        ((RUNS, ENDED), True),
+        ((RUNS, TaskMarks("j.1.worker.1")), False),
+        ((replace(RUNS, is_ordered=True),), False),
+        ((replace(RUNS, end=End(2.0, signal=15, is_from_outside=True)),), False),
+    ],
+    ids=["nothing", "runs", "one has ended", "one has not begun", "is being stopped", "signalled by Slurm"],
+)
+def test_marks_tell_all_while_tasks_run(tasks: tuple[TaskMarks, ...], is_so: bool) -> None:
+    assert is_quiet([gang(*tasks)]) is is_so
+
+
+@pytest.mark.parametrize(
+    ("task", "ago_s", "is_asked"),
+    [
+        (RUNS, 2.0, False),
+        (RUNS, 11.0, True),
+        (TaskMarks("t.1.worker.0"), 2.0, True),
+        (TaskMarks("t.1.worker.0"), 0.1, False),
+    ],
+    ids=["runs", "runs, and a node may have failed", "waits", "waits, and somebody has just asked"],
+)
+def test_how_long_an_answer_about_jobs_holds(task: TaskMarks, ago_s: float, is_asked: bool) -> None:
+    pace = paced(JobFacts("7", is_allocated=True), ago_s)
+
+    assert (pace.known_jobs([gang(task)], ["7"], 1.0) is None) is is_asked
+
+
+def test_running_tasks_are_asked_for_every_half_minute_at_least() -> None:
+    assert paced(JobFacts("7"), 29.0).known_jobs([gang(RUNS)], ["7"], 10.0) is not None
+    assert paced(JobFacts("7"), 31.0).known_jobs([gang(RUNS)], ["7"], 10.0) is None
+
+
+def test_job_that_was_never_asked_for_is_asked_for() -> None:
+    assert paced(JobFacts("7"), 0.0).known_jobs([gang(RUNS)], ["7", "8"], 1.0) is None
+
+
+def test_nodes_matter_while_a_job_waits() -> None:
+    waiting, running = JobFacts("7", is_waiting=True), JobFacts("7", is_allocated=True)
+
+    assert paced(waiting, 6.0, with_nodes=True).needs_nodes()
+    assert not paced(waiting, 1.0, with_nodes=True).needs_nodes()
+    assert not paced(running, 600.0, with_nodes=True).needs_nodes()
+
+
+def test_nodes_are_old_after_a_while_and_later_if_slurm_answers_slowly() -> None:
+    assert paced(JobFacts("7"), 4.0, with_nodes=True).is_old(3.0)
+
+    slow = paced(JobFacts("7"), 4.0, with_nodes=True, took_s=1.0)
+    assert not slow.is_old(3.0)
+    assert slow.poll_s(1.0) == 50.0
