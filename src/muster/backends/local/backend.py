@@ -4,9 +4,7 @@ import asyncio
 import errno
 import os
 import stat
-import sys
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import IO
 
@@ -14,8 +12,8 @@ from muster.agent.system.disk import read_json
 from muster.agent.tasks.log_limits import dropped_of
 from muster.agent.tasks.log_times import marks_of, read_marks
 from muster.agent.tasks.task_folder import FACTS, LOG_TIMES, MASKED, OWN
-from muster.backends.agents.agent_channel import ByteReader, ByteWriter
-from muster.backends.agents.connection import AgentNode, agent_arguments
+from muster.backends.agents.agent_process import Streams, agent_process
+from muster.backends.agents.connection import AgentNode
 from muster.backends.agents.logs import AgentLogs
 from muster.backends.agents.pool import AgentPool
 from muster.backends.agents.task_data import AgentOf, PoolLogs
@@ -29,7 +27,6 @@ from muster.ports.capabilities import TaskRef
 from muster.ports.user_ids import UserIds, no_user_ids
 
 _PASSED_ON = ("MUSTER_FAKE_GPUS",)
-_LEAVE_WITHIN_S = 5.0
 _PIECE_BYTES = 1 << 20
 _READ_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _SWITCHED_OFF = "the cluster is switched off in its file"
@@ -78,35 +75,9 @@ class LocalBackend(AgentPool):
     def _task_logs(self) -> PoolLogs:
         return LinkedLogs(self._agent, self._logs, self._root)
 
-    @asynccontextmanager
-    async def _agent_process(self) -> AsyncIterator[tuple[ByteReader, ByteWriter]]:
+    def _agent_process(self) -> AbstractAsyncContextManager[Streams]:
         self._root.mkdir(parents=True, exist_ok=True)
-        process = await asyncio.create_subprocess_exec(
-            sys.executable,
-            "-m",
-            "muster.agent",
-            "--root",
-            str(self._root),
-            *agent_arguments(self._epoch),
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.DEVNULL,
-            env=_environment(),
-            limit=1 << 20,
-            start_new_session=True,
-        )
-        assert process.stdin is not None
-        assert process.stdout is not None
-        try:
-            yield process.stdout, process.stdin
-        finally:
-            process.stdin.close()
-            try:
-                async with asyncio.timeout(_LEAVE_WITHIN_S):
-                    await process.wait()
-            except TimeoutError:
-                with suppress(ProcessLookupError):
-                    process.kill()
+        return agent_process("-m", "muster.agent", root=str(self._root), epoch=self._epoch, env=_environment())
 
 
 class LinkedLogs(PoolLogs):

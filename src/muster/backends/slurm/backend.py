@@ -13,6 +13,7 @@ import structlog
 
 from muster.agent.batch.programs import REJECTED, UNREACHABLE
 from muster.agent.system.frames import Message
+from muster.backends.agents.agent_process import Streams
 from muster.backends.agents.archive_transfer import ArchiveTransfer
 from muster.backends.agents.connection import CONNECT_WITHIN_S, AgentNode, quietly
 from muster.backends.agents.logs import AgentLogs
@@ -27,7 +28,7 @@ from muster.backends.slurm.gang_marks import GangMarks, read_task
 from muster.backends.slurm.gang_mirror import GangMirror
 from muster.backends.slurm.job_facts import JobFacts
 from muster.backends.slurm.launch_secrets import launch_secrets
-from muster.backends.slurm.login_agent import LoginNode, Streams
+from muster.backends.slurm.login_agent import LoginNode
 from muster.backends.slurm.node_use import own_use
 from muster.backends.slurm.observing import kept_end, needs_slurm, observation, observations
 from muster.backends.slurm.options import SubmitAs, slurm_options

@@ -2,14 +2,13 @@
 
 import asyncio
 import os
-import sys
 from collections.abc import AsyncIterator
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, suppress
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 
 from muster.agent.archive import build_archive
-from muster.backends.agents.agent_channel import ByteReader, ByteWriter
+from muster.backends.agents.agent_process import Streams, agent_process
 from muster.backends.agents.connection import agent_arguments
 from muster.backends.logins.agent_install import AgentArchive, running_agent
 from muster.backends.logins.host_keys import HostKeyStore
@@ -18,8 +17,6 @@ from muster.backends.slurm.options import SlurmOptions
 from muster.domain.errors import BackendError
 
 AGENTS = "agents"
-_LEAVE_WITHIN_S = 5.0
-Streams = tuple[ByteReader, ByteWriter]
 
 
 class LoginNode:
@@ -52,32 +49,10 @@ class LoginNode:
             name = await asyncio.to_thread(build_archive, Path(self._options.root) / AGENTS)
         except OSError as error:
             raise BackendError(f"the folder {self._options.root} cannot be used: {error.strerror}") from None
-        process = await asyncio.create_subprocess_exec(
-            sys.executable,
-            "-I",
-            f"{self._options.root}/{AGENTS}/{name}",
-            "--root",
-            self.root,
-            *agent_arguments(self._epoch),
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.DEVNULL,
-            env={key: value for key, value in os.environ.items() if not key.startswith("MUSTER_")},
-            limit=1 << 20,
-            start_new_session=True,
-        )
-        assert process.stdin is not None
-        assert process.stdout is not None
-        try:
-            yield process.stdout, process.stdin
-        finally:
-            process.stdin.close()
-            try:
-                async with asyncio.timeout(_LEAVE_WITHIN_S):
-                    await process.wait()
-            except TimeoutError:
-                with suppress(ProcessLookupError):
-                    process.kill()
+        program = ("-I", f"{self._options.root}/{AGENTS}/{name}")
+        env = {key: value for key, value in os.environ.items() if not key.startswith("MUSTER_")}
+        async with agent_process(*program, root=self.root, epoch=self._epoch, env=env) as streams:
+            yield streams
 
     @asynccontextmanager
     async def _over_ssh(self) -> AsyncIterator[Streams]:
