@@ -344,7 +344,7 @@ class Service:
         return logs.read_log(task, offset, limit)
 
     def _log_times(self, request: Mapping[str, Any]) -> Answer:
-        task = self._book.require(requests.task_id(request))
+        task = self._logged(request)
         return {"data": read_marks(os.path.join(task.folder, LOG_TIMES))}
 
     def _tail_offset(self, request: Mapping[str, Any]) -> Answer:

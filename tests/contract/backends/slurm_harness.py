@@ -9,7 +9,7 @@ from muster.backends.slurm.options import SlurmOptions
 from muster.domain.clusters import PhysicalCluster
 from muster.domain.launch_requests import GangLaunch
 from muster.ports.backend import Backend
-from tests.contract.backends.harness import FolderArchives
+from tests.contract.backends.harness import LOG_BYTES, FolderArchives
 from tests.contract.backends.programs import Programs
 from tests.parts.slurm import RealSlurm
 
@@ -30,7 +30,9 @@ class SlurmHarness:
         root = str(self._folder / "shared") if self._is_shared else ""
         options = SlurmOptions(root=root, is_shared=self._is_shared, conf=str(self._slurm.conf), poll_s=0.2)
         settings = PhysicalCluster("hpc", "slurm", options=options)
-        return SlurmBackend(settings, self.archives, identity=self._identity, home=self._folder / "home")
+        return SlurmBackend(
+            settings, self.archives, identity=self._identity, home=self._folder / "home", log_bytes=LOG_BYTES
+        )
 
     def refused(self, launch: GangLaunch) -> GangLaunch:
         """No node has such a GPU."""

@@ -14,9 +14,10 @@ import time
 from typing import Any, Callable, Dict, List, Mapping, Optional
 
 from muster.agent import requests
+from muster.agent.batch.kept_logs import KeptLogs
 from muster.agent.batch.kept_outputs import KeptOutputs, write_told
 from muster.agent.batch.link import Link, is_token, listening, own_addresses
-from muster.agent.batch.spool import LOG, Gang, Spool
+from muster.agent.batch.spool import BEGIN, END, Gang, Spool
 from muster.agent.errors import AgentError
 from muster.agent.node import facts
 from muster.agent.node.networks import network_addresses
@@ -37,7 +38,9 @@ class Relay:
     def __init__(self, spool: Spool, outputs: Optional[KeptOutputs] = None, port: int = 0) -> None:
         self._spool = spool
         self._outputs = outputs or KeptOutputs()
-        self._operations: Dict[str, Operation] = {**_OPERATIONS, "output": self._output}
+        self._logs = KeptLogs()
+        own: Dict[str, Operation] = {"output": self._output, "log": self._log, "mark": self._mark}
+        self._operations = {**_OPERATIONS, **own}
         self._ports: List[int] = []
         if port:
             self._serve_at(listening(port))
@@ -108,6 +111,21 @@ class Relay:
         except (AgentError, KeyError, TypeError, ValueError, OSError) as error:
             return {"problem": _words(error)}
 
+    def _mark(self, spool: Spool, gang: Gang, message: Mapping[str, Any]) -> Dict[str, Any]:
+        task, name = _own_task(gang, message), str(message["name"])
+        if name not in (BEGIN, END):
+            raise ValueError("there is no mark {!r}".format(name))
+        os.makedirs(gang.task_folder(task), 0o700, exist_ok=True)
+        if gang.mark(task, name) is None:  # the first counts, whoever tells it again
+            spool.write_mark(gang, task, name, message["mark"])
+        if name == END:
+            self._logs.ended(task)
+        return {}
+
+    def _log(self, spool: Spool, gang: Gang, message: Mapping[str, Any]) -> Dict[str, Any]:
+        self._logs.take(gang, _own_task(gang, message), message)
+        return {}
+
     def _output(self, spool: Spool, gang: Gang, message: Mapping[str, Any]) -> Dict[str, Any]:
         return self._outputs.take(gang, _own_task(gang, message), message)
 
@@ -128,29 +146,6 @@ def _begin(spool: Spool, gang: Gang, message: Mapping[str, Any]) -> Dict[str, An
 
 def _orders(spool: Spool, gang: Gang, message: Mapping[str, Any]) -> Dict[str, Any]:
     return {"orders": gang.orders()}
-
-
-def _mark(spool: Spool, gang: Gang, message: Mapping[str, Any]) -> Dict[str, Any]:
-    task = _own_task(gang, message)
-    os.makedirs(gang.task_folder(task), 0o700, exist_ok=True)
-    name = str(message["name"])
-    if name not in ("begin", "end"):
-        raise ValueError("there is no mark {!r}".format(name))
-    if gang.mark(task, name) is None:  # the first counts, whoever tells it again
-        spool.write_mark(gang, task, name, message["mark"])
-    return {}
-
-
-def _log(spool: Spool, gang: Gang, message: Mapping[str, Any]) -> Dict[str, Any]:
-    task = _own_task(gang, message)
-    os.makedirs(gang.task_folder(task), 0o700, exist_ok=True)
-    path = os.path.join(gang.task_folder(task), LOG)
-    fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-    try:
-        os.pwrite(fd, message["data"], int(message["offset"]))
-    finally:
-        os.close(fd)
-    return {}
 
 
 def _blob(spool: Spool, gang: Gang, message: Mapping[str, Any]) -> Dict[str, Any]:
@@ -183,8 +178,6 @@ _OPERATIONS: Dict[str, Operation] = {
     "archive": _archive,
     "begin": _begin,
     "orders": _orders,
-    "mark": _mark,
-    "log": _log,
     "blob": _blob,
     "outputs": _outputs,
 }

@@ -10,6 +10,7 @@ from typing import Any, Callable, Dict, Mapping, Optional
 
 from muster.agent.batch.link import Link, connected_to
 from muster.agent.batch.spool import LOG, Gang, Spool
+from muster.agent.tasks.log_limits import dropped_of
 
 _RETRY_S = 2.0
 _GIVE_UP_S = 3600.0
@@ -99,23 +100,39 @@ class RelayedSpool(Spool):
 
 
 class ShippedLog:
-    """Sends what a task has written to its log since it last looked."""
+    """Sends what a task has written to its log since it last looked. What was dropped meanwhile is left out."""
 
     def __init__(self, folder: str, task: str, ask: Ask) -> None:
-        self._path = os.path.join(folder, LOG)
+        self._folder = folder
         self._task = task
         self._ask = ask
         self._sent = 0
 
     def ship(self) -> None:
+        while self.ship_piece():
+            pass
+
+    def ship_piece(self) -> bool:
+        """Whether there was one. A task may write faster than its log can be sent, and others wait, too."""
         try:
-            with open(self._path, "rb") as file:
-                file.seek(self._sent)
-                while True:
-                    data = file.read(_PIECE_BYTES)
-                    if not data:
-                        return
-                    self._ask({"what": "log", "task": self._task, "offset": self._sent, "data": data})
-                    self._sent += len(data)
-        except FileNotFoundError:
-            return
+            fd = os.open(os.path.join(self._folder, LOG), os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        except OSError:
+            return False
+        try:
+            data = self._next(fd)
+        finally:
+            os.close(fd)
+        if not data:
+            return False
+        self._ask({"what": "log", "task": self._task, "offset": self._sent, "data": data})
+        self._sent += len(data)
+        return True
+
+    def _next(self, fd: int) -> bytes:
+        dropped = dropped_of(self._folder, fd)
+        if dropped is None or dropped.end <= self._sent:
+            return os.pread(fd, _PIECE_BYTES, self._sent)
+        if dropped.start > self._sent:
+            return os.pread(fd, min(_PIECE_BYTES, dropped.start - self._sent), self._sent)
+        self._sent = dropped.end
+        return os.pread(fd, _PIECE_BYTES, self._sent)

@@ -18,6 +18,7 @@ from typing import Any, Dict, List, Mapping, Optional
 from muster.agent.batch.entry import ENTRY, entry
 from muster.agent.batch.link import TOKEN, Link, connected
 from muster.agent.batch.node_ports import ClaimedPorts
+from muster.agent.batch.own_log import LOOK_EVERY_S, OwnLog
 from muster.agent.batch.preparing import Prepared, prepare
 from muster.agent.batch.relayed import RelayedSpool, ShippedLog
 from muster.agent.batch.sent_outputs import SentOutputs
@@ -77,6 +78,7 @@ class Runner:
         self._shipped: Optional[ShippedLog] = None
         if isinstance(spool, RelayedSpool):
             self._shipped = ShippedLog(self._gang.task_folder(self._uid), self._uid, asking.ask)
+        self._own_log = OwnLog(self._gang.task_folder(self._uid), order.get("log_bytes"))
         self._pid = 0
         self._is_ordered = False
         self._from_outside: Optional[int] = None
@@ -140,11 +142,11 @@ class Runner:
             pid, status, used = os.wait4(self._pid, os.WNOHANG)
             if pid:
                 return self._finish(status, used)
-            if self._shipped is not None:
-                self._shipped.ship()
+            self._own_log.look()
+            is_behind = self._shipped is not None and self._shipped.ship_piece()
             for message in self._asking.take_unasked():
                 self._obey(message)
-            for key, _ in selector.select(self._wait_s()):
+            for key, _ in selector.select(0 if is_behind else self._wait_s()):
                 if key.fd == self._wake_read:
                     self._signalled(os.read(self._wake_read, 4096))
                 else:
@@ -153,12 +155,9 @@ class Runner:
                 self._send(signal.SIGKILL)
                 self._kill_at = None
 
-    def _wait_s(self) -> Optional[float]:
-        shipping_s = None if self._shipped is None else _SHIP_EVERY_S
-        if self._kill_at is None:
-            return shipping_s
-        left_s = max(0.0, self._kill_at - time.monotonic())
-        return left_s if shipping_s is None else min(left_s, shipping_s)
+    def _wait_s(self) -> float:
+        looking_s = LOOK_EVERY_S if self._shipped is None else _SHIP_EVERY_S
+        return looking_s if self._kill_at is None else max(0.0, min(looking_s, self._kill_at - time.monotonic()))
 
     def _hear(self, selector: selectors.BaseSelector) -> None:
         fd = self._link.fileno()
@@ -194,6 +193,7 @@ class Runner:
 
     def _finish(self, status: int, used: Any) -> int:
         self._send(signal.SIGKILL)  # what the command left behind
+        self._own_log.ended()
         self._pid = 0
         number = os.WTERMSIG(status) if os.WIFSIGNALED(status) else None
         code = None if number is not None else os.WEXITSTATUS(status)

@@ -11,6 +11,7 @@ from typing import Any, Callable, Dict, FrozenSet, List, Mapping, Optional, Tupl
 from muster.agent import requests
 from muster.agent.batch.gang_secrets import batch_secrets
 from muster.agent.batch.gang_table import GangTable
+from muster.agent.batch.kept_logs import LOG_LIMIT
 from muster.agent.batch.kept_outputs import LIMIT, read_told
 from muster.agent.batch.programs import UNREACHABLE, Programs, failure, optional_user, programs_of
 from muster.agent.batch.relay import Relay
@@ -114,6 +115,7 @@ class BatchService:
             "amounts": request.get("amounts") or {},
             "token": str(request.get("token") or ""),
             "relay": str(request.get("relay") or ""),
+            LOG_LIMIT: _optional_bytes(request, LOG_LIMIT),
             LIMIT: _optional_bytes(request, LIMIT),
         }
         gang, secrets = self._spool.gang(key), batch_secrets(request.get("secrets"))

@@ -66,13 +66,13 @@ class LogLimiting:
         """`run` does the work of dropping, which may take as long as the disk does."""
         self._loop = loop
         self._run = run
-        self._logs: Dict[str, _Log] = {}
+        self._logs: Dict[str, LimitedLog] = {}
         self._is_looking = False
 
     def watch(self, folder: str, limit: Optional[int]) -> None:
         if limit is None:
             return
-        self._logs.setdefault(folder, _Log(folder, limit))
+        self._logs.setdefault(folder, LimitedLog(folder, limit))
         if not self._is_looking:
             self._is_looking = True
             self._loop.call_later(_LOOK_EVERY_S, self._look)
@@ -80,8 +80,8 @@ class LogLimiting:
     def ended(self, folder: str) -> None:
         """The command has ended: the log gets its final form at once."""
         log = self._logs.pop(folder, None)
-        if log is not None and log.needs_dropping():
-            log.drop()
+        if log is not None:
+            log.look()
 
     def _look(self) -> None:
         for log in self._logs.values():
@@ -93,7 +93,10 @@ class LogLimiting:
             self._loop.call_later(_LOOK_EVERY_S, self._look)
 
 
-class _Log:
+class LimitedLog:
+    """The log in one task's folder. Whoever has no event loop looks at it now and then, and at last when the command
+    has ended."""
+
     def __init__(self, folder: str, limit: int) -> None:
         self._folder = folder
         self._limit = limit
@@ -101,6 +104,10 @@ class _Log:
         self._seen = 0
         self._enough = limit // 2  # the size at which to look closer: first, to make the record while there is room
         self.is_busy = False
+
+    def look(self) -> None:
+        if self.needs_dropping():
+            self.drop()
 
     def needs_dropping(self) -> bool:
         try:
@@ -117,6 +124,23 @@ class _Log:
             pass  # the disk is full or the file gone; we look again in a second
         finally:
             self.is_busy = False
+
+
+def skip(folder: str, log: int, end: int) -> None:
+    """Record that the bytes from the end of an open log up to `end` will never be there: they were dropped before they
+    could be written. Raises OSError."""
+    flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+    record = os.open(os.path.join(folder, DROPPED), flags, 0o600)
+    try:
+        fcntl.flock(record, fcntl.LOCK_EX)
+        before, size = _read(record), os.fstat(log).st_size
+        skipped = Dropped(before.start if before.length else size, end)
+        _write(record, skipped)
+        os.ftruncate(log, end)
+        if before.length:
+            holes.can_punch(log, skipped.start, skipped.length)
+    finally:
+        os.close(record)
 
 
 def drop_middle(folder: str, limit: int, can_punch: Callable[[int, int, int], bool] = holes.can_punch) -> int:
@@ -153,6 +177,7 @@ def _drop(fd: int, record: int, saved: str, limit: int, can_punch: Callable[[int
     kept = limit - start - limit // 8
     dropped = Dropped(start, max(missing.end, _line_after(fd, size - kept)))
     _write(record, dropped)
+    os.fdatasync(record)  # other machines may read it from a network disk, which punches at once
     if not can_punch(fd, dropped.start, dropped.length):
         holes.save_rest(fd, dropped.end, saved)
         holes.cut(fd, dropped.start, dropped.end, saved)

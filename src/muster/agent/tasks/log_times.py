@@ -31,12 +31,12 @@ class LogTiming:
 
     def __init__(self, loop: Loop) -> None:
         self._loop = loop
-        self._logs: Dict[str, _Log] = {}
+        self._logs: Dict[str, TimedLog] = {}
         self._is_looking = False
 
     def watch(self, folder: str) -> None:
         if folder not in self._logs:
-            self._logs[folder] = _Log(folder)
+            self._logs[folder] = TimedLog(folder)
         if not self._is_looking:
             self._is_looking = True
             self._loop.call_later(_LOOK_EVERY_S, self._look)
@@ -54,7 +54,9 @@ class LogTiming:
             self._loop.call_later(_LOOK_EVERY_S, self._look)
 
 
-class _Log:
+class TimedLog:
+    """The log in one task's folder. Whoever has no event loop looks at it once a second, and at its end."""
+
     def __init__(self, folder: str) -> None:
         self._path = os.path.join(folder, LOG)
         self._marks = MarkFile(os.path.join(folder, LOG_TIMES))

@@ -93,6 +93,7 @@ class SlurmBackend:
         self._identity = identity
         self._epoch = epoch
         self._home = home
+        self._log_bytes = log_bytes
         self._output_bytes = output_bytes
         self._clock = clock
         self._options = slurm_options(settings)
@@ -159,6 +160,7 @@ class SlurmBackend:
             engine=self,
             shipping=self,
             logs=self._task_logs,
+            log_times=self._task_logs,
             outputs=self,
             cleanup=self,
             secrets=TaskSecrets() if self._options.is_shared else None,
@@ -245,6 +247,7 @@ class SlurmBackend:
             amounts=gang_amounts(launch.gang, self._gpu_types()),
             user=launch.gang.owner if self._options.submit_as is SubmitAs.USER else "",
             secrets=launch_secrets(launch, f"{self._login_node.root}/gangs/{launch.gang.key}/tasks"),
+            log_bytes=self._log_bytes,
             relay="" if self._options.is_shared else self._relay,
             output_bytes=None if self._options.is_shared else self._output_bytes,
             data=script.encode(),
@@ -382,7 +385,7 @@ class SlurmBackend:
     def _place(self, token: str = "") -> Place:
         node = self._login_node
         relay = "" if self._options.is_shared else self._relay or "login,0"
-        return Place(node.root, node.archive, self._identity, relay, token)
+        return Place(node.root, node.archive, self._identity, relay, token, self._log_bytes)
 
     def _gpu_types(self) -> GpuTypes:
         return GpuTypes(self._options, self._view.gpu_types)

@@ -43,6 +43,8 @@ class Place:
     """Where nodes find the login node if they share no folder with it: names and at last a port, with commas."""
     token: str = ""
     """What a gang shows there."""
+    log_bytes: int | None = None
+    """How much is kept there of one task's log. None: everything."""
 
     def output(self, key: str) -> str:
         return "/dev/null" if self.relay else f"{self.root}/gangs/{key}/script.out"
@@ -118,7 +120,7 @@ def _order(
     groups = [
         {
             "srun": srun_options(part, spec, options),
-            "tasks": [_task(launch, task, requests[task.id], hides=hides) for task in part.tasks],
+            "tasks": [_task(launch, task, requests[task.id], place, hides=hides) for task in part.tasks],
         }
         for part in parts
     ]
@@ -145,7 +147,7 @@ _MPI_BY_SSH = {
 among the nodes that Slurm has given the job."""
 
 
-def _task(launch: GangLaunch, task: Task, request: LaunchRequest, *, hides: bool) -> Mapping[str, Any]:
+def _task(launch: GangLaunch, task: Task, request: LaunchRequest, place: Place, *, hides: bool) -> Mapping[str, Any]:
     spec = launch.gang.spec
     literal = sorted({*spec.env, *spec.role(task.role).env})
     is_mpi = spec.framework is Framework.MPI
@@ -165,4 +167,5 @@ def _task(launch: GangLaunch, task: Task, request: LaunchRequest, *, hides: bool
         "gpus": spec.role(task.role).resources.gpus,
         "setup": ENTRY_VARIABLE if request.setup is not None else None,
         "outputs": list(spec.outputs),
+        "log_bytes": place.log_bytes,
     }
