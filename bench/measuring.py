@@ -2,7 +2,7 @@
 
 import os
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -104,6 +104,13 @@ def compare(before: Sequence[ProcessSample], after: Sequence[ProcessSample], sec
     earlier = {(sample.pid, sample.started): sample.own_cpu_s for sample in before}
     spent = sum(sample.own_cpu_s - earlier.get((sample.pid, sample.started), 0.0) for sample in after)
     return Footprint(sum(sample.rss_bytes for sample in after), 100 * spent / seconds, len(after))
+
+
+def with_compiled_modules(env: Mapping[str, str], folder: Path) -> dict[str, str]:
+    """The variables of a Python command that compiles its modules at its first call only, as an installed one has them.
+    `folder` keeps them."""
+    kept = {name: value for name, value in env.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    return {**kept, "PYTHONPYCACHEPREFIX": str(folder)}
 
 
 def command_cpu_seconds(arguments: Sequence[str], env: dict[str, str], repeats: int) -> float:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Protocol
 
+from bench.measuring import with_compiled_modules
 from bench.peers import children
 from bench.peers.driver import CLOSE_S
 from bench.peers.peer import PeerFailed
@@ -80,9 +81,7 @@ class MusterCommand:
     def __init__(self, site: Site) -> None:
         self._site = site
         self._numbers = itertools.count()
-        # An installed command has its modules compiled. Here the round that is not counted does that.
-        kept = {name: value for name, value in site.server.environment.items() if name != "PYTHONDONTWRITEBYTECODE"}
-        self._env = {**kept, "PYTHONPYCACHEPREFIX": str(site.folder / "compiled")}
+        self._env = with_compiled_modules(site.server.environment, site.folder / "compiled")
 
     def run(self, script: Path, stamp: Path) -> Submission:
         name = f"command-{next(self._numbers)}"
