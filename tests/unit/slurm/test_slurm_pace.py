@@ -19,11 +19,21 @@ def gang(*tasks: TaskMarks) -> GangMarks:
 
 
 def paced(job: JobFacts, ago_s: float, *, with_nodes: bool = False, took_s: float = 0.0) -> Pace:
-    """The pace after Slurm was asked for this job so long ago, and took so long to answer."""
-    times = iter([took_s])
+    """The pace after Slurm was asked for this job so long ago, and took so long to answer, for the third time."""
+    times = iter([took_s] * 3)
     pace = Pace(lambda: next(times, ago_s))
-    pace.answered(["7"], Answer(Jobs({"7": job}), Machines((), ()) if with_nodes else None), began=0.0)
+    for _ in range(3):
+        pace.answered(["7"], Answer(Jobs({"7": job}), Machines((), ()) if with_nodes else None), began=0.0)
     return pace
+
+
+def test_slurm_is_asked_less_often_if_it_takes_long_again_and_again() -> None:
+    pace = Pace(lambda: 1.0)
+    waits = []
+    for _ in range(3):
+        pace.answered(["7"], Answer(Jobs()), began=0.0)
+        waits.append(pace.poll_s(2.0))
+    assert waits == [2.0, 2.0, 50.0]
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """When Slurm has to be asked: about jobs, and about nodes. Tasks tell most of their lives themselves."""
 
 import time
+from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 
 from muster.backends.slurm.gang_marks import GangMarks, TaskMarks
@@ -12,6 +13,8 @@ _SHARE_OF_TIME = 50.0
 _LOOK_SHARE_OF_TIME = 10.0
 """And at most a tenth while somebody looks."""
 _SLOWEST_S = 60.0
+_ANSWERS = 3
+"""One answer may be late by chance. Slurm takes long if each of so many did."""
 _QUIET_TIMES = 10.0
 _QUIET_S = 30.0
 _NODES_EVERY_S = 5.0
@@ -22,13 +25,13 @@ class Pace:
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
-        self._took_s = 0.0
+        self._last_took_s = deque([0.0] * _ANSWERS, _ANSWERS)
         self._jobs_at = self._nodes_at = float("-inf")
         self._asked: frozenset[str] = frozenset()
         self._jobs = Jobs()
 
     def answered(self, asked: Iterable[str], answer: Answer, began: float) -> None:
-        self._took_s = self._clock() - began
+        self._last_took_s.append(self._clock() - began)
         if asked := frozenset(asked):
             self._jobs_at, self._asked, self._jobs = began, asked, answer.jobs
         if answer.machines is not None:
@@ -58,6 +61,10 @@ class Pace:
     def is_old(self, max_age_s: float) -> bool:
         """Whether somebody who looks has to wait for nodes that are asked for anew."""
         return self.nodes_age_s() >= max(max_age_s, min(self._took_s * _LOOK_SHARE_OF_TIME, _SLOWEST_S))
+
+    @property
+    def _took_s(self) -> float:
+        return min(self._last_took_s)
 
     def nodes_age_s(self) -> float:
         return self._clock() - self._nodes_at
