@@ -26,6 +26,19 @@ while [ "${{1#--}}" != "$1" ]; do shift; done
 """
 
 
+_IMPATIENT = """#!/bin/sh
+exec {python} -I -S -c '
+import sys
+sys.path.insert(0, sys.argv[1])
+from muster.agent.batch import task_session
+task_session._LOOK_EVERY_S = 0.05
+task_session.{setting}
+task_session.main()
+' "$5" "$6"
+"""
+"""Gets the words of Python: -I -S -c PROGRAM ARCHIVE TARGET."""
+
+
 class Site:
     """A login node, and one task of a gang that runs on this machine."""
 
@@ -33,7 +46,7 @@ class Site:
         self.agent, self.folder = agent, folder
         self.spool = Spool(os.path.realpath(agent.root))
         self.gang = self.spool.gang("job.1")
-        self._python = python
+        self.python = python
         for name, script in (("srun", _SRUN.format(folder=folder)), ("sbatch", "#!/bin/sh\necho slurm 22.05\n")):
             (folder / name).write_text(script)
             (folder / name).chmod(0o755)
@@ -49,12 +62,19 @@ class Site:
         entry = {
             "process": list(identity_of(self.process.pid, boot_id())),
             "folder": self.gang.task_folder(_TASK),
-            "python": self._python,
+            "python": self.python,
             "archive": str(SOURCES),
             "libraries": "",
             "component": None,
         }
         self.gang_mark(BEGIN, {"at": 1.0, "node": "n1", "pid": self.process.pid, ENTRY: entry})
+
+    def impatient(self, setting: str) -> None:
+        """Sessions that are started from now on wait for less long."""
+        program = self.folder / "impatient"
+        program.write_text(_IMPATIENT.format(python=self.python, setting=setting))
+        program.chmod(0o755)
+        self.python = str(program)
 
     def gang_mark(self, name: str, mark: Message) -> None:
         self.spool.write_mark(self.gang, _TASK, name, mark)
@@ -159,6 +179,23 @@ def test_everything_ends_with_the_agent(site: Site, *, is_killed: bool) -> None:
     else:
         site.agent.close()
     wait_until(lambda: not is_running(pid), "the end of the command")
+    site.await_no_step()
+
+
+def test_step_that_nobody_uses_ends_and_the_next_command_has_another(site: Site) -> None:
+    site.impatient("_IDLE_S = 0.1")
+    site.begin()
+    assert site.rest(site.start("sleep 1; echo one"))[0] == b"one\n"
+    site.await_no_step()
+    assert site.rest(site.start("echo two"))[0] == b"two\n"
+    assert len(site.steps) == 2
+
+
+def test_step_that_hears_nothing_from_the_login_node_ends_with_its_commands(site: Site) -> None:
+    site.impatient("_SILENT_S = 1.0")
+    site.begin()
+    site.start(f"echo $$ > {site.folder}/pid; exec sleep 300")
+    wait_until(lambda: not is_running(read_pid(site.folder / "pid")), "the end of the command")
     site.await_no_step()
 
 
