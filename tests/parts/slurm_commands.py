@@ -1,4 +1,5 @@
-"""Slurm's commands in a folder of their own, with an `sbatch` whose first call waits until a test lets it go on."""
+"""Slurm's commands in a folder of their own: with an `sbatch` whose first call waits until a test lets it go on, or
+with one that says that it is another release."""
 
 import shutil
 from pathlib import Path
@@ -26,9 +27,7 @@ class HeldSbatch:
         folder.chmod(0o777)
         for name in _COMMANDS:
             (folder / name).symlink_to(_found(name))
-        script = folder / "sbatch"
-        script.write_text(_SBATCH.format(folder=folder, sbatch=_found("sbatch")))
-        script.chmod(0o755)
+        _write(folder / "sbatch", _SBATCH.format(folder=folder, sbatch=_found("sbatch")))
 
     @property
     def calls(self) -> int:
@@ -45,6 +44,37 @@ class HeldSbatch:
         (self.folder / "go").touch()
 
 
+_VERSION = """#!/bin/sh
+[ "$1" = --version ] && exec echo slurm {version}
+exec {sbatch} "$@"
+"""
+_NOTING = """#!/bin/sh
+echo "$@" | tr -d '\\036\\037' >> {folder}/queries
+exec {squeue} "$@"
+"""
+
+
+class OtherRelease:
+    """Its `sbatch` says that it is this release, and its `squeue` notes how it is called."""
+
+    def __init__(self, folder: Path, version: str) -> None:
+        self.folder = folder
+        folder.mkdir()
+        for name in _COMMANDS:
+            if name != "squeue":
+                (folder / name).symlink_to(_found(name))
+        sbatch, squeue = _found("sbatch"), _found("squeue")
+        _write(folder / "sbatch", _VERSION.format(version=version, sbatch=sbatch))
+        _write(folder / "squeue", _NOTING.format(folder=folder, squeue=squeue))
+
+    @property
+    def forms(self) -> list[str]:
+        """How squeue was asked to print what it knows, in the order of the calls."""
+        queries = self.folder / "queries"
+        lines = queries.read_text().splitlines() if queries.exists() else []
+        return ["json" if "--json" in line else "text" for line in lines if "--states=all" in line]
+
+
 def login_agent_of(server_pid: int) -> int:
     """The process of the agent on the login node, which is the server's own machine."""
     for children in Path(f"/proc/{server_pid}/task").glob("*/children"):
@@ -53,6 +83,11 @@ def login_agent_of(server_pid: int) -> int:
             if "--root" in words and words[words.index("--root") + 1].endswith(f"-{CLUSTER}"):
                 return int(pid)
     raise AssertionError("the server has no agent on the login node")
+
+
+def _write(path: Path, script: str) -> None:
+    path.write_text(script)
+    path.chmod(0o755)
 
 
 def _found(name: str) -> str:

@@ -9,9 +9,9 @@ import sys
 import tempfile
 from pathlib import Path
 
+from muster.agent.batch.programs import TIMES
 from muster.backends.slurm.job_tables import past_command, queue_command
 from muster.backends.slurm.node_tables import NODES_COMMAND, PARTITIONS_COMMAND
-from muster.backends.slurm.times import TIME_ENV
 from tests.parts.server import polls
 from tests.parts.slurm import RealSlurm, SlurmOptions
 from tests.parts.slurm_settings import URGENT_PARTITION
@@ -88,7 +88,7 @@ def _write(slurm: RealSlurm, folder: Path, jobs: dict[str, str]) -> None:
         "show_partition.txt": list(PARTITIONS_COMMAND),
     }
     host = socket.gethostname().partition(".")[0]
-    settings = [f"{name}={value}" for name, value in TIME_ENV.items()]
+    settings = [f"{name}={value}" for name, value in TIMES.items()]
     for name, command in commands.items():
         said = slurm.run("env", *settings, *command)
         for before, after in ((f"={host} ", "=machine "), (f'"{host}"', '"machine"')):

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from muster.agent.batch.programs import Programs
 from tests.parts.server import polls
 
 _CALLER = """
@@ -71,3 +72,12 @@ def _is_free(claim: Path) -> bool:
         except BlockingIOError:
             return False
     return True
+
+
+def test_questions_are_answered_with_times_that_mean_the_same_in_every_time_zone(tmp_path: Path) -> None:
+    squeue = tmp_path / "squeue"
+    squeue.write_text('#!/bin/sh\necho "$SLURM_TIME_FORMAT"\n')
+    squeue.chmod(0o755)
+    programs = Programs(str(tmp_path), {"PATH": "/usr/bin:/bin"})
+
+    assert (programs.run(["squeue"]).out, programs.asking().run(["squeue"]).out) == ("\n", "%s\n")

@@ -85,6 +85,15 @@ def test_nodes_matter_while_a_job_waits() -> None:
     assert not paced(running, 600.0, with_nodes=True).needs_nodes()
 
 
+def test_nodes_matter_for_a_while_after_slurm_was_away() -> None:
+    times = iter([0.0, 6.0, 6.0, 61.0, 61.0])
+    pace = Pace(lambda: next(times))
+    pace.failed()
+    pace.answered(["7"], Answer(Jobs({"7": JobFacts("7", is_allocated=True)}), Machines((), ())), began=0.0)
+
+    assert [pace.needs_nodes(), pace.needs_nodes()] == [True, False]
+
+
 def test_nodes_are_old_after_a_while_and_later_if_slurm_answers_slowly() -> None:
     assert paced(JobFacts("7"), 4.0, with_nodes=True).is_old(3.0)
 

@@ -35,6 +35,8 @@ _AWAY = (
     "munge encode failed",
 )
 
+TIMES = {"SLURM_TIME_FORMAT": "%s"}
+"""With this, squeue, sacct and scontrol write seconds since 1970, which mean the same in every time zone."""
 _WAITER = ("/bin/sh", "-c", '"$@"; exit "$?"', "muster-waiter")
 """Waits for the command that follows. It is no `exec`: the process stays, with all descriptors that it inherited."""
 
@@ -57,6 +59,10 @@ class Programs:
         self._folder = folder
         own = {name: os.environ[name] for name in _KEPT if name in os.environ}
         self.env: Dict[str, str] = {"PATH": os.defpath, **own, **env}
+
+    def asking(self) -> "Programs":
+        """The same programs, for questions: they write points in time as seconds since 1970."""
+        return Programs(self._folder, {**self.env, **TIMES})
 
     def argv(self, command: Sequence[str], user: str = "") -> List[str]:
         program = os.path.join(self._folder, command[0]) if self._folder else command[0]

@@ -132,7 +132,7 @@ class BatchService:
 
     def _ask(self, request: Mapping[str, Any]) -> Work:
         """Runs several commands that change nothing, and answers with what each has printed."""
-        programs = self.programs()
+        programs = self.programs().asking()
         asked = request.get("asked")
         if not isinstance(asked, list):
             raise requests.bad_request("asked must be a list of commands")

@@ -338,6 +338,10 @@ class SlurmBackend:
         began, live = time.monotonic(), _live(gangs)
         answer = await self._queries.ask_all(live, with_machines=with_nodes)
         self._pace.answered(live, answer, began)
+        if answer.machines is None and self._pace.needs_nodes():
+            began = time.monotonic()
+            answer = replace(answer, machines=(await self._queries.ask_all({}, with_machines=True)).machines)
+            self._pace.answered((), answer, began)
         if answer.machines is not None:
             self._late = ""
             holding = (gang for gang in gangs if (job := answer.jobs.get(gang.job)) is not None and job.is_allocated)
@@ -420,6 +424,7 @@ class SlurmBackend:
         """Nothing more is handed over until Slurm answers again, which is looked for also while it has no jobs."""
         if self._view.pool is not None:
             _log.warning("Slurm does not answer", cluster=self.cluster, error=str(error))
+            self._pace.failed()
         self._problem, self._view.pool = str(error), None
         if self._listener is not None:
             self._listener.nodes_changed(self.cluster)

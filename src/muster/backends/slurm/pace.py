@@ -18,6 +18,8 @@ _ANSWERS = 3
 _QUIET_TIMES = 10.0
 _QUIET_S = 30.0
 _NODES_EVERY_S = 5.0
+_SETTLING_S = 60.0
+"""How long after an outage of Slurm its nodes may still be on their way back."""
 
 
 class Pace:
@@ -26,16 +28,23 @@ class Pace:
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._last_took_s = deque([0.0] * _ANSWERS, _ANSWERS)
-        self._jobs_at = self._nodes_at = float("-inf")
+        self._is_away = False
+        self._jobs_at = self._nodes_at = self._back_at = float("-inf")
         self._asked: frozenset[str] = frozenset()
         self._jobs = Jobs()
 
     def answered(self, asked: Iterable[str], answer: Answer, began: float) -> None:
         self._last_took_s.append(self._clock() - began)
+        if self._is_away:
+            self._is_away, self._back_at = False, began
         if asked := frozenset(asked):
             self._jobs_at, self._asked, self._jobs = began, asked, answer.jobs
         if answer.machines is not None:
             self._nodes_at = began
+
+    def failed(self) -> None:
+        """Slurm did not answer. When it does again, its nodes may not be back yet."""
+        self._is_away = True
 
     def poll_s(self, wanted_s: float) -> float:
         """The longer Slurm takes to answer, the less often it is asked."""
@@ -54,9 +63,11 @@ class Pace:
         return self._jobs if self._clock() < self._jobs_at + every_s else None
 
     def needs_nodes(self) -> bool:
-        """Whether jobs wait in Slurm, so that what others leave matters, and the nodes were asked for a while ago."""
+        """Whether the nodes were asked for some time ago, and jobs wait in Slurm, so that what others leave matters, or
+        Slurm was away."""
         is_waiting = any(job.is_waiting for job in self._jobs.by_id.values())
-        return is_waiting and self.nodes_age_s() >= _NODES_EVERY_S
+        is_settling = self._clock() < self._back_at + _SETTLING_S
+        return (is_waiting or is_settling) and self.nodes_age_s() >= _NODES_EVERY_S
 
     def is_old(self, max_age_s: float) -> bool:
         """Whether somebody who looks has to wait for nodes that are asked for anew."""

@@ -3,8 +3,6 @@
 import re
 from datetime import datetime, tzinfo
 
-TIME_ENV = {"SLURM_TIME_FORMAT": "%s"}
-"""With this, squeue, sacct and scontrol write seconds since 1970, which mean the same in every time zone."""
 _LENGTH = re.compile(r"(?:(?P<days>\d+)-)?(?:(?P<hours>\d+):)?(?P<minutes>\d+):(?P<seconds>\d+)")
 
 
