@@ -19,7 +19,7 @@ from muster.agent.system.channel import Channel
 from muster.agent.system.descriptors import close_inherited
 from muster.agent.system.fair_turns import FairTurns
 from muster.agent.system.loop import Loop
-from muster.agent.tasks import ports
+from muster.agent.tasks import port_ranges
 from muster.version import __version__
 
 _BLOCKING_THREADS = 4
@@ -45,7 +45,7 @@ def main(argv: Optional[List[str]] = None) -> None:
     diagnostics = Diagnostics(os.path.join(root, "agent.log"))
     diagnostics.note("agent {} on Python {} started".format(__version__, sys.version.split()[0]))
     try:
-        _serve(root, epoch, ports.candidates(options.ports, ports.ephemeral_range()), out_fd, diagnostics)
+        _serve(root, epoch, port_ranges.candidates(options.ports, port_ranges.ephemeral_range()), out_fd, diagnostics)
     except Exception as error:
         diagnostics.crash("the agent failed", error)
         _leave(1)
@@ -80,8 +80,8 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--root", required=True, help="the folder that holds everything of this agent")
     parser.add_argument(
         "--ports",
-        type=ports.parse_range,
-        default=ports.DEFAULT_RANGE,
+        type=port_ranges.parse_range,
+        default=port_ranges.DEFAULT_RANGE,
         metavar="A-B",
         help="where ports for tasks come from (default %(default)s)",
     )

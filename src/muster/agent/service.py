@@ -32,7 +32,7 @@ from muster.agent.isolation.accounts import Accounts
 from muster.agent.isolation.orders import isolation_order
 from muster.agent.isolation.probing import possible
 from muster.agent.isolation.task_confinement import isolation_of
-from muster.agent.node import facts
+from muster.agent.node import addresses, facts
 from muster.agent.node.container_watch import ContainerWatch
 from muster.agent.node.health_check import health_check
 from muster.agent.node.usage import Sampler
@@ -273,7 +273,7 @@ class Service:
 
     def _hello(self, request: Mapping[str, Any]) -> Optional[Answer]:
         interface = requests.text(request, "interface") if request.get("interface") is not None else None
-        self._waiting_hellos.append((request["id"], facts.address(interface)))
+        self._waiting_hellos.append((request["id"], addresses.address(interface)))
         self._answer_hellos()
         return None
 

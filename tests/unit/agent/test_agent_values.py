@@ -6,25 +6,25 @@ import pytest
 
 from muster.agent.node import usage
 from muster.agent.system.processes import TICKS_PER_S, ProcessStat
-from muster.agent.tasks import logs, ports
+from muster.agent.tasks import logs, port_ranges
 from muster.agent.tasks.table import Task
 
 pytestmark = pytest.mark.fast
 
 
 def test_candidates_leave_out_what_the_kernel_hands_out() -> None:
-    assert ports.candidates((1998, 2003), (2000, 2001)) == [1998, 1999, 2002, 2003]
-    assert ports.candidates((2000, 2001), (1024, 65535)) == []
+    assert port_ranges.candidates((1998, 2003), (2000, 2001)) == [1998, 1999, 2002, 2003]
+    assert port_ranges.candidates((2000, 2001), (1024, 65535)) == []
 
 
 @pytest.mark.parametrize("text", ["", "5", "5-", "80-90", "3000-2000", "3000-70000", "a-b"])
 def test_port_range_written_wrongly_is_an_error(text: str) -> None:
     with pytest.raises(ValueError, match="port range"):
-        ports.parse_range(text)
+        port_ranges.parse_range(text)
 
 
 def test_port_range_is_read() -> None:
-    assert ports.parse_range("2000-3000") == (2000, 3000)
+    assert port_ranges.parse_range("2000-3000") == (2000, 3000)
 
 
 def process(pid: int, parent: int, session: int, ticks: int) -> ProcessStat:

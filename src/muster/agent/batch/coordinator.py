@@ -9,7 +9,6 @@ from __future__ import annotations
 import base64
 import json
 import os
-import secrets
 import selectors
 import signal
 import socket
@@ -25,7 +24,7 @@ from muster.agent.batch.compiled import RUN, compiled_path
 from muster.agent.batch.link import ADDRESSES, TOKEN, Link, host_of, is_token, listening, own_addresses
 from muster.agent.batch.relayed import RelayedSpool, RelayLink
 from muster.agent.batch.script_output import last_words, was_killed_for_memory
-from muster.agent.batch.spool import BEGIN, END, Gang, Spool
+from muster.agent.batch.spool import BEGIN, END, Gang, Spool, load_clearing
 from muster.agent.batch.symbols import resolve_task
 from muster.agent.system.removal import remove_tree
 
@@ -69,7 +68,7 @@ class Coordinator:
         self._spool = spool
         self._gang = gang
         self._tasks: List[Dict[str, Any]] = [task for group in order["groups"] for task in group["tasks"]]
-        self._token = secrets.token_hex(16)
+        self._token = os.urandom(16).hex()
         self._server = listening()
         self._selector = selectors.DefaultSelector()
         self._links: Dict[str, Link] = {}
@@ -212,6 +211,7 @@ class Coordinator:
             self._links[task["id"]].send(
                 {"what": "start", "order": resolved, "root": self._order["root"], "is_shared": self._order["is_shared"]}
             )
+        load_clearing()
 
     def _host(self, hello: Mapping[str, Any]) -> str:
         if hello.get("address"):

@@ -11,15 +11,14 @@ import os
 import shutil
 from typing import Any, Dict, Mapping, NamedTuple
 
+from muster.agent.batch.given_secrets import VARIABLES
 from muster.agent.requests import bad_request
-from muster.agent.system.disk import read_json, write_json
+from muster.agent.system.disk import write_json
 from muster.agent.system.removal import remove_tree
 from muster.agent.tasks import task_folder, task_secrets
 from muster.agent.tasks.launch_request import SecretsOrder, secrets_order
 from muster.agent.tasks.log_limits import dropped_of
 from muster.agent.tasks.masking import Masks
-
-_VARIABLES = "secret-variables"
 
 
 class BatchSecrets(NamedTuple):
@@ -50,14 +49,7 @@ def place(folder: str, secrets: BatchSecrets) -> None:
     """Write the secrets of a task into its folder. What an earlier try left is replaced."""
     os.makedirs(folder, 0o700, exist_ok=True)
     task_secrets.place(folder, secrets.order)
-    write_json(os.path.join(folder, _VARIABLES), secrets.variables)
-
-
-def take_variables(folder: str) -> Dict[str, str]:
-    """The variables whose values are secrets. They are no longer on the disk afterwards."""
-    found = read_json(os.path.join(folder, _VARIABLES)) or {}
-    _remove(os.path.join(folder, _VARIABLES))
-    return {str(name): str(value) for name, value in found.items()}
+    write_json(os.path.join(folder, VARIABLES), secrets.variables)
 
 
 def clear(folder: str) -> None:
@@ -65,7 +57,7 @@ def clear(folder: str) -> None:
     masks = task_secrets.masks_of(folder)
     if masks is None:
         return
-    for name in (task_folder.SECRETS, task_folder.SSH, _VARIABLES):
+    for name in (task_folder.SECRETS, task_folder.SSH, VARIABLES):
         remove_tree(os.path.join(folder, name))
     _mask(os.path.join(folder, task_folder.LOG), folder, masks)
     _remove(os.path.join(folder, task_folder.MASKED))

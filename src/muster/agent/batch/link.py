@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hmac
 import os
 import socket
 from typing import List, Optional, Tuple
@@ -100,6 +99,8 @@ def connected_to(addresses: str) -> Link:
 
 
 def is_token(found: object, token: str) -> bool:
+    import hmac  # which a runner does not need
+
     return isinstance(found, str) and hmac.compare_digest(found.encode("utf-8"), token.encode("utf-8"))
 
 

@@ -6,12 +6,12 @@ file, and is free again as soon as its process is gone, however that ended.
 
 from __future__ import annotations
 
-import random
+import os
 import socket
 from typing import List, Optional, Sequence
 
 from muster.agent.errors import NO_PORTS, AgentError
-from muster.agent.tasks.ports import DEFAULT_RANGE, candidates, ephemeral_range
+from muster.agent.tasks.port_ranges import DEFAULT_RANGE, candidates, ephemeral_range
 
 
 class ClaimedPorts:
@@ -24,7 +24,7 @@ class ClaimedPorts:
     def claim(self, count: int, among: Optional[Sequence[int]] = None) -> List[int]:
         """So many free ports, beginning anywhere so that jobs that start at the same time seldom meet."""
         known = list(candidates(DEFAULT_RANGE, ephemeral_range()) if among is None else among)
-        first = random.randrange(len(known)) if known else 0
+        first = int.from_bytes(os.urandom(4), "big") % len(known) if known else 0
         for port in known[first:] + known[:first]:
             if len(self.ports) == count:
                 break

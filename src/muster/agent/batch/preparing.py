@@ -1,20 +1,18 @@
-"""Prepares the folder of a task inside an allocation: files, package, inputs, links, and its environment."""
+"""Prepares the folder of a task inside an allocation: files, package, inputs, links, and its environment.
+
+What many tasks do not have is imported where it is needed: each import delays the start of a task.
+"""
 
 from __future__ import annotations
 
 import os
 from typing import Any, Dict, List, Mapping, NamedTuple
 
-from muster.agent.batch.gang_secrets import take_variables
+from muster.agent.batch.given_secrets import take_variables
 from muster.agent.batch.link import OWN_VARIABLES
 from muster.agent.batch.spool import LOG, WORK, Gang, Spool
-from muster.agent.errors import PACKAGE, AgentError
 from muster.agent.system.disk import write
-from muster.agent.tasks import inputs, symlinks
-from muster.agent.tasks.launch_request import InputRef
-from muster.agent.tasks.packages import PackageError, unpack
-from muster.agent.tasks.setup_order import SetupOrder
-from muster.agent.tasks.setups import make_in_task_folder
+from muster.agent.tasks import symlinks
 from muster.agent.tasks.task_folder import SETUP
 
 _DEVICES = ("CUDA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL", "ZE_AFFINITY_MASK")
@@ -34,15 +32,11 @@ def prepare(order: Mapping[str, Any], spool: Spool, gang: Gang) -> Prepared:
     os.makedirs(folder, 0o700, exist_ok=True)
     for name, content in order["files"].items():
         write(os.path.join(folder, name), content.encode("utf-8"))
-    blobs = os.path.join(spool.root, "blobs")
-    try:
-        if order["package"]:
-            unpack(os.path.join(blobs, order["package"]), order["package"], work)
-        os.makedirs(work, 0o700, exist_ok=True)
-        for given in order["inputs"]:
-            _place_input(given, blobs, folder, work)
-    except PackageError as error:
-        raise AgentError(PACKAGE, str(error)) from None
+    if order["package"] or order["inputs"]:
+        from muster.agent.batch.contents import place_contents
+
+        place_contents(order, os.path.join(spool.root, "blobs"), folder, work)
+    os.makedirs(work, 0o700, exist_ok=True)
     symlinks.make(work, order["links"])
     return Prepared(list(order["argv"]), environment(order, folder), work, os.path.join(folder, LOG))
 
@@ -60,6 +54,9 @@ def environment(order: Mapping[str, Any], folder: str) -> Dict[str, str]:
     env["MUSTER_TASK_DIR"] = folder
     env["MUSTER_NODE"] = os.environ.get("SLURMD_NODENAME") or os.uname().nodename
     if order["setup"]:
+        from muster.agent.tasks.setup_order import SetupOrder
+        from muster.agent.tasks.setups import make_in_task_folder
+
         entry = os.path.join(folder, SETUP)
         make_in_task_folder(str(order["id"]), SetupOrder(entry, False, 0, 0.0))
         env[order["setup"]] = entry
@@ -82,10 +79,3 @@ def _own_devices(count: int) -> Dict[str, str]:
             own = devices[place * count : (place + 1) * count] or devices[:count]
             found[name] = ",".join(own)
     return found
-
-
-def _place_input(given: Mapping[str, str], blobs: str, folder: str, work: str) -> None:
-    content = os.path.join(folder, "inputs", given["digest"])
-    os.makedirs(os.path.dirname(content), 0o700, exist_ok=True)
-    unpack(os.path.join(blobs, given["digest"]), given["digest"], content, finish=inputs.make_read_only)
-    inputs.place(InputRef(given["digest"], None, given["target"], given["member"]), content, work)

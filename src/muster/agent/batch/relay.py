@@ -19,7 +19,7 @@ from muster.agent.batch.kept_outputs import KeptOutputs, write_told
 from muster.agent.batch.link import Link, is_token, listening, own_addresses
 from muster.agent.batch.spool import BEGIN, END, Gang, Spool
 from muster.agent.errors import AgentError
-from muster.agent.node import facts
+from muster.agent.node.addresses import address
 from muster.agent.node.networks import network_addresses
 from muster.agent.system.disk import read_json, write_json
 
@@ -58,7 +58,7 @@ class Relay:
 
     def addresses(self) -> List[str]:
         """The names and addresses by which nodes may reach us, the likeliest first."""
-        likely = facts.address(None)
+        likely = address(None)
         others = network_addresses()
         is_local = likely.startswith("127.") and others
         return list(dict.fromkeys([*own_addresses(), *([] if is_local else [likely]), *others]))

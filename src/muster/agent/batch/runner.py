@@ -16,15 +16,16 @@ import time
 from typing import Any, Dict, List, Mapping, Optional
 
 from muster.agent.batch.entry import ENTRY, entry
+from muster.agent.batch.given_secrets import has_secrets
 from muster.agent.batch.link import TOKEN, Link, connected
 from muster.agent.batch.node_ports import ClaimedPorts
 from muster.agent.batch.own_log import LOOK_EVERY_S, OwnLog
 from muster.agent.batch.preparing import Prepared, prepare
 from muster.agent.batch.relayed import RelayedSpool, ShippedLog
 from muster.agent.batch.sent_outputs import SentOutputs
-from muster.agent.batch.spool import BEGIN, END, WORK, Spool
+from muster.agent.batch.spool import BEGIN, END, WORK, Spool, load_clearing
 from muster.agent.errors import START_FAILED, AgentError
-from muster.agent.node import facts
+from muster.agent.node.addresses import address
 from muster.agent.system.removal import remove_tree
 
 _NOT_EXECUTABLE, _NOT_FOUND = 126, 127
@@ -60,7 +61,7 @@ def main() -> None:
 def _whereabouts() -> Dict[str, Any]:
     node, host = os.environ.get("SLURMD_NODENAME") or socket.gethostname(), socket.gethostname()
     interface = os.environ.get("MUSTER_BATCH_INTERFACE")
-    return {"node": node, "host": host, "address": facts.address(interface) if interface else None}
+    return {"node": node, "host": host, "address": address(interface) if interface else None}
 
 
 class Runner:
@@ -101,6 +102,8 @@ class Runner:
         begun = {"at": time.time(), "node": _node(), "host": socket.gethostname(), "pid": self._pid}
         begun[ENTRY] = entry(self._pid, self._component, self._gang.task_folder(self._uid))
         self._spool.write_mark(self._gang, self._uid, BEGIN, begun)
+        if has_secrets(self._gang.task_folder(self._uid)):
+            load_clearing()
         return self._follow()
 
     def _fetch(self) -> None:

@@ -8,11 +8,11 @@ folder.
 from __future__ import annotations
 
 import os
-import shutil
-from typing import Any, Dict, List, Mapping, Optional
+from typing import Any, Callable, Dict, List, Mapping, Optional
 
-from muster.agent.batch import gang_secrets
+from muster.agent.batch.given_secrets import has_secrets
 from muster.agent.system.disk import read_json, write_json
+from muster.agent.system.removal import remove_tree
 
 BEGIN = "begin"
 END = "end"
@@ -92,7 +92,7 @@ class Gang:
         return read_json(os.path.join(self.task_folder(task), name))
 
     def forget(self, task: str) -> None:
-        shutil.rmtree(self.task_folder(task), ignore_errors=True)
+        remove_tree(self.task_folder(task))
         facts = self.facts()
         if facts is None:
             return
@@ -103,7 +103,7 @@ class Gang:
         job = self.job()
         if job is not None:
             write_json(self.claim, {"job": job, "token": facts.get("token")})
-        shutil.rmtree(self.folder, ignore_errors=True)
+        remove_tree(self.folder)
 
     def was_submitted_as(self) -> Optional[str]:
         """The job of a gang whose tasks have all been forgotten: it must not be submitted again."""
@@ -114,7 +114,7 @@ class Gang:
         return read_json(self.claim) or {}
 
     def remove(self) -> None:
-        shutil.rmtree(self.folder, ignore_errors=True)
+        remove_tree(self.folder)
         try:
             os.unlink(self.claim)
         except FileNotFoundError:
@@ -146,8 +146,8 @@ class Spool:
 
     def write_mark(self, gang: Gang, task: str, name: str, mark: Mapping[str, Any]) -> None:
         """The secrets of a task are gone before its end is known."""
-        if name == END:
-            gang_secrets.clear(gang.task_folder(task))
+        if name == END and has_secrets(gang.task_folder(task)):
+            load_clearing()(gang.task_folder(task))
         write_json(os.path.join(gang.task_folder(task), name), mark)
         write_json(os.path.join(self.news_folder, "{}.{}".format(task, name)), {})
 
@@ -163,3 +163,11 @@ class Spool:
             except FileNotFoundError:
                 pass
         return sorted({name.rsplit(".", 1)[0] for name in names})
+
+
+def load_clearing() -> Callable[[str], None]:
+    """What removes the secrets of a task. Loading it takes longer than all that a task without secrets needs, so a
+    process that will need it loads it once its tasks have started: at their end, the agent's archive may be gone."""
+    from muster.agent.batch.gang_secrets import clear
+
+    return clear

@@ -7,12 +7,10 @@ between. Freed ports go to the back of the line: a peer that still talks to the 
 from __future__ import annotations
 
 import random
-from typing import Callable, Dict, List, Optional, Sequence, Set, Tuple
+from typing import Callable, Dict, List, Optional, Sequence, Set
 
 from muster.agent.errors import BAD_REQUEST, NO_PORTS, PORT_IN_USE, AgentError
 from muster.agent.tasks.port_keeper import PortKeeper
-
-DEFAULT_RANGE = (20000, 32000)
 
 
 class PortLedger:
@@ -88,25 +86,3 @@ class PortLedger:
             if port not in taken and self._holder(port) is None and self._keeper.bind(port):
                 found.add(port)
         return found
-
-
-def candidates(wished: Tuple[int, int], ephemeral: Tuple[int, int]) -> List[int]:
-    """The wished range without what the kernel may give to any outgoing connection at any moment."""
-    low, high = ephemeral
-    return [port for port in range(wished[0], wished[1] + 1) if not low <= port <= high]
-
-
-def ephemeral_range() -> Tuple[int, int]:
-    try:
-        with open("/proc/sys/net/ipv4/ip_local_port_range", encoding="ascii") as file:
-            low, high = file.read().split()
-    except (OSError, ValueError):
-        return 32768, 60999
-    return int(low), int(high)
-
-
-def parse_range(text: str) -> Tuple[int, int]:
-    low, _, high = text.partition("-")
-    if not (low.isdigit() and high.isdigit() and 1024 <= int(low) <= int(high) <= 65535):
-        raise ValueError("a port range is written like 20000-32000, not {!r}".format(text))
-    return int(low), int(high)
