@@ -1,5 +1,6 @@
 """Secrets of tasks on a real Slurm cluster: Slurm never has them, and nothing of them is left when a job has ended."""
 
+import os
 import shutil
 import stat
 from pathlib import Path
@@ -121,7 +122,8 @@ def _running(server: MusterServer, slurm: RealSlurm) -> NotingJob:
 
 
 def _files_with(slurm: RealSlurm, text: str) -> list[Path]:
-    return [path for path in (slurm.folder / "shared").rglob("*") if path.is_file() and _has(path, text)]
+    found = [Path(parent, name) for parent, _, names in os.walk(slurm.folder / "shared") for name in names]
+    return [path for path in found if _has(path, text)]
 
 
 def _mode(path: Path) -> int:

@@ -144,6 +144,7 @@ class Runner:
         while True:
             pid, status, used = os.wait4(self._pid, os.WNOHANG)
             if pid:
+                self._take_signals()  # one that has come to both of them may not be told yet
                 return self._finish(status, used)
             self._own_log.look()
             is_behind = self._shipped is not None and self._shipped.ship_piece()
@@ -151,7 +152,7 @@ class Runner:
                 self._obey(message)
             for key, _ in selector.select(0 if is_behind else self._wait_s()):
                 if key.fd == self._wake_read:
-                    self._signalled(os.read(self._wake_read, 4096))
+                    self._take_signals()
                 else:
                     self._hear(selector)
             if self._kill_at is not None and time.monotonic() >= self._kill_at:
@@ -177,7 +178,11 @@ class Runner:
             self._leave_by = _earlier(self._leave_by, self._kill_at + _SEND_AFTER_GRACE_S)
             self._send(signal.SIGTERM)
 
-    def _signalled(self, numbers: bytes) -> None:
+    def _take_signals(self) -> None:
+        try:
+            numbers = os.read(self._wake_read, 4096)
+        except BlockingIOError:
+            return
         for number in numbers:
             if number == signal.SIGTERM:
                 self._from_outside = number
