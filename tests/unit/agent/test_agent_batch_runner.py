@@ -21,7 +21,7 @@ from muster.agent.batch.link import Link
 from muster.agent.batch.runner import Asking, Runner
 from muster.agent.batch.spool import Spool
 link = Link(socket.create_connection(("127.0.0.1", int(sys.argv[3]))))
-sys.exit(Runner(json.loads(sys.argv[2]), Spool(sys.argv[1]), link, "token", Asking(link, "token")).run())
+sys.exit(Runner(json.loads(sys.argv[2]), 0, Spool(sys.argv[1]), link, "token", Asking(link, "token")).run())
 """
 
 
@@ -32,7 +32,16 @@ def test_a_signal_that_comes_with_the_end_of_the_command_is_written_down(tmp_pat
     gang.write_facts({"tasks": [_TASK]})
     order: dict[str, Any] = {
         **{"id": _TASK, "argv": ["/bin/sh", "-c", f"trap '' TERM; kill -TERM $PPID; trap - TERM; {ends_by}"]},
-        **{"env": {}, "files": {}, "links": {}, "inputs": [], "package": None, "gpus": 0, "setup": None},
+        **{
+            "env": {},
+            "files": {},
+            "links": {},
+            "inputs": [],
+            "package": None,
+            "gpus": 0,
+            "setup": None,
+            "has_steps": False,
+        },
     }
     with socket.create_server(("127.0.0.1", 0)) as coordinator:
         port = str(coordinator.getsockname()[1])

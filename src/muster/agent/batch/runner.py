@@ -13,7 +13,7 @@ import signal
 import socket
 import sys
 import time
-from typing import Any, Dict, List, Mapping, Optional
+from typing import TYPE_CHECKING, Any, Dict, List, Mapping, Optional
 
 from muster.agent.batch.entry import ENTRY, entry
 from muster.agent.batch.given_secrets import has_secrets
@@ -22,11 +22,13 @@ from muster.agent.batch.node_ports import ClaimedPorts
 from muster.agent.batch.own_log import LOOK_EVERY_S, OwnLog
 from muster.agent.batch.preparing import Prepared, prepare
 from muster.agent.batch.relayed import RelayedSpool, ShippedLog
-from muster.agent.batch.sent_outputs import SentOutputs
 from muster.agent.batch.spool import BEGIN, END, WORK, Spool, load_clearing
 from muster.agent.errors import START_FAILED, AgentError
 from muster.agent.node.addresses import address
 from muster.agent.system.removal import remove_tree
+
+if TYPE_CHECKING:
+    from muster.agent.batch.sent_outputs import SentOutputs
 
 _NOT_EXECUTABLE, _NOT_FOUND = 126, 127
 _SHIP_EVERY_S = 0.2
@@ -79,6 +81,7 @@ class Runner:
         self._shipped: Optional[ShippedLog] = None
         if isinstance(spool, RelayedSpool):
             self._shipped = ShippedLog(self._gang.task_folder(self._uid), self._uid, asking.ask)
+        self._outputs: Optional[SentOutputs] = None
         self._own_log = OwnLog(self._gang.task_folder(self._uid), order.get("log_bytes"))
         self._pid = 0
         self._is_ordered = False
@@ -102,8 +105,7 @@ class Runner:
         begun = {"at": time.time(), "node": _node(), "host": socket.gethostname(), "pid": self._pid}
         begun[ENTRY] = entry(self._pid, self._component, self._gang.task_folder(self._uid))
         self._spool.write_mark(self._gang, self._uid, BEGIN, begun)
-        if has_secrets(self._gang.task_folder(self._uid)):
-            load_clearing()
+        self._load_what_ends_it()
         return self._follow()
 
     def _fetch(self) -> None:
@@ -217,22 +219,26 @@ class Runner:
         self._send_outputs()
         return self._ended(end, 128 + number if number is not None else code or 0)
 
+    def _load_what_ends_it(self) -> None:
+        """The task has started: what only its end needs is loaded now, while the archive is there."""
+        if has_secrets(self._gang.task_folder(self._uid)):
+            load_clearing()
+        if self._shipped is not None and self._order.get("outputs"):
+            from muster.agent.batch.sent_outputs import SentOutputs
+
+            work = os.path.join(self._gang.task_folder(self._uid), WORK)
+            self._outputs = SentOutputs(self._uid, work, self._asking.ask, self._is_in_time)
+
     def _send_outputs(self) -> None:
-        patterns = self._order.get("outputs")
-        if self._shipped is None or not patterns:
-            return
-        self._shipped.ship()
-        work = os.path.join(self._gang.task_folder(self._uid), WORK)
-        SentOutputs(self._uid, work, self._asking.ask, self._is_in_time).send(patterns)
+        if self._shipped is not None and self._outputs is not None:
+            self._shipped.ship()
+            self._outputs.send(self._order["outputs"])
 
     def _is_in_time(self) -> bool:
         """Whether more outputs can be sent, by the orders and signals that have come meanwhile."""
         for message in self._asking.take_unasked():
             self._obey(message)
-        try:
-            self._signalled(os.read(self._wake_read, 4096))
-        except BlockingIOError:
-            pass
+        self._take_signals()
         return self._leave_by is None or time.monotonic() < self._leave_by
 
     def _ended(self, end: Mapping[str, Any], code: int) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import errno
 import os
 from typing import Optional, Tuple
@@ -11,8 +10,6 @@ _KEEP_SIZE, _PUNCH_HOLE = 1, 2
 _CANNOT = (errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL)
 _COPY_BYTES = 1 << 20
 _MOST_HOLES = 64
-_LIBC = ctypes.CDLL(None, use_errno=True)
-_FALLOCATE = getattr(_LIBC, "fallocate64", None) or _LIBC.fallocate
 
 
 def found(fd: int) -> Optional[Tuple[int, int]]:
@@ -44,8 +41,12 @@ def _seek(fd: int, position: int, what: int, size: int) -> int:
 
 def can_punch(fd: int, start: int, length: int) -> bool:
     """Give the space of these bytes back to the disk. Returns False where the file system cannot. Raises OSError."""
+    import ctypes  # few logs grow so long, and it takes long to load
+
+    libc = ctypes.CDLL(None, use_errno=True)
+    fallocate = getattr(libc, "fallocate64", None) or libc.fallocate
     mode = ctypes.c_int(_PUNCH_HOLE | _KEEP_SIZE)
-    if _FALLOCATE(ctypes.c_int(fd), mode, ctypes.c_longlong(start), ctypes.c_longlong(length)) == 0:
+    if fallocate(ctypes.c_int(fd), mode, ctypes.c_longlong(start), ctypes.c_longlong(length)) == 0:
         return True
     number = ctypes.get_errno()
     if number in _CANNOT:
