@@ -36,3 +36,19 @@ def test_anything_else_is_refused(value: str) -> None:
     with pytest.raises(Invalid) as refused:
         read(f"relayAddress: {value}\n")
     assert all(problem.path.startswith("relayAddress") for problem in refused.value.problems)
+
+
+@pytest.mark.parametrize(
+    ("key", "line"),
+    [
+        ("sharedFolder", "sharedFolder: /shared/my folder"),
+        ("sharedFolder", "sharedFolder: /shared/%u"),
+        ("partition", 'partition: "a\\u0001"'),
+        ("options[0]", "options: ['--nice=1 --uid=0']"),
+        ("gpuModels.a b", "gpuModels: {a b: A100}"),
+    ],
+)
+def test_what_slurm_would_read_otherwise_than_it_is_written_is_refused(key: str, line: str) -> None:
+    with pytest.raises(Invalid) as refused:
+        read(f"{line}\n")
+    assert [problem.path for problem in refused.value.problems] == [key]

@@ -11,6 +11,7 @@ from typing import Any
 from muster.agent.batch.bootstrap import bootstrap
 from muster.agent.batch.compiled import RUN
 from muster.agent.batch.link import ADDRESSES, TOKEN
+from muster.backends.slurm.option_values import directive
 from muster.backends.slurm.options import SlurmOptions
 from muster.backends.slurm.sbatch_options import (
     Component,
@@ -109,7 +110,7 @@ def _directives(launch: GangLaunch, options: SlurmOptions, place: Place, gpu_typ
         else:
             found += job_options(gang, job_name(launch), comment, settings, place.output(gang.key))
         found += component_options(component, gang.spec, settings)
-    return [f"#SBATCH {one}" for one in found]
+    return [directive(one) for one in found]
 
 
 def _order(

@@ -9,6 +9,7 @@ from pydantic import AfterValidator, BeforeValidator, Field
 
 from muster.backends.logins.cluster_file import Host, HostKey, LoginIn, split_endpoint
 from muster.backends.logins.options import Login
+from muster.backends.slurm.option_values import is_gres_type, is_word
 from muster.backends.slurm.options import Expected, Order, SlurmOptions, SubmitAs, SubmitSettings
 from muster.domain.clusters import PhysicalCluster
 from muster.domain.errors import Problem
@@ -18,16 +19,22 @@ from muster.wire.physical_schema import SHARED_PARTS, SharedIn, matching, plain
 from muster.wire.spec_schema import Seconds, Strict, Text
 
 HERE = "here"
-_WORD = re.compile(r"[^\s\"'\\#]+")
-_OPTION = re.compile(r"--[a-z][a-z-]*(=[^\s\"'\\#]*)?")
+_OPTION = re.compile(r"--[a-z][a-z-]*(=.*)?")
+_PATH = re.compile(r"[\w./+:@,=-]+", re.ASCII)
+"""Slurm replaces a `%` in the paths of its options, and ends them at blanks."""
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _OWN = ("job-name", "comment", "output", "error", "wrap", "ntasks", "array", "parsable", "wait", "export", "requeue")
-Word = Annotated[str, AfterValidator(matching(_WORD, "a word without blanks and quotes"))]
 Line = Annotated[str, AfterValidator(plain)]
 
 
+def _word(value: str) -> str:
+    if not is_word(value):
+        raise ValueError("expected a word without blanks and quotes")
+    return value
+
+
 def _option(value: str) -> str:
-    if not _OPTION.fullmatch(value):
+    if not _OPTION.fullmatch(value) or not is_word(value):
         raise ValueError("expected one option of sbatch as one word, such as --nice=100")
     if value[2:].partition("=")[0] in _OWN:
         raise ValueError("this option is Muster's own")
@@ -38,6 +45,12 @@ def _absolute(value: str) -> str:
     if not plain(value).startswith("/") or ".." in value.split("/"):
         raise ValueError("expected an absolute path without ..")
     return value.rstrip("/")
+
+
+def _gres_type(value: str) -> str:
+    if not is_gres_type(value):
+        raise ValueError("expected the type of a gres, such as a100")
+    return value
 
 
 def _variables(value: dict[str, str]) -> dict[str, str]:
@@ -63,7 +76,10 @@ def _relay(value: Any) -> Any:
     return found
 
 
+Word = Annotated[str, AfterValidator(_word)]
 Folder = Annotated[str, AfterValidator(_absolute)]
+SharedFolder = Annotated[Folder, AfterValidator(matching(_PATH, "a path of letters, digits and ._/+:@,=-"))]
+GresType = Annotated[str, AfterValidator(_gres_type)]
 Variables = Annotated[dict[str, str], AfterValidator(_variables)]
 
 
@@ -121,7 +137,7 @@ class SlurmIn(SharedIn, SubmitIn):
     login: Annotated[SlurmLoginIn | None, BeforeValidator(_login)] = Field(
         None, description=f"Where Slurm's commands run: {HERE}, user@host:port, or a mapping as in an SSH cluster."
     )
-    shared_folder: Folder | None = Field(
+    shared_folder: SharedFolder | None = Field(
         None,
         description="A folder that the login node and all compute nodes see under this path. Muster keeps packages, "
         "logs and working directories of jobs there. Without one, nodes connect to the login node.",
@@ -154,7 +170,9 @@ class SlurmIn(SharedIn, SubmitIn):
         description="Whose jobs they are in Slurm: service, or user by sudo on the login node. Those of users connect "
         "to the login node, and do not use sharedFolder.",
     )
-    gpu_models: dict[str, str] = Field(default_factory=dict, description="What Muster calls the GPUs of a gres type.")
+    gpu_models: dict[GresType, str] = Field(
+        default_factory=dict, description="What Muster calls the GPUs of a gres type."
+    )
     poll_every: Seconds = Field(1.0, description="How often Slurm is asked at most, while jobs are there.")
     lost_after: Seconds = Field(60.0, description="After so long without an answer, tasks are taken for lost.")
 

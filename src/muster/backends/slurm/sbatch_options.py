@@ -75,12 +75,16 @@ class GpuTypes:
         self._models = {type_: options.gpu_models.get(type_, type_) for type_ in (*options.gpu_models, *known)}
 
     def __call__(self, asked: Resources) -> str:
-        """Empty if any GPU will do. A model that no type is known for is asked for by its own name."""
-        for model in asked.gpu_models:
-            for type_, called in self._models.items():
-                if _plain(model) in (_plain(called), _plain(type_)):
-                    return type_
-        return asked.gpu_models[0] if asked.gpu_models else ""
+        """Empty if any GPU will do. A model that no type is known for is asked for by its own name, as one word."""
+        known = (type_ for type_ in map(self.type_of, asked.gpu_models) if type_ is not None)
+        return next(known, "_".join(asked.gpu_models[0].split()) if asked.gpu_models else "")
+
+    def type_of(self, model: str) -> str | None:
+        """None if no type is known for it."""
+        for type_, called in self._models.items():
+            if _plain(model) in (_plain(called), _plain(type_)):
+                return type_
+        return None
 
     def model(self, type_: str) -> str:
         return self._models.get(type_, type_)
@@ -137,9 +141,13 @@ def _submitted(settings: SubmitSettings) -> list[str]:
     return [*(f"--{key}={value}" for key, value in named.items() if value), *settings.options]
 
 
+def feature(key: str, value: str) -> str:
+    """The feature that a label of `where.labels` asks for."""
+    return key if value == ANY_VALUE else f"{key}={value}"
+
+
 def _constraint(spec: JobSpec, settings: SubmitSettings) -> str:
-    labels = (key if value == ANY_VALUE else f"{key}={value}" for key, value in sorted(spec.where.labels.items()))
-    wanted: Sequence[str] = [*labels]
+    wanted: Sequence[str] = [feature(key, value) for key, value in sorted(spec.where.labels.items())]
     if settings.constraint:
         wanted = [f"({settings.constraint})" if wanted and "|" in settings.constraint else settings.constraint, *wanted]
     return "&".join(wanted)

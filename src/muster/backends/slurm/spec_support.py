@@ -2,11 +2,17 @@
 
 from collections.abc import Iterator
 
+from muster.backends.slurm.option_values import is_feature, is_gpu_model, is_node
+from muster.backends.slurm.options import slurm_options
+from muster.backends.slurm.sbatch_options import GpuTypes, feature
 from muster.domain.clusters import PhysicalCluster
 from muster.domain.errors import Problem
 from muster.domain.needs import folder_name
-from muster.domain.specs import JobSpec, Mount, Together
+from muster.domain.resources import Resources
+from muster.domain.specs import JobSpec, Mount, Together, Where
 from muster.domain.unknown_folders import unknown_folder
+
+_SHOWN = 80
 
 
 def cannot_honour(spec: JobSpec, cluster: PhysicalCluster) -> Iterator[Problem]:
@@ -28,8 +34,34 @@ def cannot_honour(spec: JobSpec, cluster: PhysicalCluster) -> Iterator[Problem]:
     if spec.where.together in (Together.RACK, Together.SWITCH):
         message = f"cluster {cluster.name} does not know which nodes share a {spec.where.together}"
         yield Problem("where.together", message, "leave it out, or write --switches in the cluster file")
+    yield from _where(spec.where)
+    gpu_types = GpuTypes(slurm_options(cluster))
     for role in spec.roles:
         yield from _role(f"roles.{role.name}", role.stdin, role.resources.shares_gpu, bool(role.resources.extended))
+        yield from _gpu_models(f"roles.{role.name}.resources.gpuType", role.resources, gpu_types)
+
+
+def _where(where: Where) -> Iterator[Problem]:
+    for name in where.not_nodes:
+        if not is_node(name):
+            hint = "write each node by itself, by its name of letters, digits, '.', '_' and '-'"
+            yield Problem("where.notNodes", f"{_quoted(name)} is not the name of a node", hint)
+    for key, value in where.labels.items():
+        if not is_feature(feature(key, value)):
+            message = f"{_quoted(feature(key, value))} cannot be a feature of a node in Slurm"
+            hint = "write each feature by itself, as a key with the value '*' or as KEY: VALUE, both of letters,"
+            yield Problem("where.labels", message, f"{hint} digits, '.', '_', ':', '/' and '-'")
+
+
+def _gpu_models(path: str, asked: Resources, gpu_types: GpuTypes) -> Iterator[Problem]:
+    for model in asked.gpu_models:
+        if not is_gpu_model(model) and gpu_types.type_of(model) is None:
+            hint = "`muster get nodes` shows the models that there are"
+            yield Problem(path, f"{_quoted(model)} is not the name of a GPU model", hint)
+
+
+def _quoted(value: str) -> str:
+    return repr(value if len(value) <= _SHOWN else value[:_SHOWN] + "…")
 
 
 def _role(path: str, stdin: bool, shares_gpu: bool, extended: bool) -> Iterator[Problem]:
