@@ -1,6 +1,7 @@
 """Jobs on a Slurm cluster whose nodes share no folder with the login node."""
 
 import hashlib
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -86,3 +87,18 @@ def test_job_whose_nodes_have_no_way_to_the_login_node_says_where_they_looked(sl
         explained = " ".join(server.run("explain", "lonely").stdout.split())
         assert f"could not connect to it at no-such.invalid, port {port}" in explained
         assert "relayAddress" in explained
+
+
+def test_folders_on_nodes_are_new_and_private_and_gone_afterwards(unshared_server: MusterServer) -> None:
+    """Whoever knows the job from squeue does not know them, and cannot enter them."""
+    command = "stat -c '%a %n' $(dirname $(dirname $(dirname $(dirname $MUSTER_TASK_DIR))))"
+    spec = {"name": "private", "cluster": CLUSTER, "replicas": 2, "command": command, "where": {"spread": "apart"}}
+    job = unshared_server.submit({**spec, "resources": {"cpu": 1}})
+    assert unshared_server.wait("private")["state"] == "Succeeded"
+
+    printed = unshared_server.run("logs", "private", check=True).stdout
+    found = re.findall(r"(\d+) (/tmp/\S+)", printed)
+
+    assert [mode for mode, _ in found] == ["700", "700"]
+    assert len({path for _, path in found}) == 2
+    assert not any(job["id"] in path or Path(path).exists() for _, path in found)

@@ -22,11 +22,12 @@ from typing import Any, Deque, Dict, List, Mapping, Optional, Set, Tuple
 from muster.agent.batch.bootstrap import bootstrap
 from muster.agent.batch.compiled import RUN, compiled_path
 from muster.agent.batch.link import ADDRESSES, TOKEN, Link, host_of, is_token, listening, own_addresses
-from muster.agent.batch.relayed import RelayedSpool, RelayLink
+from muster.agent.batch.node_folder import NodeFolder, new_path, node_name
+from muster.agent.batch.relayed import Ask, RelayedGang, RelayedSpool, RelayLink, refusal
 from muster.agent.batch.script_output import last_words, was_killed_for_memory
 from muster.agent.batch.spool import BEGIN, END, Gang, Spool, load_clearing
 from muster.agent.batch.symbols import resolve_task
-from muster.agent.system.removal import remove_tree
+from muster.agent.errors import AgentError
 
 START_FAILED = "start-failed"
 _LOOK_EVERY_S = 0.2
@@ -43,23 +44,34 @@ SECOND_START = 75
 
 def main() -> None:
     order = json.loads(zlib.decompress(base64.b64decode(sys.stdin.buffer.read())).decode("utf-8"))
-    spool = _spool(order)
-    gang = spool.gang(order["key"])
+    ask = None if order["is_shared"] else _relay(order)
+    gang = Spool(order["root"]).gang(order["key"]) if ask is None else RelayedGang("", ask)
     job, restarts = os.environ.get("SLURM_JOB_ID") or "", int(os.environ.get("SLURM_RESTART_COUNT") or 0)
     if restarts or not gang.begin(job, restarts):
         sys.stderr.write("muster: this gang has begun before; it is not run twice\n")
         sys.exit(SECOND_START)
-    code = Coordinator(order, spool, gang).run()
-    if not order["is_shared"]:
-        remove_tree(order["root"])
-    sys.exit(code)
+    sys.exit(Coordinator(order, Spool(order["root"]), gang).run() if ask is None else _run_in_own_folder(order, ask))
 
 
-def _spool(order: Mapping[str, Any]) -> Spool:
+def _relay(order: Mapping[str, Any]) -> Ask:
     """What its own environment says about the login node is not for the steps that it starts."""
-    if order["is_shared"]:
-        return Spool(order["root"])
-    return RelayedSpool(order["root"], RelayLink(os.environ.pop(ADDRESSES), os.environ.pop(TOKEN), order["key"]).ask)
+    return RelayLink(os.environ.pop(ADDRESSES), os.environ.pop(TOKEN), order["key"]).ask
+
+
+def _run_in_own_folder(order: Mapping[str, Any], ask: Ask) -> int:
+    try:
+        folder = NodeFolder(new_path())
+    except (AgentError, OSError) as error:
+        for task in (task for group in order["groups"] for task in group["tasks"]):
+            ask(refusal(task["id"], error))
+        return 1
+    try:
+        spool = RelayedSpool(folder.path, ask)
+        gang = spool.gang(order["key"])
+        os.makedirs(os.path.join(gang.folder, "tasks"), 0o700, exist_ok=True)
+        return Coordinator(order, spool, gang).run()
+    finally:
+        folder.remove()
 
 
 class Coordinator:
@@ -76,6 +88,7 @@ class Coordinator:
         self._codes: Dict[str, int] = {}
         self._stopped: Dict[str, float] = {}
         self._steps: List["subprocess.Popen[bytes]"] = []
+        self._roots = {node_name(): spool.root}
         self._is_planned = False
         self._looked_at = 0.0
         self._pieces: Deque[Tuple[Link, Dict[str, Any]]] = deque()
@@ -207,11 +220,14 @@ class Coordinator:
         hosts = {task["rank"]: self._host(self._hellos[task["id"]]) for task in self._tasks}
         ports = {task["rank"]: self._hellos[task["id"]]["ports"] for task in self._tasks}
         for task in self._tasks:
-            resolved = resolve_task(task, hosts, ports)
-            self._links[task["id"]].send(
-                {"what": "start", "order": resolved, "root": self._order["root"], "is_shared": self._order["is_shared"]}
-            )
+            root = self._root(str(self._hellos[task["id"]]["node"]))
+            start = {"what": "start", "root": root, "is_shared": self._order["is_shared"]}
+            self._links[task["id"]].send({**start, "order": resolve_task(task, hosts, ports)})
         load_clearing()
+
+    def _root(self, node: str) -> str:
+        """Whoever sees the folder on one node does not know its name on another."""
+        return self._spool.root if self._order["is_shared"] else self._roots.setdefault(node, new_path())
 
     def _host(self, hello: Mapping[str, Any]) -> str:
         if hello.get("address"):

@@ -11,7 +11,9 @@ from typing import Any, Dict, List, Mapping, NamedTuple
 from muster.agent.batch.given_secrets import take_variables
 from muster.agent.batch.link import OWN_VARIABLES
 from muster.agent.batch.spool import LOG, WORK, Gang, Spool
+from muster.agent.errors import START_FAILED, AgentError
 from muster.agent.system.disk import write
+from muster.agent.system.removal import remove_tree
 from muster.agent.tasks import symlinks
 from muster.agent.tasks.task_folder import SETUP
 
@@ -30,6 +32,7 @@ def prepare(order: Mapping[str, Any], spool: Spool, gang: Gang) -> Prepared:
     folder = gang.task_folder(str(order["id"]))
     work = os.path.join(folder, WORK)
     os.makedirs(folder, 0o700, exist_ok=True)
+    _remove_found(work)
     for name, content in order["files"].items():
         write(os.path.join(folder, name), content.encode("utf-8"))
     if order["package"] or order["inputs"]:
@@ -39,6 +42,13 @@ def prepare(order: Mapping[str, Any], spool: Spool, gang: Gang) -> Prepared:
     os.makedirs(work, 0o700, exist_ok=True)
     symlinks.make(work, order["links"])
     return Prepared(list(order["argv"]), environment(order, folder), work, os.path.join(folder, LOG))
+
+
+def _remove_found(work: str) -> None:
+    """Only what this job unpacks there is run."""
+    remove_tree(work)
+    if os.path.lexists(work):
+        raise AgentError(START_FAILED, "{} was there before, and cannot be removed".format(work))
 
 
 def environment(order: Mapping[str, Any], folder: str) -> Dict[str, str]:

@@ -6,10 +6,12 @@ from __future__ import annotations
 
 import os
 import time
-from typing import Any, Callable, Dict, Mapping, Optional
+from typing import Any, Callable, Dict, Mapping, Optional, Union
 
 from muster.agent.batch.link import Link, connected_to
-from muster.agent.batch.spool import LOG, Gang, Spool
+from muster.agent.batch.node_folder import node_name
+from muster.agent.batch.spool import END, LOG, Gang, Spool
+from muster.agent.errors import AgentError, from_os_error
 from muster.agent.tasks.log_limits import dropped_of
 
 _RETRY_S = 2.0
@@ -51,7 +53,6 @@ class RelayedGang(Gang):
         return None if self.is_gone else {}
 
     def begin(self, job: str, restarts: int) -> bool:
-        os.makedirs(os.path.join(self.folder, "tasks"), 0o700, exist_ok=True)
         return bool(self._ask({"what": "begin", "job": job, "restarts": restarts}).get("may"))
 
     def orders(self) -> Dict[str, float]:
@@ -61,13 +62,19 @@ class RelayedGang(Gang):
         return {str(task): float(grace_s) for task, grace_s in found.items()}
 
 
+def refusal(task: str, error: Union[AgentError, OSError]) -> Dict[str, Any]:
+    """The message that a node could not start a task, and why."""
+    told = from_os_error(error) if isinstance(error, OSError) else error
+    mark = {"at": time.time(), "error": told.code, "message": told.message, "node": node_name()}
+    return {"what": "mark", "task": task, "name": END, "mark": mark}
+
+
 class RelayedSpool(Spool):
-    """`ask` tells of marks, and is asked for archives."""
+    """`root` is a folder that nobody else can enter. `ask` tells of marks, and is asked for archives."""
 
     def __init__(self, root: str, ask: Ask) -> None:
         super().__init__(root)
         self._ask = ask
-        os.makedirs(root, 0o700, exist_ok=True)
         self.make()
         os.makedirs(os.path.join(root, "blobs"), 0o700, exist_ok=True)
 

@@ -18,10 +18,11 @@ from typing import TYPE_CHECKING, Any, Dict, List, Mapping, Optional
 from muster.agent.batch.entry import ENTRY, entry
 from muster.agent.batch.given_secrets import has_secrets
 from muster.agent.batch.link import TOKEN, Link, connected
+from muster.agent.batch.node_folder import NodeFolder, node_name
 from muster.agent.batch.node_ports import ClaimedPorts
 from muster.agent.batch.own_log import LOOK_EVERY_S, OwnLog
 from muster.agent.batch.preparing import Prepared, prepare
-from muster.agent.batch.relayed import RelayedSpool, ShippedLog
+from muster.agent.batch.relayed import RelayedSpool, ShippedLog, refusal
 from muster.agent.batch.spool import BEGIN, END, WORK, Spool, load_clearing
 from muster.agent.errors import START_FAILED, AgentError
 from muster.agent.node.addresses import address
@@ -54,16 +55,30 @@ def main() -> None:
     if start is None:
         sys.exit("muster: the coordinator is gone")
     asking = Asking(link, token)
-    spool = Spool(start["root"]) if start["is_shared"] else RelayedSpool(start["root"], asking.ask)
-    code = Runner(start["order"], group, spool, link, token, asking).run()
+    if start["is_shared"]:
+        code = Runner(start["order"], group, Spool(start["root"]), link, token, asking).run()
+    else:
+        code = _run_in_node_folder(start, group, link, token, asking)
     claimed.close()
     sys.exit(code)
 
 
+def _run_in_node_folder(start: Mapping[str, Any], group: int, link: Link, token: str, asking: "Asking") -> int:
+    try:
+        folder = NodeFolder(str(start["root"]))
+    except (AgentError, OSError) as error:
+        asking.ask(refusal(str(start["order"]["id"]), error))
+        return 1
+    try:
+        return Runner(start["order"], group, RelayedSpool(folder.path, asking.ask), link, token, asking).run()
+    finally:
+        folder.leave()
+
+
 def _whereabouts() -> Dict[str, Any]:
-    node, host = os.environ.get("SLURMD_NODENAME") or socket.gethostname(), socket.gethostname()
     interface = os.environ.get("MUSTER_BATCH_INTERFACE")
-    return {"node": node, "host": host, "address": address(interface) if interface else None}
+    own = address(interface) if interface else None
+    return {"node": node_name(), "host": socket.gethostname(), "address": own}
 
 
 class Runner:
@@ -102,7 +117,7 @@ class Runner:
             code = error.code if isinstance(error, AgentError) else START_FAILED
             message = error.message if isinstance(error, AgentError) else str(error)
             return self._ended({"at": time.time(), "error": code, "message": message}, 1)
-        begun = {"at": time.time(), "node": _node(), "host": socket.gethostname(), "pid": self._pid}
+        begun = {"at": time.time(), "node": node_name(), "host": socket.gethostname(), "pid": self._pid}
         begun[ENTRY] = entry(self._pid, self._component, self._gang.task_folder(self._uid))
         self._spool.write_mark(self._gang, self._uid, BEGIN, begun)
         self._load_what_ends_it()
@@ -244,7 +259,7 @@ class Runner:
     def _ended(self, end: Mapping[str, Any], code: int) -> int:
         if self._shipped is not None:
             self._shipped.ship()
-        self._spool.write_mark(self._gang, self._uid, END, {**end, "node": _node()})
+        self._spool.write_mark(self._gang, self._uid, END, {**end, "node": node_name()})
         if self._shipped is not None:
             remove_tree(self._gang.task_folder(self._uid))
         self._link.send({"token": self._token, "what": "ended", "id": self._uid, "code": code})
@@ -275,10 +290,6 @@ class Asking:
 
 def _earlier(one: Optional[float], other: float) -> float:
     return other if one is None else min(one, other)
-
-
-def _node() -> str:
-    return os.environ.get("SLURMD_NODENAME") or socket.gethostname()
 
 
 def _become(prepared: Prepared) -> None:

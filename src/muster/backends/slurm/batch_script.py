@@ -50,10 +50,6 @@ class Place:
     def output(self, key: str) -> str:
         return "/dev/null" if self.relay else f"{self.root}/gangs/{key}/script.out"
 
-    def gang_root(self, key: str) -> str:
-        """Where the gang has its files on the nodes."""
-        return f"/tmp/muster-{self.identity}-{key}" if self.relay else self.root  # noqa: S108
-
 
 def job_name(launch: GangLaunch) -> str:
     """What squeue shows. It has the key of the gang in it, by which the job is found again."""
@@ -127,7 +123,7 @@ def _order(
     ]
     return {
         "key": launch.gang.key,
-        "root": place.gang_root(launch.gang.key),
+        "root": None if place.relay else place.root,
         "is_shared": not place.relay,
         "archive": place.archive,
         "python": options.python,
