@@ -52,6 +52,8 @@ DEPENDENCY_GONE = Ending(
 STOPPED = Ending("stopped", USER, "The task was stopped on request.", "No fix is needed.")
 
 REJECTED = "rejected"
+REFUSED = "refused-by-engine"
+"""A launch that was rejected with a message that is a whole sentence."""
 SECRET = "secret"  # noqa: S105
 ENGINE_LIMIT = "engine-time-limit"
 PREEMPTED = "engine-preempted"
@@ -136,6 +138,10 @@ LAUNCH_ERRORS: Mapping[str, Ending] = {
     REJECTED: Ending(
         REJECTED, CONFIGURATION, "The cluster refused the job: {message}.",
         "Change what it refused in the job, or use another cluster, and submit it again.",
+    ),
+    REFUSED: Ending(
+        REJECTED, CONFIGURATION, "{message}.",
+        "Change what was refused in the job, or have an admin change the cluster file, and submit it again.",
     ),
 }  # fmt: skip
 LAUNCH_FAILED = Ending(

@@ -2,13 +2,13 @@
 
 import asyncio
 import time
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
-from muster.domain.errors import NotFound
+from muster.domain.errors import BackendError, NotFound
 from muster.domain.tasks import Task
 from muster.ports.backend import Phase
 from muster.ports.capabilities import TaskLogs, TaskRef
@@ -141,6 +141,22 @@ async def test_a_task_that_never_was_has_no_log(site: Site) -> None:
         await logs.tail_offset(TaskRef.of(never), 1)
     with pytest.raises(NotFound):
         async with aclosing(logs.watch(TaskRef.of(never))) as watch:
+            await anext(watch)
+
+
+async def test_a_task_that_was_refused_has_no_log(site: Site, tmp_path: Path) -> None:
+    logs = _logs(site)
+    launch = site.harness.refused(await site.launch_of())
+    with suppress(BackendError):  # or the answer says which tasks were refused
+        assert not (await site.backend.launch(launch)).handles
+    ref = TaskRef.of(launch.gang.tasks[0])
+    with pytest.raises(NotFound):
+        await logs.read(ref, 0, 1000)
+    with suppress(NotFound):
+        await logs.collect(ref, tmp_path / "task.log")
+        assert (tmp_path / "task.log").read_bytes() == b""
+    with pytest.raises(NotFound):
+        async with aclosing(logs.watch(ref)) as watch:
             await anext(watch)
 
 

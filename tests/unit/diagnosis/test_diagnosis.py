@@ -108,8 +108,15 @@ def test_launch_errors_are_classified(error_code: str, kind: FaultKind, retryabl
     assert ".." not in fault.cause
 
 
+def test_refusal_of_an_engine_that_is_a_sentence_is_told_as_it_is() -> None:
+    fault = classify(error_code="refused-by-engine", error_message="Slurm refused the job: no such feature")
+    assert (fault.code, fault.kind, fault.retryable) == ("rejected", FaultKind.CONFIGURATION, False)
+    assert fault.cause == "Slurm refused the job: no such feature."
+
+
 def test_the_matrix_of_launch_errors_is_complete() -> None:
     assert set(LAUNCH_ERRORS) == {
+        "refused-by-engine",
         "engine-time-limit",
         "engine-preempted",
         "login-unreachable",

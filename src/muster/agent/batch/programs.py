@@ -37,6 +37,11 @@ _AWAY = (
 
 TIMES = {"SLURM_TIME_FORMAT": "%s"}
 """With this, squeue, sacct and scontrol write seconds since 1970, which mean the same in every time zone."""
+NO_CONFIGURATION = (
+    "Slurm's configuration is not found on the login node: "
+    "write the path of its slurm.conf there as `conf` in the cluster file"
+)
+_NO_SOURCE = "could not establish a configuration source"
 _WAITER = ("/bin/sh", "-c", '"$@"; exit "$?"', "muster-waiter")
 """Waits for the command that follows. It is no `exec`: the process stays, with all descriptors that it inherited."""
 
@@ -51,6 +56,10 @@ class Finished(NamedTuple):
         """Whether nobody answered, so that the same command may work later."""
         said = self.err.lower()
         return self.code != 0 and any(words in said for words in _AWAY)
+
+    @property
+    def is_unconfigured(self) -> bool:
+        return self.code != 0 and _NO_SOURCE in self.err.lower()
 
 
 class Programs:
@@ -124,10 +133,16 @@ def programs_of(request: Mapping[str, Any]) -> Programs:
         raise requests.bad_request("commands must be an absolute path or empty")
     if not isinstance(env, dict) or not all(isinstance(one, str) for pair in env.items() for one in pair):
         raise requests.bad_request("env must be an object of texts")
+    conf = env.get("SLURM_CONF")
+    if conf and not os.access(conf, os.R_OK):  # Slurm's commands would wait a minute for it
+        words = "{} cannot be read on the login node: `conf` in the cluster file has to name slurm.conf there"
+        raise AgentError(UNREACHABLE, words.format(conf))
     return Programs(folder, env)
 
 
 def failure(finished: Finished, what: str) -> AgentError:
+    if finished.is_unconfigured:
+        return AgentError(UNREACHABLE, NO_CONFIGURATION)
     said = " ".join(finished.err.split()) or "it ended with code {}".format(finished.code)
     return AgentError(UNREACHABLE if finished.is_away else REJECTED, "{}: {}".format(what, _short(said)))
 

@@ -14,6 +14,7 @@ from typing import Any, List, Mapping, Optional, Sequence
 
 from muster.agent.batch.gang_secrets import BatchSecrets, place
 from muster.agent.batch.programs import UNREACHABLE, Programs, failure
+from muster.agent.batch.refusals import refusal
 from muster.agent.batch.spool import Gang
 from muster.agent.errors import AgentError
 
@@ -48,7 +49,7 @@ def submit(
         gang.write_facts(facts)
         finished = programs.run(["sbatch", "--parsable", *options], data=script, user=user, held=(claim,))
         if finished.code != 0:
-            error = failure(finished, "sbatch refused the job")
+            error = refusal(finished, user)
             if error.code != UNREACHABLE:
                 gang.remove()
             raise error

@@ -1,7 +1,7 @@
 """Logs of tasks on nodes with agents: they are read by byte position, followed by size, and collected as a whole."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Iterable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -103,6 +103,12 @@ class AgentLogs:
         if watch is not None and Phase(status["phase"]) in (Phase.ENDED, Phase.LOST):
             watch.grown(int(status.get("log_bytes") or 0))
             watch.end()
+
+    def never_started(self, task_ids: Iterable[str]) -> None:
+        """End the watches of tasks that a node knew for a moment only, before they were refused."""
+        for task_id in task_ids:
+            if (watch := self._watches.get(task_id)) is not None:
+                watch.end()
 
     def watch_again(self, agent: AgentNode) -> None:
         """Watch the logs of a node again, as a new agent does not know which ones the agent before it watched."""

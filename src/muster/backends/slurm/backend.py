@@ -34,12 +34,14 @@ from muster.backends.slurm.observing import kept_end, needs_slurm, observation, 
 from muster.backends.slurm.options import SubmitAs, slurm_options
 from muster.backends.slurm.pace import Pace
 from muster.backends.slurm.queries import Jobs, SlurmQueries
+from muster.backends.slurm.refusals import explained
 from muster.backends.slurm.sbatch_options import GpuTypes, gang_amounts
 from muster.backends.slurm.spec_support import cannot_honour
 from muster.backends.slurm.task_steps import InTask
 from muster.backends.slurm.unsent_outputs import with_unsent
 from muster.domain.clusters import PhysicalCluster
 from muster.domain.errors import BackendError, Problem, Rejected, Unreachable
+from muster.domain.exit_causes import REFUSED
 from muster.domain.gangs import Gang
 from muster.domain.launch_requests import GangLaunch
 from muster.domain.nodes import Node
@@ -236,8 +238,8 @@ class SlurmBackend:
             await self._gangs()  # the login node says where the nodes find it
         token = secrets.token_hex(16)
         script = batch_script(launch, self._options, self._place(token), self._gpu_types())
-        answer = await self._order(
-            "batch_submit",
+        answer = await self._submitted(
+            launch.gang,
             key=launch.gang.key,
             name=job_name(launch),
             tasks=[task.id for task in launch.gang.tasks],
@@ -253,6 +255,17 @@ class SlurmBackend:
             data=script.encode(),
         )
         return Launched({task.id: str(answer["job"]) for task in launch.gang.tasks})
+
+    async def _submitted(self, gang: Gang, **arguments: Any) -> Message:
+        try:
+            return await self._order("batch_submit", **arguments)
+        except Unreachable:
+            raise
+        except BackendError as error:
+            self._logs.never_started(task.id for task in gang.tasks)
+            if isinstance(error, Rejected):
+                raise Rejected(explained(error.message), reason=REFUSED) from None
+            raise
 
     # Stopping
 

@@ -11,7 +11,7 @@ from typing import assert_never
 import structlog
 
 from muster.domain.completion import decide, has_succeeded, may_have_succeeded, tally
-from muster.domain.errors import MusterError, StaleWrite, Unavailable, Unreachable
+from muster.domain.errors import MusterError, NotFound, StaleWrite, Unavailable, Unreachable
 from muster.domain.events import Event
 from muster.domain.faults import Fault, FaultKind
 from muster.domain.jobs import (
@@ -272,6 +272,9 @@ async def with_collected_log(context: Context, cluster: str, task: Task) -> Task
         if dropped is not None:
             name = dropped.file_name(name)
             (context.logs / log_name(task)).replace(context.logs / name)
+    except NotFound as error:
+        _log.info("the task has no log", task=task.id, error=str(error))
+        return task
     except (MusterError, OSError) as error:  # the node is unreachable, or the server's own disk is full
         _log.warning("log not collected", task=task.id, error=str(error))
         return task
