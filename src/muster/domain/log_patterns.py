@@ -41,6 +41,23 @@ def _row(
 _SIZE = r"[\d.]{1,20} ?[KMGT]?i?B"
 # The pattern is anchored at a word boundary and bounded; otherwise a line of garbage would take quadratic time.
 _PATH = r"(?<![^\s:'\"])(?P<path>[^\s:'\"]{1,255})"
+_NAME = r"[^\s:'\"‘’`]{1,255}"
+_PROGRAMS = (
+    "cat|cd|cmp|comm|cp|cut|diff|du|find|grep|gzip|head|join|ls|make|md5sum|mv|nl|od|paste|rm|sed|sha256sum|sort|tac|tail"
+    "|tar|tee|uniq|wc|zcat"
+)
+_VERBS = "open|read|create|stat|access|load|find|opening|reading|loading|writing"
+# A word before an error is the name of a file only where programs write one. perror("open"), for example, has none.
+_FILE = (
+    r"(?:(?<!\S)[‘'\"`](?P<path>[^‘’'\"`]{1,255})['’\"](?: for [a-z]{1,20})?(?: failed)?"
+    r"|^[^\s:]{1,255}: (?:line )?\d{1,9}: (?:(?:cd|exec|source|\.): )?(?:cannot (?:open|create) )?"
+    rf"(?P<other>{_NAME})"
+    rf"|^(?:{_PROGRAMS}): (?:can't read |cannot read: |open failed: )?(?P<third>{_NAME})"
+    rf"|(?:^|: |\b(?:{_VERBS})(?: file| directory)? )(?=[^\s:'\"‘’`]{{0,200}}(?:/|[A-Za-z]\.\w))(?P<fourth>{_NAME})"
+    r"): (?:[Cc]annot (?:open|execute): )?"
+)
+_FILE_NAME = "{path}{other}{third}{fourth}"
+_MISSING = r"(?:No such file(?: or directory)?(?!\w)|Directory nonexistent)"
 _HOST_PORT = r"\d{1,3}\.\d{1,3}\.\d{1,3}\.\d{1,3}:\d{1,5}"
 _GPU_MEMORY_ADVICE = "Use a smaller batch or model, or ask for GPUs with more memory (resources.gpuType)."
 _PEER_ADVICE = "Look at the logs of the other workers first: one of them probably failed or hung earlier."
@@ -59,6 +76,7 @@ _CRLF_ADVICE = (
 _EXECUTABLE_ADVICE = (
     "Make it executable with `chmod +x` and submit it again, or name its interpreter: `bash script.sh`."
 )
+_PERMISSION_ADVICE = "Make it executable or readable, or write to the task's own folder instead."
 _PATH_ADVICE = "Paths are relative to the code package; check the name, and that the data is mounted on the node."
 
 SYMPTOMS: tuple[Symptom, ...] = (
@@ -238,7 +256,8 @@ SYMPTOMS: tuple[Symptom, ...] = (
     _row("not-executable", USER, r"^muster: the file (?P<path>.+) is not executable$",
          "The script {path} is not executable.", _EXECUTABLE_ADVICE),
     _row("not-executable", USER,
-         r"(?:^|: (?:line )?\d+: |exec: )['\"]?(?P<path>[^\s:'\"]{1,255})['\"]?: [Pp]ermission denied",
+         r"(?:^|: (?:line )?\d+: |exec: |^env: |run command )[‘'\"]?(?P<path>[^\s:‘’'\"]{1,255})[’'\"]?: "
+         r"(?:cannot execute: )?[Pp]ermission denied",
          "The script {path} is not executable.", _EXECUTABLE_ADVICE, exit_code=126),
     _row("not-executable", USER, r"^muster: (?P<path>.+) is a folder, not a program$",
          "The command {path} is a folder.", "Name the program in it that is to run."),
@@ -289,6 +308,8 @@ SYMPTOMS: tuple[Symptom, ...] = (
     _row("illegal-instruction", CONFIGURATION, r"[Ii]llegal instruction",
          "The program used an instruction that this node's CPU does not have.",
          "Install builds for older CPUs (for example without AVX-512), or use newer nodes."),
+    _row("permission", CONFIGURATION, r"can't open file '(?P<path>[^']+)': \[Errno 13\]",
+         "The program may not use {path}.", _PERMISSION_ADVICE),
     _row("missing-file", USER, r"can't open file '(?P<path>[^']+)'",
          "The script {path} does not exist.", _PATH_ADVICE),
     _row("missing-file", USER,
@@ -298,14 +319,16 @@ SYMPTOMS: tuple[Symptom, ...] = (
          r"(?:: |exec: |^)(?P<command>[\w./+-]+): (?:command )?not found|env: .(?P<other>[\w./+-]+).: No such file",
          "The command {command}{other} was not found on the node.",
          _COMMAND_ADVICE),
-    _row("missing-file", USER, rf"{_PATH}'?: No such file or directory",
-         "The file {path} does not exist.", _PATH_ADVICE),
+    _row("missing-file", USER, rf"{_FILE}{_MISSING}", f"The file {_FILE_NAME} does not exist.", _PATH_ADVICE),
+    _row("missing-file", USER, r"\S: No such file or directory",
+         "A file that the program wanted to use does not exist.", _PATH_ADVICE),
     _row("permission", CONFIGURATION, r"PermissionError: .*?'(?P<path>[^']+)'",
          "The program may not use {path}.",
          "Write to the task's own folder or a mount that is not read-only, or ask for the permissions to be changed."),
-    _row("permission", CONFIGURATION, rf"{_PATH}'?: Permission denied",
-         "The program may not use {path}.",
-         "Make it executable or readable, or write to the task's own folder instead."),
+    _row("permission", CONFIGURATION, rf"{_FILE}Permission denied",
+         f"The program may not use {_FILE_NAME}.", _PERMISSION_ADVICE),
+    _row("permission", CONFIGURATION, r"\S: Permission denied",
+         "The program may not use a file that it needs.", _PERMISSION_ADVICE),
     _row("read-only", CONFIGURATION, r"Read-only file system",
          "The program wrote to a folder that is mounted read-only.",
          "Write to the task's own folder, or mount it without readOnly."),

@@ -145,6 +145,7 @@ SAMPLES = (
     Sample("command-not-found", "command mpirun was", "run.sh: line 4: mpirun: command not found\n"),
     Sample("command-not-found", "command python9 was", "/usr/bin/env: ‘python9’: No such file or directory\n"),
     Sample("permission", "/data/out", _raised("PermissionError: [Errno 13] Permission denied: '/data/out'")),
+    Sample("permission", "may not use /data/x", "python3: can't open file '/data/x': [Errno 13] Permission denied\n"),
     Sample("permission", "./train.sh", "sh: 1: ./train.sh: Permission denied\n"),
     Sample("not-executable", "The script ./train.sh is not executable", "bash: line 1: ./train.sh: Permission denied\n",
            126),
