@@ -9,6 +9,7 @@ import os
 from typing import Any, Callable, Dict, FrozenSet, List, Mapping, Optional, Tuple
 
 from muster.agent import requests
+from muster.agent.batch.earlier import end_earlier, read_earlier
 from muster.agent.batch.gang_secrets import batch_secrets
 from muster.agent.batch.gang_table import GangTable
 from muster.agent.batch.kept_logs import LOG_LIMIT
@@ -122,9 +123,14 @@ class BatchService:
         if not set(secrets) <= set(facts["tasks"]):
             raise requests.bad_request("secrets must be of tasks of the gang")
 
+        earlier = read_earlier(request.get("earlier"))
+
+        def end() -> None:
+            end_earlier(programs, self._spool, earlier)
+
         def work() -> Answer:
             try:
-                return {"job": submit(programs, gang, facts, options, script, user, secrets)}
+                return {"job": submit(programs, gang, facts, options, script, user, secrets, end)}
             finally:
                 self._table.refresh(key)
 

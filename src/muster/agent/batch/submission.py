@@ -2,7 +2,7 @@
 
 A gang is claimed by a lock that is held for as long as sbatch runs, by sbatch itself or by a process that waits for
 sudo: whoever comes next waits until no sbatch for the same gang runs any more. Then the batch system is asked whether
-it has a job of that name, before another one is submitted.
+it has a job of that name, before another one is submitted. What earlier attempts have left there is ended first.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import fcntl
 import os
 import time
-from typing import Any, List, Mapping, Optional, Sequence
+from typing import Any, Callable, List, Mapping, Optional, Sequence
 
 from muster.agent.batch.gang_secrets import BatchSecrets, place
 from muster.agent.batch.programs import UNREACHABLE, Programs, failure
@@ -30,9 +30,10 @@ def submit(
     script: bytes,
     user: str = "",
     secrets: Optional[Mapping[str, BatchSecrets]] = None,
+    end_earlier: Callable[[], None] = lambda: None,
 ) -> str:
     """The number of the gang's job. Raises AgentError: rejected if the batch system refused it, unreachable if nobody
-    knows whether it has it."""
+    knows whether it has it. `end_earlier` ends earlier attempts, or raises; it is called only before sbatch."""
     claim = os.open(gang.claim, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         _lock(claim, gang.key)
@@ -44,6 +45,7 @@ def submit(
             if known is not None:
                 gang.write_job(known)
                 return known
+        end_earlier()
         for task, given in (secrets or {}).items():
             place(gang.task_folder(task), given)  # before the facts: whoever knows the task knows what to mask
         gang.write_facts(facts)

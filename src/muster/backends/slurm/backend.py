@@ -22,7 +22,7 @@ from muster.backends.agents.task_commands import AgentCommands
 from muster.backends.agents.task_connections import AgentConnections
 from muster.backends.agents.task_data import PoolLogs
 from muster.backends.slurm.amounts import total
-from muster.backends.slurm.batch_script import Place, batch_script, job_name, shown_script
+from muster.backends.slurm.batch_script import Place, batch_script, job_name, job_names, shown_script
 from muster.backends.slurm.cluster_view import ClusterView
 from muster.backends.slurm.gang_marks import GangMarks, read_task
 from muster.backends.slurm.gang_mirror import GangMirror
@@ -31,8 +31,9 @@ from muster.backends.slurm.launch_secrets import launch_secrets
 from muster.backends.slurm.login_agent import LoginNode
 from muster.backends.slurm.node_use import own_use
 from muster.backends.slurm.observing import kept_end, needs_slurm, observation, observations
-from muster.backends.slurm.options import SubmitAs, slurm_options
+from muster.backends.slurm.options import SlurmOptions, SubmitAs, slurm_options
 from muster.backends.slurm.pace import Pace
+from muster.backends.slurm.place_changes import PlaceChange, at_the_place_of, changed_keys
 from muster.backends.slurm.queries import Jobs, SlurmQueries
 from muster.backends.slurm.refusals import explained
 from muster.backends.slurm.sbatch_options import GpuTypes, gang_amounts
@@ -113,6 +114,11 @@ class SlurmBackend:
         self._view = ClusterView(self.cluster)
         self._mirror = GangMirror()
         self._mirroring = asyncio.Lock()
+        self._launching: set[str] = set()
+        self._unanswered: set[str] = set()
+        """The gangs of which nobody knows whether Slurm has them."""
+        self._place_change: PlaceChange | None = None
+        self._moving: asyncio.Task[None] | None = None
         self._agent = AgentNode(
             LOGIN,
             self.cluster,
@@ -147,11 +153,41 @@ class SlurmBackend:
         await self._agent.close()
 
     async def configure(self, settings: PhysicalCluster) -> None:
-        before, self.settings = self._options, settings
-        self._options = slurm_options(settings)
-        if self._options != before:
+        """While gangs are left where the cluster is, it stays there."""
+        self.settings = settings
+        wanted = slurm_options(settings)
+        keys = changed_keys(self._options, wanted)
+        left = len(self._mirror.gangs) + len(self._launching)
+        if not keys or not left:
+            self._place_change = None
+            self._use(wanted)
+            return
+        self._place_change = PlaceChange(keys, wanted, settings.lost_after_s, left)
+        self._use(at_the_place_of(self._options, wanted))
+        if self._moving is None or self._moving.done():
+            self._moving = self._spawn(self._move())
+
+    def _use(self, options: SlurmOptions) -> None:
+        before, self._options = self._options, options
+        if options != before:
             self._login_node = self._new_login_node()
             self._agent.reconnect()
+
+    async def _move(self) -> None:
+        """Wait until nothing is left at the old place. The change may be taken back meanwhile."""
+        while (change := self._place_change) is not None:
+            with suppress(BackendError):
+                await self._gangs()
+            gangs, is_answering = self._mirror.gangs.values(), self._view.pool is not None
+            is_due = change.is_due(gangs, len(self._launching), is_answering=is_answering)
+            if is_due and change is self._place_change:
+                _log.info("cluster has moved", cluster=self.cluster, keys=change.keys)
+                self._place_change, self._view.pool, self._is_open = None, None, False
+                self._problem = "the login node has not answered yet"
+                self._use(change.wanted)
+            if self._listener is not None:
+                self._listener.nodes_changed(self.cluster)
+            await asyncio.sleep(self._options.poll_s)
 
     # What it can do
 
@@ -183,6 +219,8 @@ class SlurmBackend:
     def pool(self) -> Pool | None:
         """A cluster that leaves has none, so that nothing more is handed over."""
         pool = None if self.settings.is_leaving else self._view.pool
+        if pool is not None and self._place_change is not None:
+            return self._place_change.held(pool)
         return pool if pool is None or not self._late else replace(pool, note=self._late)
 
     def unknown_why(self) -> str:
@@ -231,6 +269,19 @@ class SlurmBackend:
     async def launch(self, launch: GangLaunch) -> Launched:
         if not launch.requests:
             return Launched()
+        key = launch.gang.key
+        self._launching.add(key)
+        try:
+            launched = await self._submit(launch)
+        except Unreachable:
+            self._unanswered.add(key)
+            raise
+        finally:
+            self._launching.discard(key)
+        self._unanswered.discard(key)
+        return launched
+
+    async def _submit(self, launch: GangLaunch) -> Launched:
         unready = await self.prepare(launch)
         if unready:
             raise BackendError(unready[0].message, reason=unready[0].code)
@@ -252,6 +303,7 @@ class SlurmBackend:
             log_bytes=self._log_bytes,
             relay="" if self._options.is_shared else self._relay,
             output_bytes=None if self._options.is_shared else self._output_bytes,
+            earlier=self._earlier(launch),
             data=script.encode(),
         )
         return Launched({task.id: str(answer["job"]) for task in launch.gang.tasks})
@@ -267,6 +319,12 @@ class SlurmBackend:
                 raise Rejected(explained(error.message), reason=REFUSED) from None
             raise
 
+    def _earlier(self, launch: GangLaunch) -> dict[str, Any] | None:
+        """What may be left of this job in Slurm. Nothing is of a first attempt that nobody has tried to submit."""
+        if launch.gang.attempt == 1 and launch.gang.key not in self._unanswered:
+            return None
+        return {"names": job_names(launch), "owner": launch.gang.owner}
+
     # Stopping
 
     async def stop(self, tasks: Sequence[TaskRef], grace_s: float) -> Sequence[str]:
@@ -276,6 +334,7 @@ class SlurmBackend:
         jobs = (await self._queries.ask_all(_live(named_gangs), with_machines=False)).jobs
         answer = await self._order("batch_stop", tasks=[task.task_id for task in tasks], grace_s=grace_s)
         for unknown in answer["unknown"]:
+            self._unanswered.discard(_key_of(unknown))
             self._tell(Observation(unknown, Phase.ENDED, stopped=True))
         named = {task.task_id for task in tasks}
         for gang in named_gangs:
@@ -507,7 +566,11 @@ class SlurmBackend:
 
 
 def _is_named(gang: GangMarks, tasks: Sequence[TaskRef]) -> bool:
-    return any(task.task_id.rsplit(".", 2)[0] == gang.key for task in tasks)
+    return any(_key_of(task.task_id) == gang.key for task in tasks)
+
+
+def _key_of(task_id: str) -> str:
+    return task_id.rsplit(".", 2)[0]
 
 
 def _live(gangs: Sequence[GangMarks]) -> dict[str, str]:

@@ -56,6 +56,12 @@ def job_name(launch: GangLaunch) -> str:
     return f"{launch.gang.spec.name}.{launch.gang.key}"
 
 
+def job_names(launch: GangLaunch) -> list[str]:
+    """What squeue shows of this attempt and of all before it."""
+    gang = launch.gang
+    return [f"{gang.spec.name}.{gang.job_id}.{attempt}" for attempt in range(1, gang.attempt + 1)]
+
+
 def batch_script(launch: GangLaunch, options: SlurmOptions, place: Place, gpu_types: GpuTypes) -> str:
     order = json.dumps(_order(launch, options, place, components(launch.gang, gpu_types), hides=False))
     packed = base64.b64encode(zlib.compress(order.encode())).decode()
