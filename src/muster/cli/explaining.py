@@ -1,13 +1,16 @@
 """Formats the answer of `muster explain` as text."""
 
 from collections.abc import Iterator
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 import click
 
 from muster.cli.tables.colours import state_colour
 from muster.client.views import ExplanationView, Raw, instant
+
+_FORESEEN = timedelta(days=7)
+"""What is expected later than this may just as well come true much earlier or much later."""
 
 
 def explanation_lines(explanation: ExplanationView, now: datetime) -> Iterator[str]:
@@ -43,6 +46,8 @@ def start_text(likely: datetime, latest: datetime | None, now: datetime) -> str:
     """`between 14:20 and 15:10`, with dates other than today's; `at once` if the time has come."""
     if likely <= now:
         return "at once"
+    if likely > now + _FORESEEN:
+        return f"in more than {_FORESEEN.days} days, by what is known now"
     if latest is None:
         return f"at about {_time_text(likely, now)}"
     first, last = _time_text(likely, now), _time_text(latest, now)

@@ -45,6 +45,10 @@ class Resources:
     def at_least(self, cpu_m: int) -> "Resources":
         return self if self.cpu_m >= cpu_m else replace(self, cpu_m=cpu_m)
 
+    def in_units_of(self, cpu_m: int) -> "Resources":
+        """With as much more CPU as makes it a multiple of this."""
+        return self if self.cpu_m % cpu_m == 0 else replace(self, cpu_m=-(-self.cpu_m // cpu_m) * cpu_m)
+
     @property
     def shares_gpu(self) -> bool:
         return self.gpus > 0 and self.gpu_share < WHOLE_GPU

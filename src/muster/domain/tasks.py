@@ -22,6 +22,8 @@ class TaskWaiting:
     """The reason in the engine's own words."""
     starts_at: float | None = None
     """When the engine expects to start the task, if it says so."""
+    needs_action: bool = False
+    """Whether it starts only after somebody has changed the job or the cluster."""
 
 
 @dataclass(frozen=True, slots=True)

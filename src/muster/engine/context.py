@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Callable, Coroutine, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from muster.domain.errors import StaleWrite, Unavailable
 from muster.domain.jobs import Job
 from muster.domain.limits import Limits
 from muster.domain.nodes import Node, NodeMark
-from muster.domain.resources import LEAST_CPU_M, Reserved
+from muster.domain.resources import LEAST_CPU_M, Reserved, Resources
 from muster.engine.state.cluster_settings import ActiveConfig
 from muster.engine.state.event_hub import Hub
 from muster.engine.state.kept_data import KeptData
@@ -114,8 +115,15 @@ class Context:
         places tasks, it chooses the nodes by itself."""
         backend = self.backends.get(job.cluster)
         settings = backend.settings if backend is not None else None
-        demand = demand_of(job, settings, least_cpu_m=LEAST_CPU_M, is_private=self.has_private_jobs)
+        counted = partial(self.counted, job.cluster)
+        demand = demand_of(job, settings, counted=counted, is_private=self.has_private_jobs)
         return replace(demand, where=ANYWHERE) if self.engine(job.cluster) is not None else demand
+
+    def counted(self, cluster: str, asked: Resources) -> Resources:
+        """What a task counts that asks for this: as much CPU as the engine gives it, and never none, so that a node has
+        no room for tasks without end that ask for nothing."""
+        engine, least = self.engine(cluster), asked.at_least(LEAST_CPU_M)
+        return least if engine is None else least.in_units_of(engine.cpu_unit_m)
 
     def settled(self, cluster: str, task: TaskRef) -> None:
         """Let the backend clean up after a task whose end is recorded and whose log is collected."""

@@ -59,6 +59,8 @@ class Observation:
     """Why it is WAITING, in the engine's own words."""
     starts_at: float | None = None
     """When the engine expects to start it, if it gives an estimate."""
+    needs_action: bool = False
+    """Whether it is WAITING for somebody to change the job or the cluster, so that time alone does not help."""
     cancelled: str = ""
     """Why the whole gang is over without an order of Muster: somebody has removed it in the engine itself. Empty if
     nobody has."""

@@ -48,6 +48,11 @@ class EngineQueue(Protocol):
         jobs wait for room there, so that a pool that is learnt by asking is learnt anew, and else not at all."""
         ...
 
+    @property
+    def cpu_unit_m(self) -> int:
+        """The engine gives a task a multiple of this, in thousandths of a CPU, which is what the task counts."""
+        ...
+
     def pool(self) -> Pool | None:
         """The resources that the engine can use, less those that others use. None while they are not known. This is
         called often: answer from memory, and call `nodes_changed` when it changes."""

@@ -1,5 +1,6 @@
 """What the scheduler needs to know about a job, and where each of its tasks goes."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from hashlib import blake2b
 
@@ -93,18 +94,22 @@ def gpus_of(job: JobDemand) -> float:
 
 
 def demand_of(
-    job: Job, cluster: PhysicalCluster | None = None, *, least_cpu_m: int = 0, is_private: bool = False
+    job: Job,
+    cluster: PhysicalCluster | None = None,
+    *,
+    counted: Callable[[Resources], Resources] = lambda asked: asked,
+    is_private: bool = False,
 ) -> JobDemand:
-    """`cluster` says which folders the job's paths mean: the job goes only where they are in order. Each task counts at
-    least `least_cpu_m`, so that a node has no room for tasks without end that ask for nothing."""
+    """`cluster` says which folders the job's paths mean: the job goes only where they are in order. `counted` says what
+    a task counts that asks for these resources."""
     state = job.state
     return JobDemand(
         job_id=job.id,
         name=job.name,
         tasks=tuple(
-            TaskDemand(role.name, index, counted)
+            TaskDemand(role.name, index, resources)
             for role in job.spec.roles
-            for counted in (role.resources.at_least(least_cpu_m),)
+            for resources in (counted(role.resources),)
             for index in range(role.replicas)
         ),
         created_at=job.created_at,

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import time
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -10,12 +11,14 @@ import pytest
 from muster.domain.errors import NotOffered, Unplaceable
 from muster.domain.specs import Framework, JobSpec, Priority, Role
 from muster.domain.tasks import TaskWaiting
+from muster.domain.virtual_clusters import Share, VirtualCluster
 from muster.engine.data.logs import LogReader
 from muster.engine.lifecycle.launching import compose_gang
 from muster.engine.nodes import administration
 from muster.engine.nodes.polling import intervals
 from muster.engine.requests import commands
 from muster.engine.requests.explaining import explain
+from muster.engine.state.open_jobs import Entry
 from tests.parts.building import a_role, a_spec
 from tests.parts.directory_queue.layout import listed, read, write
 from tests.parts.directory_queue.site import CLUSTER, Site
@@ -100,6 +103,66 @@ async def test_no_more_is_handed_over_than_the_engine_starts_soon_and_order_stay
 
 def _handed_over(site: Site) -> int:
     return len(list(listed(site.layout.queue)))
+
+
+async def test_tasks_count_the_whole_cpus_that_the_engine_gives_them(site: Site) -> None:
+    site.backend.cpu_unit_m = 1000
+    whole = r"its 5 tasks ask for 5 CPUs, and there are at most 4 in all \(each task gets whole CPUs there\)"
+    with pytest.raises(Unplaceable, match=whole):
+        await site.submit(a_spec(a_role("worker", 5, cpu=0.25)))
+    with pytest.raises(Unplaceable, match=r"at most 4 in all$"):
+        await site.submit(a_spec(a_role("worker", 5, cpu=1)))
+
+    jobs = [await site.submit(one(cpu=0.25, name=f"job{number}")) for number in range(9)]
+    await site.until(lambda: all(entry.job.state_name != "Queued" for entry in _entries(site, jobs[:6])))
+    await site.until(lambda: site.context.clusters[CLUSTER].reason(jobs[6]) is not None)
+
+    assert [(await site.job(job_id)).state_name for job_id in jobs[6:]] == ["Queued"] * 3
+    assert site.context.clusters[CLUSTER].used(CLUSTER)[0] == 6000, (
+        "four CPUs, and one node's worth that may wait there"
+    )
+
+
+async def test_the_quota_of_a_virtual_cluster_counts_the_whole_cpus_that_the_engine_gives(site: Site) -> None:
+    site.backend.cpu_unit_m = 1000
+    vc = VirtualCluster("vision", CLUSTER, max=Share(cpu_m=2000))
+    site.context.config.virtual["vision"] = vc
+    site.context.clusters[CLUSTER].configured([vc])
+    whole = r"vision may use 2 CPUs and would use 3 \(each task gets whole CPUs there\)"
+    with pytest.raises(Unplaceable, match=whole):
+        await site.submit(a_spec(a_role("worker", 3, cpu=0.25), cluster="vision"))
+    jobs = [await site.submit(one(cpu=0.25, name=f"job{number}", cluster="vision")) for number in range(3)]
+    await site.until(lambda: site.context.clusters[CLUSTER].reason(jobs[2]) is not None)
+
+    reason = site.context.clusters[CLUSTER].reason(jobs[2])
+    assert reason is not None
+    assert reason.message == "vision may use 2 CPUs and would use 3"
+
+
+def _entries(site: Site, jobs: Sequence[str]) -> list[Entry]:
+    found = [site.context.open_jobs.get(job_id) for job_id in jobs]
+    return [entry for entry in found if entry is not None]
+
+
+async def test_a_gang_that_waits_for_somebody_says_so_and_promises_no_start(site: Site) -> None:
+    hog = await site.submit(one(cpu=2, name="hog"))
+    await site.becomes(hog, "Running")
+    wide = await site.submit(a_spec(running(LONG, a_role("worker", 2, cpu=2)), name="wide"))
+    await site.all_tasks_are(wide, "Waiting")
+    for starts_at, is_stuck, is_promised in (
+        (time.time() + 600, False, True),
+        (time.time() + 365 * 24 * 3600, False, False),
+        (time.time() - 1, False, False),
+        (time.time() + 600, True, False),
+    ):
+        told_by_engine = {"wait_reason": f"{starts_at}", "starts_at": starts_at, "needs_action": is_stuck}
+        site.backend.told_of_waiting = told_by_engine
+        told = None
+        while told is None or str(starts_at) not in told.summary:
+            await asyncio.sleep(0.02)
+            told = await explain(site.context, LogReader(site.context), await site.job(wide))
+        assert (told.start is not None) is is_promised, told
+        assert ("waiting alone does not help" in told.next) is is_stuck
 
 
 async def test_what_others_use_there_is_not_counted_upon(site: Site) -> None:

@@ -5,6 +5,7 @@ import json
 import shutil
 from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +43,7 @@ class DirectoryQueueBackend:
     """Implements `ports.backend.Backend` and the capability `engine`. Tasks for one node may wait in the queue."""
 
     poll_s = 0.05
+    cpu_unit_m = 1
 
     def __init__(self, settings: PhysicalCluster, archives: Archives, root: Path) -> None:
         self.cluster = settings.name
@@ -53,6 +55,8 @@ class DirectoryQueueBackend:
         self._watching: asyncio.Task[None] | None = None
         self.asked = 0
         """How often `observe_all` was called."""
+        self.told_of_waiting: dict[str, Any] = {}
+        """What is told of tasks that wait, in place of what the engine says."""
         self.capabilities = Capabilities(engine=self, logs=DirectoryLogs(self.layout), cleanup=self)
 
     async def start(self, listener: BackendListener) -> None:
@@ -169,7 +173,7 @@ class DirectoryQueueBackend:
         for key, gang in queued.items():
             if gang and not has_started(records.get(key, {})):
                 waits = records.pop(key, {})
-                yield from (_waiting(task["id"], waits) for task in gang["tasks"])
+                yield from (replace(_waiting(task["id"], waits), **self.told_of_waiting) for task in gang["tasks"])
         for record in records.values():
             for task_id, facts in record.get("tasks", {}).items():
                 if not (self.layout.forgotten / task_id).exists():

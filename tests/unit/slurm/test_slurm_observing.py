@@ -31,6 +31,13 @@ def test_a_waiting_task_has_no_node_and_slurms_own_reason() -> None:
     assert "(Resources)" in found.wait_reason
 
 
+@pytest.mark.parametrize(
+    ("reason", "needs_action"), [("Resources", False), ("PartitionConfig", True), ("PartitionTimeLimit", True)]
+)
+def test_a_task_that_cannot_start_by_waiting_needs_somebody(reason: str, needs_action: bool) -> None:
+    assert seen(TaskMarks("t"), "PENDING", reason=reason).needs_action is needs_action
+
+
 def test_a_task_whose_job_has_nodes_waits_until_it_has_begun() -> None:
     assert seen(TaskMarks("t"), "RUNNING").phase is Phase.WAITING
     found = seen(TaskMarks("t", BEGIN), "RUNNING")

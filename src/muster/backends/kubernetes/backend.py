@@ -156,6 +156,10 @@ class KubernetesBackend:
     def nodes(self) -> list[Node]:
         return self._known_nodes
 
+    @property
+    def cpu_unit_m(self) -> int:
+        return 1
+
     def pool(self) -> Pool | None:
         return self._known_pool
 

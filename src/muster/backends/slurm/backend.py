@@ -216,6 +216,10 @@ class SlurmBackend:
     def poll_s(self) -> float:
         return self._pace.poll_s(self._options.poll_s)
 
+    @property
+    def cpu_unit_m(self) -> int:
+        return 1000
+
     def pool(self) -> Pool | None:
         """A cluster that leaves has none, so that nothing more is handed over."""
         pool = None if self.settings.is_leaving else self._view.pool

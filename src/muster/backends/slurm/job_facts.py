@@ -34,6 +34,8 @@ class JobFacts:
     """Whether it holds nodes."""
     reason: str = ""
     starts_at: float | None = None
+    needs_action: bool = False
+    """Whether it waits for somebody to change it or the cluster."""
     end: JobEnd | None = None
     held: tuple[Held, ...] = ()
     """What it holds, and where."""
@@ -72,7 +74,8 @@ def job_facts(record: JobRecord) -> JobFacts:
         case JobPhase.WAITING | JobPhase.STARTING:
             why = wait_reason(record.reason or "None")
             reason = f"{why.sentence} ({why.code})"
-            return JobFacts(job, is_waiting=True, reason=reason, starts_at=record.starts_at)
+            is_stuck = not why.starts_by_itself
+            return JobFacts(job, is_waiting=True, reason=reason, starts_at=record.starts_at, needs_action=is_stuck)
         case JobPhase.RUNNING | JobPhase.ENDING:
             return JobFacts(job, is_allocated=True, held=record.held)
         case JobPhase.ENDED:

@@ -45,7 +45,13 @@ def observation(task: TaskMarks, handle: str, job: JobFacts | None) -> Observati
         return _by_slurm(base, task, job.end)
     if task.begin is not None:
         return base
-    return replace(base, phase=Phase.WAITING, wait_reason=job.reason or _STARTING, starts_at=job.starts_at)
+    return replace(
+        base,
+        phase=Phase.WAITING,
+        wait_reason=job.reason or _STARTING,
+        starts_at=job.starts_at,
+        needs_action=job.needs_action,
+    )
 
 
 def needs_slurm(task: TaskMarks) -> bool:

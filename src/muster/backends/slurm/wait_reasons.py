@@ -26,9 +26,6 @@ _ITSELF = {
     "Prolog": "Its nodes are being prepared.",
     "Cleaning": "Slurm still cleans up after its previous run.",
     "JobArrayTaskLimit": "As many tasks of its array run as may run at the same time.",
-    "ReqNodeNotAvail": "A node that it needs is not available: it is down, drained, or reserved.",
-    "NodeDown": "A node that it needs is down.",
-    "FrontEndDown": "The front-end node of the cluster is down.",
     "SchedDefer": "Slurm starts jobs later than they are submitted here.",
     "BurstBufferResources": "The burst buffer has not enough space.",
     "BurstBufferStageIn": "Its data is being copied into the burst buffer.",
@@ -48,6 +45,9 @@ _NOT_BY_ITSELF = {
     "JobHeldUser": "Its owner has put it on hold. It starts after `scontrol release`.",
     "JobHeldAdmin": "An administrator of the cluster has put it on hold.",
     "JobHoldMaxRequeue": "It was started too often without success, and Slurm holds it now.",
+    "ReqNodeNotAvail": "A node that it needs is not available: it is down, drained, or reserved.",
+    "NodeDown": "A node that it needs is down.",
+    "FrontEndDown": "The front-end node of the cluster is down.",
     "PartitionDown": "Its partition is down.",
     "PartitionInactive": "Its partition is inactive and starts no jobs.",
     "PartitionNodeLimit": "It asks for more nodes than its partition allows, or than are in order there.",
@@ -82,11 +82,17 @@ _DESCRIBED = (
         "Slurm could not read the environment of its user.",
     ),
     (re.compile(r"job requeued in held state"), False, "It was requeued, and Slurm holds it now."),
-    (re.compile(r"Nodes required for job are DOWN, DRAINED or reserved"), True, _ITSELF["ReqNodeNotAvail"]),
-    (re.compile(r"required node\(?s?\)? (is |are )?(down|not avail)", re.IGNORECASE), True, _ITSELF["ReqNodeNotAvail"]),
+    (re.compile(r"Nodes required for job are DOWN, DRAINED or reserved"), True, _NOT_BY_ITSELF["ReqNodeNotAvail"]),
+    (
+        re.compile(r"required node\(?s?\)? (is |are )?(down|not avail)", re.IGNORECASE),
+        False,
+        _NOT_BY_ITSELF["ReqNodeNotAvail"],
+    ),
     (re.compile(r"job not runnable", re.IGNORECASE), False, _NOT_BY_ITSELF["BadConstraints"]),
 )
 _DETAILED = re.compile(r"(?P<code>[A-Za-z]+)[,(]\s*(?P<detail>.+?)\)?")
+_RESERVED = re.compile(r"may be reserved", re.IGNORECASE)
+"""Somebody else's reservation of a node ends by itself."""
 _UNAVAILABLE = re.compile(r"Unavailable(?:Nodes)?:(\S+)")
 
 
@@ -107,7 +113,8 @@ def wait_reason(text: str) -> WaitReason:
         return WaitReason(text, f"Slurm says: {described}.", True)
     nodes = _UNAVAILABLE.search(detailed["detail"])
     detail = f"not available: {nodes[1]}" if nodes else detailed["detail"].replace("_", " ").strip()
-    return WaitReason(known.code, f"{known.sentence.removesuffix('.')} ({detail}).", known.starts_by_itself)
+    starts_by_itself = known.starts_by_itself or _RESERVED.search(detail) is not None
+    return WaitReason(known.code, f"{known.sentence.removesuffix('.')} ({detail}).", starts_by_itself)
 
 
 def known_codes() -> tuple[str, ...]:

@@ -36,6 +36,7 @@ _log = structlog.get_logger("engine.observing")
 TAIL_BYTES = 16_384
 CHECKPOINTS_APART_S = 1.0
 ESTIMATES_APART_S = 60.0
+ESTIMATES_WITHIN_S = 7 * 24 * 3600.0
 GATHER_S = 0.005
 """How long the start of a task may wait to be written with others, or with its own end. An end never waits."""
 
@@ -172,20 +173,28 @@ def _identified(task: Task, observation: Observation) -> Task:
 
 def _wait(task: Task, observation: Observation, now: float) -> list[Task]:
     """The move of a task that now waits in an engine's queue, or waits there for another reason than before. An
-    estimate that changes by less than a minute is not recorded."""
+    estimate that changes by less than a minute is not recorded, and one of many days, which says nothing, is none."""
     if not isinstance(task.state, TaskLaunching | TaskWaiting):
         return []
     before = task.state if isinstance(task.state, TaskWaiting) else None
-    if before is not None and before.reason == observation.wait_reason and not _differ(before, observation):
+    is_soon = observation.starts_at is not None and observation.starts_at <= now + ESTIMATES_WITHIN_S
+    waits = TaskWaiting(
+        before.since if before is not None else now,
+        observation.wait_reason,
+        observation.starts_at if is_soon and not observation.needs_action else None,
+        observation.needs_action,
+    )
+    if before is not None and before.reason == waits.reason and not _differ(before, waits):
         return []
-    since = before.since if before is not None else now
-    return [move_task(task, TaskWaiting(since, observation.wait_reason, observation.starts_at))]
+    return [move_task(task, waits)]
 
 
-def _differ(before: TaskWaiting, observation: Observation) -> bool:
-    if before.starts_at is None or observation.starts_at is None:
-        return before.starts_at != observation.starts_at
-    return abs(before.starts_at - observation.starts_at) >= ESTIMATES_APART_S
+def _differ(before: TaskWaiting, now: TaskWaiting) -> bool:
+    if before.needs_action != now.needs_action:
+        return True
+    if before.starts_at is None or now.starts_at is None:
+        return before.starts_at != now.starts_at
+    return abs(before.starts_at - now.starts_at) >= ESTIMATES_APART_S
 
 
 def _step(task: Task, state: TaskState) -> list[Task]:

@@ -14,7 +14,6 @@ import structlog
 from muster.domain.elastic import spec_of_attempt
 from muster.domain.errors import Unreachable
 from muster.domain.jobs import HOLDING, Job, Queued, Running, Starting, Stopping
-from muster.domain.resources import LEAST_CPU_M
 from muster.domain.tasks import Task, job_id_of
 from muster.engine.context import Context
 from muster.engine.lifecycle.completion import apply_moves, expire, stop_orphan, stop_tasks
@@ -28,7 +27,7 @@ from muster.engine.lifecycle.run_history import load_run_times, load_usage
 from muster.engine.state.open_jobs import Entry
 from muster.ports.backend import Observation, Phase
 from muster.ports.capabilities import TaskRef
-from muster.scheduling.demand import JobDemand, Slot, demand_of
+from muster.scheduling.demand import JobDemand, Slot
 
 _log = structlog.get_logger("engine.reconciling")
 
@@ -151,7 +150,7 @@ def _stop_orphans(context: Context, cluster: str, known: dict[str, Observation])
 def demand_of_attempt(context: Context, job: Job) -> JobDemand:
     """The demand of the current attempt, with as many tasks as an elastic job runs with."""
     sized = replace(job, spec=spec_of_attempt(job))
-    return replace(context.demand_of(job), tasks=demand_of(sized, least_cpu_m=LEAST_CPU_M).tasks)
+    return replace(context.demand_of(job), tasks=context.demand_of(sized).tasks)
 
 
 def allocated_since(job: Job, tasks: Sequence[Task]) -> float | None:
@@ -170,7 +169,7 @@ def slots_of(context: Context, job: Job, tasks: Sequence[Task]) -> list[Slot]:
             task.role,
             task.index,
             pool or task.placement.node,
-            job.spec.role(task.role).resources.at_least(LEAST_CPU_M),
+            context.counted(job.cluster, job.spec.role(task.role).resources),
             task.placement.pool_devices if pool else task.placement.devices,
             task.placement.extended,
         )

@@ -34,6 +34,8 @@ from muster.engine.requests.job_sets import SetRefused, start_order
 from muster.engine.requests.storages import with_storages
 from muster.engine.state.cluster_settings import DEFAULT, in_queue
 from muster.lib.ids import new_id
+from muster.lib.quantities import format_cpu
+from muster.scheduling.demand import demand_of
 from muster.scheduling.pooled import never_fits
 
 _NO_SIBLINGS: Mapping[str, str] = MappingProxyType({})
@@ -113,8 +115,7 @@ async def _admit(
     now = context.clock()
     state = Held(now, owner) if spec.held else Queued(now)
     job = Job(new_id(), owner, cluster, replace(spec, cluster=name), state, now, vc=vc.name if vc else "")
-    reason = too_large(spec, vc) if vc else None
-    reason = reason or _never_fits(context, job)
+    reason = _never_fits(context, job, vc)
     if reason is not None and reason.code == "never":
         raise Unplaceable(f"this job can never run on {name}: {reason.message}", hint=reason.change)
     return job
@@ -143,7 +144,25 @@ def _require_few_open(context: Context, owner: str, count: int) -> None:
         )
 
 
-def _never_fits(context: Context, job: Job) -> Reason | None:
+def _never_fits(context: Context, job: Job, vc: VirtualCluster | None) -> Reason | None:
+    """Why the job can never start, by what its tasks count. If that is more than they ask for, the reason says so."""
+    spec = job.spec
+    counts = [replace(role, resources=context.counted(job.cluster, role.resources)) for role in spec.roles]
+    reason = _beyond(context, replace(job, spec=replace(spec, roles=tuple(counts))), vc)
+    engine = context.engine(job.cluster)
+    if reason is None or engine is None or engine.cpu_unit_m == 1:
+        return reason
+    as_asked = (too_large(spec, vc) if vc else None) or never_fits(engine.pool(), demand_of(job))
+    if as_asked is not None and as_asked.message == reason.message:
+        return reason
+    unit = "whole CPUs" if engine.cpu_unit_m == 1000 else f"multiples of {format_cpu(engine.cpu_unit_m)} CPU"
+    return replace(reason, message=f"{reason.message} (each task gets {unit} there)")
+
+
+def _beyond(context: Context, job: Job, vc: VirtualCluster | None) -> Reason | None:
+    """The reason of the virtual cluster, or of the machines."""
+    if vc is not None and (reason := too_large(job.spec, vc)) is not None:
+        return reason
     demand, engine = context.demand_of(job), context.engine(job.cluster)
     return context.clusters[job.cluster].never_fits(demand) if engine is None else never_fits(engine.pool(), demand)
 

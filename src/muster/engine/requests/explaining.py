@@ -32,6 +32,8 @@ from muster.scheduling.allocations.usage_views import StartForecast, WhatIf
 from muster.scheduling.cluster_state import ClusterState
 
 _MOST_ENGINE_REASONS = 4
+_WAIT = "it starts when its cluster's engine starts it"
+_ACT = "waiting alone does not help: change the job, or ask somebody who administers the cluster"
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,15 +118,15 @@ def _setting_up(context: Context, job: Job) -> Reason | None:
 def _in_engine_queue(context: Context, job: Job) -> list[Reason]:
     """What the engine says about the tasks that wait in its queue. Of a gang that started halfway, some tasks wait only
     for the others, so that each reason is named once, with a task that has it."""
-    tasks: dict[str, Task] = {}
+    tasks: dict[str, tuple[Task, TaskWaiting]] = {}
     for task, waits in _engine_waits(context, job):
-        tasks.setdefault(waits.reason, task)
+        tasks.setdefault(waits.reason, (task, waits))
     found = []
-    for reason, task in list(tasks.items())[:_MOST_ENGINE_REASONS]:
+    for reason, (task, waits) in list(tasks.items())[:_MOST_ENGINE_REASONS]:
         why = f": {reason}" if reason else ""
         which = f" ({task.role}-{task.index})" if len(tasks) > 1 else ""
         message = f"waiting in the queue of {job.cluster}{why}{which}"
-        found.append(Reason("engine", message, "it starts when its cluster's engine starts it"))
+        found.append(Reason("engine-stuck", message, _ACT) if waits.needs_action else Reason("engine", message, _WAIT))
     return found
 
 
@@ -136,11 +138,13 @@ def _pool_note(context: Context, job: Job) -> Reason | None:
 
 
 def _engine_waits(context: Context, job: Job) -> list[tuple[Task, TaskWaiting]]:
-    """The waiting tasks of the job: first those that the engine expects to start last."""
+    """The waiting tasks of the job: first those that wait for somebody, then those that are expected to start last."""
     entry = context.open_jobs.get(job.id)
     tasks = entry.current_tasks() if entry is not None else []
     found = [(task, task.state) for task in tasks if isinstance(task.state, TaskWaiting)]
-    return sorted(found, key=lambda one: (-(one[1].starts_at or 0.0), not one[1].reason, one[1].reason))
+    return sorted(
+        found, key=lambda one: (not one[1].needs_action, -(one[1].starts_at or 0.0), not one[1].reason, one[1].reason)
+    )
 
 
 def live_reasons(context: Context, job: Job) -> tuple[Reason, ...]:
@@ -158,7 +162,8 @@ def _estimate(context: Context, job: Job) -> StartForecast | None:
     if isinstance(job.state, Starting):
         waits = _engine_waits(context, job)
         starts_at = waits[0][1].starts_at if waits else None
-        return None if starts_at is None else StartForecast(starts_at, None)
+        # The engine expected it, and it has not come true.
+        return None if starts_at is None or starts_at <= context.clock() else StartForecast(starts_at, None)
     cluster = _queue_of(context, job)
     return cluster.estimate(job.id, context.clock()) if cluster is not None else None
 
