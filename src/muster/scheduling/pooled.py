@@ -1,6 +1,7 @@
 """A cluster whose engine places tasks itself, as the scheduler sees it: one node with the pooled capacity."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from zlib import crc32
 
 from muster.domain import gpu_models
@@ -9,7 +10,7 @@ from muster.domain.nodes import Node, NodeState
 from muster.domain.pools import Pool, PoolCapacity
 from muster.domain.reasons import Reason
 from muster.domain.resources import Capacity, Device, ExtendedDevice, Resources, total
-from muster.lib.quantities import format_bytes, format_cpu
+from muster.lib.quantities import about_bytes, format_bytes, format_cpu
 from muster.scheduling.demand import JobDemand, TaskDemand
 
 _MODELS = 100_000
@@ -48,6 +49,25 @@ def never_fits(pool: Pool | None, job: JobDemand) -> Reason | None:
             return Reason("never", missing, gpu_models.advice(wanted, known))
     message = next(_too_large(pool, tasks), None)
     return None if message is None else Reason("never", message, change="ask for less")
+
+
+def with_others(pool: Pool, reason: Reason) -> Reason:
+    """The reason of a job that finds no room, with how much of the engine is not there for Muster at all."""
+    whole, there = pool.total, pool.available
+    shown: Callable[[int], str] = format_cpu
+    match reason.numbers.get("kind"):
+        case "cpu":
+            total_there, left = whole.cpu_m, there.cpu_m
+        case "memory":
+            total_there, left, shown = whole.memory_bytes, there.memory_bytes, about_bytes
+        case "gpu":
+            total_there, left, shown = sum(whole.gpus.values()), sum(there.gpus.values()), str
+        case _:
+            return reason
+    if not reason.code.startswith("no-free-") or left >= total_there:
+        return reason
+    besides = f"of {shown(total_there)} in all, {shown(total_there - left)} are used by others or out of service"
+    return replace(reason, message=f"{reason.message}; {besides}")
 
 
 def _devices(models: Mapping[str, int]) -> Iterator[Device]:

@@ -9,6 +9,7 @@ from dataclasses import replace
 import pytest
 
 from muster.domain.errors import NotOffered, Unplaceable
+from muster.domain.nodes import EngineUse, OthersUse
 from muster.domain.specs import Framework, JobSpec, Priority, Role
 from muster.domain.tasks import TaskWaiting
 from muster.domain.virtual_clusters import Share, VirtualCluster
@@ -19,6 +20,7 @@ from muster.engine.nodes.polling import intervals
 from muster.engine.requests import commands
 from muster.engine.requests.explaining import explain
 from muster.engine.state.open_jobs import Entry
+from muster.server.engine_nodes import allocated
 from tests.parts.building import a_role, a_spec
 from tests.parts.directory_queue.layout import listed, read, write
 from tests.parts.directory_queue.site import CLUSTER, Site
@@ -163,6 +165,20 @@ async def test_a_gang_that_waits_for_somebody_says_so_and_promises_no_start(site
             told = await explain(site.context, LogReader(site.context), await site.job(wide))
         assert (told.start is not None) is is_promised, told
         assert ("waiting alone does not help" in told.next) is is_stuck
+
+
+async def test_tasks_that_began_since_the_engine_was_asked_are_counted_on_their_nodes(site: Site) -> None:
+    site.backend.cpu_unit_m = 1000
+    job_id = await site.submit(one(cpu=0.25))
+    await site.becomes(job_id, "Running")
+    (task,) = await site.tasks(job_id)
+    node = next(node for node in site.context.nodes(CLUSTER) if node.name == task.placement.node)
+
+    assert allocated(site.context, node, EngineUse())[0] == 1000
+    assert allocated(site.context, node, EngineUse(1000))[0] == 1000
+    others = OthersUse(cpu_m=1000)
+    assert allocated(site.context, node, EngineUse(1000, others=others))[0] == 2000
+    assert allocated(site.context, node, EngineUse(2000, others=OthersUse(cpu_m=2000)))[0] == 2000, "all that it has"
 
 
 async def test_what_others_use_there_is_not_counted_upon(site: Site) -> None:

@@ -7,7 +7,7 @@ from muster.domain.pools import Pool, PoolCapacity
 from muster.domain.resources import Resources
 from muster.scheduling.cluster_state import ClusterState
 from muster.scheduling.demand import Elastic, JobDemand, TaskDemand
-from muster.scheduling.pooled import never_fits, pooled_node
+from muster.scheduling.pooled import never_fits, pooled_node, with_others
 
 pytestmark = pytest.mark.fast
 GIB = 1 << 30
@@ -44,6 +44,24 @@ def test_a_head_start_lets_a_little_more_wait_in_the_engine() -> None:
     want = Resources(cpu_m=16_000)
     jobs = [a_job(f"j{number}", 1, want, created_at=float(number)) for number in range(6)]
     assert started(a_pool(PoolCapacity(16_000, 64 * GIB), NODE), *jobs) == ["j0", "j1"]
+
+
+def test_what_others_took_back_is_said_and_nothing_is_free_below_zero() -> None:
+    state = ClusterState("slurm")
+    state.node_changed(pooled_node("slurm", a_pool(PoolCapacity(16_000, 64 * GIB))))
+    state.queued(a_job("first", 1, Resources(cpu_m=16_000)))
+    assert [start.job_id for start in state.cycle(1.0).starts] == ["first"]
+    taken = a_pool(PoolCapacity(4_000, 64 * GIB))
+    state.node_changed(pooled_node("slurm", taken))
+    state.queued(a_job("second", 1, Resources(cpu_m=2_000)))
+    state.cycle(2.0)
+
+    reason = state.reason("second")
+    assert reason is not None
+    assert reason.message == "needs 2 CPU; 0 free now"
+    told = with_others(taken, reason)
+    assert told.message == "needs 2 CPU; 0 free now; of 64 in all, 60 are used by others or out of service"
+    assert with_others(Pool(TOTAL, TOTAL, NODE), reason) == reason
 
 
 def test_an_engine_that_has_not_said_what_it_has_gets_nothing_and_refuses_nobody() -> None:

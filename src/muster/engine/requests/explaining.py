@@ -30,6 +30,7 @@ from muster.engine.requests.admission import readmit
 from muster.lib.quantities import format_duration
 from muster.scheduling.allocations.usage_views import StartForecast, WhatIf
 from muster.scheduling.cluster_state import ClusterState
+from muster.scheduling.pooled import with_others
 
 _MOST_ENGINE_REASONS = 4
 _WAIT = "it starts when its cluster's engine starts it"
@@ -178,7 +179,10 @@ def _as_of_now(context: Context, job: Job, reason: Reason) -> Reason:
         return dependencies.reason(context, job)
     if (unknown := _unknown_pool(context, job)) is not None:
         return unknown
-    return unmet_needs.detailed(context, job, reason)
+    engine = context.engine(job.cluster)
+    pool = engine.pool() if engine is not None else None
+    reason = unmet_needs.detailed(context, job, reason)
+    return reason if pool is None else with_others(pool, reason)
 
 
 def _unknown_pool(context: Context, job: Job) -> Reason | None:

@@ -12,15 +12,14 @@ _ENOUGH = 1 << 30
 
 
 def amounts(kind: str, shape: Shape, capacities: Sequence[NodeCapacity]) -> tuple[int, int]:
-    """What the gang wants of the kind, and what the nodes have; of GPUs, those that the hardest task accepts."""
+    """What the gang wants of the kind, and what the nodes have; of GPUs, those that the hardest task accepts. A node
+    that has less than it has given out, such as the pool of an engine that others took some of, has none."""
     models = shape.groups[0].want.gpu_models
     rivals = [group for group in shape.groups if kind != "gpu" or group.want.gpu_models == models]
     want = sum(amount_of(kind, group.want) * len(group.members) for group in rivals)
     if kind == "gpu":
         return want, sum(_free_gpu_m(capacity, models) for capacity in capacities)
-    return want, sum(
-        max(_free(kind, capacity), 0) if kind == "task" else _free(kind, capacity) for capacity in capacities
-    )
+    return want, sum(_free(kind, capacity) for capacity in capacities)
 
 
 def times(kind: str, want: Resources, capacities: Sequence[NodeCapacity]) -> int:
@@ -35,7 +34,7 @@ def times(kind: str, want: Resources, capacities: Sequence[NodeCapacity]) -> int
 def _free(kind: str, capacity: NodeCapacity) -> int:
     if is_extended(kind):
         return len(capacity.free_extended.get(kind, ()))
-    return {"memory": capacity.memory_bytes, "cpu": capacity.cpu_m, "task": capacity.tasks}[kind]
+    return max(0, {"memory": capacity.memory_bytes, "cpu": capacity.cpu_m, "task": capacity.tasks}[kind])
 
 
 def _times_gpu(capacity: NodeCapacity, want: Resources) -> int:

@@ -20,6 +20,7 @@ from muster.engine.requests.accounts import Principal
 from muster.engine.requests.storages import usable_storages
 from muster.ports.capabilities import NodeUsage, TaskIsolation
 from muster.server.access import Action, may, require
+from muster.server.engine_nodes import allocated
 from muster.server.services import Services, authenticated, services
 from muster.wire.cluster_views import access_view
 from muster.wire.response_models import response_model
@@ -148,7 +149,7 @@ def seen_node(me: Principal, parts: Services, node: Node) -> NodeOut:
     }
     shares = cluster.device_shares(node.name)
     if node.use is not None:
-        cpu_m, memory_bytes = node.use.cpu_m, node.use.memory_bytes
+        cpu_m, memory_bytes = allocated(context, node, node.use)
         names = dict.fromkeys(node.use.gpus, _holder(me, parts, node, node.use))
         shares = dict.fromkeys(node.use.gpus, WHOLE_GPU)
     usage = context.backends[node.cluster].capabilities.latest_usage().get(node.name)
