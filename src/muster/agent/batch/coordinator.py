@@ -26,6 +26,7 @@ from muster.agent.batch.node_folder import NodeFolder, new_path, node_name
 from muster.agent.batch.relayed import Ask, RelayedGang, RelayedSpool, RelayLink, refusal
 from muster.agent.batch.script_output import last_words, was_killed_for_memory
 from muster.agent.batch.spool import BEGIN, END, Gang, Spool, load_clearing
+from muster.agent.batch.strangers import Stranger, Strangers, register
 from muster.agent.batch.symbols import resolve_task
 from muster.agent.errors import AgentError
 
@@ -82,7 +83,9 @@ class Coordinator:
         self._tasks: List[Dict[str, Any]] = [task for group in order["groups"] for task in group["tasks"]]
         self._token = os.urandom(16).hex()
         self._server = listening()
+        self._server.setblocking(False)
         self._selector = selectors.DefaultSelector()
+        self._strangers = Strangers(self._selector, self._is_runner, self._welcome)
         self._links: Dict[str, Link] = {}
         self._hellos: Dict[str, Dict[str, Any]] = {}
         self._codes: Dict[str, int] = {}
@@ -153,12 +156,25 @@ class Coordinator:
             if key.data == _WAKE:
                 os.read(key.fd, 4096)
             elif key.data is None:
-                connection, _ = self._server.accept()
-                link = Link(connection)
-                self._selector.register(link, selectors.EVENT_READ, link)
-            else:
+                self._strangers.accept(self._server)
+            elif isinstance(key.data, Stranger):
+                self._strangers.hear(key.data)
+            elif key.data.is_open:
                 self._hear(key.data)
+        self._strangers.drop_late()
         self._pass_on_piece()
+
+    def _is_runner(self, message: Dict[str, Any]) -> bool:
+        return is_token(message.get("token"), self._token)
+
+    def _welcome(self, connection: socket.socket, received: bytes) -> None:
+        try:
+            link = Link(connection, received)
+        except OSError:
+            connection.close()
+            return
+        register(self._selector, link.fileno(), link)
+        self._hear(link)
 
     def _pass_on_piece(self) -> None:
         if self._pieces:
@@ -190,7 +206,7 @@ class Coordinator:
             self._selector.unregister(fd)
 
     def _take(self, link: Link, message: Dict[str, Any]) -> None:
-        if not is_token(message.get("token"), self._token):
+        if not self._is_runner(message):
             link.close()
             return
         if message["what"] == "archive":

@@ -16,11 +16,14 @@ _READ_BYTES = 1 << 16
 
 
 class Link:
-    def __init__(self, connection: socket.socket) -> None:
+    """`received` has been read from the connection already."""
+
+    def __init__(self, connection: socket.socket, received: bytes = b"") -> None:
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
         self.connection = connection
         self._decoder = FrameDecoder()
+        self._received = received
         self.is_open = True
 
     def fileno(self) -> int:
@@ -43,7 +46,7 @@ class Link:
     def receive(self) -> List[Message]:
         """What has come. The link is closed afterwards if the other end is gone or sends nonsense."""
         try:
-            data = self.connection.recv(_READ_BYTES)
+            data, self._received = self._received or self.connection.recv(_READ_BYTES), b""
             if data:
                 return self._decoder.feed(data)
         except (OSError, FrameError):
@@ -57,6 +60,13 @@ class Link:
             if found:
                 return found[0]
         return None
+
+    def hang_up(self) -> None:
+        """Have the thread that waits for messages close it."""
+        try:
+            self.connection.shutdown(socket.SHUT_RDWR)
+        except OSError:
+            return  # it is closed
 
     def close(self) -> None:
         if self.is_open:
@@ -101,7 +111,7 @@ def connected_to(addresses: str) -> Link:
 def is_token(found: object, token: str) -> bool:
     import hmac  # which a runner does not need
 
-    return isinstance(found, str) and hmac.compare_digest(found.encode("utf-8"), token.encode("utf-8"))
+    return isinstance(found, str) and hmac.compare_digest(found.encode("utf-8", "surrogatepass"), token.encode("utf-8"))
 
 
 def resolvable(name: str) -> bool:

@@ -1,7 +1,7 @@
 """The way back from allocations that share no folder with the login node: they connect here, and what they say is
 written to the spool as if they had written it themselves.
 
-Each request has an answer. A connection belongs to one gang, whose token it must show.
+Each request has an answer. A connection belongs to one gang, whose token it must show; until then it costs no thread.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import time
 from typing import Any, Callable, Dict, List, Mapping, Optional
 
 from muster.agent import requests
+from muster.agent.batch.door import Door
 from muster.agent.batch.kept_logs import KeptLogs
 from muster.agent.batch.kept_outputs import KeptOutputs, write_told
 from muster.agent.batch.link import Link, is_token, listening, own_addresses
@@ -27,6 +28,7 @@ PIECE_BYTES = 4 << 20
 _PLACE = "relay.json"
 Operation = Callable[[Spool, Gang, Mapping[str, Any]], Dict[str, Any]]
 _MOST_PORTS = 16
+_MOST_LINKS = 8
 _RETRY_S = 0.5
 
 
@@ -42,6 +44,9 @@ class Relay:
         own: Dict[str, Operation] = {"output": self._output, "log": self._log, "mark": self._mark}
         self._operations = {**_OPERATIONS, **own}
         self._ports: List[int] = []
+        self._links: Dict[str, List[Link]] = {}
+        self._lock = threading.Lock()
+        self._door = Door(lambda message: self._gang(message) is not None, self._welcome)
         if port:
             self._serve_at(listening(port))
         taken = self._listen_at([known for known in _known_ports(spool) if known != port])
@@ -80,36 +85,69 @@ class Relay:
 
     def _serve_at(self, server: socket.socket) -> None:
         self._ports.append(int(server.getsockname()[1]))
-        threading.Thread(target=self._accept, args=(server,), daemon=True).start()
+        self._door.open(server)
 
-    def _accept(self, server: socket.socket) -> None:
-        while True:
-            connection, _ = server.accept()
-            threading.Thread(target=self._serve, args=(Link(connection),), daemon=True).start()
+    def _welcome(self, connection: socket.socket, received: bytes) -> None:
+        try:
+            link = Link(connection, received)
+            threading.Thread(target=self._serve, args=(link,), daemon=True).start()
+        except (OSError, RuntimeError):  # it is gone again, or this account may have no more threads
+            connection.close()
 
     def _serve(self, link: Link) -> None:
-        while link.is_open:
-            for message in link.receive():
-                answer = self._answer(message)
-                if answer is None:
-                    link.close()
-                    return
-                link.send(answer)
+        key = ""
+        try:
+            while link.is_open:
+                for message in link.receive():
+                    answer = self._answer(message)
+                    if answer is None:
+                        return
+                    if not key:
+                        key = str(message["key"])
+                        self._keep_few(key, link)
+                    link.send(answer)
+        finally:
+            link.close()
+            self._left(key, link)
+
+    def _keep_few(self, key: str, link: Link) -> None:
+        """A gang needs one connection. The oldest of too many ends."""
+        with self._lock:
+            links = self._links.setdefault(key, [])
+            links.append(link)
+            for oldest in links[:-_MOST_LINKS]:
+                oldest.hang_up()
+
+    def _left(self, key: str, link: Link) -> None:
+        with self._lock:
+            links = self._links.get(key, [])
+            if link in links:
+                links.remove(link)
+            if not links:
+                self._links.pop(key, None)
 
     def _answer(self, message: Mapping[str, Any]) -> Optional[Dict[str, Any]]:
         """None for somebody who does not belong to a gang of ours."""
+        gang = self._gang(message)
+        if gang is None:
+            return None
         try:
-            gang = self._spool.gang(requests.task_id({"task": message.get("key")}))
-            known = gang.facts()
-            token = str((known if known is not None else gang.left()).get("token") or "")
-            if not token or not is_token(message.get("token"), token):
-                return None
-            if known is None:
+            if gang.facts() is None:
                 self._outputs.forget(gang.key)
                 return {"gone": True}
             return self._operations[str(message.get("what"))](self._spool, gang, message)
         except (AgentError, KeyError, TypeError, ValueError, OSError) as error:
             return {"problem": _words(error)}
+
+    def _gang(self, message: Mapping[str, Any]) -> Optional[Gang]:
+        """The gang whose token the message shows."""
+        try:
+            gang = self._spool.gang(requests.task_id({"task": message.get("key")}))
+            known = gang.facts()
+            token = str((known if known is not None else gang.left()).get("token") or "")
+        except (AgentError, TypeError, ValueError, OSError):
+            return None
+        return gang if token and is_token(message.get("token"), token) else None
 
     def _mark(self, spool: Spool, gang: Gang, message: Mapping[str, Any]) -> Dict[str, Any]:
         task, name = _own_task(gang, message), str(message["name"])

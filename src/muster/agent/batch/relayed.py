@@ -32,7 +32,7 @@ class RelayLink:
         while True:
             try:
                 if self._link is None or not self._link.is_open:
-                    self._link = connected_to(self._addresses)
+                    self._link = self._connected()
                 self._link.send({**message, "token": self._token, "key": self._key})
                 answer = self._link.receive_one()
             except OSError:
@@ -42,6 +42,14 @@ class RelayLink:
             if time.monotonic() > deadline:
                 raise OSError("the login node does not answer")
             time.sleep(_RETRY_S)
+
+    def _connected(self) -> Link:
+        """The first message of a connection must be short, and the one that is to be said again may not be."""
+        is_first, link = self._link is None, connected_to(self._addresses)
+        if not is_first:
+            link.send({"what": "orders", "token": self._token, "key": self._key})
+            link.receive_one()
+        return link
 
 
 class RelayedGang(Gang):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import struct
-from typing import Any, Dict, List, Mapping
+from typing import Any, Dict, List, Mapping, Optional
 
 MAX_FRAME_BYTES = 16 * 1024 * 1024
 
@@ -62,6 +62,23 @@ class FrameDecoder:
         return messages
 
 
+def first_object(received: bytes, most: int) -> Optional[Message]:
+    """The object of the first frame, without its data, as soon as it is there. Raises FrameError if it is longer than
+    `most` bytes."""
+    if len(received) < _LENGTH.size:
+        return None
+    (length,) = _LENGTH.unpack_from(received)
+    begin = _LENGTH.size
+    if length & _WITH_DATA:
+        if len(received) < 2 * _LENGTH.size:
+            return None
+        (length,) = _LENGTH.unpack_from(received, begin)
+        begin += _LENGTH.size
+    if length > most:
+        raise FrameError("a first frame announces {} bytes; at most {} fit".format(length, most))
+    return _parse(received[begin : begin + length]) if len(received) >= begin + length else None
+
+
 def _written(message: Mapping[str, Any]) -> bytes:
     return json.dumps(message, separators=(",", ":")).encode("utf-8")
 
@@ -84,7 +101,7 @@ def _with_data(body: bytes) -> Message:
 def _parse(body: bytes) -> Message:
     try:
         message = json.loads(body.decode("utf-8"))
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise FrameError("a frame does not contain JSON: {}".format(error)) from error
     if not isinstance(message, dict):
         raise FrameError("a frame contains {}, not an object".format(type(message).__name__))
