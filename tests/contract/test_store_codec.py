@@ -83,6 +83,7 @@ FIELDS = {
     "fault": FAULTS,
     "reason": TEXT,
     "starts_at": MAYBE_INSTANT,
+    "needs_action": st.booleans(),
 }
 
 
