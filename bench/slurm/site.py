@@ -12,6 +12,7 @@ from bench.muster.server import Address
 from bench.slurm.controller import ControllerLog, read_calls
 from tests.parts.server import MusterServer
 from tests.parts.slurm import RealSlurm, SlurmOptions, slurm_unavailable
+from tests.parts.slurm_accounting import accounting_unavailable
 from tests.parts.slurm_server import CLUSTER, serving_slurm
 
 POLL_S = 1.0
@@ -34,7 +35,7 @@ class Site:
 
 @contextmanager
 def running_site() -> Iterator[Site]:
-    if missing := slurm_unavailable():
+    if missing := slurm_unavailable() or accounting_unavailable():
         raise RuntimeError(missing)
     with tempfile.TemporaryDirectory(prefix="muster-bench-", ignore_cleanup_errors=True) as name:
         folder = Path(name)

@@ -10,8 +10,8 @@ import tempfile
 from pathlib import Path
 
 from muster.agent.batch.programs import TIMES
-from muster.backends.slurm.job_tables import past_command, queue_command
-from muster.backends.slurm.node_tables import NODES_COMMAND, PARTITIONS_COMMAND
+from muster.backends.slurm.answers.job_tables import past_command, queue_command
+from muster.backends.slurm.answers.node_tables import NODES_COMMAND, PARTITIONS_COMMAND
 from tests.parts.server import polls
 from tests.parts.slurm import RealSlurm, SlurmOptions
 from tests.parts.slurm_settings import URGENT_PARTITION

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.parts.server import MusterServer
 from tests.parts.slurm import OTHER_PERSON, RealSlurm
 from tests.parts.slurm_server import CLUSTER, serving_slurm, token_of
 
@@ -29,21 +30,20 @@ def test_a_job_is_its_owners_own_in_slurm(slurm: RealSlurm, tmp_path: Path) -> N
         assert [line.split()[0] for line in owners if job["id"] in line] == [OTHER_PERSON]
 
 
-def test_a_job_of_several_roles_runs_without_a_shared_folder(slurm: RealSlurm, tmp_path: Path) -> None:
-    with serving_slurm(tmp_path / "home", slurm, sharedFolder=None) as server:
-        command = "cat data.txt; echo $MUSTER_NODE of $MUSTER_NODES"
-        source = tmp_path / "src"
-        source.mkdir()
-        (source / "data.txt").write_text("brought along\n")
-        spec = tmp_path / "job.yaml"
-        spec.write_text(
-            f"name: wide\ncluster: {CLUSTER}\npackage: ./src\nroles:\n"
-            f"  ps: {{replicas: 1, command: '{command}', resources: {{cpu: 1}}}}\n"
-            f"  worker: {{replicas: 2, command: '{command}', resources: {{cpu: 3}}}}\n"
-        )
-        server.run("submit", str(spec), check=True)
+def test_a_job_of_several_roles_runs_without_a_shared_folder(unshared_server: MusterServer, tmp_path: Path) -> None:
+    command = "cat data.txt; echo $MUSTER_NODE of $MUSTER_NODES"
+    source = tmp_path / "src"
+    source.mkdir()
+    (source / "data.txt").write_text("brought along\n")
+    spec = tmp_path / "job.yaml"
+    spec.write_text(
+        f"name: wide\ncluster: {CLUSTER}\npackage: ./src\nroles:\n"
+        f"  ps: {{replicas: 1, command: '{command}', resources: {{cpu: 1}}}}\n"
+        f"  worker: {{replicas: 2, command: '{command}', resources: {{cpu: 3}}}}\n"
+    )
+    unshared_server.run("submit", str(spec), check=True)
 
-        assert server.wait("wide")["state"] == "Succeeded", server.run("explain", "wide").stdout
-        log = server.run("logs", "wide", check=True).stdout
-        assert log.count("brought along") == 3
-        assert all(node in log for node in ("n1 of", "n2 of")), log
+    assert unshared_server.wait("wide")["state"] == "Succeeded", unshared_server.run("explain", "wide").stdout
+    log = unshared_server.run("logs", "wide", check=True).stdout
+    assert log.count("brought along") == 3
+    assert all(node in log for node in ("n1 of", "n2 of")), log

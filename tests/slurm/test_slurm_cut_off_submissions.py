@@ -22,7 +22,7 @@ def test_job_runs_once_if_the_agent_is_killed_while_sbatch_runs(
 ) -> None:
     if submit_as == "user" and shutil.which("sudo") is None:
         pytest.skip("there is no sudo")
-    sbatch = HeldSbatch(slurm.folder / "commands")
+    sbatch = HeldSbatch(slurm.new_folder("commands"))
     with serving_slurm(tmp_path / "home", slurm, submitAs=submit_as, commands=str(sbatch.folder)) as server:
         job = _submitted(server, slurm)
         sbatch.await_held()
@@ -39,7 +39,6 @@ def test_job_runs_once_if_the_agent_is_killed_while_sbatch_runs(
         assert job.starts == {"0": 1}
         assert len(_numbers(slurm, job)) == 1
         assert sbatch.calls == 1
-        assert _numbers(slurm, job)[0] in str(server.call("GET", f"/api/v1/jobs/{job.id}/tasks"))
 
 
 def _submitted(server: MusterServer, slurm: RealSlurm) -> NotingJob:

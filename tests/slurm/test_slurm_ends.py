@@ -8,24 +8,31 @@ import pytest
 
 from tests.parts.server import MusterServer, polls
 from tests.parts.slurm import RealSlurm, SlurmOptions
+from tests.parts.slurm_accounting import accounting_unavailable
+from tests.parts.slurm_commands import HeldSrun
 from tests.parts.slurm_jobs import submit_noting
 from tests.parts.slurm_server import CLUSTER, serving_slurm
+from tests.parts.slurm_sharing import SharedSlurm, mend_cluster
 
 pytestmark = pytest.mark.slurm
 _GREEDY = "python3 -c 'import time; x = bytearray(2**28); time.sleep(1000)'"
 
 
 @pytest.fixture
-def accounted(slurm_folder: Path) -> Iterator[RealSlurm]:
+def accounted(shared_slurm: SharedSlurm) -> Iterator[RealSlurm]:
     """A cluster with accounting, whose controller forgets jobs soon after their end."""
-    with RealSlurm(slurm_folder, SlurmOptions(accounting=True, min_job_age_s=2)) as slurm:
-        yield slurm
+    if missing := accounting_unavailable():
+        pytest.skip(missing)
+    slurm = shared_slurm.cluster(SlurmOptions(accounting=True, min_job_age_s=2))
+    yield slurm
+    mend_cluster(slurm)
 
 
 @pytest.fixture
-def accounted_server(accounted: RealSlurm, tmp_path: Path) -> Iterator[MusterServer]:
-    with serving_slurm(tmp_path / "home", accounted) as server:
-        yield server
+def accounted_server(shared_slurm: SharedSlurm, accounted: RealSlurm) -> Iterator[MusterServer]:
+    server = shared_slurm.server(accounted, "shared")
+    yield server
+    shared_slurm.mend_server(server, accounted)
 
 
 def test_job_ends_at_a_limit_of_slurm(slurm_server: MusterServer, slurm: RealSlurm) -> None:
@@ -40,17 +47,86 @@ def test_job_ends_at_a_limit_of_slurm(slurm_server: MusterServer, slurm: RealSlu
     assert job.starts == {"0": 1}
 
 
-def test_job_that_uses_too_much_memory_fails_for_that(slurm_folder: Path, tmp_path: Path) -> None:
-    with (
-        RealSlurm(slurm_folder, SlurmOptions(kills_for_memory=True)) as slurm,
-        serving_slurm(tmp_path / "home", slurm) as server,
-    ):
+def test_job_that_uses_too_much_memory_fails_for_that(strict_slurm: RealSlurm, tmp_path: Path) -> None:
+    with serving_slurm(tmp_path / "home", strict_slurm) as server:
         spec = {"name": "greedy", "cluster": CLUSTER, "command": _GREEDY, "resources": {"cpu": 1, "memory": "50Mi"}}
         job = server.submit({**spec, "retry": {"max": 0}})
         ended = server.wait(job["id"])
 
         assert ended["state"] == "Failed"
         assert "memory" in server.run("explain", job["id"]).stdout
+
+
+_LEAVES_WHEN_KILLED = """
+touch {folder}/begun
+while [ ! -e {folder}/go ]; do sleep 0.1; done
+python3 -c 'import time; x = bytearray(2**28); time.sleep(1000)' &
+until cat {shared}/*/gangs/*/script.out | grep -q 'exceeded memory limit'; do sleep 0.1; done
+kill -KILL $!
+touch {folder}/left
+exit 0
+"""
+
+
+def test_command_that_leaves_with_success_while_slurm_kills_it_for_memory_has_not_succeeded(
+    strict_slurm: RealSlurm, tmp_path: Path
+) -> None:
+    """Slurm kills its processes one after the other, and what is killed last may exit first. Here the controller, by
+    which the order to kill goes, is slow."""
+    shared = tmp_path / "shared"
+    with serving_slurm(tmp_path / "home", strict_slurm, sharedFolder=str(shared)) as server:
+        command = _LEAVES_WHEN_KILLED.format(folder=tmp_path, shared=shared)
+        spec = {"name": "greedy", "cluster": CLUSTER, "command": command, "resources": {"cpu": 1, "memory": "50Mi"}}
+        job = server.submit({**spec, "retry": {"max": 0}})
+        _await_file(tmp_path / "begun")
+
+        strict_slurm.freeze_controller()
+        (tmp_path / "go").touch()
+        _await_file(tmp_path / "left")
+        strict_slurm.thaw_controller()
+        ended = server.wait(job["id"])
+
+        assert ended["state"] == "Failed"
+        assert "used more memory than it asked for" in server.run("explain", job["id"]).stdout
+        assert _state_and_code(strict_slurm, job["id"]) == ("FAILED", 137)
+
+
+def test_program_that_lives_on_without_a_process_that_the_kernel_killed_is_out_of_memory(
+    slurm_folder: Path, tmp_path: Path
+) -> None:
+    with (
+        RealSlurm(slurm_folder, SlurmOptions(limits_memory=True)) as slurm,
+        serving_slurm(tmp_path / "home", slurm) as server,
+    ):
+        spec = {"name": "greedy", "cluster": CLUSTER, "command": f"{_GREEDY} & wait; exit 0"}
+        job = server.submit({**spec, "resources": {"cpu": 1, "memory": "50Mi"}, "retry": {"max": 0}})
+        ended = server.wait(job["id"])
+
+        assert ended["state"] == "Failed"
+        assert "used more memory than it asked for" in server.run("explain", job["id"]).stdout
+        assert _state_and_code(slurm, job["id"])[0] in ("FAILED", "OUT_OF_MEMORY")
+
+
+def test_job_that_is_cancelled_while_its_tasks_start_is_cancelled(slurm: RealSlurm, tmp_path: Path) -> None:
+    held = HeldSrun(slurm.new_folder("commands"))
+    with serving_slurm(tmp_path / "home", slurm, commands=str(held.folder)) as server:
+        job = submit_noting(server, slurm)
+        held.await_held()
+
+        slurm.run("scancel", "--signal=KILL", job.slurm_job)
+
+        assert server.wait(job.id)["state"] == "Cancelled"
+        assert job.starts == {}
+
+
+def test_job_whose_step_is_cancelled_in_slurm_is_cancelled(slurm_server: MusterServer, slurm: RealSlurm) -> None:
+    job = submit_noting(slurm_server, slurm, replicas=2)
+    job.await_running(tasks=2)
+
+    slurm.run("scancel", f"{job.slurm_job}.0")
+
+    assert slurm_server.wait(job.id)["state"] == "Cancelled"
+    assert job.starts == {"0": 1, "1": 1}
 
 
 def test_end_that_nobody_saw_is_learned_from_accounting(accounted_server: MusterServer, accounted: RealSlurm) -> None:
@@ -125,12 +201,14 @@ def test_success_that_nobody_saw_is_known_without_accounting(slurm_folder: Path,
 def test_jobs_run_while_accounting_is_down(accounted_server: MusterServer, accounted: RealSlurm) -> None:
     assert accounted.accounting is not None
     accounted.accounting.kill()
-    job = submit_noting(accounted_server, accounted)
-    job.await_running()
-    job.let_go()
+    try:
+        job = submit_noting(accounted_server, accounted)
+        job.await_running()
+        job.let_go()
 
-    assert accounted_server.wait(job.id)["state"] == "Succeeded"
-    accounted.accounting.start()
+        assert accounted_server.wait(job.id)["state"] == "Succeeded"
+    finally:
+        accounted.accounting.start()
 
 
 def test_exit_code_of_a_task_is_that_of_its_program(slurm_server: MusterServer) -> None:
@@ -139,6 +217,20 @@ def test_exit_code_of_a_task_is_that_of_its_program(slurm_server: MusterServer) 
 
     assert ended["state"] == "Failed"
     assert "7" in slurm_server.run("explain", job["id"]).stdout
+
+
+def _state_and_code(slurm: RealSlurm, job_id: str) -> tuple[str, int]:
+    """What Slurm itself says of the last job of a job of Muster."""
+    table = slurm.run("squeue", "--noheader", "--states=all", "--Format=JobID:9,State:20,exit_code:12,Name:80")
+    found = [line.split() for line in table.splitlines() if job_id in line]
+    return found[-1][1], int(found[-1][2]) >> 8
+
+
+def _await_file(path: Path) -> None:
+    for _ in polls(60):
+        if path.exists():
+            return
+    raise AssertionError(f"{path} does not come")
 
 
 def _await_forgotten(slurm: RealSlurm, number: str) -> None:

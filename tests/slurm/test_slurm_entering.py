@@ -6,7 +6,6 @@ import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 from urllib.request import urlopen
 
 import pytest
@@ -29,29 +28,28 @@ exec {srun} "$@"
 """
 
 
-@pytest.mark.parametrize("shared", [True, False], ids=["shared", "unshared"])
+@pytest.mark.parametrize("fixture", ["slurm_server", "unshared_server"])
 def test_both_components_of_a_job_are_entered_and_nothing_is_left(
-    slurm: RealSlurm, tmp_path: Path, *, shared: bool
+    slurm: RealSlurm, request: pytest.FixtureRequest, fixture: str
 ) -> None:
-    more: dict[str, Any] = {} if shared else {"sharedFolder": None}
-    with serving_slurm(tmp_path / "home", slurm, **more) as server:
-        job = _submit_roles(server, slurm)
-        job.await_running(tasks=3)
-        script = "echo $MUSTER_ROLE $MUSTER_NODE $(uname -n) gpus:$CUDA_VISIBLE_DEVICES"
-        said = {worker: _exec(server, job, worker, script) for worker in ("ps-0", "worker-0", "worker-1")}
+    server: MusterServer = request.getfixturevalue(fixture)
+    job = _submit_roles(server, slurm)
+    job.await_running(tasks=3)
+    script = "echo $MUSTER_ROLE $MUSTER_NODE $(uname -n) gpus:$CUDA_VISIBLE_DEVICES"
+    said = {worker: _exec(server, job, worker, script) for worker in ("ps-0", "worker-0", "worker-1")}
 
-        assert said["ps-0"].split()[0] == "ps"
-        assert {said[one].split()[0] for one in ("worker-0", "worker-1")} == {"worker"}
-        assert all(words.split()[1] == words.split()[2] for words in said.values()), said
-        assert all(said[one].split()[3] in ("gpus:0", "gpus:1") for one in ("worker-0", "worker-1")), said
-        assert len(_entered(slurm)) == 3, "one step for each task that was entered"
-        _exec(server, job, "ps-0", "true")
-        assert len(_entered(slurm)) == 3, "whoever comes next shares it"
+    assert said["ps-0"].split()[0] == "ps"
+    assert {said[one].split()[0] for one in ("worker-0", "worker-1")} == {"worker"}
+    assert all(words.split()[1] == words.split()[2] for words in said.values()), said
+    assert all(said[one].split()[3] in ("gpus:0", "gpus:1") for one in ("worker-0", "worker-1")), said
+    assert len(_entered(slurm)) == 3, "one step for each task that was entered"
+    _exec(server, job, "ps-0", "true")
+    assert len(_entered(slurm)) == 3, "whoever comes next shares it"
 
-        job.let_go()
-        assert server.wait(job.id)["state"] == "Succeeded"
-        _await_nothing_left(slurm)
-        assert server.run("exec", job.id, "--", "true").returncode != 0
+    job.let_go()
+    assert server.wait(job.id)["state"] == "Succeeded"
+    _await_nothing_left(slurm)
+    assert server.run("exec", job.id, "--", "true").returncode != 0
 
 
 def test_page_of_a_task_is_reached_through_the_server(slurm: RealSlurm, slurm_server: MusterServer) -> None:
@@ -82,7 +80,7 @@ def test_commands_end_when_somebody_on_the_way_is_killed(
     if victim == "server":
         slurm_server.kill()
     else:
-        _send_kill(agent if victim == "agent" else _child(agent, "srun"))
+        _send_kill(agent if victim == "agent" else _child(agent, "srun", f"--jobid={job.slurm_job}"))
 
     running.communicate(timeout=60)
     assert running.returncode != 0
@@ -177,10 +175,11 @@ def _all_processes() -> Iterator[tuple[str, str]]:
             continue
 
 
-def _child(parent: int, program: str) -> int:
+def _child(parent: int, program: str, option: str) -> int:
     for children in Path(f"/proc/{parent}/task").glob("*/children"):
         for pid in children.read_text().split():
-            if Path(f"/proc/{pid}/comm").read_text().strip() == program:
+            words = Path(f"/proc/{pid}/cmdline").read_text().split("\0")
+            if Path(words[0]).name == program and option in words:
                 return int(pid)
     raise AssertionError(f"process {parent} has started no {program}")
 

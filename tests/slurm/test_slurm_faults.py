@@ -8,7 +8,7 @@ import pytest
 
 from tests.parts.server import MusterServer, polls
 from tests.parts.slurm import OTHER_PERSON, RealSlurm, SlurmOptions
-from tests.parts.slurm_jobs import NotingJob, submit_noting
+from tests.parts.slurm_jobs import NotingJob, noting_job, submit_noting
 from tests.parts.slurm_server import CLUSTER, await_slurm, serving_slurm
 from tests.parts.slurm_settings import URGENT_PARTITION
 
@@ -33,7 +33,7 @@ def test_job_that_is_submitted_without_a_controller_runs_once_it_is_back(
 ) -> None:
     slurm.kill_controller()
     job = submit_noting(slurm_server, slurm)
-    slurm_server.wait_for_state(job.id, "Starting")
+    _await_handed_over_or_held_back(slurm_server, job)
 
     slurm.start_controller()
     job.await_running()
@@ -139,6 +139,47 @@ def test_requeued_job_is_started_again_by_muster_alone(slurm_server: MusterServe
     assert job.starts["0"] <= 2
 
 
+def test_nothing_of_a_requeued_job_stays_in_slurm(slurm_server: MusterServer, slurm: RealSlurm) -> None:
+    """Also if Slurm holds it, and Muster does not try it again."""
+    job = submit_noting(slurm_server, slurm, retry={"max": 0})
+    job.await_running()
+    number = job.slurm_job
+    slurm.run("scontrol", "update", f"jobid={number}", "requeue=1")
+
+    slurm.run("scontrol", "requeuehold", number)
+    job.await_running(times=2)
+
+    assert f"job {number} was requeued in Slurm" in _explained(slurm_server, job)
+    slurm.wait_for_job(number, "CANCELLED")
+    slurm_server.run("kill", job.id, check=True)
+    slurm.wait_until_empty()
+    assert job.starts == {"0": 2}
+
+
+@pytest.mark.parametrize("prolog", ["Prolog", "PrologSlurmctld"])
+def test_job_whose_prolog_fails_is_started_again(slurm_folder: Path, tmp_path: Path, prolog: str) -> None:
+    """Slurm cancels the job itself, as it may not requeue it."""
+    script, broken = tmp_path / "prolog.sh", tmp_path / "broken"
+    script.write_text(f"#!/bin/sh\n[ ! -e {broken} ]\n")
+    script.chmod(0o755)
+    tmp_path.chmod(0o755)
+    broken.touch()
+    with (
+        RealSlurm(slurm_folder, SlurmOptions(extra=f"{prolog}={script}")) as slurm,
+        serving_slurm(tmp_path / "home", slurm) as server,
+    ):
+        job = submit_noting(server, slurm, retry={"max": 0})
+        _await_explained(server, job, "a prolog of the cluster has failed")
+        broken.unlink()
+        for node in ("n1", "n2", "n3", "n4"):
+            slurm.run("scontrol", "update", f"nodename={node}", "state=resume", check=False)
+
+        job.await_running()
+        job.let_go()
+        assert server.wait(job.id)["state"] == "Succeeded"
+        assert job.starts == {"0": 1}
+
+
 def test_preempted_job_is_started_again(slurm_server: MusterServer, slurm: RealSlurm) -> None:
     job = submit_noting(slurm_server, slurm, retry={"max": 0})
     job.await_running()
@@ -150,6 +191,7 @@ def test_preempted_job_is_started_again(slurm_server: MusterServer, slurm: RealS
     job.await_running(times=2)
     job.let_go()
 
+    assert "for another one: Slurm preempted its job" in _explained(slurm_server, job)
     assert slurm_server.wait(job.id)["state"] == "Succeeded"
     assert job.starts == {"0": 2}
 
@@ -181,21 +223,24 @@ def test_job_starts_when_others_have_left_while_nothing_of_muster_was_in_slurm(
 
 
 def test_cluster_whose_file_is_removed_takes_no_more_jobs_and_leaves_after_the_last(
-    slurm_server: MusterServer, slurm: RealSlurm
+    own_slurm_server: MusterServer, slurm: RealSlurm
 ) -> None:
-    job = submit_noting(slurm_server, slurm)
+    job = submit_noting(own_slurm_server, slurm)
     job.await_running()
+    waiting = submit_noting(own_slurm_server, slurm, "waiting", after=[job.id])
 
-    (slurm_server.home / "clusters.d" / f"{CLUSTER}.yaml").unlink()
-    _await_cluster_state(slurm_server, "Unreachable")
-    later = submit_noting(slurm_server, slurm, "later")
-    assert "file was removed" in slurm_server.run("explain", later.id).stdout
-    slurm_server.run("kill", later.id, check=True)
+    (own_slurm_server.home / "clusters.d" / f"{CLUSTER}.yaml").unlink()
+    _await_cluster_state(own_slurm_server, "Unreachable")
+    spec, _ = noting_job(slurm, "later")
+    status, answer = own_slurm_server.call("POST", "/api/v1/jobs", {"spec": spec})
+    assert (status, answer["problems"][0]["hint"]) == (422, "known clusters: local")
+    assert f"file of cluster {CLUSTER} was removed" in own_slurm_server.run("explain", waiting.id).stdout
+    own_slurm_server.run("kill", waiting.id, check=True)
     job.let_go()
 
-    assert slurm_server.wait(job.id)["state"] == "Succeeded"
-    assert later.starts == {}
-    _await_cluster_state(slurm_server, None)
+    assert own_slurm_server.wait(job.id)["state"] == "Succeeded"
+    assert waiting.starts == {}
+    _await_cluster_state(own_slurm_server, None)
 
 
 def test_held_job_says_who_has_to_act(slurm_server: MusterServer, slurm: RealSlurm) -> None:
@@ -221,7 +266,8 @@ def test_jobs_of_other_people_are_left_alone(slurm_server: MusterServer, slurm: 
     job = submit_noting(slurm_server, slurm)
     job.await_running()
 
-    assert [one["id"] for one in slurm_server.json("get", "jobs")["items"]] == [job.id]
+    shown = slurm_server.json("get", "jobs")["items"]
+    assert [one["id"] for one in shown if one["state"] == "Running"] == [job.id]
     slurm_server.run("kill", job.id, check=True)
     slurm_server.wait(job.id)
     slurm_server.kill()
@@ -251,6 +297,28 @@ def test_job_survives_a_killed_server(slurm_server: MusterServer, slurm: RealSlu
 
     assert slurm_server.wait(job.id)["state"] == "Succeeded"
     assert job.starts == {"0": 1, "1": 1}
+
+
+def _await_explained(server: MusterServer, job: NotingJob, words: str) -> None:
+    said = ""
+    for _ in polls(60):
+        said = _explained(server, job)
+        if words in said:
+            return
+    raise AssertionError(f"nobody says {words!r}: {said}")
+
+
+def _explained(server: MusterServer, job: NotingJob) -> str:
+    return " ".join(server.run("explain", job.id).stdout.split())
+
+
+def _await_handed_over_or_held_back(server: MusterServer, job: NotingJob) -> None:
+    """A server that has noticed that Slurm is away hands nothing over."""
+    for _ in polls(60):
+        _, seen = server.call("GET", f"/api/v1/jobs/{job.id}")
+        if seen["state"] == "Starting" or seen["reason"]:
+            return
+    raise AssertionError(f"nobody has looked at the job: {seen}")
 
 
 def _await_state_other_than_running(server: MusterServer, job: NotingJob) -> None:

@@ -14,65 +14,65 @@ pytestmark = pytest.mark.slurm
 
 @pytest.mark.parametrize("changed", ["sharedFolder", "conf"])
 def test_job_runs_on_when_its_cluster_is_to_be_somewhere_else(
-    slurm_server: MusterServer, slurm: RealSlurm, changed: str
+    own_slurm_server: MusterServer, slurm: RealSlurm, changed: str
 ) -> None:
-    job = submit_noting(slurm_server, slurm)
+    job = submit_noting(own_slurm_server, slurm)
     job.await_running()
-    (slurm.folder / "other.conf").write_text(slurm.conf.read_text())
+    (own_slurm_server.home.parent / "other.conf").write_text(slurm.conf.read_text())
 
-    write_slurm_cluster(slurm_server.home, slurm, **_changed(slurm, changed))
-    _await_note(slurm_server, f"{changed} is changed when its last job has ended")
-    later = submit_noting(slurm_server, slurm, "later")
+    write_slurm_cluster(own_slurm_server.home, slurm, **_changed(own_slurm_server, changed))
+    _await_note(own_slurm_server, f"{changed} is changed when its last job has ended")
+    later = submit_noting(own_slurm_server, slurm, "later")
     job.let_go()
 
-    assert slurm_server.wait(job.id)["state"] == "Succeeded"
+    assert own_slurm_server.wait(job.id)["state"] == "Succeeded"
     assert job.starts == {"0": 1}
     later.await_running()
     later.let_go()
-    assert slurm_server.wait(later.id)["state"] == "Succeeded"
+    assert own_slurm_server.wait(later.id)["state"] == "Succeeded"
     assert (later.starts, _attempts(slurm, later)) == ({"0": 1}, 1)
     if changed == "sharedFolder":
-        assert list((slurm.folder / "other").iterdir()), "the change has not been made"
+        assert list((own_slurm_server.home.parent / "other").iterdir()), "the change has not been made"
 
 
-def test_change_that_is_taken_back_holds_nothing_up(slurm_server: MusterServer, slurm: RealSlurm) -> None:
-    job = submit_noting(slurm_server, slurm)
+def test_change_that_is_taken_back_holds_nothing_up(own_slurm_server: MusterServer, slurm: RealSlurm) -> None:
+    job = submit_noting(own_slurm_server, slurm)
     job.await_running()
-    write_slurm_cluster(slurm_server.home, slurm, **_changed(slurm, "sharedFolder"))
-    _await_note(slurm_server, "sharedFolder is changed")
+    write_slurm_cluster(own_slurm_server.home, slurm, **_changed(own_slurm_server, "sharedFolder"))
+    _await_note(own_slurm_server, "sharedFolder is changed")
 
-    write_slurm_cluster(slurm_server.home, slurm)
-    _await_note(slurm_server, "")
-    later = submit_noting(slurm_server, slurm, "later")
+    write_slurm_cluster(own_slurm_server.home, slurm)
+    _await_note(own_slurm_server, "")
+    later = submit_noting(own_slurm_server, slurm, "later")
     later.await_running()
 
     for one in (job, later):
         one.let_go()
-        assert slurm_server.wait(one.id)["state"] == "Succeeded"
+        assert own_slurm_server.wait(one.id)["state"] == "Succeeded"
         assert one.starts == {"0": 1}
 
 
 def test_attempts_do_not_overlap_if_the_file_is_changed_while_no_server_runs(
-    slurm_server: MusterServer, slurm: RealSlurm
+    own_slurm_server: MusterServer, slurm: RealSlurm
 ) -> None:
-    job = submit_noting(slurm_server, slurm)
+    job = submit_noting(own_slurm_server, slurm)
     job.await_running()
     first = job.slurm_job
 
-    slurm_server.kill()
-    write_slurm_cluster(slurm_server.home, slurm, **_changed(slurm, "sharedFolder"))
-    slurm_server.start()
-    await_slurm(slurm_server)
+    own_slurm_server.kill()
+    write_slurm_cluster(own_slurm_server.home, slurm, **_changed(own_slurm_server, "sharedFolder"))
+    own_slurm_server.start()
+    await_slurm(own_slurm_server)
     job.await_running(times=2)
 
     assert slurm.job_state(first) in ("CANCELLED", ""), "both attempts run"
     job.let_go()
-    assert slurm_server.wait(job.id)["state"] == "Succeeded"
+    assert own_slurm_server.wait(job.id)["state"] == "Succeeded"
     assert job.starts == {"0": 2}
 
 
-def _changed(slurm: RealSlurm, key: str) -> dict[str, Any]:
-    return {key: str(slurm.folder / ("other" if key == "sharedFolder" else "other.conf"))}
+def _changed(server: MusterServer, key: str) -> dict[str, Any]:
+    return {key: str(server.home.parent / ("other" if key == "sharedFolder" else "other.conf"))}
 
 
 def _await_note(server: MusterServer, words: str) -> None:

@@ -16,6 +16,7 @@ pytestmark = pytest.mark.slurm
 _PAGES = [page for page in pages() if needs_slurm(read_steps(page.read_text(encoding="utf-8")))]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", _PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_page(page: Path, request: pytest.FixtureRequest) -> None:
     if missing := hosts_unavailable() or slurm_unavailable():

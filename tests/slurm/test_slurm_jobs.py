@@ -27,6 +27,27 @@ int main(int count, char **words) {
   return MPI_Finalize();
 }
 """
+_HAS_MPI = "echo '#include <mpi.h>' | mpicc -fsyntax-only -x c -"
+_MEETING = """
+import os, socket, time
+rank, size = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
+where = os.environ["MASTER_ADDR"], int(os.environ["MASTER_PORT"])
+if rank == 0:
+    with socket.create_server(("", where[1])) as server:
+        came = [server.accept()[0].makefile().readline().strip() for _ in range(size - 1)]
+    print("met", *sorted(came), "at", where[0])
+else:
+    give_up = time.monotonic() + 60
+    while True:
+        try:
+            connection = socket.create_connection(where)
+            break
+        except ConnectionRefusedError:
+            assert time.monotonic() < give_up, "nobody listens"
+            time.sleep(0.1)
+    connection.sendall(f"{rank}\\n".encode())
+"""
+"""All ranks but the first come to the address that they were given."""
 
 
 def test_roles_of_different_size_get_each_others_addresses_and_their_own_gpus(slurm_server: MusterServer) -> None:
@@ -62,6 +83,13 @@ def test_a_package_is_the_working_directory_and_outputs_come_back(slurm_server: 
     slurm_server.run("outputs", "packed", "--get", str(tmp_path / "out"), check=True)
 
     assert [path.read_text() for path in (tmp_path / "out").rglob("model.txt")] == ["trained in peace\n"]
+
+
+def test_ranks_of_a_collective_job_meet_at_its_address(slurm_server: MusterServer) -> None:
+    spec = {"name": "collective", "framework": "torch", "replicas": 3, "where": {"spread": "apart"}}
+    job = _succeeded(slurm_server, {**spec, "command": ["python3", "-c", _MEETING], "resources": {"cpu": 1}})
+
+    assert "met 1 2 at n1" in _log(slurm_server, job)
 
 
 def test_mpi_computes_together_by_srun(slurm_server: MusterServer, allreduce: Path) -> None:
@@ -112,8 +140,8 @@ def test_command_that_is_not_there_says_so(slurm_server: MusterServer) -> None:
 
 @pytest.fixture
 def allreduce(slurm: RealSlurm) -> Path:
-    if shutil.which("mpicc") is None:
-        pytest.skip("there is no mpicc")
+    if subprocess.run(["sh", "-c", _HAS_MPI], check=False, capture_output=True).returncode:
+        pytest.skip("there is no MPI compiler with its headers: run scripts/install-slurm.sh")
     source, program = slurm.folder / "allreduce.c", slurm.folder / "allreduce"
     source.write_text(_ALLREDUCE)
     subprocess.run(["mpicc", str(source), "-o", str(program)], check=True)

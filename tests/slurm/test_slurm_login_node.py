@@ -1,31 +1,15 @@
 """A login node that is reached over SSH: Slurm's commands work there, and not on the server's own machine."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.guides.slurm_machine import slurm_cluster
-from tests.parts.hosts import HostPool, hosts_unavailable
-from tests.parts.slurm import RealSlurm, slurm_unavailable
+from tests.parts.hosts import HostPool
+from tests.parts.slurm import RealSlurm
 from tests.parts.slurm_server import CLUSTER, await_slurm, serving_slurm
 
 pytestmark = pytest.mark.slurm
 _SHARED = "/mnt/muster"
-
-
-@pytest.fixture
-def pool() -> Iterator[HostPool]:
-    if missing := hosts_unavailable() or slurm_unavailable():
-        pytest.skip(missing)
-    with HostPool(1) as hosts:
-        yield hosts
-
-
-@pytest.fixture
-def remote(pool: HostPool) -> Iterator[RealSlurm]:
-    with slurm_cluster(pool) as slurm:
-        yield slurm
 
 
 @pytest.mark.parametrize("shared", [_SHARED, None], ids=["shared", "unshared"])
@@ -48,7 +32,7 @@ def test_job_runs_through_a_login_node_over_ssh(
 
 
 def test_job_goes_on_while_the_login_node_is_away(pool: HostPool, remote: RealSlurm, tmp_path: Path) -> None:
-    go = "/mnt/go"
+    go = "/mnt/go-far"
     command = f"echo begun; while [ ! -e {go} ]; do sleep 0.1; done; echo finished"
     with serving_slurm(tmp_path / "home", remote, login=_login(pool), sharedFolder=_SHARED, conf=None) as server:
         job = server.submit({"name": "far", "cluster": CLUSTER, "command": command})

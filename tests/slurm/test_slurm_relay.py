@@ -2,25 +2,18 @@
 
 import hashlib
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from muster.agent.batch.spool import Gang
 from tests.parts.oidc_provider import free_port
-from tests.parts.server import MusterServer
+from tests.parts.server import MusterServer, polls
 from tests.parts.slurm import RealSlurm
 from tests.parts.slurm_jobs import submit_noting
 from tests.parts.slurm_server import CLUSTER, serving_slurm
 
 pytestmark = pytest.mark.slurm
-
-
-@pytest.fixture
-def unshared_server(slurm: RealSlurm, tmp_path: Path) -> Iterator[MusterServer]:
-    with serving_slurm(tmp_path / "home", slurm, sharedFolder=None) as server:
-        yield server
 
 
 def test_job_leaves_its_nodes_when_its_tasks_have_ended(unshared_server: MusterServer, slurm: RealSlurm) -> None:
@@ -31,7 +24,7 @@ def test_job_leaves_its_nodes_when_its_tasks_have_ended(unshared_server: MusterS
     job.let_go()
 
     assert unshared_server.wait(job.id)["state"] == "Succeeded"
-    slurm.wait_for_job(number, "COMPLETED", timeout_s=30)
+    slurm.wait_for_job(number, "COMPLETED")
 
 
 def test_job_whose_gang_is_forgotten_leaves_its_nodes(unshared_server: MusterServer, slurm: RealSlurm) -> None:
@@ -42,7 +35,7 @@ def test_job_whose_gang_is_forgotten_leaves_its_nodes(unshared_server: MusterSer
 
     Gang(str(folder)).forget(f"{job.id}.1.worker.0")
 
-    slurm.wait_for_job(number, "COMPLETED", "FAILED", "CANCELLED", timeout_s=30)
+    slurm.wait_for_job(number, "COMPLETED", "FAILED", "CANCELLED")
 
 
 def test_outputs_of_all_tasks_come_back(unshared_server: MusterServer, tmp_path: Path) -> None:
@@ -64,13 +57,22 @@ def test_what_a_task_saves_in_its_grace_period_comes_back(unshared_server: Muste
     command = "trap 'echo saved > checkpoint; exit 1' TERM; echo ready; while true; do sleep 0.1; done"
     spec = {"name": "saving", "cluster": CLUSTER, "command": command, "outputs": ["checkpoint"], "grace": "30s"}
     unshared_server.submit({**spec, "resources": {"cpu": 1}})
-    unshared_server.wait_for_state("saving", "Running")
+    _await_log(unshared_server, "saving", "ready")
 
     unshared_server.run("kill", "saving", check=True)
 
     assert unshared_server.wait("saving")["state"] == "Cancelled"
     unshared_server.run("outputs", "saving", "--get", str(tmp_path / "out"), check=True)
     assert [path.read_text() for path in (tmp_path / "out").rglob("checkpoint")] == ["saved\n"]
+
+
+def _await_log(server: MusterServer, job: str, words: str) -> None:
+    said = ""
+    for _ in polls(60):
+        said = server.run("logs", job).stdout
+        if words in said:
+            return
+    raise AssertionError(f"{job} does not say {words!r}: {said}")
 
 
 def test_nodes_reach_the_login_node_at_the_address_of_the_file(slurm: RealSlurm, tmp_path: Path) -> None:
@@ -101,4 +103,8 @@ def test_folders_on_nodes_are_new_and_private_and_gone_afterwards(unshared_serve
 
     assert [mode for mode, _ in found] == ["700", "700"]
     assert len({path for _, path in found}) == 2
-    assert not any(job["id"] in path or Path(path).exists() for _, path in found)
+    assert not any(job["id"] in path for _, path in found)
+    for _ in polls(60):  # they are removed after the end of the task was told
+        if not any(Path(path).exists() for _, path in found):
+            return
+    raise AssertionError(f"not all of {found} are gone")

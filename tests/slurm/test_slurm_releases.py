@@ -15,10 +15,14 @@ pytestmark = pytest.mark.slurm
 
 @pytest.mark.parametrize(("version", "form"), [("22.05.8", "text"), ("24.05.2", "json")])
 def test_job_runs_to_its_end_whichever_form_squeue_is_asked_for(
-    slurm: RealSlurm, tmp_path: Path, version: str, form: str
+    slurm_folder: Path, tmp_path: Path, version: str, form: str
 ) -> None:
-    release = OtherRelease(slurm.folder / "commands", version)
-    with serving_slurm(tmp_path / "home", slurm, commands=str(release.folder)) as server:
+    """In a cluster that had no other jobs: this release lists them, too, when it is asked for JSON."""
+    release = OtherRelease(tmp_path / "commands", version)
+    with (
+        RealSlurm(slurm_folder) as slurm,
+        serving_slurm(tmp_path / "home", slurm, commands=str(release.folder)) as server,
+    ):
         job = submit_noting(server, slurm, replicas=3)
         job.await_running(tasks=3)
         job.let_go()
@@ -30,7 +34,7 @@ def test_job_runs_to_its_end_whichever_form_squeue_is_asked_for(
 
 def test_tables_are_asked_for_where_json_lists_jobs_that_nobody_asked_for(slurm: RealSlurm, tmp_path: Path) -> None:
     """As this release does, which stands in for one that should not."""
-    release = OtherRelease(slurm.folder / "commands", "23.11.4")
+    release = OtherRelease(slurm.new_folder("commands"), "23.11.4")
     other = slurm.submit("sleep 1000", "--nodelist=n1", as_user=OTHER_PERSON)
     slurm.wait_for_job(other, "RUNNING")
     with serving_slurm(tmp_path / "home", slurm, commands=str(release.folder)) as server:

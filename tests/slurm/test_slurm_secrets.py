@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from muster.agent.batch.coordinator import unpacked
 from tests.parts.server import MusterServer, polls
 from tests.parts.slurm import RealSlurm
 from tests.parts.slurm_jobs import NotingJob, submit_noting
-from tests.parts.slurm_server import CLUSTER, serving_slurm
+from tests.parts.slurm_server import CLUSTER
 
 pytestmark = pytest.mark.slurm
 VALUE = "hunter2-of-the-cluster"
@@ -68,20 +69,36 @@ def test_secrets_of_a_task_whose_node_is_down_are_removed(slurm_server: MusterSe
     slurm.set_node("n1", "down")
     job.await_running(times=2)
 
-    for _ in polls(30):
+    for _ in polls(60):
         if not any(_has(path, VALUE) for path in before):
             return
     raise AssertionError(f"the value is still in some of {before}")
 
 
-def test_cluster_without_a_shared_folder_refuses_secrets(slurm: RealSlurm, tmp_path: Path) -> None:
-    with serving_slurm(tmp_path / "home", slurm, sharedFolder=None) as server:
-        _put(server)
-        spec = {"name": "printing", "cluster": CLUSTER, "command": _PRINTING, "secrets": _USES}
-        status, answer = server.call("POST", "/api/v1/jobs", {"spec": spec})
+def test_task_without_a_shared_folder_gets_its_secrets_over_the_sealed_connection(
+    unshared_server: MusterServer, slurm: RealSlurm
+) -> None:
+    _put(unshared_server)
+    spec = {"name": "printing", "cluster": CLUSTER, "command": _PRINTING, "secrets": _USES, "replicas": 2}
+    job = unshared_server.submit(spec)
 
-        assert status == 422, answer
-        assert "cannot give secrets to tasks" in str(answer)
+    assert unshared_server.wait(job["id"])["state"] == "Succeeded", unshared_server.run("logs", job["id"]).stdout
+    log = unshared_server.run("logs", job["id"], check=True).stdout
+    assert log.count(f"both are {'*' * len(VALUE)}") == 2, log
+    assert VALUE not in log
+    assert _found_below(VALUE, slurm.folder, unshared_server.home / "slurm") == []
+
+
+def test_value_is_in_no_batch_script_without_a_shared_folder(unshared_server: MusterServer, slurm: RealSlurm) -> None:
+    job = _running(unshared_server, slurm)
+
+    script = slurm.run("scontrol", "write", "batch_script", job.slurm_job, "-")
+    order = unpacked(script.split("<<'MUSTER_ORDER'")[1].split("MUSTER_ORDER")[0])
+
+    assert order is not None
+    assert VALUE not in script + str(order)
+    job.let_go()
+    unshared_server.wait(job.id)
 
 
 def test_batch_script_for_several_nodes_runs(slurm_server: MusterServer, tmp_path: Path) -> None:
@@ -95,7 +112,16 @@ def test_batch_script_for_several_nodes_runs(slurm_server: MusterServer, tmp_pat
     assert [line for line in log.splitlines() if "task" in line] == [f"worker-0 | {n}: task {n} of 2" for n in (0, 1)]
 
 
+def test_tasks_without_a_shared_folder_reach_each_other_over_ssh(unshared_server: MusterServer) -> None:
+    _reach_each_other(unshared_server)
+
+
 def test_tasks_reach_each_other_over_ssh(slurm_server: MusterServer, slurm: RealSlurm) -> None:
+    _reach_each_other(slurm_server)
+    _await_no_file(slurm, "PRIVATE KEY")
+
+
+def _reach_each_other(slurm_server: MusterServer) -> None:
     if shutil.which("sshd", path="/usr/sbin:/usr/bin") is None:
         pytest.skip("there is no sshd")
     roles = {
@@ -107,7 +133,6 @@ def test_tasks_reach_each_other_over_ssh(slurm_server: MusterServer, slurm: Real
 
     assert slurm_server.wait(job["id"])["state"] == "Succeeded", slurm_server.run("logs", job["id"]).stdout
     assert "I am worker" in slurm_server.run("logs", job["id"], check=True).stdout
-    _await_no_file(slurm, "PRIVATE KEY")
 
 
 def _put(server: MusterServer) -> None:
@@ -122,7 +147,11 @@ def _running(server: MusterServer, slurm: RealSlurm) -> NotingJob:
 
 
 def _files_with(slurm: RealSlurm, text: str) -> list[Path]:
-    found = [Path(parent, name) for parent, _, names in os.walk(slurm.folder / "shared") for name in names]
+    return _found_below(text, slurm.folder / "shared")
+
+
+def _found_below(text: str, *folders: Path) -> list[Path]:
+    found = [Path(parent, name) for folder in folders for parent, _, names in os.walk(folder) for name in names]
     return [path for path in found if _has(path, text)]
 
 
@@ -142,7 +171,7 @@ def _has(path: Path, text: str) -> bool:
 
 def _await_no_file(slurm: RealSlurm, text: str = VALUE) -> None:
     files: list[Path] = []
-    for _ in polls(30):
+    for _ in polls(60):
         files = _files_with(slurm, text)
         if not files:
             return

@@ -6,9 +6,9 @@ from dataclasses import replace
 import pytest
 
 from muster.agent.batch.coordinator import unpacked
-from muster.backends.slurm.batch_script import Place, batch_script, shown_script
 from muster.backends.slurm.options import SlurmOptions, SubmitSettings
-from muster.backends.slurm.sbatch_options import GpuTypes
+from muster.backends.slurm.script.batch_script import Place, batch_script, shown_script
+from muster.backends.slurm.script.sbatch_options import GpuTypes
 from muster.domain.gangs import make_gang
 from muster.domain.launch_requests import GangLaunch
 from muster.domain.resources import Placement, Resources
@@ -53,6 +53,20 @@ def test_roles_of_different_size_are_components_of_one_job() -> None:
     first, second = found[: found.index("hetjob")], found[found.index("hetjob") :]
     assert {"--ntasks=2", "--cpus-per-task=1"} <= set(first)
     assert {"--ntasks=3", "--cpus-per-task=2", "--mem-per-cpu=2048M", "--gpus-per-task=v100:1"} <= set(second)
+
+
+@pytest.mark.parametrize(
+    ("asked", "cpu_m", "wanted"),
+    [
+        (20 << 20, 1000, ["--mem-per-cpu=64M"]),
+        (20 << 20, 4000, ["--mem-per-cpu=16M"]),
+        (65 << 20, 1000, ["--mem-per-cpu=65M"]),
+        (0, 1000, []),
+    ],
+)
+def test_slurm_is_asked_for_no_less_memory_than_muster_itself_needs(asked: int, cpu_m: int, wanted: list[str]) -> None:
+    found = directives(launch_of(Role("worker", 1, ("true",), Resources(cpu_m, asked))))
+    assert [one for one in found if one.startswith("--mem")] == wanted
 
 
 def test_the_job_is_found_again_by_its_name_and_comment() -> None:

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from muster.backends.slurm.exit_codes import JobExit, read_exit, read_json_exit, read_status
+from muster.backends.slurm.answers.exit_codes import JobExit, read_exit, read_json_exit, read_status
 
 pytestmark = pytest.mark.fast
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from muster.backends.slurm.gres import gpus_by_type, tracked_gpus, tracked_memory_bytes
+from muster.backends.slurm.answers.gres import gpus_by_type, tracked_gpus, tracked_memory_bytes
 
 pytestmark = pytest.mark.fast
 

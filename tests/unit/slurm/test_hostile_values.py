@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from muster.backends.slurm.batch_script import batch_script, shown_script
-from muster.backends.slurm.option_values import directive
 from muster.backends.slurm.options import SlurmOptions
-from muster.backends.slurm.sbatch_options import GpuTypes
+from muster.backends.slurm.script.batch_script import batch_script, shown_script
+from muster.backends.slurm.script.option_values import directive
+from muster.backends.slurm.script.sbatch_options import GpuTypes
 from muster.backends.slurm.spec_support import cannot_honour
 from muster.domain.clusters import PhysicalCluster
 from muster.domain.errors import Invalid, Rejected

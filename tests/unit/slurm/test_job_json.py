@@ -2,12 +2,12 @@
 
 import pytest
 
-from muster.backends.slurm.amounts import Amounts
-from muster.backends.slurm.exit_codes import JobExit
-from muster.backends.slurm.job_json import read_queue_json
-from muster.backends.slurm.job_records import Held, JobRecord
-from muster.backends.slurm.job_states import EndKind
-from muster.backends.slurm.job_tables import read_queue
+from muster.backends.slurm.answers.amounts import Amounts
+from muster.backends.slurm.answers.exit_codes import JobExit
+from muster.backends.slurm.answers.job_json import read_queue_json
+from muster.backends.slurm.answers.job_records import Held, JobRecord
+from muster.backends.slurm.answers.job_states import EndKind
+from muster.backends.slurm.answers.job_tables import read_queue
 from tests.unit.slurm.samples import RECORDED, documented, recorded
 
 pytestmark = pytest.mark.fast

@@ -2,7 +2,7 @@
 
 import pytest
 
-from muster.backends.slurm.job_states import (
+from muster.backends.slurm.answers.job_states import (
     JOB_STATES,
     EndKind,
     JobPhase,

@@ -5,11 +5,11 @@ from datetime import UTC, datetime
 
 import pytest
 
-from muster.backends.slurm.amounts import Amounts
-from muster.backends.slurm.exit_codes import JobExit
-from muster.backends.slurm.job_records import Held, JobRecord, first_parts
-from muster.backends.slurm.job_states import EndKind, JobPhase
-from muster.backends.slurm.job_tables import past_command, queue_command, read_past, read_queue
+from muster.backends.slurm.answers.amounts import Amounts
+from muster.backends.slurm.answers.exit_codes import JobExit
+from muster.backends.slurm.answers.job_records import Held, JobRecord, first_parts
+from muster.backends.slurm.answers.job_states import EndKind, JobPhase
+from muster.backends.slurm.answers.job_tables import past_command, queue_command, read_past, read_queue
 from tests.slurm.recording import STRANGE_COMMENT, STRANGE_NAME
 from tests.unit.slurm.samples import RECORDED, jobs, recorded
 

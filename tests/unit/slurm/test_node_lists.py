@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from muster.backends.slurm.node_lists import expand
+from muster.backends.slurm.answers.node_lists import expand
 
 pytestmark = pytest.mark.fast
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from muster.backends.slurm.node_states import NodeCondition, node_condition
-from muster.backends.slurm.node_tables import NodeRecord, read_nodes, read_partitions
+from muster.backends.slurm.answers.node_states import NodeCondition, node_condition
+from muster.backends.slurm.answers.node_tables import NodeRecord, read_nodes, read_partitions
 from tests.unit.slurm.samples import RECORDED, documented, recorded
 
 pytestmark = pytest.mark.fast

@@ -6,8 +6,8 @@ import pytest
 
 from muster.backends.logins.options import Login
 from muster.backends.slurm.gang_marks import Begin, End, GangMarks, TaskMarks
+from muster.backends.slurm.login.place_changes import PlaceChange, at_the_place_of, changed_keys
 from muster.backends.slurm.options import SlurmOptions, SubmitAs, SubmitSettings
-from muster.backends.slurm.place_changes import PlaceChange, at_the_place_of, changed_keys
 from muster.domain.pools import Pool, PoolCapacity
 
 pytestmark = pytest.mark.fast

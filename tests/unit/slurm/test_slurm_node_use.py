@@ -2,15 +2,15 @@
 
 import pytest
 
-from muster.backends.slurm.amounts import Amounts
+from muster.backends.slurm.answers.amounts import Amounts
+from muster.backends.slurm.answers.job_facts import JobFacts
+from muster.backends.slurm.answers.job_records import Held
+from muster.backends.slurm.answers.node_tables import read_nodes, read_partitions
+from muster.backends.slurm.answers.queries import Jobs, Machines
 from muster.backends.slurm.cluster_view import ClusterView
 from muster.backends.slurm.gang_marks import Begin, GangMarks, TaskMarks
-from muster.backends.slurm.job_facts import JobFacts
-from muster.backends.slurm.job_records import Held
-from muster.backends.slurm.node_tables import read_nodes, read_partitions
 from muster.backends.slurm.node_use import own_use
 from muster.backends.slurm.options import SlurmOptions
-from muster.backends.slurm.queries import Jobs, Machines
 from muster.domain.nodes import EngineUse, Node, OthersUse
 from tests.unit.slurm.samples import recorded
 

@@ -5,15 +5,15 @@ import sys
 
 import pytest
 
-from muster.agent.batch.bootstrap import bootstrap
-from muster.agent.batch.link import ADDRESSES
-from muster.backends.slurm.exit_codes import JobExit
+from muster.agent.batch.bootstrap import BOOTSTRAP
+from muster.agent.batch.link import ADDRESSES, TOKEN
+from muster.backends.slurm.answers.exit_codes import JobExit
+from muster.backends.slurm.answers.job_facts import ENDS, JobEnd, JobFacts, job_facts
+from muster.backends.slurm.answers.job_records import JobRecord
+from muster.backends.slurm.answers.job_states import EndKind
 from muster.backends.slurm.gang_marks import Begin, End, GangMarks, TaskMarks
-from muster.backends.slurm.job_facts import ENDS, JobEnd, JobFacts, job_facts
-from muster.backends.slurm.job_records import JobRecord
-from muster.backends.slurm.job_states import EndKind
 from muster.backends.slurm.observing import kept_end, observation, observations
-from muster.domain.exit_causes import ENGINE_LIMIT, LOGIN_UNREACHABLE, PREEMPTED
+from muster.domain.failures.exit_causes import ENGINE_LIMIT, ENGINE_START, LOGIN_UNREACHABLE, PREEMPTED, REQUEUED
 from muster.ports.backend import Observation, Phase
 
 pytestmark = pytest.mark.fast
@@ -70,7 +70,7 @@ def test_a_task_of_a_job_that_slurm_forgot_is_lost() -> None:
 
 def test_a_requeued_job_is_over_for_muster() -> None:
     found = seen(TaskMarks("t", BEGIN), "PENDING", restarts=1)
-    assert (found.phase, found.error_code) == (Phase.ENDED, PREEMPTED)
+    assert (found.phase, found.error_code) == (Phase.ENDED, REQUEUED)
 
 
 @pytest.mark.parametrize(
@@ -84,9 +84,10 @@ def test_nodes_without_a_way_to_the_login_node_are_no_lost_task(
     monkeypatch: pytest.MonkeyPatch, login: str, phase: Phase, error_code: str
 ) -> None:
     monkeypatch.setenv(ADDRESSES, login)
-    script = [sys.executable, "-I", "-S", "-c", bootstrap("coordinator"), "coordinator", "job.1"]
+    monkeypatch.setenv(TOKEN, "a token")
+    script = [sys.executable, "-I", "-S", "-c", BOOTSTRAP, "coordinator", "job.1"]
     done = subprocess.run(script, capture_output=True, text=True, check=False)
-    assert "nobody answers" in done.stderr
+    assert "no login node or coordinator answers" in done.stderr
 
     record = JobRecord(7, ("FAILED",), exit=JobExit(done.returncode), ended_at=30.0)
     found = observation(TaskMarks("t"), "7", job_facts(record))
@@ -111,3 +112,88 @@ def test_an_end_that_only_slurm_knew_is_the_same_when_it_was_kept() -> None:
     first = observation(TaskMarks("t", BEGIN), "7", facts)
     kept = TaskMarks("t", BEGIN, End(30.0, kept=kept_end(first)))
     assert observation(kept, "7", None) == first
+
+
+def given_up(*words: str, exit_code: JobExit | None = None, begin: Begin | None = None) -> Observation:
+    """What is told of the second of two tasks, of which the first may have begun, on a node that Slurm had given."""
+    record = JobRecord(7, words, ended_at=30.0, nodes=("n1",), exit=exit_code or JobExit(0))
+    gang = GangMarks("job.1", "7", "train.job.1", (TaskMarks("first", begin), TaskMarks("second")))
+    return list(observations(gang, job_facts(record)))[1]
+
+
+@pytest.mark.parametrize("words", ["CANCELLED", "CANCELLED by 0"])
+def test_a_job_that_slurm_gave_up_before_it_started_is_not_cancelled(words: str) -> None:
+    found = given_up(words)
+    assert (found.phase, found.error_code, found.cancelled) == (Phase.ENDED, ENGINE_START, "")
+    assert found.error_message == "Slurm gave job 7 up on n1 before it started; a prolog of the cluster has failed"
+
+
+def test_a_job_that_somebody_cancelled_before_it_started_is_cancelled() -> None:
+    assert given_up("CANCELLED by 1000").cancelled
+
+
+@pytest.mark.parametrize("code", [JobExit(None, 15), JobExit(143)])
+def test_a_job_whose_script_was_killed_is_cancelled(code: JobExit) -> None:
+    assert given_up("CANCELLED", exit_code=code).cancelled
+
+
+def test_a_job_that_has_begun_is_cancelled() -> None:
+    assert given_up("CANCELLED", begin=BEGIN).cancelled
+
+
+def test_a_job_that_is_cancelled_while_it_waits_is_cancelled() -> None:
+    assert seen(TaskMarks("t"), "CANCELLED").cancelled
+
+
+@pytest.mark.parametrize(
+    ("words", "reason", "phase", "error_code"),
+    [
+        (("PENDING",), "launch failed requeued held", Phase.ENDED, ENGINE_START),
+        (("PENDING",), "JobLaunchFailure", Phase.ENDED, ENGINE_START),
+        (("PENDING", "REQUEUED"), "BeginTime", Phase.ENDED, REQUEUED),
+        (("REQUEUE_HOLD",), "JobHeldAdmin", Phase.ENDED, REQUEUED),
+        (("RUNNING",), "None", Phase.ENDED, REQUEUED),
+        (("PREEMPTED", "REQUEUED"), "BeginTime", Phase.ENDED, PREEMPTED),
+        (("NODE_FAIL", "REQUEUED"), "NodeDown", Phase.LOST, ""),
+    ],
+)
+def test_a_requeued_job_is_over_and_must_leave_slurm(
+    words: tuple[str, ...], reason: str, phase: Phase, error_code: str
+) -> None:
+    found = seen(TaskMarks("t", BEGIN), *words, reason=reason, restarts=1)
+    assert (found.phase, found.error_code, found.cancelled) == (phase, error_code, "")
+    assert job_facts(JobRecord(7, words, reason=reason, restarts=1)).is_left
+
+
+def test_a_job_that_has_ended_after_a_requeue_has_left_slurm() -> None:
+    assert not job_facts(JobRecord(7, ("CANCELLED",), restarts=1)).is_left
+
+
+_NO_PROCESS = End(20.0, error_code="start-failed", error_message="srun started no process", is_unless_slurm_knows=True)
+
+
+def test_start_that_failed_while_somebody_cancelled_the_job_is_cancelled() -> None:
+    found = seen(TaskMarks("t", end=_NO_PROCESS), "CANCELLED by 1000")
+    assert (found.phase, found.error_code) == (Phase.ENDED, "")
+    assert found.cancelled
+
+
+@pytest.mark.parametrize("state", ["FAILED", "COMPLETED", None])
+def test_start_that_failed_is_told_with_its_cause_if_slurm_says_nothing_else(state: str | None) -> None:
+    found = seen(TaskMarks("t", end=_NO_PROCESS), *([state] if state else []))
+    assert (found.phase, found.error_code, found.error_message) == (
+        Phase.ENDED,
+        "start-failed",
+        "srun started no process",
+    )
+
+
+def test_start_that_failed_is_told_when_the_job_is_over() -> None:
+    found = seen(TaskMarks("t", end=_NO_PROCESS), "RUNNING")
+    assert found.phase is Phase.WAITING
+
+
+def test_step_that_somebody_cancelled_is_cancelled() -> None:
+    kept = {"phase": "ended", "cancelled": "its step of job 7 was cancelled in Slurm"}
+    found = seen(TaskMarks("t", BEGIN, End(20.0, kept=kept, is_unless_slurm_knows=True)), "FAILED")
+    assert found.cancelled == "its step of job 7 was cancelled in Slurm"

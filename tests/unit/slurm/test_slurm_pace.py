@@ -1,13 +1,19 @@
 """Slurm is asked no more often than somebody needs it."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
+from muster.backends.slurm.answers.job_facts import JobFacts
+from muster.backends.slurm.answers.queries import Answer, Jobs, Machines
+from muster.backends.slurm.backend import SlurmBackend
 from muster.backends.slurm.gang_marks import Begin, End, GangMarks, TaskMarks
-from muster.backends.slurm.job_facts import JobFacts
+from muster.backends.slurm.options import Order, SlurmOptions
 from muster.backends.slurm.pace import Pace, is_quiet
-from muster.backends.slurm.queries import Answer, Jobs, Machines
+from muster.domain.clusters import PhysicalCluster
+from muster.domain.pools import Pool, PoolCapacity
+from tests.contract.backends.harness import FolderArchives
 
 pytestmark = pytest.mark.fast
 RUNS = TaskMarks("j.1.worker.0", Begin(1.0, "n1"))
@@ -100,3 +106,24 @@ def test_nodes_are_old_after_a_while_and_later_if_slurm_answers_slowly() -> None
     slow = paced(JobFacts("7"), 4.0, with_nodes=True, took_s=1.0)
     assert not slow.is_old(3.0)
     assert slow.poll_s(1.0) == 50.0
+
+
+@pytest.mark.parametrize(
+    ("ago_s", "waiting", "order", "is_certain"),
+    [
+        (2.0, 20, Order.MUSTER, True),
+        (9.0, 20, Order.MUSTER, False),
+        (9.0, 1, Order.MUSTER, True),
+        (9.0, 20, Order.SLURM, True),
+    ],
+    ids=["fresh", "a burst after a quiet time", "a single job after a quiet time", "Slurm orders jobs itself"],
+)
+def test_nodes_are_asked_for_before_many_jobs_are_handed_over_by_an_old_view(
+    tmp_path: Path, ago_s: float, waiting: int, order: Order, is_certain: bool
+) -> None:
+    settings = PhysicalCluster("hpc", "slurm", options=SlurmOptions(order=order))
+    backend = SlurmBackend(settings, FolderArchives(tmp_path), identity="one", home=tmp_path)
+    backend._pace = paced(JobFacts("7"), ago_s, with_nodes=True)
+    backend._view.pool = Pool(PoolCapacity(), PoolCapacity(), PoolCapacity())
+    assert backend.may_hand_over(waiting) is is_certain
+    assert backend.may_hand_over(1) is (waiting > 1)

@@ -2,9 +2,9 @@
 
 import pytest
 
-from muster.backends.slurm.amounts import Amounts
+from muster.backends.slurm.answers.amounts import Amounts
+from muster.backends.slurm.answers.node_tables import read_nodes
 from muster.backends.slurm.cluster_view import pool_of
-from muster.backends.slurm.node_tables import read_nodes
 from muster.backends.slurm.options import Order, SlurmOptions
 from muster.scheduling.pooled import pooled_node
 from tests.unit.slurm.samples import recorded

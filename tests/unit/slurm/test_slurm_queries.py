@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from muster.backends.slurm.queries import Jobs, SlurmQueries
-from muster.backends.slurm.versions import offers_json
+from muster.backends.slurm.answers.queries import Jobs, SlurmQueries
+from muster.backends.slurm.answers.versions import offers_json
 from muster.domain.errors import BackendError, Unreachable
 from tests.unit.slurm.samples import documented
 

@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from muster.backends.slurm.times import read_length_s, read_time
+from muster.backends.slurm.answers.times import read_length_s, read_time
 
 pytestmark = pytest.mark.fast
 AT = datetime(2026, 11, 18, 2, 31, 41, tzinfo=UTC).timestamp()

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from muster.backends.slurm.wait_reasons import known_codes, wait_reason
+from muster.backends.slurm.answers.wait_reasons import known_codes, wait_reason
 
 pytestmark = pytest.mark.fast
 ALL_CODES = (Path(__file__).parent / "documented" / "reason_codes.txt").read_text().split()

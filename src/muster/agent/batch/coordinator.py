@@ -19,21 +19,25 @@ import zlib
 from collections import deque
 from typing import Any, Deque, Dict, List, Mapping, Optional, Set, Tuple
 
-from muster.agent.batch.bootstrap import bootstrap
+from muster.agent.batch.bootstrap import BOOTSTRAP
 from muster.agent.batch.compiled import RUN, compiled_path
-from muster.agent.batch.link import ADDRESSES, TOKEN, Link, host_of, is_token, listening, own_addresses
+from muster.agent.batch.link import ADDRESSES, TOKEN, Link, host_of, listening, own_addresses
 from muster.agent.batch.node_folder import NodeFolder, new_path, node_name
 from muster.agent.batch.relayed import Ask, RelayedGang, RelayedSpool, RelayLink, refusal
-from muster.agent.batch.script_output import last_words, was_killed_for_memory
+from muster.agent.batch.script_output import KilledFor, last_words
+from muster.agent.batch.sealing import Sealing
 from muster.agent.batch.spool import BEGIN, END, Gang, Spool, load_clearing
+from muster.agent.batch.step_output import StepOutput
 from muster.agent.batch.strangers import Stranger, Strangers, register
 from muster.agent.batch.symbols import resolve_task
 from muster.agent.errors import AgentError
 
 START_FAILED = "start-failed"
 _LOOK_EVERY_S = 0.2
+_ANSWER_WITHIN_S = 1.0
+"""A runner whose line is not read by then is told what is known without it."""
 _WAKE = "wake"
-_PASSED_ON = ("mark", "outputs")
+_PASSED_ON = ("mark", "outputs", "secrets", "usage")
 _IN_TURN = ("log", "blob", "output")
 """Pieces of files. Those of all runners wait in one queue, of which one is passed on at a time, so that marks and
 orders of others need not wait for a large file."""
@@ -85,18 +89,22 @@ class Coordinator:
         self._server = listening()
         self._server.setblocking(False)
         self._selector = selectors.DefaultSelector()
-        self._strangers = Strangers(self._selector, self._is_runner, self._welcome)
+        self._strangers = Strangers(self._selector, lambda _: self._token, self._welcome)
         self._links: Dict[str, Link] = {}
         self._hellos: Dict[str, Dict[str, Any]] = {}
         self._codes: Dict[str, int] = {}
         self._stopped: Dict[str, float] = {}
         self._steps: List["subprocess.Popen[bytes]"] = []
+        self._said: List[StepOutput] = []
+        """What the steps print, in the same order."""
+        self._endings: Dict[str, float] = {}
+        """The tasks whose runners ask whether Slurm kills them, and until when they wait for the answer."""
         self._roots = {node_name(): spool.root}
         self._is_planned = False
         self._looked_at = 0.0
         self._pieces: Deque[Tuple[Link, Dict[str, Any]]] = deque()
-        self._marked: Set[str] = set()
-        """The tasks that have told of a beginning or an end."""
+        self._marked: Set[Tuple[str, str]] = set()
+        """The tasks that have told of a beginning or an end, without a shared folder."""
 
     def run(self) -> int:
         """Returns the exit code of the job: that of the first task that failed."""
@@ -109,6 +117,7 @@ class Coordinator:
         # When the gang is gone, what still runs of it ends with this process: Slurm sees to that.
         while any(step.poll() is None for step in self._steps) and not self._gang.is_gone:
             self._serve()
+            self._answer_endings()
             self._pass_orders()
         self._serve_rest()
         self._account_for_all()
@@ -125,13 +134,22 @@ class Coordinator:
         if self._order["is_shared"]:
             program = [RUN.format("runner"), self._order["archive"], str(number)]
         else:
-            program = [bootstrap("runner"), "runner", str(number)]
+            program = [BOOTSTRAP, "runner", str(number)]
         python = [self._order["python"], "-I", "-S", "-c", *program]
         argv = [self._order["srun"], *component, *group["srun"], *python]
-        if self._order["is_shared"]:  # Slurm writes it to the file that the script names
-            return subprocess.Popen(argv, env=env, stdin=subprocess.DEVNULL)
-        with open(self._gang.output, "ab") as output:
-            return subprocess.Popen(argv, env=env, stdin=subprocess.DEVNULL, stderr=output)
+        read, write = os.pipe()
+        step = subprocess.Popen(argv, env=env, stdin=subprocess.DEVNULL, stderr=write)
+        os.close(write)
+        said = StepOutput(read, self._output())
+        self._said.append(said)
+        self._selector.register(read, selectors.EVENT_READ, said)
+        return step
+
+    def _output(self) -> int:
+        """Return where the step writes. With a shared folder, that is the file that the script names."""
+        if self._order["is_shared"]:
+            return sys.stderr.fileno()
+        return os.open(self._gang.output, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
 
     def _compiling(self) -> "Optional[subprocess.Popen[bytes]]":
         """The next jobs start sooner with a compiled archive. Nothing depends on it."""
@@ -155,6 +173,8 @@ class Coordinator:
         for key, _ in self._selector.select(0 if self._pieces else _LOOK_EVERY_S):
             if key.data == _WAKE:
                 os.read(key.fd, 4096)
+            elif isinstance(key.data, StepOutput):
+                self._read(key.data)
             elif key.data is None:
                 self._strangers.accept(self._server)
             elif isinstance(key.data, Stranger):
@@ -164,17 +184,28 @@ class Coordinator:
         self._strangers.drop_late()
         self._pass_on_piece()
 
-    def _is_runner(self, message: Dict[str, Any]) -> bool:
-        return is_token(message.get("token"), self._token)
+    def _read(self, said: StepOutput) -> None:
+        said.read()
+        if not said.is_open:
+            self._selector.unregister(said.pipe)
 
-    def _welcome(self, connection: socket.socket, received: bytes) -> None:
+    def _answer_endings(self) -> None:
+        for task, until in list(self._endings.items()):
+            said = self._said[int(self._hellos[task]["group"])]
+            if said.has_ending(task) or not said.is_open or time.monotonic() >= until:
+                del self._endings[task]
+                killed = said.killed_for is not KilledFor.NOTHING
+                self._links[task].send({"what": "answer", "killed": killed})
+
+    def _welcome(self, connection: socket.socket, received: bytes, key: str, sealing: Optional[Sealing]) -> None:
         try:
-            link = Link(connection, received)
+            link = Link(connection, received, sealing)
         except OSError:
             connection.close()
             return
         register(self._selector, link.fileno(), link)
-        self._hear(link)
+        if received:
+            self._hear(link)
 
     def _pass_on_piece(self) -> None:
         if self._pieces:
@@ -184,7 +215,7 @@ class Coordinator:
     def _pass_on(self, link: Link, message: Dict[str, Any]) -> None:
         assert isinstance(self._spool, RelayedSpool)
         if message["what"] == "mark":
-            self._marked.add(message["task"])
+            self._marked.add((message["task"], message["name"]))
         link.send({**self._spool.passed_on(message), "what": "answer"})
 
     def _serve_rest(self) -> None:
@@ -206,9 +237,6 @@ class Coordinator:
             self._selector.unregister(fd)
 
     def _take(self, link: Link, message: Dict[str, Any]) -> None:
-        if not self._is_runner(message):
-            link.close()
-            return
         if message["what"] == "archive":
             with open(sys.argv[1], "rb") as file:
                 link.send({"data": file.read()})
@@ -225,6 +253,8 @@ class Coordinator:
         elif message["what"] == "ready":
             self._hellos[message["id"]]["ports"] = message["ports"]
             self._plan()
+        elif message["what"] == "ending":
+            self._endings[message["id"]] = time.monotonic() + _ANSWER_WITHIN_S
         elif message["what"] == "ended":
             self._codes[message["id"]] = int(message["code"])
 
@@ -242,7 +272,7 @@ class Coordinator:
         load_clearing()
 
     def _root(self, node: str) -> str:
-        """Whoever sees the folder on one node does not know its name on another."""
+        """Return the job's folder on a node. Its name differs from node to node, so that none gives away another."""
         return self._spool.root if self._order["is_shared"] else self._roots.setdefault(node, new_path())
 
     def _host(self, hello: Mapping[str, Any]) -> str:
@@ -261,20 +291,35 @@ class Coordinator:
                 link.send({"what": "stop", "grace_s": grace_s})
 
     def _account_for_all(self) -> None:
-        """A task that never began has an end all the same, with what is known of its cause. A gang whose folder is gone
-        was settled meanwhile."""
-        for task in self._tasks if self._gang.facts() is not None else []:
-            uid = task["id"]
-            if uid in self._marked or self._gang.mark(uid, END) is not None:
-                continue
-            if self._gang.mark(uid, BEGIN) is None:
-                os.makedirs(self._gang.task_folder(uid), 0o700, exist_ok=True)
-                words = "srun started no process for it: {}".format(last_words(self._gang.output))
-                end = {"at": time.time(), "error": START_FAILED, "message": words}
-                self._spool.write_mark(self._gang, uid, END, end)
-            elif was_killed_for_memory(self._gang.output):
-                kept = {"phase": "ended", "signal": int(signal.SIGKILL), "oom": True}
-                self._spool.write_mark(self._gang, uid, END, {"at": time.time(), "kept": kept})
+        """A task that could not write down its end has one all the same, with what is known of its cause. A gang whose
+        folder is gone was settled meanwhile."""
+        for said in self._said:
+            said.read()
+        if self._gang.facts() is None:
+            return
+        for number, group in enumerate(self._order["groups"]):
+            for task in group["tasks"]:
+                if not self._has_told(task["id"], END):
+                    self._write_end(task["id"], self._said[number].killed_for)
+
+    def _has_told(self, uid: str, name: str) -> bool:
+        return (uid, name) in self._marked or self._gang.mark(uid, name) is not None
+
+    def _write_end(self, uid: str, why: KilledFor) -> None:
+        has_begun = self._has_told(uid, BEGIN)
+        end: Dict[str, Any] = {"at": time.time()}
+        if why is KilledFor.MEMORY:
+            end["kept"] = {"phase": "ended", "signal": int(signal.SIGKILL), "oom": True}
+        elif why is KilledFor.SOMEBODY and uid not in self._gang.orders():
+            words = "its step of job {} was cancelled in Slurm".format(os.environ.get("SLURM_JOB_ID"))
+            end.update(kept={"phase": "ended", "cancelled": words}, unless_slurm_knows=True)
+        elif not has_begun:
+            words = "srun started no process for it: {}".format(last_words(self._gang.output))
+            end.update(error=START_FAILED, message=words, unless_slurm_knows=True)
+        else:
+            return
+        os.makedirs(self._gang.task_folder(uid), 0o700, exist_ok=True)  # without a shared folder, it is gone
+        self._spool.write_mark(self._gang, uid, END, end)
 
 
 def unpacked(text: str) -> Optional[Dict[str, Any]]:

@@ -8,18 +8,18 @@ import socket
 import threading
 from typing import Callable
 
-from muster.agent.batch.strangers import Stranger, Strangers, register
+from muster.agent.batch.strangers import Stranger, Strangers, TokenOf, Welcome, register
 from muster.agent.system.frames import Message
 
 _LOOK_EVERY_S = 1.0
 
 
 class Door:
-    """`welcome` gets each connection whose first message `is_known`, with what was received."""
+    """`welcome` gets each connection that belongs to a gang, as Strangers says."""
 
-    def __init__(self, is_known: Callable[[Message], bool], welcome: Callable[[socket.socket, bytes], None]) -> None:
+    def __init__(self, token_of: TokenOf, welcome: Welcome, is_known: Callable[[Message], bool]) -> None:
         self._selector = selectors.DefaultSelector()
-        self._strangers = Strangers(self._selector, is_known, welcome)
+        self._strangers = Strangers(self._selector, token_of, welcome, is_known)
         self._new: "list[socket.socket]" = []
         self._woken, self._wake = os.pipe()
         self._selector.register(self._woken, selectors.EVENT_READ, None)

@@ -27,7 +27,7 @@ class Earlier(NamedTuple):
     """The account that may have submitted them, if it was not this one."""
 
 
-class _Job(NamedTuple):
+class QueuedJob(NamedTuple):
     number: str
     state: str
     account: str
@@ -51,7 +51,7 @@ def end_earlier(programs: Programs, spool: Spool, earlier: Earlier) -> None:
     said, deadline = "", time.monotonic() + _END_WITHIN_S
     left = _living(programs, spool, earlier)
     while left:
-        said = _cancel(programs, left) or said
+        said = cancel_jobs(programs, left) or said
         if time.monotonic() > deadline:
             words = "job {} of an earlier attempt has not ended yet{}"
             raise AgentError(UNREACHABLE, words.format(left[0].number, ": " + said if said else ""))
@@ -59,17 +59,17 @@ def end_earlier(programs: Programs, spool: Spool, earlier: Earlier) -> None:
         left = _living(programs, spool, earlier)
 
 
-def _living(programs: Programs, spool: Spool, earlier: Earlier) -> List[_Job]:
+def _living(programs: Programs, spool: Spool, earlier: Earlier) -> List[QueuedJob]:
     found = programs.run(["squeue", "--noheader", "--all", "--name=" + ",".join(earlier.names), "--format=%A|%T|%u|%j"])
     if found.code != 0:
         raise AgentError(UNREACHABLE, "squeue failed: {}".format(" ".join(found.err.split())))
     rows = [line.strip().split("|", 3) for line in found.out.splitlines()]
     accounts = (_own_account(), earlier.owner)
-    jobs = [_Job(*row) for row in rows if len(row) == 4 and row[0].isdigit() and row[2] in accounts]
+    jobs = [QueuedJob(*row) for row in rows if len(row) == 4 and row[0].isdigit() and row[2] in accounts]
     return [job for job in jobs if job.state not in _RUNNING or not _has_ended(spool, job)]
 
 
-def _has_ended(spool: Spool, job: _Job) -> bool:
+def _has_ended(spool: Spool, job: QueuedJob) -> bool:
     """Whether all of its tasks have written down that they ended, so that only the rest of its job is left."""
     gang = spool.gang(".".join(job.name.rsplit(".", 2)[1:]))
     facts = gang.facts()
@@ -80,7 +80,7 @@ def _is_own(end: "Mapping[str, Any] | None") -> bool:
     return end is not None and end.get("kept") is None
 
 
-def _cancel(programs: Programs, jobs: Sequence[_Job]) -> str:
+def cancel_jobs(programs: Programs, jobs: Sequence[QueuedJob]) -> str:
     """Returns what was said by those that could not be cancelled."""
     said = ""
     for job in jobs:

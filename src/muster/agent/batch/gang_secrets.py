@@ -1,19 +1,19 @@
 """The secrets of tasks in the spool: the login node puts them into their folders before the job is submitted, and
 whoever writes down the end of a task removes them. No batch script contains them.
 
-Only the account that the login node and the tasks have in common can read them. Without a shared folder there are none,
-because they would cross the network as they are.
+Only the accounts of the login node's agent and of the tasks can read them. Without a shared folder, the login node
+keeps them until the task asks for them over the sealed connection of its gang, and puts them into a folder of its own.
 """
 
 from __future__ import annotations
 
 import os
 import shutil
-from typing import Any, Dict, Mapping, NamedTuple
+from typing import Any, Dict, Mapping, NamedTuple, Optional
 
-from muster.agent.batch.given_secrets import VARIABLES
+from muster.agent.batch.given_secrets import GIVEN, VARIABLES
 from muster.agent.requests import bad_request
-from muster.agent.system.disk import write_json
+from muster.agent.system.disk import read_json, write_json
 from muster.agent.system.removal import remove_tree
 from muster.agent.tasks import task_folder, task_secrets
 from muster.agent.tasks.launch_request import SecretsOrder, secrets_order
@@ -24,6 +24,10 @@ from muster.agent.tasks.masking import Masks
 class BatchSecrets(NamedTuple):
     order: SecretsOrder
     variables: Dict[str, str]
+    paths: Dict[str, str]
+    """Variables with paths in the folder of the secrets."""
+    told: Mapping[str, Any]
+    """All of it, as it was told."""
 
 
 def batch_secrets(value: Any) -> Dict[str, BatchSecrets]:
@@ -35,21 +39,33 @@ def batch_secrets(value: Any) -> Dict[str, BatchSecrets]:
 
 def _of_task(value: Any) -> BatchSecrets:
     order = secrets_order(value)
-    variables = value.get("variables") if order is not None else None
-    if order is None or not isinstance(variables, dict) or not _are_texts(variables):
-        raise bad_request("the secrets of a task must be an object with files, masked and variables")
-    return BatchSecrets(order, variables)
+    if order is None or not all(_are_texts(value.get(name)) for name in ("variables", "paths")):
+        raise bad_request("the secrets of a task must be an object with files, masked, variables and paths")
+    return BatchSecrets(order, value["variables"], value["paths"], value)
 
 
-def _are_texts(variables: Mapping[Any, Any]) -> bool:
-    return all(isinstance(one, str) for pair in variables.items() for one in pair)
+def _are_texts(variables: Any) -> bool:
+    return isinstance(variables, dict) and all(isinstance(one, str) for pair in variables.items() for one in pair)
 
 
 def place(folder: str, secrets: BatchSecrets) -> None:
     """Write the secrets of a task into its folder. What an earlier try left is replaced."""
     os.makedirs(folder, 0o700, exist_ok=True)
     task_secrets.place(folder, secrets.order)
-    write_json(os.path.join(folder, VARIABLES), secrets.variables)
+    own = os.path.join(folder, task_folder.SECRETS)
+    paths = {name: os.path.join(own, path) if path else own for name, path in secrets.paths.items()}
+    write_json(os.path.join(folder, VARIABLES), {**secrets.variables, **paths})
+
+
+def keep(folder: str, secrets: BatchSecrets) -> None:
+    """Keep the secrets of a task that will ask for them, and what is to be masked in the log that it sends."""
+    os.makedirs(folder, 0o700, exist_ok=True)
+    task_secrets.place(folder, SecretsOrder({}, secrets.order.masked))
+    write_json(os.path.join(folder, GIVEN), secrets.told)
+
+
+def kept(folder: str) -> Optional[Dict[str, Any]]:
+    return read_json(os.path.join(folder, GIVEN))
 
 
 def clear(folder: str) -> None:
@@ -57,7 +73,7 @@ def clear(folder: str) -> None:
     masks = task_secrets.masks_of(folder)
     if masks is None:
         return
-    for name in (task_folder.SECRETS, task_folder.SSH, VARIABLES):
+    for name in (task_folder.SECRETS, task_folder.SSH, VARIABLES, GIVEN):
         remove_tree(os.path.join(folder, name))
     _mask(os.path.join(folder, task_folder.LOG), folder, masks)
     _remove(os.path.join(folder, task_folder.MASKED))

@@ -9,6 +9,8 @@ from muster.agent.system.disk import read_json
 from muster.agent.tasks.task_folder import MASKED
 
 VARIABLES = "secret-variables"
+GIVEN = "given-secrets"
+"""What the login node keeps for a task that shares no folder with it."""
 
 
 def has_secrets(folder: str) -> bool:

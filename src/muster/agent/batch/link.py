@@ -1,28 +1,42 @@
-"""The connections between the coordinator of a gang and its runners: frames over TCP, begun with the gang's token."""
+"""Connections of a gang, between its runners, its coordinator and the login node: frames over TCP, sealed by a token
+that both ends know."""
 
 from __future__ import annotations
 
+import hmac
 import os
 import socket
 from typing import List, Optional, Tuple
 
+from muster.agent.batch.sealing import CLIENT, SEAL, SERVER, Exchange, Sealing, nonce
 from muster.agent.system.frames import FrameDecoder, FrameError, Message, encode
 
 ADDRESSES = "MUSTER_BATCH_ADDRESSES"
 TOKEN = "MUSTER_BATCH_TOKEN"
 OWN_VARIABLES = (ADDRESSES, TOKEN)
+RUNNER = "runner"
+"""What a runner names itself with. It knows no other coordinator."""
 _CONNECT_WITHIN_S = 10.0
+_PROVE_WITHIN_S = 60.0
+"""A coordinator may be waiting for the login node."""
 _READ_BYTES = 1 << 16
+
+
+class _Plain(FrameDecoder):
+    """Frames that are not sealed: the first ones of a connection, and those of gangs of earlier releases."""
+
+    def encode(self, message: Message) -> bytes:
+        return encode(message)
 
 
 class Link:
     """`received` has been read from the connection already."""
 
-    def __init__(self, connection: socket.socket, received: bytes = b"") -> None:
+    def __init__(self, connection: socket.socket, received: bytes = b"", sealing: Optional[Sealing] = None) -> None:
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
         self.connection = connection
-        self._decoder = FrameDecoder()
+        self._frames = sealing or _Plain()
         self._received = received
         self.is_open = True
 
@@ -39,7 +53,7 @@ class Link:
 
     def send(self, message: Message) -> None:
         try:
-            self.connection.sendall(encode(message))
+            self.connection.sendall(self._frames.encode(message))
         except OSError:
             self.close()
 
@@ -48,7 +62,7 @@ class Link:
         try:
             data, self._received = self._received or self.connection.recv(_READ_BYTES), b""
             if data:
-                return self._decoder.feed(data)
+                return self._frames.feed(data)
         except (OSError, FrameError):
             pass
         self.close()
@@ -91,26 +105,47 @@ def own_addresses() -> List[str]:
 def connected() -> Link:
     """A link to the coordinator, from what the environment says. Raises OSError."""
     launcher = os.environ.get("SLURM_LAUNCH_NODE_IPADDR")
-    return connected_to(",".join(([launcher] if launcher else []) + [os.environ[ADDRESSES]]))
+    addresses = ",".join(([launcher] if launcher else []) + [os.environ[ADDRESSES]])
+    return connected_to(addresses, os.environ[TOKEN], RUNNER)
 
 
-def connected_to(addresses: str) -> Link:
-    """A link to whoever answers first at these names, of which the port is the last. Raises OSError."""
+def connected_to(addresses: str, token: str, key: str) -> Link:
+    """A link to whoever proves first at these names that it knows the token. The last of them is the port. Raises
+    OSError."""
     *names, port = addresses.split(",")
     problem: Optional[OSError] = None
     for name in names:
         try:
             connection = socket.create_connection((name, int(port)), _CONNECT_WITHIN_S)
-            connection.settimeout(None)
-            return Link(connection)
         except OSError as error:
             problem = error
+            continue
+        link = _sealed(connection, token, key)
+        if link is not None:
+            return link
+        connection.close()
+        problem = ConnectionError("whoever answers at {}, port {}, does not know this job".format(name, port))
     raise problem or OSError("the coordinator has no address")
 
 
-def is_token(found: object, token: str) -> bool:
-    import hmac  # which a runner does not need
+def _sealed(connection: socket.socket, token: str, key: str) -> Optional[Link]:
+    """None if the other end does not prove that it knows the token."""
+    connection.settimeout(_PROVE_WITHIN_S)
+    own, link = nonce(), Link(connection)
+    link.send({"what": SEAL, "key": key, "nonce": own})
+    answer = link.receive_one() or {}
+    try:
+        exchange = Exchange(token, key, own, answer.get("nonce"))
+    except FrameError:
+        return None
+    if not exchange.is_proof(SERVER, answer.get("proof")):
+        return None
+    link.send({"proof": exchange.proof(CLIENT)})
+    connection.settimeout(None)
+    return Link(connection, sealing=exchange.sealing(CLIENT)) if link.is_open else None
 
+
+def is_token(found: object, token: str) -> bool:
     return isinstance(found, str) and hmac.compare_digest(found.encode("utf-8", "surrogatepass"), token.encode("utf-8"))
 
 

@@ -46,7 +46,7 @@ class NodeFolder:
             self.remove()
 
     def remove(self) -> None:
-        """Whoever still uses it must end, too."""
+        """Remove the folder. Processes that still use it must end, too."""
         remove_tree(self.path)
         os.close(self._held)
 

@@ -15,8 +15,13 @@ from muster.agent.errors import AgentError
 UNREACHABLE = "batch-unreachable"
 REJECTED = "batch-rejected"
 ASK_WITHIN_S = 40.0
+_PING_AFTER_S = 2.0
+"""Commands try for a while to reach a controller that is down, and say nothing meanwhile."""
+_PING_WITHIN_S = 8.0
 _KEPT = ("PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_ALL", "TMPDIR")
+DOWN = "Slurm's controller does not answer"
 _AWAY = (
+    DOWN.lower(),
     "unable to contact slurm controller",
     "unable to connect",
     "connection refused",
@@ -36,7 +41,7 @@ _AWAY = (
 )
 
 TIMES = {"SLURM_TIME_FORMAT": "%s"}
-"""With this, squeue, sacct and scontrol write seconds since 1970, which mean the same in every time zone."""
+"""Makes squeue, sacct and scontrol write seconds since 1970, which mean the same in every time zone."""
 NO_CONFIGURATION = (
     "Slurm's configuration is not found on the login node: "
     "write the path of its slurm.conf there as `conf` in the cluster file"
@@ -89,18 +94,41 @@ class Programs:
     ) -> Finished:
         """The descriptors `held` are open for as long as the command runs, also without this agent. A command that
         takes too long goes on by itself, as it may have done its work already."""
-        argv = self.argv(command, user)
+        process = self._begun(self.argv(command, user), data, held, is_by_sudo=bool(user))
+        return _finished(process, command[0], within_s)
+
+    def ask(self, command: Sequence[str]) -> Finished:
+        """Runs a command that changes nothing. If it takes long because no controller is there, its answer is what
+        `scontrol ping` says."""
+        process = self._begun(self.argv(command), b"", (), is_by_sudo=False)
         try:
-            process = self._started(argv, data, held, is_by_sudo=bool(user))
+            return _finished(process, command[0], _PING_AFTER_S)
+        except AgentError:
+            down = self._is_down()
+        if not down:
+            return _finished(process, command[0], ASK_WITHIN_S - _PING_AFTER_S)
+        process.kill()
+        process.communicate()
+        return Finished(1, "", "{}: {}".format(DOWN, down))
+
+    def _is_down(self) -> str:
+        """What Slurm says if none of its controllers answers; nothing if one does, or if nobody can tell."""
+        try:
+            said = self.run(["scontrol", "ping"], within_s=_PING_WITHIN_S).out
+        except AgentError:
+            return ""
+        lines = [" ".join(line.split()) for line in said.splitlines() if " is " in line]
+        is_down = bool(lines) and all(line.upper().endswith("DOWN") for line in lines)
+        return ", ".join(lines) if is_down else ""
+
+    def _begun(
+        self, argv: List[str], data: bytes, held: Tuple[int, ...], *, is_by_sudo: bool
+    ) -> "subprocess.Popen[bytes]":
+        try:
+            return self._started(argv, data, held, is_by_sudo=is_by_sudo)
         except OSError as error:
             words = "{} cannot be run on the login node: {}; name the folder of Slurm's commands in the cluster file"
             raise AgentError(UNREACHABLE, words.format(argv[0], error.strerror)) from None
-        try:
-            out, err = process.communicate(timeout=within_s)
-        except subprocess.TimeoutExpired:
-            words = "{} has not answered for {:g} s".format(command[0], within_s)
-            raise AgentError(UNREACHABLE, words) from None
-        return Finished(process.returncode, out.decode("utf-8", "replace"), err.decode("utf-8", "replace"))
 
     def _started(
         self, argv: List[str], data: bytes, held: Tuple[int, ...], *, is_by_sudo: bool
@@ -125,6 +153,15 @@ class Programs:
                 pass_fds=held,
                 start_new_session=True,
             )
+
+
+def _finished(process: "subprocess.Popen[bytes]", program: str, within_s: float) -> Finished:
+    """May be called again if it has not finished."""
+    try:
+        out, err = process.communicate(timeout=within_s)
+    except subprocess.TimeoutExpired:
+        raise AgentError(UNREACHABLE, "{} has not answered for {:g} s".format(program, within_s)) from None
+    return Finished(process.returncode, out.decode("utf-8", "replace"), err.decode("utf-8", "replace"))
 
 
 def programs_of(request: Mapping[str, Any]) -> Programs:

@@ -1,7 +1,8 @@
 """The way back from allocations that share no folder with the login node: they connect here, and what they say is
 written to the spool as if they had written it themselves.
 
-Each request has an answer. A connection belongs to one gang, whose token it must show; until then it costs no thread.
+Each request has an answer. A connection belongs to one gang, whose token both ends must know (see `sealing`). Until
+that is proven, it costs no thread. Gangs that an earlier release has submitted show their token instead.
 """
 
 from __future__ import annotations
@@ -15,10 +16,12 @@ from typing import Any, Callable, Dict, List, Mapping, Optional
 
 from muster.agent import requests
 from muster.agent.batch.door import Door
+from muster.agent.batch.gang_secrets import kept
 from muster.agent.batch.kept_logs import KeptLogs
 from muster.agent.batch.kept_outputs import KeptOutputs, write_told
 from muster.agent.batch.link import Link, is_token, listening, own_addresses
-from muster.agent.batch.spool import BEGIN, END, Gang, Spool
+from muster.agent.batch.sealing import Sealing
+from muster.agent.batch.spool import BEGIN, END, SEALED, Gang, Spool
 from muster.agent.errors import AgentError
 from muster.agent.node.addresses import address
 from muster.agent.node.networks import network_addresses
@@ -46,7 +49,7 @@ class Relay:
         self._ports: List[int] = []
         self._links: Dict[str, List[Link]] = {}
         self._lock = threading.Lock()
-        self._door = Door(lambda message: self._gang(message) is not None, self._welcome)
+        self._door = Door(self._token_of, self._welcome, self._shows_token)
         if port:
             self._serve_at(listening(port))
         taken = self._listen_at([known for known in _known_ports(spool) if known != port])
@@ -87,25 +90,19 @@ class Relay:
         self._ports.append(int(server.getsockname()[1]))
         self._door.open(server)
 
-    def _welcome(self, connection: socket.socket, received: bytes) -> None:
+    def _welcome(self, connection: socket.socket, received: bytes, key: str, sealing: Optional[Sealing]) -> None:
         try:
-            link = Link(connection, received)
-            threading.Thread(target=self._serve, args=(link,), daemon=True).start()
+            link = Link(connection, received, sealing)
+            threading.Thread(target=self._serve, args=(link, key), daemon=True).start()
         except (OSError, RuntimeError):  # it is gone again, or this account may have no more threads
             connection.close()
 
-    def _serve(self, link: Link) -> None:
-        key = ""
+    def _serve(self, link: Link, key: str) -> None:
         try:
+            self._keep_few(key, link)
             while link.is_open:
                 for message in link.receive():
-                    answer = self._answer(message)
-                    if answer is None:
-                        return
-                    if not key:
-                        key = str(message["key"])
-                        self._keep_few(key, link)
-                    link.send(answer)
+                    link.send(self._answer(self._spool.gang(key), message))
         finally:
             link.close()
             self._left(key, link)
@@ -126,11 +123,7 @@ class Relay:
             if not links:
                 self._links.pop(key, None)
 
-    def _answer(self, message: Mapping[str, Any]) -> Optional[Dict[str, Any]]:
-        """None for somebody who does not belong to a gang of ours."""
-        gang = self._gang(message)
-        if gang is None:
-            return None
+    def _answer(self, gang: Gang, message: Mapping[str, Any]) -> Dict[str, Any]:
         try:
             if gang.facts() is None:
                 self._outputs.forget(gang.key)
@@ -139,15 +132,22 @@ class Relay:
         except (AgentError, KeyError, TypeError, ValueError, OSError) as error:
             return {"problem": _words(error)}
 
-    def _gang(self, message: Mapping[str, Any]) -> Optional[Gang]:
-        """The gang whose token the message shows."""
+    def _token_of(self, message: Mapping[str, Any]) -> Optional[str]:
+        return str(self._known(message).get("token") or "") or None
+
+    def _shows_token(self, message: Mapping[str, Any]) -> bool:
+        """Whether it is a gang of an earlier release."""
+        known = self._known(message)
+        return bool(known.get("token")) and not known.get(SEALED) and is_token(message.get("token"), known["token"])
+
+    def _known(self, message: Mapping[str, Any]) -> Mapping[str, Any]:
+        """What is known of the gang that it names."""
         try:
             gang = self._spool.gang(requests.task_id({"task": message.get("key")}))
-            known = gang.facts()
-            token = str((known if known is not None else gang.left()).get("token") or "")
+            found = gang.facts()
+            return found if found is not None else gang.left()
         except (AgentError, TypeError, ValueError, OSError):
-            return None
-        return gang if token and is_token(message.get("token"), token) else None
+            return {}
 
     def _mark(self, spool: Spool, gang: Gang, message: Mapping[str, Any]) -> Dict[str, Any]:
         task, name = _own_task(gang, message), str(message["name"])
@@ -196,6 +196,20 @@ def _blob(spool: Spool, gang: Gang, message: Mapping[str, Any]) -> Dict[str, Any
         return {"size": os.fstat(file.fileno()).st_size, "data": file.read(PIECE_BYTES)}
 
 
+def _secrets(spool: Spool, gang: Gang, message: Mapping[str, Any]) -> Dict[str, Any]:
+    found = kept(gang.task_folder(_own_task(gang, message)))
+    return {"problem": "they were removed, as its end is known"} if found is None else {"secrets": found}
+
+
+def _usage(spool: Spool, gang: Gang, message: Mapping[str, Any]) -> Dict[str, Any]:
+    task, sample = _own_task(gang, message), message["usage"]
+    if not isinstance(sample, dict):
+        raise ValueError("usage must be an object")
+    os.makedirs(gang.task_folder(task), 0o700, exist_ok=True)
+    spool.write_usage(gang, task, sample)
+    return {}
+
+
 def _outputs(spool: Spool, gang: Gang, message: Mapping[str, Any]) -> Dict[str, Any]:
     write_told(gang, _own_task(gang, message), message)
     return {}
@@ -217,5 +231,7 @@ _OPERATIONS: Dict[str, Operation] = {
     "begin": _begin,
     "orders": _orders,
     "blob": _blob,
+    "secrets": _secrets,
+    "usage": _usage,
     "outputs": _outputs,
 }

@@ -32,8 +32,8 @@ class RelayLink:
         while True:
             try:
                 if self._link is None or not self._link.is_open:
-                    self._link = self._connected()
-                self._link.send({**message, "token": self._token, "key": self._key})
+                    self._link = connected_to(self._addresses, self._token, self._key)
+                self._link.send(message)
                 answer = self._link.receive_one()
             except OSError:
                 answer = None
@@ -42,14 +42,6 @@ class RelayLink:
             if time.monotonic() > deadline:
                 raise OSError("the login node does not answer")
             time.sleep(_RETRY_S)
-
-    def _connected(self) -> Link:
-        """The first message of a connection must be short, and the one that is to be said again may not be."""
-        is_first, link = self._link is None, connected_to(self._addresses)
-        if not is_first:
-            link.send({"what": "orders", "token": self._token, "key": self._key})
-            link.receive_one()
-        return link
 
 
 class RelayedGang(Gang):
@@ -93,9 +85,12 @@ class RelayedSpool(Spool):
         super().write_mark(gang, task, name, mark)
         self._ask({"what": "mark", "task": task, "name": name, "mark": dict(mark)})
 
+    def write_usage(self, gang: Gang, task: str, sample: Mapping[str, Any]) -> None:
+        self._ask({"what": "usage", "task": task, "usage": dict(sample)})
+
     def passed_on(self, message: Mapping[str, Any]) -> Dict[str, Any]:
         """The answer to a request of a runner."""
-        return self._ask({name: value for name, value in message.items() if name not in ("token", "key")})
+        return self._ask(dict(message))
 
     def fetch(self, digest: str) -> None:
         """Get an archive, unless this node has it."""
@@ -112,6 +107,15 @@ class RelayedSpool(Spool):
                 if file.tell() >= int(piece["size"]):
                     break
         os.rename(partial, path)
+
+    def fetch_secrets(self, gang: Gang, task: str) -> None:
+        """Put the secrets of a task into its folder."""
+        answer = self._ask({"what": "secrets", "task": task})
+        if "secrets" not in answer:
+            raise OSError("its secrets cannot be had: {}".format(answer.get("problem")))
+        from muster.agent.batch.gang_secrets import batch_secrets, place  # most tasks have none
+
+        place(gang.task_folder(task), batch_secrets({task: answer["secrets"]})[task])
 
 
 class ShippedLog:

@@ -89,7 +89,7 @@ class SentOutputs:
 
 
 def _within(names: Sequence[str], most: int) -> Tuple[List[str], int]:
-    """As many names as fit, and how many do not."""
+    """Return the first names that fit, and how many do not."""
     kept: List[str] = []
     for name in names:
         most -= len(name.encode("utf-8"))

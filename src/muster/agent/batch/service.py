@@ -16,11 +16,13 @@ from muster.agent.batch.kept_logs import LOG_LIMIT
 from muster.agent.batch.kept_outputs import LIMIT, read_told
 from muster.agent.batch.programs import UNREACHABLE, Programs, failure, optional_user, programs_of
 from muster.agent.batch.relay import Relay
-from muster.agent.batch.spool import END, WORK, Spool
+from muster.agent.batch.spool import END, SEALED, USAGE, WORK, Spool
+from muster.agent.batch.strays import end_strays
 from muster.agent.batch.submission import submit
 from muster.agent.batch.tasks import BatchTask
 from muster.agent.batch.versions import VERSIONS
-from muster.agent.errors import BAD_REQUEST, AgentError
+from muster.agent.errors import BAD_REQUEST, START_FAILED, AgentError
+from muster.agent.own_folders import ARCHIVES, UnsafeFolder, own_folder, shared_root
 from muster.agent.system.loop import Loop
 
 Answer = Dict[str, Any]
@@ -55,6 +57,9 @@ class BatchService:
             "batch_output": self._output,
             "batch_outputs": self._outputs,
             "batch_probe": self._probe,
+            "batch_usage": self._usage,
+            "batch_try": self._try,
+            "batch_strays": self._strays,
         }
 
     def task(self, uid: str) -> Optional[BatchTask]:
@@ -115,6 +120,7 @@ class BatchService:
             "user": user,
             "amounts": request.get("amounts") or {},
             "token": str(request.get("token") or ""),
+            SEALED: True,
             "relay": str(request.get("relay") or ""),
             LOG_LIMIT: _optional_bytes(request, LOG_LIMIT),
             LIMIT: _optional_bytes(request, LIMIT),
@@ -123,9 +129,10 @@ class BatchService:
         if not set(secrets) <= set(facts["tasks"]):
             raise requests.bad_request("secrets must be of tasks of the gang")
 
-        earlier = read_earlier(request.get("earlier"))
+        earlier, shared = read_earlier(request.get("earlier")), str(request.get("shared") or "")
 
         def end() -> None:
+            _check_shared(shared, os.path.basename(self._root))
             end_earlier(programs, self._spool, earlier)
 
         def work() -> Answer:
@@ -229,18 +236,51 @@ class BatchService:
         uid = requests.task_id(request)
         return lambda: {"told": read_told(self._spool.gang_of(uid), uid)}
 
+    def _usage(self, request: Mapping[str, Any]) -> Work:
+        """The newest samples of these tasks."""
+        self.programs()
+        tasks = requests.task_ids(request)
+
+        def read() -> Answer:
+            found = {uid: self._spool.gang_of(uid).mark(uid, USAGE) for uid in tasks}
+            return {"usage": {uid: sample for uid, sample in found.items() if sample is not None}}
+
+        return read
+
     def _probe(self, request: Mapping[str, Any]) -> Work:
-        """Run a short job on any node, which says what is installed there."""
+        """Run a short job on any node, which says what is installed there. `before` are lines of shell that come first,
+        and `ends` the exit codes with which they say that something is wrong."""
         programs, options = self.programs(), _texts(request, "options")
-        command = ["srun", "--ntasks=1", "--immediate=30", "--time=1", "--quiet", *options, "sh", "-c", VERSIONS]
+        python = requests.text(request, "python") if request.get("python") else ""
+        before, ends = str(request.get("before") or ""), request.get("ends") or []
+        if not requests.is_clean(before) or not isinstance(ends, list):
+            raise requests.bad_request("before must be a text, and ends a list of exit codes")
+        script = [before + VERSIONS, "muster-probe", *([python] if python else [])]
+        command = ["srun", "--ntasks=1", "--immediate=30", "--time=1", "--quiet", *options, "sh", "-c", *script]
 
         def probe() -> Answer:
             found = programs.run(command)
+            if found.code in ends:
+                return {"text": "", "ended": found.code, "said": found.out + found.err}
             if found.code != 0:
                 raise failure(found, "no job could be run on a node")
             return {"text": found.out}
 
         return probe
+
+    def _try(self, request: Mapping[str, Any]) -> Work:
+        """Ask whether a job with these options would be accepted. None is submitted."""
+        programs, options = self.programs(), _texts(request, "options")
+
+        def attempt() -> Answer:
+            found = programs.run(["sbatch", "--test-only", "--output=/dev/null", *options], data=b"#!/bin/sh\n")
+            return {"code": found.code, "err": found.err}
+
+        return attempt
+
+    def _strays(self, request: Mapping[str, Any]) -> Work:
+        programs, seen = self.programs(), _texts(request, "seen")
+        return lambda: {"strays": end_strays(programs, self._spool, seen)}
 
     def programs(self) -> Programs:
         """Slurm's commands, once the server has said which."""
@@ -258,7 +298,7 @@ class BatchService:
 
 
 def _answer(programs: Programs, command: Tuple[str, ...]) -> Answer:
-    found = programs.run(command)
+    found = programs.ask(command)
     return {"code": found.code, "out": found.out, "err": found.err, "away": found.is_away}
 
 
@@ -271,6 +311,22 @@ def _is_question(command: Tuple[str, ...]) -> bool:
     if program == "sacctmgr":
         return "show" in rest
     return program in _ASKED
+
+
+def _check_shared(path: str, name: str) -> None:
+    """The shared folder was safe when the agent was started. Nodes are about to run what is in it now, as this account.
+    Without one, the path is empty."""
+    if not path:
+        return
+    try:
+        root = shared_root(path)
+        for folder in (ARCHIVES, name):
+            own_folder(root, folder)
+    except UnsafeFolder as error:
+        raise AgentError(START_FAILED, str(error)) from None
+    except OSError as error:
+        words = "the folder {} cannot be used: {}".format(path, error.strerror)
+        raise AgentError(START_FAILED, words) from None
 
 
 def _texts(request: Mapping[str, Any], key: str) -> List[str]:

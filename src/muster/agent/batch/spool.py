@@ -17,11 +17,15 @@ from muster.agent.system.removal import remove_tree
 BEGIN = "begin"
 END = "end"
 LOG = "log"
+USAGE = "usage"
 WORK = "work"
+SEALED = "sealed"
+"""The name of the fact that a gang without a shared folder proves that it knows its token, and never says it."""
 _ORDER = "stop.json"
 _FACTS = "gang.json"
 _JOB = "job.json"
 _BEGUN = "begun.json"
+_CLAIM = ".claim"
 
 
 class Gang:
@@ -35,7 +39,7 @@ class Gang:
 
     @property
     def claim(self) -> str:
-        return self.folder + ".claim"
+        return self.folder + _CLAIM
 
     @property
     def output(self) -> str:
@@ -102,7 +106,7 @@ class Gang:
             return
         job = self.job()
         if job is not None:
-            write_json(self.claim, {"job": job, "token": facts.get("token")})
+            write_json(self.claim, {"job": job, "token": facts.get("token"), SEALED: facts.get(SEALED)})
         remove_tree(self.folder)
 
     def was_submitted_as(self) -> Optional[str]:
@@ -142,7 +146,16 @@ class Spool:
             names = sorted(os.listdir(self.gangs_folder))
         except OSError:
             return []
-        return [self.gang(name) for name in names if not name.endswith((".claim", ".partial"))]
+        return [self.gang(name) for name in names if not name.endswith((_CLAIM, ".partial"))]
+
+    def left(self) -> Dict[str, Dict[str, Any]]:
+        """What is left of the gangs whose tasks have all been forgotten, by their keys."""
+        try:
+            names = os.listdir(self.gangs_folder)
+        except OSError:
+            return {}
+        gangs = [self.gang(name[: -len(_CLAIM)]) for name in names if name.endswith(_CLAIM)]
+        return {gang.key: gang.left() for gang in gangs if gang.facts() is None}
 
     def write_mark(self, gang: Gang, task: str, name: str, mark: Mapping[str, Any]) -> None:
         """The secrets of a task are gone before its end is known."""
@@ -150,6 +163,10 @@ class Spool:
             load_clearing()(gang.task_folder(task))
         write_json(os.path.join(gang.task_folder(task), name), mark)
         write_json(os.path.join(self.news_folder, "{}.{}".format(task, name)), {})
+
+    def write_usage(self, gang: Gang, task: str, sample: Mapping[str, Any]) -> None:
+        """What the task uses now. It is no news: who wants to know it looks."""
+        write_json(os.path.join(gang.task_folder(task), USAGE), sample)
 
     def take_news(self) -> List[str]:
         """The tasks with new marks, each once."""

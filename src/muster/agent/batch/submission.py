@@ -12,8 +12,8 @@ import os
 import time
 from typing import Any, Callable, List, Mapping, Optional, Sequence
 
-from muster.agent.batch.gang_secrets import BatchSecrets, place
-from muster.agent.batch.programs import UNREACHABLE, Programs, failure
+from muster.agent.batch.gang_secrets import BatchSecrets, keep, place
+from muster.agent.batch.programs import REJECTED, UNREACHABLE, Programs, failure
 from muster.agent.batch.refusals import refusal
 from muster.agent.batch.spool import Gang
 from muster.agent.errors import AgentError
@@ -47,7 +47,9 @@ def submit(
                 return known
         end_earlier()
         for task, given in (secrets or {}).items():
-            place(gang.task_folder(task), given)  # before the facts: whoever knows the task knows what to mask
+            (keep if facts.get("relay") else place)(
+                gang.task_folder(task), given
+            )  # before the facts: whoever knows the task knows what to mask
         gang.write_facts(facts)
         finished = programs.run(["sbatch", "--parsable", *options], data=script, user=user, held=(claim,))
         if finished.code != 0:
@@ -55,11 +57,22 @@ def submit(
             if error.code != UNREACHABLE:
                 gang.remove()
             raise error
-        job = finished.out.strip().splitlines()[-1].split(";")[0].strip()
+        job = submitted_number(finished.out) or _look_up(programs, str(facts["name"]))
+        if job is None:
+            gang.remove()
+            said = " ".join((finished.out + finished.err).split()) or "nothing"
+            raise AgentError(REJECTED, "sbatch on the login node submitted no job, and said: {}".format(said))
         gang.write_job(job)
         return job
     finally:
         os.close(claim)
+
+
+def submitted_number(out: str) -> "str | None":
+    """The number of the job in the answer of `sbatch --parsable`. A name after it is that of the Slurm cluster."""
+    lines = out.strip().splitlines()
+    word = lines[-1].split(";")[0].strip() if lines else ""
+    return word if word.isdigit() else None
 
 
 def _lock(claim: int, key: str) -> None:

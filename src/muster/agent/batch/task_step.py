@@ -8,6 +8,7 @@ import subprocess
 from typing import Any, Callable, List, Mapping, Set
 
 from muster.agent.batch import task_session
+from muster.agent.batch.script_output import step_words
 from muster.agent.errors import START_FAILED, AgentError
 from muster.agent.system.channel import LINES, Channel
 from muster.agent.system.frames import Message
@@ -60,8 +61,7 @@ class TaskStep:
     @property
     def words(self) -> str:
         """What Slurm has said, in one line."""
-        said = self._words.decode("utf-8", "replace").replace("srun: ", "").replace("error: ", "")
-        return " ".join(said.split()) or "it has not said why"
+        return step_words(self._words.decode("utf-8", "replace")) or "it has not said why"
 
     def ask(self, request: Message) -> None:
         self.waiting.add(int(request["id"]))

@@ -1,4 +1,7 @@
-"""A script that says which driver, CUDA and cuDNN a node has, one per line, and nothing of what it has not."""
+"""A script that says which driver, CUDA and cuDNN a node has, one per line, and nothing of what it has not.
+
+Its argument is the Python whose version it says, too, if there is one.
+"""
 
 VERSIONS = r"""
 echo "node $(uname -n)"
@@ -15,5 +18,6 @@ for file in "$CUDNN_HOME/include/cudnn_version.h" /usr/include/cudnn_version.h /
   echo "cudnn $(sed -n 's/^#define CUDNN_\(MAJOR\|MINOR\|PATCHLEVEL\) *\([0-9]*\).*/\2/p' "$file" | paste -sd .)"
   break
 done
+[ -n "$1" ] && "$1" -I -S -c 'import sys; print("python", ".".join(map(str, sys.version_info[:3])))' 2>/dev/null
 exit 0
 """

@@ -11,7 +11,7 @@ from muster.ports.capabilities import CommandOutput
 
 
 class Answering(Protocol):
-    """Whoever answers requests about commands and connections: the agent of a node, or somebody on the way to it."""
+    """Answers requests about commands and connections: the agent of a node, or a relay on the way to it."""
 
     async def ask(self, op: str, **arguments: Any) -> Message: ...
 

@@ -95,9 +95,13 @@ class AgentNode:
 
     async def start(self) -> None:
         """Connect, and keep trying for as long as it takes. Returns after the first attempt."""
+        self.begin()
+        await self._tried.wait()
+
+    def begin(self) -> None:
+        """Connect, and keep trying for as long as it takes. Returns at once."""
         self._missed_at = asyncio.get_running_loop().time()
         self._loop = asyncio.create_task(self._stay_connected(), name=f"agent {self.node.name}")
-        await self._tried.wait()
 
     async def close(self) -> None:
         """Cancel the connection until it has ended. A library that is connecting may mistake a cancellation for a

@@ -26,5 +26,7 @@ def observation(agent: AgentNode, status: Mapping[str, Any]) -> Observation:
         error_message=error.get("message", ""),
         node_problem=str(status.get("node_problem") or ""),
         checkpoint_at=ours(status.get("checkpoint_at")),
+        tracking_url=str(status.get("tracking_url") or ""),
+        metrics_bytes=int(status.get("metrics_bytes") or 0),
         used=used_resources(status.get("used")),
     )

@@ -25,7 +25,7 @@ from muster.backends.agents.remote_files import AgentFiles
 from muster.backends.agents.spec_support import cannot_honour
 from muster.backends.agents.task_commands import AgentCommands
 from muster.backends.agents.task_connections import AgentConnections
-from muster.backends.agents.task_data import PoolCleanup, PoolLogs, PoolOutputs
+from muster.backends.agents.task_data import PoolCleanup, PoolLogs, PoolMetrics, PoolOutputs
 from muster.backends.agents.task_launch import TaskLauncher
 from muster.domain.clusters import PhysicalCluster
 from muster.domain.errors import BackendError, NotFound, Problem, Unreachable
@@ -107,6 +107,7 @@ class AgentPool:
             shipping=Preparation(self._shipping, archives) if self.ships else None,
             logs=logs,
             log_times=logs,
+            metrics=PoolMetrics(lambda task: self._agent(task.node)),
             outputs=PoolOutputs(OutputCollection(self._ask_node, lambda node: self._agent(node).inward)),
             cleanup=self._cleanup,
             task_commands=self._task_commands,
@@ -121,7 +122,7 @@ class AgentPool:
         )
 
     def _task_logs(self) -> PoolLogs:
-        return PoolLogs(self._agent, self._logs)
+        return PoolLogs(lambda task: self._agent(task.node), self._logs)
 
     def add(self, node: AgentNode) -> None:
         self._nodes[node.node.name] = node

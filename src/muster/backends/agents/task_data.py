@@ -1,4 +1,4 @@
-"""The capabilities of a pool for the data of tasks on its nodes: logs, outputs, and their cleanup."""
+"""The capabilities of a pool for the data of tasks on its nodes: logs, metrics, outputs, and their cleanup."""
 
 import asyncio
 from collections import defaultdict
@@ -27,33 +27,46 @@ AgentOf = Callable[[str], AgentNode]
 class PoolLogs:
     """Implements `ports.capabilities.TaskLogs` and `TaskLogTimes`."""
 
-    def __init__(self, agent: AgentOf, logs: AgentLogs) -> None:
+    def __init__(self, agent: Callable[[TaskRef], AgentNode], logs: AgentLogs) -> None:
         self._agent = agent
         self._logs = logs
 
     async def read(self, task: TaskRef, offset: int, limit: int) -> LogChunk:
         with _not_found():
-            return await self._logs.read(self._agent(task.node), task.task_id, offset, limit)
+            return await self._logs.read(self._agent(task), task.task_id, offset, limit)
 
     async def tail_offset(self, task: TaskRef, lines: int) -> int:
         with _not_found():
-            answer = await self._agent(task.node).ask("tail_offset", task=task.task_id, lines=lines)
+            answer = await self._agent(task).ask("tail_offset", task=task.task_id, lines=lines)
         return int(answer["offset"])
 
     async def watch(self, task: TaskRef) -> AsyncGenerator[int]:
         with _not_found():
-            async with aclosing(self._logs.watch(self._agent(task.node), task.task_id)) as sizes:
+            async with aclosing(self._logs.watch(self._agent(task), task.task_id)) as sizes:
                 async for size in sizes:
                     yield size
 
     async def collect(self, task: TaskRef, target: Path) -> DroppedBytes | None:
         with _not_found():
-            return await self._logs.collect(self._agent(task.node), task.task_id, target)
+            return await self._logs.collect(self._agent(task), task.task_id, target)
 
     async def times(self, task: TaskRef) -> LogTimes:
         with _not_found():
-            answer = await self._agent(task.node).ask("log_times", task=task.task_id)
+            answer = await self._agent(task).ask("log_times", task=task.task_id)
         return LogTimes.of(marks_of(answer["data"]))
+
+
+class PoolMetrics:
+    """Implements `ports.capabilities.TaskMetrics`."""
+
+    def __init__(self, agent: Callable[[TaskRef], AgentNode]) -> None:
+        self._agent = agent
+
+    async def read(self, task: TaskRef, offset: int, limit: int) -> LogChunk:
+        with _not_found():
+            answer = await self._agent(task).ask("read_metrics", task=task.task_id, offset=offset, limit=limit)
+        data, size = answer["data"], int(answer["size"])
+        return LogChunk(data, offset, size, bool(answer["ended"]) and offset + len(data) >= size)
 
 
 @contextmanager

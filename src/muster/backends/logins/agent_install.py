@@ -8,6 +8,7 @@ not, it receives it, checks its hash and puts it in place by rename. Then it bec
 
 import asyncio
 import hashlib
+import inspect
 import json
 import shlex
 from collections.abc import AsyncIterator
@@ -17,6 +18,7 @@ from typing import Any
 
 import asyncssh
 
+from muster.agent import own_folders
 from muster.agent.archive import archive_bytes
 from muster.backends.agents.agent_channel import ByteReader, ByteWriter
 from muster.domain.errors import BackendError
@@ -27,7 +29,7 @@ _GREETING_BYTES = 1 << 16
 _SHOWN = 500
 _ANSWER = b"muster-answer:"
 
-_SCRIPT = r"""
+_INSTALLING = r"""
 import glob, hashlib, json, os, sys, tempfile
 def line():
     found = b""
@@ -43,9 +45,14 @@ order = line()
 try:
     if sys.version_info < (3, 8):
         raise OSError("its Python is %s; 3.8 or newer is needed" % sys.version.split()[0])
-    root = os.path.realpath(os.path.join(os.path.expanduser("~"), order["root"]))
-    archives = os.path.join(root, "agents")
-    os.makedirs(archives, 0o700, exist_ok=True)
+    root = os.path.join(os.path.expanduser("~"), order["root"])
+    if order["is_shared"]:
+        root = shared_root(root)
+    else:
+        root = os.path.realpath(root)
+        os.makedirs(root, exist_ok=True)
+    archives = own_folder(root, ARCHIVES)
+    own = own_folder(root, order["name"])
     path = os.path.join(archives, order["archive"])
     say(have=os.path.exists(path))
     if not os.path.exists(path):
@@ -69,11 +76,14 @@ try:
         for one in old:
             os.unlink(one)
         say(taken=True)
-    arguments = ["--root", os.path.join(root, order["name"])] + order["arguments"]
+    arguments = ["--root", own] + order["arguments"]
     os.execv(sys.executable, [sys.executable, "-I", path] + arguments)
+except UnsafeFolder as error:
+    say(unsafe=str(error))
 except OSError as error:
     say(error=str(error))
 """
+_SCRIPT = inspect.getsource(own_folders) + _INSTALLING
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,10 +112,12 @@ async def running_agent(
     root: str,
     name: str,
     arguments: list[str],
+    is_shared: bool,
     start_within_s: float = START_WITHIN_S,
 ) -> AsyncIterator[tuple[ByteReader, ByteWriter]]:
     """Yield the connection to the agent. `root` is the folder of Muster on the node, and `name` the folder in it that
-    belongs to this agent alone."""
+    belongs to this agent alone. If other accounts share `root`, it is refused where they could put something there in
+    place of the agent, and made only in a folder that is there."""
     command = f"exec {shlex.quote(python)} -c 'import os;exec(eval(os.fdopen(os.dup(0),\"rb\",0).readline()))'"
     try:
         process = await connection.create_process(command, encoding=None, stderr=asyncssh.PIPE)
@@ -119,6 +131,7 @@ async def running_agent(
             "digest": archive.digest,
             "root": root,
             "name": name,
+            "is_shared": is_shared,
             "arguments": arguments,
         }
         _write(process.stdin, repr(_SCRIPT).encode() + b"\n" + json.dumps(order).encode() + b"\n")
@@ -160,6 +173,8 @@ def _checked(line: bytes) -> dict[str, Any]:
         answer = dict(json.loads(line))
     except ValueError:
         raise BackendError("the connection broke while the agent was installed") from None
+    if "unsafe" in answer:
+        raise BackendError(str(answer["unsafe"]))
     if "error" in answer:
         raise BackendError(
             f"the agent cannot be installed there: {answer['error']} (`root` in the cluster file names another folder, "

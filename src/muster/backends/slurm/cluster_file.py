@@ -9,21 +9,25 @@ from pydantic import AfterValidator, BeforeValidator, Field
 
 from muster.backends.logins.cluster_file import Host, HostKey, LoginIn, split_endpoint
 from muster.backends.logins.options import Login
-from muster.backends.slurm.option_values import is_gres_type, is_word
+from muster.backends.slurm.login.login_problems import login_problems
 from muster.backends.slurm.options import Expected, Order, SlurmOptions, SubmitAs, SubmitSettings
+from muster.backends.slurm.script.constraints import constraint_problem
+from muster.backends.slurm.script.option_values import is_gres_type, is_word
+from muster.backends.slurm.script.own_options import option_problem
+from muster.backends.slurm.user_logins import ACCOUNT, OWNER, LoginPattern, UserLogins
 from muster.domain.clusters import PhysicalCluster
 from muster.domain.errors import Problem
 from muster.settings.cluster_kinds import ClusterKind
 from muster.wire.cluster_problems import Parts
-from muster.wire.physical_schema import SHARED_PARTS, SharedIn, matching, plain
+from muster.wire.physical_schema import SHARED_PARTS, ServerFile, SharedIn, plain
 from muster.wire.spec_schema import Seconds, Strict, Text
 
 HERE = "here"
 _OPTION = re.compile(r"--[a-z][a-z-]*(=.*)?")
 _PATH = re.compile(r"[\w./+:@,=-]+", re.ASCII)
 """Slurm replaces a `%` in the paths of its options, and ends them at blanks."""
+_ACCOUNT = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._@+\\-]{0,254}\$?")
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_OWN = ("job-name", "comment", "output", "error", "wrap", "ntasks", "array", "parsable", "wait", "export", "requeue")
 Line = Annotated[str, AfterValidator(plain)]
 
 
@@ -36,8 +40,14 @@ def _word(value: str) -> str:
 def _option(value: str) -> str:
     if not _OPTION.fullmatch(value) or not is_word(value):
         raise ValueError("expected one option of sbatch as one word, such as --nice=100")
-    if value[2:].partition("=")[0] in _OWN:
-        raise ValueError("this option is Muster's own")
+    if problem := option_problem(value[2:].partition("=")[0]):
+        raise ValueError(problem)
+    return value
+
+
+def _constraint(value: str) -> str:
+    if problem := constraint_problem(_word(value)):
+        raise ValueError(problem)
     return value
 
 
@@ -76,9 +86,22 @@ def _relay(value: Any) -> Any:
     return found
 
 
+def _account(value: str) -> str:
+    if not _ACCOUNT.fullmatch(value.replace(OWNER, "owner")):
+        raise ValueError(f"expected the name of an account, or {OWNER}")
+    return value
+
+
+def _shared_folder(value: str) -> str:
+    """It becomes a path of each user only where users have logins: see `login_problems`."""
+    if not _PATH.fullmatch(value.replace(OWNER, "owner").replace(ACCOUNT, "user")):
+        raise ValueError("expected a path of letters, digits and ._/+:@,=-")
+    return value
+
+
 Word = Annotated[str, AfterValidator(_word)]
 Folder = Annotated[str, AfterValidator(_absolute)]
-SharedFolder = Annotated[Folder, AfterValidator(matching(_PATH, "a path of letters, digits and ._/+:@,=-"))]
+SharedFolder = Annotated[Folder, AfterValidator(_shared_folder)]
 GresType = Annotated[str, AfterValidator(_gres_type)]
 Variables = Annotated[dict[str, str], AfterValidator(_variables)]
 
@@ -89,7 +112,9 @@ class SubmitIn(Strict):
     partition: Word | None = Field(None, description="The partition, or several with commas.")
     account: Word | None = Field(None, description="The account that jobs are charged to.")
     qos: Word | None = Field(None, description="The quality of service.")
-    constraint: Word | None = Field(None, description="Features that nodes must have, as sbatch takes them.")
+    constraint: Annotated[str, AfterValidator(_constraint)] | None = Field(
+        None, description="Features that nodes must have, as sbatch takes them."
+    )
     reservation: Word | None = Field(None, description="The reservation that jobs run in.")
     options: list[Annotated[str, AfterValidator(_option)]] = Field(
         default_factory=list, description="Further options of sbatch, each as one word: --exclusive, --nice=100."
@@ -122,6 +147,17 @@ class SlurmLoginIn(LoginIn):
 
     host: Host = Field(description="Name or address, as ssh takes it.")
     host_key: HostKey | None = Field(None, description="Its key; no other is taken.")
+
+
+class UserLoginIn(Strict):
+    """The login of a user. `${owner}` is the user's name in Muster; what is absent is as in `login`."""
+
+    user: Annotated[str, AfterValidator(_account)] = Field(OWNER, description="The account.")
+    key_file: ServerFile | None = Field(None, description="A private key on the server.")
+    password_file: ServerFile | None = Field(None, description="A file on the server whose first line is the password.")
+
+    def pattern(self) -> LoginPattern:
+        return LoginPattern(self.user, self.key_file, self.password_file)
 
 
 class Relay(Strict):
@@ -167,8 +203,12 @@ class SlurmIn(SharedIn, SubmitIn):
     )
     submit_as: SubmitAs = Field(
         SubmitAs.SERVICE,
-        description="Whose jobs they are in Slurm: service, or user by sudo on the login node. Those of users connect "
-        "to the login node, and do not use sharedFolder.",
+        description="Whose jobs they are in Slurm: service, user by sudo on the login node, or login, by logins of "
+        "their owners. Those of users by sudo connect to the login node, and do not use sharedFolder.",
+    )
+    logins: dict[str, UserLoginIn] = Field(
+        default_factory=dict,
+        description="With `submitAs: login`, the logins of users by their names in Muster; `*` is for all others.",
     )
     gpu_models: dict[GresType, str] = Field(
         default_factory=dict, description="What Muster calls the GPUs of a gres type."
@@ -178,12 +218,13 @@ class SlurmIn(SharedIn, SubmitIn):
 
 
 def _complete(cluster: PhysicalCluster, model: SlurmIn) -> PhysicalCluster:
+    own_root = model.login.root if model.login is not None else ""
     options = SlurmOptions(
         login=_login_of(model.login),
         login_python=model.login.python if model.login is not None else "python3",
-        root=model.shared_folder or (model.login.root if model.login is not None else ""),
+        root=own_root if model.submit_as is SubmitAs.LOGIN else model.shared_folder or own_root,
         # Files of several accounts in one folder would have to be readable by all of them.
-        is_shared=model.shared_folder is not None and model.submit_as is SubmitAs.SERVICE,
+        is_shared=model.shared_folder is not None and model.submit_as is not SubmitAs.USER,
         relay_host=model.relay_address.host if model.relay_address is not None else "",
         relay_port=(model.relay_address.port if model.relay_address is not None else None) or 0,
         commands=model.commands or "",
@@ -200,6 +241,8 @@ def _complete(cluster: PhysicalCluster, model: SlurmIn) -> PhysicalCluster:
         order=model.order,
         head_start=model.head_start,
         submit_as=model.submit_as,
+        user_logins=UserLogins({owner: one.pattern() for owner, one in model.logins.items()}),
+        user_root=model.shared_folder or own_root,
         gpu_models=dict(model.gpu_models),
         poll_s=model.poll_every,
     )
@@ -222,7 +265,16 @@ def _login_of(model: SlurmLoginIn | None) -> Login | None:
 
 
 def _problems(model: SlurmIn) -> Iterable[Problem]:
-    return [*_poll_problems(model)]
+    return [
+        *_poll_problems(model),
+        *login_problems(
+            model.submit_as,
+            {owner: one.pattern() for owner, one in model.logins.items()},
+            has_login_node=model.login is not None,
+            shared_folder=model.shared_folder or "",
+            relay_port=model.relay_address.port if model.relay_address is not None else None,
+        ),
+    ]
 
 
 def _poll_problems(model: SlurmIn) -> Iterator[Problem]:
@@ -233,6 +285,7 @@ def _poll_problems(model: SlurmIn) -> Iterator[Problem]:
 _PARTS: Parts = {
     **SHARED_PARTS,
     "login": SlurmLoginIn,
+    "logins": UserLoginIn,
     "relayAddress": Relay,
     "virtualClusters": SubmitIn,
     "network": NetworkIn,

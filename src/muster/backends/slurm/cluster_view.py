@@ -3,11 +3,11 @@
 from collections import Counter
 from collections.abc import Iterable, Mapping
 
-from muster.backends.slurm.amounts import Amounts
-from muster.backends.slurm.node_tables import NodeRecord, PartitionRecord
+from muster.backends.slurm.answers.amounts import Amounts
+from muster.backends.slurm.answers.node_tables import NodeRecord, PartitionRecord
+from muster.backends.slurm.answers.queries import Machines
 from muster.backends.slurm.node_use import engine_use
 from muster.backends.slurm.options import Order, SlurmOptions
-from muster.backends.slurm.queries import Machines
 from muster.domain.nodes import Node, NodeState
 from muster.domain.pools import Pool, PoolCapacity
 from muster.domain.resources import Capacity, Device
@@ -25,12 +25,14 @@ class ClusterView:
         self.nodes: tuple[Node, ...] = ()
         self.pool: Pool | None = None
         self.gpu_types: tuple[str, ...] = ()
+        self.partitions: tuple[PartitionRecord, ...] = ()
 
     def update(
         self, machines: Machines, own: Amounts, own_by_node: Mapping[str, Amounts], options: SlurmOptions
     ) -> bool:
         """`own` is what Muster's own jobs hold. Returns whether anything has changed."""
         before = self.nodes, self.pool
+        self.partitions = tuple(machines.partitions)
         names = _used_partitions(machines.partitions, options)
         records = [one for one in machines.nodes if not names or names & set(one.partitions)]
         self.gpu_types = tuple(sorted({type_ for one in records for type_ in one.gpus if type_}))

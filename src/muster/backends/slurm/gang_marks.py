@@ -4,7 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from muster.backends.slurm.amounts import Amounts, read_amounts
+from muster.backends.agents.used_resources import used_resources
+from muster.backends.slurm.answers.amounts import Amounts, read_amounts
 from muster.domain.used_resources import UsedResources
 
 
@@ -22,12 +23,19 @@ class End:
     is_ordered: bool = False
     is_from_outside: bool = False
     """Whether somebody else than Muster sent it a signal before: Slurm, for a reason that its state tells."""
+    is_unless_slurm_knows: bool = False
+    """Whether it counts only if the state of its job says nothing but that it is over: who cancels a job while it
+    starts makes srun fail."""
     error_code: str = ""
     error_message: str = ""
     node: str = ""
     used: UsedResources | None = None
     kept: Mapping[str, Any] | None = None
     """The end as Slurm told it, if the task could not write its own."""
+
+    @property
+    def may_be_told_otherwise(self) -> bool:
+        return self.is_from_outside or self.is_unless_slurm_knows
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,13 +65,28 @@ class GangMarks:
     """Where its nodes look for the login node if they share no folder with it: names and at last a port."""
     task_gpus: Mapping[str, int] = field(default_factory=dict)
     """How many of the GPUs each task of a role has."""
+    login: str = ""
+    """The user by whose login it was submitted, if users have logins."""
+
+    @property
+    def handle(self) -> str:
+        return handle_of(self.job, self.login)
 
     @property
     def is_over(self) -> bool:
-        return all(task.end is not None and not task.end.is_from_outside for task in self.tasks)
+        return all(task.end is not None and not task.end.may_be_told_otherwise for task in self.tasks)
 
 
-def read_gang(told: Mapping[str, Any]) -> GangMarks:
+def handle_of(job: str, login: str) -> str:
+    """What the server keeps of a task: the number of its job, and by whose login it is found."""
+    return f"{job}@{login}" if login else job
+
+
+def login_in(handle: str) -> str:
+    return handle.partition("@")[2]
+
+
+def read_gang(told: Mapping[str, Any], login: str = "") -> GangMarks:
     tasks = tuple(read_task(one) for one in told["tasks"])
     amounts = told.get("amounts") or {}
     return GangMarks(
@@ -75,6 +98,7 @@ def read_gang(told: Mapping[str, Any]) -> GangMarks:
         read_amounts(amounts),
         str(told.get("relay") or ""),
         {str(role): int(count) for role, count in (amounts.get("task_gpus") or {}).items()},
+        login,
     )
 
 
@@ -89,8 +113,8 @@ def read_task(told: Mapping[str, Any]) -> TaskMarks:
 
 
 def _end(told: Mapping[str, Any]) -> End:
-    used = None
-    if told.get("cpu_s") is not None:
+    used = used_resources(told.get("used"))
+    if used is None and told.get("cpu_s") is not None:
         used = UsedResources(cpu_s=float(told["cpu_s"]), peak_memory_bytes=int(told["memory_bytes"]))
     return End(
         at=float(told["at"]),
@@ -98,6 +122,7 @@ def _end(told: Mapping[str, Any]) -> End:
         signal=told.get("signal"),
         is_ordered=bool(told.get("ordered")),
         is_from_outside=bool(told.get("from_outside")),
+        is_unless_slurm_knows=bool(told.get("unless_slurm_knows")),
         error_code=str(told.get("error") or ""),
         error_message=str(told.get("message") or ""),
         node=str(told.get("node") or ""),

@@ -4,6 +4,7 @@ from functools import partial
 
 from muster.backends.kinds import BackendKind, Builder, Examination, Site
 from muster.backends.slurm.cluster_file import SLURM_CLUSTERS
+from muster.backends.slurm.options import SubmitAs, slurm_options
 from muster.domain.clusters import PhysicalCluster
 
 
@@ -28,4 +29,13 @@ def _examine(cluster: PhysicalCluster) -> Examination:
     return examine(cluster)
 
 
-SLURM = BackendKind(SLURM_CLUSTERS, _builder, _examine)
+def unused_files(cluster: PhysicalCluster) -> list[str]:
+    """What lies beside the keys of users and is no login."""
+    options = slurm_options(cluster)
+    if options.submit_as is not SubmitAs.LOGIN:
+        return []
+    left_out = options.user_logins.left_out()
+    return [f"not taken for logins in {folder}: {', '.join(files)}" for folder, files in left_out]
+
+
+SLURM = BackendKind(SLURM_CLUSTERS, _builder, _examine, unused_files)

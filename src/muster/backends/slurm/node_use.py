@@ -3,11 +3,11 @@
 from collections import Counter
 from collections.abc import Iterable, Mapping
 
-from muster.backends.slurm.amounts import Amounts, total
+from muster.backends.slurm.answers.amounts import Amounts, total
+from muster.backends.slurm.answers.job_records import Held
+from muster.backends.slurm.answers.node_tables import NodeRecord
+from muster.backends.slurm.answers.queries import Jobs
 from muster.backends.slurm.gang_marks import GangMarks
-from muster.backends.slurm.job_records import Held
-from muster.backends.slurm.node_tables import NodeRecord
-from muster.backends.slurm.queries import Jobs
 from muster.domain.nodes import EngineUse, OthersUse
 
 

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
+from muster.backends.slurm.answers.job_facts import JobEnd, JobFacts
 from muster.backends.slurm.gang_marks import End, GangMarks, TaskMarks
-from muster.backends.slurm.job_facts import JobEnd, JobFacts
-from muster.domain.exit_causes import LOGIN_UNREACHABLE
+from muster.domain.failures.exit_causes import LOGIN_UNREACHABLE
 from muster.ports.backend import Observation, Phase
 
 UNKNOWN_JOB = "slurm-forgot"
@@ -15,9 +15,16 @@ _STARTING = "Slurm has given it nodes, and it is about to start there."
 
 def observations(gang: GangMarks, job: JobFacts | None) -> Iterator[Observation]:
     """`job` is None if Slurm does not know it any more."""
-    facts = _with_addresses(job, gang.relay) if job is not None else None
+    facts = _with_addresses(_as_begun(job, gang), gang.relay) if job is not None else None
     for task in gang.tasks:
-        yield observation(task, gang.job, facts)
+        yield observation(task, gang.handle, facts)
+
+
+def _as_begun(job: JobFacts, gang: GangMarks) -> JobFacts:
+    """A job that is cancelled before any of its tasks began was given up by Slurm, if nothing says otherwise."""
+    if job.end is None or job.end.unless_begun is None or any(task.begin or task.end for task in gang.tasks):
+        return job
+    return replace(job, end=job.end.unless_begun)
 
 
 def _with_addresses(job: JobFacts, relay: str) -> JobFacts:
@@ -38,6 +45,8 @@ def observation(task: TaskMarks, handle: str, job: JobFacts | None) -> Observati
         started_at=task.begin.at if task.begin is not None else None,
     )
     if task.end is not None and not _is_for_slurm_to_say(task.end):
+        return _ended(base, task, task.end)
+    if task.end is not None and task.end.is_unless_slurm_knows and (job is None or (job.end and job.end.is_plain)):
         return _ended(base, task, task.end)
     if job is None:
         return replace(base, phase=Phase.LOST, error_code=UNKNOWN_JOB, error_message="Slurm does not know its job")
@@ -60,13 +69,14 @@ def needs_slurm(task: TaskMarks) -> bool:
 
 
 def _is_for_slurm_to_say(end: End) -> bool:
-    """Slurm sent it a signal. Why, the state of the job tells when that is over."""
-    return end.is_from_outside and not end.is_ordered and end.exit_code != 0
+    """Slurm sent it a signal, or may have ended its job while it started. Why, the state of the job tells when that
+    is over."""
+    return end.is_unless_slurm_knows or (end.is_from_outside and not end.is_ordered and end.exit_code != 0)
 
 
 def _ended(base: Observation, task: TaskMarks, end: End) -> Observation:
     if end.kept is not None:
-        return replace(base, phase=Phase(end.kept["phase"]), ended_at=end.at, **_kept(end))
+        return replace(base, phase=Phase(end.kept["phase"]), ended_at=end.at, used=end.used, **_kept(end))
     return replace(
         base,
         phase=Phase.ENDED,

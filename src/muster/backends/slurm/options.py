@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from muster.backends.logins.options import Login
+from muster.backends.slurm.user_logins import UserLogins
 from muster.domain.clusters import PhysicalCluster
 
 
@@ -24,6 +25,8 @@ class SubmitAs(StrEnum):
     """Those of the account that the agent on the login node runs under."""
     USER = "user"
     """Those of the user of the same name, by sudo."""
+    LOGIN = "login"
+    """Those of the account that their owner logs in to, by a connection of its own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +92,10 @@ class SlurmOptions:
     head_start: int = 1
     """How many nodes' worth of gangs more than fit may wait in Slurm's queue."""
     submit_as: SubmitAs = SubmitAs.SERVICE
+    user_logins: UserLogins = field(default_factory=UserLogins)
+    """The logins of users, if jobs are submitted by them."""
+    user_root: str = ""
+    """Muster's folder of each user's login, in which `${owner}` and `${user}` stand for the user and the account."""
     gpu_models: Mapping[str, str] = field(default_factory=dict)
     """What Muster calls the GPUs of a gres type."""
     poll_s: float = 1.0
@@ -97,6 +104,13 @@ class SlurmOptions:
         """The settings for jobs of this virtual cluster."""
         own = self.virtual.get(cluster)
         return self.submit if own is None else own.over(self.submit)
+
+    def for_owner(self, owner: str) -> "SlurmOptions | None":
+        """These options with the login of this user. None if jobs are submitted by logins, and the user has none."""
+        if self.submit_as is not SubmitAs.LOGIN:
+            return self
+        found = self.user_logins.of(owner, self.login, self.user_root)
+        return None if found is None else replace(self, login=found.login, root=found.root)
 
     def command(self, name: str) -> str:
         return f"{self.commands.rstrip('/')}/{name}" if self.commands else name

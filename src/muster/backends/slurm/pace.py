@@ -4,9 +4,9 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 
+from muster.backends.slurm.answers.queries import Answer, Jobs
 from muster.backends.slurm.gang_marks import GangMarks, TaskMarks
 from muster.backends.slurm.observing import needs_slurm
-from muster.backends.slurm.queries import Answer, Jobs
 
 _SHARE_OF_TIME = 50.0
 """Asking takes at most one fiftieth of the time."""
@@ -76,6 +76,10 @@ class Pace:
     @property
     def _took_s(self) -> float:
         return min(self._last_took_s)
+
+    def unasked_s(self) -> float:
+        """How long ago Slurm has answered, whatever it was asked for."""
+        return self._clock() - max(self._jobs_at, self._nodes_at)
 
     def nodes_age_s(self) -> float:
         return self._clock() - self._nodes_at

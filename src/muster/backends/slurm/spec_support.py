@@ -2,9 +2,10 @@
 
 from collections.abc import Iterator
 
-from muster.backends.slurm.option_values import is_feature, is_gpu_model, is_node
-from muster.backends.slurm.options import slurm_options
-from muster.backends.slurm.sbatch_options import GpuTypes, feature
+from muster.backends.slurm.options import SubmitSettings, slurm_options
+from muster.backends.slurm.script.constraints import constraint_problem
+from muster.backends.slurm.script.option_values import is_feature, is_gpu_model, is_node
+from muster.backends.slurm.script.sbatch_options import GpuTypes, feature, job_constraint
 from muster.domain.clusters import PhysicalCluster
 from muster.domain.errors import Problem
 from muster.domain.needs import folder_name
@@ -34,8 +35,10 @@ def cannot_honour(spec: JobSpec, cluster: PhysicalCluster) -> Iterator[Problem]:
     if spec.where.together in (Together.RACK, Together.SWITCH):
         message = f"cluster {cluster.name} does not know which nodes share a {spec.where.together}"
         yield Problem("where.together", message, "leave it out, or write --switches in the cluster file")
+    options = slurm_options(cluster)
     yield from _where(spec.where)
-    gpu_types = GpuTypes(slurm_options(cluster))
+    yield from _features(spec, options.submit_settings(spec.cluster or cluster.name))
+    gpu_types = GpuTypes(options)
     for role in spec.roles:
         yield from _role(f"roles.{role.name}", role.stdin, role.resources.shares_gpu, bool(role.resources.extended))
         yield from _gpu_models(f"roles.{role.name}.resources.gpuType", role.resources, gpu_types)
@@ -51,6 +54,16 @@ def _where(where: Where) -> Iterator[Problem]:
             message = f"{_quoted(feature(key, value))} cannot be a feature of a node in Slurm"
             hint = "write each feature by itself, as a key with the value '*' or as KEY: VALUE, both of letters,"
             yield Problem("where.labels", message, f"{hint} digits, '.', '_', ':', '/' and '-'")
+
+
+def _features(spec: JobSpec, settings: SubmitSettings) -> Iterator[Problem]:
+    """Slurm has no nested parentheses, and no counts inside of them."""
+    labels = spec.where.labels
+    if settings.constraint and labels and all(is_feature(feature(*label)) for label in labels.items()):
+        both = job_constraint(spec, settings)
+        if constraint_problem(both):
+            message = f"Slurm takes no features beside the cluster's own constraint {settings.constraint}"
+            yield Problem("where.labels", message, "leave them out, or choose another virtual cluster")
 
 
 def _gpu_models(path: str, asked: Resources, gpu_types: GpuTypes) -> Iterator[Problem]:

@@ -7,17 +7,18 @@ import re
 import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import islice
 
 from muster.lib.nearest import nearest
-from muster.lib.script_texts import option_lines
+from muster.lib.script_texts import indented_lines, option_lines
 from muster.wire.dialects.slurm.options import OPTIONS, SHORT, Option, Takes, long_option
 
 _MARK = "#SBATCH"
 _HETEROGENEOUS = ("hetjob", "packjob")
 _LONGEST = 8192
-"""As many characters as a line with options may have: taking it apart takes quadratic time."""
+"""The longest line with options: taking it apart takes quadratic time."""
 _MOST = 100
-"""As many mistakes are found, because each of them is compared with all options."""
+"""The most mistakes that are found, because each of them is compared with all options."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,13 +47,15 @@ class Directives:
     """The line on which the second part of a heterogeneous job begins."""
     late: list[int] = field(default_factory=list)
     """The lines that come after the first command."""
+    indented: list[int] = field(default_factory=list)
+    """The lines that begin with blanks, which are comments to Slurm."""
 
     def value(self, name: str) -> str | None:
         return self.given[name].value if name in self.given else None
 
 
 def read_directives(script: str) -> Directives:
-    found = Directives()
+    found = Directives(indented=list(islice(indented_lines(script), _MOST)))
     for line in option_lines(script):
         if line.is_late:
             found.late.append(line.number)

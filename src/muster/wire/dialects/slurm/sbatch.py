@@ -32,7 +32,7 @@ STATES = {
 """What Slurm calls the states of a job."""
 
 _SCANNED = 500
-"""As many characters of each line are searched for commands: some patterns take quadratic time."""
+"""How many characters of each line are searched for commands: some patterns take quadratic time."""
 _KILL_WAIT_S = 30
 """Between the two signals that end a job, as Slurm has it by default."""
 _STARTS_STEPS = re.compile(r"(?m)^[^#\n]*\b(srun|scontrol)\b")
@@ -96,6 +96,10 @@ class _Script:
             self._into.refuse_line(mistake.line, mistake.word, mistake.message, mistake.hint)
         for line in self._directives.late:
             self._into.warn_line(line, "#SBATCH", "has no effect: it stands after the first command, as in Slurm")
+        for line in self._directives.indented:
+            self._into.warn_line(
+                line, "#SBATCH", "has no effect: blanks come before it, which makes it a comment to Slurm"
+            )
         self._say_what_is_idle()
         layout = self._layout()
         name, is_renamed = self._name()

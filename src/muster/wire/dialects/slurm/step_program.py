@@ -183,7 +183,7 @@ class Step:
         return tasks
 
     def _check_cpus(self) -> None:
-        """As srun does it, a task has one CPU unless it asks for more."""
+        """Check the CPUs as srun does: a task has one unless it asks for more."""
         there = int(os.environ.get("SLURM_CPUS_ON_NODE") or 0)
         if not there or "overcommit" in self.options or "SLURM_OVERCOMMIT" in os.environ:
             return

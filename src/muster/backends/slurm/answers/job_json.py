@@ -4,11 +4,11 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from muster.backends.slurm.exit_codes import read_json_exit
-from muster.backends.slurm.gres import tracked_amounts
-from muster.backends.slurm.job_records import Held, JobRecord
-from muster.backends.slurm.json_values import text, time_of, whole, words
-from muster.backends.slurm.node_lists import expand
+from muster.backends.slurm.answers.exit_codes import read_json_exit
+from muster.backends.slurm.answers.gres import tracked_amounts
+from muster.backends.slurm.answers.job_records import Held, JobRecord
+from muster.backends.slurm.answers.json_values import text, time_of, whole, words
+from muster.backends.slurm.answers.node_lists import expand
 
 
 def queue_json_command(jobs: Sequence[int | str]) -> list[str]:

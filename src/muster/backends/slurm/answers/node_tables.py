@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from muster.backends.slurm.gres import gpu_indices, gpus_by_type, tracked_gpus, tracked_memory_bytes
-from muster.backends.slurm.node_lists import expand
-from muster.backends.slurm.node_states import NodeCondition, node_condition, split_state
-from muster.backends.slurm.times import read_length_s
+from muster.backends.slurm.answers.gres import gpu_indices, gpus_by_type, tracked_gpus, tracked_memory_bytes
+from muster.backends.slurm.answers.node_lists import expand
+from muster.backends.slurm.answers.node_states import NodeCondition, node_condition, split_state
+from muster.backends.slurm.answers.times import read_length_s
 
 NODES_COMMAND = ("scontrol", "--all", "--details", "--oneliner", "show", "node")
 """Only with details does Slurm say which GPUs are in use."""

@@ -8,12 +8,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from muster.agent.batch.bootstrap import bootstrap
+from muster.agent.batch.bootstrap import BOOTSTRAP
 from muster.agent.batch.compiled import RUN
 from muster.agent.batch.link import ADDRESSES, TOKEN
-from muster.backends.slurm.option_values import directive
 from muster.backends.slurm.options import SlurmOptions
-from muster.backends.slurm.sbatch_options import (
+from muster.backends.slurm.script.option_values import directive
+from muster.backends.slurm.script.sbatch_options import (
     Component,
     GpuTypes,
     component_options,
@@ -22,6 +22,7 @@ from muster.backends.slurm.sbatch_options import (
     job_options,
     srun_options,
 )
+from muster.backends.slurm.site_lines import site_lines
 from muster.domain.launch_requests import GangLaunch, LaunchRequest
 from muster.domain.specs import Framework
 from muster.domain.tasks import Task
@@ -79,7 +80,7 @@ def _script(launch: GangLaunch, options: SlurmOptions, place: Place, gpu_types: 
     program = [RUN.format("coordinator"), place.archive]
     way_back: list[str] = []
     if place.relay:
-        program = [bootstrap("coordinator"), "coordinator", launch.gang.key]
+        program = [BOOTSTRAP, "coordinator", launch.gang.key]
         token = place.token or HIDDEN
         way_back = [f"export {ADDRESSES}={shlex.quote(place.relay)}", f"export {TOKEN}={shlex.quote(token)}"]
     python = [options.python, "-I", "-S", "-c", *program]
@@ -88,10 +89,7 @@ def _script(launch: GangLaunch, options: SlurmOptions, place: Place, gpu_types: 
             "#!/bin/sh",
             *_directives(launch, options, place, gpu_types),
             "",
-            *(f"module load {shlex.quote(module)}" for module in options.modules),
-            *(f"export {name}={shlex.quote(value)}" for name, value in options.env.items()),
-            *([f"export MUSTER_BATCH_INTERFACE={shlex.quote(options.interface)}"] if options.interface else []),
-            *options.prolog,
+            *site_lines(options),
             *way_back,
             f"exec {shlex.join(python)} <<'{_END}'",
             order,
@@ -168,6 +166,7 @@ def _task(launch: GangLaunch, task: Task, request: LaunchRequest, place: Place, 
         "inputs": [{"digest": one.digest, "member": one.member, "target": one.target} for one in request.inputs],
         "links": dict(request.links),
         "gpus": spec.role(task.role).resources.gpus,
+        "has_secrets": bool(request.secrets),
         "setup": ENTRY_VARIABLE if request.setup is not None else None,
         "outputs": list(spec.outputs),
         "log_bytes": place.log_bytes,

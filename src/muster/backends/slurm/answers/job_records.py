@@ -3,9 +3,9 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from muster.backends.slurm.amounts import Amounts
-from muster.backends.slurm.exit_codes import JobExit
-from muster.backends.slurm.job_states import JobPhase, JobState, job_state
+from muster.backends.slurm.answers.amounts import Amounts
+from muster.backends.slurm.answers.exit_codes import JobExit
+from muster.backends.slurm.answers.job_states import JobPhase, JobState, job_state
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Mapping
 
-from muster.backends.slurm.amounts import Amounts
+from muster.backends.slurm.answers.amounts import Amounts
 
 _ENTRY = re.compile(r"gpu(?::(?P<type>[^:(,=]+))?:(?P<count>\d+)(?P<unit>[KMGT])?(?:\(.*)?")
 _INDICES = re.compile(r"\(IDX:([\d,-]+)\)")

@@ -9,12 +9,13 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 
 from muster.backends.slurm.gang_marks import GangMarks
-from muster.backends.slurm.options import SlurmOptions
+from muster.backends.slurm.options import SlurmOptions, SubmitAs
 from muster.domain.pools import Pool, PoolCapacity
 
 _KEYS: Mapping[str, str] = {
     "login": "login",
     "root": "sharedFolder",
+    "user_root": "sharedFolder",
     "is_shared": "sharedFolder",
     "commands": "commands",
     "conf": "conf",
@@ -28,14 +29,29 @@ _MENDING = frozenset(("login", "commands", "conf"))
 def changed_keys(before: SlurmOptions, after: SlurmOptions) -> tuple[str, ...]:
     """The keys of the file by which the cluster is somewhere else."""
     changed = [key for name, key in _KEYS.items() if getattr(before, name) != getattr(after, name)]
-    if before.submit_as is not after.submit_as and before.is_shared is not after.is_shared:
-        changed = [key for key in changed if key != _FOLDER or before.root != after.root] + ["submitAs"]
+    if before.submit_as is not after.submit_as and _needs_other_files(before, after):
+        changed = [key for key in changed if key != _FOLDER or before.user_root != after.user_root] + ["submitAs"]
     return tuple(dict.fromkeys(changed))
+
+
+def _needs_other_files(before: SlurmOptions, after: SlurmOptions) -> bool:
+    is_by_logins = SubmitAs.LOGIN in (before.submit_as, after.submit_as)
+    return is_by_logins or before.is_shared is not after.is_shared
+
+
+def is_same_account(before: SlurmOptions, after: SlurmOptions) -> bool:
+    """Whether what was submitted by the login of a user is found by another. Its key may differ."""
+    return _account(before) == _account(after)
+
+
+def _account(options: SlurmOptions) -> tuple[str, int | None, str | None, str]:
+    assert options.login is not None
+    return options.login.host, options.login.port, options.login.user, options.root
 
 
 def at_the_place_of(before: SlurmOptions, after: SlurmOptions) -> SlurmOptions:
     """The new options, for a cluster that stays where it is."""
-    kept = {name: getattr(before, name) for name in (*_KEYS, "submit_as")}
+    kept = {name: getattr(before, name) for name in (*_KEYS, "submit_as", "user_logins")}
     return replace(after, **kept)
 
 

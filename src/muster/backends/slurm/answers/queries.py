@@ -6,11 +6,11 @@ from typing import Any
 
 import structlog
 
-from muster.backends.slurm.job_facts import JobFacts, job_facts
-from muster.backends.slurm.job_json import queue_json_command, read_queue_json
-from muster.backends.slurm.job_records import JobRecord, first_parts
-from muster.backends.slurm.job_tables import past_command, queue_command, read_past, read_queue
-from muster.backends.slurm.node_tables import (
+from muster.backends.slurm.answers.job_facts import JobFacts, job_facts
+from muster.backends.slurm.answers.job_json import queue_json_command, read_queue_json
+from muster.backends.slurm.answers.job_records import JobRecord, first_parts
+from muster.backends.slurm.answers.job_tables import past_command, queue_command, read_past, read_queue
+from muster.backends.slurm.answers.node_tables import (
     NODES_COMMAND,
     PARTITIONS_COMMAND,
     NodeRecord,
@@ -18,7 +18,7 @@ from muster.backends.slurm.node_tables import (
     read_nodes,
     read_partitions,
 )
-from muster.backends.slurm.versions import offers_json
+from muster.backends.slurm.answers.versions import offers_json
 from muster.domain.errors import BackendError, Unreachable
 
 _log = structlog.get_logger("backends.slurm.queries")
@@ -67,7 +67,8 @@ class SlurmQueries:
         self._is_json = offers_json(version)
 
     async def ask_all(self, jobs: Mapping[str, str], *, with_machines: bool) -> Answer:
-        """One squeue for all jobs, and sacct for those that the controller has forgotten. `jobs` are their numbers and
+        """One squeue for all jobs, and sacct for those that the controller has forgotten, or may have cancelled
+        itself. `jobs` are their numbers and
         their names: a job of another name is somebody else's."""
         is_json = self._is_json
         queue = (queue_json_command if is_json else queue_command)([*jobs])
@@ -81,6 +82,8 @@ class SlurmQueries:
             forgotten = {job: name for job, name in jobs.items() if job not in found}
             if forgotten:
                 found |= await self._past(forgotten)
+            if given_up := {job: jobs[job] for job, facts in found.items() if _is_given_up(facts)}:
+                found |= await self._past(given_up)  # only accounting knows who cancelled them
         machines = None
         if with_machines:
             machines = Machines(tuple(read_nodes(_text(answers[0]))), tuple(read_partitions(_text(answers[1]))))
@@ -109,6 +112,10 @@ class SlurmQueries:
         """Without accounting sacct fails, and nobody knows more."""
         (answer,) = await self._ask([past_command([*jobs])])
         return _facts(read_past(str(answer["out"])), jobs) if answer["code"] == 0 else {}
+
+
+def _is_given_up(facts: JobFacts) -> bool:
+    return facts.end is not None and facts.end.unless_begun is not None
 
 
 def _facts(records: Iterable[JobRecord], names: Mapping[str, str]) -> dict[str, JobFacts]:

@@ -6,14 +6,17 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from muster.backends.slurm.amounts import Amounts, total
+from muster.backends.slurm.answers.amounts import Amounts, total
 from muster.backends.slurm.options import SlurmOptions, SubmitSettings
+from muster.backends.slurm.script.constraints import is_choice
 from muster.domain.gangs import Gang
 from muster.domain.resources import Resources
 from muster.domain.specs import ANY_VALUE, Framework, JobSpec, Spread, Together
 from muster.domain.tasks import Task
 
 _MIB = 1 << 20
+_LEAST_MEMORY_BYTES = 64 * _MIB
+"""What Slurm is asked for at least for a task that asks for memory: the coordinator and the runners need some, too."""
 _SPARE_S = 60.0
 """Slurm's own limit comes so much later than Muster's, which says more about the reason."""
 _OPEN_END = 365 * 24 * 60
@@ -35,7 +38,13 @@ class Component:
     def amounts(self) -> Amounts:
         count, asked = len(self.tasks), self.resources
         gpus = {self.gpu_type: count * asked.gpus} if asked.gpus else {}
-        return Amounts(count * self.cpus, count * asked.memory_bytes, gpus)
+        return Amounts(count * self.cpus, count * self.memory_bytes, gpus)
+
+    @property
+    def memory_bytes(self) -> int:
+        """The memory of each task. 0 leaves it to Slurm."""
+        asked = self.resources.memory_bytes
+        return max(asked, _LEAST_MEMORY_BYTES) if asked else 0
 
     @property
     def gpus_per_task(self) -> str:
@@ -93,7 +102,7 @@ class GpuTypes:
 def job_options(gang: Gang, name: str, comment: str, settings: SubmitSettings, output: str) -> list[str]:
     """What holds for the whole job, and for each component of it."""
     found = [f"--job-name={name}", f"--comment={comment}", f"--output={output}", "--no-requeue", "--open-mode=append"]
-    found += [f"--time={_minutes(gang.spec)}"] if gang.spec.time_limit_s else []
+    found += [f"--time={asked_minutes(gang.spec)}"] if gang.spec.time_limit_s else []
     return [*found, *_submitted(settings)]
 
 
@@ -101,8 +110,8 @@ def component_options(component: Component, spec: JobSpec, settings: SubmitSetti
     asked = component.resources
     count = len(component.tasks)
     found = [f"--ntasks={count}", f"--cpus-per-task={component.cpus}"]
-    if asked.memory_bytes:
-        found.append(f"--mem-per-cpu={math.ceil(asked.memory_bytes / component.cpus / _MIB)}M")
+    if component.memory_bytes:
+        found.append(f"--mem-per-cpu={math.ceil(component.memory_bytes / component.cpus / _MIB)}M")
     if asked.gpus:
         found.append(f"--gpus-per-task={component.gpus_per_task}")
     if spec.where.spread is Spread.APART:
@@ -111,7 +120,7 @@ def component_options(component: Component, spec: JobSpec, settings: SubmitSetti
         found.append("--nodes=1")
     if spec.where.not_nodes:
         found.append(f"--exclude={','.join(spec.where.not_nodes)}")
-    if constraint := _constraint(spec, settings):
+    if constraint := job_constraint(spec, settings):
         found.append(f"--constraint={constraint}")
     return found
 
@@ -146,14 +155,19 @@ def feature(key: str, value: str) -> str:
     return key if value == ANY_VALUE else f"{key}={value}"
 
 
-def _constraint(spec: JobSpec, settings: SubmitSettings) -> str:
+def job_constraint(spec: JobSpec, settings: SubmitSettings) -> str:
+    """The features that the job and the cluster file ask for."""
     wanted: Sequence[str] = [feature(key, value) for key, value in sorted(spec.where.labels.items())]
     if settings.constraint:
-        wanted = [f"({settings.constraint})" if wanted and "|" in settings.constraint else settings.constraint, *wanted]
+        wanted = [
+            f"({settings.constraint})" if wanted and is_choice(settings.constraint) else settings.constraint,
+            *wanted,
+        ]
     return "&".join(wanted)
 
 
-def _minutes(spec: JobSpec) -> int:
+def asked_minutes(spec: JobSpec) -> int:
+    """The time limit that Slurm is told of a job that has one."""
     return min(_OPEN_END, math.ceil(((spec.time_limit_s or 0.0) + spec.grace_s + _SPARE_S) / 60))
 
 

@@ -10,11 +10,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import tzinfo
 
-from muster.backends.slurm.exit_codes import JobExit, read_exit, read_status
-from muster.backends.slurm.gres import tracked_amounts
-from muster.backends.slurm.job_records import Held, JobRecord
-from muster.backends.slurm.node_lists import expand
-from muster.backends.slurm.times import read_time
+from muster.backends.slurm.answers.exit_codes import JobExit, read_exit, read_status
+from muster.backends.slurm.answers.gres import tracked_amounts
+from muster.backends.slurm.answers.job_records import Held, JobRecord
+from muster.backends.slurm.answers.node_lists import expand
+from muster.backends.slurm.answers.times import read_time
 
 _FIELD, _ROW = "\x1f", "\x1e"
 _QUEUE = (

@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass
 
-from muster.backends.slurm.limit_reasons import limit_reason
+from muster.backends.slurm.answers.limit_reasons import limit_reason
 
 
 @dataclass(frozen=True, slots=True)

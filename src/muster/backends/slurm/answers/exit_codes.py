@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from muster.backends.slurm.json_values import number, words
+from muster.backends.slurm.answers.json_values import number, words
 
 _OUT_OF_MEMORY = 125
 """slurmstepd reports status 253 for a step in which the kernel killed something for memory. As a wait status, that is

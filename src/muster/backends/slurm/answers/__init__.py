@@ -1,0 +1,1 @@
+"""What the answers of Slurm's commands mean: tables and JSON of jobs and nodes, states, reasons, exit codes."""

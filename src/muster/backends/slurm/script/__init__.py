@@ -1,0 +1,1 @@
+"""What of a gang becomes a batch script, and which options of sbatch it may have."""
