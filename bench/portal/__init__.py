@@ -1,0 +1,1 @@
+"""What the web portal costs a browser: `python -m bench.portal [--minutes N]`."""

@@ -1,0 +1,52 @@
+import { Spotlight } from "@mantine/spotlight";
+import { useNavigate } from "@tanstack/react-router";
+import { useQuery } from "@tanstack/react-query";
+import { useDebouncedValue } from "@mantine/hooks";
+import { useState } from "react";
+
+import { PLACES } from "./places";
+import { useMe } from "./session";
+import { queries } from "@/api/queries";
+import { JobsIcon, SearchIcon } from "@/parts/icons";
+import { named, useLanguage } from "@/words/language";
+
+/** Ctrl+K: pages by name, and jobs by what the server finds. */
+export function CommandBar() {
+  const { words } = useLanguage();
+  const me = useMe();
+  const navigate = useNavigate();
+  const [asked, setAsked] = useState("");
+  const [text] = useDebouncedValue(asked.trim(), 150);
+  const found = useQuery({ ...queries.jobs({ text, limit: 8 }), enabled: text.length > 1 });
+  const pages = PLACES.filter((place) => !place.isForAdmins || me.role === "admin").map((place) => ({
+    id: place.to,
+    label: words.navigation[place.name],
+    leftSection: <place.Icon />,
+    onClick: () => void navigate({ to: place.to }),
+  }));
+  const jobs = (text.length > 1 ? (found.data?.items ?? []) : []).map((job) => ({
+    id: job.id,
+    label: job.name,
+    description: `${named(words.states, job.state)} · ${job.owner} · ${job.id}`,
+    leftSection: <JobsIcon />,
+    onClick: () => void navigate({ to: "/jobs/$ref", params: { ref: job.id } }),
+  }));
+  const matching = pages.filter((page) => page.label.toLowerCase().includes(asked.trim().toLowerCase()));
+  return (
+    <Spotlight
+      actions={[...matching, ...jobs]}
+      query={asked}
+      onQueryChange={setAsked}
+      filter={(_, actions) => actions}
+      nothingFound={words.shell.nothingFound}
+      shortcut={["mod + K"]}
+      tagsToIgnore={[]}
+      lockScroll={false}
+      searchProps={{
+        placeholder: words.shell.findCommand,
+        "aria-label": words.shell.findCommand,
+        leftSection: <SearchIcon />,
+      }}
+    />
+  );
+}

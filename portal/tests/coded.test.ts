@@ -1,0 +1,52 @@
+import { readFileSync, readdirSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+
+import { adviceText, filledIn, reasonText, stopText } from "@/words/coded";
+import { faultsZh } from "@/words/faultsZh";
+import { reasonsZh } from "@/words/reasonsZh";
+
+const ROOT = join(__dirname, "../..");
+
+test("a sentence is complete only with all its names, and takes the first that is known", () => {
+  expect(filledIn("需要 {a} 块", {})).toBeNull();
+  expect(filledIn("{a|b} 不存在", { b: "x.py" })).toBe("x.py 不存在");
+});
+
+test("readers of English see the server's sentence, others the sentence of the code", () => {
+  const coded = { code: "missing-module", numbers: { module: "torch" }, message: "The Python module torch…" };
+  expect(reasonText("en", coded)).toBe("The Python module torch…");
+  expect(reasonText("zh", coded)).toBe("未安装 Python 模块 torch。");
+  expect(adviceText("zh", { ...coded, message: "Install it." })).toContain("安装");
+});
+
+test("a code that is not known yet, and a reason without one, show the server's words", () => {
+  expect(reasonText("zh", { code: "brand-new", numbers: {}, message: "Something new." })).toBe("Something new.");
+  expect(reasonText("zh", { code: null, numbers: null, message: "cancelled" })).toBe("cancelled");
+});
+
+test("every fault of the reference has its Chinese sentences", () => {
+  const page = readFileSync(join(ROOT, "docs/reference/faults.md"), "utf8");
+  const codes = [...page.matchAll(/^\| `([\w-]+)` \|/gm)].map((found) => found[1] as string);
+  expect(codes.length).toBeGreaterThan(80);
+  expect(codes.filter((code) => !(code in faultsZh))).toEqual([]);
+});
+
+test("every reason that the server gives has its Chinese sentences", () => {
+  const codes = pythonFiles(join(ROOT, "src/muster"))
+    .map((path) => readFileSync(path, "utf8"))
+    .flatMap((text) => [...text.matchAll(/\bReason\(\s*"([\w-]+)"/g)].map((found) => found[1] as string));
+  expect(codes.length).toBeGreaterThan(15);
+  expect(codes.filter((code) => !(code in reasonsZh))).toEqual([]);
+});
+
+test("why an attempt was stopped is said in Chinese, and in the server's words where it is not known", () => {
+  expect(stopText("zh", "was preempted by bert")).toBe("被 bert 抢占");
+  expect(stopText("en", "was preempted by bert")).toBe("was preempted by bert");
+  expect(stopText("zh", "something else")).toBe("something else");
+});
+
+const pythonFiles = (folder: string): string[] =>
+  readdirSync(folder, { recursive: true, encoding: "utf8" })
+    .filter((name) => name.endsWith(".py"))
+    .map((name) => join(folder, name));

@@ -1,0 +1,1 @@
+"""What jobs used of what they held: series, reports and advice."""
