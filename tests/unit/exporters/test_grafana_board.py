@@ -11,7 +11,7 @@ from muster.exporters.lines import FIELDS, TAGS
 
 pytestmark = pytest.mark.fast
 
-BOARD = Path(__file__).parents[3] / "deploy" / "grafana" / "servers.json"
+BOARD = Path(__file__).parents[3] / "deploy" / "grafana" / "dashboards" / "servers.json"
 
 
 def board() -> Any:

@@ -1,0 +1,41 @@
+"""Reads what the log server has of the jobs of all servers, for people who ask this one."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
+
+from muster.domain.errors import Invalid, Unavailable
+from muster.exporters.log_server.connection import LogServerAway, LogServerConnection, QueryRefused
+from muster.lib.daemon_threads import on_daemon_thread
+from muster.settings.log_server import LogServerSettings
+
+T = TypeVar("T")
+
+
+class LogServerHistory:
+    """Implements `ports.log_records.HistorySource`. Each call has a connection of its own."""
+
+    def __init__(self, settings: LogServerSettings, token: str) -> None:
+        self._settings = settings
+        self._token = token
+
+    async def jobs(self, where: Mapping[str, str]) -> dict[str, Any]:
+        return await self._ask(lambda connection: connection.jobs(where))
+
+    async def job(self, receiver: str, job_id: str) -> dict[str, Any] | None:
+        return await self._ask(lambda connection: connection.job(receiver, job_id))
+
+    async def _ask(self, question: Callable[[LogServerConnection], T]) -> T:
+        connection = LogServerConnection(self._settings, self._token)
+
+        def ask() -> T:
+            try:
+                return question(connection)
+            finally:
+                connection.close()
+
+        try:
+            return await on_daemon_thread(ask, "history")
+        except QueryRefused as error:
+            raise Invalid(f"the log server does not understand the question: {error}") from None
+        except LogServerAway as error:
+            raise Unavailable(f"the log server at {self._settings.url} {error}", hint="ask again later") from None
