@@ -1,0 +1,161 @@
+"""The sentences of notices in both languages. Both tables have the same keys with the same placeholders."""
+
+from collections.abc import Mapping
+from typing import Literal
+
+Language = Literal["en", "zh"]
+
+_EN = {
+    "failure.title.one": "[Muster] {receiver} is down",
+    "failure.title.many": "[Muster] {count} of {watched} receivers are down",
+    "failure.item": "{receiver} ({url}) is down since {since}: {reason}",
+    "failure.next": "You get one more notice when it works again, and none in between.",
+    "recovery.title.one": "[Muster] {receiver} works again, after {lasted}",
+    "recovery.title.many": "[Muster] {count} receivers work again",
+    "recovery.item": "{receiver} ({url}) works again. It was down for {lasted}, since {since}: {reason}",
+    "recovery.still": "Still down: {receivers}.",
+    "recovery.all": "All receivers work.",
+    "test.title": "[Muster] Test notice of the monitor",
+    "test.text": "This is a test. Nothing is wrong. The monitor watches {receivers}.",
+    "step.connect": "connecting",
+    "step.alive": "asking whether it is alive (/healthz)",
+    "step.ready": "asking whether it is ready (/readyz)",
+    "step.write": "asking it to write",
+    "step.canary": "running the canary job",
+    "reason.unknown-host": "the host name {host} cannot be found",
+    "reason.refused": "the connection was refused, so that nothing listens there",
+    "reason.timed-out": "it did not answer within {seconds} s while {step}",
+    "reason.broken-off": "it broke off the connection while {step}",
+    "reason.unreachable": "it cannot be reached ({words})",
+    "reason.certificate": "its certificate is not accepted: {words}",
+    "reason.needs-https": "it speaks HTTPS; watch it as {url}",
+    "reason.not-muster": "what answers there is not a Muster server ({words})",
+    "reason.not-authenticated": "it does not accept the monitor's token (401: {words})",
+    "reason.forbidden": "the monitor's token may not do this (403: {words})",
+    "reason.not-ready": "it is alive, but no node is ready to run jobs",
+    "reason.storage-full": "a disk is full: {words}",
+    "reason.unavailable": "it is alive, but answers 503 while {step}: {words}",
+    "reason.error": "it answers {status} while {step}: {words}",
+    "reason.canary-failed": "the canary job ended as {state}: {words}",
+    "reason.canary-slow": "the canary job has not ended within {seconds} s, it is {state}",
+    "digest.title": "[Muster] Week until {until}: jobs {jobs}, GPU hours {gpu_hours}",
+    "digest.title.plain": "[Muster] Week until {until}",
+    "digest.window": "From {since} to {until}",
+    "digest.availability": "Availability of receivers",
+    "digest.availability.item": "{percent} of {checks} checks were good; outages: {outages}, {down} in all",
+    "digest.availability.none": "not checked yet",
+    "digest.down.now": "down now",
+    "digest.of": "Figures of {receivers}",
+    "digest.problem": "There are no figures: {reason}",
+    "digest.only.own": "The token is not an admin's, so that only its own jobs are counted.",
+    "digest.jobs": "Jobs",
+    "digest.gpu.hours": "GPU hours",
+    "digest.cpu.hours": "CPU hours",
+    "digest.idle": "Idle GPU hours",
+    "digest.failures": "Failed jobs, by cause",
+    "digest.queueing": "Queueing",
+    "digest.queueing.text": "median wait {median}, 95th percentile {high}",
+    "digest.waiting": "waiting now: {count}",
+    "digest.users": "Users with the most GPU hours",
+    "digest.users.cpu": "Users with the most CPU hours",
+    "digest.slow": "Slowest nodes",
+    "digest.slow.item": "{ratio} times as long as the same jobs on other nodes",
+    "digest.sick": "Sickest nodes",
+    "digest.sick.item": "failed jobs: {failures}, alerts now: {alerts}",
+    "digest.idle.now": "GPUs that are held and not used now",
+    "digest.none": "none",
+    "digest.picture": "Usage by user",
+    "cause.user": "the job itself",
+    "cause.platform": "platform",
+    "cause.capacity": "capacity",
+    "cause.configuration": "configuration",
+    "cause.limit": "limit",
+    "notice": "Notice {id}, sent by muster monitor on {host}.",
+}
+
+_ZH = {
+    "failure.title.one": "[Muster] {receiver} 出现故障",
+    "failure.title.many": "[Muster] {watched} 个接收端中有 {count} 个出现故障",
+    "failure.item": "{receiver}（{url}）自 {since} 起不可用：{reason}",
+    "failure.next": "恢复正常时会再通知一次，期间不会重复通知。",
+    "recovery.title.one": "[Muster] {receiver} 已恢复，故障持续 {lasted}",
+    "recovery.title.many": "[Muster] {count} 个接收端已恢复",
+    "recovery.item": "{receiver}（{url}）已恢复。故障自 {since} 起，持续 {lasted}：{reason}",
+    "recovery.still": "仍有故障：{receivers}。",
+    "recovery.all": "所有接收端均正常。",
+    "test.title": "[Muster] 监控测试通知",
+    "test.text": "这是一条测试通知，一切正常。监控对象：{receivers}。",
+    "step.connect": "建立连接",
+    "step.alive": "检查是否存活（/healthz）",
+    "step.ready": "检查是否就绪（/readyz）",
+    "step.write": "检查能否写入",
+    "step.canary": "运行探测作业",
+    "reason.unknown-host": "找不到主机名 {host}",
+    "reason.refused": "连接被拒绝，该端口上没有服务",
+    "reason.timed-out": "在“{step}”时 {seconds} 秒内没有应答",
+    "reason.broken-off": "在“{step}”时连接中断",
+    "reason.unreachable": "无法到达（{words}）",
+    "reason.certificate": "证书不被接受：{words}",
+    "reason.needs-https": "该地址使用 HTTPS，请改用 {url}",
+    "reason.not-muster": "应答的不是 Muster 服务（{words}）",
+    "reason.not-authenticated": "监控使用的令牌不被接受（401：{words}）",
+    "reason.forbidden": "监控使用的令牌没有权限（403：{words}）",
+    "reason.not-ready": "服务存活，但没有可运行作业的节点",
+    "reason.storage-full": "磁盘已满：{words}",
+    "reason.unavailable": "服务存活，但在“{step}”时返回 503：{words}",
+    "reason.error": "在“{step}”时返回 {status}：{words}",
+    "reason.canary-failed": "探测作业以 {state} 结束：{words}",
+    "reason.canary-slow": "探测作业 {seconds} 秒内没有结束，当前状态为 {state}",
+    "digest.title": "[Muster] 截至 {until} 的一周：{jobs} 个作业，{gpu_hours} GPU 小时",
+    "digest.title.plain": "[Muster] 截至 {until} 的一周",
+    "digest.window": "{since} 至 {until}",
+    "digest.availability": "接收端可用率",
+    "digest.availability.item": "{checks} 次检查中 {percent} 正常；故障 {outages} 次，共 {down}",
+    "digest.availability.none": "尚未检查",
+    "digest.down.now": "当前故障",
+    "digest.of": "{receivers} 的统计",
+    "digest.problem": "没有统计数据：{reason}",
+    "digest.only.own": "令牌不属于管理员，因此只统计了该用户自己的作业。",
+    "digest.jobs": "作业数",
+    "digest.gpu.hours": "GPU 小时",
+    "digest.cpu.hours": "CPU 小时",
+    "digest.idle": "闲置 GPU 小时",
+    "digest.failures": "失败作业（按原因）",
+    "digest.queueing": "排队",
+    "digest.queueing.text": "等待时间中位数 {median}，95 分位 {high}",
+    "digest.waiting": "当前有 {count} 个作业在等待",
+    "digest.users": "GPU 小时最多的用户",
+    "digest.users.cpu": "CPU 小时最多的用户",
+    "digest.slow": "最慢的节点",
+    "digest.slow.item": "耗时是同一作业在其他节点上的 {ratio} 倍",
+    "digest.sick": "问题最多的节点",
+    "digest.sick.item": "失败作业 {failures} 个，当前告警 {alerts} 条",
+    "digest.idle.now": "当前被占用但未使用的 GPU",
+    "digest.none": "无",
+    "digest.picture": "按用户统计的用量",
+    "cause.user": "作业自身",
+    "cause.platform": "平台",
+    "cause.capacity": "容量",
+    "cause.configuration": "配置",
+    "cause.limit": "限制",
+    "notice": "通知编号 {id}，由 {host} 上的 muster monitor 发送。",
+}
+
+WORDS: Mapping[Language, Mapping[str, str]] = {"en": _EN, "zh": _ZH}
+
+
+class Words:
+    """The sentences of one language."""
+
+    def __init__(self, language: Language) -> None:
+        self.language = language
+        self._texts = WORDS[language]
+
+    def say(self, key: str, **values: object) -> str:
+        """A value that a story of an older version does not have is a question mark: it is told anyway."""
+        return self._texts[key].format_map(_Known(values))
+
+
+class _Known(dict[str, object]):
+    def __missing__(self, _key: str) -> str:
+        return "?"
